@@ -1,0 +1,64 @@
+//! Time enters Porthole only through [`Clock`], so that a live crawl, a replay and a test share every
+//! other line.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+/// Milliseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// This moment moved forward, saturating.
+    pub fn after(self, wait: Duration) -> Self {
+        Timestamp(self.0.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// Time since `earlier`; zero if that lies in the future.
+    pub fn since(self, earlier: Timestamp) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+}
+
+/// Where the time comes from.
+pub trait Clock: Send + Sync {
+    /// The present moment.
+    fn now(&self) -> Timestamp;
+}
+
+/// A clock that stands still until it is told to move. Replays and tests use it.
+#[derive(Debug, Default)]
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    /// A clock that shows `at`.
+    pub fn at(at: Timestamp) -> Self {
+        ManualClock(AtomicI64::new(at.0))
+    }
+
+    /// Moves the clock forward.
+    pub fn advance(&self, by: Duration) {
+        let now = self.now().after(by);
+        self.0.store(now.0, Ordering::Relaxed);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manual_clock_moves_only_when_told() {
+        let clock = ManualClock::at(Timestamp(1_000));
+        assert_eq!(clock.now(), Timestamp(1_000));
+        clock.advance(Duration::from_secs(2));
+        assert_eq!(clock.now().since(Timestamp(1_000)), Duration::from_secs(2));
+        assert_eq!(Timestamp(5).since(Timestamp(9)), Duration::ZERO);
+    }
+}

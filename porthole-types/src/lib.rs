@@ -1,0 +1,16 @@
+//! The vocabulary that every room of Porthole shares: canonical URLs, ids, the clock, HTTP headers,
+//! and the plain data that passes between rooms. Nothing here does I/O.
+
+mod clock;
+mod headers;
+mod id;
+mod result;
+mod url;
+
+pub use clock::{Clock, ManualClock, Timestamp};
+pub use headers::Headers;
+pub use id::{SiteId, TermId, TopicId, UrlId};
+pub use result::{
+    Event, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, SegmentSpan, Work,
+};
+pub use url::{CANON_VERSION, CanonicalUrl, UrlError};

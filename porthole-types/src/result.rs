@@ -1,0 +1,177 @@
+//! The plain data that passes between rooms: what is fetched next, what became of it, what it links to.
+
+use crate::{CanonicalUrl, SiteId, Timestamp, TopicId, UrlId};
+
+/// What the critic says of one page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgment {
+    /// R(d), in 0..=1 (V eq. 3).
+    pub relevance: f64,
+    /// The most probable leaf class.
+    pub best: TopicId,
+}
+
+/// A URL that may enter the frontier, with what is believed of it before it is fetched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewUrl {
+    /// The URL.
+    pub url: CanonicalUrl,
+    /// Estimated relevance, in 0..=1: the best R among its judged parents (S8).
+    pub relevance: f64,
+    /// What the strategy says; larger is sooner.
+    pub priority: f64,
+}
+
+/// One unit of work taken from the frontier.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// Identity of the URL.
+    pub oid: UrlId,
+    /// The site it belongs to.
+    pub sid: SiteId,
+    /// The URL.
+    pub url: CanonicalUrl,
+    /// How often it was tried before.
+    pub numtries: u32,
+    /// Estimated relevance.
+    pub relevance: f64,
+    /// The strategy's priority.
+    pub priority: f64,
+}
+
+/// What became of one fetch, with everything that the store keeps of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageResult {
+    /// The fetch's sequence number: the order in which the crawl went.
+    pub seq: u64,
+    /// The URL that was fetched.
+    pub oid: UrlId,
+    /// Its site.
+    pub sid: SiteId,
+    /// When the answer was complete.
+    pub at: Timestamp,
+    /// HTTP status, 0 when there was no answer.
+    pub status: u16,
+    /// What follows for the URL.
+    pub outcome: Outcome,
+    /// The critic's word, if it was asked.
+    pub judgment: Option<Judgment>,
+    /// The page's title, empty if it has none.
+    pub title: String,
+    /// ISO 639-1 code of the language, empty if unknown.
+    pub language: String,
+    /// Bytes of the body.
+    pub bytes: u64,
+    /// 64-bit simhash of the text; 0 for a page without text.
+    pub simhash: u64,
+    /// Where the page is kept, if it is.
+    pub span: Option<SegmentSpan>,
+    /// What it links to, in document order, each target once.
+    pub links: Vec<LinkRow>,
+}
+
+/// What follows from a fetch for the URL that was fetched.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// A page came; the URL is done.
+    Fetched,
+    /// The answer was a redirect; its target is the only link.
+    Redirected,
+    /// It failed in a way that may pass; try again not before `not_before`.
+    Retry {
+        /// What happened.
+        failure: Failure,
+        /// When the URL may be tried again.
+        not_before: Timestamp,
+    },
+    /// It failed for good.
+    Dead(Failure),
+    /// It was not fetched, or not judged, on purpose (robots, scope, content type).
+    Skipped(Failure),
+}
+
+/// Why a fetch failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The class of the failure.
+    pub kind: FailureKind,
+    /// What happened, in words, for a person.
+    pub detail: String,
+}
+
+/// The classes of failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureKind {
+    /// The name could not be resolved.
+    Dns,
+    /// No connection, or it broke.
+    Connect,
+    /// TLS failed.
+    Tls,
+    /// Too slow.
+    Timeout,
+    /// An HTTP status that is neither a page nor a redirect.
+    Status,
+    /// Larger than allowed.
+    Size,
+    /// A content type that is not read.
+    Type,
+    /// Forbidden by robots.txt.
+    Robots,
+    /// Not an answer that HTTP allows.
+    Protocol,
+}
+
+impl FailureKind {
+    /// The word for it in tables, logs and the API.
+    pub fn name(self) -> &'static str {
+        match self {
+            FailureKind::Dns => "dns",
+            FailureKind::Connect => "connect",
+            FailureKind::Tls => "tls",
+            FailureKind::Timeout => "timeout",
+            FailureKind::Status => "status",
+            FailureKind::Size => "size",
+            FailureKind::Type => "type",
+            FailureKind::Robots => "robots",
+            FailureKind::Protocol => "protocol",
+        }
+    }
+}
+
+/// Where a page lies in the WARC segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentSpan {
+    /// Number of the segment file.
+    pub segment: u32,
+    /// Byte offset of the record.
+    pub offset: u64,
+    /// Length of the compressed record.
+    pub length: u32,
+}
+
+/// One link of a fetched page, as the store keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkRow {
+    /// Identity of the target.
+    pub oid: UrlId,
+    /// The target's site.
+    pub sid: SiteId,
+    /// The target, and what is believed of it; enters the frontier if it is new.
+    pub target: NewUrl,
+    /// Weight of the link in the authority step (V Fig. 4).
+    pub wgt_fwd: f64,
+    /// Weight of the link in the hub step (V Fig. 4).
+    pub wgt_rev: f64,
+}
+
+/// Something that happened in the crawl, for people and watchers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// When.
+    pub at: Timestamp,
+    /// What kind: a short word (`started`, `stopped`).
+    pub kind: String,
+    /// What happened, in words.
+    pub detail: String,
+}

@@ -1,0 +1,503 @@
+//! Canonical URLs: the one spelling under which a page is known.
+//!
+//! On top of what the URL standard normalises (case of scheme and host, IDNA, default ports, dot
+//! segments, tabs and newlines), the canonical form has no user name, no fragment, no trailing dot on the
+//! host, no empty query, no session ids and no tracking parameters; escapes of unreserved characters are
+//! resolved, all other escapes are upper case, and a stray `%` is escaped.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use url::Url;
+
+use crate::{SiteId, UrlId};
+
+/// Version of the rules below. A store remembers the version that its URLs were made with: identity must
+/// not change under an upgrade.
+pub const CANON_VERSION: u32 = 1;
+
+/// URLs longer than this, in canonical form, are refused: they are traps or data in disguise.
+const MAX_LENGTH: usize = 2048;
+
+/// An `http` or `https` URL in canonical form.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CanonicalUrl(Box<str>);
+
+/// Why a text is not a URL that a crawler can visit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    /// The URL standard cannot make sense of it.
+    #[error("not a URL: {0}")]
+    Syntax(String),
+    /// Neither `http` nor `https`.
+    #[error("the scheme `{0}` is not crawled, only http and https are")]
+    Scheme(String),
+    /// Longer than 2,048 bytes.
+    #[error("longer than {MAX_LENGTH} bytes")]
+    TooLong,
+    /// The rules do not settle on one form.
+    #[error("has no stable canonical form")]
+    Unstable,
+}
+
+impl CanonicalUrl {
+    /// The canonical form of an absolute URL.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        if text.len() > 4 * MAX_LENGTH {
+            return Err(UrlError::TooLong);
+        }
+        settle(Url::parse(text).map_err(|e| UrlError::Syntax(e.to_string()))?)
+    }
+
+    /// The canonical form of a reference found on a page with this URL (or base).
+    pub fn join(&self, reference: &str) -> Result<Self, UrlError> {
+        let reference = reference.trim_matches(|c: char| c <= ' ');
+        if reference.len() > 4 * MAX_LENGTH {
+            return Err(UrlError::TooLong);
+        }
+        if let Some(joined) = self.join_plain(reference) {
+            return Ok(joined);
+        }
+        let base = Url::parse(&self.0).map_err(|e| UrlError::Syntax(e.to_string()))?;
+        settle(base.join(reference).map_err(|e| UrlError::Syntax(e.to_string()))?)
+    }
+
+    /// The URL as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The URL's identity.
+    pub fn id(&self) -> UrlId {
+        UrlId::of(&self.0)
+    }
+
+    /// The identity of its site.
+    pub fn site(&self) -> SiteId {
+        SiteId::of(self.authority())
+    }
+
+    /// `http` or `https`.
+    pub fn scheme(&self) -> &str {
+        &self.0[..self.authority_start() - 3]
+    }
+
+    /// Host and, if it is not the default one, port.
+    pub fn authority(&self) -> &str {
+        &self.0[self.authority_start()..self.path_start()]
+    }
+
+    /// The host without its port. An IPv6 address keeps its brackets.
+    pub fn host(&self) -> &str {
+        let authority = self.authority();
+        match authority.rfind(':') {
+            Some(colon) if !authority.ends_with(']') => &authority[..colon],
+            _ => authority,
+        }
+    }
+
+    /// The registrable domain by the public suffix list: `bbc.co.uk` for `news.bbc.co.uk`. An address, or
+    /// a host that is itself a suffix, stands for itself.
+    pub fn domain(&self) -> &str {
+        let host = self.host();
+        let is_address = host.starts_with('[') || host.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        if is_address { host } else { psl::domain_str(host).unwrap_or(host) }
+    }
+
+    /// Path and query, starting with `/`: what a server is asked for.
+    pub fn path_and_query(&self) -> &str {
+        &self.0[self.path_start()..]
+    }
+
+    /// The path alone.
+    pub fn path(&self) -> &str {
+        let rest = self.path_and_query();
+        &rest[..rest.find('?').unwrap_or(rest.len())]
+    }
+
+    /// The query without its `?`.
+    pub fn query(&self) -> Option<&str> {
+        self.0.find('?').map(|at| &self.0[at + 1..])
+    }
+
+    fn authority_start(&self) -> usize {
+        if self.0.as_bytes()[4] == b's' { 8 } else { 7 }
+    }
+
+    fn path_start(&self) -> usize {
+        let start = self.authority_start();
+        start + self.0[start..].find('/').expect("a canonical URL has a path")
+    }
+
+    /// The common case at the price of a copy: a relative or absolute path, or a whole URL on a host in
+    /// plain letters, of characters that no rule touches. Equal to the full way, which a test checks.
+    fn join_plain(&self, reference: &str) -> Option<Self> {
+        let reference = &reference[..reference.find('#').unwrap_or(reference.len())];
+        let (prefix, path) = if let Some(rest) = reference.strip_prefix("http://") {
+            let slash = rest.find('/')?;
+            if !is_plain_host(&rest[..slash]) {
+                return None;
+            }
+            ("", &rest[slash..])
+        } else if reference.starts_with('/') {
+            (&self.0[..self.path_start()], reference)
+        } else {
+            let base = &self.0[..self.path_start() + self.path().len()];
+            (&base[..=base.rfind('/')?], reference)
+        };
+        if path.is_empty() || !is_plain_path(path) {
+            return None;
+        }
+        let text = if prefix.is_empty() { reference.to_owned() } else { [prefix, path].concat() };
+        (text.len() <= MAX_LENGTH).then(|| CanonicalUrl(text.into()))
+    }
+}
+
+impl fmt::Display for CanonicalUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for CanonicalUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{}>", self.0)
+    }
+}
+
+impl AsRef<str> for CanonicalUrl {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Lower-case letters, digits, hyphens and single dots, with a letter in the last label: nothing that
+/// needs IDNA, an address parser or a port rule.
+fn is_plain_host(host: &str) -> bool {
+    let label = |label: &str| {
+        !label.is_empty()
+            && !label.starts_with("xn--")
+            && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    host.split('.').all(label)
+        && host.rsplit('.').next().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_lowercase()))
+}
+
+/// A path in which nothing can be decoded, collapsed, stripped or mistaken for a scheme.
+fn is_plain_path(path: &str) -> bool {
+    let plain =
+        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'_' | b'~' | b'.' | b',' | b'+');
+    path.bytes().all(plain) && !path.starts_with("//") && !has_dot_segment(path)
+}
+
+fn has_dot_segment(path: &str) -> bool {
+    memchr_dot_after_slash(path.as_bytes())
+        && path.split('/').any(|segment| segment == "." || segment == "..")
+}
+
+fn memchr_dot_after_slash(path: &[u8]) -> bool {
+    path.first() == Some(&b'.') || path.windows(2).any(|pair| pair == b"/.")
+}
+
+/// Applies the rules until nothing changes. One round is the rule; a second one is needed when taking
+/// something out brings, say, a dot segment about.
+fn settle(mut url: Url) -> Result<CanonicalUrl, UrlError> {
+    const ROUNDS: usize = 8;
+    for _ in 0..ROUNDS {
+        let text = one_round(&mut url)?;
+        let again = Url::parse(&text).map_err(|e| UrlError::Syntax(e.to_string()))?;
+        let stable = again.as_str() == text && url.as_str() == text;
+        url = again;
+        if stable {
+            return if text.len() > MAX_LENGTH {
+                Err(UrlError::TooLong)
+            } else {
+                Ok(CanonicalUrl(text.into()))
+            };
+        }
+    }
+    Err(UrlError::Unstable)
+}
+
+fn one_round(url: &mut Url) -> Result<String, UrlError> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(UrlError::Scheme(url.scheme().to_owned()));
+    }
+    let host =
+        url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| UrlError::Syntax("no host".into()))?;
+    let host = host.trim_end_matches('.');
+    if host.is_empty() {
+        return Err(UrlError::Syntax("no host".into()));
+    }
+    let mut text = format!("{}://{host}", url.scheme());
+    if let Some(port) = url.port() {
+        text.push_str(&format!(":{port}"));
+    }
+    text.push_str(&without_path_session(&normal_escapes(url.path())));
+    if let Some(query) = url.query() {
+        push_query(&mut text, &normal_escapes(query));
+    }
+    Ok(text)
+}
+
+/// Resolves escapes of unreserved characters, writes the others in upper case, escapes a stray `%`.
+fn normal_escapes(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return text.into();
+    }
+    let bytes = text.as_bytes();
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut rest = 0;
+    while let Some(at) = text[rest..].find('%').map(|i| rest + i) {
+        out.push_str(&text[rest..at]);
+        match (hex(bytes.get(at + 1)), hex(bytes.get(at + 2))) {
+            (Some(high), Some(low)) => {
+                let byte = high << 4 | low;
+                if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+                    out.push(char::from(byte));
+                } else {
+                    out.push_str(&format!("%{byte:02X}"));
+                }
+                rest = at + 3;
+            }
+            _ => {
+                out.push_str("%25");
+                rest = at + 1;
+            }
+        }
+    }
+    out.push_str(&text[rest..]);
+    out.into()
+}
+
+fn hex(byte: Option<&u8>) -> Option<u8> {
+    byte.and_then(|&b| char::from(b).to_digit(16)).map(|digit| digit as u8)
+}
+
+/// Takes `;jsessionid=…` out of each path segment.
+fn without_path_session(path: &str) -> Cow<'_, str> {
+    const MARK: &str = ";jsessionid=";
+    if !path.contains(';') {
+        return path.into();
+    }
+    let clean = |segment: &str| {
+        let at = segment.to_ascii_lowercase().find(MARK).unwrap_or(segment.len());
+        segment[..at].to_owned()
+    };
+    path.split('/').map(clean).collect::<Vec<_>>().join("/").into()
+}
+
+/// Writes the query behind `?`, without the parameters that do not choose a page.
+fn push_query(out: &mut String, query: &str) {
+    let mut sign = '?';
+    for parameter in query.split('&').filter(|p| !p.is_empty() && !is_noise(p)) {
+        out.push(sign);
+        out.push_str(parameter);
+        sign = '&';
+    }
+}
+
+/// Whether a query parameter only tracks the visitor.
+fn is_noise(parameter: &str) -> bool {
+    const TRACKING: &[&str] = &[
+        "gclid",
+        "gclsrc",
+        "dclid",
+        "gbraid",
+        "wbraid",
+        "fbclid",
+        "msclkid",
+        "yclid",
+        "ysclid",
+        "twclid",
+        "ttclid",
+        "igshid",
+        "igsh",
+        "mc_cid",
+        "mc_eid",
+        "_ga",
+        "_gl",
+        "_hsenc",
+        "_hsmi",
+        "mkt_tok",
+        "oly_anon_id",
+        "oly_enc_id",
+        "vero_id",
+        "wickedid",
+        "s_cid",
+        "srsltid",
+    ];
+    const TRACKING_PREFIXES: &[&str] = &["utm_", "pk_", "mtm_", "piwik_", "matomo_", "hsa_"];
+    const SESSION: &[&str] =
+        &["phpsessid", "jsessionid", "sessionid", "session_id", "cfid", "cftoken", "osclid", "zenid"];
+    /// These name a session only when the value looks like one.
+    const SESSION_IF_LONG: &[&str] = &["sid", "s", "session", "oscsid", "sessid"];
+
+    let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+    let name = name.to_ascii_lowercase();
+    let name = name.as_str();
+    TRACKING.contains(&name)
+        || TRACKING_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || SESSION.contains(&name)
+        || name.starts_with("aspsessionid")
+        || (SESSION_IF_LONG.contains(&name)
+            && value.len() >= 24
+            && value.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(input: &str, canonical: &str) {
+        assert_eq!(
+            CanonicalUrl::parse(input).map(|u| u.to_string()),
+            Ok(canonical.to_owned()),
+            "for {input}"
+        );
+    }
+
+    #[test]
+    fn the_rules_one_by_one() {
+        let table = [
+            ("HTTP://Example.COM", "http://example.com/"),
+            ("http://example.com./a", "http://example.com/a"),
+            ("http://example.com:80/", "http://example.com/"),
+            ("https://example.com:443/", "https://example.com/"),
+            ("http://example.com:8080/", "http://example.com:8080/"),
+            ("http://me:secret@example.com/", "http://example.com/"),
+            ("http://example.com/a/./b/../c", "http://example.com/a/c"),
+            ("http://example.com/a/%2e%2E/c", "http://example.com/c"),
+            ("http://example.com/%7ejoe/%c3%a9", "http://example.com/~joe/%C3%A9"),
+            ("http://example.com/é", "http://example.com/%C3%A9"),
+            ("http://example.com/%25C3", "http://example.com/%25C3"),
+            ("http://example.com/100%", "http://example.com/100%25"),
+            ("http://example.com/%%34%31", "http://example.com/%2541"),
+            ("http://example.com/a?", "http://example.com/a"),
+            ("http://example.com/a?&&", "http://example.com/a"),
+            ("http://example.com/a#part", "http://example.com/a"),
+            ("http://example.com/a?b=1&utm_source=x&c=2", "http://example.com/a?b=1&c=2"),
+            ("http://example.com/a?UTM_Source=x", "http://example.com/a"),
+            ("http://example.com/a?PHPSESSID=ab12", "http://example.com/a"),
+            ("http://example.com/a?sid=4", "http://example.com/a?sid=4"),
+            ("http://example.com/a?sid=0123456789abcdef0123456789abcdef", "http://example.com/a"),
+            ("http://example.com/a;jsessionid=AB12?x=1", "http://example.com/a?x=1"),
+            ("http://example.com/a/.;jsessionid=1/b", "http://example.com/a/b"),
+            ("http://example.com/a;v=1/b", "http://example.com/a;v=1/b"),
+            ("http://example.com/a?q=a b", "http://example.com/a?q=a%20b"),
+            ("http://example.com/a?q=a+b", "http://example.com/a?q=a+b"),
+            ("http://example.com//a//b", "http://example.com//a//b"),
+            ("http://bücher.example/", "http://xn--bcher-kva.example/"),
+            ("http://0x7f.1/", "http://127.0.0.1/"),
+            ("http://[::1]:8000/x", "http://[::1]:8000/x"),
+            (" http://exa\nmple.com/a\tb ", "http://example.com/ab"),
+        ];
+        for (input, canonical) in table {
+            check(input, canonical);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_crawled_is_refused_with_a_reason() {
+        for (input, word) in [
+            ("mailto:joe@example.com", "scheme"),
+            ("javascript:void(0)", "scheme"),
+            ("ftp://example.com/", "scheme"),
+            ("/relative", "not a URL"),
+            ("http://", "not a URL"),
+            ("http://./", "no host"),
+            ("http://exa mple.com/", "not a URL"),
+        ] {
+            let error = CanonicalUrl::parse(input).unwrap_err().to_string();
+            assert!(error.contains(word), "{input}: {error}");
+        }
+        let long = format!("http://example.com/{}", "a".repeat(MAX_LENGTH));
+        assert_eq!(CanonicalUrl::parse(&long), Err(UrlError::TooLong));
+    }
+
+    #[test]
+    fn parts() {
+        let url = CanonicalUrl::parse("https://news.bbc.co.uk:8443/a/b?c=d").unwrap();
+        assert_eq!(url.scheme(), "https");
+        assert_eq!(url.authority(), "news.bbc.co.uk:8443");
+        assert_eq!(url.host(), "news.bbc.co.uk");
+        assert_eq!(url.domain(), "bbc.co.uk");
+        assert_eq!(url.path_and_query(), "/a/b?c=d");
+        assert_eq!(url.path(), "/a/b");
+        assert_eq!(url.query(), Some("c=d"));
+        let url = CanonicalUrl::parse("http://[2001:db8::1]/").unwrap();
+        assert_eq!((url.host(), url.domain()), ("[2001:db8::1]", "[2001:db8::1]"));
+        let url = CanonicalUrl::parse("http://10.0.0.1:99/").unwrap();
+        assert_eq!((url.host(), url.domain()), ("10.0.0.1", "10.0.0.1"));
+    }
+
+    #[test]
+    fn references_resolve_against_the_page() {
+        let base = CanonicalUrl::parse("http://example.com/dir/page.html?q=1").unwrap();
+        for (reference, target) in [
+            ("other.html", "http://example.com/dir/other.html"),
+            ("other.html#part", "http://example.com/dir/other.html"),
+            ("../up.html", "http://example.com/up.html"),
+            ("/root", "http://example.com/root"),
+            ("//host.test/x", "http://host.test/x"),
+            ("?q=2", "http://example.com/dir/page.html?q=2"),
+            ("", "http://example.com/dir/page.html?q=1"),
+            ("#top", "http://example.com/dir/page.html?q=1"),
+            ("http://other.test/a/b.htm", "http://other.test/a/b.htm"),
+            ("http:other.html", "http://example.com/dir/other.html"),
+            ("  spaced.html\n", "http://example.com/dir/spaced.html"),
+        ] {
+            assert_eq!(base.join(reference).unwrap().as_str(), target, "for {reference:?}");
+        }
+        assert!(base.join("mailto:x@y.z").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn canonicalisation_is_idempotent(text in "(http|HTTPS)://[a-zA-Z0-9.%-]{1,12}(:[0-9]{0,3})?[ -~é]{0,60}") {
+            if let Ok(once) = CanonicalUrl::parse(&text) {
+                let twice = CanonicalUrl::parse(once.as_str()).unwrap();
+                prop_assert_eq!(&once, &twice);
+                prop_assert!(once.path().starts_with('/'));
+                prop_assert!(!once.as_str().contains('#'));
+            }
+        }
+
+        #[test]
+        fn hostile_pieces_are_idempotent_too(
+            pieces in proptest::collection::vec(
+                prop::sample::select(vec![
+                    "%", "%2", "%2e", "%41", "%2f", "%3b", ";", ";jsessionid=", "jsessionid=", ".", "..", "/", "//",
+                    "?", "&", "utm_", "sid=", "#", "a", "\\", "@", ":", "\u{e9}", " ", "\t",
+                ]),
+                0..24,
+            )
+        ) {
+            if let Ok(once) = CanonicalUrl::parse(&format!("http://h.test/{}", pieces.concat())) {
+                let twice = CanonicalUrl::parse(once.as_str());
+                prop_assert_eq!(Ok(once), twice);
+            }
+        }
+
+        #[test]
+        fn the_short_way_equals_the_full_way(
+            base in "http://[a-z]{1,5}\\.test/([a-z.]{0,6}/){0,3}[a-z.]{0,5}(\\?[a-z]=1)?",
+            reference in "(http://[a-z0-9.-]{1,8}|/)?[a-zA-Z0-9/._~,+#-]{0,20}",
+        ) {
+            if let Ok(base) = CanonicalUrl::parse(&base)
+                && let Some(short) = base.join_plain(&reference)
+            {
+                let full = Url::parse(base.as_str()).unwrap().join(&reference).unwrap();
+                prop_assert_eq!(settle(full), Ok(short));
+            }
+        }
+
+        #[test]
+        fn any_text_is_answered(base in "\\PC{0,40}", reference in "\\PC{0,40}") {
+            let _ = CanonicalUrl::parse(&base);
+            let _ = CanonicalUrl::parse("http://a.test/b").unwrap().join(&reference);
+        }
+    }
+}
