@@ -1,0 +1,69 @@
+//! Decompression, one step at a time: the files' members and the pages' content encodings share it.
+
+use flate2::{Decompress, FlushDecompress, Status};
+use zstd::stream::raw::{Decoder, Operation};
+
+/// One compressed run of bytes on its way out. A new one is made for each member.
+pub(crate) enum Codec {
+    Inflate(Decompress),
+    Zstd(Decoder<'static>),
+}
+
+/// What one step did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) read: usize,
+    pub(crate) written: usize,
+    /// The member, or frame, is over, and its checksum was right.
+    pub(crate) done: bool,
+}
+
+const WINDOW_BITS: u8 = 15;
+
+impl Codec {
+    pub(crate) fn gzip() -> Self {
+        Codec::Inflate(Decompress::new_gzip(WINDOW_BITS))
+    }
+
+    pub(crate) fn zlib() -> Self {
+        Codec::Inflate(Decompress::new(true))
+    }
+
+    pub(crate) fn deflate() -> Self {
+        Codec::Inflate(Decompress::new(false))
+    }
+
+    /// Fails only when there is no memory for it.
+    pub(crate) fn zstd() -> Result<Self, String> {
+        Decoder::new().map(Codec::Zstd).map_err(|error| error.to_string())
+    }
+
+    /// Takes from `input`, puts into `output`. A step that neither reads nor writes wants more input.
+    pub(crate) fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, String> {
+        match self {
+            Codec::Inflate(inflate) => inflate_step(inflate, input, output),
+            Codec::Zstd(decoder) => zstd_step(decoder, input, output),
+        }
+    }
+}
+
+fn inflate_step(inflate: &mut Decompress, input: &[u8], output: &mut [u8]) -> Result<Step, String> {
+    let (read, written) = (inflate.total_in(), inflate.total_out());
+    let status = inflate
+        .decompress(input, output, FlushDecompress::None)
+        .map_err(|error| error.message().unwrap_or("bad deflate data").to_owned())?;
+    Ok(Step {
+        read: usize::try_from(inflate.total_in() - read).expect("no more than the input"),
+        written: usize::try_from(inflate.total_out() - written).expect("no more than the output"),
+        done: status == Status::StreamEnd,
+    })
+}
+
+fn zstd_step(decoder: &mut Decoder<'static>, input: &[u8], output: &mut [u8]) -> Result<Step, String> {
+    if input.is_empty() && output.is_empty() {
+        return Ok(Step { read: 0, written: 0, done: false });
+    }
+    let status = decoder.run_on_buffers(input, output).map_err(|error| error.to_string())?;
+    let moved = status.bytes_read + status.bytes_written > 0;
+    Ok(Step { read: status.bytes_read, written: status.bytes_written, done: moved && status.remaining == 0 })
+}

@@ -1,0 +1,105 @@
+//! SHA-1 in base 32, as WARC files name their contents, and the names of records made from it.
+
+use std::fmt;
+
+use sha1::{Digest as _, Sha1};
+
+/// The SHA-1 of some bytes; shown as `sha1:` and base 32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Digest([u8; 20]);
+
+impl Digest {
+    /// The digest of some bytes. Two pages with the same one are a page and its revisit.
+    pub fn of(bytes: &[u8]) -> Self {
+        Digest::of_parts(&[bytes])
+    }
+
+    pub(crate) fn of_parts(parts: &[&[u8]]) -> Self {
+        let mut sha1 = Sha1::new();
+        for part in parts {
+            sha1.update(part);
+        }
+        Digest(sha1.finalize().into())
+    }
+
+    /// Reads what [`Display`](fmt::Display) wrote.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.strip_prefix("sha1:").filter(|base32| base32.len() == 32)?;
+        let mut digest = [0; 20];
+        for (letters, bytes) in text.as_bytes().chunks(8).zip(digest.chunks_mut(5)) {
+            let mut bits = 0u64;
+            for letter in letters {
+                let value = ALPHABET.iter().position(|known| *known == letter.to_ascii_uppercase())?;
+                bits = bits << 5 | value as u64;
+            }
+            bytes.copy_from_slice(&bits.to_be_bytes()[3..]);
+        }
+        Some(Digest(digest))
+    }
+}
+
+const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sha1:")?;
+        for bytes in self.0.chunks(5) {
+            let bits = bytes.iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+            for letter in (0..8).rev() {
+                fmt::Write::write_char(f, char::from(ALPHABET[(bits >> (5 * letter) & 31) as usize]))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name of a record: a UUID, shown as `<urn:uuid:…>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RecordId([u8; 16]);
+
+impl RecordId {
+    /// A UUID of version 5: the SHA-1 of what makes the record unlike all others.
+    pub(crate) fn from_name(parts: &[&[u8]]) -> Self {
+        let Digest(digest) = Digest::of_parts(parts);
+        let mut uuid = [0; 16];
+        uuid.copy_from_slice(&digest[..16]);
+        uuid[6] = uuid[6] & 0x0f | 0x50;
+        uuid[8] = uuid[8] & 0x3f | 0x80;
+        RecordId(uuid)
+    }
+}
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<urn:uuid:")?;
+        for (at, byte) in self.0.iter().enumerate() {
+            let hyphen = if matches!(at, 4 | 6 | 8 | 10) { "-" } else { "" };
+            write!(f, "{hyphen}{byte:02x}")?;
+        }
+        f.write_str(">")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_those_of_other_tools() {
+        for (bytes, text) in [
+            (&b""[..], "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"),
+            (b"abc", "sha1:VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5"),
+        ] {
+            assert_eq!(Digest::of(bytes).to_string(), text);
+            assert_eq!(Digest::parse(text), Some(Digest::of(bytes)));
+        }
+        assert_eq!(Digest::parse("sha1:3I42"), None);
+        assert_eq!(Digest::parse("sha1:1I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"), None);
+    }
+
+    #[test]
+    fn a_record_id_is_a_uuid() {
+        let id = RecordId::from_name(&[b"abc"]).to_string();
+        assert_eq!(id, "<urn:uuid:a9993e36-4706-516a-ba3e-25717850c26c>");
+    }
+}

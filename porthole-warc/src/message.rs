@@ -1,0 +1,191 @@
+//! What is written into records: the answers and questions of HTTP, in HTTP/1.1 form however they came.
+
+use std::net::IpAddr;
+
+use porthole_types::{Headers, Timestamp};
+
+use crate::{Digest, RecordId};
+
+/// An answer to be recorded. Its body is out of all encodings; the headers are those that came, and what
+/// they say of encodings and length is put right in the record.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// The URL that was asked for.
+    pub url: &'a str,
+    /// When the answer came.
+    pub date: Timestamp,
+    /// HTTP status.
+    pub status: u16,
+    /// HTTP headers.
+    pub headers: &'a Headers,
+    /// The decoded body.
+    pub body: &'a [u8],
+    /// The server's address.
+    pub ip: Option<IpAddr>,
+    /// Why the body is not all there, if it is not.
+    pub truncated: Option<Truncation>,
+}
+
+impl<'a> Answer<'a> {
+    /// A whole answer with status 200, dated 1970.
+    pub fn new(url: &'a str, headers: &'a Headers, body: &'a [u8]) -> Self {
+        Answer { url, date: Timestamp(0), status: 200, headers, body, ip: None, truncated: None }
+    }
+}
+
+/// A request to be recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The URL that was asked for.
+    pub url: &'a str,
+    /// When it was asked for.
+    pub date: Timestamp,
+    /// What stands in the request line: path and query.
+    pub path: &'a str,
+    /// HTTP headers, `Host` among them.
+    pub headers: &'a Headers,
+    /// The record of the answer, if one came.
+    pub answer: Option<RecordId>,
+}
+
+/// The record to which a revisit refers.
+#[derive(Clone, Copy, Debug)]
+pub struct Original<'a> {
+    /// Its name, `urn:uuid:…` with or without angle brackets, if it is known.
+    pub id: Option<&'a str>,
+    /// Its URL.
+    pub url: &'a str,
+    /// Its date.
+    pub date: Timestamp,
+    /// The digest of the payload that both have.
+    pub digest: Digest,
+}
+
+/// Why a body is not all there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truncation {
+    /// It was longer than allowed.
+    Length,
+    /// It took longer than allowed.
+    Time,
+    /// The connection broke.
+    Disconnect,
+}
+
+impl Truncation {
+    /// The word in `WARC-Truncated`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Truncation::Length => "length",
+            Truncation::Time => "time",
+            Truncation::Disconnect => "disconnect",
+        }
+    }
+}
+
+/// Writes the head of an answer. Headers that are true only of what came over the wire are kept under
+/// another name, as Common Crawl does it.
+pub(crate) fn push_answer_head(out: &mut Vec<u8>, answer: &Answer<'_>) {
+    const OF_THE_WIRE: [&str; 3] = ["Content-Encoding", "Transfer-Encoding", "Content-Length"];
+    push(out, &format!("HTTP/1.1 {:03} {}\r\n", answer.status.min(999), reason(answer.status)));
+    for (name, value) in answer.headers.iter() {
+        let renamed = OF_THE_WIRE.iter().any(|of_the_wire| of_the_wire.eq_ignore_ascii_case(name));
+        if renamed {
+            push(out, "X-Crawler-");
+        }
+        push_field(out, name, value);
+    }
+    push_field(out, "Content-Length", &answer.body.len().to_string());
+    push(out, "\r\n");
+}
+
+/// Writes a request.
+pub(crate) fn push_question(out: &mut Vec<u8>, question: &Question<'_>) {
+    let path: String = question.path.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
+    push(out, &format!("GET {path} HTTP/1.1\r\n"));
+    for (name, value) in question.headers.iter() {
+        push_field(out, name, value);
+    }
+    push(out, "\r\n");
+}
+
+/// Writes one field of any head. Whatever the name and the value are, the head keeps its form.
+pub(crate) fn push_field(out: &mut Vec<u8>, name: &str, value: &str) {
+    let is_token = |b: u8| b.is_ascii_graphic() && b != b':';
+    out.extend(name.bytes().map(|b| if is_token(b) { b } else { b'_' }));
+    if name.is_empty() {
+        out.push(b'_');
+    }
+    push(out, ": ");
+    let start = out.len();
+    push(out, value.trim());
+    for byte in &mut out[start..] {
+        if byte.is_ascii_control() && *byte != b'\t' {
+            *byte = b' ';
+        }
+    }
+    push(out, "\r\n");
+}
+
+/// A moment as WARC writes it, to the millisecond.
+pub(crate) fn date(at: Timestamp) -> String {
+    let latest = jiff::Timestamp::MAX;
+    let at = at.0.clamp(0, latest.as_millisecond());
+    jiff::Timestamp::from_millisecond(at).unwrap_or(latest).to_string()
+}
+
+fn push(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// HTTP/2 has no reason phrases, so none is kept.
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        204 => "No Content",
+        206 => "Partial Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        410 => "Gone",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => "Unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_say_what_is_in_the_record() {
+        let headers = [("content-encoding", "br"), ("X\r\nY: z", "a\r\nb\0"), ("Content-Length", "9")];
+        let headers = headers.into_iter().collect();
+        let mut head = Vec::new();
+        push_answer_head(&mut head, &Answer::new("http://a.test/", &headers, b"hello"));
+        assert_eq!(
+            String::from_utf8(head).unwrap(),
+            "HTTP/1.1 200 OK\r\nX-Crawler-content-encoding: br\r\nX__Y__z: a  b \r\n\
+             X-Crawler-Content-Length: 9\r\nContent-Length: 5\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn dates() {
+        assert_eq!(date(Timestamp(1_000_000_000_123)), "2001-09-09T01:46:40.123Z");
+        assert_eq!(date(Timestamp(0)), "1970-01-01T00:00:00Z");
+        assert_eq!(date(Timestamp(i64::MIN)), "1970-01-01T00:00:00Z");
+        assert!(date(Timestamp(i64::MAX)).starts_with("9999-"));
+    }
+}

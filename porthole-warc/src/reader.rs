@@ -1,0 +1,267 @@
+//! Reading a file record by record.
+
+use std::io::Read;
+
+use memchr::memchr;
+
+use crate::error::shown;
+use crate::fields::{first_line, parse_fields};
+use crate::stream::Stream;
+use crate::{Place, Record, RecordKind, WarcError};
+
+/// Larger blocks are passed over unless the reader is told otherwise.
+pub const BLOCK_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// A record's head may have so many bytes, and so many lines.
+const HEAD_LIMIT: usize = 64 * 1024;
+const LINE_LIMIT: usize = 512;
+
+/// Reads the records of a `.warc`, `.warc.gz` or `.warc.zst`, told apart by their first bytes.
+///
+/// Records come in file order. The first damage is the last thing that comes: what was read before it is
+/// good, what lies behind it is not looked at.
+pub struct WarcReader<R> {
+    stream: Stream<R>,
+    head: Vec<u8>,
+    limit: u64,
+    /// Nothing comes any more: the end was reached, or an error was given out.
+    over: bool,
+    /// The record read last was followed by everything that belongs to it.
+    closed: bool,
+}
+
+/// Reads one record, from a reader that stands at its offset.
+pub fn read_record(reader: impl Read, place: Place, limit: u64) -> Result<Record, WarcError> {
+    let mut reader = WarcReader::new(reader).with_offset(place.offset).with_block_limit(limit);
+    reader.pass_over(place.inside)?;
+    let found = reader.next_record()?;
+    found.ok_or_else(|| WarcError::Truncated { offset: place.offset, end: reader.stream.position() })
+}
+
+impl<R: Read> WarcReader<R> {
+    /// Reads from the start of a file.
+    pub fn new(reader: R) -> Self {
+        WarcReader {
+            stream: Stream::new(reader),
+            head: Vec::new(),
+            limit: BLOCK_LIMIT,
+            over: false,
+            closed: false,
+        }
+    }
+
+    /// Says that the reader handed in stands at `offset` of its file, at the start of a record.
+    pub fn with_offset(mut self, offset: u64) -> Self {
+        self.stream.start_at(offset);
+        self
+    }
+
+    /// Passes over blocks of more than `limit` bytes. With 0 only the heads are held, to make an index.
+    pub fn with_block_limit(mut self, limit: u64) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The next record, or nothing at the end.
+    pub fn next_record(&mut self) -> Result<Option<Record>, WarcError> {
+        let mut record = Record::default();
+        Ok(self.read_into(&mut record)?.then_some(record))
+    }
+
+    /// Reads the next record into one that is there, whose memory is used again. False at the end.
+    pub fn read_into(&mut self, record: &mut Record) -> Result<bool, WarcError> {
+        if self.over {
+            return Ok(false);
+        }
+        let found = self.read_next(record);
+        self.over = !matches!(found, Ok(true));
+        found
+    }
+
+    /// Offset behind the last record that is surely whole, if the member that it is in is over, too.
+    pub(crate) fn end_of_whole(&self, record: &Record) -> Option<u64> {
+        self.closed.then_some(record.place.offset + record.place.length)
+    }
+
+    fn read_next(&mut self, record: &mut Record) -> Result<bool, WarcError> {
+        self.pass_over_line_ends()?;
+        while self.stream.fill()?.is_empty() {
+            if !self.stream.next_member()? {
+                return Ok(false);
+            }
+            self.pass_over_line_ends()?;
+        }
+        record.place = self.stream.place();
+        let offset = record.place.offset;
+        self.read_head(offset)?;
+        self.parse_head(record)?;
+        self.read_block(record)?;
+        self.read_end(record)?;
+        Ok(true)
+    }
+
+    /// Collects the head up to and with its empty line.
+    fn read_head(&mut self, offset: u64) -> Result<(), WarcError> {
+        self.head.clear();
+        let mut lines = 0;
+        loop {
+            let line_start = self.head.len();
+            self.read_line(offset)?;
+            if line_start == 0 {
+                check_version(&self.head, offset)?;
+            }
+            if matches!(self.head[line_start..], [b'\n'] | [b'\r', b'\n']) {
+                return Ok(());
+            }
+            lines += 1;
+            if lines > LINE_LIMIT {
+                let what = format!("its head has more than {LINE_LIMIT} lines");
+                return Err(WarcError::damaged(offset, what));
+            }
+        }
+    }
+
+    fn read_line(&mut self, offset: u64) -> Result<(), WarcError> {
+        loop {
+            let plain = self.stream.fill()?;
+            if plain.is_empty() {
+                return Err(self.broken_off(offset, "in its head"));
+            }
+            let end = memchr(b'\n', plain);
+            let taken = end.map_or(plain.len(), |at| at + 1);
+            // The first piece tells whether this is a record at all; garbage is not collected.
+            if self.head.is_empty() && !b"WARC/".starts_with(&plain[..taken.min(5)]) {
+                let what = format!("it starts with {}, not with `WARC/`", shown(plain));
+                return Err(WarcError::damaged(offset, what));
+            }
+            if self.head.len() + taken > HEAD_LIMIT {
+                let what = format!("its head has more than {HEAD_LIMIT} bytes");
+                return Err(WarcError::damaged(offset, what));
+            }
+            self.head.extend_from_slice(&plain[..taken]);
+            self.stream.consume(taken);
+            if end.is_some() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn parse_head(&self, record: &mut Record) -> Result<(), WarcError> {
+        let offset = record.place.offset;
+        let (_, length) = first_line(&self.head);
+        let (headers, stray) = parse_fields(&self.head[length..]);
+        if let Some(line) = stray {
+            let what = format!("the line {} in its head is no field", shown(line));
+            return Err(WarcError::damaged(offset, what));
+        }
+        let length = headers.get("Content-Length");
+        let length = length.ok_or_else(|| WarcError::damaged(offset, "it has no Content-Length"))?;
+        record.block_length = whole_number(length).ok_or_else(|| {
+            WarcError::damaged(offset, format!("its Content-Length is {}", shown(length.as_bytes())))
+        })?;
+        record.kind = RecordKind::of(headers.get("WARC-Type").unwrap_or_default());
+        record.headers = headers;
+        Ok(())
+    }
+
+    fn read_block(&mut self, record: &mut Record) -> Result<(), WarcError> {
+        /// What a head says of its block is believed only so far; more memory comes with more bytes.
+        const BELIEVED: u64 = 1024 * 1024;
+        record.skipped = record.block_length > self.limit;
+        record.block.clear();
+        if !record.skipped {
+            record.block.reserve(usize::try_from(record.block_length.min(BELIEVED)).unwrap_or(0));
+        }
+        let mut missing = record.block_length;
+        while missing > 0 {
+            let plain = self.stream.fill()?;
+            if plain.is_empty() {
+                let what = format!("in its block, {missing} bytes before the end that its head says");
+                return Err(self.broken_off(record.place.offset, &what));
+            }
+            let taken = plain.len().min(usize::try_from(missing).unwrap_or(usize::MAX));
+            if !record.skipped {
+                record.block.extend_from_slice(&plain[..taken]);
+            }
+            self.stream.consume(taken);
+            missing -= taken as u64;
+        }
+        Ok(())
+    }
+
+    /// Reads what follows the block: two line ends and, if this was all, the end of the member with its
+    /// checksum. A block that no line end follows was not as long as its head says.
+    fn read_end(&mut self, record: &mut Record) -> Result<(), WarcError> {
+        let offset = record.place.offset;
+        let line_ends = self.pass_over_line_ends()?;
+        let over = self.stream.fill()?.is_empty();
+        if line_ends == 0 && !over {
+            let what = "no empty line follows its block, its Content-Length must be wrong";
+            return Err(WarcError::damaged(offset, what));
+        }
+        self.closed = if self.stream.is_compressed() { over } else { line_ends >= 4 };
+        record.place.length = self.stream.position() - offset;
+        Ok(())
+    }
+
+    fn pass_over_line_ends(&mut self) -> Result<usize, WarcError> {
+        let mut passed = 0;
+        loop {
+            let plain = self.stream.fill()?;
+            let length = plain.len();
+            let line_ends = plain.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+            self.stream.consume(line_ends);
+            passed += line_ends;
+            if line_ends < length || length == 0 {
+                return Ok(passed);
+            }
+        }
+    }
+
+    fn pass_over(&mut self, mut count: u64) -> Result<(), WarcError> {
+        while count > 0 {
+            let plain = self.stream.fill()?;
+            if plain.is_empty() {
+                if !self.stream.next_member()? {
+                    return Ok(());
+                }
+                continue;
+            }
+            let taken = plain.len().min(usize::try_from(count).unwrap_or(usize::MAX));
+            self.stream.consume(taken);
+            count -= taken as u64;
+        }
+        Ok(())
+    }
+
+    fn broken_off(&self, offset: u64, place: &str) -> WarcError {
+        if self.stream.is_compressed() {
+            WarcError::damaged(offset, format!("its compressed member ends {place}"))
+        } else {
+            WarcError::Truncated { offset, end: self.stream.position() }
+        }
+    }
+}
+
+impl<R: Read> Iterator for WarcReader<R> {
+    type Item = Result<Record, WarcError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_record().transpose()
+    }
+}
+
+fn check_version(head: &[u8], offset: u64) -> Result<(), WarcError> {
+    const KNOWN: [&[u8]; 4] = [b"WARC/1.1", b"WARC/1.0", b"WARC/0.18", b"WARC/0.17"];
+    let (line, _) = first_line(head);
+    if KNOWN.contains(&line.trim_ascii_end()) {
+        Ok(())
+    } else {
+        Err(WarcError::Unsupported { offset, what: format!("the version {}", shown(line)) })
+    }
+}
+
+/// Digits only: `u64::from_str` would take a `+`, too.
+fn whole_number(text: &str) -> Option<u64> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}

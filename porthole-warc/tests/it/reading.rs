@@ -1,0 +1,184 @@
+//! Files that other tools wrote, good ones and broken ones.
+
+use porthole_warc::{
+    BLOCK_LIMIT, BodyEnd, Record, RecordKind, WarcError, WarcReader, last_whole, read_record, survey,
+};
+
+use crate::fixture;
+
+fn records(name: &str) -> Vec<Record> {
+    WarcReader::new(&fixture(name)[..]).collect::<Result<_, _>>().unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// The same four records, whatever they are packed in; offsets as `warcio index` gives them.
+#[test]
+fn all_packings_hold_the_same_records() {
+    let expected = records("plain.warc");
+    for (name, offsets) in [
+        ("plain.warc", [0, 272, 741, 1193]),
+        ("v10.warc", [0, 272, 741, 1193]),
+        ("members.warc.gz", [0, 222, 558, 885]),
+        ("one-member.warc.gz", [0; 4]),
+        ("one-frame.warc.zst", [0; 4]),
+    ] {
+        let found = records(name);
+        assert_eq!(found.iter().map(|r| r.place.offset).collect::<Vec<_>>(), offsets, "{name}");
+        assert_same(name, &found, &expected);
+    }
+    assert_same("frames", &records("frames.warc.zst"), &expected);
+}
+
+fn assert_same(name: &str, found: &[Record], expected: &[Record]) {
+    assert_eq!(found.len(), expected.len(), "{name}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert_eq!(found.headers, expected.headers, "{name}");
+        assert_eq!(found.block, expected.block, "{name}");
+    }
+}
+
+#[test]
+fn places_lead_back_to_the_records() {
+    for name in [
+        "plain.warc",
+        "members.warc.gz",
+        "one-member.warc.gz",
+        "frames.warc.zst",
+        "one-frame.warc.zst",
+        "kinds.warc.gz",
+    ] {
+        let file = fixture(name);
+        let mut end = 0;
+        for record in records(name) {
+            let (start, length) = (record.place.offset as usize, record.place.length as usize);
+            let again = read_record(&file[start..start + length], record.place, BLOCK_LIMIT).unwrap();
+            assert_eq!((&again.headers, &again.block), (&record.headers, &record.block), "{name}");
+            if !name.starts_with("one-") {
+                assert_eq!(start, end, "{name}: records lie side by side");
+                assert_eq!(again.place, record.place, "{name}");
+            }
+            end = start + length;
+        }
+        assert_eq!(end, file.len(), "{name}");
+    }
+}
+
+#[test]
+fn kinds_duplicates_and_revisits() {
+    use RecordKind::{
+        Continuation, Conversion, Metadata, Other, Request, Resource, Response, Revisit, Warcinfo,
+    };
+    let found = records("kinds.warc.gz");
+    let kinds: Vec<_> = found.iter().map(|record| record.kind).collect();
+    let expected = [
+        Warcinfo,
+        Request,
+        Response,
+        Response,
+        Metadata,
+        Resource,
+        Conversion,
+        Continuation,
+        Other,
+        Revisit,
+        Response,
+    ];
+    assert_eq!(kinds, expected);
+    assert_eq!(found[2].target(), found[3].target());
+    assert_eq!(found[9].refers_to_target(), Some("http://a.test/"));
+    assert_eq!(found[9].refers_to_date(), found[2].date());
+    assert_eq!(found[9].http(BLOCK_LIMIT).unwrap().status, 200);
+    assert!(!found[10].is_http_response(), "dns is not http");
+}
+
+#[test]
+fn encodings_are_taken_off() {
+    let page = records("plain.warc")[3].http(BLOCK_LIMIT).unwrap();
+    assert!(page.body.starts_with(b"<title>Elsewhere</title><p>Waves,"));
+    let found = records("encodings.warc.gz");
+    for record in &found[..3] {
+        let response = record.http(BLOCK_LIMIT).unwrap();
+        assert_eq!((response.body == page.body, response.end), (true, BodyEnd::Whole), "{record:?}");
+        let short = record.http(10).unwrap();
+        assert_eq!((&short.body[..], short.end), (&page.body[..10], BodyEnd::Limit));
+    }
+    assert!(matches!(found[3].http(BLOCK_LIMIT), Err(WarcError::Unsupported { .. })));
+}
+
+#[test]
+fn large_blocks_are_passed_over() {
+    for name in ["plain.warc", "members.warc.gz", "one-frame.warc.zst"] {
+        let file = fixture(name);
+        let found: Vec<_> = WarcReader::new(&file[..]).with_block_limit(200).map(Result::unwrap).collect();
+        let skipped: Vec<_> =
+            found.iter().map(|r| (r.skipped, r.block.is_empty(), r.block_length > 200)).collect();
+        let held = (false, false, false);
+        assert_eq!(skipped, [held, held, held, (true, true, true)], "{name}");
+        let error = found[3].http(BLOCK_LIMIT).unwrap_err().to_string();
+        assert!(error.contains("larger than the limit"), "{error}");
+    }
+}
+
+/// Records before the damage, the offset of the damage, a word of the message.
+#[test]
+fn damage_is_named_after_what_is_good_was_read() {
+    for (name, good, offset, word) in [
+        ("bad-cut-plain.warc", 2, 741, "ends at byte 1049"),
+        ("bad-cut-member.warc.gz", 2, 558, "ends at byte 658"),
+        ("bad-cut-one-member.warc.gz", 3, 0, "ends at byte 585"),
+        ("bad-cut-frame.warc.zst", 3, 934, "ends at byte 1175"),
+        ("bad-garbage.warc", 2, 741, "starts with `@@@@"),
+        ("bad-garbage.warc.gz", 2, 558, "no start of a compressed member"),
+        ("bad-length-short.warc", 1, 272, "Content-Length must be wrong"),
+        ("bad-length-long.warc", 1, 272, "Content-Length must be wrong"),
+        ("bad-length-long.warc.gz", 1, 0, "member ends in its block"),
+        ("bad-length-absurd.warc", 1, 272, "Content-Length is `9999"),
+        ("bad-length-huge.warc", 1, 272, "ends at byte 2594"),
+        ("bad-length-none.warc", 1, 272, "no Content-Length"),
+        ("bad-crc.warc.gz", 1, 222, "incorrect data check"),
+        ("bad-no-blank-line.warc", 1, 272, "is no field"),
+        ("bad-version.warc", 0, 0, "`WARC/9.9` is not supported"),
+        ("dictionary.warc.zst", 0, 0, "dictionary"),
+    ] {
+        let file = fixture(name);
+        let mut reader = WarcReader::new(&file[..]);
+        let found: Vec<_> = reader.by_ref().collect();
+        let (last, before) = found.split_last().unwrap();
+        assert!(before.iter().all(Result::is_ok), "{name}");
+        let error = last.as_ref().expect_err(name);
+        assert_eq!((before.len(), error.offset()), (good, offset), "{name}: {error}");
+        assert!(error.to_string().contains(word), "{name}: {error}");
+        assert!(reader.next_record().unwrap().is_none(), "{name}: nothing comes after an error");
+    }
+}
+
+#[test]
+fn the_end_of_the_last_whole_record_is_found() {
+    for (name, records, end) in [
+        ("plain.warc", 4, 2579),
+        ("members.warc.gz", 4, 1221),
+        ("one-member.warc.gz", 4, 615),
+        ("bad-cut-plain.warc", 2, 741),
+        ("bad-cut-member.warc.gz", 2, 558),
+        ("bad-cut-one-member.warc.gz", 0, 0),
+        ("bad-crc.warc.gz", 1, 222),
+        ("bad-garbage.warc", 2, 741),
+    ] {
+        let found = last_whole(&fixture(name)[..], 0).unwrap();
+        assert_eq!((found.records, found.end), (records, end), "{name}");
+        assert_eq!(found.damage.is_some(), name.starts_with("bad"), "{name}");
+    }
+    let plain = fixture("plain.warc");
+    for cut in 1..=4 {
+        let found = last_whole(&plain[..plain.len() - cut], 0).unwrap();
+        assert_eq!((found.records, found.end, found.damage.is_some()), (3, 1193, true), "cut by {cut}");
+    }
+    let rest = last_whole(&plain[741..], 741).unwrap();
+    assert_eq!((rest.records, rest.end), (2, 2579));
+}
+
+#[test]
+fn a_survey_counts() {
+    let found = survey(&fixture("encodings.warc.gz")[..], BLOCK_LIMIT);
+    assert_eq!((found.records, found.responses, found.unreadable), (4, 3, 1));
+    assert!(found.damage.is_none());
+}

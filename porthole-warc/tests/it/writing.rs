@@ -1,0 +1,185 @@
+//! What is written is read again, by this crate and by warcio.
+
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::process::Command;
+
+use porthole_types::{Headers, Timestamp};
+use porthole_warc::{
+    Answer, BLOCK_LIMIT, Digest, Form, Original, Question, Record, RecordKind, Truncation, WarcReader,
+    WarcWriter, Written, last_whole, read_record,
+};
+use proptest::prelude::*;
+
+const URL: &str = "http://a.test/page?x=1";
+const DATE: Timestamp = Timestamp(1_767_323_045_006);
+
+/// One record of each kind that is written.
+fn write_all_kinds(form: Form) -> (Vec<u8>, Vec<Written>) {
+    let mut writer = WarcWriter::new(Vec::new(), form, 7);
+    let headers: Headers =
+        [("content-type", "text/html"), ("content-encoding", "gzip"), ("x-é", "ü")].into_iter().collect();
+    let sent: Headers = [("Host", "a.test"), ("User-Agent", "Porthole")].into_iter().collect();
+    let body = "<p>Boats. ".repeat(500);
+    let answer = Answer {
+        date: DATE,
+        ip: Some(IpAddr::from([192, 0, 2, 1])),
+        ..Answer::new(URL, &headers, body.as_bytes())
+    };
+    let cut = Answer { truncated: Some(Truncation::Length), status: 404, ..answer };
+    let original = Original { id: None, url: URL, date: DATE, digest: Digest::of(answer.body) };
+
+    let info =
+        writer.warcinfo(DATE, "test.warc", &[("software", "Porthole"), ("format", "WARC 1.1")]).unwrap();
+    let response = writer.response(&answer).unwrap();
+    let id = response.id.to_string();
+    let question =
+        Question { url: URL, date: DATE, path: "/page?x=1", headers: &sent, answer: Some(response.id) };
+    let written = vec![
+        info,
+        response,
+        writer.request(&question).unwrap(),
+        writer.revisit(&answer, &Original { id: Some(&id), ..original }).unwrap(),
+        writer.metadata(DATE, URL, response.id, &[("topic", "/harbours"), ("relevance", "0.9")]).unwrap(),
+        writer.response(&cut).unwrap(),
+        writer.response(&Answer::new(URL, &Headers::new(), b"")).unwrap(),
+    ];
+    (writer.into_inner(), written)
+}
+
+#[test]
+fn all_kinds_are_read_again() {
+    for form in [Form::Plain, Form::Gzip] {
+        let (file, written) = write_all_kinds(form);
+        let read: Vec<Record> = WarcReader::new(&file[..]).collect::<Result<_, _>>().unwrap();
+        let mut end = 0;
+        for (record, written) in read.iter().zip(&written) {
+            assert_eq!((record.place.offset, record.place.length), (written.offset, written.length));
+            assert_eq!(format!("<{}>", record.id().unwrap()), written.id.to_string());
+            assert_eq!(written.offset, end);
+            assert_eq!(written.span(3).unwrap().offset, end);
+            end += written.length;
+        }
+        assert_eq!((read.len(), end), (written.len(), file.len() as u64));
+        assert_eq!(read[0].kind, RecordKind::Warcinfo);
+        assert_eq!(read[1].date(), Some(DATE));
+        let page = read[1].http(BLOCK_LIMIT).unwrap();
+        assert_eq!((page.body.len(), page.headers.get("X-Crawler-content-encoding")), (5000, Some("gzip")));
+        assert_eq!(read[1].payload_digest(), Some(Digest::of(&page.body).to_string().as_str()));
+        assert_eq!(read[2].block, b"GET /page?x=1 HTTP/1.1\r\nHost: a.test\r\nUser-Agent: Porthole\r\n\r\n");
+        assert_eq!(read[3].refers_to(), read[1].id());
+        assert_eq!(read[3].payload_digest(), read[1].payload_digest());
+        assert_eq!(read[4].block, b"topic: /harbours\r\nrelevance: 0.9\r\n");
+        assert_eq!(read[5].headers.get("WARC-Truncated"), Some("length"));
+        assert_eq!(write_all_kinds(form).0, file, "the same input makes the same file");
+    }
+}
+
+#[test]
+fn a_file_cut_by_a_crash_is_written_on() {
+    for form in [Form::Plain, Form::Gzip] {
+        let (file, written) = write_all_kinds(form);
+        let last = written.last().unwrap();
+        for cut in 1..last.length {
+            let crashed = &file[..file.len() - cut as usize];
+            let found = last_whole(crashed, 0).unwrap();
+            assert_eq!((found.end, found.records), (last.offset, written.len() as u64 - 1));
+        }
+        let mut writer =
+            WarcWriter::new(file[..last.offset as usize].to_vec(), form, 7).with_offset(last.offset);
+        assert_eq!(writer.response(&Answer::new(URL, &Headers::new(), b"")).unwrap(), *last);
+        assert_eq!(writer.into_inner(), file);
+    }
+}
+
+/// Takes some bytes, then fails.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn after_a_failed_write_nothing_is_written() {
+    let mut writer = WarcWriter::new(Full(600), Form::Plain, 7);
+    let headers = Headers::new();
+    writer.response(&Answer::new(URL, &headers, b"short")).unwrap();
+    let end = writer.offset();
+    for body in [&[b'a'; 1000][..], b""] {
+        let error = writer.response(&Answer::new(URL, &headers, body)).unwrap_err();
+        assert_eq!(error.offset(), end, "{error}");
+    }
+}
+
+/// `warcio check` compares all digests. It is run where `WARCIO` names the program.
+#[test]
+fn warcio_finds_nothing_wrong() {
+    let Some(warcio) = std::env::var_os("WARCIO") else {
+        println!("SKIPPED: set WARCIO to the warcio program (pip install warcio) to run this test");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (form, name) in [(Form::Plain, "all.warc"), (Form::Gzip, "all.warc.gz")] {
+        let path = folder.path().join(name);
+        let (file, written) = write_all_kinds(form);
+        std::fs::write(&path, file).unwrap();
+        let checked = Command::new(&warcio).args(["check", "-v"]).arg(&path).output().unwrap();
+        let said = String::from_utf8_lossy(&checked.stdout);
+        assert!(checked.status.success(), "{said}");
+        // It does not look into revisits.
+        assert_eq!(said.matches("digest pass").count(), written.len() - 1, "{said}");
+        let indexed = Command::new(&warcio).args(["index", "-f", "offset"]).arg(&path).output().unwrap();
+        let offsets: String = written.iter().map(|w| format!("{{\"offset\": \"{}\"}}\n", w.offset)).collect();
+        assert_eq!(String::from_utf8_lossy(&indexed.stdout), offsets);
+    }
+}
+
+proptest! {
+    #[test]
+    fn pages_come_back_as_they_were_written(
+        pages in proptest::collection::vec(
+            (
+                "http://[a-z]{1,8}\\.test/[!-~]{0,30}",
+                100u16..600,
+                proptest::collection::vec(("[A-Za-z][A-Za-z0-9-]{0,10}", "[!-~]([ -~é]{0,20}[!-~])?"), 0..5),
+                proptest::collection::vec(any::<u8>(), 0..3000),
+                0i64..4_000_000_000_000,
+            ),
+            0..6,
+        ),
+        gzip: bool,
+        seed: u64,
+    ) {
+        let form = if gzip { Form::Gzip } else { Form::Plain };
+        let mut writer = WarcWriter::new(Vec::new(), form, seed);
+        let mut places = Vec::new();
+        for (url, status, fields, body, date) in &pages {
+            let headers = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            let answer = Answer { date: Timestamp(*date), status: *status, ..Answer::new(url, &headers, body) };
+            places.push(writer.response(&answer).unwrap());
+        }
+        let file = writer.into_inner();
+        let read: Vec<Record> = WarcReader::new(&file[..]).collect::<Result<_, _>>().unwrap();
+        prop_assert_eq!(read.len(), pages.len());
+        for ((record, place), (url, status, fields, body, date)) in read.iter().zip(places).zip(&pages) {
+            prop_assert_eq!(record.target(), Some(url.as_str()));
+            prop_assert_eq!(record.date(), Some(Timestamp(*date)));
+            let response = record.http(BLOCK_LIMIT).unwrap();
+            prop_assert_eq!((response.status, &response.body), (*status, body));
+            prop_assert_eq!(response.headers.len(), fields.len() + 1);
+            for ((name, value), (read_name, read_value)) in fields.iter().zip(response.headers.iter()) {
+                prop_assert!(read_name.ends_with(name.as_str()));
+                prop_assert_eq!(read_value, value);
+            }
+            let alone = &file[place.offset as usize..(place.offset + place.length) as usize];
+            prop_assert_eq!(&read_record(alone, record.place, BLOCK_LIMIT).unwrap(), record);
+        }
+    }
+}
