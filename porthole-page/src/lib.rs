@@ -1,1 +1,33 @@
-//! (in the making)
+//! Bytes to [`Page`]: charset, title, visible text as numbered DOM leaves, links with their place among
+//! them, terms, language, fingerprint. A stream, pure, linear in the size of the input.
+//!
+//! ```
+//! use porthole_page::Extractor;
+//! use porthole_types::{CanonicalUrl, Headers};
+//!
+//! let url = CanonicalUrl::parse("http://example.com/birds/").unwrap();
+//! let html = b"<title>Birds</title><p>The <a href=owl.html>snowy owl</a> lives in the north.";
+//! let page = Extractor::default().extract(&url, &Headers::new(), html);
+//!
+//! let link = &page.links[0];
+//! assert_eq!(link.target.as_str(), "http://example.com/birds/owl.html");
+//! assert_eq!(page.anchor_text(link), "snowy owl");
+//! let around: Vec<_> = page.around(link, 1).map(|(offset, leaf)| (offset, page.leaf(leaf).unwrap().text)).collect();
+//! assert_eq!(around, [(-1, "The"), (0, "snowy owl"), (1, "lives in the north.")]);
+//! ```
+
+mod charset;
+mod extract;
+mod gather;
+mod page;
+mod simhash;
+mod tag;
+mod terms;
+mod token;
+mod tree;
+mod words;
+
+pub use extract::{Extractor, Limits};
+pub use page::{Cuts, Format, Leaf, Link, LinkKind, Page, RobotsMeta, TagPath};
+pub use simhash::simhash;
+pub use terms::TERM_VERSION;

@@ -1,0 +1,262 @@
+//! The one way from bytes to a [`Page`].
+
+use porthole_types::{CanonicalUrl, Headers, TermId};
+
+use crate::charset;
+use crate::gather::{FoundLink, Gather, NONE};
+use crate::page::{Cuts, Format, LeafSpan, Link, LinkKind, Page, RobotsMeta};
+use crate::simhash::simhash;
+use crate::terms::{Language, Terms, language_of};
+use crate::token::Tokenizer;
+use crate::tree::{Tree, resolved};
+use crate::words::PADDING;
+
+/// Limits on what is read of one page.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of the body; what is beyond is not looked at.
+    pub bytes: usize,
+    /// Links.
+    pub links: usize,
+    /// Attributes of one tag.
+    pub attributes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { bytes: 8 << 20, links: 10_000, attributes: 128 }
+    }
+}
+
+/// Reads pages. Holds only what makes the next page faster: the same bytes always give the same [`Page`].
+pub struct Extractor {
+    limits: Limits,
+    terms: Terms,
+}
+
+impl Extractor {
+    /// An extractor with these limits.
+    pub fn new(limits: Limits) -> Self {
+        Extractor { limits, terms: Terms::new() }
+    }
+
+    /// Reads the page at `url` from its headers and body. Any bytes give a page.
+    pub fn extract(&mut self, url: &CanonicalUrl, headers: &Headers, body: &[u8]) -> Page {
+        let read = &body[..body.len().min(self.limits.bytes)];
+        let content_type = headers.get("content-type");
+        let format = format_of(content_type, read);
+        let mut page = match format {
+            Format::Html => self.html(url, content_type, read),
+            Format::Text => self.plain_text(content_type, read),
+            Format::Other => Page::default(),
+        };
+        page.format = format;
+        page.cuts.bytes = (body.len() - read.len()) as u64;
+        headers.all("x-robots-tag").for_each(|directives| page.robots.add(directives));
+        page
+    }
+
+    fn html(&mut self, url: &CanonicalUrl, content_type: Option<&str>, body: &[u8]) -> Page {
+        let decoded = charset::decode(body, content_type, true);
+        let tokens = Tokenizer::new(&decoded.text, self.limits.attributes);
+        let text = String::with_capacity(decoded.text.len() / 2 + PADDING);
+        let mut tree = Tree::new(tokens, Gather::new(self.limits.links, text, Vec::with_capacity(256)));
+        tree.run();
+        let cuts = Cuts {
+            bytes: 0,
+            links: tree.gather.links_cut,
+            attributes: tree.tokens.attributes_cut,
+            depth: tree.depth_cut,
+        };
+        let mut gather = tree.gather;
+        if !gather.moved.is_empty() {
+            put_in_order(&mut gather);
+        }
+        // Copies that repairs made come last; a stable sort puts them where they stand.
+        gather.links.sort_by_key(|link| link.first);
+        let base = gather.base.and_then(|base| url.join(&attribute_text(base)).ok());
+        let mut page = Page {
+            charset: decoded.charset,
+            bad_bytes: decoded.bad_bytes,
+            title: folded(&resolved(gather.title.unwrap_or(""))),
+            robots: robots(&gather.robots),
+            refresh: gather.refresh.and_then(|refresh| refresh_target(base.as_ref().unwrap_or(url), refresh)),
+            cuts,
+            ..Page::default()
+        };
+        resolve_links(base.as_ref().unwrap_or(url), &gather.links, &mut page);
+        (page.text, page.leaves, page.paths) = (gather.text, gather.leaves, gather.paths);
+        self.find_terms(&mut page, gather.language);
+        page.needs_scripts = needs_scripts(&page, gather.scripts, gather.script_bytes);
+        page
+    }
+
+    fn plain_text(&mut self, content_type: Option<&str>, body: &[u8]) -> Page {
+        let decoded = charset::decode(body, content_type, false);
+        let text = folded(&decoded.text);
+        let leaf = LeafSpan { start: 0, end: text.len() as u32, depth: 0, shared: 0 };
+        let mut page = Page {
+            charset: decoded.charset,
+            bad_bytes: decoded.bad_bytes,
+            leaves: vec![leaf],
+            text,
+            ..Page::default()
+        };
+        self.find_terms(&mut page, None);
+        page
+    }
+
+    fn find_terms(&mut self, page: &mut Page, declared: Option<&str>) {
+        let end = page.text.len();
+        pad(&mut page.text);
+        let (language, code) = language_of(&page.text, end, declared);
+        page.language = code;
+        let mut terms: Vec<TermId> = Vec::with_capacity(end / 8);
+        self.title_terms(&page.title, language, &mut terms);
+        let mut ends = Vec::with_capacity(page.leaves.len() + 1);
+        ends.push(terms.len() as u32);
+        for leaf in &page.leaves {
+            self.terms.append(&page.text, leaf.start as usize, leaf.end as usize, language, &mut terms);
+            ends.push(terms.len() as u32);
+        }
+        page.text.truncate(end);
+        page.simhash = simhash(&terms[ends[0] as usize..]);
+        (page.terms, page.term_ends) = (terms, ends);
+    }
+
+    fn title_terms(&mut self, title: &str, language: Language, terms: &mut Vec<TermId>) {
+        let mut padded = String::with_capacity(title.len() + PADDING);
+        padded.push_str(title);
+        pad(&mut padded);
+        self.terms.append(&padded, 0, title.len(), language, terms);
+    }
+}
+
+impl Default for Extractor {
+    fn default() -> Self {
+        Extractor::new(Limits::default())
+    }
+}
+
+fn pad(text: &mut String) {
+    text.extend(std::iter::repeat_n('\0', PADDING));
+}
+
+/// By the content type; without a telling one, by the first bytes.
+fn format_of(content_type: Option<&str>, body: &[u8]) -> Format {
+    let kind = content_type.unwrap_or("").split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    match kind.as_str() {
+        "text/html" | "application/xhtml+xml" => Format::Html,
+        "text/plain" => Format::Text,
+        "" | "unknown/unknown" | "application/unknown" | "*/*" => sniffed(body),
+        _ => Format::Other,
+    }
+}
+
+fn sniffed(body: &[u8]) -> Format {
+    let start = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    match start.trim_ascii_start() {
+        [b'<', ..] => Format::Html,
+        text if !text[..text.len().min(512)].iter().any(|&b| b < 9) => Format::Text,
+        _ => Format::Other,
+    }
+}
+
+fn robots(directives: &[&str]) -> RobotsMeta {
+    let mut robots = RobotsMeta::default();
+    directives.iter().for_each(|directives| robots.add(&attribute_text(directives)));
+    robots
+}
+
+/// `5; url=next.html`, in the spellings that browsers accept.
+fn refresh_target(base: &CanonicalUrl, content: &str) -> Option<(u32, CanonicalUrl)> {
+    let content = attribute_text(content);
+    let content = content.trim();
+    let digits = content.find(|c: char| !c.is_ascii_digit()).unwrap_or(content.len());
+    let seconds = content[..digits].parse().unwrap_or(0);
+    let rest = content[digits..].trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let rest = rest.trim_start().trim_start_matches([';', ',']).trim_start();
+    let is_url = rest.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("url"));
+    let target = if is_url { rest[3..].trim_start().strip_prefix('=')? } else { rest };
+    let target = target.trim().trim_matches(['"', '\'']);
+    if target.is_empty() { None } else { Some((seconds, base.join(target).ok()?)) }
+}
+
+fn resolve_links(base: &CanonicalUrl, found: &[FoundLink<'_>], page: &mut Page) {
+    page.links.reserve_exact(found.len());
+    for link in found {
+        let Ok(target) = base.join(&attribute_text(link.href)) else {
+            page.links_refused += 1;
+            continue;
+        };
+        let text = |value: Option<&str>| value.map(|value| attribute_text(value).into());
+        page.links.push(Link {
+            target,
+            kind: link.kind,
+            first_leaf: link.first,
+            last_leaf: if link.last == NONE { link.first } else { link.last },
+            depth: link.depth,
+            title: text(link.title),
+            rel: text(link.rel),
+            path: link.path,
+        });
+    }
+}
+
+/// Character references of an attribute resolved.
+fn attribute_text(value: &str) -> std::borrow::Cow<'_, str> {
+    if value.contains('&') { htmlize::unescape_attribute(value) } else { value.into() }
+}
+
+fn folded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_ascii_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// Puts moved leaves in front of those that they belong in front of.
+fn put_in_order(gather: &mut Gather<'_>) {
+    // A moved leaf sorts just before the leaf that it precedes, behind what was moved there earlier.
+    let mut keys: Vec<(u32, bool, u32)> = (0..gather.next_leaf()).map(|leaf| (leaf, true, leaf)).collect();
+    for &(leaf, before) in &gather.moved {
+        keys[leaf as usize] = (before, false, leaf);
+    }
+    keys.sort_unstable();
+    let mut place = vec![0u32; keys.len()];
+    let mut text = String::with_capacity(gather.text.len() + PADDING);
+    let mut leaves = Vec::with_capacity(keys.len());
+    for (new, (_, _, old)) in keys.into_iter().enumerate() {
+        place[old as usize] = new as u32;
+        let span = gather.leaves[old as usize];
+        let words = &gather.text[span.start as usize..span.end as usize];
+        if !text.is_empty() && !words.is_empty() {
+            text.push(' ');
+        }
+        let start = text.len() as u32;
+        text.push_str(words);
+        leaves.push(LeafSpan { start, end: text.len() as u32, ..span });
+    }
+    for link in &mut gather.links {
+        let last = if link.last == NONE { link.first } else { link.last };
+        if let (Some(&a), Some(&b)) = (place.get(link.first as usize), place.get(last as usize)) {
+            (link.first, link.last) = (a.min(b), a.max(b));
+        }
+    }
+    (gather.text, gather.leaves) = (text, leaves);
+}
+
+/// Next to no text and hardly a link, but scripts: a person would see more (req. 132).
+fn needs_scripts(page: &Page, scripts: u32, script_bytes: usize) -> bool {
+    const FEW_TERMS: usize = 20;
+    const FEW_LINKS: usize = 4;
+    const MUCH_SCRIPT: usize = 256;
+    let anchors = page.links.iter().filter(|link| link.kind == LinkKind::Anchor).count();
+    let frames = page.links.iter().any(|link| matches!(link.kind, LinkKind::Frame | LinkKind::Iframe));
+    let body_terms = page.terms.len() - page.term_ends[0] as usize;
+    body_terms < FEW_TERMS && anchors < FEW_LINKS && !frames && (scripts > 0 || script_bytes > MUCH_SCRIPT)
+}

@@ -1,0 +1,276 @@
+//! What is kept of a page while its tags go by: the leaves in order with their text, the links, and the
+//! few things that head elements say.
+//!
+//! Leaves are numbered as A 2.2.1 has it: every text node and every element without content, from left to
+//! right. Text of white space only is no leaf, comments do not exist, and `html`, `head` and `body`
+//! themselves are none. Where the standard's repairs put something in front of what came before it
+//! (text inside a table, misnested formatting), the leaf is remembered as moved, and put in its place at
+//! the end.
+
+use crate::page::{LeafSpan, LinkKind};
+use crate::token::is_space;
+
+/// No leaf, no link, no place.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// How many of the innermost elements a tag path names.
+const PATH_LENGTH: usize = 24;
+
+/// A link as it stood in the page.
+#[derive(Clone, Copy)]
+pub(crate) struct FoundLink<'a> {
+    pub(crate) kind: LinkKind,
+    pub(crate) href: &'a str,
+    pub(crate) title: Option<&'a str>,
+    pub(crate) rel: Option<&'a str>,
+    /// First and last leaf inside the element; `NONE` while it is open.
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+    /// Where its tag path lies in `Gather::paths`.
+    pub(crate) path: (u32, u8),
+    pub(crate) depth: u16,
+}
+
+/// Collects leaves, text and links.
+pub(crate) struct Gather<'a> {
+    pub(crate) text: String,
+    pub(crate) leaves: Vec<LeafSpan>,
+    /// Leaves that belong in front of another: (leaf, the leaf that it precedes).
+    pub(crate) moved: Vec<(u32, u32)>,
+    /// Those of them that stand for an element that a repair emptied; what is open does not contain them.
+    emptied: Vec<u32>,
+    pub(crate) links: Vec<FoundLink<'a>>,
+    pub(crate) paths: Vec<u8>,
+    pub(crate) title: Option<&'a str>,
+    pub(crate) base: Option<&'a str>,
+    pub(crate) language: Option<&'a str>,
+    pub(crate) robots: Vec<&'a str>,
+    pub(crate) refresh: Option<&'a str>,
+    /// Bytes of scripts in the page, and how many refer to a file.
+    pub(crate) script_bytes: usize,
+    pub(crate) scripts: u32,
+    pub(crate) links_cut: u32,
+    most_links: usize,
+    /// The last leaf is a text node that more text would extend.
+    text_open: bool,
+    /// White space was read since the last word of the open text node.
+    space_waits: bool,
+    /// The fewest open elements since the last leaf.
+    lowest: u16,
+}
+
+impl<'a> Gather<'a> {
+    pub(crate) fn new(most_links: usize, text: String, leaves: Vec<LeafSpan>) -> Self {
+        Gather {
+            text,
+            leaves,
+            moved: Vec::new(),
+            emptied: Vec::new(),
+            links: Vec::with_capacity(64),
+            paths: Vec::new(),
+            title: None,
+            base: None,
+            language: None,
+            robots: Vec::new(),
+            refresh: None,
+            script_bytes: 0,
+            scripts: 0,
+            links_cut: 0,
+            most_links,
+            text_open: false,
+            space_waits: false,
+            lowest: 0,
+        }
+    }
+
+    /// The number that the next leaf will have.
+    pub(crate) fn next_leaf(&self) -> u32 {
+        self.leaves.len() as u32
+    }
+
+    pub(crate) fn text_is_open(&self) -> bool {
+        self.text_open
+    }
+
+    /// Starts a text leaf below `depth` open elements, in front of leaf `before` unless that is `NONE`.
+    pub(crate) fn open_text(&mut self, depth: usize, before: u32) {
+        self.leaf(depth, before);
+        if !self.text.is_empty() {
+            self.text.push(' ');
+        }
+        let start = self.text.len() as u32;
+        let leaf = self.leaves.last_mut().expect("just pushed");
+        (leaf.start, leaf.end) = (start, start);
+        self.text_open = true;
+        self.space_waits = false;
+    }
+
+    /// The open text leaf ends: an element starts or ends behind it.
+    pub(crate) fn close_text(&mut self) {
+        if self.text_open {
+            self.text_open = false;
+            self.leaves.last_mut().expect("a text leaf is open").end = self.text.len() as u32;
+        }
+    }
+
+    /// A leaf without text: an element that has no content.
+    pub(crate) fn empty_leaf(&mut self, depth: usize, before: u32) {
+        self.close_text();
+        self.leaf(depth, before);
+    }
+
+    /// A leaf for an element that a repair emptied, in front of leaf `before`.
+    pub(crate) fn emptied_leaf(&mut self, depth: usize, before: u32) {
+        self.emptied.push(self.next_leaf());
+        self.empty_leaf(depth, before);
+    }
+
+    /// An element ended; `depth` elements are open now.
+    pub(crate) fn rise(&mut self, depth: usize) {
+        self.lowest = self.lowest.min(depth as u16);
+    }
+
+    fn leaf(&mut self, depth: usize, before: u32) {
+        let depth = depth as u16;
+        let end = self.text.len() as u32;
+        self.leaves.push(LeafSpan { start: end, end, depth, shared: self.lowest.min(depth) });
+        self.lowest = depth;
+        if before != NONE {
+            self.moved.push((self.leaves.len() as u32 - 1, before));
+        }
+    }
+
+    /// More text for the open leaf; runs of white space become one space, and none stands at the ends.
+    pub(crate) fn push_text(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        loop {
+            let word = at + bytes[at..].iter().take_while(|&&b| is_space(b)).count();
+            self.space_waits |= word > at;
+            if word == bytes.len() {
+                return;
+            }
+            if self.space_waits && !self.ends_at_start() {
+                self.text.push(' ');
+            }
+            self.space_waits = false;
+            at = word + regular_prefix(&bytes[word..]);
+            self.text.push_str(&text[word..at]);
+        }
+    }
+
+    fn ends_at_start(&self) -> bool {
+        self.leaves.last().is_some_and(|leaf| leaf.start as usize == self.text.len())
+    }
+
+    /// Keeps a link whose element stands below these tags; its number, or `NONE` if there are too many.
+    pub(crate) fn link(&mut self, mut link: FoundLink<'a>, path: impl DoubleEndedIterator<Item = u8>) -> u32 {
+        if self.links.len() >= self.most_links {
+            self.links_cut += 1;
+            return NONE;
+        }
+        let start = self.paths.len();
+        self.paths.extend(path.rev().take(PATH_LENGTH));
+        self.paths[start..].reverse();
+        link.path = (start as u32, (self.paths.len() - start) as u8);
+        self.links.push(link);
+        self.links.len() as u32 - 1
+    }
+
+    /// A copy of a link, for the copy of its element that a repair made.
+    pub(crate) fn copy_link(&mut self, link: u32, first: u32) -> u32 {
+        if link == NONE || self.links.len() >= self.most_links {
+            return NONE;
+        }
+        self.links.push(FoundLink { first, last: NONE, ..self.links[link as usize] });
+        self.links.len() as u32 - 1
+    }
+
+    /// The element of a link ended behind leaf `last`.
+    pub(crate) fn end_link(&mut self, link: u32, mut last: u32) {
+        let Some(link) = self.links.get_mut(link as usize) else { return };
+        for &emptied in self.emptied.iter().rev() {
+            if emptied != last || last <= link.first {
+                break;
+            }
+            last -= 1;
+        }
+        link.last = last.max(link.first);
+    }
+
+    /// The element of a link ended here.
+    pub(crate) fn end_link_here(&mut self, link: u32) {
+        self.end_link(link, self.next_leaf().wrapping_sub(1));
+    }
+
+    /// Forgets everything from a leaf on: a frameset took the body's place.
+    pub(crate) fn forget_from(&mut self, leaf: u32) {
+        self.close_text();
+        if let Some(first) = self.leaves.get(leaf as usize) {
+            self.text.truncate(first.start as usize);
+        }
+        self.leaves.truncate(leaf as usize);
+        self.moved.clear();
+        self.links.retain(|link| link.first < leaf && link.last != NONE);
+    }
+}
+
+/// How many bytes at the start have words with single spaces between them: what can be copied as it is.
+/// Ends before white space that is irregular or last.
+fn regular_prefix(bytes: &[u8]) -> usize {
+    const STRIDE: usize = 32;
+    let mut at = 0;
+    // A stride at a time while no byte is a control and no two spaces meet.
+    while let Some(window) = bytes.get(at..=at + STRIDE) {
+        let irregular = window
+            .windows(2)
+            .fold(false, |found, pair| found | (pair[0] < b' ') | (pair[0] == b' ') & (pair[1] <= b' '));
+        if irregular {
+            break;
+        }
+        at += STRIDE;
+    }
+    while at < bytes.len() {
+        let byte = bytes[at];
+        if byte == b' ' && bytes.get(at + 1).is_none_or(|&next| is_space(next))
+            || byte != b' ' && is_space(byte)
+        {
+            break;
+        }
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_is_folded() {
+        for (pieces, expected) in [
+            (vec!["  a  b\n\tc "], "a b c"),
+            (vec!["a", "b"], "ab"),
+            (vec!["a ", "b"], "a b"),
+            (vec!["a", " ", "\n", "b "], "a b"),
+            (
+                vec!["a word that goes on and on past any stride of bytes  ", "x"],
+                "a word that goes on and on past any stride of bytes x",
+            ),
+            (
+                vec![
+                    "one line of text that is long enough\nfor the stride to meet a newline in the middle of it",
+                ],
+                "one line of text that is long enough for the stride to meet a newline in the middle of it",
+            ),
+        ] {
+            let mut gather = Gather::new(8, String::new(), Vec::new());
+            gather.open_text(1, NONE);
+            for piece in &pieces {
+                gather.push_text(piece);
+            }
+            gather.close_text();
+            assert_eq!(gather.text, expected, "for {pieces:?}");
+        }
+    }
+}

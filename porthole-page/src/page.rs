@@ -1,0 +1,284 @@
+//! What is known of a page once its bytes have been read.
+
+use std::fmt;
+
+use porthole_types::{CanonicalUrl, TermId};
+
+use crate::tag;
+
+/// A page: its text as numbered leaves, its links with their places among them, its terms.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// What the bytes turned out to be.
+    pub format: Format,
+    /// The charset that they were read in, by its WHATWG name.
+    pub charset: &'static str,
+    /// Some bytes made no sense in that charset.
+    pub bad_bytes: bool,
+    /// The title, white space folded.
+    pub title: String,
+    /// The visible text: the leaves' texts with a space between any two.
+    pub text: String,
+    /// ISO 639-1 code of the language, empty if unknown.
+    pub language: &'static str,
+    /// 64-bit simhash of the terms in order; 0 if there are none.
+    pub simhash: u64,
+    /// The links, in document order.
+    pub links: Vec<Link>,
+    /// References that are not URLs to crawl (`mailto:`, syntax errors).
+    pub links_refused: u32,
+    /// What `meta` and `X-Robots-Tag` ask for.
+    pub robots: RobotsMeta,
+    /// Where the page wants to send its reader, and after how many seconds.
+    pub refresh: Option<(u32, CanonicalUrl)>,
+    /// The page shows next to nothing until its scripts have run (req. 132).
+    pub needs_scripts: bool,
+    /// What was left out because it was too much.
+    pub cuts: Cuts,
+    pub(crate) leaves: Vec<LeafSpan>,
+    /// Terms of the title, then of each leaf in order.
+    pub(crate) terms: Vec<TermId>,
+    /// For each leaf, where its terms end; in front of them, where the title's do.
+    pub(crate) term_ends: Vec<u32>,
+    pub(crate) paths: Vec<u8>,
+}
+
+/// What the bytes of a page turned out to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// HTML or XHTML.
+    Html,
+    /// Plain text: one leaf, no links.
+    Text,
+    /// Something else, which is not read.
+    #[default]
+    Other,
+}
+
+/// One link, with its place among the leaves.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Where it leads.
+    pub target: CanonicalUrl,
+    /// What kind of element it is.
+    pub kind: LinkKind,
+    /// First leaf inside the element: l(a) in A 2.2.1.
+    pub first_leaf: u32,
+    /// Last leaf inside the element: r(a) in A 2.2.1.
+    pub last_leaf: u32,
+    /// How many elements it stands in.
+    pub depth: u16,
+    /// The `title` attribute.
+    pub title: Option<Box<str>>,
+    /// The `rel` attribute.
+    pub rel: Option<Box<str>>,
+    pub(crate) path: (u32, u8),
+}
+
+/// What kind of element a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LinkKind {
+    /// `a href`.
+    Anchor,
+    /// `area href`.
+    Area,
+    /// `frame src`.
+    Frame,
+    /// `iframe src`.
+    Iframe,
+    /// `link rel=next`.
+    Next,
+    /// `link rel=prev`.
+    Prev,
+    /// `link rel=canonical`.
+    Canonical,
+}
+
+/// What a page asks of robots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RobotsMeta {
+    /// Do not keep this page in an index.
+    pub noindex: bool,
+    /// Do not follow its links.
+    pub nofollow: bool,
+    /// Do not show a stored copy.
+    pub noarchive: bool,
+}
+
+/// What was left out of a page because a limit was reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cuts {
+    /// Bytes beyond the largest page that is read.
+    pub bytes: u64,
+    /// Links beyond the most that are kept.
+    pub links: u32,
+    /// Attributes beyond the most of one tag.
+    pub attributes: u32,
+    /// Start tags that stood too deep.
+    pub depth: u32,
+}
+
+/// A leaf's text, and its place in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LeafSpan {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// Number of elements around it.
+    pub(crate) depth: u16,
+    /// Number of those that are also around the leaf in front of it.
+    pub(crate) shared: u16,
+}
+
+/// A leaf of the DOM, as A 2.2.1 numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaf<'a> {
+    /// Its text, white space folded; empty for an element without content.
+    pub text: &'a str,
+    /// Number of elements around it.
+    pub depth: u16,
+    /// Number of those that are also around the leaf in front of it: the depth of their lowest common
+    /// ancestor.
+    pub shared: u16,
+}
+
+impl Page {
+    /// Number of leaves.
+    pub fn leaf_count(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// A leaf by its number.
+    pub fn leaf(&self, number: usize) -> Option<Leaf<'_>> {
+        let span = self.leaves.get(number)?;
+        let text = &self.text[span.start as usize..span.end as usize];
+        Some(Leaf { text, depth: span.depth, shared: span.shared })
+    }
+
+    /// The terms of a leaf, in order, without stop words.
+    pub fn leaf_terms(&self, number: usize) -> &[TermId] {
+        let ends = self.term_ends.get(number..number + 2);
+        ends.map_or(&[], |ends| &self.terms[ends[0] as usize..ends[1] as usize])
+    }
+
+    /// All terms in order, the title's first, without stop words.
+    pub fn terms(&self) -> &[TermId] {
+        &self.terms
+    }
+
+    /// How often each term occurs, title included, ordered by term.
+    pub fn term_counts(&self) -> Vec<(TermId, u32)> {
+        let mut terms = self.terms.clone();
+        terms.sort_unstable();
+        let mut counts: Vec<(TermId, u32)> = Vec::with_capacity(terms.len() / 2);
+        for term in terms {
+            match counts.last_mut() {
+                Some((last, count)) if *last == term => *count += 1,
+                _ => counts.push((term, 1)),
+            }
+        }
+        counts
+    }
+
+    /// The text of a link's leaves.
+    pub fn anchor_text(&self, link: &Link) -> &str {
+        // Leaves are joined in order, so what lies between the first and the last belongs to the link.
+        match (self.leaves.get(link.first_leaf as usize), self.leaves.get(link.last_leaf as usize)) {
+            (Some(first), Some(last)) if last.end >= first.start => {
+                self.text[first.start as usize..last.end as usize].trim()
+            }
+            _ => "",
+        }
+    }
+
+    /// The leaves within `reach` of a link with their DOM offsets: 0 inside it, negative to its left,
+    /// positive to its right (A 2.2.1).
+    pub fn around(&self, link: &Link, reach: u32) -> impl Iterator<Item = (i32, usize)> + use<> {
+        let (first, last) = (link.first_leaf, link.last_leaf);
+        let end = last.saturating_add(reach).min((self.leaves.len() as u32).saturating_sub(1));
+        (first.saturating_sub(reach)..=end).map(move |leaf| {
+            let offset = i64::from(leaf) - i64::from(leaf.clamp(first, last));
+            (offset as i32, leaf as usize)
+        })
+    }
+
+    /// The names of the elements around a link and its own, outermost first, at most the innermost 24.
+    pub fn tag_path(&self, link: &Link) -> TagPath<'_> {
+        let (start, length) = link.path;
+        TagPath(self.paths.get(start as usize..start as usize + length as usize).unwrap_or(&[]))
+    }
+}
+
+/// The names of the elements around a link and its own. Shown as `body>ul>li>a`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TagPath<'a>(&'a [u8]);
+
+impl<'a> TagPath<'a> {
+    /// The names, outermost first; `?` for one that HTML does not know.
+    pub fn names(self) -> impl Iterator<Item = &'static str> + 'a {
+        self.0.iter().map(|&byte| tag::spelling(byte))
+    }
+}
+
+impl fmt::Display for TagPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, name) in self.names().enumerate() {
+            write!(f, "{}{name}", if index > 0 { ">" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for TagPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Link {
+    /// Whether `rel` asks not to follow it.
+    pub fn is_nofollow(&self) -> bool {
+        self.rel
+            .as_deref()
+            .is_some_and(|rel| rel.split_ascii_whitespace().any(|w| w.eq_ignore_ascii_case("nofollow")))
+    }
+}
+
+impl LinkKind {
+    /// The word for it in tables and output.
+    pub fn name(self) -> &'static str {
+        match self {
+            LinkKind::Anchor => "anchor",
+            LinkKind::Area => "area",
+            LinkKind::Frame => "frame",
+            LinkKind::Iframe => "iframe",
+            LinkKind::Next => "next",
+            LinkKind::Prev => "prev",
+            LinkKind::Canonical => "canonical",
+        }
+    }
+
+    /// The kind of a `link` element, if it is one that leads somewhere.
+    pub(crate) fn of_rel(rel: &str) -> Option<LinkKind> {
+        rel.split_ascii_whitespace().find_map(|word| match word.to_ascii_lowercase().as_str() {
+            "next" => Some(LinkKind::Next),
+            "prev" | "previous" => Some(LinkKind::Prev),
+            "canonical" => Some(LinkKind::Canonical),
+            _ => None,
+        })
+    }
+}
+
+impl RobotsMeta {
+    /// Adds the directives of one `content` or `X-Robots-Tag` value.
+    pub(crate) fn add(&mut self, directives: &str) {
+        for word in directives.split([',', ';']).map(|word| word.trim().to_ascii_lowercase()) {
+            match word.as_str() {
+                "noindex" => self.noindex = true,
+                "nofollow" => self.nofollow = true,
+                "noarchive" => self.noarchive = true,
+                "none" => (self.noindex, self.nofollow) = (true, true),
+                _ => {}
+            }
+        }
+    }
+}

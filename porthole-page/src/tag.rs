@@ -1,0 +1,340 @@
+//! Tag names as small numbers, with what the HTML standard's tree construction says of each.
+
+/// A tag name. Names that the standard knows are numbers below 256; any other name is a hash above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name(u32);
+
+/// Has an entry in the standard's "special" category: ends the search for a matching formatting element.
+const SPECIAL: u16 = 1;
+/// Goes into the list of active formatting elements.
+const FORMATTING: u16 = 1 << 1;
+/// Never has content.
+const VOID: u16 = 1 << 2;
+/// Ends the search "in scope".
+const SCOPE: u16 = 1 << 3;
+/// Its start tag closes an open `p`, and it has no further rule.
+const BLOCK: u16 = 1 << 4;
+/// Its end tag closes what is open inside it, if it is in scope.
+const BLOCK_END: u16 = 1 << 5;
+/// Closed where its end tag is implied.
+const IMPLIED: u16 = 1 << 6;
+/// `h1` to `h6`.
+const HEADING: u16 = 1 << 7;
+/// Its content is text up to its end tag.
+const RAW: u16 = 1 << 8;
+/// Ends SVG or MathML when it starts inside it.
+const BREAKOUT: u16 = 1 << 9;
+/// Belongs into the head.
+const HEAD: u16 = 1 << 10;
+/// Formatting scope marker: `applet`, `marquee`, `object`.
+const MARKER: u16 = 1 << 11;
+
+macro_rules! tags {
+    ($($constant:ident $name:literal $flags:expr;)*) => {
+        // Names that no rule mentions are only there for their flags and spelling.
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, dead_code)]
+        #[repr(u8)]
+        enum Index { $($constant),* }
+
+        #[allow(dead_code)]
+        impl Name {
+            $(pub(crate) const $constant: Name = Name(Index::$constant as u32);)*
+        }
+
+        const NAMES: &[&str] = &[$($name),*];
+        const FLAGS: &[u16] = &[$($flags),*];
+    };
+}
+
+tags! {
+    A "a" FORMATTING;
+    ADDRESS "address" SPECIAL | BLOCK | BLOCK_END;
+    ANNOTATION_XML "annotation-xml" 0;
+    APPLET "applet" SPECIAL | SCOPE | MARKER;
+    AREA "area" SPECIAL | VOID;
+    ARTICLE "article" SPECIAL | BLOCK | BLOCK_END;
+    ASIDE "aside" SPECIAL | BLOCK | BLOCK_END;
+    B "b" FORMATTING | BREAKOUT;
+    BASE "base" SPECIAL | VOID | HEAD;
+    BASEFONT "basefont" SPECIAL | VOID | HEAD;
+    BGSOUND "bgsound" SPECIAL | VOID | HEAD;
+    BIG "big" FORMATTING | BREAKOUT;
+    BLOCKQUOTE "blockquote" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
+    BODY "body" SPECIAL | BREAKOUT;
+    BR "br" SPECIAL | VOID | BREAKOUT;
+    BUTTON "button" SPECIAL | BLOCK_END;
+    CAPTION "caption" SPECIAL | SCOPE;
+    CENTER "center" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
+    CODE "code" FORMATTING | BREAKOUT;
+    COL "col" SPECIAL | VOID;
+    COLGROUP "colgroup" SPECIAL;
+    DD "dd" SPECIAL | IMPLIED | BREAKOUT;
+    DESC "desc" 0;
+    DETAILS "details" SPECIAL | BLOCK | BLOCK_END;
+    DIALOG "dialog" BLOCK | BLOCK_END;
+    DIR "dir" SPECIAL | BLOCK | BLOCK_END;
+    DIV "div" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
+    DL "dl" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
+    DT "dt" SPECIAL | IMPLIED | BREAKOUT;
+    EM "em" FORMATTING | BREAKOUT;
+    EMBED "embed" SPECIAL | VOID | BREAKOUT;
+    FIELDSET "fieldset" SPECIAL | BLOCK | BLOCK_END;
+    FIGCAPTION "figcaption" SPECIAL | BLOCK | BLOCK_END;
+    FIGURE "figure" SPECIAL | BLOCK | BLOCK_END;
+    FONT "font" FORMATTING;
+    FOOTER "footer" SPECIAL | BLOCK | BLOCK_END;
+    FOREIGNOBJECT "foreignobject" 0;
+    FORM "form" SPECIAL;
+    FRAME "frame" SPECIAL | VOID;
+    FRAMESET "frameset" SPECIAL;
+    H1 "h1" SPECIAL | HEADING | BREAKOUT;
+    H2 "h2" SPECIAL | HEADING | BREAKOUT;
+    H3 "h3" SPECIAL | HEADING | BREAKOUT;
+    H4 "h4" SPECIAL | HEADING | BREAKOUT;
+    H5 "h5" SPECIAL | HEADING | BREAKOUT;
+    H6 "h6" SPECIAL | HEADING | BREAKOUT;
+    HEAD "head" SPECIAL | BREAKOUT;
+    HEADER "header" SPECIAL | BLOCK | BLOCK_END;
+    HGROUP "hgroup" SPECIAL | BLOCK | BLOCK_END;
+    HR "hr" SPECIAL | VOID | BREAKOUT;
+    HTML "html" SPECIAL | SCOPE;
+    I "i" FORMATTING | BREAKOUT;
+    IFRAME "iframe" SPECIAL | RAW;
+    IMAGE "image" 0;
+    IMG "img" SPECIAL | VOID | BREAKOUT;
+    INPUT "input" SPECIAL | VOID;
+    KEYGEN "keygen" SPECIAL | VOID;
+    LI "li" SPECIAL | IMPLIED | BREAKOUT;
+    LINK "link" SPECIAL | VOID | HEAD;
+    LISTING "listing" SPECIAL | BLOCK_END | BREAKOUT;
+    MAIN "main" SPECIAL | BLOCK | BLOCK_END;
+    MARQUEE "marquee" SPECIAL | SCOPE | MARKER;
+    MATH "math" 0;
+    MENU "menu" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
+    META "meta" SPECIAL | VOID | HEAD | BREAKOUT;
+    MI "mi" 0;
+    MN "mn" 0;
+    MO "mo" 0;
+    MS "ms" 0;
+    MTEXT "mtext" 0;
+    NAV "nav" SPECIAL | BLOCK | BLOCK_END;
+    NOBR "nobr" FORMATTING | BREAKOUT;
+    NOEMBED "noembed" SPECIAL | RAW;
+    NOFRAMES "noframes" SPECIAL | RAW | HEAD;
+    NOSCRIPT "noscript" SPECIAL;
+    OBJECT "object" SPECIAL | SCOPE | MARKER;
+    OL "ol" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
+    OPTGROUP "optgroup" IMPLIED;
+    OPTION "option" IMPLIED;
+    P "p" SPECIAL | BLOCK | IMPLIED | BREAKOUT;
+    PARAM "param" SPECIAL | VOID;
+    PLAINTEXT "plaintext" SPECIAL;
+    PRE "pre" SPECIAL | BLOCK_END | BREAKOUT;
+    RB "rb" IMPLIED;
+    RP "rp" IMPLIED;
+    RT "rt" IMPLIED;
+    RTC "rtc" IMPLIED;
+    RUBY "ruby" BREAKOUT;
+    S "s" FORMATTING | BREAKOUT;
+    SCRIPT "script" SPECIAL | RAW | HEAD;
+    SEARCH "search" SPECIAL | BLOCK | BLOCK_END;
+    SECTION "section" SPECIAL | BLOCK | BLOCK_END;
+    SELECT "select" SPECIAL | SCOPE | BLOCK_END;
+    SMALL "small" FORMATTING | BREAKOUT;
+    SOURCE "source" SPECIAL | VOID;
+    SPAN "span" BREAKOUT;
+    STRIKE "strike" FORMATTING | BREAKOUT;
+    STRONG "strong" FORMATTING | BREAKOUT;
+    STYLE "style" SPECIAL | RAW | HEAD;
+    SUB "sub" BREAKOUT;
+    SUMMARY "summary" SPECIAL | BLOCK | BLOCK_END;
+    SUP "sup" BREAKOUT;
+    SVG "svg" 0;
+    TABLE "table" SPECIAL | SCOPE | BREAKOUT;
+    TBODY "tbody" SPECIAL;
+    TD "td" SPECIAL | SCOPE;
+    TEMPLATE "template" SPECIAL | SCOPE | HEAD;
+    TEXTAREA "textarea" SPECIAL | RAW;
+    TFOOT "tfoot" SPECIAL;
+    TH "th" SPECIAL | SCOPE;
+    THEAD "thead" SPECIAL;
+    TITLE "title" SPECIAL | RAW | HEAD;
+    TR "tr" SPECIAL;
+    TRACK "track" SPECIAL | VOID;
+    TT "tt" FORMATTING | BREAKOUT;
+    U "u" FORMATTING | BREAKOUT;
+    UL "ul" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
+    VAR "var" BREAKOUT;
+    WBR "wbr" SPECIAL | VOID;
+    XMP "xmp" SPECIAL | RAW;
+}
+
+/// Number of names that the standard knows.
+pub(crate) const KNOWN: usize = NAMES.len();
+
+impl Name {
+    /// The name spelt by these bytes, in any case.
+    pub(crate) fn of(bytes: &[u8]) -> Name {
+        if bytes.len() > 16 {
+            return Name::unknown(bytes);
+        }
+        let key = packed(bytes);
+        let mut slot = slot_of(key);
+        loop {
+            match TABLE[slot] {
+                0 => return Name::unknown(bytes),
+                index if KEYS[index as usize - 1] == key => return Name(u32::from(index) - 1),
+                _ => slot = (slot + 1) % SLOTS,
+            }
+        }
+    }
+
+    fn unknown(bytes: &[u8]) -> Name {
+        let mut hash: u32 = 0x811c_9dc5;
+        for byte in bytes {
+            hash = (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193);
+        }
+        Name(hash | 0x8000_0000)
+    }
+
+    /// Its number, if the standard knows the name.
+    pub(crate) fn index(self) -> Option<usize> {
+        (self.0 < KNOWN as u32).then_some(self.0 as usize)
+    }
+
+    /// Its number in a tag path: 255 for a name that the standard does not know.
+    pub(crate) fn path_byte(self) -> u8 {
+        u8::try_from(self.0).unwrap_or(u8::MAX)
+    }
+
+    fn flags(self) -> u16 {
+        self.index().map_or(0, |index| FLAGS[index])
+    }
+
+    pub(crate) fn is_special(self) -> bool {
+        self.flags() & SPECIAL != 0
+    }
+
+    pub(crate) fn is_formatting(self) -> bool {
+        self.flags() & FORMATTING != 0
+    }
+
+    pub(crate) fn is_void(self) -> bool {
+        self.flags() & VOID != 0
+    }
+
+    pub(crate) fn is_scope(self) -> bool {
+        self.flags() & SCOPE != 0
+    }
+
+    pub(crate) fn is_block(self) -> bool {
+        self.flags() & BLOCK != 0
+    }
+
+    pub(crate) fn is_block_end(self) -> bool {
+        self.flags() & BLOCK_END != 0
+    }
+
+    pub(crate) fn is_implied(self) -> bool {
+        self.flags() & IMPLIED != 0
+    }
+
+    pub(crate) fn is_heading(self) -> bool {
+        self.flags() & HEADING != 0
+    }
+
+    pub(crate) fn is_raw(self) -> bool {
+        self.flags() & RAW != 0
+    }
+
+    pub(crate) fn is_breakout(self) -> bool {
+        self.flags() & BREAKOUT != 0
+    }
+
+    pub(crate) fn is_head(self) -> bool {
+        self.flags() & HEAD != 0
+    }
+
+    pub(crate) fn is_marker(self) -> bool {
+        self.flags() & MARKER != 0
+    }
+
+    pub(crate) fn is_one_of(self, names: &[Name]) -> bool {
+        names.contains(&self)
+    }
+}
+
+/// How a byte of a tag path is spelt.
+pub(crate) fn spelling(path_byte: u8) -> &'static str {
+    NAMES.get(path_byte as usize).copied().unwrap_or("?")
+}
+
+const SLOTS: usize = 1024;
+
+/// A name of up to 16 bytes in lower case, as one number. Tag names are ASCII letters, digits and hyphens
+/// where the standard knows them, so setting bit 5 of letters alone is exact.
+const fn packed(bytes: &[u8]) -> u128 {
+    let mut key = 0u128;
+    let mut i = 0;
+    while i < bytes.len() {
+        key |= (bytes[i].to_ascii_lowercase() as u128) << (8 * i);
+        i += 1;
+    }
+    key
+}
+
+const fn slot_of(key: u128) -> usize {
+    let folded = (key as u64) ^ ((key >> 64) as u64).rotate_left(29);
+    (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % SLOTS
+}
+
+const KEYS: [u128; KNOWN] = {
+    let mut keys = [0; KNOWN];
+    let mut i = 0;
+    while i < KNOWN {
+        keys[i] = packed(NAMES[i].as_bytes());
+        i += 1;
+    }
+    keys
+};
+
+/// Open addressing: 0 is empty, otherwise one more than the name's number.
+static TABLE: [u8; SLOTS] = {
+    let mut table = [0u8; SLOTS];
+    let mut i = 0;
+    while i < KNOWN {
+        let mut slot = slot_of(KEYS[i]);
+        while table[slot] != 0 {
+            slot = (slot + 1) % SLOTS;
+        }
+        table[slot] = i as u8 + 1;
+        i += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_known_name_is_found_in_any_case() {
+        for (index, name) in NAMES.iter().enumerate() {
+            assert_eq!(Name::of(name.as_bytes()).index(), Some(index), "{name}");
+            assert_eq!(Name::of(name.to_uppercase().as_bytes()).index(), Some(index), "{name}");
+            assert_eq!(spelling(index as u8), *name);
+        }
+    }
+
+    #[test]
+    fn other_names_are_told_apart() {
+        let names = ["x", "my-element", "h7", "tablex", "a\u{e9}", "a-name-that-is-longer-than-sixteen"];
+        for (i, one) in names.iter().enumerate() {
+            assert_eq!(Name::of(one.as_bytes()).index(), None);
+            assert_eq!(Name::of(one.as_bytes()), Name::of(one.to_ascii_uppercase().as_bytes()));
+            assert!(
+                names[i + 1..].iter().all(|other| Name::of(one.as_bytes()) != Name::of(other.as_bytes()))
+            );
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! The tokenizer: text to tags and text, as slices of the input, after the HTML standard's section 13.2.5.
+//!
+//! Nothing is copied and no character reference is resolved here. Every byte is looked at a constant
+//! number of times, whatever the input.
+
+use memchr::{memchr, memchr2};
+
+use crate::tag::Name;
+
+/// One token.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Token<'a> {
+    /// Character data, references unresolved.
+    Text(&'a str),
+    /// Character data in which `&` has no meaning (CDATA).
+    Literal(&'a str),
+    /// A start tag; its attributes are in [`Tokenizer::attributes`].
+    Start { name: Name, self_closing: bool },
+    /// An end tag.
+    End(Name),
+    /// A doctype, from behind the word to before the `>`.
+    Doctype(&'a str),
+    /// The end of the input.
+    Eof,
+}
+
+/// Name and value of one attribute, references unresolved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attribute<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) value: &'a str,
+}
+
+/// Reads tokens from a text.
+pub(crate) struct Tokenizer<'a> {
+    text: &'a str,
+    at: usize,
+    attributes: Vec<Attribute<'a>>,
+    most_attributes: usize,
+    /// Attributes that were dropped because a tag had too many.
+    pub(crate) attributes_cut: u32,
+}
+
+impl<'a> Tokenizer<'a> {
+    pub(crate) fn new(text: &'a str, most_attributes: usize) -> Self {
+        Tokenizer { text, at: 0, attributes: Vec::with_capacity(16), most_attributes, attributes_cut: 0 }
+    }
+
+    /// The attributes of the start tag that was read last.
+    pub(crate) fn attributes(&self) -> &[Attribute<'a>] {
+        &self.attributes
+    }
+
+    /// The value of an attribute of the start tag that was read last; the first one counts.
+    pub(crate) fn attribute(&self, name: &str) -> Option<&'a str> {
+        self.attributes.iter().find(|a| a.name.eq_ignore_ascii_case(name)).map(|a| a.value)
+    }
+
+    /// The next token. `foreign` says whether the current element is SVG or MathML, where CDATA exists.
+    pub(crate) fn next(&mut self, foreign: bool) -> Token<'a> {
+        loop {
+            let rest = &self.text.as_bytes()[self.at..];
+            match rest {
+                [] => return Token::Eof,
+                [b'<', b'/', letter, ..] if letter.is_ascii_alphabetic() => {
+                    if let Some(token) = self.tag(2) {
+                        return token;
+                    }
+                }
+                [b'<', letter, ..] if letter.is_ascii_alphabetic() => {
+                    if let Some(token) = self.tag(1) {
+                        return token;
+                    }
+                }
+                [b'<', b'!', ..] => {
+                    if let Some(token) = self.markup_declaration(foreign) {
+                        return token;
+                    }
+                }
+                [b'<', b'?', ..] => self.skip_past(b'>'),
+                [b'<', b'/', b'>', ..] => self.at += 3,
+                [b'<', b'/', _, ..] => self.skip_past(b'>'),
+                _ => return Token::Text(self.text_run()),
+            }
+        }
+    }
+
+    /// The content of an element whose content is text only, up to and over its end tag.
+    pub(crate) fn raw_text(&mut self, name: Name) -> &'a str {
+        let start = self.at;
+        let end = if name == Name::SCRIPT { self.script_end() } else { self.end_tag_from(start, name) };
+        self.at = end;
+        if end < self.text.len() {
+            // Over the end tag itself; what stands in it does not matter.
+            self.tag(2);
+        }
+        &self.text[start..end]
+    }
+
+    /// All that is left, as text: what follows `<plaintext>`.
+    pub(crate) fn rest(&mut self) -> &'a str {
+        let start = std::mem::replace(&mut self.at, self.text.len());
+        &self.text[start..]
+    }
+
+    fn text_run(&mut self) -> &'a str {
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        let mut from = start + usize::from(bytes[start] == b'<');
+        loop {
+            match memchr(b'<', &bytes[from..]) {
+                None => from = bytes.len(),
+                // A `<` that opens nothing is text.
+                Some(at) if !opens_markup(bytes.get(from + at + 1)) => {
+                    from += at + 1;
+                    continue;
+                }
+                Some(at) => from += at,
+            }
+            self.at = from;
+            return &self.text[start..from];
+        }
+    }
+
+    /// A start or end tag whose name starts `skip` bytes on; nothing if the input ends within it.
+    fn tag(&mut self, skip: usize) -> Option<Token<'a>> {
+        let bytes = self.text.as_bytes();
+        let start = self.at + skip;
+        let mut at = start;
+        while at < bytes.len() && !ends_name(bytes[at]) {
+            at += 1;
+        }
+        let name = Name::of(&bytes[start..at]);
+        self.at = at;
+        let self_closing = self.read_attributes()?;
+        Some(if skip == 2 { Token::End(name) } else { Token::Start { name, self_closing } })
+    }
+
+    /// Reads attributes up to and over the `>`. Whether the tag closes itself; nothing at the input's end.
+    fn read_attributes(&mut self) -> Option<bool> {
+        let bytes = self.text.as_bytes();
+        self.attributes.clear();
+        let mut at = self.at;
+        loop {
+            while at < bytes.len() && is_space(bytes[at]) {
+                at += 1;
+            }
+            match bytes.get(at) {
+                None => break,
+                Some(b'>') => {
+                    self.at = at + 1;
+                    return Some(false);
+                }
+                Some(b'/') if bytes.get(at + 1) == Some(&b'>') => {
+                    self.at = at + 2;
+                    return Some(true);
+                }
+                Some(b'/') => at += 1,
+                Some(_) => at = self.attribute_at(at)?,
+            }
+        }
+        self.at = bytes.len();
+        None
+    }
+
+    /// Reads one attribute and gives the place behind it; nothing at the input's end.
+    fn attribute_at(&mut self, start: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut at = start + 1;
+        while at < bytes.len() && !ends_name(bytes[at]) && bytes[at] != b'=' {
+            at += 1;
+        }
+        let name = &self.text[start..at];
+        let mut after = at;
+        while after < bytes.len() && is_space(bytes[after]) {
+            after += 1;
+        }
+        if bytes.get(after) != Some(&b'=') {
+            self.keep(Attribute { name, value: "" });
+            return Some(after);
+        }
+        after += 1;
+        while after < bytes.len() && is_space(bytes[after]) {
+            after += 1;
+        }
+        let (value, end) = match bytes.get(after) {
+            Some(&quote @ (b'"' | b'\'')) => {
+                let Some(length) = memchr(quote, &bytes[after + 1..]) else {
+                    self.at = bytes.len();
+                    return None;
+                };
+                (after + 1..after + 1 + length, after + 2 + length)
+            }
+            _ => {
+                let mut end = after;
+                while end < bytes.len() && bytes[end] != b'>' && !is_space(bytes[end]) {
+                    end += 1;
+                }
+                (after..end, end)
+            }
+        };
+        self.keep(Attribute { name, value: &self.text[value] });
+        Some(end)
+    }
+
+    fn keep(&mut self, attribute: Attribute<'a>) {
+        if self.attributes.len() < self.most_attributes {
+            self.attributes.push(attribute);
+        } else {
+            self.attributes_cut += 1;
+        }
+    }
+
+    /// `<!…`: a doctype or CDATA is a token, a comment is nothing.
+    fn markup_declaration(&mut self, foreign: bool) -> Option<Token<'a>> {
+        let rest = &self.text[self.at + 2..];
+        if rest.starts_with("--") {
+            self.comment();
+            return None;
+        }
+        if foreign && let Some(content) = rest.strip_prefix("[CDATA[") {
+            let length = content.find("]]>").unwrap_or(content.len());
+            self.at = (self.text.len() - content.len() + length + 3).min(self.text.len());
+            return Some(Token::Literal(&content[..length]));
+        }
+        let start = self.at + 2;
+        self.skip_past(b'>');
+        let word = self.text.as_bytes().get(start..start + 7)?;
+        if !word.eq_ignore_ascii_case(b"doctype") {
+            return None;
+        }
+        let end = if self.text[..self.at].ends_with('>') { self.at - 1 } else { self.at };
+        Some(Token::Doctype(&self.text[(start + 7).min(end)..end]))
+    }
+
+    /// Over a comment: `<!-->` and `<!--->` are whole ones, others end with `-->` or `--!>`.
+    fn comment(&mut self) {
+        let bytes = self.text.as_bytes();
+        let open = self.at + 4;
+        if bytes[open..].starts_with(b">") || bytes[open..].starts_with(b"->") {
+            self.at = open;
+            return self.skip_past(b'>');
+        }
+        let mut from = open;
+        while let Some(length) = memchr(b'>', &bytes[from..]) {
+            let body = &bytes[open..from + length];
+            from += length + 1;
+            if body.ends_with(b"--") || body.ends_with(b"--!") {
+                self.at = from;
+                return;
+            }
+        }
+        self.at = bytes.len();
+    }
+
+    fn skip_past(&mut self, byte: u8) {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += memchr(byte, rest).map_or(rest.len(), |length| length + 1);
+    }
+
+    /// Where `</name` with a delimiter behind it stands, from a place on; else the end.
+    fn end_tag_from(&self, mut from: usize, name: Name) -> usize {
+        let bytes = self.text.as_bytes();
+        while let Some(length) = memchr(b'<', &bytes[from..]) {
+            from += length;
+            if self.is_end_tag(from, name) {
+                return from;
+            }
+            from += 1;
+        }
+        bytes.len()
+    }
+
+    /// The end of a script, which may hide its own end tag in `<!-- <script> … -->`.
+    fn script_end(&self) -> usize {
+        let bytes = self.text.as_bytes();
+        let mut state = Script::Plain;
+        let mut from = self.at;
+        while let Some(length) = memchr2(b'<', b'-', &bytes[from..]) {
+            from += length;
+            let rest = &bytes[from..];
+            match state {
+                _ if rest.starts_with(b"-->") => state = Script::Plain,
+                Script::Plain if rest.starts_with(b"<!--") => {
+                    state = Script::Hidden;
+                    // The dashes may be those of `-->` already.
+                    from += 1;
+                }
+                Script::Hidden if self.is_tag(from, 1, Name::SCRIPT) => state = Script::Nested,
+                Script::Nested if self.is_end_tag(from, Name::SCRIPT) => state = Script::Hidden,
+                Script::Plain | Script::Hidden if self.is_end_tag(from, Name::SCRIPT) => return from,
+                _ => {}
+            }
+            from += 1;
+        }
+        bytes.len()
+    }
+
+    fn is_end_tag(&self, at: usize, name: Name) -> bool {
+        self.text.as_bytes().get(at + 1) == Some(&b'/') && self.is_tag(at, 2, name)
+    }
+
+    fn is_tag(&self, at: usize, skip: usize, name: Name) -> bool {
+        const LONGEST: usize = 10;
+        let rest = &self.text.as_bytes()[(at + skip).min(self.text.len())..];
+        let rest = &rest[..rest.len().min(LONGEST)];
+        rest.iter().position(|&b| ends_name(b)).is_some_and(|length| Name::of(&rest[..length]) == name)
+    }
+}
+
+/// What a script's text is inside of.
+enum Script {
+    Plain,
+    Hidden,
+    Nested,
+}
+
+fn opens_markup(next: Option<&u8>) -> bool {
+    next.is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'/' | b'!' | b'?'))
+}
+
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | 0x0c)
+}
+
+fn ends_name(byte: u8) -> bool {
+    is_space(byte) || byte == b'/' || byte == b'>'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> String {
+        let mut tokenizer = Tokenizer::new(text, 8);
+        let mut out = Vec::new();
+        loop {
+            out.push(match tokenizer.next(false) {
+                Token::Text(text) | Token::Literal(text) => format!("{text:?}"),
+                Token::Start { name, self_closing } => {
+                    let tag = crate::tag::spelling(name.path_byte());
+                    let attributes: Vec<_> =
+                        tokenizer.attributes().iter().map(|a| format!(" {}={:?}", a.name, a.value)).collect();
+                    format!("<{tag}{}{}>", attributes.concat(), if self_closing { "/" } else { "" })
+                }
+                Token::End(name) => format!("</{}>", crate::tag::spelling(name.path_byte())),
+                Token::Doctype(doctype) => format!("<!{}>", doctype.trim()),
+                Token::Eof => return out.join(" "),
+            });
+        }
+    }
+
+    #[test]
+    fn tags_text_and_what_is_neither() {
+        for (input, expected) in [
+            ("a<B>c</b >d", r#""a" <b> "c" </b> "d""#),
+            ("a < b <3 c", r#""a < b <3 c""#),
+            ("<a href=x y='1 2' Z=\"3>4\" w>", r#"<a href="x" y="1 2" Z="3>4" w="">"#),
+            ("<br/><br / ><img a=b/>", r#"<br/> <br> <img a="b/">"#),
+            ("<a =x><p a = b>", r#"<a =x=""> <p a="b">"#),
+            ("x<!-- a > b -->y<!-->z<!--->w<!-- --!>v", r#""x" "y" "z" "w" "v""#),
+            ("x<!bogus>y<?php ?>z</>w</ x>v", r#""x" "y" "z" "w" "v""#),
+            ("<!DOCTYPE html>x", r#"<!html> "x""#),
+            ("x<a href='never ends>y", r#""x""#),
+            ("x<!-- never ends", r#""x""#),
+            ("x</", r#""x" "</""#),
+            ("<![CDATA[x]]>y", r#""y""#),
+        ] {
+            assert_eq!(tokens(input), expected, "for {input}");
+        }
+    }
+
+    #[test]
+    fn raw_text_ends_at_its_own_end_tag() {
+        for (input, content, rest) in [
+            ("a</b></SCRIPT >x", "a</b>", "x"),
+            ("<!--</script>x", "<!--", "x"),
+            ("<!--<script></script>--></script>x", "<!--<script></script>-->", "x"),
+            ("<!-- a <script> b </script> c </script>x", "<!-- a <script> b </script> c ", "x"),
+            ("<!--><script></script>x", "<!--><script>", "x"),
+            ("</scriptx>never", "</scriptx>never", ""),
+        ] {
+            let mut tokenizer = Tokenizer::new(input, 8);
+            assert_eq!(tokenizer.raw_text(Name::SCRIPT), content, "for {input}");
+            assert_eq!(tokenizer.rest(), rest, "for {input}");
+        }
+    }
+
+    #[test]
+    fn attributes_are_limited_and_the_cut_is_counted() {
+        let tag = format!("<p{}>", " a=1".repeat(20));
+        let mut tokenizer = Tokenizer::new(&tag, 8);
+        tokenizer.next(false);
+        assert_eq!((tokenizer.attributes().len(), tokenizer.attributes_cut), (8, 12));
+    }
+}

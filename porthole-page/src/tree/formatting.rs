@@ -1,0 +1,264 @@
+//! The list of active formatting elements: `b`, `i`, `font`, `a` … that go on across the ends of the
+//! elements around them.
+
+use super::{Namespace, Open, Scope, Tree};
+use crate::gather::NONE;
+use crate::tag::Name;
+
+/// More formatting elements than this at once are only found in attacks; the oldest is forgotten.
+const MOST: usize = 64;
+
+/// One entry of the list.
+#[derive(Clone, Copy)]
+pub(super) enum Formatting {
+    /// The start of a cell, caption or object: formatting does not reach across it.
+    Marker,
+    /// An element, open or waiting to be opened again.
+    Element { name: Name, attributes: u64, serial: u32, link: u32, open: bool },
+}
+
+impl Tree<'_> {
+    pub(super) fn push_marker(&mut self) {
+        self.formatting.push(Formatting::Marker);
+    }
+
+    pub(super) fn clear_to_marker(&mut self) {
+        while let Some(entry) = self.formatting.pop() {
+            if matches!(entry, Formatting::Marker) {
+                break;
+            }
+        }
+    }
+
+    /// Opens a formatting element for the start tag at hand.
+    pub(super) fn push_formatting(&mut self, name: Name) {
+        let attributes = self.attributes_hash();
+        self.push(name);
+        self.forget_fourth(name, attributes);
+        if self.formatting.len() >= MOST {
+            self.formatting.remove(0);
+        }
+        let open = self.stack.last().expect("just pushed");
+        let (serial, link) = (open.serial, open.link);
+        self.formatting.push(Formatting::Element { name, attributes, serial, link, open: true });
+    }
+
+    /// At most three entries of one name with the same attributes are kept (the "Noah's Ark clause").
+    fn forget_fourth(&mut self, name: Name, attributes: u64) {
+        let mut alike = 0;
+        for index in (0..self.formatting.len()).rev() {
+            match self.formatting[index] {
+                Formatting::Marker => return,
+                Formatting::Element { name: n, attributes: a, .. } if n == name && a == attributes => {
+                    alike += 1;
+                    if alike == 3 {
+                        self.formatting.remove(index);
+                        return;
+                    }
+                }
+                Formatting::Element { .. } => {}
+            }
+        }
+    }
+
+    /// A number that is the same for the same attributes in any order.
+    fn attributes_hash(&self) -> u64 {
+        let one = |text: &str, salt: u64| {
+            text.bytes().fold(salt, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+        };
+        let attributes = self.tokens.attributes().iter();
+        attributes.fold(0, |sum, a| {
+            let name = one(&a.name.to_ascii_lowercase(), 0xcbf2_9ce4_8422_2325);
+            sum.wrapping_add(one(a.value, name ^ 0x9e37_79b9_7f4a_7c15))
+        })
+    }
+
+    /// Notes that an element with a formatting name is not open any more.
+    pub(super) fn formatting_closed(&mut self, closed: u32) {
+        for entry in self.formatting.iter_mut().rev() {
+            if let Formatting::Element { serial, open, .. } = entry
+                && *serial == closed
+            {
+                *open = false;
+                return;
+            }
+        }
+    }
+
+    /// Opens again what formatting was closed by the end of an element around it.
+    pub(super) fn reconstruct(&mut self) {
+        let waiting = self
+            .formatting
+            .iter()
+            .rev()
+            .take_while(|e| matches!(e, Formatting::Element { open: false, .. }))
+            .count();
+        for index in self.formatting.len() - waiting..self.formatting.len() {
+            let Formatting::Element { name, link, .. } = self.formatting[index] else { continue };
+            if self.stack.len() >= super::DEEPEST {
+                return;
+            }
+            let new_link = self.gather.copy_link(link, self.gather.next_leaf());
+            self.push_linked(name, Namespace::Html, new_link);
+            let new_serial = self.stack.last().expect("just pushed").serial;
+            if let Formatting::Element { serial, link, open, .. } = &mut self.formatting[index] {
+                (*serial, *open) = (new_serial, true);
+                if new_link != NONE {
+                    *link = new_link;
+                }
+            }
+        }
+    }
+
+    /// The entry of a name behind the last marker, with its element's number and whether it is open.
+    pub(super) fn formatting_entry(&self, wanted: Name) -> Option<(usize, u32, bool)> {
+        for (index, entry) in self.formatting.iter().enumerate().rev() {
+            match entry {
+                Formatting::Marker => return None,
+                Formatting::Element { name, serial, open, .. } if *name == wanted => {
+                    return Some((index, *serial, *open));
+                }
+                Formatting::Element { .. } => {}
+            }
+        }
+        None
+    }
+
+    fn formatting_index(&self, wanted: u32) -> Option<usize> {
+        self.formatting
+            .iter()
+            .rposition(|e| matches!(e, Formatting::Element { serial, .. } if *serial == wanted))
+    }
+
+    pub(super) fn position(&self, serial: u32) -> Option<usize> {
+        self.stack.iter().rposition(|open| open.serial == serial)
+    }
+
+    /// The end tag of a formatting element, with the repair that the standard calls the adoption agency.
+    pub(super) fn end_formatting(&mut self, name: Name) {
+        if self.current_is(&[name])
+            && self.current().is_some_and(|open| self.formatting_index(open.serial).is_none())
+        {
+            return self.pop();
+        }
+        for _ in 0..8 {
+            let Some((entry, serial, open)) = self.formatting_entry(name) else {
+                return self.end_other(name);
+            };
+            if !open {
+                self.formatting.remove(entry);
+                return;
+            }
+            if !self.in_scope_where(Scope::Default, |open| open.serial == serial) {
+                return;
+            }
+            let Some(at) = self.position(serial) else { return };
+            let block = (at + 1..self.stack.len()).find(|&i| self.stack[i].is_special());
+            let Some(block) = block else {
+                while self.stack.len() > at {
+                    self.pop();
+                }
+                self.formatting.remove(entry);
+                return;
+            };
+            self.adopt(entry, at, block);
+        }
+    }
+
+    /// The formatting element at `at` ends, but the block at `block` inside it goes on: the block moves
+    /// out, and a copy of the formatting moves into it around what it has so far.
+    fn adopt(&mut self, entry: usize, at: usize, block: usize) {
+        let first_leaf = self.stack[block].first_leaf;
+        self.take_out(block, first_leaf);
+        let formatting_serial = self.stack[at].serial;
+        let mut bookmark = entry;
+
+        // Between the two: formatting is copied around the block, everything else ends here.
+        let mut kept = Vec::new();
+        for (steps, index) in (at + 1..block).rev().enumerate() {
+            let inner = self.stack[index];
+            self.end_early(inner, first_leaf);
+            match self.formatting_index(inner.serial) {
+                Some(listed) if steps >= 3 => {
+                    self.formatting.remove(listed);
+                    bookmark -= usize::from(listed < bookmark);
+                    self.count(inner.name, -1);
+                }
+                Some(listed) => {
+                    let copy = self.copy_of(inner, listed, first_leaf, 1);
+                    if kept.is_empty() {
+                        bookmark = listed + 1;
+                    }
+                    kept.push(copy);
+                }
+                None => self.count(inner.name, -1),
+            }
+        }
+        let formatting = self.stack[at];
+        self.end_early(formatting, first_leaf);
+        if at > 0 {
+            self.stack[at - 1].children += 1;
+        }
+
+        // The copy takes all that the block has.
+        let Some(listed) = self.formatting_index(formatting_serial) else { return };
+        let children = std::mem::replace(&mut self.stack[block].children, 1);
+        let copy = self.copy_of(formatting, listed, first_leaf, children);
+        let moved = self.formatting.remove(listed);
+        bookmark -= usize::from(listed < bookmark);
+        self.formatting.insert(bookmark.min(self.formatting.len()), moved);
+
+        kept.reverse();
+        let block_open = self.stack[block];
+        let rest = self.stack.split_off(block + 1);
+        self.stack.truncate(at);
+        self.stack.extend(kept);
+        self.stack.push(block_open);
+        self.stack.push(Open { before: block_open.before, ..copy });
+        self.stack.extend(rest);
+    }
+
+    /// The block leaves its parent; a parent that has nothing else is a leaf in front of it.
+    fn take_out(&mut self, block: usize, first_leaf: u32) {
+        let parent = &mut self.stack[block - 1];
+        parent.children = parent.children.saturating_sub(1);
+        if parent.children == 0 {
+            let (link, leaf) = (parent.link, self.gather.next_leaf());
+            parent.link = NONE;
+            // A text leaf that is open belongs to the block, and is ended by the move.
+            self.gather.emptied_leaf(block - 1, first_leaf);
+            if link != NONE {
+                self.gather.links[link as usize].first = leaf;
+                self.gather.end_link(link, leaf);
+            }
+        }
+    }
+
+    /// Ends an element's link in front of the block that moved out of it.
+    fn end_early(&mut self, open: Open, first_leaf: u32) {
+        if open.link != NONE {
+            self.gather.end_link(open.link, first_leaf.saturating_sub(1));
+        }
+    }
+
+    /// A copy of an element with a number and a link of its own; the list knows it in the original's place.
+    fn copy_of(&mut self, original: Open, listed: usize, first_leaf: u32, children: u32) -> Open {
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        let Formatting::Element { link: source, .. } = self.formatting[listed] else { return original };
+        let link = self.gather.copy_link(source, first_leaf);
+        if let Formatting::Element { serial: s, link: l, open, .. } = &mut self.formatting[listed] {
+            (*s, *open) = (serial, true);
+            if link != NONE {
+                *l = link;
+            }
+        }
+        Open { serial, link, first_leaf, children, ..original }
+    }
+}
+
+impl Open {
+    pub(super) fn is_special(&self) -> bool {
+        if self.space == Namespace::Html { self.name.is_special() } else { self.is_integration_point() }
+    }
+}

@@ -1,0 +1,411 @@
+//! The HTML standard's tree construction (section 13.2.6) without a tree: the stack of open elements, the
+//! list of active formatting elements and the insertion modes decide where each leaf stands, and nothing
+//! else is kept. So a page takes time linear in its size, however deep or broken it is.
+
+mod body;
+mod foreign;
+mod formatting;
+mod head;
+mod table;
+
+use std::borrow::Cow;
+
+use crate::gather::{FoundLink, Gather, NONE};
+use crate::page::LinkKind;
+use crate::tag::{KNOWN, Name};
+use crate::token::{Token, Tokenizer, is_space};
+use formatting::Formatting;
+
+/// Elements deeper than this are not opened, as in browsers.
+const DEEPEST: usize = 512;
+
+/// Builds no tree.
+pub(crate) struct Tree<'a> {
+    pub(crate) tokens: Tokenizer<'a>,
+    pub(crate) gather: Gather<'a>,
+    /// Start tags that were ignored because they stood too deep.
+    pub(crate) depth_cut: u32,
+    mode: Mode,
+    stack: Vec<Open>,
+    /// How many elements of each name are open, so that most searches of the stack need not be made.
+    open: [u16; KNOWN],
+    /// How many elements with a name that the standard does not know are open.
+    open_unknown: u16,
+    formatting: Vec<Formatting>,
+    /// Number of the open form element; `NONE` if there is none.
+    form: u32,
+    next_serial: u32,
+    quirks: bool,
+    frameset_ok: bool,
+    /// What is inserted while a table part is current goes in front of the table.
+    fostering: bool,
+}
+
+/// An open element.
+#[derive(Clone, Copy)]
+struct Open {
+    name: Name,
+    space: Namespace,
+    /// Elements and texts in it so far.
+    children: u32,
+    /// Tells elements of one name apart.
+    serial: u32,
+    /// Its link; `NONE` if it is none.
+    link: u32,
+    /// The leaf that its content is put in front of; `NONE` if it stays in order.
+    before: u32,
+    /// The leaf that was next when it was opened.
+    first_leaf: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Namespace {
+    Html,
+    Svg,
+    MathMl,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Initial,
+    BeforeHead,
+    InHead,
+    InHeadNoscript,
+    AfterHead,
+    InBody,
+    InTable,
+    InCaption,
+    InColumnGroup,
+    InTableBody,
+    InRow,
+    InCell,
+    AfterBody,
+    InFrameset,
+    AfterFrameset,
+}
+
+/// Whether a token has been dealt with, or the new mode has to look at it.
+#[derive(PartialEq, Eq)]
+enum Step {
+    Done,
+    Again,
+}
+
+/// What ends a search for an element "in scope".
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Default,
+    ListItem,
+    Button,
+    Table,
+}
+
+impl<'a> Tree<'a> {
+    pub(crate) fn new(tokens: Tokenizer<'a>, gather: Gather<'a>) -> Self {
+        Tree {
+            tokens,
+            gather,
+            depth_cut: 0,
+            mode: Mode::Initial,
+            stack: Vec::with_capacity(32),
+            open: [0; KNOWN],
+            open_unknown: 0,
+            formatting: Vec::new(),
+            form: NONE,
+            next_serial: 0,
+            quirks: false,
+            frameset_ok: true,
+            fostering: false,
+        }
+    }
+
+    /// Reads the page to its end.
+    pub(crate) fn run(&mut self) {
+        loop {
+            let token = self.tokens.next(self.in_foreign());
+            self.process(token);
+            if token == Token::Eof {
+                break;
+            }
+        }
+        while !self.stack.is_empty() {
+            self.pop();
+        }
+        self.gather.close_text();
+    }
+
+    fn process(&mut self, token: Token<'a>) {
+        if let Token::Start { name, .. } = token
+            && self.stack.len() >= DEEPEST
+            && !name.is_void()
+            && !name.is_raw()
+        {
+            self.depth_cut += 1;
+            self.link_of(name);
+            return;
+        }
+        if self.in_foreign() && !self.leaves_foreign(token) && self.foreign(token) == Step::Done {
+            return;
+        }
+        while self.step(self.mode, token) == Step::Again {}
+    }
+
+    fn step(&mut self, mode: Mode, token: Token<'a>) -> Step {
+        match mode {
+            Mode::Initial => self.initial(token),
+            Mode::BeforeHead => self.before_head(token),
+            Mode::InHead => self.in_head(token),
+            Mode::InHeadNoscript => self.in_head_noscript(token),
+            Mode::AfterHead => self.after_head(token),
+            Mode::InBody => self.in_body(token),
+            Mode::InTable => self.in_table(token),
+            Mode::InCaption => self.in_caption(token),
+            Mode::InColumnGroup => self.in_column_group(token),
+            Mode::InTableBody => self.in_table_body(token),
+            Mode::InRow => self.in_row(token),
+            Mode::InCell => self.in_cell(token),
+            Mode::AfterBody => self.after_body(token),
+            Mode::InFrameset => self.in_frameset(token),
+            Mode::AfterFrameset => self.after_frameset(token),
+        }
+    }
+
+    fn again(&mut self, mode: Mode) -> Step {
+        self.mode = mode;
+        Step::Again
+    }
+
+    fn current(&self) -> Option<&Open> {
+        self.stack.last()
+    }
+
+    fn current_is(&self, names: &[Name]) -> bool {
+        self.current().is_some_and(|open| open.space == Namespace::Html && open.name.is_one_of(names))
+    }
+
+    /// Opens an element for the start tag at hand.
+    fn push(&mut self, name: Name) {
+        let link = self.link_of(name);
+        self.push_linked(name, Namespace::Html, link);
+    }
+
+    fn push_linked(&mut self, name: Name, space: Namespace, link: u32) {
+        let before = self.place_child();
+        self.gather.close_text();
+        let first_leaf = self.gather.next_leaf();
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        self.count(name, 1);
+        self.stack.push(Open { name, space, children: 0, serial, link, before, first_leaf });
+    }
+
+    /// Counts a new child of whichever element gets it, and says which leaf it goes in front of.
+    fn place_child(&mut self) -> u32 {
+        const TABLE_PARTS: &[Name] = &[Name::TABLE, Name::TBODY, Name::TFOOT, Name::THEAD, Name::TR];
+        if self.fostering
+            && self.current_is(TABLE_PARTS)
+            && let Some(table) = self.stack.iter().rposition(|open| open.name == Name::TABLE)
+        {
+            if table > 0 {
+                self.stack[table - 1].children += 1;
+            }
+            return self.stack[table].first_leaf;
+        }
+        match self.stack.last_mut() {
+            Some(open) => {
+                open.children += 1;
+                open.before
+            }
+            None => NONE,
+        }
+    }
+
+    fn pop(&mut self) {
+        if let Some(open) = self.stack.pop() {
+            self.closed(open);
+        }
+    }
+
+    /// What follows from an element's end, once it is off the stack.
+    fn closed(&mut self, open: Open) {
+        self.count(open.name, -1);
+        self.gather.close_text();
+        let depth = self.stack.len();
+        self.gather.rise(depth);
+        if open.children == 0 && !open.name.is_one_of(&[Name::HTML, Name::HEAD, Name::BODY]) {
+            self.gather.empty_leaf(depth, open.before);
+        }
+        if open.link != NONE {
+            self.gather.end_link_here(open.link);
+        }
+        if open.name.is_formatting() {
+            self.formatting_closed(open.serial);
+        }
+    }
+
+    fn count(&mut self, name: Name, by: i16) {
+        let count = name.index().map_or(&mut self.open_unknown, |index| &mut self.open[index]);
+        *count = count.saturating_add_signed(by);
+    }
+
+    fn is_open(&self, name: Name) -> bool {
+        name.index().map_or(self.open_unknown, |index| self.open[index]) > 0
+    }
+
+    /// An element without content, for the start tag at hand.
+    fn void(&mut self, name: Name) {
+        let link = self.link_of(name);
+        self.leaf_element();
+        if link != NONE {
+            self.gather.end_link_here(link);
+        }
+    }
+
+    fn leaf_element(&mut self) {
+        let before = self.place_child();
+        self.gather.empty_leaf(self.stack.len(), before);
+    }
+
+    /// An element whose content is text. Only `xmp` shows it.
+    fn raw(&mut self, name: Name) {
+        if name == Name::XMP {
+            self.push(name);
+            let text = self.tokens.raw_text(name);
+            self.insert_text(text, text);
+            return self.pop();
+        }
+        let src = name == Name::SCRIPT && self.tokens.attribute("src").is_some();
+        self.void(name);
+        let content = self.tokens.raw_text(name);
+        if name == Name::SCRIPT {
+            self.gather.scripts += u32::from(src);
+            self.gather.script_bytes += content.len();
+        } else if name == Name::TITLE && self.gather.title.is_none() {
+            self.gather.title = Some(content);
+        }
+    }
+
+    /// A template's content belongs to no page.
+    fn template(&mut self) {
+        self.leaf_element();
+        let mut open = 1;
+        while open > 0 {
+            match self.tokens.next(false) {
+                Token::Start { name: Name::TEMPLATE, .. } => open += 1,
+                Token::Start { name, .. } if name.is_raw() => {
+                    self.tokens.raw_text(name);
+                }
+                Token::End(Name::TEMPLATE) => open -= 1,
+                Token::Eof => return,
+                _ => {}
+            }
+        }
+    }
+
+    /// Text in the current element (or in front of its table).
+    fn text(&mut self, text: &'a str) {
+        self.insert_text(text, &resolved(text));
+    }
+
+    fn insert_text(&mut self, source: &str, text: &str) {
+        if is_blank(source) || is_blank(text) {
+            if self.gather.text_is_open() {
+                self.gather.push_text(text);
+            }
+            return;
+        }
+        if !self.gather.text_is_open() {
+            let before = self.place_child();
+            self.gather.open_text(self.stack.len(), before);
+        }
+        self.gather.push_text(text);
+    }
+
+    /// The link that the start tag at hand makes, if any.
+    fn link_of(&mut self, name: Name) -> u32 {
+        let (kind, attribute) = match name {
+            Name::A => (LinkKind::Anchor, "href"),
+            Name::AREA => (LinkKind::Area, "href"),
+            Name::FRAME => (LinkKind::Frame, "src"),
+            Name::IFRAME => (LinkKind::Iframe, "src"),
+            Name::LINK => match self.tokens.attribute("rel").and_then(LinkKind::of_rel) {
+                Some(kind) => (kind, "href"),
+                None => return NONE,
+            },
+            _ => return NONE,
+        };
+        let Some(href) = self.tokens.attribute(attribute) else { return NONE };
+        let first = self.gather.next_leaf();
+        let link = FoundLink {
+            kind,
+            href,
+            title: self.tokens.attribute("title"),
+            rel: self.tokens.attribute("rel"),
+            first,
+            last: first,
+            path: (0, 0),
+            depth: self.stack.len() as u16,
+        };
+        let path = self.stack.iter().map(|open| open.name.path_byte()).chain([name.path_byte()]);
+        self.gather.link(link, path.collect::<Vec<_>>().into_iter())
+    }
+
+    fn in_scope(&self, name: Name, scope: Scope) -> bool {
+        self.is_open(name) && self.in_scope_where(scope, |open| open.name == name)
+    }
+
+    fn in_scope_where(&self, scope: Scope, wanted: impl Fn(&Open) -> bool) -> bool {
+        for open in self.stack.iter().rev() {
+            if open.space == Namespace::Html && wanted(open) {
+                return true;
+            }
+            if open.ends(scope) {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Closes elements whose end tags may be left out.
+    fn close_implied(&mut self, except: Option<Name>) {
+        while self.current().is_some_and(|open| open.name.is_implied() && Some(open.name) != except) {
+            self.pop();
+        }
+    }
+
+    fn pop_until(&mut self, names: &[Name]) {
+        while let Some(open) = self.current() {
+            let found = open.space == Namespace::Html && open.name.is_one_of(names);
+            if open.name == Name::HTML {
+                return;
+            }
+            self.pop();
+            if found {
+                return;
+            }
+        }
+    }
+}
+
+impl Open {
+    fn ends(&self, scope: Scope) -> bool {
+        if self.space != Namespace::Html {
+            return scope != Scope::Table && self.is_integration_point();
+        }
+        match scope {
+            Scope::Table => self.name.is_one_of(&[Name::HTML, Name::TABLE, Name::TEMPLATE]),
+            Scope::Default => self.name.is_scope(),
+            Scope::ListItem => self.name.is_scope() || self.name.is_one_of(&[Name::OL, Name::UL]),
+            Scope::Button => self.name.is_scope() || self.name == Name::BUTTON,
+        }
+    }
+}
+
+/// Character references resolved.
+pub(crate) fn resolved(text: &str) -> Cow<'_, str> {
+    if text.contains('&') { htmlize::unescape(text) } else { Cow::Borrowed(text) }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.bytes().all(is_space)
+}
