@@ -80,6 +80,14 @@ impl<W: Write> WarcWriter<W> {
         self
     }
 
+    /// Compresses with another gzip level: 1 is fast, 6 is what is used otherwise, 9 is small.
+    pub fn with_level(mut self, level: u32) -> Self {
+        if self.deflate.is_some() {
+            self.deflate = Some(deflate(Compression::new(level.clamp(1, 9))));
+        }
+        self
+    }
+
     /// Offset of the next record.
     pub fn offset(&self) -> u64 {
         self.offset
@@ -226,6 +234,11 @@ impl<W: Write> WarcWriter<W> {
         self.offset += self.packed.len() as u64;
         Ok(())
     }
+}
+
+fn deflate(level: Compression) -> Compress {
+    const WINDOW_BITS: u8 = 15;
+    Compress::new_gzip(level, WINDOW_BITS)
 }
 
 fn deflate_part(deflate: &mut Compress, mut part: &[u8], out: &mut Vec<u8>, flush: FlushCompress) {

@@ -76,6 +76,18 @@ fn all_kinds_are_read_again() {
 }
 
 #[test]
+fn all_levels_are_read_again() {
+    let body = b"boats ".repeat(1000);
+    for level in [0, 1, 9, 100] {
+        let mut writer = WarcWriter::new(Vec::new(), Form::Gzip, 7).with_level(level);
+        writer.response(&Answer::new(URL, &Headers::new(), &body)).unwrap();
+        let file = writer.into_inner();
+        let record = WarcReader::new(&file[..]).next_record().unwrap().unwrap();
+        assert_eq!(record.http(BLOCK_LIMIT).unwrap().body, body);
+    }
+}
+
+#[test]
 fn a_file_cut_by_a_crash_is_written_on() {
     for form in [Form::Plain, Form::Gzip] {
         let (file, written) = write_all_kinds(form);
