@@ -1,0 +1,154 @@
+//! Tiny webs, written and read again.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use porthole_types::Timestamp;
+use porthole_warc::{Answer, Digest, Form, Original, WarcWriter};
+use tempfile::TempDir;
+
+use super::*;
+
+type Writer = WarcWriter<Vec<u8>>;
+
+/// Opens the web that is written, a function a file.
+fn web(form: Form, files: &[fn(&mut Writer)]) -> (TempDir, RecordedWeb) {
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<PathBuf> = (0..files.len()).map(|at| folder.path().join(format!("{at}.warc"))).collect();
+    for (at, (path, write)) in paths.iter().zip(files).enumerate() {
+        let mut writer = WarcWriter::new(Vec::new(), form, at as u64);
+        writer.warcinfo(Timestamp(0), "test", &[]).unwrap();
+        write(&mut writer);
+        std::fs::write(path, writer.into_inner()).unwrap();
+    }
+    let web = RecordedWeb::open(&paths).unwrap();
+    (folder, web)
+}
+
+fn page(writer: &mut Writer, url: &str, body: &str) {
+    writer.response(&Answer::new(url, &Headers::new(), body.as_bytes())).unwrap();
+}
+
+fn revisit(writer: &mut Writer, url: &str, original: &str, body: &str) {
+    let original =
+        Original { id: None, url: original, date: Timestamp(0), digest: Digest::of(body.as_bytes()) };
+    writer.revisit(&Answer::new(url, &Headers::new(), b""), &original).unwrap();
+}
+
+/// A replay never waits, so its futures are ready at once.
+fn get(web: &RecordedWeb, url: &str) -> Result<Response, FetchError> {
+    let request = Request::get(CanonicalUrl::parse(url).unwrap());
+    match pin!(web.fetch(&request)).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("{url}: the answer is not there"),
+    }
+}
+
+fn check(web: &RecordedWeb, url: &str, status: u16, body: &str) {
+    let response = get(web, url).unwrap();
+    assert_eq!((response.status, String::from_utf8_lossy(&response.body).as_ref()), (status, body), "{url}");
+    assert_eq!((response.took, response.truncated), (Duration::ZERO, false));
+    assert_eq!(web.has(&CanonicalUrl::parse(url).unwrap()), status != 404, "{url}");
+}
+
+#[test]
+fn what_is_recorded_is_there_and_nothing_else() {
+    for form in [Form::Plain, Form::Gzip] {
+        let (_folder, web) = web(
+            form,
+            &[
+                |writer| {
+                    page(writer, "http://a.test/", "one");
+                    page(writer, "http://b.test:8080/x", "two");
+                    page(writer, "http://A.test:80/#again", "not this one");
+                    page(writer, "mailto:nobody", "no page");
+                    page(writer, "http:///", "no host");
+                },
+                |writer| {
+                    page(writer, "http://b.test/", "three");
+                    page(writer, "http://b.test:8080/x", "nor this one");
+                    let moved = [("Location", "http://a.test/")].into_iter().collect();
+                    let moved = Answer { status: 301, ..Answer::new("http://a.test/old", &moved, b"") };
+                    writer.response(&moved).unwrap();
+                },
+            ],
+        );
+        let pages: Vec<&str> = web.pages().map(CanonicalUrl::as_str).collect();
+        assert_eq!(pages, ["http://a.test/", "http://b.test:8080/x", "http://b.test/", "http://a.test/old"]);
+        assert_eq!((web.len(), web.hosts(), web.duplicates(), web.is_empty()), (4, 3, 2, false));
+        assert_eq!((web.problems().count, web.problems().examples.len()), (1, 1), "{:?}", web.problems());
+        check(&web, "http://a.test/", 200, "one");
+        check(&web, "http://b.test:8080/x", 200, "two");
+        check(&web, "http://b.test/", 200, "three");
+        check(&web, "http://b.test/robots.txt", 404, "");
+        let moved = get(&web, "http://a.test/old").unwrap();
+        assert_eq!((moved.status, moved.headers.get("location")), (301, Some("http://a.test/")));
+    }
+}
+
+#[test]
+fn revisits_lead_to_their_originals() {
+    let (_folder, web) = web(
+        Form::Gzip,
+        &[
+            |writer| {
+                revisit(writer, "http://a.test/early", "http://a.test/late", "late");
+                page(writer, "http://a.test/", "first");
+                page(writer, "http://a.test/", "second");
+                revisit(writer, "http://a.test/", "http://a.test/gone", "gone");
+                revisit(writer, "http://a.test/same", "http://a.test/gone", "second");
+                revisit(writer, "http://a.test/lost", "http://a.test/gone", "gone");
+            },
+            |writer| page(writer, "http://a.test/late", "late"),
+        ],
+    );
+    check(&web, "http://a.test/early", 200, "late");
+    check(&web, "http://a.test/", 200, "first");
+    check(&web, "http://a.test/same", 200, "second");
+    check(&web, "http://a.test/lost", 404, "");
+    assert_eq!((web.len(), web.problems().count), (4, 1), "{:?}", web.problems());
+    assert_eq!(web.pages().next().unwrap().as_str(), "http://a.test/early");
+}
+
+#[test]
+fn many_threads_read_at_once() {
+    const PAGES: usize = 50;
+    let url = |n: usize| format!("http://a.test/{n}");
+    let (_folder, web) = web(
+        Form::Gzip,
+        &[|writer| {
+            for n in 0..PAGES {
+                page(writer, &format!("http://a.test/{n}"), &format!("page {n}"));
+            }
+        }],
+    );
+    let read_all = || (0..PAGES).for_each(|n| check(&web, &url(n), 200, &format!("page {n}")));
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(read_all))));
+}
+
+#[test]
+fn damage_is_a_problem_or_an_error() {
+    let (folder, _web) = web(
+        Form::Plain,
+        &[|writer| {
+            page(writer, "http://a.test/", "one");
+            page(writer, "http://a.test/two", "two");
+        }],
+    );
+    let path = folder.path().join("0.warc");
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 20]).unwrap();
+    let cut = RecordedWeb::open(&[&path]).unwrap();
+    assert_eq!((cut.len(), cut.problems().count), (1, 1));
+    assert!(cut.problems().examples[0].contains("0.warc: the record at offset"), "{:?}", cut.problems());
+
+    std::fs::write(&path, "no WARC file").unwrap();
+    let refused = RecordedWeb::open(&[&path]).unwrap_err().to_string();
+    assert!(refused.contains("0.warc: the record at offset 0 is damaged"), "{refused}");
+    assert_eq!(get(&cut, "http://a.test/").unwrap_err().kind, FailureKind::Protocol);
+
+    let missing = RecordedWeb::open(&[folder.path().join("nothing")]).unwrap_err().to_string();
+    assert!(missing.starts_with("cannot open "), "{missing}");
+}
