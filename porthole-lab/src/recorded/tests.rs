@@ -112,6 +112,20 @@ fn revisits_lead_to_their_originals() {
     assert_eq!(web.pages().next().unwrap().as_str(), "http://a.test/early");
 }
 
+/// Files that other tools wrote, a page of which is the third record of one member or of many.
+#[test]
+fn all_packings_are_replayed() {
+    for name in
+        ["plain.warc", "members.warc.gz", "one-member.warc.gz", "frames.warc.zst", "one-frame.warc.zst"]
+    {
+        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../porthole-warc/tests/fixtures");
+        let web = RecordedWeb::open(&[format!("{fixtures}/{name}")]).unwrap();
+        assert_eq!((web.len(), web.hosts(), web.problems().count), (3, 2, 0), "{name}");
+        let two = get(&web, "http://a.test/two").unwrap();
+        assert!(two.body.starts_with(b"<title>Two</title>"), "{name}");
+    }
+}
+
 #[test]
 fn many_threads_read_at_once() {
     const PAGES: usize = 50;
