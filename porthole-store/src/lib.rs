@@ -1,1 +1,21 @@
-//! (in the making)
+//! The crawl in a relational database: the frontier, the link graph, what became of every URL, and answers
+//! to questions about it while the crawl runs.
+//!
+//! [`Store`] is what the rest of Porthole sees: a batch of results in, a batch of work out. [`SqliteStore`]
+//! is the default behind it. Appending is the hot path: `crawl` and `link` have no index that the crawl
+//! would pay for; which URLs are known and which is next is kept in memory and rebuilt at open.
+//!
+//! This is the only room that contains SQL, and no row type of a database leaves it.
+
+mod answer;
+mod error;
+mod frontier;
+mod queries;
+mod sqlite;
+mod store;
+
+pub use answer::{Answer, Limits, Value};
+pub use error::{Error, Result};
+pub use queries::{Index, NamedQuery, Parameter, QUERIES};
+pub use sqlite::{SqliteReader, SqliteStore};
+pub use store::{Batch, Committed, Counts, Edge, Estimate, Graph, Node, Scores, Store, StoreReader};

@@ -1,0 +1,244 @@
+//! How fast results are stored while the frontier grows, and what a known URL costs.
+//!
+//! `cargo bench -p porthole-store -- [--urls N] [--steady]`. Each page has 53 links, 15 of them new and 38
+//! to known URLs, drawn evenly from all. A link's estimate is the relevance of its page, so known URLs are
+//! raised as often as it exceeds what was believed; with `--steady` links to known URLs never change
+//! anything.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use porthole_store::{Batch, SqliteStore, Store};
+use porthole_types::{
+    CanonicalUrl, Judgment, LinkRow, NewUrl, Outcome, PageResult, SegmentSpan, Timestamp, TopicId, UrlId,
+    Work,
+};
+
+const NEW_LINKS: u64 = 15;
+const KNOWN_LINKS: u64 = 38;
+const TAKEN: usize = 1000;
+const BATCH: usize = 500;
+const MILLION: u64 = 1_000_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().collect();
+    let after = |name: &str| arguments.iter().position(|a| a == name).and_then(|at| arguments.get(at + 1));
+    if let Some(path) = after("--open") {
+        return reopen(Path::new(path));
+    }
+    let urls = after("--urls").map_or(Ok(5 * MILLION), |n| n.parse())?;
+    let steady = arguments.iter().any(|a| a == "--steady");
+    // Beside the executable: a real disk, where a folder for temporary files may be memory.
+    let home = std::env::current_exe()?.parent().map(Path::to_path_buf).unwrap_or_default();
+    let path = home.join(format!("store-bench-{}.db", std::process::id()));
+    let outcome = run(&path, urls, steady).and_then(|()| {
+        let status = Command::new(&arguments[0]).arg("--open").arg(&path).status()?;
+        status.success().then_some(()).ok_or_else(|| "the store could not be opened again".into())
+    });
+    clean_up(&path);
+    outcome
+}
+
+fn run(path: &Path, urls: u64, steady: bool) -> Result<(), Box<dyn Error>> {
+    let mut store = SqliteStore::open(path)?;
+    let mut web = Web::new(steady);
+    let starts: Vec<NewUrl> = (0..1000).map(|_| web.new_url(0.5)).collect();
+    store.add(&starts)?;
+    let base = resident("VmRSS");
+    println!("53 links a page, 15 new; batches of {BATCH} pages; {urls} URLs; steady: {steady}");
+    let (mut whole, mut lap) = (Lap::default(), Lap::default());
+    while (store.counts().known as u64) < urls {
+        let before = store.counts().known as u64 / MILLION;
+        lap.add(&step(&mut store, &mut web)?);
+        let known = store.counts().known as u64;
+        if known / MILLION > before || known >= urls {
+            println!("{:>9} URLs: {}", known, lap.report());
+            whole.add(&std::mem::take(&mut lap));
+        }
+    }
+    println!("    whole run: {}", whole.report());
+    let counts = store.counts();
+    println!("memory: {} before, {} at the end, {} at most", base, resident("VmRSS"), resident("VmHWM"));
+    println!("counts: {counts:?}");
+    sizes(&store, path, counts.known, counts.links)?;
+    Ok(())
+}
+
+/// Takes work, makes results for it, commits them.
+fn step(store: &mut SqliteStore, web: &mut Web) -> Result<Lap, Box<dyn Error>> {
+    let mut lap = Lap::default();
+    let start = Instant::now();
+    let work = store.take(TAKEN, Timestamp(web.seq))?;
+    lap.take += start.elapsed();
+    for part in work.chunks(BATCH) {
+        let start = Instant::now();
+        let results: Vec<PageResult> = part.iter().map(|work| web.fetch(work)).collect();
+        lap.make += start.elapsed();
+        let start = Instant::now();
+        let done = store.commit(&Batch { results: &results, ..Batch::default() })?;
+        lap.commit += start.elapsed();
+        lap.pages += results.len();
+        lap.raised += done.believed;
+    }
+    Ok(lap)
+}
+
+#[derive(Default)]
+struct Lap {
+    pages: usize,
+    raised: usize,
+    take: Duration,
+    commit: Duration,
+    make: Duration,
+}
+
+impl Lap {
+    fn add(&mut self, other: &Lap) {
+        self.pages += other.pages;
+        self.raised += other.raised;
+        self.take += other.take;
+        self.commit += other.commit;
+        self.make += other.make;
+    }
+
+    fn report(&self) -> String {
+        let pages = self.pages as f64;
+        let store = (self.take + self.commit).as_secs_f64();
+        format!(
+            "{:>6.0} pages/s ({:.1} us commit, {:.1} us take, {:.1} us making the input, {:.1} raised a page)",
+            pages / store,
+            self.commit.as_secs_f64() * 1e6 / pages,
+            self.take.as_secs_f64() * 1e6 / pages,
+            self.make.as_secs_f64() * 1e6 / pages,
+            self.raised as f64 / pages,
+        )
+    }
+}
+
+/// A web without memory: every URL follows from its number.
+struct Web {
+    root: CanonicalUrl,
+    text: String,
+    urls: u64,
+    random: u64,
+    seq: i64,
+    steady: bool,
+}
+
+impl Web {
+    fn new(steady: bool) -> Self {
+        let root = CanonicalUrl::parse("http://root.test/").expect("a URL");
+        Web { root, text: String::new(), urls: 0, random: 1, seq: 0, steady }
+    }
+
+    fn fetch(&mut self, work: &Work) -> PageResult {
+        self.seq += 1;
+        let relevance = self.relevance();
+        let links = (0..NEW_LINKS + KNOWN_LINKS).map(|at| self.link(at, relevance)).collect();
+        PageResult {
+            seq: self.seq.cast_unsigned(),
+            oid: work.oid,
+            sid: work.sid,
+            at: Timestamp(1_790_000_000_000 + self.seq),
+            status: 200,
+            outcome: Outcome::Fetched,
+            judgment: Some(Judgment { relevance, best: TopicId(300) }),
+            title: "A page about something, with a title".into(),
+            language: "en".into(),
+            bytes: 37_000,
+            simhash: self.next(),
+            span: Some(SegmentSpan { segment: 12, offset: self.seq.cast_unsigned() * 9_000, length: 9_000 }),
+            links,
+        }
+    }
+
+    fn link(&mut self, at: u64, relevance: f64) -> LinkRow {
+        let new = at % 7 < 2 && at / 7 * 2 + at % 7 < NEW_LINKS;
+        let target = if new { self.new_url(relevance) } else { self.known_url(relevance) };
+        LinkRow { oid: target.url.id(), sid: target.url.site(), target, wgt_fwd: 0.731, wgt_rev: relevance }
+    }
+
+    fn new_url(&mut self, relevance: f64) -> NewUrl {
+        self.urls += 1;
+        self.url(self.urls - 1, relevance)
+    }
+
+    fn known_url(&mut self, relevance: f64) -> NewUrl {
+        let number = self.next() % self.urls;
+        self.url(number, if self.steady { 0.0 } else { relevance })
+    }
+
+    fn url(&mut self, number: u64, relevance: f64) -> NewUrl {
+        self.text.clear();
+        let site = number / 24;
+        write!(self.text, "http://www.site{site}.example.org/articles/{}/page-{number}.html", number % 12)
+            .expect("writing to a string");
+        let url = self.root.join(&self.text).expect("a URL");
+        NewUrl { url, relevance, priority: relevance }
+    }
+
+    /// A third of the pages is about the topic.
+    fn relevance(&mut self) -> f64 {
+        let part = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        if self.next().is_multiple_of(3) { 0.8 + 0.2 * part } else { 0.2 * part }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        UrlId(self.random ^ (self.random >> 31)).0.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
+    }
+}
+
+/// Opens the store in a process of its own, so that its memory is the store's alone.
+fn reopen(path: &Path) -> Result<(), Box<dyn Error>> {
+    let start = Instant::now();
+    let mut store = SqliteStore::open(path)?;
+    let (opened, memory) = (start.elapsed(), resident("VmRSS"));
+    let work = store.take(TAKEN, Timestamp(i64::MAX))?;
+    println!(
+        "opened again in {:.2} s, the first {} URLs taken {:.3} s later",
+        opened.as_secs_f64(),
+        work.len(),
+        (start.elapsed() - opened).as_secs_f64()
+    );
+    println!("memory after opening: {memory}, at most {}", resident("VmHWM"));
+    Ok(())
+}
+
+fn sizes(store: &SqliteStore, path: &Path, urls: usize, links: usize) -> Result<(), Box<dyn Error>> {
+    let sql = "select name, sum(pgsize) from dbstat where aggregate = true group by name";
+    let limits = porthole_store::Limits { time: Duration::from_secs(600), ..Default::default() };
+    let answer = store.reader().sql(sql, &limits)?;
+    for row in &answer.rows {
+        let [porthole_store::Value::Text(name), porthole_store::Value::Integer(bytes)] = row.as_slice()
+        else {
+            continue;
+        };
+        let per = |count: usize| *bytes as f64 / count as f64;
+        match name.as_str() {
+            "crawl" => println!("disk: crawl {bytes} bytes, {:.1} a URL", per(urls)),
+            "link" => println!("disk: link {bytes} bytes, {:.1} a link", per(links)),
+            _ => {}
+        }
+    }
+    println!("disk: {} bytes in all", std::fs::metadata(path)?.len());
+    Ok(())
+}
+
+/// A line of the process's status, as the system words it.
+fn resident(name: &str) -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.map_or_else(|| "unknown".into(), |line| line.trim().to_owned())
+}
+
+fn clean_up(path: &Path) {
+    for end in ["", "-wal", "-shm", "-lock"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        let _ = std::fs::remove_file(PathBuf::from(name));
+    }
+}

@@ -1,0 +1,85 @@
+//! A vector in chunks of equal size: it grows without ever copying what it holds, so that memory never
+//! doubles for a moment.
+
+use std::ops::{Index, IndexMut};
+
+/// Elements a chunk. Small enough that an unfinished chunk is no waste, large enough that the list of
+/// chunks stays in the processor's cache.
+const CHUNK: usize = 1 << 14;
+
+/// A growing sequence of small values.
+#[derive(Debug)]
+pub(crate) struct Chunked<T> {
+    chunks: Vec<Vec<T>>,
+    len: usize,
+}
+
+impl<T> Default for Chunked<T> {
+    fn default() -> Self {
+        Chunked { chunks: Vec::new(), len: 0 }
+    }
+}
+
+impl<T> Chunked<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub(crate) fn push(&mut self, value: T) {
+        if self.len == self.chunks.len() * CHUNK {
+            self.chunks.push(Vec::with_capacity(CHUNK));
+        }
+        self.chunks[self.len / CHUNK].push(value);
+        self.len += 1;
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        let value = self.chunks.get_mut(self.len.checked_sub(1)? / CHUNK)?.pop();
+        self.len -= 1;
+        // One empty chunk is kept, lest a queue that hovers about a boundary allocate at every step.
+        if self.chunks.len() * CHUNK >= self.len + 2 * CHUNK {
+            self.chunks.pop();
+        }
+        value
+    }
+}
+
+impl<T> Index<usize> for Chunked<T> {
+    type Output = T;
+
+    fn index(&self, at: usize) -> &T {
+        &self.chunks[at / CHUNK][at % CHUNK]
+    }
+}
+
+impl<T> IndexMut<usize> for Chunked<T> {
+    fn index_mut(&mut self, at: usize) -> &mut T {
+        &mut self.chunks[at / CHUNK][at % CHUNK]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behaves_like_a_vector_across_chunk_boundaries() {
+        let mut chunked = Chunked::default();
+        for value in 0..3 * CHUNK {
+            chunked.push(value);
+        }
+        assert_eq!((chunked[0], chunked[CHUNK], chunked[3 * CHUNK - 1]), (0, CHUNK, 3 * CHUNK - 1));
+        chunked[CHUNK] = 7;
+        for value in (0..3 * CHUNK).rev() {
+            let expected = if value == CHUNK { 7 } else { value };
+            assert_eq!(chunked.pop(), Some(expected));
+        }
+        assert_eq!((chunked.pop(), chunked.len(), chunked.is_empty()), (None, 0, true));
+        chunked.push(1);
+        assert_eq!(chunked[0], 1);
+    }
+}

@@ -1,0 +1,209 @@
+//! A map from 64-bit ids to row numbers at 14 to 16 bytes an entry, at any size.
+//!
+//! Ids are spread over 256 tables by their top bits. A table grows by a fifth and alone, so that growing
+//! needs no more than a 256th of the map twice; the tables start at staggered sizes, so that they do not
+//! all grow at the same moment. Within a table, keys lie almost sorted: each at or behind the place that
+//! its value points to, in ascending order, with gaps. A search ends at the first key that is not
+//! smaller, which keeps it short at 90% load, hit or miss.
+
+use std::hash::{BuildHasher, RandomState};
+
+const TABLES: usize = 256;
+const TABLE_BITS: u32 = TABLES.trailing_zeros();
+/// Marks a gap. It sorts behind every key, which ends a search without a check of its own.
+const GAP: u64 = u64::MAX;
+/// Slots behind the last place a key can point to, so that runs at the end need not wrap round.
+const TAIL: usize = 32;
+const SMALLEST: usize = 16;
+
+/// A set of ids, each with a row number.
+#[derive(Debug)]
+pub(crate) struct KeyMap {
+    tables: Vec<Table>,
+    /// Odd, drawn a process: ids are public hashes, and without it a web site could choose URLs that all
+    /// fall into one place. Nothing that can be observed depends on it.
+    multiplier: u64,
+}
+
+impl Default for KeyMap {
+    fn default() -> Self {
+        let multiplier = RandomState::new().hash_one(TABLES) | 1;
+        let table = |number| Table::with_home(staggered(number));
+        KeyMap { tables: (0..TABLES).map(table).collect(), multiplier }
+    }
+}
+
+impl KeyMap {
+    /// The row of an id.
+    pub(crate) fn get(&self, id: u64) -> Option<u32> {
+        let key = self.key(id);
+        self.tables[table_of(key)].get(key)
+    }
+
+    /// The row of an id, or the given one, under which it is known from now on; whether it was new.
+    pub(crate) fn get_or_insert(&mut self, id: u64, row: u32) -> (u32, bool) {
+        let key = self.key(id);
+        self.tables[table_of(key)].get_or_insert(key, row)
+    }
+
+    /// A bijection, but for the one value that marks gaps: it joins its neighbour, which is no likelier
+    /// than two URLs with one id.
+    fn key(&self, id: u64) -> u64 {
+        id.wrapping_mul(self.multiplier).min(GAP - 1)
+    }
+}
+
+#[derive(Debug)]
+struct Table {
+    /// Number of places that keys point to; behind them lies the tail.
+    home: usize,
+    len: usize,
+    keys: Box<[u64]>,
+    rows: Box<[u32]>,
+}
+
+impl Table {
+    fn with_home(home: usize) -> Self {
+        let slots = home + TAIL;
+        Table { home, len: 0, keys: vec![GAP; slots].into(), rows: vec![0; slots].into() }
+    }
+
+    fn get(&self, key: u64) -> Option<u32> {
+        let at = self.search(key)?;
+        (self.keys[at] == key).then(|| self.rows[at])
+    }
+
+    fn get_or_insert(&mut self, key: u64, row: u32) -> (u32, bool) {
+        loop {
+            match self.search(key) {
+                Some(at) if self.keys[at] == key => return (self.rows[at], false),
+                Some(at) if self.has_room() && self.insert_at(at, key, row) => return (row, true),
+                _ => self.grow(),
+            }
+        }
+    }
+
+    /// The first slot whose key is not smaller; `None` if the tail ends before.
+    fn search(&self, key: u64) -> Option<usize> {
+        let start = place(key, self.home);
+        self.keys[start..].iter().position(|&k| k >= key).map(|steps| start + steps)
+    }
+
+    fn has_room(&self) -> bool {
+        (self.len + 1) * 10 <= self.home * 9
+    }
+
+    /// Moves what follows one slot on, up to the next gap. Fails if there is none.
+    fn insert_at(&mut self, at: usize, key: u64, row: u32) -> bool {
+        let Some(gap) = self.keys[at..].iter().position(|&k| k == GAP).map(|steps| at + steps) else {
+            return false;
+        };
+        self.keys.copy_within(at..gap, at + 1);
+        self.rows.copy_within(at..gap, at + 1);
+        (self.keys[at], self.rows[at]) = (key, row);
+        self.len += 1;
+        true
+    }
+
+    /// Keys come out in order, so each goes to its place or right behind the one before.
+    fn grow(&mut self) {
+        let mut home = self.home;
+        loop {
+            home += home / 5 + 1;
+            if let Some(larger) = self.moved_to(home) {
+                *self = larger;
+                return;
+            }
+        }
+    }
+
+    fn moved_to(&self, home: usize) -> Option<Table> {
+        let mut larger = Table::with_home(home);
+        let mut next = 0;
+        for (&key, &row) in self.keys.iter().zip(&self.rows).filter(|&(&key, _)| key != GAP) {
+            let at = place(key, home).max(next);
+            *larger.keys.get_mut(at)? = key;
+            larger.rows[at] = row;
+            next = at + 1;
+        }
+        larger.len = self.len;
+        Some(larger)
+    }
+}
+
+fn table_of(key: u64) -> usize {
+    (key >> (64 - TABLE_BITS)) as usize
+}
+
+/// Where a key points to among `home` places: ascending with the key.
+#[allow(clippy::cast_possible_truncation)]
+fn place(key: u64, home: usize) -> usize {
+    ((u128::from(key << TABLE_BITS) * home as u128) >> 64) as usize
+}
+
+/// Start sizes spread evenly over one step of growth.
+fn staggered(number: usize) -> usize {
+    // Larger than the smallest by up to a fifth, in steps that survive rounding once tables are large:
+    // the sizes differ by a slot here, and by their factor from then on.
+    SMALLEST * 8 + SMALLEST * 8 * number / (5 * TABLES)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    /// A generator good enough for spreading keys.
+    fn random(state: &mut u64) -> u64 {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb)
+    }
+
+    fn len(map: &KeyMap) -> usize {
+        map.tables.iter().map(|table| table.len).sum()
+    }
+
+    fn bytes(map: &KeyMap) -> usize {
+        map.tables.iter().map(|table| table.keys.len() * 12).sum()
+    }
+
+    #[test]
+    fn agrees_with_a_hash_map() {
+        let (mut map, mut twin, mut state) = (KeyMap::default(), HashMap::new(), 1);
+        for row in 0..200_000 {
+            // Half of the ids come again.
+            let id = random(&mut state) % 100_000 * 0x0001_0000_0001;
+            let expected = *twin.entry(id).or_insert(row);
+            assert_eq!(map.get_or_insert(id, row), (expected, expected == row));
+        }
+        assert_eq!(len(&map), twin.len());
+        assert!(twin.iter().all(|(&id, &row)| map.get(id) == Some(row)));
+        assert_eq!(map.get(1), None);
+    }
+
+    #[test]
+    fn extreme_and_crowded_ids() {
+        let mut map = KeyMap::default();
+        // Sequences and multiples of a power of two are what a weak spread would pile up.
+        let ids: Vec<u64> = (0..50_000).chain((1..50_000).map(|i| i << 32)).chain([u64::MAX]).collect();
+        for (&id, row) in ids.iter().zip(0..) {
+            assert_eq!(map.get_or_insert(id, row), (row, true), "{id}");
+        }
+        assert!(ids.iter().zip(0..).all(|(&id, row)| map.get(id) == Some(row)));
+    }
+
+    #[test]
+    fn costs_at_most_16_bytes_an_id_at_any_size() {
+        let (mut map, mut state) = (KeyMap::default(), 2);
+        for row in 0..1_000_000_u32 {
+            map.get_or_insert(random(&mut state), row);
+            if row >= 400_000 && row % 10_000 == 0 {
+                #[allow(clippy::cast_precision_loss)]
+                let each = bytes(&map) as f64 / len(&map) as f64;
+                assert!((13.0..=16.0).contains(&each), "{each} bytes at {row}");
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! URLs that may be tried again, but not yet.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use porthole_types::Timestamp;
+
+/// Rows by the moment they are due. Few at a time, so plain collections do.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    due: HashMap<u32, Timestamp>,
+    /// May hold entries that no longer count: `due` has the last word.
+    queue: BinaryHeap<Reverse<(Timestamp, u32)>>,
+}
+
+impl Waiting {
+    pub(super) fn push(&mut self, row: u32, due: Timestamp) {
+        self.due.insert(row, due);
+        self.queue.push(Reverse((due, row)));
+    }
+
+    pub(super) fn remove(&mut self, row: u32) {
+        self.due.remove(&row);
+        self.drop_stale();
+    }
+
+    /// The next row that is due by `now`.
+    pub(super) fn pop_due(&mut self, now: Timestamp) -> Option<u32> {
+        let &Reverse((due, row)) = self.queue.peek()?;
+        if due > now {
+            return None;
+        }
+        self.due.remove(&row);
+        self.drop_stale();
+        Some(row)
+    }
+
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.queue.peek().map(|Reverse((due, _))| *due)
+    }
+
+    /// Keeps the head of the queue true.
+    fn drop_stale(&mut self) {
+        while let Some(Reverse((due, row))) = self.queue.peek()
+            && self.due.get(row) != Some(due)
+        {
+            self.queue.pop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_when_they_are_due_and_only_then() {
+        let mut waiting = Waiting::default();
+        for (row, due) in [(1, 30), (2, 10), (3, 20), (4, 10)] {
+            waiting.push(row, Timestamp(due));
+        }
+        waiting.remove(2);
+        waiting.push(2, Timestamp(25));
+        assert_eq!(waiting.next_due(), Some(Timestamp(10)));
+        let mut due = Vec::new();
+        while let Some(row) = waiting.pop_due(Timestamp(25)) {
+            due.push(row);
+        }
+        assert_eq!((due, waiting.next_due()), (vec![4, 3, 2], Some(Timestamp(30))));
+    }
+}

@@ -1,0 +1,182 @@
+//! The store in one SQLite file.
+//!
+//! Life of a URL: it is appended to `crawl` when it is first seen; taken, which only the memory knows;
+//! updated in place, by its rowid, when its result comes. What is believed of it meanwhile is appended to
+//! `raised` and taken over in sweeps. What is in memory ([`Window`]) is changed first and then written; if
+//! the write fails, it is rebuilt from the tables.
+
+mod graph;
+mod load;
+mod migrations;
+mod open;
+mod plan;
+mod reader;
+mod sandbox;
+mod sites;
+mod sweep;
+mod write;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use porthole_types::{CanonicalUrl, NewUrl, SiteId, Timestamp, UrlId, Work};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use self::load::Window;
+use self::plan::Plan;
+pub use self::reader::SqliteReader;
+use self::write::rowid;
+use crate::frontier::{Belief, State};
+use crate::{Batch, Committed, Counts, Error, Result, Scores, Store, StoreReader};
+
+/// A crawl in a SQLite database.
+#[derive(Debug)]
+pub struct SqliteStore {
+    path: PathBuf,
+    db: Connection,
+    window: Window,
+    /// A write failed and so did rebuilding the window: nothing else may be done before it is rebuilt.
+    stale: bool,
+    /// Keeps other writers out; the last field, so that it is released when the database is closed.
+    _lock: File,
+}
+
+impl SqliteStore {
+    /// Opens the database at a path, making it if there is none.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let lock = open::lock(&path)?;
+        let db = open::writer(&path)?;
+        let window = load::load(&db)?;
+        Ok(SqliteStore { path, db, window, stale: false, _lock: lock })
+    }
+
+    /// Writes a plan that the window follows already.
+    fn write(&mut self, plan: Result<Plan<'_>>, batch: &Batch<'_>) -> Result<Committed> {
+        // A plan that fails has not changed the window.
+        let plan = plan?;
+        match write::write(&mut self.db, &plan, batch, &self.window.frontier) {
+            Ok(()) => {
+                self.window.pending += plan.believed.len();
+                Ok(Committed { new_urls: plan.new_urls.len(), believed: plan.believed.len() })
+            }
+            Err(error) => {
+                self.stale = true;
+                self.refresh()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Rebuilds the window after a write that failed. What is in flight stays so: its holders live.
+    fn refresh(&mut self) -> Result<()> {
+        if self.stale {
+            let taken = self.window.frontier.taken();
+            let mut window = load::load(&self.db)?;
+            let known = window.frontier.len();
+            for row in taken.into_iter().filter(|&row| (row as usize) < known) {
+                window.frontier.take_again(row);
+            }
+            self.window = window;
+            self.stale = false;
+        }
+        Ok(())
+    }
+
+    fn read_work(&self, rows: &[u32]) -> Result<Vec<Work>> {
+        let mut read =
+            self.db.prepare_cached("select oid, sid, url, numtries from crawl where rowid = ?1")?;
+        let belief = |row| self.window.frontier.belief(row);
+        let mut work = |row| read.query_row([rowid(row)], |found| Ok(work(found, belief(row))))?;
+        rows.iter().map(|&row| work(row)).collect()
+    }
+}
+
+impl Store for SqliteStore {
+    fn add(&mut self, urls: &[NewUrl]) -> Result<usize> {
+        self.refresh()?;
+        sweep::sweep_if_due(&mut self.db, &mut self.window)?;
+        let plan = Plan::for_urls(&mut self.window, urls);
+        Ok(self.write(plan, &Batch::default())?.new_urls)
+    }
+
+    fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>> {
+        self.refresh()?;
+        let rows = self.window.frontier.take(n, now);
+        self.read_work(&rows).inspect_err(|_| {
+            for &row in &rows {
+                self.window.frontier.give_back(row);
+            }
+        })
+    }
+
+    fn give_back(&mut self, oids: &[UrlId]) -> Result<()> {
+        self.refresh()?;
+        for &oid in oids {
+            let row = self.window.frontier.find(oid).ok_or(Error::UnknownUrl(oid))?;
+            self.window.frontier.give_back(row);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, batch: &Batch<'_>) -> Result<Committed> {
+        self.refresh()?;
+        sweep::sweep_if_due(&mut self.db, &mut self.window)?;
+        let plan = Plan::for_batch(&mut self.window, batch);
+        self.write(plan, batch)
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        self.window.frontier.next_due()
+    }
+
+    fn counts(&self) -> Counts {
+        let tally = self.window.frontier.tally();
+        let of = |state: State| tally.states[state as usize];
+        Counts {
+            known: self.window.frontier.len(),
+            queued: of(State::Queued),
+            in_flight: tally.taken,
+            fetched: of(State::Fetched),
+            redirected: of(State::Redirected),
+            dead: of(State::Dead),
+            skipped: of(State::Skipped),
+            links: self.window.links,
+            sites: self.window.sites.len(),
+        }
+    }
+
+    fn setting(&self, name: &str) -> Result<Option<String>> {
+        let mut read = self.db.prepare_cached("select value from setting where name = ?1")?;
+        Ok(read.query_row([name], |row| row.get(0)).optional()?)
+    }
+
+    fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()> {
+        write::write_scores(&mut self.db, scores)
+    }
+
+    fn tidy(&mut self) -> Result<()> {
+        self.refresh()?;
+        sweep::sweep(&mut self.db, &mut self.window)?;
+        // What readers keep in the log stays there; that is no error.
+        self.db.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))?;
+        Ok(())
+    }
+
+    fn reader(&self) -> Box<dyn StoreReader> {
+        Box::new(SqliteReader::at(self.path.clone()))
+    }
+}
+
+fn work(row: &Row<'_>, belief: Belief) -> Result<Work> {
+    let url: String = row.get(2)?;
+    Ok(Work {
+        oid: UrlId(row.get::<_, i64>(0)?.cast_unsigned()),
+        sid: SiteId(row.get::<_, i64>(1)?.cast_unsigned()),
+        url: CanonicalUrl::parse(&url)
+            .map_err(|error| Error::Damaged(format!("crawl has {url}: {error}")))?,
+        numtries: row.get(3)?,
+        relevance: belief.relevance,
+        priority: belief.priority,
+    })
+}

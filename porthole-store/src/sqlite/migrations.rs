@@ -1,0 +1,91 @@
+//! The tables, step by step. A step that was released is never changed; what comes later is a new step.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::Result;
+
+/// One step. Its number is its place in the list, from 1, and the `user_version` after it.
+struct Migration {
+    /// What it brings; for whoever reads the list.
+    #[allow(dead_code)]
+    brings: &'static str,
+    sql: &'static str,
+}
+
+/// Names and columns as in V Fig. 1 where they exist. Moments are milliseconds since 1970, ids are the
+/// signed bit patterns of unsigned ones.
+const MIGRATIONS: &[Migration] = &[Migration {
+    brings: "the crawl, its links and sites, scores, events and settings",
+    sql: r#"
+        -- Rows are appended in the order in which URLs became known, and never deleted. No index: which
+        -- oid has which rowid is kept in memory. What every row has comes first, so that rebuilding that
+        -- memory reads little.
+        create table crawl(
+            oid integer not null,
+            url text not null,
+            sid integer not null,
+            relevance real not null,      -- R(d) once judged, until then the best R among the parents
+            priority real not null,       -- what the strategy says; larger is sooner
+            numtries integer not null,
+            lastvisited integer,
+            kcid integer,                 -- best leaf class
+            state integer not null,       -- 0 queued, 1 fetched, 2 redirected, 3 dead, 4 skipped
+            not_before integer,           -- queued: not to be tried earlier
+            seq integer,                  -- the fetch's number in the crawl
+            status integer,               -- of HTTP; 0 when there was no answer
+            failure text,                 -- kind of the last failure
+            detail text,
+            title text,
+            language text,
+            bytes integer,
+            simhash integer,
+            segment integer,              -- where the page is kept: file, offset, length
+            "offset" integer,
+            length integer
+        );
+        create table link(
+            oid_src integer not null,
+            sid_src integer not null,
+            oid_dst integer not null,
+            sid_dst integer not null,
+            wgt_fwd real not null,
+            wgt_rev real not null,
+            discovered integer not null
+        );
+        -- What is believed of queued URLs from now on, appended when it changes: rewriting rows all over
+        -- crawl in every batch would cost most of the time. The last row for a URL counts; `row` is the
+        -- rowid in crawl, which takes the values over in one sweep now and then.
+        create table raised(row integer not null, relevance real not null, priority real not null);
+        create table hubs(oid integer primary key, score real not null);
+        create table auth(oid integer primary key, score real not null);
+        -- serverload: distinct URLs fetched from the site (V 3.2).
+        create table site(sid integer not null, host text not null, serverload integer not null);
+        create table event(id integer primary key, at integer not null, kind text not null, detail text not null);
+        create table setting(name text primary key, value text not null);
+        -- The papers' CRAWL, in which serverload is a column, with states in words.
+        create view page as
+            select crawl.oid, crawl.url, crawl.sid, site.host, crawl.relevance, crawl.priority,
+                   crawl.numtries, site.serverload, crawl.lastvisited, crawl.kcid,
+                   case crawl.state when 0 then 'queued' when 1 then 'fetched' when 2 then 'redirected'
+                                    when 3 then 'dead' else 'skipped' end as state,
+                   crawl.status, crawl.failure, crawl.detail, crawl.title, crawl.language, crawl.bytes
+            from crawl left join site on site.sid = crawl.sid;
+    "#,
+}];
+
+/// The version of the tables that this program writes.
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Brings the tables up from a version. Each step is one transaction together with its number, so that a
+/// kill between leaves a database that the next open brings on.
+pub(super) fn migrate(db: &mut Connection, from: i64) -> Result<()> {
+    for (step, number) in MIGRATIONS.iter().zip(1..) {
+        if number > from {
+            let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            tx.execute_batch(step.sql)?;
+            tx.pragma_update(None, "user_version", number)?;
+            tx.commit()?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! Opening a database: whose it is, which version it has, who else writes to it, and how SQLite is set up.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use porthole_types::CANON_VERSION;
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+
+use super::migrations::{self, VERSION};
+use crate::{Error, Result};
+
+/// Marks a database as Porthole's: "port" in ASCII.
+const APPLICATION_ID: i64 = 0x706f_7274;
+/// Setting that holds the version of the rules for canonical URLs.
+const CANON_SETTING: &str = "canon_version";
+
+/// Opens a database for writing, making or upgrading it if need be.
+pub(super) fn writer(path: &Path) -> Result<Connection> {
+    let mut db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    // A reader that makes an index holds the lock for as long as that takes.
+    db.busy_timeout(Duration::from_secs(600))?;
+    let version = version(&db, path)?;
+    if version < VERSION {
+        if version == 0 {
+            db.pragma_update(None, "page_size", PAGE_SIZE)?;
+            db.pragma_update(None, "application_id", APPLICATION_ID)?;
+        }
+        set_up_writer(&db)?;
+        migrations::migrate(&mut db, version)?;
+    } else {
+        set_up_writer(&db)?;
+    }
+    check_rules(&db, path)?;
+    db.set_prepared_statement_cache_capacity(32);
+    Ok(db)
+}
+
+/// Opens a database for reading.
+pub(super) fn reader(path: &Path) -> Result<Connection> {
+    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    db.busy_timeout(Duration::from_secs(10))?;
+    match version(&db, path)? {
+        VERSION => Ok(db),
+        _ => Err(Error::Open { path: path.to_owned(), reason: "its tables are not made yet".into() }),
+    }
+}
+
+/// Opens a database that exists for making an index.
+pub(super) fn indexer(path: &Path) -> Result<Connection> {
+    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    db.busy_timeout(Duration::from_secs(60))?;
+    Ok(db)
+}
+
+/// Held as long as a store writes: what is in its memory would not see another writer's rows. The system
+/// releases it when the process ends, however it ends.
+pub(super) fn lock(path: &Path) -> Result<File> {
+    let mut name = OsString::from(path);
+    name.push("-lock");
+    let name = PathBuf::from(name);
+    let fail = |error: std::io::Error| Error::Open { path: name.clone(), reason: error.to_string() };
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(fail)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::InUse(path.to_owned())),
+        Err(TryLockError::Error(error)) => Err(fail(error)),
+    }
+}
+
+/// Bytes a page of the database.
+const PAGE_SIZE: i64 = 4096;
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
+    Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| Error::at_open(path, &error))
+}
+
+fn set_up_writer(db: &Connection) -> Result<()> {
+    // In WAL mode, NORMAL loses no committed batch to a kill, and at a power cut no more than the last ones.
+    db.pragma_update(None, "journal_mode", "wal")?;
+    db.pragma_update(None, "synchronous", "normal")?;
+    db.pragma_update(None, "cache_size", -16_000)?;
+    // A page that several batches touch is copied into the database once a checkpoint.
+    db.pragma_update(None, "wal_autocheckpoint", 16_384)?;
+    db.pragma_update(None, "journal_size_limit", 256 << 20)?;
+    Ok(())
+}
+
+/// The version of the tables; 0 for a database that has none yet.
+fn version(db: &Connection, path: &Path) -> Result<i64> {
+    let pragma = |name: &str| -> Result<i64> {
+        db.pragma_query_value(None, name, |row| row.get(0)).map_err(|error| Error::at_open(path, &error))
+    };
+    let (version, application, schema) =
+        (pragma("user_version")?, pragma("application_id")?, pragma("schema_version")?);
+    match (application, version) {
+        (0, 0) if schema == 0 => Ok(0),
+        (APPLICATION_ID, found) if found > VERSION => {
+            Err(Error::Newer { path: path.to_owned(), found, known: VERSION })
+        }
+        (APPLICATION_ID, found) => Ok(found),
+        _ => Err(Error::Foreign(path.to_owned())),
+    }
+}
+
+/// Remembers the rules for canonical URLs in a new database, and refuses one that was made with others.
+fn check_rules(db: &Connection, path: &Path) -> Result<()> {
+    let found: Option<String> = db
+        .query_row("select value from setting where name = ?1", [CANON_SETTING], |row| row.get(0))
+        .optional()?;
+    match found {
+        None => {
+            let sql = "insert into setting(name, value) values (?1, ?2)";
+            db.execute(sql, [CANON_SETTING, &CANON_VERSION.to_string()])?;
+            Ok(())
+        }
+        Some(found) if found == CANON_VERSION.to_string() => Ok(()),
+        Some(found) => Err(Error::OtherRules { path: path.to_owned(), found, expected: CANON_VERSION }),
+    }
+}

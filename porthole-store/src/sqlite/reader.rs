@@ -1,0 +1,93 @@
+//! Reads the database while it is written, by connections that live no longer than a question: in WAL mode
+//! a reader that stays would keep the log from being emptied.
+
+use std::path::{Path, PathBuf};
+
+use porthole_types::{Event, Timestamp};
+use rusqlite::{Connection, params};
+
+use super::{graph, open, sandbox};
+use crate::queries::{self, Index, NamedQuery, QUERIES};
+use crate::{Answer, Error, Graph, Limits, Result, StoreReader, Value};
+
+/// A handle for reading a SQLite store; it holds no connection.
+#[derive(Clone, Debug)]
+pub struct SqliteReader {
+    path: PathBuf,
+}
+
+impl SqliteReader {
+    /// A reader of a database that may be written by another process.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let reader = SqliteReader::at(path.as_ref().to_owned());
+        open::reader(&reader.path)?;
+        Ok(reader)
+    }
+
+    pub(super) fn at(path: PathBuf) -> Self {
+        SqliteReader { path }
+    }
+
+    /// Makes the indexes that are missing. The writer waits meanwhile.
+    fn prepare(&self, db: &Connection, indexes: &[Index]) -> Result<()> {
+        let mut exists = db.prepare("select 1 from sqlite_schema where type = 'index' and name = ?1")?;
+        for index in indexes {
+            if !exists.exists([index.name])? {
+                open::indexer(&self.path)?.execute_batch(index.sql)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl StoreReader for SqliteReader {
+    fn graph(&self) -> Result<Graph> {
+        graph::read(&mut open::reader(&self.path)?)
+    }
+
+    fn events(&self, after: u64, limit: usize) -> Result<Vec<(u64, Event)>> {
+        let db = open::reader(&self.path)?;
+        let mut read =
+            db.prepare("select id, at, kind, detail from event where id > ?1 order by id limit ?2")?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let events = read.query_map(params![i64::try_from(after).unwrap_or(i64::MAX), limit], |row| {
+            let event = Event { at: Timestamp(row.get(1)?), kind: row.get(2)?, detail: row.get(3)? };
+            Ok((row.get::<_, i64>(0)?.cast_unsigned(), event))
+        })?;
+        Ok(events.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &Limits) -> Result<Answer> {
+        let query = queries::find(name).ok_or_else(|| Error::UnknownQuery(name.to_owned()))?;
+        let values = values(query, parameters)?;
+        let db = open::reader(&self.path)?;
+        self.prepare(&db, query.indexes)?;
+        sandbox::answer(db, query.sql, &values, limits)
+    }
+
+    fn sql(&self, sql: &str, limits: &Limits) -> Result<Answer> {
+        sandbox::answer(open::reader(&self.path)?, sql, &[], limits)
+    }
+
+    fn queries(&self) -> &'static [NamedQuery] {
+        QUERIES
+    }
+
+    fn another(&self) -> Box<dyn StoreReader> {
+        Box::new(self.clone())
+    }
+}
+
+/// The parameters of a query with what was given for them.
+fn values(query: &NamedQuery, given: &[(&str, &str)]) -> Result<Vec<(String, Value)>> {
+    let of_query = |name: &str| query.parameters.iter().any(|parameter| parameter.name == name);
+    if let Some((name, _)) = given.iter().find(|(name, _)| !of_query(name)) {
+        return Err(Error::UnknownParameter { query: query.name.to_owned(), parameter: (*name).to_owned() });
+    }
+    let value = |name: &str| given.iter().rev().find(|(given, _)| *given == name).map(|(_, value)| *value);
+    let bound = query.parameters.iter().map(|parameter| {
+        let text = value(parameter.name).unwrap_or(parameter.default);
+        (format!(":{}", parameter.name), Value::parse(text))
+    });
+    Ok(bound.collect())
+}

@@ -1,0 +1,165 @@
+//! Answers SQL that anyone may have written: it can read the tables, within limits, and do nothing else.
+//!
+//! The walls, from the outside in: the file is opened for reading only; the connection is told to refuse
+//! writes; every action of a statement must be on the list of [`allowed`] ones when it is compiled; values,
+//! statements, rows, bytes and time are bounded.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, Statement, ToSql};
+
+use crate::{Answer, Error, Limits, Result, Value};
+
+/// Instructions of SQLite's machine between two looks at the clock: well under a millisecond.
+const STEPS_BETWEEN_LOOKS: i32 = 2_000;
+/// Longer statements are no questions.
+const LONGEST_SQL: i32 = 100_000;
+
+/// Answers one statement. The connection is used up: it is of no use behind these walls.
+pub(super) fn answer(
+    mut db: Connection,
+    sql: &str,
+    values: &[(String, Value)],
+    limits: &Limits,
+) -> Result<Answer> {
+    let late = wall_in(&mut db, limits)?;
+    let explain = |error: rusqlite::Error| explained(&error, limits, late.load(Ordering::Relaxed));
+    if sql.len() > LONGEST_SQL as usize {
+        return Err(Error::Sql(format!("the statement is longer than {LONGEST_SQL} bytes")));
+    }
+    let mut statements = rusqlite::Batch::new(&db, sql);
+    let mut statement = statements.next().map_err(explain)?.ok_or(Error::NotOneStatement("none"))?;
+    if !matches!(statements.next(), Ok(None)) {
+        return Err(Error::NotOneStatement("several"));
+    }
+    if !statement.readonly() {
+        return Err(Error::Refused("the statement writes".into()));
+    }
+    for (name, value) in values {
+        statement.raw_bind_parameter(name.as_str(), value).map_err(explain)?;
+    }
+    collect(&mut statement, limits)?.map_err(explain)
+}
+
+/// Puts the walls up; the flag tells whether the time ran out.
+fn wall_in(db: &mut Connection, limits: &Limits) -> Result<Arc<AtomicBool>> {
+    db.pragma_update(None, "query_only", true)?;
+    db.pragma_update(None, "trusted_schema", false)?;
+    db.pragma_update(None, "cache_size", -8_000)?;
+    let largest = i32::try_from(limits.bytes).unwrap_or(i32::MAX);
+    for (limit, most) in [
+        (Limit::SQLITE_LIMIT_LENGTH, largest),
+        (Limit::SQLITE_LIMIT_SQL_LENGTH, LONGEST_SQL),
+        (Limit::SQLITE_LIMIT_ATTACHED, 0),
+        (Limit::SQLITE_LIMIT_EXPR_DEPTH, 200),
+        (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000),
+        (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+    ] {
+        db.set_limit(limit, most)?;
+    }
+    let late = Arc::new(AtomicBool::new(false));
+    let (flag, end) = (Arc::clone(&late), Instant::now() + limits.time);
+    let look = move || {
+        let over = Instant::now() >= end;
+        flag.fetch_or(over, Ordering::Relaxed);
+        over
+    };
+    db.progress_handler(STEPS_BETWEEN_LOOKS, Some(look))?;
+    db.authorizer(Some(
+        |context: AuthContext<'_>| {
+            if allowed(&context.action) { Authorization::Allow } else { Authorization::Deny }
+        },
+    ))?;
+    Ok(late)
+}
+
+/// What a question may do. Everything else is refused, also what later versions of SQLite may add.
+fn allowed(action: &AuthAction<'_>) -> bool {
+    match action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
+        AuthAction::Function { function_name } => !function_name.eq_ignore_ascii_case("load_extension"),
+        AuthAction::Pragma { pragma_name, .. } => {
+            ["table_info", "table_xinfo", "table_list", "index_list", "index_info"]
+                .iter()
+                .any(|harmless| harmless.eq_ignore_ascii_case(pragma_name))
+        }
+        _ => false,
+    }
+}
+
+/// The rows; the outer result is about limits, the inner one about SQLite.
+fn collect(statement: &mut Statement<'_>, limits: &Limits) -> Result<rusqlite::Result<Answer>> {
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let (mut answer, mut bytes) = (Answer { columns, rows: Vec::new() }, 0);
+    let mut rows = statement.raw_query();
+    loop {
+        let row = match rows.next() {
+            Ok(Some(row)) => row,
+            Ok(None) => return Ok(Ok(answer)),
+            Err(error) => return Ok(Err(error)),
+        };
+        if answer.rows.len() == limits.rows {
+            return Err(Error::TooManyRows(limits.rows));
+        }
+        let mut values = Vec::with_capacity(answer.columns.len());
+        for column in 0..answer.columns.len() {
+            let value = value(row.get_ref(column)?);
+            bytes += value.size();
+            values.push(value);
+        }
+        if bytes > limits.bytes {
+            return Err(Error::TooLarge(limits.bytes));
+        }
+        answer.rows.push(values);
+    }
+}
+
+fn value(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Integer(number),
+        ValueRef::Real(number) => Value::Real(number),
+        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Value::Null => ValueRef::Null,
+            Value::Integer(number) => ValueRef::Integer(*number),
+            Value::Real(number) => ValueRef::Real(*number),
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+            Value::Blob(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+/// What an error of SQLite means to whoever asked.
+fn explained(error: &rusqlite::Error, limits: &Limits, late: bool) -> Error {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) if late => Error::TooSlow(limits.time),
+        Some(ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly) => {
+            Error::Refused(words(error))
+        }
+        Some(ErrorCode::TooBig) => Error::TooLarge(limits.bytes),
+        Some(ErrorCode::DatabaseCorrupt) => Error::Damaged(words(error)),
+        _ => Error::Sql(words(error)),
+    }
+}
+
+/// SQLite's own words, without the statement around them.
+fn words(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
+        rusqlite::Error::SqlInputError { msg, offset, .. } => format!("{msg} (at byte {offset})"),
+        other => other.to_string(),
+    }
+}

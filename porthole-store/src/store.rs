@@ -1,0 +1,176 @@
+//! The one interface to the database: work out, results in, questions answered.
+
+use porthole_types::{Event, NewUrl, PageResult, SiteId, Timestamp, UrlId, Work};
+
+use crate::{Answer, Limits, NamedQuery, Result};
+
+/// A crawl's database. One store writes; any number of [`StoreReader`]s read meanwhile.
+///
+/// The tables are the truth: dropping a store, or killing its process, loses nothing but the work that was
+/// taken and not yet committed, and that is queued again at the next open.
+pub trait Store: Send {
+    /// Adds start URLs, or raises what is believed of those that are known. Returns how many were new.
+    fn add(&mut self, urls: &[NewUrl]) -> Result<usize>;
+
+    /// Takes the best `n` queued URLs that are due by `now`, in the order of the policy. They are in flight
+    /// until a result is committed, they are given back, or the store is opened again.
+    ///
+    /// Estimates are kept at single precision; ties go to the URL that was known first.
+    fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>>;
+
+    /// Gives back work that will not be done; it takes its old place in the order.
+    fn give_back(&mut self, oids: &[UrlId]) -> Result<()>;
+
+    /// Writes a batch, all of it or nothing.
+    fn commit(&mut self, batch: &Batch<'_>) -> Result<Committed>;
+
+    /// When the next URL that waits for another try is due.
+    fn next_due(&self) -> Option<Timestamp>;
+
+    /// How many of what there are. Costs nothing.
+    fn counts(&self) -> Counts;
+
+    /// The value of a setting.
+    fn setting(&self, name: &str) -> Result<Option<String>>;
+
+    /// Writes a setting.
+    fn set_setting(&mut self, name: &str, value: &str) -> Result<()> {
+        self.commit(&Batch { settings: &[(name, value)], ..Batch::default() }).map(drop)
+    }
+
+    /// Writes events behind those that are there.
+    fn append(&mut self, events: &[Event]) -> Result<()> {
+        self.commit(&Batch { events, ..Batch::default() }).map(drop)
+    }
+
+    /// Writes the scores of a distillation in place of the last one's.
+    fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()>;
+
+    /// Brings the tables wholly up to date for readers: until then, the estimates that they show of queued
+    /// URLs may be older ones. For the end of a crawl, and before questions about the frontier.
+    fn tidy(&mut self) -> Result<()>;
+
+    /// A handle for reading while this store writes, also from other threads.
+    fn reader(&self) -> Box<dyn StoreReader>;
+}
+
+/// Reads a crawl's database while it is written. Each call sees one consistent state.
+pub trait StoreReader: Send + Sync {
+    /// The link graph as it is now.
+    fn graph(&self) -> Result<Graph>;
+
+    /// Events with an id above `after`, oldest first, at most `limit`.
+    fn events(&self, after: u64, limit: usize) -> Result<Vec<(u64, Event)>>;
+
+    /// Answers a named query; parameters that are not given have their defaults.
+    fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &Limits) -> Result<Answer>;
+
+    /// Answers a question in SQL, which may read and nothing else.
+    fn sql(&self, sql: &str, limits: &Limits) -> Result<Answer>;
+
+    /// The named queries.
+    fn queries(&self) -> &'static [NamedQuery];
+
+    /// Another handle on the same database.
+    fn another(&self) -> Box<dyn StoreReader>;
+}
+
+/// What is committed together.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Batch<'a> {
+    /// What became of the work that was taken.
+    pub results: &'a [PageResult],
+    /// New beliefs about URLs, up or down; applied after the results. Ignored for URLs that are done.
+    pub estimates: &'a [Estimate],
+    /// What happened.
+    pub events: &'a [Event],
+    /// Settings to write, so that what must agree with the results does.
+    pub settings: &'a [(&'a str, &'a str)],
+}
+
+/// What is believed of a queued URL from now on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The URL.
+    pub oid: UrlId,
+    /// Estimated relevance, in 0..=1.
+    pub relevance: f64,
+    /// The strategy's priority.
+    pub priority: f64,
+}
+
+/// What a commit did to the frontier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Committed {
+    /// URLs that were not known before.
+    pub new_urls: usize,
+    /// Queued URLs of which something else is believed than before.
+    pub believed: usize,
+}
+
+/// How many of what a store holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// URLs, in any state.
+    pub known: usize,
+    /// URLs yet to be fetched, those in flight included.
+    pub queued: usize,
+    /// URLs that were taken and are not yet back.
+    pub in_flight: usize,
+    /// Pages.
+    pub fetched: usize,
+    /// URLs that led elsewhere.
+    pub redirected: usize,
+    /// URLs that failed for good.
+    pub dead: usize,
+    /// URLs that were left out on purpose.
+    pub skipped: usize,
+    /// Links.
+    pub links: usize,
+    /// Sites.
+    pub sites: usize,
+}
+
+/// Hub and authority scores, as a distiller finds them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scores<'a> {
+    /// Hub scores.
+    pub hubs: &'a [(UrlId, f64)],
+    /// Authority scores.
+    pub auth: &'a [(UrlId, f64)],
+}
+
+/// The link graph at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Graph {
+    /// All known URLs, in the order in which they became known.
+    pub nodes: Vec<Node>,
+    /// All links, in the order in which they were found.
+    pub edges: Vec<Edge>,
+}
+
+/// A URL in the link graph.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Node {
+    /// The URL.
+    pub oid: UrlId,
+    /// Its site.
+    pub sid: SiteId,
+    /// R(d) if it was judged, else the estimate.
+    pub relevance: f32,
+    /// Whether its page was fetched.
+    pub fetched: bool,
+}
+
+/// A link. Kept small: there are some fifty a page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edge {
+    /// Number of the linking page among the nodes.
+    pub src: u32,
+    /// Number of the target among the nodes.
+    pub dst: u32,
+    /// Weight in the authority step.
+    pub wgt_fwd: f32,
+    /// Weight in the hub step.
+    pub wgt_rev: f32,
+}
