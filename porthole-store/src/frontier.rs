@@ -216,7 +216,7 @@ impl Frontier {
 
     /// Puts a row that is in flight back into the queue, to its old place in the order.
     pub(crate) fn give_back(&mut self, row: u32) {
-        if self.rows[row as usize].place == Place::TAKEN {
+        if self.is_taken(row) {
             self.tally.taken -= 1;
             self.enqueue(row);
         }
@@ -224,11 +224,16 @@ impl Frontier {
 
     /// Marks a queued row as in flight, as it was before the window was rebuilt.
     pub(crate) fn take_again(&mut self, row: u32) {
-        if self.state(row) == State::Queued && self.rows[row as usize].place != Place::TAKEN {
+        if self.state(row) == State::Queued && !self.is_taken(row) {
             self.withdraw(row);
             self.rows[row as usize].place = Place::TAKEN;
             self.tally.taken += 1;
         }
+    }
+
+    /// Whether a row is in flight.
+    pub(crate) fn is_taken(&self, row: u32) -> bool {
+        self.rows[row as usize].place == Place::TAKEN
     }
 
     /// The rows that are in flight.

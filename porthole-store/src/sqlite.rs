@@ -35,8 +35,9 @@ pub struct SqliteStore {
     path: PathBuf,
     db: Connection,
     window: Window,
-    /// A write failed and so did rebuilding the window: nothing else may be done before it is rebuilt.
-    stale: bool,
+    /// After a write that failed, the rows that were in flight before it: the window has run ahead of the
+    /// tables, and nothing else may be done before it is rebuilt.
+    stale: Option<Vec<u32>>,
     /// Keeps other writers out; the last field, so that it is released when the database is closed.
     _lock: File,
 }
@@ -48,7 +49,7 @@ impl SqliteStore {
         let lock = open::lock(&path)?;
         let db = open::writer(&path)?;
         let window = load::load(&db)?;
-        Ok(SqliteStore { path, db, window, stale: false, _lock: lock })
+        Ok(SqliteStore { path, db, window, stale: None, _lock: lock })
     }
 
     /// Writes a plan that the window follows already.
@@ -61,7 +62,8 @@ impl SqliteStore {
                 Ok(Committed { new_urls: plan.new_urls.len(), believed: plan.believed.len() })
             }
             Err(error) => {
-                self.stale = true;
+                let in_flight = self.window.frontier.taken().into_iter().chain(plan.landed);
+                self.stale = Some(in_flight.collect());
                 self.refresh()?;
                 Err(error)
             }
@@ -70,15 +72,14 @@ impl SqliteStore {
 
     /// Rebuilds the window after a write that failed. What is in flight stays so: its holders live.
     fn refresh(&mut self) -> Result<()> {
-        if self.stale {
-            let taken = self.window.frontier.taken();
+        if let Some(in_flight) = &self.stale {
             let mut window = load::load(&self.db)?;
             let known = window.frontier.len();
-            for row in taken.into_iter().filter(|&row| (row as usize) < known) {
+            for &row in in_flight.iter().filter(|&&row| (row as usize) < known) {
                 window.frontier.take_again(row);
             }
             self.window = window;
-            self.stale = false;
+            self.stale = None;
         }
         Ok(())
     }

@@ -14,6 +14,8 @@ pub(super) struct Plan<'a> {
     /// Rows of which something else is believed than the tables say.
     pub(super) believed: Vec<u32>,
     pub(super) pages: Vec<(u32, &'a PageResult)>,
+    /// Rows that were in flight and are not any more; they would be again if the plan cannot be written.
+    pub(super) landed: Vec<u32>,
     /// Rows of `site`, with their new load.
     pub(super) loads: Vec<(u32, u32)>,
 }
@@ -80,6 +82,9 @@ impl<'a> Plan<'a> {
             && let Some(site) = window.sites.count(result.sid)
         {
             self.loads.push((site, 0));
+        }
+        if window.frontier.is_taken(row) {
+            self.landed.push(row);
         }
         window.frontier.tried(row, state, not_before);
         for link in &result.links {

@@ -28,10 +28,14 @@ pub(super) fn answer(
     values: &[(String, Value)],
     limits: &Limits,
 ) -> Result<Answer> {
-    let late = wall_in(&mut db, limits)?;
-    let explain = |error: rusqlite::Error| explained(&error, limits, late.load(Ordering::Relaxed));
+    let hits = wall_in(&mut db, limits)?;
+    let explain = |error: rusqlite::Error| explained(&error, limits, &hits);
     if sql.len() > LONGEST_SQL as usize {
         return Err(Error::Sql(format!("the statement is longer than {LONGEST_SQL} bytes")));
+    }
+    // SQLite would end the statement there.
+    if sql.contains('\0') {
+        return Err(Error::Sql("the statement contains a NUL character".into()));
     }
     let mut statements = rusqlite::Batch::new(&db, sql);
     let mut statement = statements.next().map_err(explain)?.ok_or(Error::NotOneStatement("none"))?;
@@ -47,8 +51,15 @@ pub(super) fn answer(
     collect(&mut statement, limits)?.map_err(explain)
 }
 
-/// Puts the walls up; the flag tells whether the time ran out.
-fn wall_in(db: &mut Connection, limits: &Limits) -> Result<Arc<AtomicBool>> {
+/// Which walls a statement ran into: SQLite's own words do not always say.
+#[derive(Debug, Default)]
+struct Hits {
+    late: AtomicBool,
+    refused: AtomicBool,
+}
+
+/// Puts the walls up.
+fn wall_in(db: &mut Connection, limits: &Limits) -> Result<Arc<Hits>> {
     db.pragma_update(None, "query_only", true)?;
     db.pragma_update(None, "trusted_schema", false)?;
     db.pragma_update(None, "cache_size", -8_000)?;
@@ -63,20 +74,24 @@ fn wall_in(db: &mut Connection, limits: &Limits) -> Result<Arc<AtomicBool>> {
     ] {
         db.set_limit(limit, most)?;
     }
-    let late = Arc::new(AtomicBool::new(false));
-    let (flag, end) = (Arc::clone(&late), Instant::now() + limits.time);
+    let hits = Arc::new(Hits::default());
+    let (seen, end) = (Arc::clone(&hits), Instant::now() + limits.time);
     let look = move || {
         let over = Instant::now() >= end;
-        flag.fetch_or(over, Ordering::Relaxed);
+        seen.late.fetch_or(over, Ordering::Relaxed);
         over
     };
     db.progress_handler(STEPS_BETWEEN_LOOKS, Some(look))?;
-    db.authorizer(Some(
-        |context: AuthContext<'_>| {
-            if allowed(&context.action) { Authorization::Allow } else { Authorization::Deny }
-        },
-    ))?;
-    Ok(late)
+    let seen = Arc::clone(&hits);
+    let judge = move |context: AuthContext<'_>| {
+        if allowed(&context.action) {
+            return Authorization::Allow;
+        }
+        seen.refused.store(true, Ordering::Relaxed);
+        Authorization::Deny
+    };
+    db.authorizer(Some(judge))?;
+    Ok(hits)
 }
 
 /// What a question may do. Everything else is refused, also what later versions of SQLite may add.
@@ -143,12 +158,15 @@ impl ToSql for Value {
 }
 
 /// What an error of SQLite means to whoever asked.
-fn explained(error: &rusqlite::Error, limits: &Limits, late: bool) -> Error {
+fn explained(error: &rusqlite::Error, limits: &Limits, hits: &Hits) -> Error {
+    if hits.refused.load(Ordering::Relaxed) {
+        return Error::Refused(words(error));
+    }
     match error.sqlite_error_code() {
-        Some(ErrorCode::OperationInterrupted) if late => Error::TooSlow(limits.time),
-        Some(ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly) => {
-            Error::Refused(words(error))
+        Some(ErrorCode::OperationInterrupted) if hits.late.load(Ordering::Relaxed) => {
+            Error::TooSlow(limits.time)
         }
+        Some(ErrorCode::ReadOnly) => Error::Refused(words(error)),
         Some(ErrorCode::TooBig) => Error::TooLarge(limits.bytes),
         Some(ErrorCode::DatabaseCorrupt) => Error::Damaged(words(error)),
         _ => Error::Sql(words(error)),

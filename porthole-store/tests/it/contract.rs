@@ -1,0 +1,300 @@
+//! What every store does, whatever is behind it. A backend is added by one line at the end.
+
+use porthole_store::{Batch, Committed, Counts, Error, Estimate, Limits, Scores, Store, Value};
+use porthole_types::{CANON_VERSION, Event, FailureKind, Outcome, Timestamp, UrlId};
+
+use crate::web::{Place, commit, failure, link, new_url, oid, oids_of, page, retry, take, url, with_outcome};
+
+/// A place where a store can be opened again and again.
+trait Backend {
+    fn open(&self) -> Box<dyn Store>;
+}
+
+impl Backend for Place {
+    fn open(&self) -> Box<dyn Store> {
+        Box::new(Place::open(self))
+    }
+}
+
+fn the_best_comes_first_and_ties_in_the_order_of_discovery(backend: &dyn Backend) {
+    let mut store = backend.open();
+    let added = store.add(&[new_url(1, 0.1, 0.1), new_url(2, 0.9, 0.9), new_url(3, 0.5, 0.5)]).unwrap();
+    assert_eq!(added, 3);
+    assert_eq!(store.add(&[new_url(4, 0.5, 0.5), new_url(1, 0.0, 0.0)]).unwrap(), 1);
+    let work = store.take(2, Timestamp(0)).unwrap();
+    assert_eq!((&work[0].url, work[0].sid, work[0].numtries), (&url(2), url(2).site(), 0));
+    assert_eq!((work[1].oid, work[1].relevance, work[1].priority), (oid(3), 0.5, 0.5));
+    assert_eq!(take(&mut *store, 10, 0), oids_of(&[4, 1]));
+    assert_eq!(take(&mut *store, 10, 0), []);
+}
+
+fn work_in_flight_is_queued_again_when_given_back_or_lost(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.1, 0.1), new_url(2, 0.2, 0.2), new_url(3, 0.3, 0.3)]).unwrap();
+    assert_eq!(take(&mut *store, 2, 0), oids_of(&[3, 2]));
+    assert_eq!((store.counts().queued, store.counts().in_flight), (3, 2));
+    store.give_back(&[oid(3)]).unwrap();
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[3, 1]));
+    drop(store);
+    let mut store = backend.open();
+    assert_eq!(store.counts().in_flight, 0);
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[3, 2, 1]));
+}
+
+fn a_better_parent_raises_a_queued_url(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.2, 0.2), new_url(3, 0.3, 0.3)]).unwrap();
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
+    // 2 is raised, 3 is not, 4 is new and raised within the batch, 1 is done.
+    let links = vec![link(2, 0.9, 0.8), link(3, 0.1, 0.1), link(4, 0.1, 0.1), link(4, 0.4, 0.4)];
+    let done = commit(&mut *store, &[page(1, 0.9, links)]);
+    assert_eq!((done.new_urls, done.believed), (1, 2));
+    drop(store);
+    let mut store = backend.open();
+    let work = store.take(9, Timestamp(0)).unwrap();
+    let seen: Vec<_> = work.iter().map(|work| (work.oid, work.relevance, work.priority)).collect();
+    assert_eq!(seen, [(oid(2), 0.9, 0.8), (oid(4), 0.4, 0.4), (oid(3), 0.3, 0.3)]);
+    // In flight, too: it is queued in the tables, and the belief survives.
+    let links = vec![link(3, 0.95, 0.1)];
+    store.add(&[new_url(5, 0.5, 0.5)]).unwrap();
+    commit(&mut *store, &[page(5, 0.9, links)]);
+    store.give_back(&[oid(3)]).unwrap();
+    let work = store.take(9, Timestamp(0)).unwrap();
+    assert_eq!((work[0].relevance, work[0].priority), (0.95, 0.3));
+}
+
+fn estimates_are_set_up_and_down(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.1, 0.1), new_url(2, 0.2, 0.2), new_url(3, 0.3, 0.3)]).unwrap();
+    let set = |number, value| Estimate { oid: oid(number), relevance: value, priority: value };
+    fn believe(store: &mut dyn Store, estimates: &[Estimate]) -> porthole_store::Result<Committed> {
+        store.commit(&Batch { estimates, ..Batch::default() })
+    }
+    believe(&mut *store, &[set(3, 0.0), set(1, 0.5)]).unwrap();
+    drop(store);
+    let mut store = backend.open();
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[1, 2, 3]));
+    commit(&mut *store, &[page(1, 0.7, Vec::new())]);
+    assert_eq!(believe(&mut *store, &[set(1, 0.1)]).unwrap().believed, 0);
+    assert!(matches!(believe(&mut *store, &[set(9, 0.1)]), Err(Error::UnknownUrl(_))));
+}
+
+fn what_is_not_a_number_does_no_harm(backend: &dyn Backend) {
+    let mut store = backend.open();
+    let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5, -0.0, 0.0];
+    for (number, value) in (0..).zip(values) {
+        store.add(&[new_url(number, value, value)]).unwrap();
+    }
+    let order = oids_of(&[1, 3, 4, 5, 0, 2]);
+    assert_eq!(take(&mut *store, 9, 0), order);
+    drop(store);
+    assert_eq!(take(&mut *backend.open(), 9, 0), order);
+}
+
+fn a_retry_waits_and_then_comes_after_the_untried(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.2, 0.2)]).unwrap();
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
+    commit(&mut *store, &[retry(1, 500)]);
+    assert_eq!(store.next_due(), Some(Timestamp(500)));
+    drop(store);
+    let mut store = backend.open();
+    assert_eq!(take(&mut *store, 9, 499), oids_of(&[2]));
+    store.give_back(&[oid(2)]).unwrap();
+    let work = store.take(9, Timestamp(500)).unwrap();
+    assert_eq!((work[0].oid, work[1].oid, work[1].numtries), (oid(2), oid(1), 1));
+    assert_eq!(store.next_due(), None);
+}
+
+fn every_outcome_is_counted_and_kept(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&(1..=6).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
+    let results = [
+        page(1, 0.75, vec![link(11, 0.75, 0.75), link(2, 0.1, 0.1)]),
+        with_outcome(2, Outcome::Redirected),
+        with_outcome(3, Outcome::Dead(failure(FailureKind::Dns))),
+        with_outcome(4, Outcome::Skipped(failure(FailureKind::Robots))),
+        retry(5, 100),
+    ];
+    commit(&mut *store, &results);
+    let counts = Counts {
+        known: 7,
+        queued: 3,
+        in_flight: 0,
+        fetched: 1,
+        redirected: 1,
+        dead: 1,
+        skipped: 1,
+        links: 2,
+        sites: 2,
+    };
+    assert_eq!(store.counts(), counts);
+    drop(store);
+    let store = backend.open();
+    assert_eq!(store.counts(), counts);
+    let sql = "select url, state, relevance, kcid, numtries, failure, title, serverload from page \
+               where state <> 'queued' order by url";
+    let answer = store.reader().sql(sql, &Limits::default()).unwrap();
+    let words: Vec<String> = answer.rows.iter().map(|row| format!("{row:?}")).collect();
+    assert!(words[0].contains("fetched") && words[0].contains("0.75") && words[0].contains("Integer(7)"));
+    assert!(words[1].contains("redirected") && words[1].contains("Integer(2)]"), "{}", words[1]);
+    assert!(words[2].contains("dead") && words[2].contains("dns"));
+    assert!(words[3].contains("skipped") && words[3].contains("robots"));
+}
+
+fn a_batch_with_an_unknown_url_changes_nothing(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.5, 0.5)]).unwrap();
+    let before = store.counts();
+    let results = [page(1, 0.5, vec![link(2, 0.5, 0.5)]), page(99, 0.5, Vec::new())];
+    let error = store.commit(&Batch { results: &results, ..Batch::default() }).unwrap_err();
+    assert!(matches!(error, Error::UnknownUrl(UrlId(unknown)) if unknown == oid(99).0), "{error}");
+    assert!(store.give_back(&[oid(99)]).is_err());
+    assert_eq!(store.counts(), before);
+    drop(store);
+    assert_eq!(backend.open().counts(), before);
+}
+
+fn settings_and_events(backend: &dyn Backend) {
+    let mut store = backend.open();
+    assert_eq!(store.setting("canon_version").unwrap(), Some(CANON_VERSION.to_string()));
+    assert_eq!(store.setting("seed").unwrap(), None);
+    store.set_setting("seed", "1").unwrap();
+    store.set_setting("seed", "2").unwrap();
+    let event = |at| Event { at: Timestamp(at), kind: "started".into(), detail: format!("at {at}") };
+    store.append(&[event(1), event(2)]).unwrap();
+    store.append(&[event(3)]).unwrap();
+    drop(store);
+    let store = backend.open();
+    assert_eq!(store.setting("seed").unwrap().as_deref(), Some("2"));
+    let reader = store.reader();
+    let all = reader.events(0, 10).unwrap();
+    assert_eq!(all.iter().map(|(_, event)| event.at.0).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(all[2].1, event(3));
+    assert_eq!(reader.another().events(all[0].0, 1).unwrap(), all[1..2]);
+}
+
+fn the_graph_has_nodes_edges_and_current_estimates(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.5, 0.5), new_url(2, 0.1, 0.1)]).unwrap();
+    commit(&mut *store, &[page(1, 0.75, vec![link(2, 0.75, 0.75), link(31, 0.25, 0.25)])]);
+    let graph = store.reader().graph().unwrap();
+    let nodes: Vec<_> = graph.nodes.iter().map(|n| (n.oid, n.relevance, n.fetched)).collect();
+    assert_eq!(nodes, [(oid(1), 0.75, true), (oid(2), 0.75, false), (oid(31), 0.25, false)]);
+    assert_eq!(graph.nodes[2].sid, url(31).site());
+    let edges: Vec<_> = graph.edges.iter().map(|e| (e.src, e.dst, e.wgt_fwd, e.wgt_rev)).collect();
+    assert_eq!(edges, [(0, 1, 0.25, 0.75), (0, 2, 0.25, 0.25)]);
+}
+
+fn named_queries_answer(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&(1..=5).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
+    let mut late = page(2, 0.5, Vec::new());
+    late.at = Timestamp(61_000);
+    // 1 is a great hub; 12 and 13 are its neighbours on another site, 3 is one on its own.
+    let hub = page(1, 0.75, vec![link(12, 0.75, 0.75), link(13, 0.25, 0.25), link(3, 0.75, 0.75)]);
+    let dead = with_outcome(4, Outcome::Dead(failure(FailureKind::Dns)));
+    commit(&mut *store, &[hub, late, dead, retry(5, 9)]);
+    store.set_scores(&Scores { hubs: &[(oid(3), 9.0)], auth: &[] }).unwrap();
+    store.set_scores(&Scores { hubs: &[(oid(2), 0.1), (oid(1), 0.9)], auth: &[(oid(3), 1.0)] }).unwrap();
+    let reader = store.reader();
+    let rows = |name: &str, parameters: &[(&str, &str)]| {
+        let answer = reader.query(name, parameters, &Limits::default()).unwrap();
+        answer.rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    let (url12, url13) = (url(12).to_string(), url(13).to_string());
+    assert_eq!(rows("harvest", &[]), ["0 1 0.75", "1 1 0.5"]);
+    assert_eq!(rows("harvest", &[("hours", "0.01")]), ["1 1 0.5"]);
+    assert_eq!(rows("missed", &[]), [format!("{url12} 0.75"), format!("{url13} 0.25")]);
+    assert_eq!(rows("missed", &[("rows", "1")]), [format!("{url12} 0.75")]);
+    assert_eq!(rows("failures", &[]), ["dns 1 1 dns failed", "timeout 1 0 timeout failed"]);
+    assert_eq!(rows("sites", &[]), ["site0.test 2"]);
+    assert_eq!(rows("frontier", &[]), ["queued 0 3", "queued 1 1", "fetched 1 2", "dead 1 1"]);
+    // The indexes that were made on the way do not hinder the crawl.
+    commit(&mut *store, &[page(3, 0.5, Vec::new())]);
+    assert_eq!(rows("harvest", &[]), ["0 2 0.625", "1 1 0.5"]);
+    assert!(matches!(reader.query("nonsense", &[], &Limits::default()), Err(Error::UnknownQuery(_))));
+    let unknown = reader.query("sites", &[("row", "1")], &Limits::default());
+    assert!(matches!(unknown, Err(Error::UnknownParameter { .. })));
+    assert!(reader.queries().iter().all(|query| !query.description.is_empty()));
+}
+
+fn readers_see_whole_batches_while_one_is_written(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(0, 0.5, 0.5)]).unwrap();
+    let reader = store.reader();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(move || {
+            for number in 0..40 {
+                let links = (1..=20).map(|at| link(number * 20 + at, 0.5, 0.5)).collect();
+                commit(&mut *store, &[page(number, 0.5, links)]);
+            }
+        });
+        let mut seen = 0;
+        while seen < 40 {
+            let graph = reader.graph().unwrap();
+            let fetched = graph.nodes.iter().filter(|node| node.fetched).count();
+            assert_eq!((graph.nodes.len(), graph.edges.len()), (fetched * 20 + 1, fetched * 20));
+            assert!(fetched >= seen);
+            seen = fetched;
+        }
+        writer.join().unwrap();
+    });
+}
+
+fn tidying_changes_nothing_but_what_readers_see(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.1, 0.1), new_url(3, 0.3, 0.3)]).unwrap();
+    commit(&mut *store, &[page(1, 0.9, vec![link(2, 0.5, 0.5)])]);
+    store.tidy().unwrap();
+    let sql = format!("select relevance from crawl where oid = {}", oid(2).0.cast_signed());
+    let answer = store.reader().sql(&sql, &Limits::default()).unwrap();
+    assert_eq!(answer.rows, [[Value::Real(0.5)]]);
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[2, 3]));
+    drop(store);
+    assert_eq!(take(&mut *backend.open(), 9, 0), oids_of(&[2, 3]));
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => number.to_string(),
+        Value::Text(text) => text.clone(),
+        Value::Blob(bytes) => format!("{bytes:?}"),
+    }
+}
+
+/// Runs the whole contract on a backend.
+macro_rules! contract {
+    ($backend:ident, $make:expr; $($test:ident)*) => {
+        mod $backend {
+            $(
+                #[test]
+                fn $test() {
+                    super::$test(&$make);
+                }
+            )*
+        }
+    };
+    ($backend:ident, $make:expr) => {
+        contract! {
+            $backend, $make;
+            the_best_comes_first_and_ties_in_the_order_of_discovery
+            work_in_flight_is_queued_again_when_given_back_or_lost
+            a_better_parent_raises_a_queued_url
+            estimates_are_set_up_and_down
+            what_is_not_a_number_does_no_harm
+            a_retry_waits_and_then_comes_after_the_untried
+            every_outcome_is_counted_and_kept
+            a_batch_with_an_unknown_url_changes_nothing
+            settings_and_events
+            the_graph_has_nodes_edges_and_current_estimates
+            named_queries_answer
+            readers_see_whole_batches_while_one_is_written
+            tidying_changes_nothing_but_what_readers_see
+        }
+    };
+}
+
+contract!(sqlite, crate::web::Place::new());

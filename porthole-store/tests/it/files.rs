@@ -1,0 +1,159 @@
+//! Files that are not what they should be.
+
+use std::fs;
+
+use porthole_store::{Batch, Error, SqliteReader, SqliteStore, Store};
+use rusqlite::Connection;
+
+use crate::web::{Place, commit, link, new_url, oid, oids_of, page, take};
+
+/// A store with something in it, closed.
+fn filled() -> Place {
+    let place = Place::new();
+    let mut store = place.open();
+    store.add(&[new_url(1, 0.5, 0.5)]).unwrap();
+    let links = (2..400).map(|number| link(number, 0.5, 0.5)).collect();
+    commit(&mut store, &[page(1, 0.5, links)]);
+    place
+}
+
+fn refusal(place: &Place) -> Error {
+    SqliteStore::open(place.path()).expect_err("the file is not in order")
+}
+
+#[test]
+fn a_changed_database_is_refused_and_the_message_says_what_to_do() {
+    for (change, word) in [
+        ("pragma user_version = 99", "use a newer porthole"),
+        ("update setting set value = '0' where name = 'canon_version'", "rules for canonical URLs"),
+        ("pragma application_id = 1", "another program"),
+        ("delete from crawl where rowid = 7", "rows must not be deleted"),
+        ("insert into crawl select * from crawl where rowid = 7", "twice"),
+        ("update crawl set state = 77 where rowid = 7", "unknown state 77"),
+        ("insert into raised values (9999, 0.5, 0.5)", "unknown row 9999"),
+    ] {
+        let place = filled();
+        Connection::open(place.path()).unwrap().execute_batch(change).unwrap();
+        let error = refusal(&place).to_string();
+        assert!(error.contains(word), "{change}: {error}");
+    }
+}
+
+#[test]
+fn what_is_no_database_of_ours_is_left_alone() {
+    let place = Place::new();
+    let text = "this is a text file, and quite a long one. ".repeat(100);
+    fs::write(place.path(), &text).unwrap();
+    assert!(matches!(refusal(&place), Error::NotADatabase(_)));
+    assert_eq!(fs::read_to_string(place.path()).unwrap(), text);
+
+    let place = Place::new();
+    Connection::open(place.path()).unwrap().execute_batch("create table theirs(a)").unwrap();
+    assert!(matches!(refusal(&place), Error::Foreign(_)));
+    assert!(matches!(SqliteReader::open(place.path()), Err(Error::Foreign(_))));
+
+    let place = Place::new();
+    fs::create_dir(place.path()).unwrap();
+    assert!(matches!(refusal(&place), Error::Open { .. }));
+    assert!(matches!(SqliteStore::open("/nowhere/at/all.db"), Err(Error::Open { .. })));
+    assert!(matches!(SqliteReader::open("/nowhere/at/all.db"), Err(Error::Open { .. })));
+}
+
+#[test]
+fn a_damaged_file_is_an_error_and_no_panic() {
+    let whole = fs::read(filled().path()).unwrap();
+    assert!(whole.len() > 40_000);
+    for (from, to) in [(16, 100), (100, 2_000), (4_096, 20_000), (20_000, whole.len())] {
+        let place = Place::new();
+        let mut bytes = whole.clone();
+        bytes[from..to].fill(0xa5);
+        fs::write(place.path(), &bytes).unwrap();
+        let _ =
+            SqliteStore::open(place.path()).map(|mut store| store.take(1000, porthole_types::Timestamp(0)));
+    }
+    for length in [0, 50, 1_000, 4_096, whole.len() / 2] {
+        let place = Place::new();
+        fs::write(place.path(), &whole[..length]).unwrap();
+        let opened = SqliteStore::open(place.path());
+        assert_eq!(opened.is_ok(), length == 0, "{length}: {:?}", opened.err());
+    }
+}
+
+#[test]
+fn a_store_cannot_be_written_twice_at_once() {
+    let place = filled();
+    let store = place.open();
+    assert!(matches!(refusal(&place), Error::InUse(_)));
+    assert!(SqliteReader::open(place.path()).is_ok());
+    drop(store);
+    drop(place.open());
+}
+
+#[test]
+fn a_database_that_was_made_half_way_is_brought_on() {
+    let place = Place::new();
+    let db = Connection::open(place.path()).unwrap();
+    db.execute_batch("pragma application_id = 1886351988").unwrap();
+    drop(db);
+    assert!(matches!(SqliteReader::open(place.path()), Err(Error::Open { .. })));
+    assert_eq!(place.open().counts().known, 0);
+    let db = Connection::open(place.path()).unwrap();
+    let version: i64 = db.query_row("pragma user_version", [], |row| row.get(0)).unwrap();
+    assert_eq!(version, 1);
+}
+
+#[test]
+fn the_papers_queries_run_as_they_stand() {
+    let place = filled();
+    let db = Connection::open(place.path()).unwrap();
+    // V Fig. 4, UpdateHubs and UpdateAuth.
+    db.execute_batch(
+        "insert into AUTH(oid, score) select distinct oid_dst, 1.0 from LINK;
+         delete from HUBS;
+         insert into HUBS(oid, score)
+           select oid_src, sum(score * wgt_rev) from AUTH, LINK
+           where sid_src <> sid_dst and oid = oid_dst group by oid_src;
+         update HUBS set score = score / (select sum(score) from HUBS);
+         delete from AUTH;
+         insert into AUTH(oid, score)
+           select oid_dst, sum(score * wgt_fwd) from HUBS, LINK, CRAWL
+           where sid_src <> sid_dst and HUBS.oid = oid_src and oid_dst = CRAWL.oid and relevance > 0.1
+           group by oid_dst;
+         update AUTH set score = score / (select sum(score) from AUTH);",
+    )
+    .unwrap();
+    let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!((count("select count(*) from HUBS"), count("select count(*) from AUTH")), (1, 390));
+    db.execute_batch(
+        "create index theirs on CRAWL(numtries asc, relevance desc);
+         select url from page order by numtries asc, relevance desc, serverload asc;",
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_write_that_fails_leaves_the_store_as_it_was() {
+    let place = Place::new();
+    let mut store = place.open();
+    store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.5, 0.5), new_url(3, 0.1, 0.1)]).unwrap();
+    assert_eq!(take(&mut store, 1, 0), oids_of(&[1]));
+    let before = store.counts();
+    let db = Connection::open(place.path()).unwrap();
+    db.execute_batch(
+        "create trigger full before insert on link begin select raise(abort, 'the disk is full'); end",
+    )
+    .unwrap();
+    // It would have made 9 known, raised 3 above 2, and fetched 1.
+    let results = [page(1, 0.5, vec![link(9, 0.5, 0.5), link(3, 0.8, 0.8)])];
+    let batch = Batch { results: &results, ..Batch::default() };
+    let error = store.commit(&batch).unwrap_err().to_string();
+    assert!(error.contains("the disk is full"), "{error}");
+    assert_eq!(store.counts(), before);
+    assert_eq!(take(&mut store, 9, 0), oids_of(&[2, 3]));
+    store.give_back(&oids_of(&[2, 3])).unwrap();
+    db.execute_batch("drop trigger full").unwrap();
+    assert_eq!(store.commit(&batch).unwrap().new_urls, 1);
+    assert_eq!(take(&mut store, 9, 0), oids_of(&[3, 2, 9]));
+    assert_eq!(store.take(1, porthole_types::Timestamp(0)).unwrap(), []);
+    assert!(store.give_back(&[oid(77)]).is_err());
+}

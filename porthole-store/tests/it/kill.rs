@@ -1,0 +1,166 @@
+//! A writer that is killed at any moment leaves whole batches behind and nothing else.
+//!
+//! The test runs its own binary again as the writer, which commits numbered batches of known contents
+//! until it is killed.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use porthole_store::{Batch, SqliteReader, SqliteStore, Store, StoreReader};
+use porthole_types::{Event, PageResult, Timestamp};
+
+use crate::web::{link, new_url, oid, page};
+
+const WRITER: &str = "PORTHOLE_STORE_WRITER";
+const KILLS: u64 = 20;
+/// Afterwards a new one is begun: checking a large one takes long.
+const KILLS_A_DATABASE: u64 = 4;
+/// Pages a batch, and links a page, each to a new URL but for one that goes to a known one and raises it.
+const PAGES: u64 = 20;
+const LINKS: u64 = 6;
+/// URLs before the first batch.
+const STARTS: u64 = PAGES;
+
+/// What the writer runs; without the variable it is an empty test.
+#[test]
+fn writer() {
+    let Ok(path) = std::env::var(WRITER) else { return };
+    let mut store = SqliteStore::open(path).unwrap();
+    if store.counts().known == 0 {
+        store
+            .add(&(0..STARTS).map(|number| new_url(number, 0.0, -(number as f64))).collect::<Vec<_>>())
+            .unwrap();
+    }
+    for batch in committed(&store).. {
+        let results = results(batch);
+        let events = [Event { at: Timestamp(0), kind: "batch".into(), detail: batch.to_string() }];
+        let done = (batch + 1).to_string();
+        let settings = [("batches", done.as_str())];
+        store
+            .commit(&Batch { results: &results, events: &events, settings: &settings, ..Batch::default() })
+            .unwrap();
+        if batch % 16 == 15 {
+            store.tidy().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_kill_at_any_moment_leaves_whole_batches() {
+    let mut batches = 0;
+    for database in 0..KILLS / KILLS_A_DATABASE {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("porthole.db");
+        let mut before = 0;
+        for kill in 0..KILLS_A_DATABASE {
+            // Moments spread over opening, writing, sweeps and checkpoints.
+            run_writer_for(&path, Duration::from_millis(30 + (database * 61 + kill * 37) % 190));
+            let now = check(&path);
+            assert!(now >= before, "{now} batches after {before}");
+            before = now;
+        }
+        batches += before;
+    }
+    assert!(batches > KILLS, "only {batches} batches were written");
+}
+
+fn run_writer_for(path: &Path, time: Duration) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "kill::writer", "--test-threads=1"])
+        .env(WRITER, path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(time);
+    assert!(child.try_wait().unwrap().is_none(), "the writer ended by itself");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Opens what is left, compares memory, tables and what the batches should have made; how many there are.
+fn check(path: &Path) -> u64 {
+    let mut store = SqliteStore::open(path).unwrap();
+    let (batches, counts) = (committed(&store), store.counts());
+    let whole = |count: u64| usize::try_from(count).unwrap();
+    if counts.known == 0 {
+        return 0;
+    }
+    assert_eq!(counts.fetched, whole(batches * PAGES));
+    assert_eq!(counts.links, whole(batches * PAGES * LINKS));
+    assert_eq!(counts.known, whole(STARTS + batches * PAGES * (LINKS - 1)));
+    let reader = SqliteReader::open(path).unwrap();
+    assert_eq!(reader.events(0, usize::MAX).unwrap().len(), whole(batches));
+    let graph = reader.graph().unwrap();
+    assert_eq!((graph.nodes.len(), graph.edges.len()), (counts.known, counts.links));
+    let known = (0..counts.known as u64).map(oid);
+    assert!(graph.nodes.iter().map(|node| node.oid).eq(known), "every URL in the order of discovery");
+    check_last_batch(&graph, batches);
+    check_order(&mut store, batches);
+    batches
+}
+
+/// The last batch is there to its last link.
+fn check_last_batch(graph: &porthole_store::Graph, batches: u64) {
+    let Some(last) = batches.checked_sub(1) else { return };
+    let expected: Vec<_> = results(last)
+        .iter()
+        .flat_map(|r| r.links.iter().map(|l| (r.oid, l.oid)).collect::<Vec<_>>())
+        .collect();
+    let edges = graph.edges[graph.edges.len() - expected.len()..].iter();
+    let found: Vec<_> =
+        edges.map(|e| (graph.nodes[e.src as usize].oid, graph.nodes[e.dst as usize].oid)).collect();
+    assert_eq!(found, expected);
+}
+
+/// The queue is what the batches make of it: queued URLs by priority, which falls with their number but
+/// for those that a link raised.
+fn check_order(store: &mut SqliteStore, batches: u64) {
+    let fetched = batches * PAGES;
+    let known = STARTS + batches * PAGES * (LINKS - 1);
+    let mut queued: Vec<(u64, f64)> = (fetched..known).map(|number| (number, -(number as f64))).collect();
+    for batch in 0..batches {
+        for (number, priority) in raises(batch) {
+            if let Some(at) =
+                number.checked_sub(fetched).and_then(|at| queued.get_mut(usize::try_from(at).unwrap()))
+            {
+                at.1 = at.1.max(priority);
+            }
+        }
+    }
+    queued.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let work = store.take(usize::MAX, Timestamp(i64::MAX)).unwrap();
+    let found: Vec<_> = work.iter().map(|work| (work.oid, work.priority)).collect();
+    assert_eq!(found, queued.iter().map(|&(number, priority)| (oid(number), priority)).collect::<Vec<_>>());
+}
+
+fn committed(store: &dyn Store) -> u64 {
+    store.setting("batches").unwrap().map_or(0, |text| text.parse().unwrap())
+}
+
+/// Batch by batch the URLs are fetched in the order of their numbers.
+fn results(batch: u64) -> Vec<PageResult> {
+    let raises = raises(batch);
+    (0..PAGES)
+        .zip(raises)
+        .map(|(at, (known, priority))| {
+            let number = batch * PAGES + at;
+            let first = STARTS + number * (LINKS - 1);
+            let mut links: Vec<_> =
+                (first..first + LINKS - 1).map(|new| link(new, 0.0, -(new as f64))).collect();
+            links.push(link(known, 0.0, priority));
+            page(number, 0.5, links)
+        })
+        .collect()
+}
+
+/// Known URLs that the pages of a batch raise, with their new priority.
+fn raises(batch: u64) -> Vec<(u64, f64)> {
+    (0..PAGES)
+        .map(|at| {
+            let number = batch * PAGES + at;
+            (number + 1 + number * 7 % (number * 4 + 1), (number % 97) as f64)
+        })
+        .collect()
+}

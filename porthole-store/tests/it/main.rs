@@ -1,0 +1,8 @@
+//! One binary for all tests that see the store from outside.
+
+mod contract;
+mod files;
+mod kill;
+mod sandbox;
+mod twin;
+mod web;

@@ -1,0 +1,133 @@
+//! Questions in SQL may read, within limits, and nothing else.
+
+use std::time::{Duration, Instant};
+
+use porthole_store::{Error, Limits, Store, StoreReader, Value};
+
+use crate::web::{Place, new_url};
+
+fn with_reader(test: impl FnOnce(&dyn StoreReader)) {
+    let place = Place::new();
+    let mut store = place.open();
+    store.add(&(0..50).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
+    test(&*store.reader());
+    assert_eq!(store.counts().known, 50);
+}
+
+#[test]
+fn reading_is_answered() {
+    with_reader(|reader| {
+        for (sql, value) in [
+            ("select count(*) from crawl", Value::Integer(50)),
+            ("select 1.5", Value::Real(1.5)),
+            ("select null;  -- done", Value::Null),
+            ("select 'a' || 'b' ;", Value::Text("ab".into())),
+            ("select x'00ff'", Value::Blob(vec![0, 255])),
+            (
+                "with recursive n(i) as (values(1) union all select i+1 from n where i<9) select sum(i) from n",
+                Value::Integer(45),
+            ),
+            ("select name from pragma_table_info('hubs') limit 1", Value::Text("oid".into())),
+            ("select count(distinct host) from page", Value::Integer(5)),
+            ("select max(offset) from crawl", Value::Null),
+        ] {
+            let answer = reader.sql(sql, &Limits::default()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+            assert_eq!(answer.rows, [[value]], "{sql}");
+        }
+        let answer = reader.sql("select oid, score as s from hubs", &Limits::default()).unwrap();
+        assert_eq!((answer.columns, answer.rows.len()), (vec!["oid".to_owned(), "s".to_owned()], 0));
+    });
+}
+
+#[test]
+fn everything_else_is_refused() {
+    with_reader(|reader| {
+        for sql in [
+            "delete from crawl",
+            "update crawl set relevance = 1",
+            "insert into setting values ('a', 'b')",
+            "replace into setting values ('a', 'b')",
+            "insert into hubs values (1, 1) returning oid",
+            "with gone as (select 1) delete from link",
+            "drop table crawl",
+            "alter table crawl add column evil",
+            "create table evil(a)",
+            "create temp table evil(a)",
+            "create temp view evil as select 1",
+            "create virtual table temp.evil using fts5(a)",
+            "create index evil on crawl(oid)",
+            "reindex",
+            "analyze",
+            "vacuum",
+            "vacuum into 'evil.db'",
+            "attach 'evil.db' as evil",
+            "attach ':memory:' as evil",
+            "detach main",
+            "begin",
+            "begin immediate",
+            "savepoint evil",
+            "commit",
+            "pragma query_only = 0",
+            "pragma writable_schema = 1",
+            "pragma journal_mode = delete",
+            "pragma user_version = 9",
+            "pragma wal_checkpoint",
+            "pragma mmap_size = 1000000",
+            "select * from pragma_journal_mode",
+            "select load_extension('evil')",
+        ] {
+            let error = reader.sql(sql, &Limits::default()).expect_err(sql);
+            assert!(matches!(error, Error::Refused(_)), "{sql}: {error:?}");
+        }
+        assert!(!std::path::Path::new("evil.db").exists());
+    });
+}
+
+#[test]
+fn it_takes_one_statement_that_makes_sense() {
+    with_reader(|reader| {
+        for (sql, word) in [
+            ("", "not none"),
+            ("  -- nothing", "not none"),
+            ("select 1; select 2", "not several"),
+            ("select 1; drop table crawl", "not several"),
+            ("select 1; nonsense", "not several"),
+            ("selec 1", "syntax error"),
+            ("select * from nowhere", "no such table"),
+            ("select colour from crawl", "no such column"),
+            ("select 1 \0 2", "SQL:"),
+        ] {
+            let error = reader.sql(sql, &Limits::default()).expect_err(sql).to_string();
+            assert!(error.contains(word), "{sql:?}: {error}");
+        }
+        let many = "select 1;".repeat(10_000);
+        assert!(matches!(reader.sql(&many, &Limits::default()), Err(Error::NotOneStatement(_))));
+        let long = format!("select {}1", "1 + ".repeat(50_000));
+        assert!(matches!(reader.sql(&long, &Limits::default()), Err(Error::Sql(_))));
+    });
+}
+
+#[test]
+fn rows_bytes_and_time_are_bounded() {
+    const ENDLESS: &str = "with recursive n(i) as (values(1) union all select i+1 from n)";
+    with_reader(|reader| {
+        let limits = Limits { rows: 10, bytes: 100_000, time: Duration::from_millis(200) };
+        let ask = |sql: &str| reader.sql(sql, &limits);
+        assert_eq!(ask("select oid from crawl limit 10").unwrap().rows.len(), 10);
+        assert!(matches!(ask("select oid from crawl"), Err(Error::TooManyRows(10))));
+        assert!(matches!(ask("select zeroblob(20000) from crawl limit 10"), Err(Error::TooLarge(100_000))));
+        assert!(matches!(ask("select zeroblob(2000000000)"), Err(Error::TooLarge(_))));
+        assert!(matches!(ask("select length(printf('%.*c', 2000000, 'a'))"), Err(Error::TooLarge(_))));
+        for sql in [
+            format!("{ENDLESS} select i from n where i < 0"),
+            format!("{ENDLESS} select count(*) from n"),
+            format!("{ENDLESS} select i from n order by i"),
+            "select count(*) from crawl a, crawl b, crawl c, crawl d, crawl e, crawl f".to_owned(),
+        ] {
+            let start = Instant::now();
+            let error = ask(&sql).expect_err(&sql);
+            assert!(matches!(error, Error::TooSlow(_)), "{sql}: {error}");
+            assert!(start.elapsed() < Duration::from_secs(5), "{sql}: {:?}", start.elapsed());
+        }
+    });
+}

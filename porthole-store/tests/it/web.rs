@@ -1,0 +1,93 @@
+//! Small made-up URLs, results and stores for the tests.
+
+use porthole_store::{Batch, SqliteStore, Store};
+use porthole_types::{
+    CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Timestamp, TopicId,
+    UrlId, Work,
+};
+use tempfile::TempDir;
+
+/// A store in a folder that goes away with it.
+pub(crate) struct Place {
+    pub(crate) folder: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Place { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("porthole.db")
+    }
+
+    pub(crate) fn open(&self) -> SqliteStore {
+        SqliteStore::open(self.path()).unwrap()
+    }
+}
+
+/// The URL of a number; ten to a site.
+pub(crate) fn url(number: u64) -> CanonicalUrl {
+    CanonicalUrl::parse(&format!("http://site{}.test/page/{number}", number / 10)).unwrap()
+}
+
+pub(crate) fn oid(number: u64) -> UrlId {
+    url(number).id()
+}
+
+pub(crate) fn new_url(number: u64, relevance: f64, priority: f64) -> NewUrl {
+    NewUrl { url: url(number), relevance, priority }
+}
+
+pub(crate) fn link(number: u64, relevance: f64, priority: f64) -> LinkRow {
+    let target = new_url(number, relevance, priority);
+    LinkRow { oid: target.url.id(), sid: target.url.site(), target, wgt_fwd: 0.25, wgt_rev: relevance }
+}
+
+/// A fetched page; the other outcomes are made from it.
+pub(crate) fn page(number: u64, relevance: f64, links: Vec<LinkRow>) -> PageResult {
+    PageResult {
+        seq: number,
+        oid: oid(number),
+        sid: url(number).site(),
+        at: Timestamp(1_000),
+        status: 200,
+        outcome: Outcome::Fetched,
+        judgment: Some(Judgment { relevance, best: TopicId(7) }),
+        title: format!("page {number}"),
+        language: "en".into(),
+        bytes: 1234,
+        simhash: u64::MAX - number,
+        span: None,
+        links,
+    }
+}
+
+pub(crate) fn with_outcome(number: u64, outcome: Outcome) -> PageResult {
+    PageResult { outcome, judgment: None, status: 0, ..page(number, 0.0, Vec::new()) }
+}
+
+pub(crate) fn failure(kind: FailureKind) -> Failure {
+    Failure { kind, detail: format!("{} failed", kind.name()) }
+}
+
+pub(crate) fn retry(number: u64, not_before: i64) -> PageResult {
+    let (failure, not_before) = (failure(FailureKind::Timeout), Timestamp(not_before));
+    with_outcome(number, Outcome::Retry { failure, not_before })
+}
+
+pub(crate) fn commit(store: &mut dyn Store, results: &[PageResult]) -> porthole_store::Committed {
+    store.commit(&Batch { results, ..Batch::default() }).unwrap()
+}
+
+pub(crate) fn oids(work: &[Work]) -> Vec<UrlId> {
+    work.iter().map(|work| work.oid).collect()
+}
+
+pub(crate) fn take(store: &mut dyn Store, n: usize, now: i64) -> Vec<UrlId> {
+    oids(&store.take(n, Timestamp(now)).unwrap())
+}
+
+pub(crate) fn oids_of(numbers: &[u64]) -> Vec<UrlId> {
+    numbers.iter().map(|&number| oid(number)).collect()
+}
