@@ -2,5 +2,6 @@
 //! them. A crawl reaches them through the same door as the open web, [`porthole_crawl::Fetch`].
 
 mod recorded;
+pub mod synth;
 
 pub use recorded::{Problems, RecordedError, RecordedWeb};

@@ -1,0 +1,147 @@
+//! Random numbers that depend on nothing but a key: every fact of the web is drawn from (seed, purpose,
+//! index) when it is asked for, so that nothing has to be kept and the order of asking does not matter.
+//! Integers only: the same seed gives the same bytes on every machine.
+
+/// What a number is drawn for. Two purposes never share a stream.
+#[derive(Clone, Copy)]
+#[repr(u64)]
+pub(crate) enum For {
+    Sites = 1,
+    Host,
+    Paths,
+    Style,
+    Health,
+    Robots,
+    Failure,
+    Latency,
+    Topic,
+    Role,
+    CopyOf,
+    Birth,
+    Change,
+    Links,
+    Sides,
+    Text,
+    Title,
+    Layout,
+    Traps,
+    Examples,
+    Sample,
+}
+
+/// A stream of numbers (splitmix64).
+#[derive(Clone)]
+pub(crate) struct Draw(u64);
+
+/// A probability as a whole number of 2^-32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Share(u64);
+
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Draw {
+    /// The stream of one thing.
+    #[inline]
+    pub(crate) fn new(seed: u64, purpose: For, index: u64) -> Self {
+        Draw(mix(seed ^ mix((purpose as u64) << 48 ^ index)))
+    }
+
+    /// The stream behind a key that was itself drawn.
+    #[inline]
+    pub(crate) fn of(key: u64) -> Self {
+        Draw(key)
+    }
+
+    /// The next 64 bits.
+    #[inline]
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(STEP);
+        mix(self.0)
+    }
+
+    /// A number below `n`, which is not 0.
+    #[inline]
+    pub(crate) fn below(&mut self, n: u32) -> u32 {
+        scale(self.bits() >> 32, n)
+    }
+
+    /// A number below `n` in which small ones are likelier: half of the draws are uniform, half a product
+    /// of two, which gives the few pages that everybody links to.
+    #[inline]
+    pub(crate) fn skewed(&mut self, n: u32) -> u32 {
+        let bits = self.bits();
+        let high = bits >> 32;
+        let low = bits & 0xffff_ffff;
+        if bits & 1 == 0 { scale(high, n) } else { scale((high * low) >> 32, n) }
+    }
+
+    /// True with the given probability.
+    #[inline]
+    pub(crate) fn chance(&mut self, share: Share) -> bool {
+        (self.bits() >> 32) < share.0
+    }
+
+    /// One of a list that is not empty.
+    #[inline]
+    pub(crate) fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(u32::try_from(list.len()).unwrap_or(u32::MAX)) as usize]
+    }
+}
+
+impl Share {
+    /// The share of a number in 0..=1. Scaling by a power of two is exact, so this is too.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub(crate) fn of(share: f64) -> Self {
+        Share((share.clamp(0.0, 1.0) * 4_294_967_296.0) as u64)
+    }
+
+    /// Either of two disjoint things.
+    pub(crate) fn or(self, other: Share) -> Self {
+        Share((self.0 + other.0).min(1 << 32))
+    }
+
+    /// Whether a draw of 32 bits falls into this share.
+    #[inline]
+    pub(crate) fn holds(self, roll: u64) -> bool {
+        roll < self.0
+    }
+}
+
+/// The finaliser of splitmix64: every bit of the input changes half of the output.
+#[inline]
+pub(crate) fn mix(mut x: u64) -> u64 {
+    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+/// Maps 32 random bits to a number below `n`.
+#[inline]
+#[allow(clippy::cast_possible_truncation)]
+fn scale(bits: u64, n: u32) -> u32 {
+    ((bits * u64::from(n)) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_is_splitmix64() {
+        // First outputs of the reference implementation for the state 1234567.
+        let mut draw = Draw::of(1_234_567);
+        assert_eq!(draw.bits(), 6_457_827_717_110_365_317);
+        assert_eq!(draw.bits(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn shares_are_kept() {
+        let share = Share::of(0.3);
+        let mut draw = Draw::new(1, For::Links, 7);
+        let hits = (0..100_000).filter(|_| draw.chance(share)).count();
+        assert!((29_500..30_500).contains(&hits), "{hits}");
+        assert!(Draw::of(3).chance(Share::of(1.0)) && !Draw::of(3).chance(Share::of(0.0)));
+        let low = (0..100_000).filter(|_| draw.skewed(100) < 50).count();
+        assert!((65_000..70_000).contains(&low), "{low}");
+    }
+}

@@ -1,0 +1,361 @@
+//! What the pages link to, without any text: the graph alone is cheap enough to be walked over millions
+//! of pages.
+
+use super::draw::{Draw, For, mix};
+use super::plan::{Plan, Role, count};
+use super::sites::{Page, Site, SiteKind};
+use super::time::Version;
+use super::topics::Leaf;
+use super::urls::MAX_HOPS;
+
+/// One link of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) target: Target,
+    /// Part of the site's navigation, not of what the page says.
+    pub(crate) nav: bool,
+    /// What the spelling of the link and its anchor are drawn from.
+    pub(crate) key: u64,
+}
+
+/// Where a link leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Page(Page),
+    /// A page, over one redirect and `hops` more.
+    Moved {
+        to: Page,
+        hops: u32,
+    },
+    /// Redirects without end.
+    Loop(Page),
+    /// A page number that the site does not have.
+    Gone(Page),
+    /// A host number that the web does not have.
+    NoHost(u32),
+    Calendar {
+        site: u32,
+    },
+    List {
+        site: u32,
+    },
+}
+
+impl Link {
+    /// Whether a link within a site is written without the host.
+    pub(crate) fn relative(&self) -> bool {
+        self.nav || self.key & 15 < 12
+    }
+}
+
+impl Target {
+    /// The page that a reader ends on, if there is one.
+    pub(crate) fn page(self) -> Option<Page> {
+        match self {
+            Target::Page(page) | Target::Moved { to: page, .. } => Some(page),
+            _ => None,
+        }
+    }
+}
+
+impl Plan {
+    /// Writes the links of a page into `out`, in the order of the page.
+    pub(crate) fn links(&self, page: Page, version: Version, out: &mut Vec<Link>) {
+        out.clear();
+        let origin = self.sites.origin(page);
+        Maker::new(self, origin, version, out).run();
+        if origin != page {
+            for link in out.iter_mut().filter(|link| link.relative()) {
+                match &mut link.target {
+                    Target::Page(to) if to.site == origin.site => to.site = page.site,
+                    Target::Calendar { site } | Target::List { site } => *site = page.site,
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+struct Maker<'a> {
+    plan: &'a Plan,
+    page: Page,
+    site: &'a Site,
+    leaf: Option<Leaf>,
+    sides: [Leaf; 3],
+    version: Version,
+    /// Keys of the links that the site's layout brings, and of those that the text has: the latter must not
+    /// depend on the former, for a near copy has the text only.
+    layout: Draw,
+    stream: Draw,
+    out: &'a mut Vec<Link>,
+}
+
+/// Links of the navigation bar on an ordinary page.
+const NAV_LINKS: u32 = 7;
+/// Sites of a link farm that link to each other.
+const RING: u32 = 8;
+
+impl<'a> Maker<'a> {
+    fn new(plan: &'a Plan, page: Page, version: Version, out: &'a mut Vec<Link>) -> Self {
+        let mut of_site = plan.draw_site(For::Sides, page.site);
+        let mut layout = plan.draw(For::Links, page);
+        let stream = Draw::of(mix(layout.bits()));
+        let sides = [
+            plan.any_leaf(&mut of_site),
+            plan.any_leaf(&mut of_site),
+            plan.any_leaf(&mut plan.draw(For::Sides, page)),
+        ];
+        Maker {
+            plan,
+            page,
+            site: plan.sites.of(page),
+            leaf: plan.leaf(page),
+            sides,
+            version,
+            layout,
+            stream,
+            out,
+        }
+    }
+
+    fn run(&mut self) {
+        let params = &self.plan.params;
+        match self.plan.role(self.page) {
+            Role::Home => self.home(),
+            Role::Hub => {
+                self.navigation();
+                self.body(params.hub_links, Self::listed);
+            }
+            Role::Content => {
+                self.navigation();
+                self.body(params.links - NAV_LINKS, Self::cited);
+            }
+            Role::NearCopy(source) => {
+                self.navigation();
+                let first = Version { number: 0, ..self.version };
+                let mut of_source = Maker::new(self.plan, source, first, self.out);
+                of_source.body(params.links - NAV_LINKS, Maker::cited);
+            }
+            Role::Spam => self.body(params.links, Self::farmed),
+            Role::Chain { island, step } => self.chain(island, step),
+        }
+    }
+
+    fn navigation(&mut self) {
+        self.nav(Target::Page(self.local(0)));
+        for section in 1..5 {
+            self.nav(Target::Page(self.local(self.site.len * section / 5)));
+        }
+        for neighbour in [self.next_page(1), self.next_page(self.site.len - 1)] {
+            self.nav(Target::Page(neighbour));
+        }
+        if self.plan.has_traps(self.page.site) {
+            self.nav(Target::Calendar { site: self.page.site });
+            self.nav(Target::List { site: self.page.site });
+        }
+    }
+
+    /// The next page in a direction that exists already, so that walking the site finds all of it.
+    fn next_page(&self, step: u32) -> Page {
+        let mut page = self.page;
+        for _ in 0..6 {
+            page.local = (page.local + step) % self.site.len;
+            if self.plan.exists(page, self.version.at) {
+                break;
+            }
+        }
+        page
+    }
+
+    fn home(&mut self) {
+        self.navigation();
+        let shown = self.site.len.min(40);
+        for number in 1..shown {
+            let to = self.local(self.site.len * number / shown);
+            self.add(Target::Page(to), false);
+        }
+        if self.site.kind == SiteKind::Portal {
+            for leaf in 0..self.plan.atlas.leaves() {
+                let to = self.slot(|maker, draw| Target::Page(maker.plan.mainland_page(draw, leaf)));
+                self.push(to);
+            }
+        } else {
+            self.body(10, Self::cited);
+        }
+        for island in &self.plan.sites.islands {
+            if island.entries.contains(&self.page) {
+                self.add(Target::Page(Page { site: island.chain.start, local: 0 }), false);
+            }
+        }
+    }
+
+    /// A few links that lead away, and the one that leads on.
+    fn chain(&mut self, island: u16, step: u16) {
+        let island = &self.plan.sites.islands[usize::from(island)];
+        self.body(8, Self::cited);
+        let next = island.chain.start + u32::from(step) + 1;
+        if next < island.chain.end {
+            self.add(Target::Page(Page { site: next, local: 0 }), false);
+        } else {
+            for site in island.sites.clone().take(5) {
+                self.add(Target::Page(Page { site, local: 0 }), false);
+            }
+        }
+        self.body(4, Self::cited);
+    }
+
+    fn body(&mut self, n: u32, target: impl Fn(&Self, &mut Draw) -> Target) {
+        for _ in 0..n {
+            let link = self.slot(&target);
+            self.push(link);
+        }
+    }
+
+    /// A link of a content page.
+    fn cited(&self, draw: &mut Draw) -> Target {
+        let rates = &self.plan.rates;
+        let roll = draw.bits() >> 32;
+        if !rates.dead_redirect_or_spam.holds(roll) {
+            return Target::Page(self.topical(draw));
+        }
+        if rates.dead.holds(roll) {
+            self.dead(draw)
+        } else if rates.dead_or_redirect.holds(roll) {
+            self.redirect(draw)
+        } else {
+            self.farm_page(draw, self.plan.sites.farms.start, self.plan.sites.farms.end)
+        }
+    }
+
+    /// A link of a hub or a portal's directory: its topic, else a sibling of it.
+    fn listed(&self, draw: &mut Draw) -> Target {
+        let roll = draw.bits() >> 32;
+        match self.leaf {
+            _ if self.plan.rates.dead.holds(roll) => self.dead(draw),
+            Some(leaf) if draw.chance(self.plan.rates.hub_focus) => Target::Page(self.on(draw, leaf)),
+            Some(leaf) => Target::Page({
+                let sibling = self.plan.sibling(draw, leaf);
+                self.on(draw, sibling)
+            }),
+            None => Target::Page(self.plan.anywhere(draw)),
+        }
+    }
+
+    /// A link of a farm: into the ring, now and then to an honest page for the look of it.
+    fn farmed(&self, draw: &mut Draw) -> Target {
+        if draw.below(5) == 0 {
+            return Target::Page(self.plan.anywhere(draw));
+        }
+        let farms = &self.plan.sites.farms;
+        let start = farms.start + (self.page.site - farms.start) / RING * RING;
+        self.farm_page(draw, start, (start + RING).min(farms.end))
+    }
+
+    fn farm_page(&self, draw: &mut Draw, start: u32, end: u32) -> Target {
+        if start == end {
+            return Target::Page(self.plan.anywhere(draw));
+        }
+        let site = start + draw.below(end - start);
+        Target::Page(Page { site, local: draw.skewed(self.plan.sites.table[site as usize].len) })
+    }
+
+    fn dead(&self, draw: &mut Draw) -> Target {
+        let sites = count(&self.plan.sites.table);
+        if draw.below(5) == 0 {
+            return Target::NoHost(sites + draw.below(10_000));
+        }
+        let page = self.topical(draw);
+        let len = self.plan.sites.of(page).len;
+        Target::Gone(Page { local: len + draw.below(50), ..page })
+    }
+
+    fn redirect(&self, draw: &mut Draw) -> Target {
+        let to = self.topical(draw);
+        match draw.below(10) {
+            0 => Target::Loop(to),
+            1 | 2 => Target::Moved { to, hops: 1 + draw.below(MAX_HOPS) },
+            _ => Target::Moved { to, hops: 0 },
+        }
+    }
+
+    /// A page that this one cites, by the locality that the parameters ask for.
+    #[inline]
+    fn topical(&self, draw: &mut Draw) -> Page {
+        let rates = &self.plan.rates;
+        let Some(leaf) = self.leaf else { return self.plan.anywhere(draw) };
+        if leaf == self.plan.atlas.citing.0 && draw.chance(rates.citation) {
+            return self.on(draw, self.plan.atlas.citing.1);
+        }
+        let roll = draw.bits() >> 32;
+        if rates.same.holds(roll) {
+            self.same(draw, leaf)
+        } else if rates.same_or_sibling.holds(roll) {
+            let sibling = self.plan.sibling(draw, leaf);
+            self.on(draw, sibling)
+        } else if draw.chance(rates.side) {
+            let side = *draw.pick(&self.sides);
+            self.on(draw, side)
+        } else {
+            self.plan.anywhere(draw)
+        }
+    }
+
+    /// A page of the same topic, one time in four on the same site. The halves of a commingled pair count
+    /// as one topic.
+    #[inline]
+    fn same(&self, draw: &mut Draw, leaf: Leaf) -> Page {
+        let roll = draw.below(8);
+        if let Some(twin) = self.plan.atlas.partner(leaf) {
+            return self.on(draw, if roll & 1 == 0 { leaf } else { twin });
+        }
+        let near = self.local(draw.skewed(self.site.len));
+        if roll < 2 && self.plan.leaf(near) == Some(leaf) { near } else { self.on(draw, leaf) }
+    }
+
+    /// A page of a topic; the people of an island cite those of the island.
+    #[inline]
+    fn on(&self, draw: &mut Draw, leaf: Leaf) -> Page {
+        if let SiteKind::Island(number) = self.site.kind {
+            let island = &self.plan.sites.islands[usize::from(number)];
+            if island.leaf == leaf {
+                let n = island.sites.end - island.sites.start;
+                return self.plan.page_among(draw, leaf, n, |number| island.sites.start + number);
+            }
+        }
+        self.plan.mainland_page(draw, leaf)
+    }
+
+    fn local(&self, local: u32) -> Page {
+        Page { local, ..self.page }
+    }
+
+    fn nav(&mut self, target: Target) {
+        self.add(target, true);
+    }
+
+    fn add(&mut self, target: Target, nav: bool) {
+        let key = self.layout.bits();
+        self.push(Link { target, nav, key });
+    }
+
+    /// The next link of the body. A tenth of them is drawn anew in each version of the page.
+    #[inline]
+    fn slot(&mut self, target: impl Fn(&Self, &mut Draw) -> Target) -> Link {
+        let mut key = self.stream.bits();
+        if self.version.number > 0 {
+            let renewed = mix(key ^ u64::from(self.version.number));
+            if renewed.is_multiple_of(10) {
+                key = renewed;
+            }
+        }
+        Link { target: target(self, &mut Draw::of(key)), nav: false, key: mix(key) }
+    }
+
+    /// A page that did not exist when this version was written cannot be linked from it.
+    #[inline]
+    fn push(&mut self, link: Link) {
+        if link.target.page().is_none_or(|page| self.plan.exists(page, self.version.at)) {
+            self.out.push(link);
+        }
+    }
+}

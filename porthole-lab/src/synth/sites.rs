@@ -1,0 +1,308 @@
+//! The site table: which pages lie on which site. It is all that a synthetic web keeps in memory, some
+//! tens of bytes a site; everything else is drawn when it is asked for.
+//!
+//! Sites come in this order: the mainland (portals, ordinary sites, mirrors), the islands (remote
+//! communities), the farms, the chains that lead to the islands. Links are drawn from the mainland, so
+//! nothing but a chain can lead to an island.
+
+use std::ops::Range;
+
+use super::draw::{Draw, For};
+use super::params::{SynthError, SynthParams, part};
+use super::plan::count;
+use super::topics::{Atlas, Leaf};
+
+/// A page: a site and the page's number on it. Number 0 is the home page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Page {
+    pub(crate) site: u32,
+    pub(crate) local: u32,
+}
+
+/// One site.
+#[derive(Clone, Copy)]
+pub(crate) struct Site {
+    pub(crate) first: u32,
+    pub(crate) len: u32,
+    pub(crate) kind: SiteKind,
+    /// The topic that most of its pages are about; of a farm, the topic it pretends to be about.
+    pub(crate) main: Leaf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SiteKind {
+    Ordinary,
+    Portal,
+    /// A copy of another site.
+    Mirror(u32),
+    /// Belongs to a remote community.
+    Island(u16),
+    Farm,
+    /// One page on the way to an island.
+    Chain {
+        island: u16,
+        step: u16,
+    },
+}
+
+/// A remote community of a topic and the only way to it.
+pub(crate) struct Island {
+    pub(crate) leaf: Leaf,
+    pub(crate) sites: Range<u32>,
+    /// Sites of one page each; the first is linked from `entries`, the last links into the island.
+    pub(crate) chain: Range<u32>,
+    /// Home pages of the topic on the mainland that link to the chain.
+    pub(crate) entries: Vec<Page>,
+}
+
+/// The table.
+pub(crate) struct Sites {
+    pub(crate) table: Vec<Site>,
+    /// Mainland sites by main topic.
+    pub(crate) by_leaf: Vec<Vec<u32>>,
+    pub(crate) islands: Vec<Island>,
+    pub(crate) farms: Range<u32>,
+    pub(crate) mainland_pages: u32,
+    portals: u32,
+    /// The site of every 64th page, so that a page's site is found in a step or two.
+    hints: Vec<u32>,
+}
+
+const HINT_BITS: u32 = 6;
+
+impl Sites {
+    /// Lays out the sites.
+    pub(crate) fn new(params: &SynthParams, atlas: &Atlas) -> Result<Self, SynthError> {
+        let mut builder = Builder::new(params, atlas);
+        builder.mainland();
+        let (mainland_sites, mainland_pages) = (builder.sites(), builder.next);
+        let islands = builder.islands();
+        let farms = builder.farms();
+        let chains = builder.chains(islands.len());
+        let mut by_leaf = vec![Vec::new(); usize::from(atlas.leaves())];
+        for (number, site) in (0..mainland_sites).zip(&builder.table) {
+            if site.kind != SiteKind::Portal {
+                by_leaf[usize::from(site.main)].push(number);
+            }
+        }
+        if by_leaf.iter().any(Vec::is_empty) {
+            let rule = "but every topic needs a site: take more pages or smaller sites".to_owned();
+            return Err(SynthError { name: "pages", value: params.pages.to_string(), rule });
+        }
+        let islands = islands.into_iter().zip(chains);
+        let islands =
+            islands.map(|((leaf, sites), chain)| Island { leaf, sites, chain, entries: Vec::new() });
+        Ok(Sites {
+            hints: hints(&builder.table, builder.next),
+            by_leaf,
+            islands: islands.collect(),
+            farms,
+            mainland_pages,
+            portals: params.portals,
+            table: builder.table,
+        })
+    }
+
+    /// Whether a site is its topic's first: large enough, sound and open, so that every topic has pages that
+    /// a crawl can begin with, also in a small web.
+    pub(crate) fn is_first(&self, site: u32) -> bool {
+        (self.portals..self.portals + count(&self.by_leaf)).contains(&site)
+    }
+
+    /// The site of a page.
+    #[inline]
+    pub(crate) fn of(&self, page: Page) -> &Site {
+        &self.table[page.site as usize]
+    }
+
+    /// The page's number among all pages.
+    #[inline]
+    pub(crate) fn index(&self, page: Page) -> u32 {
+        self.of(page).first + page.local
+    }
+
+    /// The page with a number.
+    #[inline]
+    pub(crate) fn page(&self, index: u32) -> Page {
+        let mut site = self.hints[(index >> HINT_BITS) as usize];
+        while index - self.table[site as usize].first >= self.table[site as usize].len {
+            site += 1;
+        }
+        Page { site, local: index - self.table[site as usize].first }
+    }
+
+    /// The page that this one is a byte for byte copy of; itself if it is none.
+    #[inline]
+    pub(crate) fn origin(&self, page: Page) -> Page {
+        match self.of(page).kind {
+            SiteKind::Mirror(site) => Page { site, ..page },
+            _ => page,
+        }
+    }
+}
+
+struct Builder<'a> {
+    params: &'a SynthParams,
+    atlas: &'a Atlas,
+    draw: Draw,
+    table: Vec<Site>,
+    next: u32,
+    mean: u32,
+}
+
+impl<'a> Builder<'a> {
+    fn new(params: &'a SynthParams, atlas: &'a Atlas) -> Self {
+        let draw = Draw::new(params.seed, For::Sites, 0);
+        // Every topic should have several sites, also in a small web.
+        let mean = (params.pages / (u32::from(atlas.leaves()) * 4)).clamp(3, params.site_pages);
+        Builder { params, atlas, draw, table: Vec::new(), next: 0, mean }
+    }
+
+    fn sites(&self) -> u32 {
+        u32::try_from(self.table.len()).expect("fewer sites than pages")
+    }
+
+    fn push(&mut self, len: u32, kind: SiteKind, main: Leaf) {
+        self.table.push(Site { first: self.next, len, kind, main });
+        self.next += len;
+    }
+
+    fn mainland(&mut self) {
+        for _ in 0..self.params.portals {
+            self.push(self.params.pages_a_portal(), SiteKind::Portal, 0);
+        }
+        let islands = self.params.islands * u32::try_from(self.atlas.remote.len()).expect("a short list");
+        let later = islands * (self.params.pages_an_island() + self.params.chain_length)
+            + part(self.params.pages, self.params.spam);
+        let end = self.params.pages - later;
+        self.ordinary(end - part(self.params.pages, self.params.mirrors));
+        self.mirrors(end);
+        self.ordinary(end);
+    }
+
+    /// Fills up to page `end` with ordinary sites. The first ones go round the topics, so that each has some.
+    fn ordinary(&mut self, end: u32) {
+        let leaves = u32::from(self.atlas.leaves());
+        let weights: Vec<u32> = (0..leaves).map(|leaf| 4 + (leaf * 7) % 9).collect();
+        let total: u32 = weights.iter().sum();
+        let mut round = 0;
+        while self.next < end {
+            let least = if round < leaves { self.mean } else { 1 };
+            let len = self.size().max(least).min(end - self.next);
+            let roll = self.draw.below(total);
+            let leaf = if round < 2 * leaves { round % leaves } else { weighted(&weights, roll) };
+            self.push(len, SiteKind::Ordinary, Leaf::try_from(leaf).expect("a leaf's number"));
+            round += 1;
+        }
+    }
+
+    fn mirrors(&mut self, end: u32) {
+        let originals = self.params.portals..self.sites();
+        let mut tries = 0;
+        while self.next < end && tries < 4 * originals.len() {
+            let number = originals.start + self.draw.below(originals.end - originals.start);
+            let site = self.table[number as usize];
+            if site.len <= end - self.next {
+                self.push(site.len, SiteKind::Mirror(number), site.main);
+            }
+            tries += 1;
+        }
+    }
+
+    fn islands(&mut self) -> Vec<(Leaf, Range<u32>)> {
+        let mut islands = Vec::new();
+        for leaf in self.atlas.remote.clone() {
+            for _ in 0..self.params.islands {
+                let kind = SiteKind::Island(u16::try_from(islands.len()).expect("few islands"));
+                let (start, end) = (self.sites(), self.next + self.params.pages_an_island());
+                while self.next < end {
+                    let len = self.size().min(end - self.next);
+                    self.push(len, kind, leaf);
+                }
+                islands.push((leaf, start..self.sites()));
+            }
+        }
+        islands
+    }
+
+    fn farms(&mut self) -> Range<u32> {
+        let (start, end) = (self.sites(), self.next + part(self.params.pages, self.params.spam));
+        while self.next < end {
+            let len = self.size().min(end - self.next);
+            let main = *self.draw.pick(&self.atlas.popular);
+            self.push(len, SiteKind::Farm, main);
+        }
+        start..self.sites()
+    }
+
+    fn chains(&mut self, islands: usize) -> Vec<Range<u32>> {
+        let mut chains = Vec::new();
+        for island in 0..u16::try_from(islands).expect("few islands") {
+            let start = self.sites();
+            let remote = self.atlas.remote[usize::from(island) / self.params.islands.max(1) as usize];
+            for step in 0..u16::try_from(self.params.chain_length).expect("a short chain") {
+                let main = off_topic(&mut self.draw, self.atlas, remote);
+                self.push(1, SiteKind::Chain { island, step }, main);
+            }
+            chains.push(start..self.sites());
+        }
+        chains
+    }
+
+    /// The size of a site: a few are several times as large as most.
+    fn size(&mut self) -> u32 {
+        const SIXTHS_OF_THE_MEAN: [u32; 16] = [1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 6, 8, 10, 12, 17, 24];
+        let sixths = *self.draw.pick(&SIXTHS_OF_THE_MEAN);
+        (self.mean * sixths / 6 + self.draw.below(3)).max(1)
+    }
+}
+
+fn off_topic(draw: &mut Draw, atlas: &Atlas, leaf: Leaf) -> Leaf {
+    loop {
+        let other = Leaf::try_from(draw.below(u32::from(atlas.leaves()))).expect("a leaf's number");
+        if other != leaf {
+            return other;
+        }
+    }
+}
+
+fn weighted(weights: &[u32], roll: u32) -> u32 {
+    let mut sum = 0;
+    let at = weights.iter().position(|weight| {
+        sum += weight;
+        roll < sum
+    });
+    u32::try_from(at.unwrap_or(0)).expect("a leaf's number")
+}
+
+fn hints(table: &[Site], pages: u32) -> Vec<u32> {
+    let mut site = 0;
+    let of = |index: u32| {
+        while index - table[site].first >= table[site].len {
+            site += 1;
+        }
+        u32::try_from(site).expect("fewer sites than pages")
+    };
+    (0..pages).step_by(1 << HINT_BITS).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_lies_on_one_site() {
+        for pages in [500, 3_000, 20_000] {
+            let params = SynthParams { pages, ..SynthParams::default() };
+            let sites = Sites::new(&params, &Atlas::new()).unwrap();
+            let total: u32 = sites.table.iter().map(|site| site.len).sum();
+            assert_eq!(total, pages);
+            for index in 0..pages {
+                assert_eq!(sites.index(sites.page(index)), index);
+            }
+            let mirrored = |site: &Site| matches!(site.kind, SiteKind::Mirror(of) if sites.table[of as usize].len == site.len);
+            assert!(sites.table.iter().any(mirrored), "{pages} pages have a mirror");
+            assert_eq!(sites.islands.len(), 6);
+        }
+    }
+}
