@@ -15,6 +15,9 @@ use super::truth::Health;
 use super::urls::{Place, canonical};
 use super::{SyntheticWeb, http_date, parse_http_date};
 
+/// Slow hosts take at least this long, all others less.
+pub(crate) const SLOW: Duration = Duration::from_secs(2);
+
 impl SyntheticWeb {
     /// The answer to a request at the present moment of the web's clock.
     pub fn answer(&self, request: &Request) -> Result<Response, FetchError> {
@@ -122,11 +125,11 @@ impl SyntheticWeb {
     fn latency(&self, site: u32, bytes: usize) -> Duration {
         let mut draw = self.plan.draw_site(For::Latency, site);
         let base = match self.plan.health(site) {
-            Health::Slow => 2_000 + draw.below(6_000),
-            _ => 20 + draw.below(280),
+            Health::Slow => SLOW + Duration::from_millis(u64::from(draw.below(6_000))),
+            _ => Duration::from_millis(u64::from(20 + draw.below(280))),
         };
         // About 2 MB/s.
-        Duration::from_millis(u64::from(base)) + Duration::from_micros(bytes as u64 / 2)
+        base + Duration::from_micros(bytes as u64 / 2)
     }
 }
 

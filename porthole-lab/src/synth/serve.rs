@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::SyntheticWeb;
-use super::wire::{Head, Reply, answer_to, read_head, write_reply};
+use super::wire::{Reply, answer_to, read_head, write_reply};
 
 /// How the web is served.
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +137,7 @@ async fn talk(stream: &mut TcpStream, web: &SyntheticWeb, options: ServeOptions)
         };
         wait(&reply, options).await;
         out.clear();
-        let last = last(&head, &reply);
+        let last = head.close || reply.close;
         write_reply(stream, &mut out, &head, &reply, last).await?;
         if last {
             return Ok(());
@@ -148,11 +148,7 @@ async fn talk(stream: &mut TcpStream, web: &SyntheticWeb, options: ServeOptions)
 
 /// Only slow hosts sleep: the others answer as fast as pages can be made.
 async fn wait(reply: &Reply, options: ServeOptions) {
-    if reply.slow {
-        tokio::time::sleep(reply.took.min(options.longest_wait)).await;
+    if let Some(wait) = reply.wait {
+        tokio::time::sleep(wait.min(options.longest_wait)).await;
     }
-}
-
-fn last(head: &Head, reply: &Reply) -> bool {
-    head.close || reply.close
 }

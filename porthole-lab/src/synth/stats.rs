@@ -1,7 +1,7 @@
 //! Figures of a synthetic web, measured on its links: the radius rules, the planted facts, and how much of
 //! everything there is.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::SyntheticWeb;
 use super::draw::For;
@@ -22,8 +22,10 @@ pub struct SynthStats {
     /// Links of all pages.
     pub links: u64,
     /// Pages by kind.
+    #[serde(serialize_with = "as_map")]
     pub kinds: Vec<(&'static str, u64)>,
     /// Hosts by health, and those with traps, closed or broken robots.txt.
+    #[serde(serialize_with = "as_map")]
     pub host_kinds: Vec<(&'static str, u64)>,
     /// Bytes of a page, the mean of `bytes_sample` pages.
     pub mean_bytes: u64,
@@ -63,6 +65,7 @@ pub struct Planted {
     /// What it is, naming the topics.
     pub fact: String,
     /// What was measured, by name.
+    #[serde(serialize_with = "as_map")]
     pub measured: Vec<(&'static str, f64)>,
 }
 
@@ -261,6 +264,11 @@ fn kinds(tally: &Tally) -> Vec<(&'static str, u64)> {
         ("in remote communities (also counted above)", kinds.remote),
         ("appearing later (also counted above)", kinds.growing),
     ]
+}
+
+/// Named figures are an object in JSON, in their order.
+fn as_map<T: Serialize, S: Serializer>(list: &[(&'static str, T)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(list.iter().map(|(name, value)| (name, value)))
 }
 
 fn percent(share: f64) -> String {

@@ -6,6 +6,7 @@ use porthole_types::{CanonicalUrl, Timestamp, TopicId};
 
 use super::draw::{For, Share};
 use super::plan::{Plan, Role};
+use super::robots::Rules;
 use super::sites::{Page, SiteKind};
 use super::urls::Place;
 
@@ -64,6 +65,22 @@ pub enum PageKind {
     NearCopyOf(CanonicalUrl),
 }
 
+impl PageKind {
+    /// The word for it in tables and files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            PageKind::Content => "content",
+            PageKind::Home => "home",
+            PageKind::Hub => "hub",
+            PageKind::Chain { .. } => "chain",
+            PageKind::Spam => "spam",
+            PageKind::Trap => "trap",
+            PageKind::MirrorOf(_) => "mirror",
+            PageKind::NearCopyOf(_) => "near copy",
+        }
+    }
+}
+
 /// How a host behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Health {
@@ -84,7 +101,11 @@ impl Plan {
     pub(crate) fn truth(&self, url: &CanonicalUrl) -> Option<Truth> {
         match self.place(url) {
             Place::Page(page) => Some(self.truth_of(page)),
-            Place::Calendar { site, .. } | Place::List { site } => Some(self.trap_truth(site)),
+            Place::Calendar { site, .. } => {
+                let open = matches!(self.rules(site), Rules::Open | Rules::Missing);
+                Some(self.trap_truth(site, open))
+            }
+            Place::List { site } => Some(self.trap_truth(site, self.allowed_at_all(site))),
             _ => None,
         }
     }
@@ -130,7 +151,7 @@ impl Plan {
         }
     }
 
-    fn trap_truth(&self, site: u32) -> Truth {
+    fn trap_truth(&self, site: u32, allowed: bool) -> Truth {
         Truth {
             topic: TopicId::ROOT,
             path: self.atlas.path(None).to_owned(),
@@ -138,7 +159,7 @@ impl Plan {
             hints_at: None,
             island: None,
             health: self.health(site),
-            allowed: self.allowed_at_all(site),
+            allowed,
             changes_every: None,
             appears: None,
         }

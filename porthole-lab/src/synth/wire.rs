@@ -9,7 +9,8 @@ use porthole_types::{CanonicalUrl, FailureKind, Headers};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{Health, SyntheticWeb};
+use super::SyntheticWeb;
+use super::answer::SLOW;
 
 /// A request without its body.
 pub(crate) struct Head {
@@ -26,8 +27,7 @@ pub(crate) struct Reply {
     headers: Headers,
     body: Vec<u8>,
     /// How long it should seem to take, if the host is slow.
-    pub(crate) took: Duration,
-    pub(crate) slow: bool,
+    pub(crate) wait: Option<Duration>,
     pub(crate) close: bool,
 }
 
@@ -38,9 +38,9 @@ const MAX_HEAD: usize = 16 * 1024;
 pub(crate) async fn read_head(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<Option<Head>> {
     loop {
         if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
-            let head = parse_head(&buffer[..end]);
+            let head = parse_head(&buffer[..end]).unwrap_or_else(Head::unreadable);
             buffer.drain(..end + 4);
-            return Ok(head);
+            return Ok(Some(head));
         }
         if buffer.len() > MAX_HEAD || stream.read_buf(buffer).await? == 0 {
             return Ok(None);
@@ -68,9 +68,8 @@ pub(crate) fn answer_to(web: &SyntheticWeb, head: &Head) -> Result<Reply, Failur
     if is_server_itself(url.host()) {
         return Ok(index(web, url.path()));
     }
-    let health = web.truth(&url).map(|truth| truth.health);
     match web.answer(&Request { url, headers: head.headers.clone() }) {
-        Ok(response) => Ok(Reply::of(response, health == Some(Health::Slow))),
+        Ok(response) => Ok(Reply::of(response)),
         Err(FetchError { kind: FailureKind::Dns | FailureKind::Tls, url, detail }) => {
             Ok(Reply::text(502, &format!("{url}: {detail}\n")))
         }
@@ -122,6 +121,11 @@ fn parse_head(bytes: &[u8]) -> Option<Head> {
 }
 
 impl Head {
+    /// Stands for what is no request: it gets an answer that says so, and the connection is closed.
+    fn unreadable() -> Self {
+        Head { method: String::new(), target: String::new(), headers: Headers::new(), close: true }
+    }
+
     /// The URL that is asked for, by the absolute form or the Host header.
     fn url(&self) -> Option<String> {
         if self.target.starts_with('/') {
@@ -132,9 +136,9 @@ impl Head {
 }
 
 impl Reply {
-    fn of(response: Response, slow: bool) -> Self {
+    fn of(response: Response) -> Self {
         let Response { status, headers, body, took, .. } = response;
-        Reply { status, headers, body, took, slow, close: false }
+        Reply { status, headers, body, wait: (took >= SLOW).then_some(took), close: false }
     }
 
     fn text(status: u16, text: &str) -> Self {
@@ -143,7 +147,7 @@ impl Reply {
 
     fn content(status: u16, content_type: &str, body: Vec<u8>) -> Self {
         let headers = [("Content-Type", content_type)].into_iter().collect();
-        Reply { status, headers, body, took: Duration::ZERO, slow: false, close: false }
+        Reply { status, headers, body, wait: None, close: false }
     }
 
     fn closing(self) -> Self {

@@ -225,3 +225,22 @@ fn examples_are_good_to_begin_with() {
     let below = |url: &CanonicalUrl| web.truth(url).unwrap().path.starts_with("/Arts/");
     assert!(web.examples(arts, 8, 1).iter().all(below));
 }
+
+#[test]
+fn extreme_parameters_make_a_web_too() {
+    let base = || SynthParams { pages: 500, ..SynthParams::default() };
+    let none = SynthParams { portals: 0, islands: 0, mirrors: 0.0, spam: 0.0, hubs: 0.0, ..base() };
+    let full = SynthParams { traps: 1.0, hubs: 0.5, near_copies: 0.5, growing: 1.0, changing: 1.0, ..base() };
+    let loose =
+        SynthParams { same_topic: 0.0, sibling_topic: 0.0, site_focus: 0.0, side_topics: 0.0, ..base() };
+    let lost = SynthParams { dead_links: 0.5, redirects: 0.4, spam_links: 0.1, links: 10, ..base() };
+    let large = SynthParams { page_bytes: 100_000, links: 200, commingling: 1.0, edits: 1.0, ..base() };
+    for params in [none, full, loose, lost, large] {
+        let web = web(params);
+        for page in web.all().step_by(3) {
+            let html = web.plan.html(page, web.plan.version(page, Timestamp(i64::MAX / 4)));
+            assert!(html.len() > 500);
+        }
+        assert_eq!(web.stats().pages, 500);
+    }
+}

@@ -79,6 +79,7 @@ fn other_requests_get_a_clear_word() {
             ("CONNECT www.a.test:443 HTTP/1.1\r\n\r\n".to_owned(), 501, "no https"),
             ("GET http://stranger.test/ HTTP/1.1\r\n\r\n".to_owned(), 502, "no such host"),
             ("GET / HTTP/1.1\r\n\r\n".to_owned(), 400, "Host"),
+            ("hello\r\n\r\n".to_owned(), 405, "GET and HEAD"),
             (format!("GET / HTTP/1.1\r\nHost: {addr}\r\n\r\n"), 200, "/Recreation/Cycling"),
             (format!("GET {url}nowhere HTTP/1.0\r\n\r\n"), 404, "Not found"),
         ] {
