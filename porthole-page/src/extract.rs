@@ -1,15 +1,15 @@
 //! The one way from bytes to a [`Page`].
 
-use porthole_types::{CanonicalUrl, Headers, TermId};
+use porthole_types::{CanonicalUrl, Headers};
 
 use crate::charset;
 use crate::gather::{FoundLink, Gather, NONE};
 use crate::page::{Cuts, Format, LeafSpan, Link, LinkKind, Page, RobotsMeta};
 use crate::simhash::simhash;
-use crate::terms::{Language, Terms, language_of};
+use crate::terms::Terms;
 use crate::token::Tokenizer;
 use crate::tree::{Tree, resolved};
-use crate::words::PADDING;
+use crate::words::{Word, append_words};
 
 /// Limits on what is read of one page.
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +32,16 @@ impl Default for Limits {
 pub struct Extractor {
     limits: Limits,
     terms: Terms,
+    words: Vec<Word>,
 }
+
+/// Words of memory that are kept from page to page.
+const MOST_KEPT: usize = 1 << 16;
 
 impl Extractor {
     /// An extractor with these limits.
     pub fn new(limits: Limits) -> Self {
-        Extractor { limits, terms: Terms::new() }
+        Extractor { limits, terms: Terms::new(), words: Vec::new() }
     }
 
     /// Reads the page at `url` from its headers and body. Any bytes give a page.
@@ -59,7 +63,7 @@ impl Extractor {
     fn html(&mut self, url: &CanonicalUrl, content_type: Option<&str>, body: &[u8]) -> Page {
         let decoded = charset::decode(body, content_type, true);
         let tokens = Tokenizer::new(&decoded.text, self.limits.attributes);
-        let text = String::with_capacity(decoded.text.len() / 2 + PADDING);
+        let text = String::with_capacity(decoded.text.len() / 2);
         let mut tree = Tree::new(tokens, Gather::new(self.limits.links, text, Vec::with_capacity(256)));
         tree.run();
         let cuts = Cuts {
@@ -107,28 +111,22 @@ impl Extractor {
     }
 
     fn find_terms(&mut self, page: &mut Page, declared: Option<&str>) {
-        let end = page.text.len();
-        pad(&mut page.text);
-        let (language, code) = language_of(&page.text, end, declared);
-        page.language = code;
-        let mut terms: Vec<TermId> = Vec::with_capacity(end / 8);
-        self.title_terms(&page.title, language, &mut terms);
+        let words = &mut self.words;
+        words.clear();
+        append_words(&page.title, 0, page.title.len(), words);
         let mut ends = Vec::with_capacity(page.leaves.len() + 1);
-        ends.push(terms.len() as u32);
+        ends.push(words.len() as u32);
         for leaf in &page.leaves {
-            self.terms.append(&page.text, leaf.start as usize, leaf.end as usize, language, &mut terms);
-            ends.push(terms.len() as u32);
+            append_words(&page.text, leaf.start as usize, leaf.end as usize, words);
+            ends.push(words.len() as u32);
         }
-        page.text.truncate(end);
-        page.simhash = simhash(&terms[ends[0] as usize..]);
-        (page.terms, page.term_ends) = (terms, ends);
-    }
-
-    fn title_terms(&mut self, title: &str, language: Language, terms: &mut Vec<TermId>) {
-        let mut padded = String::with_capacity(title.len() + PADDING);
-        padded.push_str(title);
-        pad(&mut padded);
-        self.terms.append(&padded, 0, title.len(), language, terms);
+        let (language, code) = self.terms.language(&words[ends[0] as usize..], &page.text, declared);
+        page.language = code;
+        page.terms = self.terms.of_words(words, language, &mut ends);
+        page.simhash = simhash(&page.terms[ends[0] as usize..]);
+        page.term_ends = ends;
+        // One page of many words does not keep its memory.
+        words.shrink_to(MOST_KEPT);
     }
 }
 
@@ -136,10 +134,6 @@ impl Default for Extractor {
     fn default() -> Self {
         Extractor::new(Limits::default())
     }
-}
-
-fn pad(text: &mut String) {
-    text.extend(std::iter::repeat_n('\0', PADDING));
 }
 
 /// By the content type; without a telling one, by the first bytes.
@@ -228,7 +222,7 @@ fn put_in_order(gather: &mut Gather<'_>) {
     }
     keys.sort_unstable();
     let mut place = vec![0u32; keys.len()];
-    let mut text = String::with_capacity(gather.text.len() + PADDING);
+    let mut text = String::with_capacity(gather.text.len());
     let mut leaves = Vec::with_capacity(keys.len());
     for (new, (_, _, old)) in keys.into_iter().enumerate() {
         place[old as usize] = new as u32;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use frostem::{Algorithm, Stemmer};
 use porthole_types::TermId;
 
-use crate::words::{Word, each_word};
+use crate::words::Word;
 
 /// Version of the rules from text to [`TermId`]. A model is only good for pages read with its version.
 pub const TERM_VERSION: u32 = 1;
@@ -31,25 +31,37 @@ const LANGUAGES: &[(&str, Algorithm)] = &[
 ];
 
 /// Words that vote on the language of a text.
-const VOTERS: u32 = 256;
+const VOTERS: usize = 512;
 
-/// Entries of the cache of stems: a page's vocabulary fits, and all of it into the second-level cache.
-const CACHE: usize = 8192;
+/// Bytes that the statistical detector looks at.
+const SAMPLE: usize = 1024;
 
-/// Turns text into terms. Holds a cache of stems, so one is kept for many pages; what it gives does not
+/// Sets of the cache of stems, two words each, a cache line a set: the everyday vocabulary of a language.
+const SETS: usize = 32_768;
+
+/// Turns words into terms. Holds a cache of stems, so one is kept for many pages; what it gives does not
 /// depend on what it gave before.
 pub(crate) struct Terms {
-    cache: Vec<Cached>,
+    cache: Vec<Set>,
     stemmers: Vec<Option<Stemmer>>,
+    /// The language of the last page, as a first guess for the next: only speed depends on it.
+    guess: Language,
 }
 
+/// Two entries, the one that was used last in front.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Set([Cached; 2]);
+
+/// What is known of a word in a language.
 #[derive(Clone, Copy)]
 struct Cached {
     word: Word,
-    term: u32,
+    term: TermId,
+    /// The languages that it is a stop word in.
+    stops: u16,
     /// One more than the language's number; 0 is an empty entry.
     language: u16,
-    stop: bool,
 }
 
 /// A language by its number in `LANGUAGES`, or none of them.
@@ -70,112 +82,151 @@ impl Language {
 
 impl Terms {
     pub(crate) fn new() -> Self {
-        let empty = Cached { word: Word([0; 3]), term: 0, language: 0, stop: false };
-        Terms { cache: vec![empty; CACHE], stemmers: LANGUAGES.iter().map(|_| None).collect() }
+        let empty = Cached { word: Word([0; 3]), term: TermId(0), stops: 0, language: 0 };
+        let stemmers = LANGUAGES.iter().map(|_| None).collect();
+        Terms { cache: vec![Set([empty; 2]); SETS], stemmers, guess: Language(0) }
     }
 
-    /// Appends the terms of `text[start..end]`, which is followed by padding.
-    pub(crate) fn append(
-        &mut self,
-        text: &str,
-        start: usize,
-        end: usize,
-        language: Language,
-        out: &mut Vec<TermId>,
-    ) {
-        each_word(text, start, end, |word| {
-            out.extend(self.term(word, language));
-            true
-        });
+    /// The terms of words without the stop words; `ends` are places among the words, and become the same
+    /// places among the terms.
+    pub(crate) fn of_words(&mut self, words: &[Word], language: Language, ends: &mut [u32]) -> Vec<TermId> {
+        let mut terms = vec![TermId(0); words.len()];
+        let (mut from, mut used) = (0, 0);
+        for end in ends {
+            // Without a branch on what the cache says, so that the look-ups of many words overlap.
+            for &word in &words[from..*end as usize] {
+                let entry = self.entry(word, language);
+                terms[used] = entry.term;
+                used += usize::from(entry.stops & language.mask() == 0);
+            }
+            from = *end as usize;
+            *end = used as u32;
+        }
+        terms.truncate(used);
+        terms
     }
 
-    /// The term of a word; nothing for a stop word.
-    #[inline]
-    fn term(&mut self, word: Word, language: Language) -> Option<TermId> {
+    #[inline(always)]
+    fn entry(&mut self, word: Word, language: Language) -> Cached {
         let [a, b, c] = word.0;
-        let mixed = (a ^ b.rotate_left(23) ^ c.rotate_left(47) ^ u64::from(language.0))
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let slot = (mixed >> (64 - CACHE.trailing_zeros())) as usize;
-        let cached = self.cache[slot];
-        let entry = if cached.word == word && cached.language == language.0 + 1 {
-            cached
-        } else {
-            let new = self.look_up(word, language);
-            self.cache[slot] = new;
-            new
-        };
-        (!entry.stop).then_some(TermId(entry.term))
+        let mixed = (a ^ b.rotate_left(23) ^ c.rotate_left(47)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let slot = (mixed >> (64 - SETS.trailing_zeros())) as usize;
+        let first = &self.cache[slot].0[0];
+        if first.is(word, language) { *first } else { self.second(slot, word, language) }
     }
 
-    #[cold]
+    /// The set's other word, or one that has to be looked up, moves to the front.
+    #[inline(never)]
+    fn second(&mut self, slot: usize, word: Word, language: Language) -> Cached {
+        let Set([first, second]) = self.cache[slot];
+        let found = if second.is(word, language) { second } else { self.look_up(word, language) };
+        self.cache[slot] = Set([found, first]);
+        found
+    }
+
     fn look_up(&mut self, word: Word, language: Language) -> Cached {
-        let stop = stop_words().get(&word).is_some_and(|mask| mask & language.mask() != 0);
+        let stops = stop_words().get(&word).copied().unwrap_or(0);
         let (bytes, length) = word.bytes();
         let term = match std::str::from_utf8(&bytes[..length]) {
-            Ok(text) if !stop => self.stem(text, language),
+            Ok(text) if stops & language.mask() == 0 => self.stem(text, language),
             _ => TermId::of(&bytes[..length]),
         };
-        Cached { word, term: term.0, language: language.0 + 1, stop }
+        Cached { word, term, stops, language: language.0 + 1 }
     }
 
     fn stem(&mut self, word: &str, language: Language) -> TermId {
-        let Some(slot) = self.stemmers.get_mut(language.0 as usize) else {
-            return TermId::of(word.as_bytes());
-        };
-        let stemmer = slot.get_or_insert_with(|| Stemmer::new(LANGUAGES[language.0 as usize].1));
-        TermId::of(stemmer.stem(word).as_bytes())
+        let has_digit = word.bytes().any(|b| b.is_ascii_digit());
+        match self.stemmers.get_mut(language.0 as usize) {
+            Some(slot) if !has_digit => {
+                let stemmer = slot.get_or_insert_with(|| Stemmer::new(LANGUAGES[language.0 as usize].1));
+                TermId::of(stemmer.stem(word).as_bytes())
+            }
+            _ => TermId::of(word.as_bytes()),
+        }
+    }
+
+    /// The language of a text, and its code: by the stop words that occur, else by what the page says,
+    /// else by a statistical detector.
+    pub(crate) fn language(
+        &mut self,
+        words: &[Word],
+        text: &str,
+        declared: Option<&str>,
+    ) -> (Language, &'static str) {
+        let found = self.find_language(words, text, declared);
+        self.guess = found.0;
+        found
+    }
+
+    fn find_language(
+        &mut self,
+        words: &[Word],
+        text: &str,
+        declared: Option<&str>,
+    ) -> (Language, &'static str) {
+        let words = &words[..words.len().min(VOTERS)];
+        let votes = self.votes(words);
+        let best = (0..LANGUAGES.len()).max_by_key(|&i| (votes[i], std::cmp::Reverse(i))).unwrap_or(0);
+        let second = (0..LANGUAGES.len()).filter(|&i| i != best).map(|i| votes[i]).max().unwrap_or(0);
+        // Every sixteenth word, and clearly more than any other language would claim.
+        if votes[best] >= 4 && votes[best] * 16 >= words.len() && votes[best] * 4 >= second * 5 {
+            return (Language(best as u16), LANGUAGES[best].0);
+        }
+        let declared = declared.and_then(Language::of);
+        // What the page says is believed if its words do not speak against it.
+        if let Some(language) =
+            declared.filter(|l| votes[l.0 as usize] * 5 >= votes[best] * 4 && votes[best] > 0)
+        {
+            return (language, LANGUAGES[language.0 as usize].0);
+        }
+        let sample = &text[..text.floor_char_boundary(SAMPLE)];
+        let detected = whatlang::detect(sample).filter(|info| info.is_reliable()).map(|info| info.lang());
+        if let Some(code) = detected.and_then(two_letters) {
+            return (Language::of(code).unwrap_or(Language::UNKNOWN), code);
+        }
+        match declared {
+            Some(language) => (language, LANGUAGES[language.0 as usize].0),
+            None => (Language::UNKNOWN, ""),
+        }
+    }
+
+    /// How many of the words are stop words of each language.
+    fn votes(&mut self, words: &[Word]) -> [usize; LANGUAGES.len()] {
+        let mut votes = [0; LANGUAGES.len()];
+        for &word in words {
+            let mut stops = self.entry(word, self.guess).stops;
+            while stops != 0 {
+                votes[stops.trailing_zeros() as usize] += 1;
+                stops &= stops - 1;
+            }
+        }
+        votes
+    }
+}
+
+impl Cached {
+    #[inline]
+    fn is(&self, word: Word, language: Language) -> bool {
+        let ([a, b, c], [x, y, z]) = (self.word.0, word.0);
+        // Number by number: compared as one block, the word would take a detour through memory.
+        a == x && b == y && c == z && self.language == language.0 + 1
     }
 }
 
 impl Language {
-    fn mask(self) -> u32 {
-        1 << self.0
+    /// Its bit in a set of languages; none for a language that is not known.
+    fn mask(self) -> u16 {
+        if self == Language::UNKNOWN { 0 } else { 1 << self.0 }
     }
 }
 
-/// The language of a text, and its code: by the stop words that occur, else by what the page says, else by
-/// a statistical detector. `text[..end]` is followed by padding.
-pub(crate) fn language_of(text: &str, end: usize, declared: Option<&str>) -> (Language, &'static str) {
-    let (votes, voters) = votes(text, end);
-    let best = (0..LANGUAGES.len()).max_by_key(|&i| (votes[i], std::cmp::Reverse(i))).unwrap_or(0);
-    let second = (0..LANGUAGES.len()).filter(|&i| i != best).map(|i| votes[i]).max().unwrap_or(0);
-    // Every eighth word, and clearly more than any other language would claim.
-    if voters >= 16 && votes[best] * 8 >= voters && votes[best] * 4 >= second * 5 {
-        return (Language(best as u16), LANGUAGES[best].0);
-    }
-    let sample = &text[..text.floor_char_boundary(end.min(1024))];
-    let detected = whatlang::detect(sample).filter(|info| info.is_reliable()).map(|info| info.lang());
-    if let Some(code) = detected.and_then(two_letters) {
-        return (Language::of(code).unwrap_or(Language::UNKNOWN), code);
-    }
-    match declared.and_then(Language::of) {
-        Some(language) => (language, LANGUAGES[language.0 as usize].0),
-        None => (Language::UNKNOWN, ""),
-    }
-}
-
-/// How many of the first words are stop words of each language, and how many words that were.
-fn votes(text: &str, end: usize) -> ([u32; LANGUAGES.len()], u32) {
-    let mut votes = [0; LANGUAGES.len()];
-    let mut voters = 0;
-    let stop_words = stop_words();
-    each_word(text, 0, end, |word| {
-        voters += 1;
-        let mut mask = stop_words.get(&word).copied().unwrap_or(0);
-        while mask != 0 {
-            votes[mask.trailing_zeros() as usize] += 1;
-            mask &= mask - 1;
-        }
-        voters < VOTERS
-    });
-    (votes, voters)
-}
+type StopWords = HashMap<Word, u16, foldhash::fast::FixedState>;
 
 /// Every stop word with the set of languages that it is one in.
-fn stop_words() -> &'static HashMap<Word, u32> {
-    static STOP_WORDS: OnceLock<HashMap<Word, u32>> = OnceLock::new();
+fn stop_words() -> &'static StopWords {
+    static STOP_WORDS: OnceLock<StopWords> = OnceLock::new();
     STOP_WORDS.get_or_init(|| {
-        let mut map = HashMap::new();
+        let mut map = StopWords::default();
         for (index, (code, _)) in LANGUAGES.iter().enumerate() {
             for word in stop_words::lookup(code).unwrap_or(&[]) {
                 // Lists have "don't"; our words end at the apostrophe.
@@ -268,17 +319,20 @@ fn two_letters(lang: whatlang::Lang) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::PADDING;
-
-    fn padded(text: &str) -> String {
-        format!("{text}{}", "\0".repeat(PADDING))
-    }
+    use crate::words::words_of;
 
     fn terms(text: &str, code: &str) -> Vec<TermId> {
-        let mut out = Vec::new();
         let language = Language::of(code).unwrap_or(Language::UNKNOWN);
-        Terms::new().append(&padded(text), 0, text.len(), language, &mut out);
-        out
+        let words = words_of(text);
+        Terms::new().of_words(&words, language, &mut [words.len() as u32])
+    }
+
+    #[test]
+    fn places_move_with_the_stop_words() {
+        let words = words_of("the bicycles are running on the road");
+        let mut ends = [0, 2, 4, 7];
+        assert_eq!(Terms::new().of_words(&words, Language(0), &mut ends).len(), 3);
+        assert_eq!(ends, [0, 1, 2, 3]);
     }
 
     #[test]
@@ -289,18 +343,27 @@ mod tests {
         assert_eq!(terms("the bicycles", ""), ids(&["the", "bicycles"]));
     }
 
+    /// A number in letters.
+    fn spelt(mut number: u32) -> String {
+        let mut word = String::new();
+        while number > 0 || word.len() < 2 {
+            word.push(char::from(b'a' + (number % 26) as u8));
+            number /= 26;
+        }
+        word
+    }
+
     #[test]
     fn the_cache_changes_nothing() {
         let mut shared = Terms::new();
         // Far more words than the cache has entries, twice over, in two languages.
-        let text: String = (0..20_000).map(|i| format!("word{} ", (i * 7919) % 12_000)).collect();
-        let text = padded(&text);
-        let end = text.len() - PADDING;
+        let text: String = (0..200_000).map(|i| format!("{} ", spelt((i * 7919) % 150_000))).collect();
+        let words = words_of(&text);
+        let all = words.len() as u32;
         for code in ["en", "fr", "en"] {
             let language = Language::of(code).unwrap();
-            let (mut warm, mut cold) = (Vec::new(), Vec::new());
-            shared.append(&text, 0, end, language, &mut warm);
-            Terms::new().append(&text, 0, end, language, &mut cold);
+            let warm = shared.of_words(&words, language, &mut [all]);
+            let cold = Terms::new().of_words(&words, language, &mut [all]);
             assert!(warm == cold);
         }
     }
@@ -331,7 +394,7 @@ mod tests {
             ("xyzzy plugh", Some("en-GB"), "en"),
             ("", None, ""),
         ] {
-            assert_eq!(language_of(&padded(text), text.len(), declared).1, code, "for {text}");
+            assert_eq!(Terms::new().language(&words_of(text), text, declared).1, code, "for {text}");
         }
     }
 }

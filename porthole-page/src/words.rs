@@ -7,9 +7,6 @@ pub(crate) const LONGEST: usize = 24;
 /// Runs longer than this are no words but data, and are left out.
 const DATA: usize = 64;
 
-/// Bytes that must follow a text so that words can be read in whole strides.
-pub(crate) const PADDING: usize = LONGEST;
-
 /// A word of 2 to 24 bytes in lower case, filled up with zeros.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Word(pub(crate) [u64; 3]);
@@ -34,8 +31,8 @@ impl Word {
         (out, length)
     }
 
-    /// `length` ASCII letters and digits at the start of `bytes`, which go on for at least `PADDING`.
-    #[inline]
+    /// `length` ASCII letters and digits at the start of `bytes`.
+    #[inline(always)]
     fn ascii(bytes: &[u8; LONGEST], length: usize) -> Word {
         const LOWER: u64 = 0x2020_2020_2020_2020;
         let part = |k: usize| {
@@ -48,15 +45,12 @@ impl Word {
     }
 }
 
-/// Calls `found` with each word of `text[start..end]`, until it says to stop. `text` must have at least
-/// `PADDING` bytes behind `end`.
-#[inline]
-pub(crate) fn each_word(text: &str, start: usize, end: usize, mut found: impl FnMut(Word) -> bool) {
+/// Appends the words of `text[start..end]`.
+pub(crate) fn append_words(text: &str, start: usize, end: usize, out: &mut Vec<Word>) {
     let bytes = text.as_bytes();
     let mut at = start;
     while at < end {
-        let class = CLASS[bytes[at] as usize];
-        if class == GAP {
+        if CLASS[bytes[at] as usize] == GAP {
             at += 1;
             continue;
         }
@@ -65,19 +59,15 @@ pub(crate) fn each_word(text: &str, start: usize, end: usize, mut found: impl Fn
             at += 1;
         }
         if at < end && CLASS[bytes[at] as usize] == WIDE {
-            let (next, go_on) = wide_words(text, first, end, &mut found);
-            if !go_on {
-                return;
-            }
-            at = next;
+            at = wide_words(text, first, end, out);
             continue;
         }
-        let length = at - first;
-        if (2..=DATA).contains(&length) {
-            let window: &[u8; LONGEST] = bytes[first..first + LONGEST].try_into().expect("text is padded");
-            if !is_long_number(&bytes[first..at]) && !found(Word::ascii(window, length)) {
-                return;
-            }
+        if (2..=DATA).contains(&(at - first)) && !is_long_number(&bytes[first..at]) {
+            out.push(match bytes.get(first..first + LONGEST) {
+                Some(window) => Word::ascii(window.try_into().expect("a whole window"), at - first),
+                // Too near the text's end to read a whole window.
+                None => Word::of(bytes[first..at].to_ascii_lowercase().as_slice()),
+            });
         }
     }
 }
@@ -88,57 +78,43 @@ fn is_long_number(word: &[u8]) -> bool {
     word.len() > 4 && word[0].is_ascii_digit() && word.iter().all(u8::is_ascii_digit)
 }
 
-/// Words from a place on where one has a character beyond ASCII, up to its end. Gives the place behind it.
-fn wide_words(text: &str, first: usize, end: usize, found: &mut impl FnMut(Word) -> bool) -> (usize, bool) {
+/// Appends the words from a place on where one has a character beyond ASCII, up to its end. Gives the place
+/// behind it.
+fn wide_words(text: &str, first: usize, end: usize, out: &mut Vec<Word>) -> usize {
     let mut word = String::new();
     let mut previous: Option<char> = None;
-    let mut pairs = false;
     let mut at = first;
-    for c in text[first..end].chars() {
-        if !is_word_char(c) {
-            break;
-        }
-        if is_unspaced(c) {
-            // The pair of the last character and this one; what stood before is a word of its own.
-            if !pairs && word.chars().nth(1).is_some() && !found(Word::of(cut(&word))) {
-                return (at, false);
-            }
-            if let Some(previous) = previous {
-                let pair: String = [previous, c].iter().collect();
-                if !found(Word::of(pair.as_bytes())) {
-                    return (at, false);
-                }
-            }
-            (previous, pairs) = (Some(c), true);
-            word.clear();
-        } else {
-            (previous, pairs) = (None, false);
-            word.extend(c.to_lowercase());
-        }
+    for c in text[first..end].chars().take_while(|&c| is_word_char(c)) {
         at += c.len_utf8();
-        if word.len() > DATA {
-            word.clear();
-            word.push_str(OVERLONG);
+        if is_unspaced(c) {
+            // What stood before is a word of its own; then each pair of characters is one.
+            finish(&mut word, out);
+            if let Some(previous) = previous {
+                out.push(Word::of(String::from_iter([previous, c]).as_bytes()));
+            }
+            previous = Some(c);
+        } else {
+            previous = None;
+            word.extend(c.to_lowercase());
+            if word.len() > DATA {
+                word.replace_range(.., OVERLONG);
+            }
         }
     }
-    if at == first {
-        // A character that belongs to no word: step over it.
-        return (first + text[first..].chars().next().map_or(1, char::len_utf8), true);
+    finish(&mut word, out);
+    // A character that belongs to no word is stepped over.
+    if at == first { first + text[first..].chars().next().map_or(1, char::len_utf8) } else { at }
+}
+
+fn finish(word: &mut String, out: &mut Vec<Word>) {
+    if word.chars().nth(1).is_some() && !word.starts_with(OVERLONG) {
+        out.push(Word::of(&word.as_bytes()[..word.floor_char_boundary(LONGEST)]));
     }
-    let go_on = if !word.starts_with(OVERLONG) && word.chars().nth(1).is_some() {
-        found(Word::of(cut(&word)))
-    } else {
-        true
-    };
-    (at, go_on)
+    word.clear();
 }
 
 /// Stands for a run that is too long to be a word; never part of one, since it is no letter.
 const OVERLONG: &str = "\u{1}";
-
-fn cut(word: &str) -> &[u8] {
-    &word.as_bytes()[..word.floor_char_boundary(LONGEST)]
-}
 
 fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || is_mark(c)
@@ -178,19 +154,22 @@ static CLASS: [u8; 256] = {
 };
 
 #[cfg(test)]
+pub(crate) fn words_of(text: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    append_words(text, 0, text.len(), &mut words);
+    words
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
-        let mut padded = text.to_owned();
-        padded.push_str(&"\0".repeat(PADDING));
-        let mut out = Vec::new();
-        each_word(&padded, 0, text.len(), |word| {
+        let spelt = |word: &Word| {
             let (bytes, length) = word.bytes();
-            out.push(String::from_utf8(bytes[..length].to_vec()).unwrap());
-            true
-        });
-        out
+            String::from_utf8(bytes[..length].to_vec()).unwrap()
+        };
+        words_of(text).iter().map(spelt).collect()
     }
 
     #[test]

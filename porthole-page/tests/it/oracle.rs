@@ -31,6 +31,21 @@ impl Facts {
         joined(&self.leaves)
     }
 
+    /// Where the links lead.
+    pub(crate) fn targets(&self) -> Vec<(&str, &str)> {
+        self.links.iter().map(|link| (link.kind, link.target.as_str())).collect()
+    }
+
+    /// What the links say.
+    pub(crate) fn anchors(&self) -> Vec<&str> {
+        self.links.iter().map(|link| link.anchor.as_str()).collect()
+    }
+
+    /// Which leaves the links have.
+    pub(crate) fn places(&self) -> Vec<(usize, usize)> {
+        self.links.iter().map(|link| link.leaves).collect()
+    }
+
     /// What our extractor says.
     pub(crate) fn of_page(page: &Page) -> Facts {
         let link = |link: &Link| LinkFacts {
@@ -128,7 +143,12 @@ impl Walk {
         let base = self.base.and_then(|base| url.join(&base).ok()).unwrap_or_else(|| url.clone());
         let links = self.links.into_iter().filter_map(|(reference, kind, first, last)| {
             let target = base.join(&reference).ok()?.to_string();
-            Some(LinkFacts { target, kind, leaves: (first, last), anchor: joined(&self.leaves[first..=last]) })
+            Some(LinkFacts {
+                target,
+                kind,
+                leaves: (first, last),
+                anchor: joined(&self.leaves[first..=last]),
+            })
         });
         Facts { title: self.title.unwrap_or_default(), links: links.collect(), leaves: self.leaves }
     }
@@ -136,10 +156,7 @@ impl Walk {
 
 /// Elements whose content is no part of the page.
 fn is_opaque(name: &str) -> bool {
-    matches!(
-        name,
-        "script" | "style" | "textarea" | "title" | "iframe" | "noembed" | "noframes" | "template"
-    )
+    matches!(name, "script" | "style" | "textarea" | "title" | "iframe" | "noembed" | "noframes" | "template")
 }
 
 fn link(node: &Handle) -> Option<(String, &'static str)> {

@@ -1,0 +1,181 @@
+//! The extractor on real pages: how fast beside `scraper` in the same run, and how far it agrees with an
+//! html5ever tree.
+//!
+//! `cargo bench -p porthole-page [-- speed|agreement|alone]`; the corpora are looked for in `$CORPORA`, else in
+//! `../shared/corpora`.
+
+#[path = "../tests/it/oracle.rs"]
+mod oracle;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use oracle::Facts;
+use porthole_page::Extractor;
+use porthole_types::{CanonicalUrl, Headers};
+use porthole_warc::{BLOCK_LIMIT, WarcReader};
+
+struct Recorded {
+    url: CanonicalUrl,
+    headers: Headers,
+    body: Vec<u8>,
+}
+
+fn main() {
+    let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
+    let folder = std::env::var_os("CORPORA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpora"), PathBuf::from);
+    for name in ["schools", "webkb"] {
+        let path = folder.join(format!("{name}.warc.gz"));
+        let Ok(file) = File::open(&path) else {
+            println!("{name}: skipped, there is no {}", path.display());
+            continue;
+        };
+        let pages = read(file);
+        println!("{name}: {} pages, {:.1} MB", pages.len(), bytes(&pages) / 1e6);
+        if wanted == "alone" {
+            // For a profiler: nothing but the extractor.
+            let mut extractor = Extractor::default();
+            let took =
+                (0..5).map(|_| timed(|| extract_all(&mut extractor, &pages))).min().expect("five rounds");
+            println!("  {:.1} MB/s", bytes(&pages) / 1e6 / took.as_secs_f64());
+            continue;
+        }
+        if wanted != "agreement" {
+            speed(&pages);
+        }
+        if wanted != "speed" {
+            agreement(&pages, name);
+        }
+    }
+    nested_lists();
+}
+
+fn read(file: File) -> Vec<Recorded> {
+    let mut pages = Vec::new();
+    for record in WarcReader::new(file) {
+        let record = record.expect("the corpus can be read");
+        let Some(url) = record.target().and_then(|url| CanonicalUrl::parse(url).ok()) else { continue };
+        if record.is_http_response()
+            && let Ok(answer) = record.http(BLOCK_LIMIT)
+        {
+            pages.push(Recorded { url, headers: answer.headers, body: answer.body });
+        }
+    }
+    pages
+}
+
+fn bytes(pages: &[Recorded]) -> f64 {
+    pages.iter().map(|page| page.body.len()).sum::<usize>() as f64
+}
+
+/// Five interleaved rounds of each; the best of each counts, as the least disturbed.
+fn speed(pages: &[Recorded]) {
+    let megabytes = bytes(pages) / 1e6;
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut extractor = Extractor::default();
+    for _ in 0..5 {
+        ours.push(timed(|| extract_all(&mut extractor, pages)));
+        theirs.push(timed(|| pages.iter().map(|p| with_scraper(&p.body)).sum()));
+    }
+    let rate = |times: &[Duration]| megabytes / times.iter().min().expect("five rounds").as_secs_f64();
+    let each: Vec<String> =
+        ours.iter().zip(&theirs).map(|(o, t)| format!("{:.1}", t.as_secs_f64() / o.as_secs_f64())).collect();
+    println!("  Page extraction, complete     {:7.1} MB/s", rate(&ours));
+    println!("  scraper: title, text, links   {:7.1} MB/s", rate(&theirs));
+    println!("  ratio {:.2} (by round: {})", rate(&ours) / rate(&theirs), each.join(" "));
+}
+
+fn extract_all(extractor: &mut Extractor, pages: &[Recorded]) -> usize {
+    pages.iter().map(|p| extractor.extract(&p.url, &p.headers, &p.body).links.len()).sum()
+}
+
+fn timed(work: impl FnOnce() -> usize) -> Duration {
+    let start = Instant::now();
+    std::hint::black_box(work());
+    start.elapsed()
+}
+
+fn with_scraper(body: &[u8]) -> usize {
+    thread_local! {
+        static SELECTORS: (scraper::Selector, scraper::Selector) =
+            (scraper::Selector::parse("a[href]").unwrap(), scraper::Selector::parse("title").unwrap());
+    }
+    SELECTORS.with(|(anchors, titles)| {
+        let document = scraper::Html::parse_document(&String::from_utf8_lossy(body));
+        let title: String = document.select(titles).next().map(|t| t.text().collect()).unwrap_or_default();
+        let text: String = document.root_element().text().collect();
+        let links: Vec<(String, String)> = document
+            .select(anchors)
+            .map(|a| (a.value().attr("href").unwrap_or_default().to_owned(), a.text().collect()))
+            .collect();
+        title.len() + text.len() + links.len()
+    })
+}
+
+fn agreement(pages: &[Recorded], name: &str) {
+    let mut extractor = Extractor::default();
+    let mut same: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut causes: BTreeMap<String, usize> = BTreeMap::new();
+    let mut html_pages = 0;
+    for recorded in pages {
+        let page = extractor.extract(&recorded.url, &recorded.headers, &recorded.body);
+        if page.format != porthole_page::Format::Html {
+            continue;
+        }
+        html_pages += 1;
+        let encoding = encoding_rs::Encoding::for_label(page.charset.as_bytes()).expect("a known charset");
+        let (html, ..) = encoding.decode(&recorded.body);
+        let (ours, tree) = (Facts::of_page(&page), Facts::of_tree(&recorded.url, &html));
+        let checks = [
+            ("title", ours.title == tree.title),
+            ("links", ours.targets() == tree.targets()),
+            ("anchor texts", ours.anchors() == tree.anchors()),
+            ("visible text", ours.text() == tree.text()),
+            ("leaf numbers", ours.leaves == tree.leaves && ours.places() == tree.places()),
+        ];
+        for (what, equal) in checks {
+            *same.entry(what).or_default() += usize::from(equal);
+        }
+        if let Some((what, _)) = checks.iter().find(|(_, equal)| !equal) {
+            let cause = format!("{what}: {}", cause(&page, &html));
+            if std::env::var_os("SHOW").is_some() {
+                println!("    {cause}\t{}", recorded.url);
+            }
+            *causes.entry(cause).or_default() += 1;
+        }
+    }
+    for (what, count) in &same {
+        println!(
+            "  {name} {what:<13} equal on {:6.2}% of {html_pages} pages",
+            100.0 * *count as f64 / html_pages as f64
+        );
+    }
+    for (cause, count) in &causes {
+        println!("  {count:5} differ in {cause}");
+    }
+}
+
+/// The likeliest reason for a difference, from what the page has in it.
+fn cause(page: &porthole_page::Page, html: &str) -> &'static str {
+    let lower = html.to_ascii_lowercase();
+    match () {
+        () if page.cuts != Default::default() => "a limit was reached",
+        () if html.contains('\0') => "NUL characters",
+        () if lower.contains("<template") => "templates",
+        () if lower.contains("<svg") || lower.contains("<math") => "foreign content",
+        () if lower.contains("<table") => "repairs around tables",
+        () => "other repairs",
+    }
+}
+
+/// 250 KB of nested lists, which take trees seconds.
+fn nested_lists() {
+    let html = "<ul><li>".repeat(250_000 / 8);
+    let url = CanonicalUrl::parse("http://example.com/").unwrap();
+    let headers: Headers = [("content-type", "text/html")].into_iter().collect();
+    let took = timed(|| Extractor::default().extract(&url, &headers, html.as_bytes()).leaf_count());
+    println!("250 KB of nested lists: {:.1} ms", took.as_secs_f64() * 1e3);
+}
