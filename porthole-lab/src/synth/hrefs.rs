@@ -1,7 +1,7 @@
 //! The spellings of a link: relative and absolute, with fragments and tracking parameters, as found in the
 //! wild. Each of them has one canonical form.
 
-use super::links::{Link, Target};
+use super::link::{Link, Target};
 use super::plan::Plan;
 use super::sites::Page;
 use super::urls::{canonical, push_number};

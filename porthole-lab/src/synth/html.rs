@@ -5,7 +5,7 @@ use porthole_types::Timestamp;
 
 use super::draw::{Draw, For, mix};
 use super::http_date;
-use super::links::{Link, Target};
+use super::link::{Link, Target};
 use super::pen::{Bar, Pen, Style};
 use super::plan::{Plan, Role, count};
 use super::sites::Page;

@@ -11,6 +11,7 @@ mod draw;
 mod hrefs;
 mod html;
 mod lexicon;
+mod link;
 mod links;
 mod params;
 mod pen;
@@ -38,7 +39,7 @@ use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 use porthole_types::{CanonicalUrl, Clock, Timestamp, TopicId};
 
 use draw::{Draw, For};
-use links::Target;
+use link::Target;
 use plan::{Plan, Role};
 use sites::{Page, SiteKind};
 use urls::Place;

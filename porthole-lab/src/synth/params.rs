@@ -122,7 +122,7 @@ impl Default for SynthParams {
             portals: 4,
             mirrors: 0.015,
             near_copies: 0.02,
-            edits: 0.05,
+            edits: 0.02,
             spam: 0.02,
             spam_links: 0.003,
             dead_links: 0.03,

@@ -1,7 +1,7 @@
 //! Counts over the links of all pages, one page at a time: whole numbers only, so that the sums are the
 //! same in any order.
 
-use super::links::{Link, Target};
+use super::link::{Link, Target};
 use super::plan::{Plan, Role};
 use super::sites::{Page, SiteKind};
 use super::topics::Leaf;
