@@ -253,6 +253,13 @@ impl Frontier {
         self.place(row, state, not_before);
     }
 
+    /// A page was judged: that is what the table has as its relevance from now on.
+    pub(crate) fn judged(&mut self, row: u32, relevance: f64) {
+        #[allow(clippy::cast_possible_truncation)]
+        let relevance = probability(relevance) as f32;
+        self.rows[row as usize].relevance = relevance;
+    }
+
     /// When the next waiting URL is due.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         self.waiting.next_due()

@@ -16,13 +16,13 @@ mod sites;
 mod sweep;
 mod write;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use porthole_types::{CanonicalUrl, NewUrl, SiteId, Timestamp, UrlId, Work};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use self::load::Window;
+use self::open::Lock;
 use self::plan::Plan;
 pub use self::reader::SqliteReader;
 use self::write::rowid;
@@ -39,7 +39,7 @@ pub struct SqliteStore {
     /// tables, and nothing else may be done before it is rebuilt.
     stale: Option<Vec<u32>>,
     /// Keeps other writers out; the last field, so that it is released when the database is closed.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl SqliteStore {

@@ -56,14 +56,25 @@ pub(super) fn indexer(path: &Path) -> Result<Connection> {
 
 /// Held as long as a store writes: what is in its memory would not see another writer's rows. The system
 /// releases it when the process ends, however it ends.
-pub(super) fn lock(path: &Path) -> Result<File> {
+#[derive(Debug)]
+pub(super) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing alone would not do while a child that is just being started still shares the file.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Takes the lock that belongs to a database.
+pub(super) fn lock(path: &Path) -> Result<Lock> {
     let mut name = OsString::from(path);
     name.push("-lock");
     let name = PathBuf::from(name);
     let fail = |error: std::io::Error| Error::Open { path: name.clone(), reason: error.to_string() };
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(fail)?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Lock(file)),
         Err(TryLockError::WouldBlock) => Err(Error::InUse(path.to_owned())),
         Err(TryLockError::Error(error)) => Err(fail(error)),
     }

@@ -1,6 +1,6 @@
 //! Works a batch into the memory, and out of it what must be written.
 
-use porthole_types::{CanonicalUrl, NewUrl, Outcome, PageResult, SiteId, Timestamp, UrlId};
+use porthole_types::{CanonicalUrl, Judgment, NewUrl, Outcome, PageResult, SiteId, Timestamp, UrlId};
 
 use super::load::Window;
 use crate::frontier::{Belief, Frontier, Seen, State};
@@ -40,6 +40,11 @@ pub(super) fn verdict(outcome: &Outcome) -> (State, Option<Timestamp>) {
     }
 }
 
+/// What a result says of its page's relevance. Until a page is done, its relevance stays an estimate.
+pub(super) fn judgment(result: &PageResult) -> Option<Judgment> {
+    result.judgment.filter(|_| verdict(&result.outcome).0 != State::Queued)
+}
+
 impl<'a> Plan<'a> {
     /// The plan for start URLs.
     pub(super) fn for_urls(window: &mut Window, urls: &'a [NewUrl]) -> Result<Self> {
@@ -75,10 +80,10 @@ impl<'a> Plan<'a> {
     }
 
     fn work_in(&mut self, window: &mut Window, row: u32, result: &'a PageResult) {
-        let (state, not_before) = verdict(&result.outcome);
+        let (before, (state, not_before)) = (window.frontier.state(row), verdict(&result.outcome));
         let came = |state| matches!(state, State::Fetched | State::Redirected);
         if came(state)
-            && !came(window.frontier.state(row))
+            && !came(before)
             && let Some(site) = window.sites.count(result.sid)
         {
             self.loads.push((site, 0));
@@ -87,6 +92,13 @@ impl<'a> Plan<'a> {
             self.landed.push(row);
         }
         window.frontier.tried(row, state, not_before);
+        if let Some(judgment) = judgment(result) {
+            window.frontier.judged(row, judgment.relevance);
+        }
+        // Queued anew: what was believed before it was done, and may still stand in `raised`, is outdated.
+        if state == State::Queued && before != State::Queued {
+            self.believed.push(row);
+        }
         for link in &result.links {
             self.see(window, link.oid, link.sid, &link.target);
         }

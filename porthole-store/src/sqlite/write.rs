@@ -3,8 +3,8 @@
 use porthole_types::{Event, Failure, Outcome, PageResult};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::plan::{NewRow, Plan, verdict};
-use crate::frontier::{Frontier, State, probability};
+use super::plan::{NewRow, Plan, judgment, verdict};
+use crate::frontier::{Frontier, probability};
 use crate::{Batch, Error, Result, Scores};
 
 /// Writes everything, or nothing. The frontier is as it will be after it.
@@ -91,8 +91,7 @@ fn update_pages(tx: &Transaction<'_>, pages: &[(u32, &PageResult)], frontier: &F
     )?;
     for &(row, page) in pages {
         let (state, not_before) = verdict(&page.outcome);
-        // An estimate stays one until a page is done: the memory holds it, too.
-        let judgment = page.judgment.filter(|_| state != State::Queued);
+        let judgment = judgment(page);
         let belief = frontier.belief(row);
         let failure = failure(&page.outcome);
         let span = page.span;

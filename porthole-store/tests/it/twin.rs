@@ -107,13 +107,13 @@ fn apply(step: &Step, store: &mut dyn Store, twin: &mut Twin, now: &mut i64) {
         }
         Step::Fetched { number, links } => {
             let Some(known) = twin.find(*number) else { return };
-            (known.done, known.numtries) = (true, known.numtries + 1);
+            (known.done, known.numtries, known.relevance) = (true, known.numtries + 1, 0.125);
             twin.taken.remove(number);
             for &(target, value) in links {
                 twin.see(target, value, 1.0 - value);
             }
             let links = links.iter().map(|&(target, value)| link(target, value, 1.0 - value)).collect();
-            commit(store, &[page(*number, 0.5, links)]);
+            commit(store, &[page(*number, 0.125, links)]);
         }
         Step::Retry { number, wait } => {
             let due = *now + wait;
