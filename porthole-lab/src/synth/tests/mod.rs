@@ -2,6 +2,7 @@
 
 mod graph;
 mod pages;
+mod read;
 mod served;
 mod times;
 
