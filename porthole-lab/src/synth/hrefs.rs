@@ -1,11 +1,12 @@
 //! The spellings of a link: relative and absolute, with fragments and tracking parameters, as found in the
 //! wild. Each of them has one canonical form.
 
+use porthole_types::CanonicalUrl;
+
 use super::link::{Link, Target};
 use super::plan::Plan;
 use super::sites::Page;
 use super::urls::{canonical, push_number};
-use porthole_types::CanonicalUrl;
 
 impl Plan {
     /// Writes the reference that a page has for a link.
