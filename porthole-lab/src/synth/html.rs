@@ -87,7 +87,8 @@ impl<'a> Sheet<'a> {
             self.pen.raw("\">");
         }
         if self.pen.style.clutter {
-            self.pen.raw("\n<style>body { margin: 0 } li > a { color: #036 }</style>\n<script>if (1 < 2 && document.links) { var s = \"<a href='/no'>\"; }</script>");
+            self.pen.raw("\n<style>body { margin: 0 } li > a { color: #036 }</style>");
+            self.pen.raw("\n<script>if (1 < 2 && document.links) { var s = \"<a href='/no'>\"; }</script>");
         }
         self.pen.close("head");
         self.pen.raw("\n");

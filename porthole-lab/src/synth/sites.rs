@@ -300,7 +300,8 @@ mod tests {
             for index in 0..pages {
                 assert_eq!(sites.index(sites.page(index)), index);
             }
-            let mirrored = |site: &Site| matches!(site.kind, SiteKind::Mirror(of) if sites.table[of as usize].len == site.len);
+            let len = |number: u32| sites.table[number as usize].len;
+            let mirrored = |site: &Site| matches!(site.kind, SiteKind::Mirror(of) if len(of) == site.len);
             assert!(sites.table.iter().any(mirrored), "{pages} pages have a mirror");
             assert_eq!(sites.islands.len(), 6);
         }

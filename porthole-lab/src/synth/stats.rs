@@ -10,7 +10,8 @@ use super::robots::Rules;
 use super::tally::Tally;
 use super::truth::Health;
 
-/// The figures. Links are those of every page at the epoch, or when it appears, if that is later; bytes are measured on a sample.
+/// The figures. Links are those of every page at the epoch, or when it appears, if that is later; bytes are
+/// measured on a sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct SynthStats {
     /// Pages, all kinds together, also those that appear later.
