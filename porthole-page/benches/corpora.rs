@@ -55,7 +55,11 @@ fn main() {
 
 fn read(file: File) -> Vec<Recorded> {
     let mut pages = Vec::new();
+    let most = std::env::var("PAGES").ok().and_then(|n| n.parse().ok()).unwrap_or(usize::MAX);
     for record in WarcReader::new(file) {
+        if pages.len() >= most {
+            break;
+        }
         let record = record.expect("the corpus can be read");
         let Some(url) = record.target().and_then(|url| CanonicalUrl::parse(url).ok()) else { continue };
         if record.is_http_response()

@@ -34,8 +34,8 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>, is_html: b
 
 /// UTF-8 if it is; else what the detector thinks.
 fn undeclared(bytes: &[u8]) -> Decoded<'_> {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        return Decoded { text: text.into(), charset: UTF_8.name(), bad_bytes: false };
+    if std::str::from_utf8(bytes).is_ok() {
+        return decode_as(UTF_8, bytes);
     }
     let mut detector = EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);
     detector.feed(&bytes[..bytes.len().min(DETECT)], bytes.len() <= DETECT);
@@ -43,6 +43,11 @@ fn undeclared(bytes: &[u8]) -> Decoded<'_> {
 }
 
 fn decode_as<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Decoded<'a> {
+    if encoding == UTF_8
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        return Decoded { text: text.into(), charset: UTF_8.name(), bad_bytes: false };
+    }
     let (text, bad_bytes) = encoding.decode_without_bom_handling(bytes);
     Decoded { text, charset: encoding.name(), bad_bytes }
 }
@@ -58,6 +63,7 @@ fn charset_parameter(content_type: &str) -> Option<&str> {
 
 /// `<meta charset=…>` or `<meta http-equiv=content-type content="…; charset=…">` among the first bytes.
 fn meta_charset(head: &[u8]) -> Option<&'static Encoding> {
+    memchr::memmem::find(head, b"charset").or_else(|| memchr::memmem::find(head, b"CHARSET"))?;
     // Latin-1 keeps every byte, and tags and labels are ASCII.
     let head: String = head.iter().map(|&b| char::from(b).to_ascii_lowercase()).collect();
     let mut rest = without_comments(&head);

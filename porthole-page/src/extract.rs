@@ -9,7 +9,7 @@ use crate::simhash::simhash;
 use crate::terms::Terms;
 use crate::token::Tokenizer;
 use crate::tree::{Tree, resolved};
-use crate::words::{Word, append_words};
+use crate::words::{Word, each_word};
 
 /// Limits on what is read of one page.
 #[derive(Clone, Copy, Debug)]
@@ -113,13 +113,20 @@ impl Extractor {
     fn find_terms(&mut self, page: &mut Page, declared: Option<&str>) {
         let words = &mut self.words;
         words.clear();
-        append_words(&page.title, 0, page.title.len(), words);
+        each_word(&page.title, |_, word| words.push(word));
         let mut ends = Vec::with_capacity(page.leaves.len() + 1);
         ends.push(words.len() as u32);
-        for leaf in &page.leaves {
-            append_words(&page.text, leaf.start as usize, leaf.end as usize, words);
-            ends.push(words.len() as u32);
-        }
+        // Leaves have a space between them, so a word that starts in a leaf is in it.
+        let mut leaves = page.leaves.iter().map(|leaf| leaf.end as usize);
+        let mut leaf_end = leaves.next().unwrap_or(usize::MAX);
+        each_word(&page.text, |at, word| {
+            while at >= leaf_end {
+                ends.push(words.len() as u32);
+                leaf_end = leaves.next().unwrap_or(usize::MAX);
+            }
+            words.push(word);
+        });
+        ends.resize(page.leaves.len() + 1, words.len() as u32);
         let (language, code) = self.terms.language(&words[ends[0] as usize..], &page.text, declared);
         page.language = code;
         page.terms = self.terms.of_words(words, language, &mut ends);

@@ -13,9 +13,6 @@ use crate::token::is_space;
 /// No leaf, no link, no place.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// How many of the innermost elements a tag path names.
-const PATH_LENGTH: usize = 24;
-
 /// A link as it stood in the page.
 #[derive(Clone, Copy)]
 pub(crate) struct FoundLink<'a> {
@@ -164,14 +161,13 @@ impl<'a> Gather<'a> {
     }
 
     /// Keeps a link whose element stands below these tags; its number, or `NONE` if there are too many.
-    pub(crate) fn link(&mut self, mut link: FoundLink<'a>, path: impl DoubleEndedIterator<Item = u8>) -> u32 {
+    pub(crate) fn link(&mut self, mut link: FoundLink<'a>, path: impl Iterator<Item = u8>) -> u32 {
         if self.links.len() >= self.most_links {
             self.links_cut += 1;
             return NONE;
         }
         let start = self.paths.len();
-        self.paths.extend(path.rev().take(PATH_LENGTH));
-        self.paths[start..].reverse();
+        self.paths.extend(path);
         link.path = (start as u32, (self.paths.len() - start) as u8);
         self.links.push(link);
         self.links.len() as u32 - 1

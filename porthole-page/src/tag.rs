@@ -271,25 +271,28 @@ pub(crate) fn spelling(path_byte: u8) -> &'static str {
 
 const SLOTS: usize = 1024;
 
-/// A name of up to 16 bytes in lower case, as one number. Tag names are ASCII letters, digits and hyphens
-/// where the standard knows them, so setting bit 5 of letters alone is exact.
-const fn packed(bytes: &[u8]) -> u128 {
-    let mut key = 0u128;
+/// A name of up to 16 bytes in lower case, as two numbers.
+const fn packed(bytes: &[u8]) -> (u64, u64) {
+    let (mut low, mut high) = (0u64, 0u64);
     let mut i = 0;
     while i < bytes.len() {
-        key |= (bytes[i].to_ascii_lowercase() as u128) << (8 * i);
+        let byte = bytes[i].to_ascii_lowercase() as u64;
+        if i < 8 {
+            low |= byte << (8 * i);
+        } else {
+            high |= byte << (8 * (i - 8));
+        }
         i += 1;
     }
-    key
+    (low, high)
 }
 
-const fn slot_of(key: u128) -> usize {
-    let folded = (key as u64) ^ ((key >> 64) as u64).rotate_left(29);
-    (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % SLOTS
+const fn slot_of(key: (u64, u64)) -> usize {
+    ((key.0 ^ key.1.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % SLOTS
 }
 
-const KEYS: [u128; KNOWN] = {
-    let mut keys = [0; KNOWN];
+static KEYS: [(u64, u64); KNOWN] = {
+    let mut keys = [(0, 0); KNOWN];
     let mut i = 0;
     while i < KNOWN {
         keys[i] = packed(NAMES[i].as_bytes());
@@ -303,7 +306,7 @@ static TABLE: [u8; SLOTS] = {
     let mut table = [0u8; SLOTS];
     let mut i = 0;
     while i < KNOWN {
-        let mut slot = slot_of(KEYS[i]);
+        let mut slot = slot_of(packed(NAMES[i].as_bytes()));
         while table[slot] != 0 {
             slot = (slot + 1) % SLOTS;
         }

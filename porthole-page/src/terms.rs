@@ -31,17 +31,22 @@ const LANGUAGES: &[(&str, Algorithm)] = &[
 ];
 
 /// Words that vote on the language of a text.
-const VOTERS: usize = 512;
+const VOTERS: usize = 256;
 
 /// Bytes that the statistical detector looks at.
 const SAMPLE: usize = 1024;
 
-/// Sets of the cache of stems, two words each, a cache line a set: the everyday vocabulary of a language.
-const SETS: usize = 32_768;
+/// Entries of the first cache of stems: the words that make up most of any text, in reach of the processor's
+/// own caches.
+const HOT: usize = 16_384;
+
+/// Sets of the second cache, two words each, a cache line a set: the vocabulary of a whole crawl, mostly.
+const SETS: usize = 65_536;
 
 /// Turns words into terms. Holds a cache of stems, so one is kept for many pages; what it gives does not
 /// depend on what it gave before.
 pub(crate) struct Terms {
+    hot: Vec<Cached>,
     cache: Vec<Set>,
     stemmers: Vec<Option<Stemmer>>,
     /// The language of the last page, as a first guess for the next: only speed depends on it.
@@ -84,7 +89,7 @@ impl Terms {
     pub(crate) fn new() -> Self {
         let empty = Cached { word: Word([0; 3]), term: TermId(0), stops: 0, language: 0 };
         let stemmers = LANGUAGES.iter().map(|_| None).collect();
-        Terms { cache: vec![Set([empty; 2]); SETS], stemmers, guess: Language(0) }
+        Terms { hot: vec![empty; HOT], cache: vec![Set([empty; 2]); SETS], stemmers, guess: Language(0) }
     }
 
     /// The terms of words without the stop words; `ends` are places among the words, and become the same
@@ -110,17 +115,23 @@ impl Terms {
     fn entry(&mut self, word: Word, language: Language) -> Cached {
         let [a, b, c] = word.0;
         let mixed = (a ^ b.rotate_left(23) ^ c.rotate_left(47)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let slot = (mixed >> (64 - SETS.trailing_zeros())) as usize;
-        let first = &self.cache[slot].0[0];
-        if first.is(word, language) { *first } else { self.second(slot, word, language) }
+        let hot = &self.hot[(mixed >> (64 - HOT.trailing_zeros())) as usize];
+        if hot.is(word, language) { *hot } else { self.cold_entry(mixed, word, language) }
     }
 
-    /// The set's other word, or one that has to be looked up, moves to the front.
+    /// A word that is not hot becomes so, whether it was known or had to be looked up.
     #[inline(never)]
-    fn second(&mut self, slot: usize, word: Word, language: Language) -> Cached {
+    fn cold_entry(&mut self, mixed: u64, word: Word, language: Language) -> Cached {
+        let slot = (mixed >> (64 - SETS.trailing_zeros())) as usize;
         let Set([first, second]) = self.cache[slot];
-        let found = if second.is(word, language) { second } else { self.look_up(word, language) };
-        self.cache[slot] = Set([found, first]);
+        let found = if first.is(word, language) {
+            first
+        } else {
+            let found = if second.is(word, language) { second } else { self.look_up(word, language) };
+            self.cache[slot] = Set([found, first]);
+            found
+        };
+        self.hot[(mixed >> (64 - HOT.trailing_zeros())) as usize] = found;
         found
     }
 
@@ -357,7 +368,7 @@ mod tests {
     fn the_cache_changes_nothing() {
         let mut shared = Terms::new();
         // Far more words than the cache has entries, twice over, in two languages.
-        let text: String = (0..200_000).map(|i| format!("{} ", spelt((i * 7919) % 150_000))).collect();
+        let text: String = (0..400_000u32).map(|i| format!("{} ", spelt((i % 200_000) * 7))).collect();
         let words = words_of(&text);
         let all = words.len() as u32;
         for code in ["en", "fr", "en"] {

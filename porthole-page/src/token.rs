@@ -36,6 +36,8 @@ pub(crate) struct Tokenizer<'a> {
     text: &'a str,
     at: usize,
     attributes: Vec<Attribute<'a>>,
+    /// Where the attributes of the tag that was read last start.
+    attributes_start: usize,
     most_attributes: usize,
     /// Attributes that were dropped because a tag had too many.
     pub(crate) attributes_cut: u32,
@@ -43,12 +45,24 @@ pub(crate) struct Tokenizer<'a> {
 
 impl<'a> Tokenizer<'a> {
     pub(crate) fn new(text: &'a str, most_attributes: usize) -> Self {
-        Tokenizer { text, at: 0, attributes: Vec::with_capacity(16), most_attributes, attributes_cut: 0 }
+        Tokenizer {
+            text,
+            at: 0,
+            attributes: Vec::with_capacity(16),
+            attributes_start: 0,
+            most_attributes,
+            attributes_cut: 0,
+        }
     }
 
     /// The attributes of the start tag that was read last.
     pub(crate) fn attributes(&self) -> &[Attribute<'a>] {
         &self.attributes
+    }
+
+    /// The attributes of the tag that was read last, as they are written.
+    pub(crate) fn attributes_text(&self) -> &'a str {
+        &self.text[self.attributes_start..self.at]
     }
 
     /// The value of an attribute of the start tag that was read last; the first one counts.
@@ -140,6 +154,7 @@ impl<'a> Tokenizer<'a> {
     fn read_attributes(&mut self) -> Option<bool> {
         let bytes = self.text.as_bytes();
         self.attributes.clear();
+        self.attributes_start = self.at;
         let mut at = self.at;
         loop {
             while at < bytes.len() && is_space(bytes[at]) {
@@ -319,13 +334,31 @@ fn opens_markup(next: Option<&u8>) -> bool {
     next.is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'/' | b'!' | b'?'))
 }
 
+#[inline(always)]
 pub(crate) fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | 0x0c)
+    CLASS[byte as usize] & SPACE != 0
 }
 
+/// Whether a byte ends the name of a tag or an attribute.
+#[inline(always)]
 fn ends_name(byte: u8) -> bool {
-    is_space(byte) || byte == b'/' || byte == b'>'
+    CLASS[byte as usize] != 0
 }
+
+const SPACE: u8 = 1;
+const END: u8 = 2;
+
+static CLASS: [u8; 256] = {
+    let mut class = [0; 256];
+    class[b' ' as usize] = SPACE;
+    class[b'\n' as usize] = SPACE;
+    class[b'\t' as usize] = SPACE;
+    class[b'\r' as usize] = SPACE;
+    class[0x0c] = SPACE;
+    class[b'/' as usize] = END;
+    class[b'>' as usize] = END;
+    class
+};
 
 #[cfg(test)]
 mod tests {

@@ -34,42 +34,136 @@ impl Word {
     /// `length` ASCII letters and digits at the start of `bytes`.
     #[inline(always)]
     fn ascii(bytes: &[u8; LONGEST], length: usize) -> Word {
-        const LOWER: u64 = 0x2020_2020_2020_2020;
-        let part = |k: usize| {
-            let whole = u64::from_le_bytes(bytes[8 * k..8 * k + 8].try_into().expect("eight bytes"));
-            let used = length.saturating_sub(8 * k).min(8) as u32;
-            // Setting bit 5 lowers letters and leaves digits alone.
-            (whole | LOWER) & u64::MAX.checked_shr(64 - 8 * used).unwrap_or(0)
-        };
-        Word([part(0), part(1), part(2)])
+        const LOWER: u64 = repeated(0x20);
+        let [a, b, c] = &USED[length.min(LONGEST)];
+        let part = |k: usize| u64::from_le_bytes(bytes[8 * k..8 * k + 8].try_into().expect("eight bytes"));
+        // Setting bit 5 lowers letters and leaves digits alone.
+        Word([(part(0) | LOWER) & a, (part(1) | LOWER) & b, (part(2) | LOWER) & c])
     }
 }
 
-/// Appends the words of `text[start..end]`.
-pub(crate) fn append_words(text: &str, start: usize, end: usize, out: &mut Vec<Word>) {
+/// For each length of a word, the bits of its three parts that it uses.
+static USED: [[u64; 3]; LONGEST + 1] = {
+    let mut used = [[0u64; 3]; LONGEST + 1];
+    let mut length = 0;
+    while length <= LONGEST {
+        let mut byte = 0;
+        while byte < length {
+            used[length][byte / 8] |= 0xff << (8 * (byte % 8));
+            byte += 1;
+        }
+        length += 1;
+    }
+    used
+};
+
+/// Calls `found` with each word of a text and the place where it starts.
+pub(crate) fn each_word(text: &str, mut found: impl FnMut(usize, Word)) {
     let bytes = text.as_bytes();
-    let mut at = start;
-    while at < end {
-        if CLASS[bytes[at] as usize] == GAP {
-            at += 1;
-            continue;
+    // Where the word that is being read starts; `NO_WORD` between words.
+    let mut start = NO_WORD;
+    let mut wide_until = 0;
+    for base in (0..bytes.len()).step_by(64) {
+        let Masks { letters, wide } = Masks::of(&bytes[base..]);
+        // Bits where a run of letters starts or ends: each is visited once, without a look at the bytes.
+        let carry = u64::from(start != NO_WORD);
+        let mut edges = letters ^ (letters << 1 | carry);
+        while edges != 0 {
+            let at = base + edges.trailing_zeros() as usize;
+            edges &= edges - 1;
+            if start == NO_WORD {
+                start = at;
+                continue;
+            }
+            let first = std::mem::replace(&mut start, NO_WORD);
+            let touched = wide_until > first || wide != 0 && wide_within(wide, base, first, at);
+            run(text, first, at, touched, &mut found);
         }
-        let first = at;
-        while at < end && CLASS[bytes[at] as usize] == PLAIN {
-            at += 1;
-        }
-        if at < end && CLASS[bytes[at] as usize] == WIDE {
-            at = wide_words(text, first, end, out);
-            continue;
-        }
-        if (2..=DATA).contains(&(at - first)) && !is_long_number(&bytes[first..at]) {
-            out.push(match bytes.get(first..first + LONGEST) {
-                Some(window) => Word::ascii(window.try_into().expect("a whole window"), at - first),
-                // Too near the text's end to read a whole window.
-                None => Word::of(bytes[first..at].to_ascii_lowercase().as_slice()),
-            });
+        if wide != 0 && start != NO_WORD && wide_within(wide, base, start, base + 64) {
+            wide_until = base + 64;
         }
     }
+    if start != NO_WORD {
+        run(text, start, bytes.len(), true, &mut found);
+    }
+}
+
+const NO_WORD: usize = usize::MAX;
+
+/// Whether a character beyond ASCII stands in this part of a stretch of 64 bytes.
+#[inline(always)]
+fn wide_within(wide: u64, base: usize, first: usize, end: usize) -> bool {
+    let from = first.saturating_sub(base) as u32;
+    let below_end = u64::MAX.checked_shr(64 - (end - base).min(64) as u32).unwrap_or(0);
+    wide & below_end & u64::MAX.checked_shl(from).unwrap_or(0) != 0
+}
+
+/// A run of letters, digits and characters beyond ASCII.
+#[inline(always)]
+fn run(text: &str, first: usize, end: usize, wide: bool, found: &mut impl FnMut(usize, Word)) {
+    let bytes = text.as_bytes();
+    if wide {
+        return wide_words(text, first, end, found);
+    }
+    let length = end - first;
+    if !(2..=DATA).contains(&length) || is_long_number(&bytes[first..end]) {
+        return;
+    }
+    match bytes.get(first..first + LONGEST) {
+        Some(window) => found(first, Word::ascii(window.try_into().expect("a whole window"), length)),
+        // Too near the text's end to read a whole window.
+        None => found(first, Word::of(bytes[first..end].to_ascii_lowercase().as_slice())),
+    }
+}
+
+/// What 64 bytes are, a bit a byte.
+struct Masks {
+    /// Letters, digits, and bytes of characters beyond ASCII.
+    letters: u64,
+    /// Bytes of characters beyond ASCII.
+    wide: u64,
+}
+
+impl Masks {
+    #[inline(always)]
+    fn of(bytes: &[u8]) -> Masks {
+        let mut filled = [0u8; 64];
+        let window: &[u8; 64] = match bytes.first_chunk() {
+            Some(window) => window,
+            None => {
+                filled[..bytes.len()].copy_from_slice(bytes);
+                &filled
+            }
+        };
+        let mut masks = Masks { letters: 0, wide: 0 };
+        for (index, eight) in window.chunks_exact(8).enumerate() {
+            let eight = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
+            masks.letters |= top_bits(letters_in(eight) | eight) << (8 * index);
+            masks.wide |= top_bits(eight) << (8 * index);
+        }
+        masks
+    }
+}
+
+const fn repeated(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// Sets the top bit of each of eight bytes that is an ASCII letter or digit. Adding 0x80 - c to a byte
+/// below 0x80 sets its top bit if it is c or more, and never carries into the next.
+#[inline(always)]
+fn letters_in(eight: u64) -> u64 {
+    let low = eight & repeated(0x7f);
+    let lower = low | repeated(0x20);
+    let letter = (lower + repeated(0x80 - b'a')) & !(lower + repeated(0x80 - b'{'));
+    let digit = (low + repeated(0x80 - b'0')) & !(low + repeated(0x80 - b':'));
+    letter | digit
+}
+
+/// The top bits of eight bytes, gathered into one.
+#[inline(always)]
+fn top_bits(eight: u64) -> u64 {
+    ((eight >> 7) & repeated(1)).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 /// Numbers of more than four digits (prices, ids, telephones) say nothing of a topic; years do.
@@ -78,37 +172,36 @@ fn is_long_number(word: &[u8]) -> bool {
     word.len() > 4 && word[0].is_ascii_digit() && word.iter().all(u8::is_ascii_digit)
 }
 
-/// Appends the words from a place on where one has a character beyond ASCII, up to its end. Gives the place
-/// behind it.
-fn wide_words(text: &str, first: usize, end: usize, out: &mut Vec<Word>) -> usize {
+/// The words of a run that has characters beyond ASCII, some of which may belong to no word.
+fn wide_words(text: &str, first: usize, end: usize, found: &mut impl FnMut(usize, Word)) {
     let mut word = String::new();
     let mut previous: Option<char> = None;
-    let mut at = first;
-    for c in text[first..end].chars().take_while(|&c| is_word_char(c)) {
-        at += c.len_utf8();
+    for c in text[first..end].chars() {
+        if !is_word_char(c) || is_unspaced(c) {
+            finish(&mut word, first, found);
+        }
         if is_unspaced(c) {
-            // What stood before is a word of its own; then each pair of characters is one.
-            finish(&mut word, out);
             if let Some(previous) = previous {
-                out.push(Word::of(String::from_iter([previous, c]).as_bytes()));
+                found(first, Word::of(String::from_iter([previous, c]).as_bytes()));
             }
             previous = Some(c);
-        } else {
-            previous = None;
+            continue;
+        }
+        previous = None;
+        if is_word_char(c) {
             word.extend(c.to_lowercase());
             if word.len() > DATA {
                 word.replace_range(.., OVERLONG);
             }
         }
     }
-    finish(&mut word, out);
-    // A character that belongs to no word is stepped over.
-    if at == first { first + text[first..].chars().next().map_or(1, char::len_utf8) } else { at }
+    finish(&mut word, first, found);
 }
 
-fn finish(word: &mut String, out: &mut Vec<Word>) {
-    if word.chars().nth(1).is_some() && !word.starts_with(OVERLONG) {
-        out.push(Word::of(&word.as_bytes()[..word.floor_char_boundary(LONGEST)]));
+fn finish(word: &mut String, at: usize, found: &mut impl FnMut(usize, Word)) {
+    let is_word = word.chars().nth(1).is_some() && !word.starts_with(OVERLONG);
+    if is_word && !is_long_number(word.as_bytes()) {
+        found(at, Word::of(&word.as_bytes()[..word.floor_char_boundary(LONGEST)]));
     }
     word.clear();
 }
@@ -135,28 +228,10 @@ fn is_unspaced(c: char) -> bool {
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
-const GAP: u8 = 0;
-const PLAIN: u8 = 1;
-const WIDE: u8 = 2;
-
-static CLASS: [u8; 256] = {
-    let mut class = [GAP; 256];
-    let mut b = 0;
-    while b < 256 {
-        if (b as u8).is_ascii_alphanumeric() {
-            class[b] = PLAIN;
-        } else if b >= 0x80 {
-            class[b] = WIDE;
-        }
-        b += 1;
-    }
-    class
-};
-
 #[cfg(test)]
 pub(crate) fn words_of(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
-    append_words(text, 0, text.len(), &mut words);
+    each_word(text, |_, word| words.push(word));
     words
 }
 
@@ -191,6 +266,11 @@ mod tests {
             ),
         ] {
             assert_eq!(words(text), expected, "for {text}");
+        }
+        // Wherever it stands among the stretches of 64 bytes, a word is the same.
+        for gap in 0..130 {
+            let text = format!("{}Word na\u{ef}ve {} end", " ".repeat(gap), "-".repeat(gap));
+            assert_eq!(words(&text), ["word", "na\u{ef}ve", "end"], "after {gap}");
         }
         assert!(words(&"x".repeat(65)).is_empty());
         assert!(words(&"\u{e9}".repeat(65)).is_empty());

@@ -185,18 +185,45 @@ fn is_plain_host(host: &str) -> bool {
 
 /// A path in which nothing can be decoded, collapsed, stripped or mistaken for a scheme.
 fn is_plain_path(path: &str) -> bool {
-    let plain =
-        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'_' | b'~' | b'.' | b',' | b'+');
-    path.bytes().all(plain) && !path.starts_with("//") && !has_dot_segment(path)
+    let bytes = path.as_bytes();
+    // A segment that starts with a dot may be a dot segment, and two slashes at the start are a host.
+    let mut after_slash = true;
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = bytes[at];
+        match byte {
+            b'%' if is_settled_escape(bytes.get(at + 1..at + 3)) => at += 2,
+            b'.' if after_slash => return false,
+            b'/' if after_slash && at == 1 => return false,
+            b'/' | b'-' | b'_' | b'~' | b'.' | b',' | b'+' | b'(' | b')' | b'!' | b'*' | b'\'' => {}
+            _ if byte.is_ascii_alphanumeric() => {}
+            _ => return false,
+        }
+        after_slash = byte == b'/';
+        at += 1;
+    }
+    true
 }
 
-fn has_dot_segment(path: &str) -> bool {
-    memchr_dot_after_slash(path.as_bytes())
-        && path.split('/').any(|segment| segment == "." || segment == "..")
+/// An escape in upper case of a character that has to be escaped.
+fn is_settled_escape(digits: Option<&[u8]>) -> bool {
+    let Some(&[high, low]) = digits else { return false };
+    match (upper_hex(high), upper_hex(low)) {
+        (Some(high), Some(low)) => !is_unreserved(high << 4 | low),
+        _ => false,
+    }
 }
 
-fn memchr_dot_after_slash(path: &[u8]) -> bool {
-    path.first() == Some(&b'.') || path.windows(2).any(|pair| pair == b"/.")
+fn upper_hex(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
 /// Applies the rules until nothing changes. One round is the rule; a second one is needed when taking
@@ -253,7 +280,7 @@ fn normal_escapes(text: &str) -> Cow<'_, str> {
         match (hex(bytes.get(at + 1)), hex(bytes.get(at + 2))) {
             (Some(high), Some(low)) => {
                 let byte = high << 4 | low;
-                if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+                if is_unreserved(byte) {
                     out.push(char::from(byte));
                 } else {
                     out.push_str(&format!("%{byte:02X}"));
@@ -484,7 +511,7 @@ mod tests {
         #[test]
         fn the_short_way_equals_the_full_way(
             base in "http://[a-z]{1,5}\\.test/([a-z.]{0,6}/){0,3}[a-z.]{0,5}(\\?[a-z]=1)?",
-            reference in "(http://[a-z0-9.-]{1,8}|/)?[a-zA-Z0-9/._~,+#-]{0,20}",
+            reference in "(http://[a-z0-9.-]{1,8}|/)?([a-zA-Z0-9/._~,+()!*'#-]|%[0-9A-Ea-e][0-9A-E]){0,20}",
         ) {
             if let Ok(base) = CanonicalUrl::parse(&base)
                 && let Some(short) = base.join_plain(&reference)

@@ -13,7 +13,7 @@ impl<'a> Tree<'a> {
                 self.text(text);
                 self.frameset_ok &= is_blank(text);
             }
-            Token::Literal(text) => self.insert_text(text, text),
+            Token::Literal(text) => self.insert_text(text),
             Token::Start { name, self_closing } => self.start_in_body(name, self_closing),
             Token::End(name) => return self.end_in_body(name),
             Token::Doctype(_) | Token::Eof => {}
@@ -87,7 +87,7 @@ impl<'a> Tree<'a> {
                 self.close_p();
                 self.push(name);
                 let rest = self.tokens.rest();
-                self.insert_text(rest, rest);
+                self.insert_text(rest);
             }
             Name::BUTTON => self.start_button(),
             _ if name.is_marker() => {

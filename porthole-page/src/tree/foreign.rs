@@ -40,7 +40,7 @@ impl<'a> Tree<'a> {
                 self.text(text);
                 self.frameset_ok &= super::is_blank(text);
             }
-            Token::Literal(text) => self.insert_text(text, text),
+            Token::Literal(text) => self.insert_text(text),
             Token::Start { name, .. } if self.breaks_out(name) => {
                 while self
                     .current()

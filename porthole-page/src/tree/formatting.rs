@@ -10,14 +10,14 @@ const MOST: usize = 64;
 
 /// One entry of the list.
 #[derive(Clone, Copy)]
-pub(super) enum Formatting {
+pub(super) enum Formatting<'a> {
     /// The start of a cell, caption or object: formatting does not reach across it.
     Marker,
     /// An element, open or waiting to be opened again.
-    Element { name: Name, attributes: u64, serial: u32, link: u32, open: bool },
+    Element { name: Name, attributes: &'a str, serial: u32, link: u32, open: bool },
 }
 
-impl Tree<'_> {
+impl<'a> Tree<'a> {
     pub(super) fn push_marker(&mut self) {
         self.formatting.push(Formatting::Marker);
     }
@@ -32,7 +32,7 @@ impl Tree<'_> {
 
     /// Opens a formatting element for the start tag at hand.
     pub(super) fn push_formatting(&mut self, name: Name) {
-        let attributes = self.attributes_hash();
+        let attributes = self.tokens.attributes_text();
         self.push(name);
         self.forget_fourth(name, attributes);
         if self.formatting.len() >= MOST {
@@ -43,8 +43,9 @@ impl Tree<'_> {
         self.formatting.push(Formatting::Element { name, attributes, serial, link, open: true });
     }
 
-    /// At most three entries of one name with the same attributes are kept (the "Noah's Ark clause").
-    fn forget_fourth(&mut self, name: Name, attributes: u64) {
+    /// At most three entries of one name with the same attributes are kept (the "Noah's Ark clause"). Ours
+    /// must also be written the same way.
+    fn forget_fourth(&mut self, name: Name, attributes: &str) {
         let mut alike = 0;
         for index in (0..self.formatting.len()).rev() {
             match self.formatting[index] {
@@ -59,18 +60,6 @@ impl Tree<'_> {
                 Formatting::Element { .. } => {}
             }
         }
-    }
-
-    /// A number that is the same for the same attributes in any order.
-    fn attributes_hash(&self) -> u64 {
-        let one = |text: &str, salt: u64| {
-            text.bytes().fold(salt, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
-        };
-        let attributes = self.tokens.attributes().iter();
-        attributes.fold(0, |sum, a| {
-            let name = one(&a.name.to_ascii_lowercase(), 0xcbf2_9ce4_8422_2325);
-            sum.wrapping_add(one(a.value, name ^ 0x9e37_79b9_7f4a_7c15))
-        })
     }
 
     /// Notes that an element with a formatting name is not open any more.

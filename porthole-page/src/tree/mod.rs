@@ -19,6 +19,9 @@ use formatting::Formatting;
 /// Elements deeper than this are not opened, as in browsers.
 const DEEPEST: usize = 512;
 
+/// How many of the innermost elements a tag path names.
+const PATH_LENGTH: usize = 24;
+
 /// Builds no tree.
 pub(crate) struct Tree<'a> {
     pub(crate) tokens: Tokenizer<'a>,
@@ -31,7 +34,7 @@ pub(crate) struct Tree<'a> {
     open: [u16; KNOWN],
     /// How many elements with a name that the standard does not know are open.
     open_unknown: u16,
-    formatting: Vec<Formatting>,
+    formatting: Vec<Formatting<'a>>,
     /// Number of the open form element; `NONE` if there is none.
     form: u32,
     next_serial: u32,
@@ -271,7 +274,7 @@ impl<'a> Tree<'a> {
         if name == Name::XMP {
             self.push(name);
             let text = self.tokens.raw_text(name);
-            self.insert_text(text, text);
+            self.insert_text(text);
             return self.pop();
         }
         let src = name == Name::SCRIPT && self.tokens.attribute("src").is_some();
@@ -304,11 +307,11 @@ impl<'a> Tree<'a> {
 
     /// Text in the current element (or in front of its table).
     fn text(&mut self, text: &'a str) {
-        self.insert_text(text, &resolved(text));
+        self.insert_text(&resolved(text));
     }
 
-    fn insert_text(&mut self, source: &str, text: &str) {
-        if is_blank(source) || is_blank(text) {
+    fn insert_text(&mut self, text: &str) {
+        if is_blank(text) {
             if self.gather.text_is_open() {
                 self.gather.push_text(text);
             }
@@ -346,8 +349,9 @@ impl<'a> Tree<'a> {
             path: (0, 0),
             depth: self.stack.len() as u16,
         };
-        let path = self.stack.iter().map(|open| open.name.path_byte()).chain([name.path_byte()]);
-        self.gather.link(link, path.collect::<Vec<_>>().into_iter())
+        let around = self.stack.len().saturating_sub(PATH_LENGTH - 1);
+        let path = self.stack[around..].iter().map(|open| open.name.path_byte());
+        self.gather.link(link, path.chain([name.path_byte()]))
     }
 
     fn in_scope(&self, name: Name, scope: Scope) -> bool {
@@ -403,9 +407,13 @@ impl Open {
 
 /// Character references resolved.
 pub(crate) fn resolved(text: &str) -> Cow<'_, str> {
-    if text.contains('&') { htmlize::unescape(text) } else { Cow::Borrowed(text) }
+    if memchr::memchr(b'&', text.as_bytes()).is_some() {
+        htmlize::unescape(text)
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 fn is_blank(text: &str) -> bool {
-    text.bytes().all(is_space)
+    text.as_bytes().iter().all(|&b| is_space(b))
 }
