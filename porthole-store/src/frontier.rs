@@ -1,6 +1,6 @@
 //! The window on the `crawl` table: which URLs are known, what is believed of them, and which is next.
 //!
-//! All of it follows from the table and is rebuilt from it at open. A known URL costs 32 bytes: 15 in the
+//! All of it follows from the table and is rebuilt from it at open. A known URL costs 31 bytes: 14 in the
 //! map of ids, 13 for what is believed of it, and 4 in the queue while it waits there. So that it fits,
 //! beliefs are kept at single precision.
 

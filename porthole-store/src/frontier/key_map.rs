@@ -1,10 +1,10 @@
-//! A map from 64-bit ids to row numbers at 14 to 16 bytes an entry, at any size.
+//! A map from 64-bit ids to row numbers at some 14 bytes an entry, at any size.
 //!
-//! Ids are spread over 256 tables by their top bits. A table grows by a fifth and alone, so that growing
+//! Ids are spread over 256 tables by their top bits. A table grows by an eighth and alone, so that growing
 //! needs no more than a 256th of the map twice; the tables start at staggered sizes, so that they do not
 //! all grow at the same moment. Within a table, keys lie almost sorted: each at or behind the place that
 //! its value points to, in ascending order, with gaps. A search ends at the first key that is not
-//! smaller, which keeps it short at 90% load, hit or miss.
+//! smaller, which keeps it short at 92% load, hit or miss.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -14,7 +14,10 @@ const TABLE_BITS: u32 = TABLES.trailing_zeros();
 const GAP: u64 = u64::MAX;
 /// Slots behind the last place a key can point to, so that runs at the end need not wrap round.
 const TAIL: usize = 32;
-const SMALLEST: usize = 16;
+/// Places of the smallest table at first.
+const SMALLEST: usize = 128;
+/// A table that is full grows by one part in so many.
+const GROWTH: usize = 8;
 
 /// A set of ids, each with a row number.
 #[derive(Debug)]
@@ -90,7 +93,7 @@ impl Table {
     }
 
     fn has_room(&self) -> bool {
-        (self.len + 1) * 10 <= self.home * 9
+        (self.len + 1) * 100 <= self.home * 92
     }
 
     /// Moves what follows one slot on, up to the next gap. Fails if there is none.
@@ -109,7 +112,7 @@ impl Table {
     fn grow(&mut self) {
         let mut home = self.home;
         loop {
-            home += home / 5 + 1;
+            home += home / GROWTH + 1;
             if let Some(larger) = self.moved_to(home) {
                 *self = larger;
                 return;
@@ -143,9 +146,7 @@ fn place(key: u64, home: usize) -> usize {
 
 /// Start sizes spread evenly over one step of growth.
 fn staggered(number: usize) -> usize {
-    // Larger than the smallest by up to a fifth, in steps that survive rounding once tables are large:
-    // the sizes differ by a slot here, and by their factor from then on.
-    SMALLEST * 8 + SMALLEST * 8 * number / (5 * TABLES)
+    SMALLEST + SMALLEST * number / (GROWTH * TABLES)
 }
 
 #[cfg(test)]

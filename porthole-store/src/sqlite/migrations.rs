@@ -4,19 +4,13 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::Result;
 
-/// One step. Its number is its place in the list, from 1, and the `user_version` after it.
-struct Migration {
-    /// What it brings; for whoever reads the list.
-    #[allow(dead_code)]
-    brings: &'static str,
-    sql: &'static str,
-}
-
+/// The steps. A step's number is its place in the list, from 1, and the `user_version` after it.
+///
 /// Names and columns as in V Fig. 1 where they exist. Moments are milliseconds since 1970, ids are the
 /// signed bit patterns of unsigned ones.
-const MIGRATIONS: &[Migration] = &[Migration {
-    brings: "the crawl, its links and sites, scores, events and settings",
-    sql: r#"
+const MIGRATIONS: &[&str] = &[
+    // The crawl, its links and sites, scores, events and settings.
+    r#"
         -- Rows are appended in the order in which URLs became known, and never deleted. No index: which
         -- oid has which rowid is kept in memory. What every row has comes first, so that rebuilding that
         -- memory reads little.
@@ -71,7 +65,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
                    crawl.status, crawl.failure, crawl.detail, crawl.title, crawl.language, crawl.bytes
             from crawl left join site on site.sid = crawl.sid;
     "#,
-}];
+];
 
 /// The version of the tables that this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -82,7 +76,7 @@ pub(super) fn migrate(db: &mut Connection, from: i64) -> Result<()> {
     for (step, number) in MIGRATIONS.iter().zip(1..) {
         if number > from {
             let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            tx.execute_batch(step.sql)?;
+            tx.execute_batch(step)?;
             tx.pragma_update(None, "user_version", number)?;
             tx.commit()?;
         }

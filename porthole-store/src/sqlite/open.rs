@@ -92,7 +92,7 @@ fn set_up_writer(db: &Connection) -> Result<()> {
     // In WAL mode, NORMAL loses no committed batch to a kill, and at a power cut no more than the last ones.
     db.pragma_update(None, "journal_mode", "wal")?;
     db.pragma_update(None, "synchronous", "normal")?;
-    db.pragma_update(None, "cache_size", -16_000)?;
+    db.pragma_update(None, "cache_size", -8_000)?;
     // A page that several batches touch is copied into the database once a checkpoint.
     db.pragma_update(None, "wal_autocheckpoint", 16_384)?;
     db.pragma_update(None, "journal_size_limit", 256 << 20)?;

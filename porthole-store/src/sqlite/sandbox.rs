@@ -29,7 +29,7 @@ pub(super) fn answer(
     limits: &Limits,
 ) -> Result<Answer> {
     let hits = wall_in(&mut db, limits)?;
-    let explain = |error: rusqlite::Error| explained(&error, limits, &hits);
+    let explain = |error: rusqlite::Error| explained(error, limits, &hits);
     if sql.len() > LONGEST_SQL as usize {
         return Err(Error::Sql(format!("the statement is longer than {LONGEST_SQL} bytes")));
     }
@@ -158,18 +158,20 @@ impl ToSql for Value {
 }
 
 /// What an error of SQLite means to whoever asked.
-fn explained(error: &rusqlite::Error, limits: &Limits, hits: &Hits) -> Error {
+fn explained(error: rusqlite::Error, limits: &Limits, hits: &Hits) -> Error {
     if hits.refused.load(Ordering::Relaxed) {
-        return Error::Refused(words(error));
+        return Error::Refused(words(&error));
     }
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) if hits.late.load(Ordering::Relaxed) => {
             Error::TooSlow(limits.time)
         }
-        Some(ErrorCode::ReadOnly) => Error::Refused(words(error)),
+        Some(ErrorCode::ReadOnly) => Error::Refused(words(&error)),
         Some(ErrorCode::TooBig) => Error::TooLarge(limits.bytes),
-        Some(ErrorCode::DatabaseCorrupt) => Error::Damaged(words(error)),
-        _ => Error::Sql(words(error)),
+        Some(ErrorCode::DatabaseCorrupt) => Error::Damaged(words(&error)),
+        // The code of whatever is wrong with the statement itself.
+        Some(ErrorCode::Unknown) | None => Error::Sql(words(&error)),
+        Some(_) => error.into(),
     }
 }
 

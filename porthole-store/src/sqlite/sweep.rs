@@ -7,14 +7,14 @@ use super::write::rowid;
 use crate::Result;
 use crate::frontier::{Frontier, State};
 
-/// A sweep is due when a quarter of the URLs may have changed: then most pages of the table hold several of
+/// A sweep is due when half of the URLs may have changed: then every page of the table holds several of
 /// them, and the cost a change stays the same however large the table is.
-const SHARE: usize = 4;
+const SHARE: usize = 2;
 /// Too few to be worth a sweep.
 const FEW: usize = 20_000;
 /// Rows a transaction, so that the log stays small. A sweep that is cut short is repeated: `raised` is
 /// emptied at the end.
-const ROWS: usize = 10_000;
+const ROWS: usize = 5_000;
 
 /// Sweeps if it is due.
 pub(super) fn sweep_if_due(db: &mut Connection, window: &mut Window) -> Result<()> {
