@@ -157,6 +157,15 @@ impl Frontier {
         self.known.get(oid.0)
     }
 
+    /// Has the memory ready for URLs that will be seen next. Searching them takes most of its time waiting
+    /// for memory, and waits that do not depend on each other overlap.
+    pub(crate) fn touch(&self, oids: impl Iterator<Item = UrlId> + Clone) {
+        oids.clone().for_each(|oid| self.known.touch(oid.0));
+        for row in oids.filter_map(|oid| self.find(oid)) {
+            std::hint::black_box(self.rows[row as usize].place);
+        }
+    }
+
     /// The state of a row, as the table has it.
     pub(crate) fn state(&self, row: u32) -> State {
         self.rows[row as usize].place.state()

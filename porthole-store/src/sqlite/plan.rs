@@ -99,6 +99,7 @@ impl<'a> Plan<'a> {
         if state == State::Queued && before != State::Queued {
             self.believed.push(row);
         }
+        window.frontier.touch(result.links.iter().map(|link| link.oid));
         for link in &result.links {
             self.see(window, link.oid, link.sid, &link.target);
         }
