@@ -1,5 +1,10 @@
 //! The crawl: work from the frontier, through [`Fetch`], page by page into the store.
 
+mod clock;
+mod crawl;
 mod fetch;
+mod result;
 
+pub use clock::SystemClock;
+pub use crawl::{Crawl, CrawlError, Limits, Seen, Stop};
 pub use fetch::{Fetch, FetchError, FetchFuture, Request, Response};

@@ -3,5 +3,7 @@
 
 mod recorded;
 pub mod synth;
+mod web_stats;
 
 pub use recorded::{Problems, RecordedError, RecordedWeb};
+pub use web_stats::WebStats;

@@ -56,6 +56,7 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// The attributes of the start tag that was read last.
+    #[cfg(test)]
     pub(crate) fn attributes(&self) -> &[Attribute<'a>] {
         &self.attributes
     }

@@ -1,1 +1,21 @@
-fn main() {}
+//! Porthole's program: commands, what they print, and exit codes. Everything else is in the libraries.
+
+mod cli;
+mod commands;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return output::failed(&anyhow::Error::new(error).context("cannot start the runtime")),
+    };
+    match runtime.block_on(commands::run(cli)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => output::failed(&error),
+    }
+}

@@ -1,0 +1,218 @@
+//! One crawl from start to stop: take work, fetch, read, commit, again.
+//!
+//! All links have the same priority here, so the store hands them out in the order in which they were
+//! found: a breadth-first crawl.
+
+use std::time::Duration;
+
+use porthole_page::Extractor;
+use porthole_store::{Batch, Counts, Store};
+use porthole_types::{CanonicalUrl, Clock, NewUrl, PageResult, Timestamp, Work};
+
+use crate::result::result_of;
+use crate::{Fetch, Request};
+
+/// When a crawl ends at the latest, and how it goes about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Fetches, whatever becomes of them.
+    pub fetches: u64,
+    /// Fetches that are committed together.
+    pub batch: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { fetches: u64::MAX, batch: 100 }
+    }
+}
+
+/// Why a crawl ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The number of fetches that was asked for has been made.
+    Limit,
+    /// Every known URL has been dealt with.
+    Exhausted,
+    /// What is left failed before, and waits for another try until then.
+    Waiting(Timestamp),
+}
+
+/// What an observer is told of each fetch, before it is committed.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// The URL.
+    pub url: &'a CanonicalUrl,
+    /// What became of it.
+    pub result: &'a PageResult,
+    /// How long the fetch took.
+    pub took: Duration,
+    /// The store's counts as of the last commit.
+    pub counts: Counts,
+}
+
+/// Why a crawl could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum CrawlError {
+    /// The database refused.
+    #[error(transparent)]
+    Store(#[from] porthole_store::Error),
+}
+
+/// A crawl over a web and a store.
+pub struct Crawl<'a> {
+    web: &'a dyn Fetch,
+    store: &'a mut dyn Store,
+    clock: &'a dyn Clock,
+    extractor: Extractor,
+    next_seq: u64,
+}
+
+impl<'a> Crawl<'a> {
+    /// A crawl that goes on where the store is.
+    pub fn new(
+        web: &'a dyn Fetch,
+        store: &'a mut dyn Store,
+        clock: &'a dyn Clock,
+    ) -> Result<Self, CrawlError> {
+        let next_seq = store.setting(NEXT_SEQ)?.and_then(|seq| seq.parse().ok()).unwrap_or(0);
+        Ok(Crawl { web, store, clock, extractor: Extractor::default(), next_seq })
+    }
+
+    /// Adds URLs to begin with. How many of them were new.
+    pub fn start(&mut self, urls: &[CanonicalUrl]) -> Result<usize, CrawlError> {
+        let start = |url: &CanonicalUrl| NewUrl { url: url.clone(), relevance: 1.0, priority: 0.0 };
+        Ok(self.store.add(&urls.iter().map(start).collect::<Vec<_>>())?)
+    }
+
+    /// Crawls until a limit is reached or nothing is left. The observer sees every fetch.
+    pub async fn run(
+        &mut self,
+        limits: Limits,
+        observe: &mut dyn FnMut(Seen<'_>),
+    ) -> Result<Stop, CrawlError> {
+        let mut left = limits.fetches;
+        while left > 0 {
+            let wanted = limits.batch.min(usize::try_from(left).unwrap_or(usize::MAX));
+            let work = self.store.take(wanted, self.clock.now())?;
+            if work.is_empty() {
+                return Ok(self.store.next_due().map_or(Stop::Exhausted, Stop::Waiting));
+            }
+            left -= work.len() as u64;
+            let results = self.fetch_all(&work, observe).await;
+            let next_seq = self.next_seq.to_string();
+            let settings = [(NEXT_SEQ, next_seq.as_str())];
+            self.store.commit(&Batch { results: &results, settings: &settings, ..Batch::default() })?;
+        }
+        Ok(Stop::Limit)
+    }
+
+    async fn fetch_all(&mut self, work: &[Work], observe: &mut dyn FnMut(Seen<'_>)) -> Vec<PageResult> {
+        let counts = self.store.counts();
+        let mut results = Vec::with_capacity(work.len());
+        for work in work {
+            let answer = self.web.fetch(&Request::get(work.url.clone())).await;
+            let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
+            let result = result_of(&mut self.extractor, work, answer, self.next_seq, self.clock.now());
+            self.next_seq += 1;
+            observe(Seen { url: &work.url, result: &result, took, counts });
+            results.push(result);
+        }
+        results
+    }
+}
+
+/// The setting that numbers the next fetch; committed with the fetches before it.
+const NEXT_SEQ: &str = "crawl.next_seq";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use porthole_store::SqliteStore;
+    use porthole_types::{FailureKind, Headers, ManualClock, Outcome};
+
+    use super::*;
+    use crate::{FetchError, FetchFuture, Response};
+
+    /// A web of a few pages: path to (status, content type or location, body).
+    struct TinyWeb(HashMap<&'static str, (u16, &'static str, &'static str)>);
+
+    impl Fetch for TinyWeb {
+        fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+            Box::pin(async move {
+                let url = request.url.clone();
+                let Some((status, about, body)) = self.0.get(request.url.path()) else {
+                    return Err(FetchError { url, kind: FailureKind::Connect, detail: "refused".into() });
+                };
+                let header = if *status / 100 == 3 { ("location", *about) } else { ("content-type", *about) };
+                let headers: Headers = [header].into_iter().collect();
+                let took = Duration::from_millis(5);
+                Ok(Response {
+                    status: *status,
+                    headers,
+                    body: body.as_bytes().to_vec(),
+                    truncated: false,
+                    took,
+                })
+            })
+        }
+    }
+
+    fn web() -> TinyWeb {
+        TinyWeb(HashMap::from([
+            (
+                "/",
+                (200, "text/html", "<title>home</title><a href=/a>a</a><a href=/b>b</a><a href=/a>again</a>"),
+            ),
+            ("/a", (200, "text/html", "<a href=/c>c</a><a href=/>home</a>")),
+            ("/b", (301, "/d", "")),
+            ("/c", (200, "application/zip", "PK")),
+            ("/d", (404, "text/html", "gone")),
+        ]))
+    }
+
+    fn crawl(store: &mut SqliteStore, fetches: u64) -> (Stop, Vec<String>) {
+        let (web, clock) = (web(), ManualClock::at(Timestamp(1_000)));
+        let mut crawl = Crawl::new(&web, store, &clock).unwrap();
+        crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
+        let mut seen = Vec::new();
+        let mut observe = |page: Seen<'_>| {
+            let word = match &page.result.outcome {
+                Outcome::Fetched => "fetched",
+                Outcome::Redirected => "redirected",
+                Outcome::Retry { failure, .. } => failure.kind.name(),
+                Outcome::Dead(failure) | Outcome::Skipped(failure) => failure.kind.name(),
+            };
+            seen.push(format!("{} {} {word}", page.result.seq, page.url.path()));
+        };
+        let stop = pollster::block_on(crawl.run(Limits { fetches, batch: 2 }, &mut observe)).unwrap();
+        (stop, seen)
+    }
+
+    #[test]
+    fn breadth_first_to_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = SqliteStore::open(&folder.path().join("crawl.db")).unwrap();
+        let (stop, seen) = crawl(&mut store, u64::MAX);
+        assert_eq!(stop, Stop::Exhausted);
+        assert_eq!(seen, ["0 / fetched", "1 /a fetched", "2 /b redirected", "3 /c type", "4 /d status"]);
+        let counts = store.counts();
+        assert_eq!(
+            (counts.known, counts.fetched, counts.redirected, counts.dead, counts.skipped),
+            (5, 2, 1, 1, 1)
+        );
+        assert_eq!(counts.links, 5, "each target once a page");
+    }
+
+    #[test]
+    fn a_second_run_goes_on_where_the_first_stopped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("crawl.db");
+        let (stop, first) = crawl(&mut SqliteStore::open(&path).unwrap(), 2);
+        assert_eq!((stop, first.len()), (Stop::Limit, 2));
+        let (stop, second) = crawl(&mut SqliteStore::open(&path).unwrap(), u64::MAX);
+        assert_eq!(stop, Stop::Exhausted);
+        assert_eq!(second, ["2 /b redirected", "3 /c type", "4 /d status"]);
+    }
+}

@@ -1,0 +1,85 @@
+//! The command line, as a person types it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Porthole finds the part of the web that is about what you care about.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Crawl a built-in synthetic web; nothing to install, no network
+    Demo(Demo),
+    /// Recorded and synthetic webs to try crawls on
+    #[command(subcommand)]
+    Lab(Lab),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Fetches to make
+    #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) pages: u64,
+    /// Topic to start from
+    #[arg(long, default_value = "/Recreation/Cycling")]
+    pub(crate) topic: String,
+    /// Seed of the synthetic web
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Keep the crawl's database in this folder instead of throwing it away
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Lab {
+    /// Make a synthetic web: print its figures, one of its pages, or serve it over HTTP
+    Synth(Synth),
+    /// Print the figures of a recorded web: pages, hosts, links, charsets, problems
+    WebStats(WebStats),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Synth {
+    /// Number of pages
+    #[arg(long, default_value_t = 20_000)]
+    pub(crate) pages: u32,
+    /// Seed: the same seed gives the same bytes on every machine
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Bytes of HTML of a content page, on average
+    #[arg(long)]
+    pub(crate) page_bytes: Option<u32>,
+    /// Walk over all links and print the figures
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// Print the page at this URL
+    #[arg(long, value_name = "URL")]
+    pub(crate) get: Option<String>,
+    /// Serve it over HTTP until Ctrl-C, for normal and for proxy requests
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) serve: Option<SocketAddr>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WebStats {
+    /// The recorded web
+    #[arg(required = true, value_name = "FILE.warc.gz")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,73 @@
+//! `porthole lab synth`: a synthetic web, described, shown or served.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use porthole_crawl::{Request, SystemClock};
+use porthole_lab::synth::{ServeOptions, SynthParams, SyntheticWeb, serve};
+use porthole_types::{CanonicalUrl, Clock, ManualClock};
+
+use crate::cli;
+use crate::output;
+
+pub(crate) async fn run(arguments: cli::Synth) -> anyhow::Result<()> {
+    if !arguments.stats && arguments.get.is_none() && arguments.serve.is_none() {
+        bail!("say what to do with the web: --stats, --get URL or --serve 127.0.0.1:8080");
+    }
+    let defaults = SynthParams::default();
+    let params = SynthParams {
+        seed: arguments.seed,
+        pages: arguments.pages,
+        page_bytes: arguments.page_bytes.unwrap_or(defaults.page_bytes),
+        ..defaults
+    };
+    // A served web lives in the present; described or shown, it is the same every day.
+    let clock: Arc<dyn Clock> =
+        if arguments.serve.is_some() { Arc::new(SystemClock) } else { Arc::new(ManualClock::default()) };
+    let web = SyntheticWeb::new(params, clock)?;
+    if arguments.stats {
+        print_stats(&web, arguments.json)?;
+    }
+    if let Some(url) = &arguments.get {
+        print_page(&web, url)?;
+    }
+    if let Some(addr) = arguments.serve {
+        serve_until_interrupted(web, addr).await?;
+    }
+    Ok(())
+}
+
+fn print_stats(web: &SyntheticWeb, json: bool) -> anyhow::Result<()> {
+    let stats = web.stats();
+    if json {
+        return output::print_json(&stats);
+    }
+    let mut rows = stats.rows();
+    rows.extend(output::memory_row());
+    output::print_rows(&rows);
+    Ok(())
+}
+
+fn print_page(web: &SyntheticWeb, url: &str) -> anyhow::Result<()> {
+    let url = CanonicalUrl::parse(url).with_context(|| url.to_owned())?;
+    let response = web.answer(&Request::get(url.clone()))?;
+    if response.status != 200 {
+        eprintln!("{url}: status {}", response.status);
+        response.headers.iter().for_each(|(name, value)| eprintln!("{name}: {value}"));
+    }
+    std::io::stdout().write_all(&response.body)?;
+    Ok(())
+}
+
+async fn serve_until_interrupted(web: SyntheticWeb, addr: SocketAddr) -> anyhow::Result<()> {
+    let hosts = web.params().pages;
+    let server = serve(Arc::new(web), addr, ServeOptions::default()).await?;
+    let addr = server.addr();
+    eprintln!("a synthetic web of {hosts} pages is at http://{addr}/ ; its hosts answer there as a proxy:");
+    eprintln!("  curl -x http://{addr} URL      (http://{addr}/ lists pages to start with; Ctrl-C ends it)");
+    tokio::signal::ctrl_c().await?;
+    server.shutdown().await;
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! How the program speaks: tables, JSON, progress, errors.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use comfy_table::{CellAlignment, Table, presets};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+/// Says what went wrong, where, and gives the exit code for it.
+pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("error: {error:#}");
+    ExitCode::FAILURE
+}
+
+/// Prints lines on standard output; a reader that went away is not an error.
+pub(crate) fn print(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Prints facts as JSON.
+pub(crate) fn print_json(facts: &impl Serialize) -> anyhow::Result<()> {
+    print(&serde_json::to_string_pretty(facts)?);
+    Ok(())
+}
+
+/// Labels to the left, numbers to the right.
+pub(crate) fn print_rows(rows: &[(String, String)]) {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    for (label, value) in rows {
+        table.add_row([label.clone(), grouped(value)]);
+    }
+    if let Some(column) = table.column_mut(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    print(&table.to_string());
+}
+
+/// A whole number with its thousands set apart; anything else as it is.
+fn grouped(text: &str) -> String {
+    if text.len() < 4 || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len() * 4 / 3);
+    for (index, digit) in text.chars().enumerate() {
+        if index > 0 && (text.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A row about the most memory that this process has had, where the system tells.
+pub(crate) fn memory_row() -> Option<(String, String)> {
+    let megabytes = peak_memory()? as f64 / 1e6;
+    Some(("peak memory of this command".to_owned(), format!("{megabytes:.0} MB")))
+}
+
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
+}
+
+/// Progress of long work: a bar on a terminal, a line now and then elsewhere. Both go to standard error.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    /// Only where there is no terminal.
+    last_line: Option<Instant>,
+    what: &'static str,
+}
+
+const BETWEEN_LINES: Duration = Duration::from_secs(5);
+
+impl Progress {
+    pub(crate) fn new(what: &'static str, total: u64) -> Self {
+        let bar = ProgressBar::new(total);
+        let style =
+            ProgressStyle::with_template("{prefix} {wide_bar} {human_pos}/{human_len} {per_sec} {msg}");
+        bar.set_style(style.expect("the template is right"));
+        bar.set_prefix(what);
+        let last_line = (!std::io::stderr().is_terminal()).then(Instant::now);
+        Progress { bar, last_line, what }
+    }
+
+    /// One more is done; `say` tells more about it when it is shown.
+    pub(crate) fn step(&mut self, say: impl FnOnce() -> String) {
+        self.bar.inc(1);
+        match &mut self.last_line {
+            None if self.bar.position().is_multiple_of(50) => self.bar.set_message(say()),
+            Some(last) if last.elapsed() >= BETWEEN_LINES => {
+                *last = Instant::now();
+                let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
+                eprintln!("{}: {done} of {total} {}", self.what, say());
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (text, expected) in
+            [("7", "7"), ("999", "999"), ("1000", "1,000"), ("1234567", "1,234,567"), ("12.5%", "12.5%")]
+        {
+            assert_eq!(grouped(text), expected);
+        }
+    }
+}
