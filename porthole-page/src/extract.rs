@@ -6,10 +6,10 @@ use crate::charset;
 use crate::gather::{FoundLink, Gather, NONE};
 use crate::page::{Cuts, Format, LeafSpan, Link, LinkKind, Page, RobotsMeta};
 use crate::simhash::simhash;
-use crate::terms::Terms;
+use crate::terms::{TermList, Terms, Text};
 use crate::token::Tokenizer;
 use crate::tree::{Tree, resolved};
-use crate::words::{Word, each_word};
+use crate::words::Words;
 
 /// Limits on what is read of one page.
 #[derive(Clone, Copy, Debug)]
@@ -32,16 +32,14 @@ impl Default for Limits {
 pub struct Extractor {
     limits: Limits,
     terms: Terms,
-    words: Vec<Word>,
+    words: Words,
+    title_words: Words,
 }
-
-/// Words of memory that are kept from page to page.
-const MOST_KEPT: usize = 1 << 16;
 
 impl Extractor {
     /// An extractor with these limits.
     pub fn new(limits: Limits) -> Self {
-        Extractor { limits, terms: Terms::new(), words: Vec::new() }
+        Extractor { limits, terms: Terms::new(), words: Words::default(), title_words: Words::default() }
     }
 
     /// Reads the page at `url` from its headers and body. Any bytes give a page.
@@ -111,29 +109,26 @@ impl Extractor {
     }
 
     fn find_terms(&mut self, page: &mut Page, declared: Option<&str>) {
-        let words = &mut self.words;
-        words.clear();
-        each_word(&page.title, |_, word| words.push(word));
-        let mut ends = Vec::with_capacity(page.leaves.len() + 1);
-        ends.push(words.len() as u32);
-        // Leaves have a space between them, so a word that starts in a leaf is in it.
-        let mut leaves = page.leaves.iter().map(|leaf| leaf.end as usize);
-        let mut leaf_end = leaves.next().unwrap_or(usize::MAX);
-        each_word(&page.text, |at, word| {
-            while at >= leaf_end {
-                ends.push(words.len() as u32);
-                leaf_end = leaves.next().unwrap_or(usize::MAX);
-            }
-            words.push(word);
-        });
-        ends.resize(page.leaves.len() + 1, words.len() as u32);
-        let (language, code) = self.terms.language(&words[ends[0] as usize..], &page.text, declared);
+        self.words.find(&page.text);
+        let (language, code) = self.terms.language(&self.words, &page.text, declared);
         page.language = code;
-        page.terms = self.terms.of_words(words, language, &mut ends);
+        self.title_words.find(&page.title);
+        let mut terms = TermList::for_words(self.title_words.len() + self.words.len());
+        let title = Text { text: &page.title, words: &self.title_words, language };
+        self.terms.append(title, 0, page.title.len(), &mut terms);
+        let mut ends = Vec::with_capacity(page.leaves.len() + 1);
+        ends.push(terms.len() as u32);
+        // Leaves have a space between them, so a word that starts in a leaf is in it.
+        let text = Text { text: &page.text, words: &self.words, language };
+        let mut next = 0;
+        for leaf in &page.leaves {
+            next = self.terms.append(text, next, leaf.end as usize, &mut terms);
+            ends.push(terms.len() as u32);
+        }
+        page.terms = terms.finish();
         page.simhash = simhash(&page.terms[ends[0] as usize..]);
         page.term_ends = ends;
-        // One page of many words does not keep its memory.
-        words.shrink_to(MOST_KEPT);
+        self.words.shrink();
     }
 }
 

@@ -6,7 +6,7 @@ use porthole_types::TermId;
 /// The fingerprint of terms in order; 0 if there are none. Two texts that share most runs of three terms
 /// have fingerprints that differ in few bits.
 pub fn simhash(terms: &[TermId]) -> u64 {
-    let mut counter = BitCounter { lanes: [0; 8], in_lanes: 0, counts: [0; 64], total: 0 };
+    let mut counter = BitCounter::default();
     match terms {
         [] => return 0,
         [a] => counter.add(mix(*a, TermId(0), TermId(0))),
@@ -24,59 +24,35 @@ fn mix(a: TermId, b: TermId, c: TermId) -> u64 {
     x ^ (x >> 32)
 }
 
-/// Counts how often each of 64 bits is set, eight bits at a time: each `u64` of `lanes` holds eight
-/// one-byte counters, emptied before any can overflow.
+/// Counts how often each of 64 bits is set, all 64 at once: bit i of `planes[k]` is bit k of the i-th count.
+/// Adding is a ripple of carries through the planes, and on average ends in the second one.
+#[derive(Default)]
 struct BitCounter {
-    lanes: [u64; 8],
-    in_lanes: u32,
-    counts: [u32; 64],
+    planes: [u64; 32],
     total: u32,
 }
 
 impl BitCounter {
     #[inline]
     fn add(&mut self, hash: u64) {
-        for (lane, byte) in self.lanes.iter_mut().zip(hash.to_le_bytes()) {
-            *lane += SPREAD[byte as usize];
-        }
-        self.in_lanes += 1;
-        if self.in_lanes == 255 {
-            self.empty_lanes();
-        }
-    }
-
-    fn empty_lanes(&mut self) {
-        for (index, lane) in self.lanes.iter().enumerate() {
-            for (bit, count) in lane.to_le_bytes().iter().enumerate() {
-                self.counts[8 * index + bit] += u32::from(*count);
+        self.total += 1;
+        // The carry reaches as many planes as the number of additions has trailing zeros, for some bit.
+        let mut carry = hash;
+        for plane in &mut self.planes {
+            let next = *plane & carry;
+            *plane ^= carry;
+            carry = next;
+            if carry == 0 {
+                break;
             }
         }
-        self.total += self.in_lanes;
-        (self.lanes, self.in_lanes) = ([0; 8], 0);
     }
 
-    fn majority(mut self) -> u64 {
-        self.empty_lanes();
-        let total = self.total;
-        let bits = self.counts.iter().enumerate().filter(|(_, count)| **count * 2 > total);
-        bits.fold(0, |hash, (bit, _)| hash | 1 << bit)
+    fn majority(&self) -> u64 {
+        let count = |bit: u32| (0..32).fold(0u64, |sum, k| sum | (self.planes[k] >> bit & 1) << k);
+        (0..64).filter(|&bit| count(bit) * 2 > u64::from(self.total)).fold(0, |hash, bit| hash | 1 << bit)
     }
 }
-
-/// Bit i of the index as byte i of the entry.
-static SPREAD: [u64; 256] = {
-    let mut spread = [0u64; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut bit = 0;
-        while bit < 8 {
-            spread[byte] |= ((byte as u64 >> bit) & 1) << (8 * bit);
-            bit += 1;
-        }
-        byte += 1;
-    }
-    spread
-};
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use frostem::{Algorithm, Stemmer};
 use porthole_types::TermId;
 
-use crate::words::Word;
+use crate::words::{Word, Words, says_nothing};
 
 /// Version of the rules from text to [`TermId`]. A model is only good for pages read with its version.
 pub const TERM_VERSION: u32 = 1;
@@ -53,6 +53,35 @@ pub(crate) struct Terms {
     guess: Language,
 }
 
+/// A text with its words and its language.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) words: &'a Words,
+    pub(crate) language: Language,
+}
+
+/// Terms as they come: room for as many as there are words, and how many there are.
+pub(crate) struct TermList {
+    terms: Vec<TermId>,
+    used: usize,
+}
+
+impl TermList {
+    pub(crate) fn for_words(most: usize) -> Self {
+        TermList { terms: vec![TermId(0); most], used: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.used
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<TermId> {
+        self.terms.truncate(self.used);
+        self.terms
+    }
+}
+
 /// Two entries, the one that was used last in front.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
@@ -63,11 +92,14 @@ struct Set([Cached; 2]);
 struct Cached {
     word: Word,
     term: TermId,
-    /// The languages that it is a stop word in.
+    /// The languages that it is a stop word in; `NOTHING` if it says nothing in any.
     stops: u16,
     /// One more than the language's number; 0 is an empty entry.
     language: u16,
 }
+
+/// The bit of a word that says nothing in any language.
+const NOTHING: u16 = 1 << 15;
 
 /// A language by its number in `LANGUAGES`, or none of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,23 +124,20 @@ impl Terms {
         Terms { hot: vec![empty; HOT], cache: vec![Set([empty; 2]); SETS], stemmers, guess: Language(0) }
     }
 
-    /// The terms of words without the stop words; `ends` are places among the words, and become the same
-    /// places among the terms.
-    pub(crate) fn of_words(&mut self, words: &[Word], language: Language, ends: &mut [u32]) -> Vec<TermId> {
-        let mut terms = vec![TermId(0); words.len()];
-        let (mut from, mut used) = (0, 0);
-        for end in ends {
-            // Without a branch on what the cache says, so that the look-ups of many words overlap.
-            for &word in &words[from..*end as usize] {
-                let entry = self.entry(word, language);
-                terms[used] = entry.term;
-                used += usize::from(entry.stops & language.mask() == 0);
-            }
-            from = *end as usize;
-            *end = used as u32;
+    /// Appends the terms of words from `from` on that start before `end` in their text, without stop words.
+    /// Which word is the next.
+    #[inline(always)]
+    pub(crate) fn append(&mut self, text: Text<'_>, from: usize, end: usize, out: &mut TermList) -> usize {
+        let dropped = text.language.mask() | NOTHING;
+        let mut index = from;
+        // Without a branch on what the caches say, so that the look-ups of many words overlap.
+        while index < text.words.len() && text.words.start(index) < end {
+            let entry = self.entry(text.words.get(text.text, index), text.language);
+            out.terms[out.used] = entry.term;
+            out.used += usize::from(entry.stops & dropped == 0);
+            index += 1;
         }
-        terms.truncate(used);
-        terms
+        index
     }
 
     #[inline(always)]
@@ -136,12 +165,12 @@ impl Terms {
     }
 
     fn look_up(&mut self, word: Word, language: Language) -> Cached {
-        let stops = stop_words().get(&word).copied().unwrap_or(0);
         let (bytes, length) = word.bytes();
-        let term = match std::str::from_utf8(&bytes[..length]) {
-            Ok(text) if stops & language.mask() == 0 => self.stem(text, language),
-            _ => TermId::of(&bytes[..length]),
-        };
+        let text = std::str::from_utf8(&bytes[..length]).unwrap_or("");
+        let mut stops = stop_words().get(&word).copied().unwrap_or(0);
+        stops |= if says_nothing(text) { NOTHING } else { 0 };
+        let is_term = stops & (language.mask() | NOTHING) == 0;
+        let term = if is_term { self.stem(text, language) } else { TermId(0) };
         Cached { word, term, stops, language: language.0 + 1 }
     }
 
@@ -160,7 +189,7 @@ impl Terms {
     /// else by a statistical detector.
     pub(crate) fn language(
         &mut self,
-        words: &[Word],
+        words: &Words,
         text: &str,
         declared: Option<&str>,
     ) -> (Language, &'static str) {
@@ -171,16 +200,16 @@ impl Terms {
 
     fn find_language(
         &mut self,
-        words: &[Word],
+        words: &Words,
         text: &str,
         declared: Option<&str>,
     ) -> (Language, &'static str) {
-        let words = &words[..words.len().min(VOTERS)];
-        let votes = self.votes(words);
+        let voters = words.len().min(VOTERS);
+        let votes = self.votes((0..voters).map(|index| words.get(text, index)));
         let best = (0..LANGUAGES.len()).max_by_key(|&i| (votes[i], std::cmp::Reverse(i))).unwrap_or(0);
         let second = (0..LANGUAGES.len()).filter(|&i| i != best).map(|i| votes[i]).max().unwrap_or(0);
         // Every sixteenth word, and clearly more than any other language would claim.
-        if votes[best] >= 4 && votes[best] * 16 >= words.len() && votes[best] * 4 >= second * 5 {
+        if votes[best] >= 4 && votes[best] * 16 >= voters && votes[best] * 4 >= second * 5 {
             return (Language(best as u16), LANGUAGES[best].0);
         }
         let declared = declared.and_then(Language::of);
@@ -202,10 +231,10 @@ impl Terms {
     }
 
     /// How many of the words are stop words of each language.
-    fn votes(&mut self, words: &[Word]) -> [usize; LANGUAGES.len()] {
+    fn votes(&mut self, words: impl Iterator<Item = Word>) -> [usize; LANGUAGES.len()] {
         let mut votes = [0; LANGUAGES.len()];
-        for &word in words {
-            let mut stops = self.entry(word, self.guess).stops;
+        for word in words {
+            let mut stops = self.entry(word, self.guess).stops & !NOTHING;
             while stops != 0 {
                 votes[stops.trailing_zeros() as usize] += 1;
                 stops &= stops - 1;
@@ -330,20 +359,22 @@ fn two_letters(lang: whatlang::Lang) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::words_of;
-
-    fn terms(text: &str, code: &str) -> Vec<TermId> {
-        let language = Language::of(code).unwrap_or(Language::UNKNOWN);
-        let words = words_of(text);
-        Terms::new().of_words(&words, language, &mut [words.len() as u32])
+    fn found(text: &str) -> Words {
+        let mut words = Words::default();
+        words.find(text);
+        words
     }
 
-    #[test]
-    fn places_move_with_the_stop_words() {
-        let words = words_of("the bicycles are running on the road");
-        let mut ends = [0, 2, 4, 7];
-        assert_eq!(Terms::new().of_words(&words, Language(0), &mut ends).len(), 3);
-        assert_eq!(ends, [0, 1, 2, 3]);
+    fn terms_with(terms: &mut Terms, text: &str, code: &str) -> Vec<TermId> {
+        let words = found(text);
+        let language = Language::of(code).unwrap_or(Language::UNKNOWN);
+        let mut out = TermList::for_words(words.len());
+        terms.append(Text { text, words: &words, language }, 0, text.len(), &mut out);
+        out.finish()
+    }
+
+    fn terms(text: &str, code: &str) -> Vec<TermId> {
+        terms_with(&mut Terms::new(), text, code)
     }
 
     #[test]
@@ -352,6 +383,7 @@ mod tests {
         assert_eq!(terms("The bicycles are running, don't they?", "en"), ids(&["bicycl", "run"]));
         assert_eq!(terms("Die Fahrr\u{e4}der laufen", "de"), ids(&["fahrrad", "lauf"]));
         assert_eq!(terms("the bicycles", ""), ids(&["the", "bicycles"]));
+        assert_eq!(terms("I saw 1999 a b52 5551234", "en"), ids(&["saw", "1999", "b52"]));
     }
 
     /// A number in letters.
@@ -369,12 +401,9 @@ mod tests {
         let mut shared = Terms::new();
         // Far more words than the cache has entries, twice over, in two languages.
         let text: String = (0..400_000u32).map(|i| format!("{} ", spelt((i % 200_000) * 7))).collect();
-        let words = words_of(&text);
-        let all = words.len() as u32;
         for code in ["en", "fr", "en"] {
-            let language = Language::of(code).unwrap();
-            let warm = shared.of_words(&words, language, &mut [all]);
-            let cold = Terms::new().of_words(&words, language, &mut [all]);
+            let warm = terms_with(&mut shared, &text, code);
+            let cold = terms(&text, code);
             assert!(warm == cold);
         }
     }
@@ -405,7 +434,7 @@ mod tests {
             ("xyzzy plugh", Some("en-GB"), "en"),
             ("", None, ""),
         ] {
-            assert_eq!(Terms::new().language(&words_of(text), text, declared).1, code, "for {text}");
+            assert_eq!(Terms::new().language(&found(text), text, declared).1, code, "for {text}");
         }
     }
 }

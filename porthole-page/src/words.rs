@@ -57,63 +57,120 @@ static USED: [[u64; 3]; LONGEST + 1] = {
     used
 };
 
-/// Calls `found` with each word of a text and the place where it starts.
-pub(crate) fn each_word(text: &str, mut found: impl FnMut(usize, Word)) {
-    let bytes = text.as_bytes();
-    // Where the word that is being read starts; `NO_WORD` between words.
-    let mut start = NO_WORD;
-    let mut wide_until = 0;
-    for base in (0..bytes.len()).step_by(64) {
-        let Masks { letters, wide } = Masks::of(&bytes[base..]);
-        // Bits where a run of letters starts or ends: each is visited once, without a look at the bytes.
-        let carry = u64::from(start != NO_WORD);
-        let mut edges = letters ^ (letters << 1 | carry);
-        while edges != 0 {
-            let at = base + edges.trailing_zeros() as usize;
-            edges &= edges - 1;
-            if start == NO_WORD {
-                start = at;
-                continue;
+/// The words of a text, as places in it: cheap to find, spelt only when they are looked at.
+#[derive(Default)]
+pub(crate) struct Words {
+    spans: Vec<Span>,
+    /// Words that are not just letters in the text: with characters beyond ASCII, in lower case.
+    wide: Vec<Word>,
+}
+
+/// Where a word starts, and how long it is; or, with the top bit set, which of the wide words it is.
+#[derive(Clone, Copy)]
+struct Span {
+    start: u32,
+    length: u32,
+}
+
+const WIDE: u32 = 1 << 31;
+
+impl Words {
+    /// Finds the words of a text, instead of those that were found before.
+    pub(crate) fn find(&mut self, text: &str) {
+        self.spans.clear();
+        self.wide.clear();
+        let bytes = text.as_bytes();
+        // Where the run that reaches over from the last stretch starts, and whether it has a wide character.
+        let mut open: Option<(usize, bool)> = None;
+        for base in (0..bytes.len()).step_by(64) {
+            let Masks { letters, wide } = Masks::of(&bytes[base..]);
+            // Bits where a run of letters starts or ends.
+            let mut edges = letters ^ (letters << 1 | u64::from(open.is_some()));
+            let mut next_edge = || {
+                let at = base + edges.trailing_zeros() as usize;
+                edges &= edges - 1;
+                at
+            };
+            let mut left = (letters ^ (letters << 1 | u64::from(open.is_some()))).count_ones();
+            if let Some((start, was_wide)) = open {
+                if left == 0 {
+                    open = Some((start, was_wide || wide != 0));
+                    continue;
+                }
+                let end = next_edge();
+                left -= 1;
+                self.run(text, start, end, was_wide || any_within(wide, 0, end - base));
             }
-            let first = std::mem::replace(&mut start, NO_WORD);
-            let touched = wide_until > first || wide != 0 && wide_within(wide, base, first, at);
-            run(text, first, at, touched, &mut found);
+            for _ in 0..left / 2 {
+                let (start, end) = (next_edge(), next_edge());
+                self.run(text, start, end, wide != 0 && any_within(wide, start - base, end - base));
+            }
+            open = (left % 2 == 1).then(|| {
+                let start = next_edge();
+                (start, any_within(wide, start - base, 64))
+            });
         }
-        if wide != 0 && start != NO_WORD && wide_within(wide, base, start, base + 64) {
-            wide_until = base + 64;
+        if let Some((start, wide)) = open {
+            self.run(text, start, bytes.len(), wide);
         }
     }
-    if start != NO_WORD {
-        run(text, start, bytes.len(), true, &mut found);
+
+    #[inline(always)]
+    fn run(&mut self, text: &str, start: usize, end: usize, wide: bool) {
+        if wide {
+            self.wide_run(text, start, end);
+        } else if end - start <= DATA {
+            self.spans.push(Span { start: start as u32, length: (end - start) as u32 });
+        }
+    }
+
+    /// The words of a run that has characters beyond ASCII, some of which may belong to no word.
+    fn wide_run(&mut self, text: &str, start: usize, end: usize) {
+        wide_words(&text[start..end], |word| {
+            self.spans.push(Span { start: start as u32, length: WIDE | self.wide.len() as u32 });
+            self.wide.push(word);
+        });
+    }
+
+    /// Number of words.
+    pub(crate) fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Where a word starts.
+    #[inline(always)]
+    pub(crate) fn start(&self, index: usize) -> usize {
+        self.spans[index].start as usize
+    }
+
+    /// A word of the text that the words were found in.
+    #[inline(always)]
+    pub(crate) fn get(&self, text: &str, index: usize) -> Word {
+        let Span { start, length } = self.spans[index];
+        if length & WIDE != 0 {
+            return self.wide[(length ^ WIDE) as usize];
+        }
+        let (start, length) = (start as usize, length as usize);
+        match text.as_bytes()[start..].first_chunk() {
+            Some(window) => Word::ascii(window, length),
+            // Too near the text's end to read a whole window.
+            None => Word::of(text.as_bytes()[start..start + length].to_ascii_lowercase().as_slice()),
+        }
+    }
+
+    /// Gives memory back that only a page of very many words needs.
+    pub(crate) fn shrink(&mut self) {
+        const MOST_KEPT: usize = 1 << 16;
+        self.spans.shrink_to(MOST_KEPT);
+        self.wide.shrink_to(MOST_KEPT);
     }
 }
 
-const NO_WORD: usize = usize::MAX;
-
-/// Whether a character beyond ASCII stands in this part of a stretch of 64 bytes.
+/// Whether a bit is set from one place on up to another.
 #[inline(always)]
-fn wide_within(wide: u64, base: usize, first: usize, end: usize) -> bool {
-    let from = first.saturating_sub(base) as u32;
-    let below_end = u64::MAX.checked_shr(64 - (end - base).min(64) as u32).unwrap_or(0);
-    wide & below_end & u64::MAX.checked_shl(from).unwrap_or(0) != 0
-}
-
-/// A run of letters, digits and characters beyond ASCII.
-#[inline(always)]
-fn run(text: &str, first: usize, end: usize, wide: bool, found: &mut impl FnMut(usize, Word)) {
-    let bytes = text.as_bytes();
-    if wide {
-        return wide_words(text, first, end, found);
-    }
-    let length = end - first;
-    if !(2..=DATA).contains(&length) || is_long_number(&bytes[first..end]) {
-        return;
-    }
-    match bytes.get(first..first + LONGEST) {
-        Some(window) => found(first, Word::ascii(window.try_into().expect("a whole window"), length)),
-        // Too near the text's end to read a whole window.
-        None => found(first, Word::of(bytes[first..end].to_ascii_lowercase().as_slice())),
-    }
+fn any_within(mask: u64, from: usize, to: usize) -> bool {
+    let below = u64::MAX.checked_shr(64 - to as u32).unwrap_or(0);
+    mask & below & (u64::MAX << from) != 0
 }
 
 /// What 64 bytes are, a bit a byte.
@@ -166,23 +223,23 @@ fn top_bits(eight: u64) -> u64 {
     ((eight >> 7) & repeated(1)).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// Numbers of more than four digits (prices, ids, telephones) say nothing of a topic; years do.
-#[inline]
-fn is_long_number(word: &[u8]) -> bool {
-    word.len() > 4 && word[0].is_ascii_digit() && word.iter().all(u8::is_ascii_digit)
+/// Words in lower case that say nothing, in any language: single characters, and numbers of more than four
+/// digits (prices, ids, telephones; years do say something).
+pub(crate) fn says_nothing(word: &str) -> bool {
+    word.chars().nth(1).is_none() || word.len() > 4 && word.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// The words of a run that has characters beyond ASCII, some of which may belong to no word.
-fn wide_words(text: &str, first: usize, end: usize, found: &mut impl FnMut(usize, Word)) {
+/// Calls `found` with the words of a run of letters, some beyond ASCII.
+fn wide_words(run: &str, mut found: impl FnMut(Word)) {
     let mut word = String::new();
     let mut previous: Option<char> = None;
-    for c in text[first..end].chars() {
+    for c in run.chars() {
         if !is_word_char(c) || is_unspaced(c) {
-            finish(&mut word, first, found);
+            finish(&mut word, &mut found);
         }
         if is_unspaced(c) {
             if let Some(previous) = previous {
-                found(first, Word::of(String::from_iter([previous, c]).as_bytes()));
+                found(Word::of(String::from_iter([previous, c]).as_bytes()));
             }
             previous = Some(c);
             continue;
@@ -195,13 +252,12 @@ fn wide_words(text: &str, first: usize, end: usize, found: &mut impl FnMut(usize
             }
         }
     }
-    finish(&mut word, first, found);
+    finish(&mut word, &mut found);
 }
 
-fn finish(word: &mut String, at: usize, found: &mut impl FnMut(usize, Word)) {
-    let is_word = word.chars().nth(1).is_some() && !word.starts_with(OVERLONG);
-    if is_word && !is_long_number(word.as_bytes()) {
-        found(at, Word::of(&word.as_bytes()[..word.floor_char_boundary(LONGEST)]));
+fn finish(word: &mut String, found: &mut impl FnMut(Word)) {
+    if !word.is_empty() && !word.starts_with(OVERLONG) {
+        found(Word::of(&word.as_bytes()[..word.floor_char_boundary(LONGEST)]));
     }
     word.clear();
 }
@@ -210,7 +266,12 @@ fn finish(word: &mut String, at: usize, found: &mut impl FnMut(usize, Word)) {
 const OVERLONG: &str = "\u{1}";
 
 fn is_word_char(c: char) -> bool {
-    c.is_alphanumeric() || is_mark(c)
+    match c {
+        // The most frequent ones first: ASCII, Latin-1 signs, typographic quotes and dashes.
+        '\0'..='\x7f' => c.is_ascii_alphanumeric(),
+        '\u{80}'..='\u{a9}' | '\u{2000}'..='\u{206f}' => false,
+        _ => c.is_alphanumeric() || is_mark(c),
+    }
 }
 
 /// Marks that belong to the letter before them.
@@ -229,22 +290,17 @@ fn is_unspaced(c: char) -> bool {
 }
 
 #[cfg(test)]
-pub(crate) fn words_of(text: &str) -> Vec<Word> {
-    let mut words = Vec::new();
-    each_word(text, |_, word| words.push(word));
-    words
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
-        let spelt = |word: &Word| {
-            let (bytes, length) = word.bytes();
+        let mut words = Words::default();
+        words.find(text);
+        let spelt = |index| {
+            let (bytes, length) = words.get(text, index).bytes();
             String::from_utf8(bytes[..length].to_vec()).unwrap()
         };
-        words_of(text).iter().map(spelt).collect()
+        (0..words.len()).map(spelt).filter(|word| !says_nothing(word)).collect()
     }
 
     #[test]
