@@ -48,29 +48,41 @@ macro_rules! tags {
 
 tags! {
     A "a" FORMATTING;
+    ABBR "abbr" 0;
+    ACRONYM "acronym" 0;
     ADDRESS "address" SPECIAL | BLOCK | BLOCK_END;
     ANNOTATION_XML "annotation-xml" 0;
     APPLET "applet" SPECIAL | SCOPE | MARKER;
     AREA "area" SPECIAL | VOID;
     ARTICLE "article" SPECIAL | BLOCK | BLOCK_END;
     ASIDE "aside" SPECIAL | BLOCK | BLOCK_END;
+    AUDIO "audio" 0;
     B "b" FORMATTING | BREAKOUT;
     BASE "base" SPECIAL | VOID | HEAD;
     BASEFONT "basefont" SPECIAL | VOID | HEAD;
+    BDI "bdi" 0;
+    BDO "bdo" 0;
     BGSOUND "bgsound" SPECIAL | VOID | HEAD;
     BIG "big" FORMATTING | BREAKOUT;
+    BLINK "blink" 0;
     BLOCKQUOTE "blockquote" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
     BODY "body" SPECIAL | BREAKOUT;
     BR "br" SPECIAL | VOID | BREAKOUT;
     BUTTON "button" SPECIAL | BLOCK_END;
+    CANVAS "canvas" 0;
     CAPTION "caption" SPECIAL | SCOPE;
     CENTER "center" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
+    CITE "cite" 0;
     CODE "code" FORMATTING | BREAKOUT;
     COL "col" SPECIAL | VOID;
     COLGROUP "colgroup" SPECIAL;
+    DATA "data" 0;
+    DATALIST "datalist" 0;
     DD "dd" SPECIAL | IMPLIED | BREAKOUT;
+    DEL "del" 0;
     DESC "desc" 0;
     DETAILS "details" SPECIAL | BLOCK | BLOCK_END;
+    DFN "dfn" 0;
     DIALOG "dialog" BLOCK | BLOCK_END;
     DIR "dir" SPECIAL | BLOCK | BLOCK_END;
     DIV "div" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
@@ -103,15 +115,23 @@ tags! {
     IMAGE "image" 0;
     IMG "img" SPECIAL | VOID | BREAKOUT;
     INPUT "input" SPECIAL | VOID;
+    INS "ins" 0;
+    KBD "kbd" 0;
     KEYGEN "keygen" SPECIAL | VOID;
+    LABEL "label" 0;
+    LAYER "layer" 0;
+    LEGEND "legend" 0;
     LI "li" SPECIAL | IMPLIED | BREAKOUT;
     LINK "link" SPECIAL | VOID | HEAD;
     LISTING "listing" SPECIAL | BLOCK_END | BREAKOUT;
     MAIN "main" SPECIAL | BLOCK | BLOCK_END;
+    MAP "map" 0;
+    MARK "mark" 0;
     MARQUEE "marquee" SPECIAL | SCOPE | MARKER;
     MATH "math" 0;
     MENU "menu" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
     META "meta" SPECIAL | VOID | HEAD | BREAKOUT;
+    METER "meter" 0;
     MI "mi" 0;
     MN "mn" 0;
     MO "mo" 0;
@@ -126,20 +146,26 @@ tags! {
     OL "ol" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
     OPTGROUP "optgroup" IMPLIED;
     OPTION "option" IMPLIED;
+    OUTPUT "output" 0;
     P "p" SPECIAL | BLOCK | IMPLIED | BREAKOUT;
     PARAM "param" SPECIAL | VOID;
+    PICTURE "picture" 0;
     PLAINTEXT "plaintext" SPECIAL;
     PRE "pre" SPECIAL | BLOCK_END | BREAKOUT;
+    PROGRESS "progress" 0;
+    Q "q" 0;
     RB "rb" IMPLIED;
     RP "rp" IMPLIED;
     RT "rt" IMPLIED;
     RTC "rtc" IMPLIED;
     RUBY "ruby" BREAKOUT;
     S "s" FORMATTING | BREAKOUT;
+    SAMP "samp" 0;
     SCRIPT "script" SPECIAL | RAW | HEAD;
     SEARCH "search" SPECIAL | BLOCK | BLOCK_END;
     SECTION "section" SPECIAL | BLOCK | BLOCK_END;
     SELECT "select" SPECIAL | SCOPE | BLOCK_END;
+    SLOT "slot" 0;
     SMALL "small" FORMATTING | BREAKOUT;
     SOURCE "source" SPECIAL | VOID;
     SPAN "span" BREAKOUT;
@@ -158,6 +184,7 @@ tags! {
     TFOOT "tfoot" SPECIAL;
     TH "th" SPECIAL | SCOPE;
     THEAD "thead" SPECIAL;
+    TIME "time" 0;
     TITLE "title" SPECIAL | RAW | HEAD;
     TR "tr" SPECIAL;
     TRACK "track" SPECIAL | VOID;
@@ -165,6 +192,7 @@ tags! {
     U "u" FORMATTING | BREAKOUT;
     UL "ul" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
     VAR "var" BREAKOUT;
+    VIDEO "video" 0;
     WBR "wbr" SPECIAL | VOID;
     XMP "xmp" SPECIAL | RAW;
 }
@@ -175,10 +203,23 @@ pub(crate) const KNOWN: usize = NAMES.len();
 impl Name {
     /// The name spelt by these bytes, in any case.
     pub(crate) fn of(bytes: &[u8]) -> Name {
-        if bytes.len() > 16 {
-            return Name::unknown(bytes);
+        if bytes.len() > 16 { Name::unknown(bytes) } else { Name::with_key(packed(bytes), bytes) }
+    }
+
+    /// The name that starts at a place and is `length` bytes long.
+    #[inline]
+    pub(crate) fn at(text: &[u8], start: usize, length: usize) -> Name {
+        match text[start..].first_chunk::<8>() {
+            Some(window) if length <= 8 => {
+                let used = u64::MAX.checked_shr(64 - 8 * length as u32).unwrap_or(0);
+                Name::with_key((lowered(u64::from_le_bytes(*window)) & used, 0), &text[start..start + length])
+            }
+            _ => Name::of(&text[start..start + length]),
         }
-        let key = packed(bytes);
+    }
+
+    #[inline]
+    fn with_key(key: (u64, u64), bytes: &[u8]) -> Name {
         let mut slot = slot_of(key);
         loop {
             match TABLE[slot] {
@@ -276,7 +317,7 @@ const fn packed(bytes: &[u8]) -> (u64, u64) {
     let (mut low, mut high) = (0u64, 0u64);
     let mut i = 0;
     while i < bytes.len() {
-        let byte = bytes[i].to_ascii_lowercase() as u64;
+        let byte = lowered(bytes[i] as u64) & 0xff;
         if i < 8 {
             low |= byte << (8 * i);
         } else {
@@ -285,6 +326,12 @@ const fn packed(bytes: &[u8]) -> (u64, u64) {
         i += 1;
     }
     (low, high)
+}
+
+/// Sets bit 5 of eight bytes: lowers letters, and leaves digits and hyphens alone. What it does to other
+/// bytes never makes a name of letters, digits and hyphens.
+const fn lowered(bytes: u64) -> u64 {
+    bytes | 0x2020_2020_2020_2020
 }
 
 const fn slot_of(key: (u64, u64)) -> usize {
@@ -326,6 +373,8 @@ mod tests {
             assert_eq!(Name::of(name.as_bytes()).index(), Some(index), "{name}");
             assert_eq!(Name::of(name.to_uppercase().as_bytes()).index(), Some(index), "{name}");
             assert_eq!(spelling(index as u8), *name);
+            let text = format!("<{}  class=x>", name.to_uppercase());
+            assert_eq!(Name::at(text.as_bytes(), 1, name.len()).index(), Some(index), "{name}");
         }
     }
 

@@ -31,7 +31,7 @@ const LANGUAGES: &[(&str, Algorithm)] = &[
 ];
 
 /// Words that vote on the language of a text.
-const VOTERS: usize = 256;
+const VOTERS: usize = 128;
 
 /// Bytes that the statistical detector looks at.
 const SAMPLE: usize = 1024;
@@ -46,8 +46,8 @@ const SETS: usize = 65_536;
 /// Turns words into terms. Holds a cache of stems, so one is kept for many pages; what it gives does not
 /// depend on what it gave before.
 pub(crate) struct Terms {
-    hot: Vec<Cached>,
-    cache: Vec<Set>,
+    hot: Box<[Cached; HOT]>,
+    cache: Box<[Set; SETS]>,
     stemmers: Vec<Option<Stemmer>>,
     /// The language of the last page, as a first guess for the next: only speed depends on it.
     guess: Language,
@@ -121,7 +121,12 @@ impl Terms {
     pub(crate) fn new() -> Self {
         let empty = Cached { word: Word([0; 3]), term: TermId(0), stops: 0, language: 0 };
         let stemmers = LANGUAGES.iter().map(|_| None).collect();
-        Terms { hot: vec![empty; HOT], cache: vec![Set([empty; 2]); SETS], stemmers, guess: Language(0) }
+        Terms {
+            hot: boxed(vec![empty; HOT]),
+            cache: boxed(vec![Set([empty; 2]); SETS]),
+            stemmers,
+            guess: Language(0),
+        }
     }
 
     /// Appends the terms of words from `from` on that start before `end` in their text, without stop words.
@@ -129,39 +134,38 @@ impl Terms {
     #[inline(always)]
     pub(crate) fn append(&mut self, text: Text<'_>, from: usize, end: usize, out: &mut TermList) -> usize {
         let dropped = text.language.mask() | NOTHING;
-        let mut index = from;
         // Without a branch on what the caches say, so that the look-ups of many words overlap.
-        while index < text.words.len() && text.words.start(index) < end {
-            let entry = self.entry(text.words.get(text.text, index), text.language);
-            out.terms[out.used] = entry.term;
-            out.used += usize::from(entry.stops & dropped == 0);
-            index += 1;
-        }
-        index
+        text.words.each(text.text, from, end, |word| {
+            let (term, stops) = self.entry(word, text.language);
+            out.terms[out.used] = term;
+            out.used += usize::from(stops & dropped == 0);
+        })
     }
 
+    /// The term of a word, and the languages that it is a stop word in.
     #[inline(always)]
-    fn entry(&mut self, word: Word, language: Language) -> Cached {
+    fn entry(&mut self, word: Word, language: Language) -> (TermId, u16) {
         let [a, b, c] = word.0;
         let mixed = (a ^ b.rotate_left(23) ^ c.rotate_left(47)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let hot = &self.hot[(mixed >> (64 - HOT.trailing_zeros())) as usize];
-        if hot.is(word, language) { *hot } else { self.cold_entry(mixed, word, language) }
+        if hot.is(word, language) { (hot.term, hot.stops) } else { self.cold_entry(mixed, word, language) }
     }
 
     /// A word that is not hot becomes so, whether it was known or had to be looked up.
     #[inline(never)]
-    fn cold_entry(&mut self, mixed: u64, word: Word, language: Language) -> Cached {
+    fn cold_entry(&mut self, mixed: u64, word: Word, language: Language) -> (TermId, u16) {
         let slot = (mixed >> (64 - SETS.trailing_zeros())) as usize;
-        let Set([first, second]) = self.cache[slot];
-        let found = if first.is(word, language) {
-            first
-        } else {
-            let found = if second.is(word, language) { second } else { self.look_up(word, language) };
-            self.cache[slot] = Set([found, first]);
-            found
-        };
+        let Set([first, second]) = &mut self.cache[slot];
+        if !first.is(word, language) {
+            std::mem::swap(first, second);
+            if !first.is(word, language) {
+                let found = self.look_up(word, language);
+                self.cache[slot].0[0] = found;
+            }
+        }
+        let found = self.cache[slot].0[0];
         self.hot[(mixed >> (64 - HOT.trailing_zeros())) as usize] = found;
-        found
+        (found.term, found.stops)
     }
 
     fn look_up(&mut self, word: Word, language: Language) -> Cached {
@@ -175,9 +179,8 @@ impl Terms {
     }
 
     fn stem(&mut self, word: &str, language: Language) -> TermId {
-        let has_digit = word.bytes().any(|b| b.is_ascii_digit());
         match self.stemmers.get_mut(language.0 as usize) {
-            Some(slot) if !has_digit => {
+            Some(slot) if !is_its_own_stem(word, language) => {
                 let stemmer = slot.get_or_insert_with(|| Stemmer::new(LANGUAGES[language.0 as usize].1));
                 TermId::of(stemmer.stem(word).as_bytes())
             }
@@ -205,7 +208,7 @@ impl Terms {
         declared: Option<&str>,
     ) -> (Language, &'static str) {
         let voters = words.len().min(VOTERS);
-        let votes = self.votes((0..voters).map(|index| words.get(text, index)));
+        let votes = self.votes(words, text);
         let best = (0..LANGUAGES.len()).max_by_key(|&i| (votes[i], std::cmp::Reverse(i))).unwrap_or(0);
         let second = (0..LANGUAGES.len()).filter(|&i| i != best).map(|i| votes[i]).max().unwrap_or(0);
         // Every sixteenth word, and clearly more than any other language would claim.
@@ -230,18 +233,23 @@ impl Terms {
         }
     }
 
-    /// How many of the words are stop words of each language.
-    fn votes(&mut self, words: impl Iterator<Item = Word>) -> [usize; LANGUAGES.len()] {
+    /// How many of the first words are stop words of each language.
+    fn votes(&mut self, words: &Words, text: &str) -> [usize; LANGUAGES.len()] {
         let mut votes = [0; LANGUAGES.len()];
-        for word in words {
-            let mut stops = self.entry(word, self.guess).stops & !NOTHING;
+        let guess = self.guess;
+        words.each(text, 0, words.end_of(VOTERS), |word| {
+            let mut stops = self.entry(word, guess).1 & !NOTHING;
             while stops != 0 {
                 votes[stops.trailing_zeros() as usize] += 1;
                 stops &= stops - 1;
             }
-        }
+        });
         votes
     }
+}
+
+fn boxed<T, const N: usize>(entries: Vec<T>) -> Box<[T; N]> {
+    entries.try_into().ok().expect("as many as there should be")
 }
 
 impl Cached {
@@ -259,6 +267,21 @@ impl Language {
         if self == Language::UNKNOWN { 0 } else { 1 << self.0 }
     }
 }
+
+/// Whether a word is known to be its own stem, without asking the stemmer: with a digit in it, or, in
+/// English, ending in a letter that no suffix of the stemmer ends in.
+fn is_its_own_stem(word: &str, language: Language) -> bool {
+    let no_suffix = |&b: &u8| {
+        matches!(
+            b,
+            b'a' | b'b' | b'f' | b'h' | b'j' | b'k' | b'o' | b'p' | b'q' | b'u' | b'v' | b'w' | b'x' | b'z'
+        )
+    };
+    word.bytes().any(|b| b.is_ascii_digit())
+        || language == ENGLISH && word.as_bytes().last().is_some_and(no_suffix)
+}
+
+const ENGLISH: Language = Language(0);
 
 type StopWords = HashMap<Word, u16, foldhash::fast::FixedState>;
 
@@ -394,6 +417,17 @@ mod tests {
             number /= 26;
         }
         word
+    }
+
+    #[test]
+    fn words_that_are_left_alone_are_their_own_stems() {
+        let stemmer = Stemmer::new(Algorithm::English);
+        for number in 0..200_000 {
+            let word = spelt(number * 613);
+            if is_its_own_stem(&word, ENGLISH) {
+                assert_eq!(stemmer.stem(&word), word);
+            }
+        }
     }
 
     #[test]

@@ -145,7 +145,7 @@ impl<'a> Tokenizer<'a> {
         while at < bytes.len() && !ends_name(bytes[at]) {
             at += 1;
         }
-        let name = Name::of(&bytes[start..at]);
+        let name = Name::at(bytes, start, at - start);
         self.at = at;
         let self_closing = self.read_attributes()?;
         Some(if skip == 2 { Token::End(name) } else { Token::Start { name, self_closing } })

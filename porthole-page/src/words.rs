@@ -1,6 +1,8 @@
 //! Text to words: runs of letters and digits, in lower case, as fixed-size keys. Scripts that put no
 //! spaces between words give overlapping pairs of characters instead.
 
+use wide::i8x16;
+
 /// Words are cut to this many bytes; what is longer tells no more.
 pub(crate) const LONGEST: usize = 24;
 
@@ -132,21 +134,33 @@ impl Words {
         });
     }
 
+    /// Calls `found` with each word from `from` on that starts before `end`. Which word is the next.
+    #[inline(always)]
+    pub(crate) fn each(&self, text: &str, from: usize, end: usize, mut found: impl FnMut(Word)) -> usize {
+        let mut next = from;
+        for span in &self.spans[from..] {
+            if span.start as usize >= end {
+                break;
+            }
+            found(self.spelt(text, *span));
+            next += 1;
+        }
+        next
+    }
+
+    /// Where the word behind the first `count` starts; the end of all places if there are not so many.
+    pub(crate) fn end_of(&self, count: usize) -> usize {
+        self.spans.get(count).map_or(usize::MAX, |span| span.start as usize)
+    }
+
     /// Number of words.
     pub(crate) fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Where a word starts.
     #[inline(always)]
-    pub(crate) fn start(&self, index: usize) -> usize {
-        self.spans[index].start as usize
-    }
-
-    /// A word of the text that the words were found in.
-    #[inline(always)]
-    pub(crate) fn get(&self, text: &str, index: usize) -> Word {
-        let Span { start, length } = self.spans[index];
+    fn spelt(&self, text: &str, span: Span) -> Word {
+        let Span { start, length } = span;
         if length & WIDE != 0 {
             return self.wide[(length ^ WIDE) as usize];
         }
@@ -193,34 +207,26 @@ impl Masks {
             }
         };
         let mut masks = Masks { letters: 0, wide: 0 };
-        for (index, eight) in window.chunks_exact(8).enumerate() {
-            let eight = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
-            masks.letters |= top_bits(letters_in(eight) | eight) << (8 * index);
-            masks.wide |= top_bits(eight) << (8 * index);
+        for (index, sixteen) in window.as_chunks::<16>().0.iter().enumerate() {
+            // As signed numbers, bytes beyond ASCII are below all others.
+            let bytes = i8x16::new(sixteen.map(u8::cast_signed));
+            let lower = bytes | i8x16::splat(0x20);
+            let plain = between(lower, b'a', b'z') | between(bytes, b'0', b'9');
+            masks.letters |= u64::from((plain | bytes).to_bitmask()) << (16 * index);
+            masks.wide |= u64::from(bytes.to_bitmask()) << (16 * index);
         }
         masks
     }
 }
 
+#[inline(always)]
+fn between(bytes: i8x16, first: u8, last: u8) -> i8x16 {
+    let (below, above) = (first.cast_signed() - 1, last.cast_signed() + 1);
+    bytes.simd_gt(i8x16::splat(below)) & i8x16::splat(above).simd_gt(bytes)
+}
+
 const fn repeated(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
-}
-
-/// Sets the top bit of each of eight bytes that is an ASCII letter or digit. Adding 0x80 - c to a byte
-/// below 0x80 sets its top bit if it is c or more, and never carries into the next.
-#[inline(always)]
-fn letters_in(eight: u64) -> u64 {
-    let low = eight & repeated(0x7f);
-    let lower = low | repeated(0x20);
-    let letter = (lower + repeated(0x80 - b'a')) & !(lower + repeated(0x80 - b'{'));
-    let digit = (low + repeated(0x80 - b'0')) & !(low + repeated(0x80 - b':'));
-    letter | digit
-}
-
-/// The top bits of eight bytes, gathered into one.
-#[inline(always)]
-fn top_bits(eight: u64) -> u64 {
-    ((eight >> 7) & repeated(1)).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
 /// Words in lower case that say nothing, in any language: single characters, and numbers of more than four
@@ -296,11 +302,27 @@ mod tests {
     fn words(text: &str) -> Vec<String> {
         let mut words = Words::default();
         words.find(text);
-        let spelt = |index| {
-            let (bytes, length) = words.get(text, index).bytes();
-            String::from_utf8(bytes[..length].to_vec()).unwrap()
-        };
-        (0..words.len()).map(spelt).filter(|word| !says_nothing(word)).collect()
+        let mut out = Vec::new();
+        words.each(text, 0, text.len(), |word| {
+            let (bytes, length) = word.bytes();
+            out.push(String::from_utf8(bytes[..length].to_vec()).unwrap());
+        });
+        out.retain(|word| !says_nothing(word));
+        out
+    }
+
+    #[test]
+    fn every_byte_is_what_it_is_in_every_place() {
+        for byte in 0..=255u8 {
+            for place in 0..64 {
+                let mut bytes = [b'-'; 64];
+                bytes[place] = byte;
+                let Masks { letters, wide } = Masks::of(&bytes);
+                let bit = |is: bool| u64::from(is) << place;
+                let expected = (bit(byte.is_ascii_alphanumeric() || byte >= 0x80), bit(byte >= 0x80));
+                assert_eq!((letters, wide), expected, "{byte} at {place}");
+            }
+        }
     }
 
     #[test]

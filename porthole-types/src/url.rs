@@ -112,7 +112,7 @@ impl CanonicalUrl {
     /// The path alone.
     pub fn path(&self) -> &str {
         let rest = self.path_and_query();
-        &rest[..rest.find('?').unwrap_or(rest.len())]
+        &rest[..rest.bytes().position(|b| b == b'?').unwrap_or(rest.len())]
     }
 
     /// The query without its `?`.
@@ -126,15 +126,16 @@ impl CanonicalUrl {
 
     fn path_start(&self) -> usize {
         let start = self.authority_start();
-        start + self.0[start..].find('/').expect("a canonical URL has a path")
+        start + self.0[start..].bytes().position(|b| b == b'/').expect("a canonical URL has a path")
     }
 
     /// The common case at the price of a copy: a relative or absolute path, or a whole URL on a host in
     /// plain letters, of characters that no rule touches. Equal to the full way, which a test checks.
     fn join_plain(&self, reference: &str) -> Option<Self> {
-        let reference = &reference[..reference.find('#').unwrap_or(reference.len())];
+        let end = reference.bytes().position(|b| b == b'#').unwrap_or(reference.len());
+        let reference = &reference[..end];
         let (prefix, path) = if let Some(rest) = reference.strip_prefix("http://") {
-            let slash = rest.find('/')?;
+            let slash = rest.bytes().position(|b| b == b'/')?;
             if !is_plain_host(&rest[..slash]) {
                 return None;
             }
@@ -145,11 +146,14 @@ impl CanonicalUrl {
             let base = &self.0[..self.path_start() + self.path().len()];
             (&base[..=base.rfind('/')?], reference)
         };
-        if path.is_empty() || !is_plain_path(path) {
+        let length = prefix.len() + reference.len();
+        if path.is_empty() || !is_plain_path(path) || length > MAX_LENGTH {
             return None;
         }
-        let text = if prefix.is_empty() { reference.to_owned() } else { [prefix, path].concat() };
-        (text.len() <= MAX_LENGTH).then(|| CanonicalUrl(text.into()))
+        let mut text = String::with_capacity(length);
+        text.push_str(prefix);
+        text.push_str(reference);
+        Some(CanonicalUrl(text.into()))
     }
 }
 
@@ -174,13 +178,17 @@ impl AsRef<str> for CanonicalUrl {
 /// Lower-case letters, digits, hyphens and single dots, with a letter in the last label: nothing that
 /// needs IDNA, an address parser or a port rule.
 fn is_plain_host(host: &str) -> bool {
-    let label = |label: &str| {
-        !label.is_empty()
-            && !label.starts_with("xn--")
-            && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-    };
-    host.split('.').all(label)
-        && host.rsplit('.').next().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_lowercase()))
+    let mut label_start = 0;
+    for (at, byte) in host.bytes().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' => {}
+            // Punycode has two hyphens.
+            b'-' if at > label_start && host.as_bytes()[at - 1] != b'-' => {}
+            b'.' if at > label_start => label_start = at + 1,
+            _ => return false,
+        }
+    }
+    host[label_start..].starts_with(|c: char| c.is_ascii_lowercase())
 }
 
 /// A path in which nothing can be decoded, collapsed, stripped or mistaken for a scheme.
