@@ -5,10 +5,11 @@ use porthole_types::{CanonicalUrl, Headers};
 use crate::charset;
 use crate::gather::{FoundLink, Gather, NONE};
 use crate::page::{Cuts, Format, LeafSpan, Link, LinkKind, Page, RobotsMeta};
+use crate::references::{resolved, resolved_attribute};
 use crate::simhash::simhash;
-use crate::terms::{TermList, Terms, Text};
+use crate::terms::{Terms, Text};
 use crate::token::Tokenizer;
-use crate::tree::{Tree, resolved};
+use crate::tree::Tree;
 use crate::words::Words;
 
 /// Limits on what is read of one page.
@@ -76,7 +77,7 @@ impl Extractor {
         }
         // Copies that repairs made come last; a stable sort puts them where they stand.
         gather.links.sort_by_key(|link| link.first);
-        let base = gather.base.and_then(|base| url.join(&attribute_text(base)).ok());
+        let base = gather.base.and_then(|base| url.join(&resolved_attribute(base)).ok());
         let mut page = Page {
             charset: decoded.charset,
             bad_bytes: decoded.bad_bytes,
@@ -112,23 +113,23 @@ impl Extractor {
         self.words.find(&page.text);
         let (language, code) = self.terms.language(&self.words, &page.text, declared);
         page.language = code;
-        self.title_words.find(&page.title);
-        let mut terms = TermList::for_words(self.title_words.len() + self.words.len());
-        let title = Text { text: &page.title, words: &self.title_words, language };
-        self.terms.append(title, 0, page.title.len(), &mut terms);
-        let mut ends = Vec::with_capacity(page.leaves.len() + 1);
-        ends.push(terms.len() as u32);
+        let (mut terms, mut ends) = (Vec::new(), Vec::with_capacity(page.leaves.len() + 1));
         // Leaves have a space between them, so a word that starts in a leaf is in it.
-        let text = Text { text: &page.text, words: &self.words, language };
-        let mut next = 0;
-        for leaf in &page.leaves {
-            next = self.terms.append(text, next, leaf.end as usize, &mut terms);
-            ends.push(terms.len() as u32);
-        }
-        page.terms = terms.finish();
+        let leaves = page.leaves.iter().map(|leaf| leaf.end as usize);
+        self.title_words.find(&page.title);
+        let title = Text { text: &page.title, words: &self.title_words, language };
+        self.terms.append(title, [page.title.len()].into_iter(), &mut terms, &mut ends);
+        self.terms.append(
+            Text { text: &page.text, words: &self.words, language },
+            leaves,
+            &mut terms,
+            &mut ends,
+        );
+        page.terms = terms;
         page.simhash = simhash(&page.terms[ends[0] as usize..]);
         page.term_ends = ends;
         self.words.shrink();
+        self.terms.shrink();
     }
 }
 
@@ -160,13 +161,13 @@ fn sniffed(body: &[u8]) -> Format {
 
 fn robots(directives: &[&str]) -> RobotsMeta {
     let mut robots = RobotsMeta::default();
-    directives.iter().for_each(|directives| robots.add(&attribute_text(directives)));
+    directives.iter().for_each(|directives| robots.add(&resolved_attribute(directives)));
     robots
 }
 
 /// `5; url=next.html`, in the spellings that browsers accept.
 fn refresh_target(base: &CanonicalUrl, content: &str) -> Option<(u32, CanonicalUrl)> {
-    let content = attribute_text(content);
+    let content = resolved_attribute(content);
     let content = content.trim();
     let digits = content.find(|c: char| !c.is_ascii_digit()).unwrap_or(content.len());
     let seconds = content[..digits].parse().unwrap_or(0);
@@ -181,11 +182,11 @@ fn refresh_target(base: &CanonicalUrl, content: &str) -> Option<(u32, CanonicalU
 fn resolve_links(base: &CanonicalUrl, found: &[FoundLink<'_>], page: &mut Page) {
     page.links.reserve_exact(found.len());
     for link in found {
-        let Ok(target) = base.join(&attribute_text(link.href)) else {
+        let Ok(target) = base.join(&resolved_attribute(link.href)) else {
             page.links_refused += 1;
             continue;
         };
-        let text = |value: Option<&str>| value.map(|value| attribute_text(value).into());
+        let text = |value: Option<&str>| value.map(|value| resolved_attribute(value).into());
         page.links.push(Link {
             target,
             kind: link.kind,
@@ -197,11 +198,6 @@ fn resolve_links(base: &CanonicalUrl, found: &[FoundLink<'_>], page: &mut Page) 
             path: link.path,
         });
     }
-}
-
-/// Character references of an attribute resolved.
-fn attribute_text(value: &str) -> std::borrow::Cow<'_, str> {
-    if value.contains('&') { htmlize::unescape_attribute(value) } else { value.into() }
 }
 
 fn folded(text: &str) -> String {

@@ -20,6 +20,7 @@ mod charset;
 mod extract;
 mod gather;
 mod page;
+mod references;
 mod simhash;
 mod tag;
 mod terms;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use frostem::{Algorithm, Stemmer};
 use porthole_types::TermId;
 
-use crate::words::{Word, Words, says_nothing};
+use crate::words::{MOST_KEPT, Word, Words, says_nothing};
 
 /// Version of the rules from text to [`TermId`]. A model is only good for pages read with its version.
 pub const TERM_VERSION: u32 = 1;
@@ -51,6 +51,10 @@ pub(crate) struct Terms {
     stemmers: Vec<Option<Stemmer>>,
     /// The language of the last page, as a first guess for the next: only speed depends on it.
     guess: Language,
+    /// What is known of each word of the text at hand: its term, and the languages it is a stop word in.
+    known: Vec<(TermId, u16)>,
+    /// The words that were not hot.
+    missing: Vec<u32>,
 }
 
 /// A text with its words and its language.
@@ -59,27 +63,6 @@ pub(crate) struct Text<'a> {
     pub(crate) text: &'a str,
     pub(crate) words: &'a Words,
     pub(crate) language: Language,
-}
-
-/// Terms as they come: room for as many as there are words, and how many there are.
-pub(crate) struct TermList {
-    terms: Vec<TermId>,
-    used: usize,
-}
-
-impl TermList {
-    pub(crate) fn for_words(most: usize) -> Self {
-        TermList { terms: vec![TermId(0); most], used: 0 }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.used
-    }
-
-    pub(crate) fn finish(mut self) -> Vec<TermId> {
-        self.terms.truncate(self.used);
-        self.terms
-    }
 }
 
 /// Two entries, the one that was used last in front.
@@ -126,35 +109,73 @@ impl Terms {
             cache: boxed(vec![Set([empty; 2]); SETS]),
             stemmers,
             guess: Language(0),
+            known: Vec::new(),
+            missing: Vec::new(),
         }
     }
 
-    /// Appends the terms of words from `from` on that start before `end` in their text, without stop words.
-    /// Which word is the next.
-    #[inline(always)]
-    pub(crate) fn append(&mut self, text: Text<'_>, from: usize, end: usize, out: &mut TermList) -> usize {
+    /// Appends the terms of a text without its stop words, and for each of the places `ends` in the text the
+    /// number of terms up to there.
+    pub(crate) fn append(
+        &mut self,
+        text: Text<'_>,
+        ends: impl Iterator<Item = usize>,
+        terms: &mut Vec<TermId>,
+        term_ends: &mut Vec<u32>,
+    ) {
+        self.look_up_all(text);
         let dropped = text.language.mask() | NOTHING;
-        // Without a branch on what the caches say, so that the look-ups of many words overlap.
-        text.words.each(text.text, from, end, |word| {
-            let (term, stops) = self.entry(word, text.language);
-            out.terms[out.used] = term;
-            out.used += usize::from(stops & dropped == 0);
-        })
+        let mut used = terms.len();
+        terms.resize(used + self.known.len(), TermId(0));
+        let mut starts = text.words.starts().zip(&self.known).peekable();
+        for end in ends {
+            while let Some((_, &(term, stops))) = starts.next_if(|(start, _)| *start < end) {
+                terms[used] = term;
+                used += usize::from(stops & dropped == 0);
+            }
+            term_ends.push(used as u32);
+        }
+        terms.truncate(used);
+    }
+
+    /// What is known of every word of a text goes into `known`. First all that the hot words answer, without
+    /// a branch on it, so that many look-ups are under way at once; then the others.
+    fn look_up_all(&mut self, text: Text<'_>) {
+        let Text { text, words, language } = text;
+        self.known.resize(words.len(), (TermId(0), 0));
+        self.missing.resize(words.len(), 0);
+        let mut missing = 0;
+        for (index, known) in self.known.iter_mut().enumerate() {
+            let word = words.get(text, index);
+            let hot = &self.hot[hot_slot(mixed(word))];
+            *known = (hot.term, hot.stops);
+            self.missing[missing] = index as u32;
+            missing += usize::from(!hot.is(word, language));
+        }
+        // Look at all their sets once before any is searched: memory is slow, but answers many at a time.
+        let touch = |touched: u64, &index: &u32| {
+            touched ^ self.cache[cold_slot(mixed(words.get(text, index as usize)))].0[0].word.0[0]
+        };
+        std::hint::black_box(self.missing[..missing].iter().fold(0, touch));
+        for at in 0..missing {
+            let index = self.missing[at] as usize;
+            let word = words.get(text, index);
+            self.known[index] = self.cold_entry(mixed(word), word, language);
+        }
     }
 
     /// The term of a word, and the languages that it is a stop word in.
     #[inline(always)]
     fn entry(&mut self, word: Word, language: Language) -> (TermId, u16) {
-        let [a, b, c] = word.0;
-        let mixed = (a ^ b.rotate_left(23) ^ c.rotate_left(47)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let hot = &self.hot[(mixed >> (64 - HOT.trailing_zeros())) as usize];
+        let mixed = mixed(word);
+        let hot = &self.hot[hot_slot(mixed)];
         if hot.is(word, language) { (hot.term, hot.stops) } else { self.cold_entry(mixed, word, language) }
     }
 
     /// A word that is not hot becomes so, whether it was known or had to be looked up.
     #[inline(never)]
     fn cold_entry(&mut self, mixed: u64, word: Word, language: Language) -> (TermId, u16) {
-        let slot = (mixed >> (64 - SETS.trailing_zeros())) as usize;
+        let slot = cold_slot(mixed);
         let Set([first, second]) = &mut self.cache[slot];
         if !first.is(word, language) {
             std::mem::swap(first, second);
@@ -164,7 +185,7 @@ impl Terms {
             }
         }
         let found = self.cache[slot].0[0];
-        self.hot[(mixed >> (64 - HOT.trailing_zeros())) as usize] = found;
+        self.hot[hot_slot(mixed)] = found;
         (found.term, found.stops)
     }
 
@@ -186,6 +207,12 @@ impl Terms {
             }
             _ => TermId::of(word.as_bytes()),
         }
+    }
+
+    /// Gives memory back that only a page of very many words needs.
+    pub(crate) fn shrink(&mut self) {
+        self.known.shrink_to(MOST_KEPT);
+        self.missing.shrink_to(MOST_KEPT);
     }
 
     /// The language of a text, and its code: by the stop words that occur, else by what the page says,
@@ -237,15 +264,31 @@ impl Terms {
     fn votes(&mut self, words: &Words, text: &str) -> [usize; LANGUAGES.len()] {
         let mut votes = [0; LANGUAGES.len()];
         let guess = self.guess;
-        words.each(text, 0, words.end_of(VOTERS), |word| {
-            let mut stops = self.entry(word, guess).1 & !NOTHING;
+        for index in 0..words.len().min(VOTERS) {
+            let mut stops = self.entry(words.get(text, index), guess).1 & !NOTHING;
             while stops != 0 {
                 votes[stops.trailing_zeros() as usize] += 1;
                 stops &= stops - 1;
             }
-        });
+        }
         votes
     }
+}
+
+#[inline(always)]
+fn mixed(word: Word) -> u64 {
+    let [a, b, c] = word.0;
+    (a ^ b.rotate_left(23) ^ c.rotate_left(47)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[inline(always)]
+fn hot_slot(mixed: u64) -> usize {
+    (mixed >> (64 - HOT.trailing_zeros())) as usize
+}
+
+#[inline(always)]
+fn cold_slot(mixed: u64) -> usize {
+    (mixed >> (64 - SETS.trailing_zeros())) as usize
 }
 
 fn boxed<T, const N: usize>(entries: Vec<T>) -> Box<[T; N]> {
@@ -256,8 +299,9 @@ impl Cached {
     #[inline]
     fn is(&self, word: Word, language: Language) -> bool {
         let ([a, b, c], [x, y, z]) = (self.word.0, word.0);
-        // Number by number: compared as one block, the word would take a detour through memory.
-        a == x && b == y && c == z && self.language == language.0 + 1
+        // In one expression without branches, and number by number: compared as one block, the word would
+        // take a detour through memory.
+        (a ^ x) | (b ^ y) | (c ^ z) | u64::from(self.language ^ (language.0 + 1)) == 0
     }
 }
 
@@ -391,13 +435,32 @@ mod tests {
     fn terms_with(terms: &mut Terms, text: &str, code: &str) -> Vec<TermId> {
         let words = found(text);
         let language = Language::of(code).unwrap_or(Language::UNKNOWN);
-        let mut out = TermList::for_words(words.len());
-        terms.append(Text { text, words: &words, language }, 0, text.len(), &mut out);
-        out.finish()
+        let mut out = Vec::new();
+        terms.append(
+            Text { text, words: &words, language },
+            [text.len()].into_iter(),
+            &mut out,
+            &mut Vec::new(),
+        );
+        out
     }
 
     fn terms(text: &str, code: &str) -> Vec<TermId> {
         terms_with(&mut Terms::new(), text, code)
+    }
+
+    #[test]
+    fn places_in_the_text_become_numbers_of_terms() {
+        let text = "the bicycles are running on the road";
+        let (mut terms, mut ends) = (Vec::new(), Vec::new());
+        let places = [0, 12, 24, text.len()].into_iter();
+        Terms::new().append(
+            Text { text, words: &found(text), language: ENGLISH },
+            places,
+            &mut terms,
+            &mut ends,
+        );
+        assert_eq!((terms.len(), ends), (3, vec![0, 1, 2, 3]));
     }
 
     #[test]

@@ -76,6 +76,9 @@ struct Span {
 
 const WIDE: u32 = 1 << 31;
 
+/// Words whose memory is kept from page to page.
+pub(crate) const MOST_KEPT: usize = 1 << 16;
+
 impl Words {
     /// Finds the words of a text, instead of those that were found before.
     pub(crate) fn find(&mut self, text: &str) {
@@ -134,33 +137,20 @@ impl Words {
         });
     }
 
-    /// Calls `found` with each word from `from` on that starts before `end`. Which word is the next.
-    #[inline(always)]
-    pub(crate) fn each(&self, text: &str, from: usize, end: usize, mut found: impl FnMut(Word)) -> usize {
-        let mut next = from;
-        for span in &self.spans[from..] {
-            if span.start as usize >= end {
-                break;
-            }
-            found(self.spelt(text, *span));
-            next += 1;
-        }
-        next
-    }
-
-    /// Where the word behind the first `count` starts; the end of all places if there are not so many.
-    pub(crate) fn end_of(&self, count: usize) -> usize {
-        self.spans.get(count).map_or(usize::MAX, |span| span.start as usize)
-    }
-
     /// Number of words.
     pub(crate) fn len(&self) -> usize {
         self.spans.len()
     }
 
+    /// Where the words start.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = usize> {
+        self.spans.iter().map(|span| span.start as usize)
+    }
+
+    /// A word of the text that the words were found in.
     #[inline(always)]
-    fn spelt(&self, text: &str, span: Span) -> Word {
-        let Span { start, length } = span;
+    pub(crate) fn get(&self, text: &str, index: usize) -> Word {
+        let Span { start, length } = self.spans[index];
         if length & WIDE != 0 {
             return self.wide[(length ^ WIDE) as usize];
         }
@@ -174,7 +164,6 @@ impl Words {
 
     /// Gives memory back that only a page of very many words needs.
     pub(crate) fn shrink(&mut self) {
-        const MOST_KEPT: usize = 1 << 16;
         self.spans.shrink_to(MOST_KEPT);
         self.wide.shrink_to(MOST_KEPT);
     }
@@ -302,13 +291,11 @@ mod tests {
     fn words(text: &str) -> Vec<String> {
         let mut words = Words::default();
         words.find(text);
-        let mut out = Vec::new();
-        words.each(text, 0, text.len(), |word| {
-            let (bytes, length) = word.bytes();
-            out.push(String::from_utf8(bytes[..length].to_vec()).unwrap());
-        });
-        out.retain(|word| !says_nothing(word));
-        out
+        let spelt = |index| {
+            let (bytes, length) = words.get(text, index).bytes();
+            String::from_utf8(bytes[..length].to_vec()).unwrap()
+        };
+        (0..words.len()).map(spelt).filter(|word| !says_nothing(word)).collect()
     }
 
     #[test]

@@ -8,10 +8,9 @@ mod formatting;
 mod head;
 mod table;
 
-use std::borrow::Cow;
-
 use crate::gather::{FoundLink, Gather, NONE};
 use crate::page::LinkKind;
+use crate::references::resolved;
 use crate::tag::{KNOWN, Name};
 use crate::token::{Token, Tokenizer, is_space};
 use formatting::Formatting;
@@ -402,15 +401,6 @@ impl Open {
             Scope::ListItem => self.name.is_scope() || self.name.is_one_of(&[Name::OL, Name::UL]),
             Scope::Button => self.name.is_scope() || self.name == Name::BUTTON,
         }
-    }
-}
-
-/// Character references resolved.
-pub(crate) fn resolved(text: &str) -> Cow<'_, str> {
-    if memchr::memchr(b'&', text.as_bytes()).is_some() {
-        htmlize::unescape(text)
-    } else {
-        Cow::Borrowed(text)
     }
 }
 

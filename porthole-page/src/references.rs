@@ -1,0 +1,91 @@
+//! Character references in text: `&amp;`, `&#8212;`, and the other two thousand.
+
+use std::borrow::Cow;
+
+use memchr::memchr;
+
+/// A text with its character references resolved.
+pub(crate) fn resolved(text: &str) -> Cow<'_, str> {
+    let Some(mut at) = memchr(b'&', text.as_bytes()) else { return Cow::Borrowed(text) };
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = reference_length(rest);
+        match frequent(&rest[..length]) {
+            Some(c) => out.push(c),
+            None => out.push_str(&htmlize::unescape(&rest[..length])),
+        }
+        rest = &rest[length..];
+        match memchr(b'&', rest.as_bytes()) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// The value of an attribute with its character references resolved; their rules differ a little.
+pub(crate) fn resolved_attribute(value: &str) -> Cow<'_, str> {
+    match memchr(b'&', value.as_bytes()) {
+        Some(_) => htmlize::unescape_attribute(value),
+        None => Cow::Borrowed(value),
+    }
+}
+
+/// How many bytes from the `&` on can belong to the reference.
+fn reference_length(text: &str) -> usize {
+    let name = text.bytes().skip(1).take_while(|b| b.is_ascii_alphanumeric() || *b == b'#').count();
+    1 + name + usize::from(text.as_bytes().get(1 + name) == Some(&b';'))
+}
+
+/// The few references that are most of those in pages; all others take the whole table.
+fn frequent(reference: &str) -> Option<char> {
+    let name = reference.strip_prefix('&')?.strip_suffix(';')?;
+    if let Some(digits) = name.strip_prefix('#') {
+        let number: u32 = digits.parse().ok().filter(|_| digits.len() < 6)?;
+        // Below lie controls and the numbers that stand for Windows characters, above the surrogates.
+        return if (0xa0..0xd800).contains(&number) { char::from_u32(number) } else { None };
+    }
+    Some(match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "nbsp" => '\u{a0}',
+        "mdash" => '\u{2014}',
+        "ndash" => '\u{2013}',
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::resolved;
+
+    #[test]
+    fn references_as_they_are_written() {
+        for (text, expected) in [
+            ("a &amp; b", "a & b"),
+            ("&lt;p&gt; &quot;x&quot;", "<p> \"x\""),
+            ("&nbsp;&mdash;&ndash;", "\u{a0}\u{2014}\u{2013}"),
+            ("&#233;&#xe9;&eacute;&eacute", "\u{e9}\u{e9}\u{e9}\u{e9}"),
+            ("&#150;&#0;&#55296;&#1114112;", "\u{2013}\u{fffd}\u{fffd}\u{fffd}"),
+            ("&notit; &notin; &ampx AT&T & &; &&", "\u{ac}it; \u{2209} &x AT&T & &; &&"),
+            ("&#;&#x;&#", "&#;&#x;&#"),
+        ] {
+            assert_eq!(resolved(text), expected, "for {text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn piece_by_piece_equals_at_once(text in "([&#;a-zA-Z0-9 é]|&amp;|&#[0-9]{1,7};|&[a-z]{2,6};?){0,30}") {
+            prop_assert_eq!(resolved(&text), htmlize::unescape(text.as_str()));
+        }
+    }
+}
