@@ -13,6 +13,8 @@ use porthole_types::CanonicalUrl;
 pub(crate) struct Facts {
     pub(crate) title: String,
     pub(crate) leaves: Vec<String>,
+    /// Of each leaf: elements around it, and how many of them are around the leaf in front of it too.
+    pub(crate) depths: Vec<(u16, u16)>,
     pub(crate) links: Vec<LinkFacts>,
 }
 
@@ -54,9 +56,11 @@ impl Facts {
             leaves: (link.first_leaf as usize, link.last_leaf as usize),
             anchor: page.anchor_text(link).to_owned(),
         };
+        let leaves = || (0..page.leaf_count()).map(|number| page.leaf(number).unwrap());
         Facts {
             title: page.title.clone(),
-            leaves: (0..page.leaf_count()).map(|i| page.leaf(i).unwrap().text.to_owned()).collect(),
+            leaves: leaves().map(|leaf| leaf.text.to_owned()).collect(),
+            depths: leaves().map(|leaf| (leaf.depth, leaf.shared)).collect(),
             links: page.links.iter().map(link).collect(),
         }
     }
@@ -77,31 +81,41 @@ struct Walk {
     title: Option<String>,
     base: Option<String>,
     leaves: Vec<String>,
+    depths: Vec<(u16, u16)>,
+    /// The fewest elements around anything since the last leaf.
+    lowest: u16,
     /// Reference, kind, first leaf, last leaf.
     links: Vec<(String, &'static str, usize, usize)>,
 }
 
-/// A step of the walk: what is still to be done, last first.
+/// A step of the walk, with the number of elements around what it is about: done last first.
 enum Todo {
-    Visit(Handle),
-    Text(String),
+    Visit(Handle, u16),
+    Text(String, u16),
     EndLink(usize),
 }
 
 impl Walk {
     fn all(&mut self, document: &Handle) {
-        let mut todo = self.children(document);
+        let mut todo = children(document, 0);
         while let Some(step) = todo.pop() {
             match step {
-                Todo::Visit(node) => self.element(&node, &mut todo),
-                Todo::Text(text) => self.leaves.push(folded(&text)),
+                Todo::Visit(node, depth) => self.element(&node, depth, &mut todo),
+                Todo::Text(text, depth) => self.leaf(folded(&text), depth),
                 Todo::EndLink(link) => self.links[link].3 = self.leaves.len() - 1,
             }
         }
     }
 
-    fn element(&mut self, node: &Handle, todo: &mut Vec<Todo>) {
+    fn leaf(&mut self, text: String, depth: u16) {
+        self.leaves.push(text);
+        self.depths.push((depth, self.lowest.min(depth)));
+        self.lowest = depth;
+    }
+
+    fn element(&mut self, node: &Handle, depth: u16, todo: &mut Vec<Todo>) {
         let NodeData::Element { name, .. } = &node.data else { return };
+        self.lowest = self.lowest.min(depth);
         let is_html = name.ns == ns!(html);
         if is_html && name.local == local_name!("title") && self.title.is_none() {
             self.title = Some(folded(&content(node)));
@@ -113,30 +127,12 @@ impl Walk {
             self.links.push((reference, kind, self.leaves.len(), self.leaves.len()));
             todo.push(Todo::EndLink(self.links.len() - 1));
         }
-        let children = if is_html && is_opaque(&name.local) { Vec::new() } else { self.children(node) };
+        let children = if is_html && is_opaque(&name.local) { Vec::new() } else { children(node, depth + 1) };
         let is_frame = is_html && matches!(&*name.local, "html" | "head" | "body");
         if children.is_empty() && !is_frame {
-            self.leaves.push(String::new());
+            self.leaf(String::new(), depth);
         }
         todo.extend(children);
-    }
-
-    /// A node's children from last to first: comments do not exist, and text of white space only neither.
-    fn children(&self, node: &Handle) -> Vec<Todo> {
-        let mut out: Vec<Todo> = Vec::new();
-        for child in node.children.borrow().iter() {
-            match &child.data {
-                NodeData::Text { contents } => match out.last_mut() {
-                    Some(Todo::Text(text)) => text.push_str(&contents.borrow()),
-                    _ => out.push(Todo::Text(contents.borrow().to_string())),
-                },
-                NodeData::Element { .. } => out.push(Todo::Visit(child.clone())),
-                _ => {}
-            }
-        }
-        out.retain(|step| !matches!(step, Todo::Text(text) if folded(text).is_empty()));
-        out.reverse();
-        out
     }
 
     fn facts(self, url: &CanonicalUrl) -> Facts {
@@ -150,8 +146,31 @@ impl Walk {
                 anchor: joined(&self.leaves[first..=last]),
             })
         });
-        Facts { title: self.title.unwrap_or_default(), links: links.collect(), leaves: self.leaves }
+        Facts {
+            title: self.title.unwrap_or_default(),
+            links: links.collect(),
+            leaves: self.leaves,
+            depths: self.depths,
+        }
     }
+}
+
+/// A node's children from last to first: comments do not exist, and text of white space only neither.
+fn children(node: &Handle, depth: u16) -> Vec<Todo> {
+    let mut out: Vec<Todo> = Vec::new();
+    for child in node.children.borrow().iter() {
+        match &child.data {
+            NodeData::Text { contents } => match out.last_mut() {
+                Some(Todo::Text(text, _)) => text.push_str(&contents.borrow()),
+                _ => out.push(Todo::Text(contents.borrow().to_string(), depth)),
+            },
+            NodeData::Element { .. } => out.push(Todo::Visit(child.clone(), depth)),
+            _ => {}
+        }
+    }
+    out.retain(|step| !matches!(step, Todo::Text(text, _) if folded(text).is_empty()));
+    out.reverse();
+    out
 }
 
 /// Elements whose content is no part of the page.

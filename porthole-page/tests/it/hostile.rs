@@ -1,0 +1,226 @@
+//! Input that nobody writes by accident: any bytes, tag soup, and pages made to be slow or large.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, RngSeed};
+
+use crate::{extract, extract_with, invariants, soup};
+
+/// The same inputs in every run; `PROPTEST_CASES` makes them more.
+pub(crate) fn config() -> Config {
+    Config { failure_persistence: None, rng_seed: RngSeed::Fixed(2002), ..Config::default() }
+}
+
+const CONTENT_TYPES: &[&str] = &[
+    "text/html",
+    "text/html; charset=utf-8",
+    "text/html; charset=iso-2022-jp",
+    "text/plain",
+    "",
+    "image/png",
+];
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn any_bytes_are_a_page(
+        content_type in select(CONTENT_TYPES),
+        bytes in prop::collection::vec(any::<u8>(), 0..400),
+    ) {
+        invariants::hold(&extract_with(&[("content-type", content_type)], &bytes), bytes.len());
+    }
+
+    #[test]
+    fn any_text_is_a_page(html in "([ \t\r\n<>/='\"&;#!?a-zA-Z0-9-]|\\PC){0,300}") {
+        invariants::hold(&extract(&html), html.len());
+    }
+
+    #[test]
+    fn any_soup_is_a_page(html in soup::wild()) {
+        invariants::hold(&extract(&html), html.len());
+    }
+}
+
+/// The bytes of an attack; it is also made at a quarter of the size.
+const SIZE: usize = 1 << 18;
+
+/// What `SIZE` may take in a debug build on a slow machine: several times what the slowest takes on ours.
+const MOST: Duration = Duration::from_secs(4);
+
+/// Checks pages that are made of parts, each of which is repeated until it fills its share, `#` being its number.
+fn check(attacks: &[&[&str]]) {
+    for parts in attacks {
+        check_sized(parts, SIZE);
+    }
+}
+
+fn check_sized(parts: &[&str], size: usize) {
+    let (small, large) = (attack(parts, size / 4), attack(parts, size));
+    // Four times the size: 4 if linear, 16 if quadratic. Who is disturbed gets another chance.
+    let is_good =
+        |(small, large): (Duration, Duration)| large < small * 7 + Duration::from_millis(10) && large < MOST;
+    let mut times = (0..5).map(|_| (took(&small), took(&large)));
+    assert!(times.any(is_good), "{parts:?} takes {:?}", (took(&small), took(&large)));
+}
+
+fn attack(parts: &[&str], size: usize) -> String {
+    let mut html = String::with_capacity(size + 64);
+    for (index, part) in parts.iter().enumerate() {
+        let end = size * (index + 1) / parts.len();
+        for number in 0.. {
+            if html.len() >= end {
+                break;
+            }
+            html.push_str(&part.replace('#', &number.to_string()));
+        }
+    }
+    html
+}
+
+/// How long it takes to read a page, which also has to be one.
+fn took(html: &str) -> Duration {
+    let start = Instant::now();
+    let page = extract(html);
+    let time = start.elapsed();
+    invariants::hold(&page, html.len());
+    time
+}
+
+#[test]
+fn any_element_may_be_nested() {
+    const ELEMENTS: &str = "a b font nobr p div span center ul ol li dl dt dd h1 form button select option optgroup \
+        object applet table caption colgroup tbody thead tr td th svg math mi foreignObject desc ruby rt rtc \
+        frameset noscript template pre title textarea script style xmp iframe plaintext zoo html head body";
+    for name in ELEMENTS.split_ascii_whitespace() {
+        let (start, end) = (format!("<{name}>"), format!("</{name}>"));
+        check_sized(&[&start], SIZE / 8);
+        check_sized(&[&start, &end], SIZE / 8);
+        check_sized(&[&start, "x<p>", &end], SIZE / 8);
+    }
+}
+
+#[test]
+fn repairs_of_formatting_take_linear_time() {
+    check(&[
+        &["<b a=#><p>"],
+        &["<b a=#><p>", "</b>"],
+        &["<b a=#><i b=#><div>", "</i></b>"],
+        &["<b a=#><div>", "x</b>"],
+        &["<font a=#>", "<p>x"],
+        &["<nobr><p>", "</nobr>"],
+        &["<object><b>", "</object>"],
+        &["<applet><b a=#>", "</b>"],
+        &["<object>", "</b>"],
+        &["<a href=#>"],
+        &["<a href=x><p>"],
+        &["<p><a href=x>", "<p>y"],
+        &["<a href=#><div>", "</a>"],
+        &["<a href=x><p></a>"],
+        &["<a href=x><p></a></p>"],
+        &["<a href=x><div>", "<a>"],
+        &["<object><a href=#>", "<p>x"],
+    ]);
+}
+
+#[test]
+fn end_tags_of_nothing_take_linear_time() {
+    check(&[
+        &["<div>", "</p>"],
+        &["<div>", "</span>"],
+        &["<span>", "</div>"],
+        &["<zoo>", "</zop>"],
+        &["<zoo>", "<p></zoo>"],
+        &["<ul><li>", "<li>"],
+        &["<dl><dd>", "</dt>"],
+        &["<p>", "<dd>"],
+        &["<span>", "<li>"],
+        &["<select><option>", "<input>"],
+        &["<h1>", "</h2>"],
+        &["<svg>", "</p>"],
+        &["<svg><g>", "</q>"],
+        &["<math><mi>", "</mo>"],
+        &["</br>"],
+        &["</p>"],
+        &["</body>x"],
+        &["</html><p>"],
+    ]);
+}
+
+#[test]
+fn repairs_of_tables_take_linear_time() {
+    check(&[
+        &["<table>x"],
+        &["<table><tr><td>", "x"],
+        &["<table><tr>x"],
+        &["<table><tr><b a=#>x"],
+        &["<table><tr><td>", "</table>x"],
+        &["<table>", "<a href=#>x</a>"],
+        &["<table><b>", "<tr>x"],
+        &["<table><caption>"],
+        &["<table><colgroup><col>"],
+        &["<p>", "<frameset>"],
+        &["<frameset>", "<frame src=#>"],
+    ]);
+}
+
+#[test]
+fn broken_tokens_take_linear_time() {
+    check(&[
+        &["<"],
+        &["< "],
+        &["<a"],
+        &["</"],
+        &["<?"],
+        &["<!--"],
+        &["<!-- -- "],
+        &["<!-->"],
+        &["<!--", ">"],
+        &["<!doctype "],
+        &["<svg>", "<![CDATA[x"],
+        &["<script>", "</scrip"],
+        &["<script><!--"],
+        &["<script><!--", "<script>"],
+        &["<xmp>", "</xm"],
+        &["<p a=\""],
+        &["<p a='x"],
+        &["<p a=", "b='"],
+        &["<p ", "a=# "],
+        &["<p ", "/"],
+        &["<p ", "="],
+        &["<p a=1 b=2>"],
+    ]);
+}
+
+#[test]
+fn odd_text_takes_linear_time() {
+    check(&[
+        &["&"],
+        &["&amp"],
+        &["&#"],
+        &["&#x1"],
+        &["&#", "9"],
+        &["&CounterClockwiseContourIntegra"],
+        &["<a href='", "&amp", "'>"],
+        &["<title>", "&lt;"],
+        &[" "],
+        &["\0"],
+        &["\u{a0}"],
+        &["a "],
+        &["word"],
+        &["word# "],
+        &["<b>a</b> "],
+        &["\u{e9}"],
+        &["\u{4e2d}"],
+        &["\u{301}"],
+        &["a\u{ad}"],
+        &["\u{1f989}"],
+        &["<meta charset=x"],
+        &["<meta name=robots content=noindex>"],
+        &["<link rel=next href=#>"],
+        &["<base href=#>"],
+        &["<html lang=#>"],
+    ]);
+}

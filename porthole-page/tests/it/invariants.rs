@@ -1,0 +1,81 @@
+//! What holds for every page, whatever its bytes: shared by the tests and the fuzz target.
+
+use porthole_page::{Format, Limits, Link, LinkKind, Page};
+
+/// Panics if something about a page that was read from this many bytes cannot be.
+pub(crate) fn hold(page: &Page, bytes: usize) {
+    check_text(page, bytes);
+    check_leaves(page, bytes);
+    check_terms(page);
+    assert!(page.links.len() <= Limits::default().links);
+    assert!(page.links.is_sorted_by_key(|link| link.first_leaf), "links are out of order");
+    page.links.iter().for_each(|link| check_link(page, link));
+}
+
+fn check_text(page: &Page, bytes: usize) {
+    let leaves = (0..page.leaf_count()).map(|number| page.leaf(number).expect("a leaf has its number").text);
+    let with_text: Vec<&str> = leaves.filter(|text| !text.is_empty()).collect();
+    assert_eq!(page.text, with_text.join(" "), "the text is not that of the leaves");
+    for text in with_text.into_iter().chain([page.title.as_str()]) {
+        assert!(is_folded(text), "white space in {text:?}");
+    }
+    // A byte is at most U+FFFD and the space in front of its leaf.
+    assert!(page.text.len() <= 4 * bytes, "{} bytes of text from {bytes}", page.text.len());
+}
+
+fn check_leaves(page: &Page, bytes: usize) {
+    assert!(page.leaf_count() <= bytes.max(1), "{} leaves from {bytes} bytes", page.leaf_count());
+    for number in 0..page.leaf_count() {
+        let leaf = page.leaf(number).expect("a leaf has its number");
+        assert!(leaf.shared <= leaf.depth, "leaf {number}: {leaf:?}");
+    }
+    assert_eq!(page.leaf(page.leaf_count()), None);
+    assert!(page.format != Format::Other || page.leaf_count() == 0);
+}
+
+fn check_terms(page: &Page) {
+    let of_leaves: Vec<_> =
+        (0..page.leaf_count()).flat_map(|number| page.leaf_terms(number)).copied().collect();
+    assert!(page.terms().ends_with(&of_leaves), "the leaves have other terms than the page");
+    let counts = page.term_counts();
+    assert!(counts.is_sorted_by(|(a, _), (b, _)| a < b));
+    assert_eq!(counts.iter().map(|&(_, count)| count as usize).sum::<usize>(), page.terms().len());
+}
+
+fn check_link(page: &Page, link: &Link) {
+    let (first, last) = (link.first_leaf as usize, link.last_leaf as usize);
+    assert!(first <= last && last < page.leaf_count(), "{link:?} of {} leaves", page.leaf_count());
+    // Only its ends are new, and a link may be as long as the page.
+    let anchor = page.anchor_text(link);
+    assert!(!anchor.starts_with(is_space) && !anchor.ends_with(is_space), "white space around an anchor");
+    for (offset, leaf) in page.around(link, 2).take(6) {
+        assert!((-2..=2).contains(&offset) && leaf < page.leaf_count(), "leaf {leaf} is at {offset}");
+        assert_eq!(offset == 0, (first..=last).contains(&leaf), "leaf {leaf} is at {offset}");
+    }
+    assert_eq!(page.tag_path(link).names().last(), Some(tag_of(link.kind)));
+}
+
+fn tag_of(kind: LinkKind) -> &'static str {
+    match kind {
+        LinkKind::Anchor => "a",
+        LinkKind::Area => "area",
+        LinkKind::Frame => "frame",
+        LinkKind::Iframe => "iframe",
+        LinkKind::Next | LinkKind::Prev | LinkKind::Canonical => "link",
+    }
+}
+
+fn is_folded(text: &str) -> bool {
+    !text.starts_with(is_space)
+        && !text.ends_with(is_space)
+        && !text.contains("  ")
+        && !text.contains(odd_space)
+}
+
+fn is_space(c: char) -> bool {
+    c.is_ascii_whitespace()
+}
+
+fn odd_space(c: char) -> bool {
+    is_space(c) && c != ' '
+}
