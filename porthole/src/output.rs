@@ -53,6 +53,13 @@ fn grouped(text: &str) -> String {
     out
 }
 
+/// A share in 0..=1 as a bar of forty characters.
+pub(crate) fn bar(share: f64) -> String {
+    const WIDTH: f64 = 40.0;
+    let filled = (share.clamp(0.0, 1.0) * WIDTH).round() as usize;
+    format!("{}{}", "\u{2588}".repeat(filled), "\u{2591}".repeat(WIDTH as usize - filled))
+}
+
 /// A row about the most memory that this process has had, where the system tells.
 pub(crate) fn memory_row() -> Option<(String, String)> {
     let megabytes = peak_memory()? as f64 / 1e6;

@@ -133,7 +133,7 @@ fn after_a_failed_write_nothing_is_written() {
 /// `warcio check` compares all digests. It is run where `WARCIO` names the program.
 #[test]
 fn warcio_finds_nothing_wrong() {
-    let Some(warcio) = std::env::var_os("WARCIO") else {
+    let Some(warcio) = std::env::var_os("WARCIO").filter(|program| !program.is_empty()) else {
         println!("SKIPPED: set WARCIO to the warcio program (pip install warcio) to run this test");
         return;
     };

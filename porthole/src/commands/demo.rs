@@ -40,6 +40,7 @@ pub(crate) async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
         };
         crawl.run(Limits { fetches: arguments.pages, ..Limits::default() }, &mut observe).await?
     };
+    store.tidy()?;
     progress.finish();
     let summary = tally.summary(&arguments.topic, stop, store.counts(), began);
     if arguments.json {
@@ -58,7 +59,7 @@ fn topic_named(web: &SyntheticWeb, path: &str) -> anyhow::Result<TopicId> {
         return Ok(topic);
     }
     let known: Vec<&str> = web.topics().iter().map(|topic| topic.path.as_str()).collect();
-    bail!("there is no topic {path}; the demo has {}", known.join(" "))
+    bail!("there is no topic {path}; the demo has\n  {}", known.join("\n  "))
 }
 
 fn database(keep: Option<&Path>, scratch: &Path) -> anyhow::Result<PathBuf> {
@@ -103,7 +104,7 @@ impl<'a> Tally<'a> {
     }
 
     fn add(&mut self, seen: &Seen<'_>) {
-        const MARKS: [u64; 8] = [50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
+        const MARKS: [u64; 9] = [50, 100, 200, 500, 1_000, 2_000, 3_000, 5_000, 10_000];
         self.fetches += 1;
         match &seen.result.outcome {
             Outcome::Fetched => self.add_page(seen),
@@ -203,11 +204,11 @@ impl Summary {
         ]);
         let kinds = self.kinds.iter();
         rows.extend(kinds.map(|(kind, count)| (format!("pages that truly are: {kind}"), count.to_string())));
-        let harvest = self.harvest_at.iter();
-        let line = |(at, share): &(u64, f64)| {
-            (format!("about {} after {at} fetches", self.topic), format!("{:.1}%", 100.0 * share))
-        };
-        rows.extend(harvest.map(line));
         output::print_rows(&rows);
+        output::print(&format!("\nShare of the fetches that brought a page about {}:", self.topic));
+        for (at, share) in &self.harvest_at {
+            output::print(&format!(" after {at:>6} {} {:.1}%", output::bar(*share), 100.0 * share));
+        }
+        output::print("A crawler without a notion of topic loses its way.");
     }
 }

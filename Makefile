@@ -1,0 +1,44 @@
+# The two commands: `make demo` shows the main job, `make test` checks everything.
+
+CARGO ?= cargo
+VENV := target/venv
+
+.PHONY: demo test bench fuzz help
+
+help:
+	@echo "make demo   crawl a synthetic web and see what comes of it"
+	@echo "make test   format, lints, all tests"
+	@echo "make bench  the extractor and the store, measured (several minutes)"
+	@echo "make fuzz   both fuzz targets, ten minutes each"
+
+demo: toolchain
+	$(CARGO) run --quiet --release -p porthole -- demo
+
+test: toolchain warcio
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	WARCIO="$$(ls $(CURDIR)/$(VENV)/bin/warcio 2>/dev/null)" $(CARGO) test --workspace --locked
+
+bench: toolchain
+	$(CARGO) bench -p porthole-page
+	$(CARGO) bench -p porthole-store
+
+fuzz: toolchain
+	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
+	scripts/fuzz page 600
+	scripts/fuzz warc 600
+
+.PHONY: toolchain warcio
+toolchain:
+	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.91 or newer (rustup, or Debian's rustup package)"; exit 1; }
+	@command -v cc >/dev/null || { echo "a C compiler is missing (SQLite is built from source): apt-get install gcc libc6-dev"; exit 1; }
+
+# warcio checks the WARC files that the tests write. Where there is no Python, those two tests say that
+# they were skipped, and all others run.
+warcio: $(VENV)/bin/warcio
+$(VENV)/bin/warcio:
+	@if command -v python3 >/dev/null && python3 -m venv $(VENV) 2>/dev/null && $(VENV)/bin/pip install --quiet warcio==1.8.1; then \
+		echo "warcio installed in $(VENV)"; \
+	else \
+		echo "no python3 with venv and pip: the check by warcio is skipped (apt-get install python3-venv)"; \
+	fi

@@ -1,0 +1,4 @@
+//! The house as a whole: the arrows between the rooms, and the program as a person uses it.
+
+mod arrows;
+mod commands;
