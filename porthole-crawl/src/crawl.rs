@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn breadth_first_to_the_end() {
         let folder = tempfile::tempdir().unwrap();
-        let mut store = SqliteStore::open(&folder.path().join("crawl.db")).unwrap();
+        let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
         let (stop, seen) = crawl(&mut store, u64::MAX);
         assert_eq!(stop, Stop::Exhausted);
         assert_eq!(seen, ["0 / fetched", "1 /a fetched", "2 /b redirected", "3 /c type", "4 /d status"]);

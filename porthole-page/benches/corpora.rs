@@ -154,7 +154,7 @@ fn agreement(pages: &[Recorded], name: &str) {
     for (what, count) in &same {
         println!(
             "  {name} {what:<13} equal on {:6.2}% of {html_pages} pages",
-            100.0 * *count as f64 / html_pages as f64
+            100.0 * *count as f64 / f64::from(html_pages)
         );
     }
     for (cause, count) in &causes {

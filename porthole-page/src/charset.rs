@@ -34,7 +34,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>, is_html: b
 
 /// UTF-8 if it is; else what the detector thinks.
 fn undeclared(bytes: &[u8]) -> Decoded<'_> {
-    if std::str::from_utf8(bytes).is_ok() {
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
         return decode_as(UTF_8, bytes);
     }
     let mut detector = EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);
@@ -44,7 +44,7 @@ fn undeclared(bytes: &[u8]) -> Decoded<'_> {
 
 fn decode_as<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Decoded<'a> {
     if encoding == UTF_8
-        && let Ok(text) = std::str::from_utf8(bytes)
+        && let Ok(text) = simdutf8::basic::from_utf8(bytes)
     {
         return Decoded { text: text.into(), charset: UTF_8.name(), bad_bytes: false };
     }

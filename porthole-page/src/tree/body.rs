@@ -1,6 +1,6 @@
 //! The insertion mode "in body": where most of a page is.
 
-use super::{Mode, Namespace, Scope, Step, Tree, is_blank};
+use super::{Mode, Namespace, Scope, Step, Tree};
 use crate::gather::NONE;
 use crate::tag::Name;
 use crate::token::Token;
@@ -11,7 +11,7 @@ impl<'a> Tree<'a> {
             Token::Text(text) => {
                 self.reconstruct();
                 self.text(text);
-                self.frameset_ok &= is_blank(text);
+                self.frameset_ok = false;
             }
             Token::Literal(text) => self.insert_text(text),
             Token::Start { name, self_closing } => self.start_in_body(name, self_closing),

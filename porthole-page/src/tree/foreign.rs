@@ -38,7 +38,7 @@ impl<'a> Tree<'a> {
         match token {
             Token::Text(text) => {
                 self.text(text);
-                self.frameset_ok &= super::is_blank(text);
+                self.frameset_ok = false;
             }
             Token::Literal(text) => self.insert_text(text),
             Token::Start { name, .. } if self.breaks_out(name) => {

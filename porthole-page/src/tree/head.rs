@@ -1,6 +1,6 @@
 //! Insertion modes before and after the body: the doctype, the head, framesets.
 
-use super::{Mode, Namespace, Step, Tree, is_blank};
+use super::{Mode, Namespace, Step, Tree};
 use crate::gather::NONE;
 use crate::tag::Name;
 use crate::token::Token;
@@ -13,7 +13,6 @@ impl<'a> Tree<'a> {
                 self.mode = Mode::BeforeHead;
                 Step::Done
             }
-            Token::Text(text) if is_blank(text) => Step::Done,
             _ => {
                 self.quirks = true;
                 self.again(Mode::BeforeHead)
@@ -24,7 +23,6 @@ impl<'a> Tree<'a> {
     /// "Before html" and "before head": nothing lies between them that a page could show.
     pub(super) fn before_head(&mut self, token: Token<'a>) -> Step {
         match token {
-            Token::Text(text) if is_blank(text) => Step::Done,
             Token::Doctype(_) => Step::Done,
             Token::Start { name: Name::HTML, .. } => {
                 self.open_html();
@@ -63,7 +61,6 @@ impl<'a> Tree<'a> {
 
     pub(super) fn in_head(&mut self, token: Token<'a>) -> Step {
         match token {
-            Token::Text(text) if is_blank(text) => Step::Done,
             Token::Doctype(_) | Token::Start { name: Name::HEAD, .. } => Step::Done,
             Token::Start { name: Name::HTML, .. } => self.in_body(token),
             Token::Start { name: Name::NOSCRIPT, .. } => {
@@ -120,7 +117,6 @@ impl<'a> Tree<'a> {
         const ALLOWED: &[Name] =
             &[Name::BASEFONT, Name::BGSOUND, Name::LINK, Name::META, Name::NOFRAMES, Name::STYLE];
         match token {
-            Token::Text(text) if is_blank(text) => Step::Done,
             Token::Doctype(_) | Token::Start { name: Name::HEAD | Name::NOSCRIPT, .. } => Step::Done,
             Token::Start { name: Name::HTML, .. } => self.in_body(token),
             Token::Start { name, .. } if name.is_one_of(ALLOWED) => self.head_element(name),
@@ -139,7 +135,6 @@ impl<'a> Tree<'a> {
 
     pub(super) fn after_head(&mut self, token: Token<'a>) -> Step {
         match token {
-            Token::Text(text) if is_blank(text) => Step::Done,
             Token::Doctype(_) | Token::Start { name: Name::HEAD, .. } => Step::Done,
             Token::Start { name: Name::HTML, .. } => self.in_body(token),
             Token::Start { name: Name::BODY, .. } => {
@@ -164,7 +159,6 @@ impl<'a> Tree<'a> {
 
     pub(super) fn after_body(&mut self, token: Token<'a>) -> Step {
         match token {
-            Token::Text(text) if is_blank(text) => self.in_body(token),
             Token::Start { name: Name::HTML, .. } => self.in_body(token),
             Token::Doctype(_) | Token::End(Name::HTML) | Token::Eof => Step::Done,
             _ => self.again(Mode::InBody),

@@ -18,6 +18,9 @@ use formatting::Formatting;
 /// Elements deeper than this are not opened, as in browsers.
 const DEEPEST: usize = 512;
 
+/// Elements whose children are only other parts of a table.
+const TABLE_PARTS: &[Name] = &[Name::TABLE, Name::TBODY, Name::TFOOT, Name::THEAD, Name::TR];
+
 /// How many of the innermost elements a tag path names.
 const PATH_LENGTH: usize = 24;
 
@@ -146,6 +149,11 @@ impl<'a> Tree<'a> {
             self.link_of(name);
             return;
         }
+        if let Token::Text(text) = token
+            && is_blank(text)
+        {
+            return self.blank();
+        }
         if self.in_foreign() && !self.leaves_foreign(token) && self.foreign(token) == Step::Done {
             return;
         }
@@ -203,7 +211,6 @@ impl<'a> Tree<'a> {
 
     /// Counts a new child of whichever element gets it, and says which leaf it goes in front of.
     fn place_child(&mut self) -> u32 {
-        const TABLE_PARTS: &[Name] = &[Name::TABLE, Name::TBODY, Name::TFOOT, Name::THEAD, Name::TR];
         if self.fostering
             && self.current_is(TABLE_PARTS)
             && let Some(table) = self.stack.iter().rposition(|open| open.name == Name::TABLE)
@@ -309,12 +316,26 @@ impl<'a> Tree<'a> {
         self.insert_text(&resolved(text));
     }
 
+    /// White space is no leaf, but parts words, and opens formatting again where text may stand.
+    fn blank(&mut self) {
+        match self.mode {
+            _ if self.in_foreign() => {}
+            Mode::InBody | Mode::InCell | Mode::InCaption | Mode::AfterBody => self.reconstruct(),
+            Mode::InTable | Mode::InTableBody | Mode::InRow if !self.current_is(TABLE_PARTS) => {
+                self.fostering = true;
+                self.reconstruct();
+                self.fostering = false;
+            }
+            _ => {}
+        }
+        if self.gather.text_is_open() {
+            self.gather.push_text(" ");
+        }
+    }
+
     fn insert_text(&mut self, text: &str) {
         if is_blank(text) {
-            if self.gather.text_is_open() {
-                self.gather.push_text(text);
-            }
-            return;
+            return self.blank();
         }
         if !self.gather.text_is_open() {
             let before = self.place_child();

@@ -1,6 +1,6 @@
 //! The insertion modes of tables.
 
-use super::{Mode, Namespace, Scope, Step, Tree, is_blank};
+use super::{Mode, Namespace, Scope, Step, Tree};
 use crate::gather::NONE;
 use crate::tag::Name;
 use crate::token::Token;
@@ -22,9 +22,7 @@ const CELLS: &[Name] = &[Name::TD, Name::TH];
 
 impl<'a> Tree<'a> {
     pub(super) fn in_table(&mut self, token: Token<'a>) -> Step {
-        const PLACES: &[Name] = &[Name::TABLE, Name::TBODY, Name::TFOOT, Name::THEAD, Name::TR];
         match token {
-            Token::Text(text) if self.current_is(PLACES) && is_blank(text) => Step::Done,
             Token::Start { name, .. } if name.is_one_of(PARTS) => self.start_part(name),
             Token::Start { name: Name::TABLE, .. } => {
                 if self.end_table() {
@@ -155,7 +153,6 @@ impl<'a> Tree<'a> {
 
     pub(super) fn in_column_group(&mut self, token: Token<'a>) -> Step {
         match token {
-            Token::Text(text) if is_blank(text) => Step::Done,
             Token::Doctype(_) | Token::End(Name::COL) => Step::Done,
             Token::Start { name: Name::HTML, .. } => self.in_body(token),
             Token::Start { name: Name::COL, .. } => {
