@@ -76,7 +76,7 @@ impl Extractor {
             put_in_order(&mut gather);
         }
         // Copies that repairs made come last; a stable sort puts them where they stand.
-        gather.links.sort_by_key(|link| link.first);
+        gather.links.sort_by_key(|link| (link.first, link.depth));
         let base = gather.base.and_then(|base| url.join(&resolved_attribute(base)).ok());
         let mut page = Page {
             charset: decoded.charset,
@@ -179,14 +179,23 @@ fn refresh_target(base: &CanonicalUrl, content: &str) -> Option<(u32, CanonicalU
     if target.is_empty() { None } else { Some((seconds, base.join(target).ok()?)) }
 }
 
+/// Repairs copy a link any number of times, so what one copy costs has to be bounded: a longer reference is no
+/// URL, and of a longer title or `rel` the start is enough.
+const LONGEST_HREF: usize = 8 << 10;
+const LONGEST_TEXT: usize = 1 << 10;
+const NO_URL: &str = "http://[";
+
 fn resolve_links(base: &CanonicalUrl, found: &[FoundLink<'_>], page: &mut Page) {
     page.links.reserve_exact(found.len());
     for link in found {
-        let Ok(target) = base.join(&resolved_attribute(link.href)) else {
+        let href = if link.href.len() <= LONGEST_HREF { link.href } else { NO_URL };
+        let Ok(target) = base.join(&resolved_attribute(href)) else {
             page.links_refused += 1;
             continue;
         };
-        let text = |value: Option<&str>| value.map(|value| resolved_attribute(value).into());
+        let text = |value: Option<&str>| {
+            value.map(|value| resolved_attribute(&value[..value.floor_char_boundary(LONGEST_TEXT)]).into())
+        };
         page.links.push(Link {
             target,
             kind: link.kind,

@@ -184,7 +184,7 @@ impl Page {
         // Leaves are joined in order, so what lies between the first and the last belongs to the link.
         match (self.leaves.get(link.first_leaf as usize), self.leaves.get(link.last_leaf as usize)) {
             (Some(first), Some(last)) if last.end >= first.start => {
-                self.text[first.start as usize..last.end as usize].trim()
+                self.text[first.start as usize..last.end as usize].trim_matches(' ')
             }
             _ => "",
         }

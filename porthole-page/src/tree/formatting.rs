@@ -158,7 +158,10 @@ impl<'a> Tree<'a> {
     /// out, and a copy of the formatting moves into it around what it has so far.
     fn adopt(&mut self, entry: usize, at: usize, block: usize) {
         let first_leaf = self.stack[block].first_leaf;
+        let is_bare = first_leaf == self.gather.next_leaf();
         self.take_out(block, first_leaf);
+        // The first leaf of copies: not one that stands for what was emptied.
+        let inside = if is_bare { self.gather.next_leaf() } else { first_leaf };
         let formatting_serial = self.stack[at].serial;
         let mut bookmark = entry;
 
@@ -174,7 +177,7 @@ impl<'a> Tree<'a> {
                     self.count(inner.name, -1);
                 }
                 Some(listed) => {
-                    let copy = self.copy_of(inner, listed, first_leaf, 1);
+                    let copy = self.copy_of(inner, listed, inside, 1);
                     if kept.is_empty() {
                         bookmark = listed + 1;
                     }
@@ -192,7 +195,7 @@ impl<'a> Tree<'a> {
         // The copy takes all that the block has.
         let Some(listed) = self.formatting_index(formatting_serial) else { return };
         let children = std::mem::replace(&mut self.stack[block].children, 1);
-        let copy = self.copy_of(formatting, listed, first_leaf, children);
+        let copy = self.copy_of(formatting, listed, inside, children);
         let moved = self.formatting.remove(listed);
         bookmark -= usize::from(listed < bookmark);
         self.formatting.insert(bookmark.min(self.formatting.len()), moved);

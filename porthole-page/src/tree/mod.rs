@@ -241,7 +241,9 @@ impl<'a> Tree<'a> {
         self.gather.close_text();
         let depth = self.stack.len();
         self.gather.rise(depth);
-        if open.children == 0 && !open.name.is_one_of(&[Name::HTML, Name::HEAD, Name::BODY]) {
+        let is_frame =
+            open.space == Namespace::Html && open.name.is_one_of(&[Name::HTML, Name::HEAD, Name::BODY]);
+        if open.children == 0 && !is_frame {
             self.gather.empty_leaf(depth, open.before);
         }
         if open.link != NONE {
@@ -392,7 +394,9 @@ impl<'a> Tree<'a> {
 
     /// Closes elements whose end tags may be left out.
     fn close_implied(&mut self, except: Option<Name>) {
-        while self.current().is_some_and(|open| open.name.is_implied() && Some(open.name) != except) {
+        while self.current().is_some_and(|open| {
+            open.space == Namespace::Html && open.name.is_implied() && Some(open.name) != except
+        }) {
             self.pop();
         }
     }

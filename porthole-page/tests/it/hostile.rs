@@ -224,3 +224,14 @@ fn odd_text_takes_linear_time() {
         &["<html lang=#>"],
     ]);
 }
+
+#[test]
+fn copies_of_a_link_cost_little() {
+    // The end of each paragraph ends the anchor, and the next one opens a copy of it.
+    let paragraphs = "<p>x".repeat(10_000);
+    let html = format!("<p><a href='/{}'>{paragraphs}", "&lt;".repeat(4_000));
+    assert!(took(&html) < MOST, "a long reference is resolved for each copy");
+    let page = extract(&format!("<p><a href=x title='{}'>{paragraphs}", "y".repeat(20_000)));
+    let kept: usize = page.links.iter().map(|link| link.title.as_deref().map_or(0, str::len)).sum();
+    assert!(kept <= page.links.len() << 10, "{kept} bytes of titles");
+}

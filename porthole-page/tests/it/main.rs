@@ -84,6 +84,11 @@ fn tag_soup_is_read_as_the_tree_is() {
         "<table><thead><tr><th>a</thead><tfoot><tr><td>b</tfoot></table>",
         "<table><form><tr><td>x</form></table>",
         "<table><input type=hidden><input type=text></table>",
+        "<a href=x><p></a>w",
+        "<a href=x>&nbsp;y</a>",
+        "<a href=x><div><area href=m><a href=x>",
+        "<form><math><option></form><input>",
+        "<math><html lang=en>",
     ] {
         // How deep a leaf is that a repair moved is not known.
         let (ours, tree) =
