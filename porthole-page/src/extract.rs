@@ -55,7 +55,7 @@ impl Extractor {
         };
         page.format = format;
         page.cuts.bytes = (body.len() - read.len()) as u64;
-        headers.all("x-robots-tag").for_each(|directives| page.robots.add(directives));
+        headers.all("x-robots-tag").for_each(|value| page.robots.add_header(value));
         page
     }
 
@@ -170,12 +170,19 @@ fn refresh_target(base: &CanonicalUrl, content: &str) -> Option<(u32, CanonicalU
     let content = resolved_attribute(content);
     let content = content.trim();
     let digits = content.find(|c: char| !c.is_ascii_digit()).unwrap_or(content.len());
-    let seconds = content[..digits].parse().unwrap_or(0);
+    if digits == 0 {
+        return None;
+    }
+    let seconds = content[..digits].parse().unwrap_or(u32::MAX);
     let rest = content[digits..].trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let rest = rest.trim_start().trim_start_matches([';', ',']).trim_start();
     let is_url = rest.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("url"));
-    let target = if is_url { rest[3..].trim_start().strip_prefix('=')? } else { rest };
-    let target = target.trim().trim_matches(['"', '\'']);
+    let target = if is_url { rest[3..].trim_start().strip_prefix('=')?.trim_start() } else { rest };
+    let target = match target.chars().next() {
+        Some(quote @ ('"' | '\'')) => target[1..].split(quote).next().unwrap_or(""),
+        _ => target,
+    };
+    let target = target.trim();
     if target.is_empty() { None } else { Some((seconds, base.join(target).ok()?)) }
 }
 

@@ -7,7 +7,7 @@
 //! (text inside a table, misnested formatting), the leaf is remembered as moved, and put in its place at
 //! the end.
 
-use memchr::{memchr, memchr3};
+use wide::i8x16;
 
 use crate::page::{LeafSpan, LinkKind};
 use crate::token::is_space;
@@ -214,38 +214,47 @@ impl<'a> Gather<'a> {
 }
 
 /// How many bytes at the start have words with single spaces between them: what can be copied as it is.
-/// Ends before white space that is irregular or last.
+/// Ends before white space that is irregular or last; at least one byte long if the first is no white space.
 fn regular_prefix(bytes: &[u8]) -> usize {
-    // The nearest line end or tab first, the rarer cases only in front of it: no byte is looked at often.
-    let mut end = memchr3(b'\n', b'\t', b'\r', bytes).unwrap_or(bytes.len());
-    end = memchr(0x0c, &bytes[..end]).unwrap_or(end);
-    end = double_space(&bytes[..end]).unwrap_or(end);
-    end - usize::from(bytes[..end].ends_with(b" "))
-}
-
-/// Where two spaces meet.
-fn double_space(bytes: &[u8]) -> Option<usize> {
-    const SPACES: u64 = u64::from_le_bytes([b' '; 8]);
     let mut at = 0;
-    // Eight bytes and the one behind them: a byte is zero where both are spaces.
-    while let Some(window) = bytes.get(at..at + 9) {
-        let here = u64::from_le_bytes(window[..8].try_into().expect("eight bytes"));
-        let next = u64::from_le_bytes(window[1..].try_into().expect("eight bytes"));
-        if has_zero((here ^ SPACES) | (next ^ SPACES)) {
-            break;
+    loop {
+        at += match bytes.get(at..at + 17) {
+            Some(window) => irregular(window.first_chunk().expect("17 bytes")),
+            None => {
+                // The rest, with what ends it: a space in front of the end is one too many.
+                let mut filled = [b' '; 17];
+                filled[..bytes.len() - at].copy_from_slice(&bytes[at..]);
+                irregular(&filled)
+            }
+        };
+        at = at.min(bytes.len());
+        match bytes.get(at) {
+            // Sixteen regular bytes, or a control character that is no white space: go on behind it.
+            Some(byte) if !is_space(*byte) => at += usize::from(*byte < b' '),
+            Some(b' ') if bytes.get(at + 1).is_some_and(|&next| !is_space(next)) => at += 1,
+            _ => return at,
         }
-        at += 8;
     }
-    bytes[at..].windows(2).position(|pair| pair == b"  ").map(|place| at + place)
 }
 
+/// The first of sixteen bytes that is a control character, or a space in front of a space or a control
+/// character; 16 if there is none.
 #[inline(always)]
-fn has_zero(bytes: u64) -> bool {
-    bytes.wrapping_sub(u64::from_le_bytes([1; 8])) & !bytes & u64::from_le_bytes([0x80; 8]) != 0
+fn irregular(window: &[u8; 17]) -> usize {
+    let load = |bytes: &[u8; 16]| i8x16::new(bytes.map(u8::cast_signed));
+    let here = load(window.first_chunk().expect("16 of 17 bytes"));
+    let next = load(window.last_chunk().expect("16 of 17 bytes"));
+    let space = i8x16::splat(b' '.cast_signed());
+    // As signed numbers, bytes beyond ASCII are below all others.
+    let is_control = |bytes: i8x16| space.simd_gt(bytes) & bytes.simd_gt(i8x16::splat(-1));
+    let found = is_control(here) | here.simd_eq(space) & (next.simd_eq(space) | is_control(next));
+    (found.to_bitmask() | 1 << 16).trailing_zeros() as usize
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -266,13 +275,23 @@ mod tests {
                 "one line of text that is long enough for the stride to meet a newline in the middle of it",
             ),
         ] {
-            let mut gather = Gather::new(8, String::new(), Vec::new());
-            gather.open_text(1, NONE);
-            for piece in &pieces {
-                gather.push_text(piece);
-            }
-            gather.close_text();
-            assert_eq!(gather.text, expected, "for {pieces:?}");
+            assert_eq!(pushed(&pieces), expected, "for {pieces:?}");
+        }
+    }
+
+    fn pushed(pieces: &[&str]) -> String {
+        let mut gather = Gather::new(8, String::new(), Vec::new());
+        gather.open_text(1, NONE);
+        pieces.iter().for_each(|piece| gather.push_text(piece));
+        gather.close_text();
+        gather.text
+    }
+
+    proptest! {
+        #[test]
+        fn folding_is_what_splitting_and_joining_is(text in "[ab\\xe9\\x01\\x0b \\n\\t\\x0c]{0,80}") {
+            let folded = text.split(|c: char| c.is_ascii() && is_space(c as u8)).filter(|word| !word.is_empty());
+            prop_assert_eq!(pushed(&[&text]), folded.collect::<Vec<_>>().join(" "));
         }
     }
 }

@@ -269,7 +269,21 @@ impl LinkKind {
 }
 
 impl RobotsMeta {
-    /// Adds the directives of one `content` or `X-Robots-Tag` value.
+    /// Adds the directives of an `X-Robots-Tag`, which may be for one robot only: `name: directives`.
+    pub(crate) fn add_header(&mut self, value: &str) {
+        match value.split_once(':') {
+            Some((robot, directives))
+                if !robot.contains(',') && !robot.trim().eq_ignore_ascii_case("unavailable_after") =>
+            {
+                if robot.trim().eq_ignore_ascii_case("porthole") {
+                    self.add(directives);
+                }
+            }
+            _ => self.add(value),
+        }
+    }
+
+    /// Adds a list of directives.
     pub(crate) fn add(&mut self, directives: &str) {
         for word in directives.split([',', ';']).map(|word| word.trim().to_ascii_lowercase()) {
             match word.as_str() {

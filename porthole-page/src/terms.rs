@@ -145,8 +145,7 @@ impl Terms {
         self.known.resize(words.len(), (TermId(0), 0));
         self.missing.resize(words.len(), 0);
         let mut missing = 0;
-        for (index, known) in self.known.iter_mut().enumerate() {
-            let word = words.get(text, index);
+        for ((index, known), word) in self.known.iter_mut().enumerate().zip(words.iter(text)) {
             let hot = &self.hot[hot_slot(mixed(word))];
             *known = (hot.term, hot.stops);
             self.missing[missing] = index as u32;

@@ -147,18 +147,27 @@ impl Words {
         self.spans.iter().map(|span| span.start as usize)
     }
 
-    /// A word of the text that the words were found in.
+    /// The words, spelt from the text that they were found in.
     #[inline(always)]
+    pub(crate) fn iter<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Word> + 'a {
+        self.spans.iter().map(|&span| self.spelt(text.as_bytes(), span))
+    }
+
+    /// A word of the text that the words were found in.
     pub(crate) fn get(&self, text: &str, index: usize) -> Word {
-        let Span { start, length } = self.spans[index];
+        self.spelt(text.as_bytes(), self.spans[index])
+    }
+
+    #[inline(always)]
+    fn spelt(&self, text: &[u8], Span { start, length }: Span) -> Word {
         if length & WIDE != 0 {
             return self.wide[(length ^ WIDE) as usize];
         }
         let (start, length) = (start as usize, length as usize);
-        match text.as_bytes()[start..].first_chunk() {
-            Some(window) => Word::ascii(window, length),
+        match text.get(start..start + LONGEST) {
+            Some(window) => Word::ascii(window.first_chunk().expect("a whole window"), length),
             // Too near the text's end to read a whole window.
-            None => Word::of(text.as_bytes()[start..start + length].to_ascii_lowercase().as_slice()),
+            None => Word::of(text[start..start + length].to_ascii_lowercase().as_slice()),
         }
     }
 

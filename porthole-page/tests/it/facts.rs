@@ -90,6 +90,9 @@ fn robots_are_told_by_meta_and_header() {
         ("", "noindex, noarchive", "noindex noarchive"),
         ("", "otherbot: noindex", ""),
         ("<meta name=robots content=nofollow>", "noindex", "noindex nofollow"),
+        ("", "porthole: noindex, nofollow", "noindex nofollow"),
+        ("", "googlebot: noindex, nofollow", ""),
+        ("", "unavailable_after: 25 Jun 2030 15:00:00 PST, noindex", "noindex"),
     ] {
         let page = extract_with(&[("Content-Type", "text/html"), ("X-Robots-Tag", header)], html.as_bytes());
         assert_eq!(robots(&page), expected, "for {html} and {header}");
