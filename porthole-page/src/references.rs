@@ -5,26 +5,31 @@ use std::borrow::Cow;
 use memchr::memchr;
 
 /// A text with its character references resolved.
-pub(crate) fn resolved(text: &str) -> Cow<'_, str> {
-    let Some(mut at) = memchr(b'&', text.as_bytes()) else { return Cow::Borrowed(text) };
+pub(crate) fn resolved(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    each_piece(text, |piece| out.push_str(piece));
+    out
+}
+
+/// Calls `found` with the pieces of a text, its character references resolved.
+#[inline]
+pub(crate) fn each_piece(text: &str, mut found: impl FnMut(&str)) {
     let mut rest = text;
-    loop {
-        out.push_str(&rest[..at]);
+    while let Some(at) = memchr(b'&', rest.as_bytes()) {
+        if at > 0 {
+            found(&rest[..at]);
+        }
         rest = &rest[at..];
         let length = reference_length(rest);
         match frequent(&rest[..length]) {
-            Some(c) => out.push(c),
-            None => out.push_str(&htmlize::unescape(&rest[..length])),
+            Some(c) => found(c.encode_utf8(&mut [0; 4])),
+            None => found(&htmlize::unescape(&rest[..length])),
         }
         rest = &rest[length..];
-        match memchr(b'&', rest.as_bytes()) {
-            Some(next) => at = next,
-            None => break,
-        }
     }
-    out.push_str(rest);
-    Cow::Owned(out)
+    if !rest.is_empty() {
+        found(rest);
+    }
 }
 
 /// The value of an attribute with its character references resolved; their rules differ a little.

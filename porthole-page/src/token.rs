@@ -122,6 +122,10 @@ impl<'a> Tokenizer<'a> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         let mut from = start + usize::from(bytes[start] == b'<');
+        // White space between two tags is most of the texts there are, and short.
+        while from < bytes.len() && is_space(bytes[from]) {
+            from += 1;
+        }
         loop {
             match memchr(b'<', &bytes[from..]) {
                 None => from = bytes.len(),

@@ -10,7 +10,7 @@ mod table;
 
 use crate::gather::{FoundLink, Gather, NONE};
 use crate::page::LinkKind;
-use crate::references::resolved;
+use crate::references::each_piece;
 use crate::tag::{KNOWN, Name};
 use crate::token::{Token, Tokenizer, is_space};
 use formatting::Formatting;
@@ -315,7 +315,7 @@ impl<'a> Tree<'a> {
 
     /// Text in the current element (or in front of its table).
     fn text(&mut self, text: &'a str) {
-        self.insert_text(&resolved(text));
+        each_piece(text, |piece| self.insert_text(piece));
     }
 
     /// White space is no leaf, but parts words, and opens formatting again where text may stand.
@@ -336,10 +336,10 @@ impl<'a> Tree<'a> {
     }
 
     fn insert_text(&mut self, text: &str) {
-        if is_blank(text) {
-            return self.blank();
-        }
         if !self.gather.text_is_open() {
+            if is_blank(text) {
+                return;
+            }
             let before = self.place_child();
             self.gather.open_text(self.stack.len(), before);
         }
