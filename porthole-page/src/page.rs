@@ -137,7 +137,7 @@ pub struct Leaf<'a> {
     /// Number of elements around it.
     pub depth: u16,
     /// Number of those that are also around the leaf in front of it: the depth of their lowest common
-    /// ancestor.
+    /// ancestor. For a leaf that a repair moved, both numbers are those of the place it came from.
     pub shared: u16,
 }
 
