@@ -8,10 +8,26 @@ use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
+/// What was asked for makes no sense: bad arguments or configuration.
+pub(crate) const BAD_CONFIGURATION: u8 = 4;
+
 /// Says what went wrong, where, and gives the exit code for it.
 pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {error:#}");
+    eprintln!("error: {}", in_words(error));
     ExitCode::FAILURE
+}
+
+/// An error and its causes, each said once: many an error has its cause in its own words already.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut words = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if words.is_empty() {
+            words = cause;
+        } else if !words.contains(&cause) {
+            words.push_str(&format!(": {cause}"));
+        }
+    }
+    words
 }
 
 /// Prints lines on standard output; a reader that went away is not an error.
@@ -114,7 +130,14 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use super::grouped;
+    use super::{grouped, in_words};
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let error =
+            anyhow::anyhow!("no such file").context("a.warc: no such file").context("cannot read the web");
+        assert_eq!(in_words(&error), "cannot read the web: a.warc: no such file");
+    }
 
     #[test]
     fn thousands_are_set_apart() {

@@ -56,6 +56,7 @@ fn web_stats_of_a_file_that_warcio_wrote() {
     }
     assert!(stats["pages"].as_u64() > Some(0) && stats["charsets"].is_object());
     assert!(error_of(&["lab", "web-stats", "no-such.warc.gz"]).contains("no-such.warc.gz"));
+    assert_eq!(porthole(&["lab", "web-stats"]).status.code(), Some(4), "bad arguments");
 }
 
 #[test]
