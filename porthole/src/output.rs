@@ -13,7 +13,7 @@ pub(crate) const BAD_CONFIGURATION: u8 = 4;
 
 /// Says what went wrong, where, and gives the exit code for it.
 pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {}", in_words(error));
+    say(&format!("error: {}", in_words(error)));
     ExitCode::FAILURE
 }
 
@@ -33,6 +33,11 @@ fn in_words(error: &anyhow::Error) -> String {
 /// Prints lines on standard output; a reader that went away is not an error.
 pub(crate) fn print(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Says something beside the facts, on standard error; that nobody listens is not an error either.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Prints facts as JSON.
@@ -109,15 +114,15 @@ impl Progress {
         Progress { bar, last_line, what }
     }
 
-    /// One more is done; `say` tells more about it when it is shown.
-    pub(crate) fn step(&mut self, say: impl FnOnce() -> String) {
+    /// One more is done; `more` tells about it when it is shown.
+    pub(crate) fn step(&mut self, more: impl FnOnce() -> String) {
         self.bar.inc(1);
         match &mut self.last_line {
-            None if self.bar.position().is_multiple_of(50) => self.bar.set_message(say()),
+            None if self.bar.position().is_multiple_of(50) => self.bar.set_message(more()),
             Some(last) if last.elapsed() >= BETWEEN_LINES => {
                 *last = Instant::now();
                 let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
-                eprintln!("{}: {done} of {total} {}", self.what, say());
+                say(&format!("{}: {done} of {total} {}", self.what, more()));
             }
             _ => {}
         }

@@ -54,8 +54,8 @@ fn print_page(web: &SyntheticWeb, url: &str) -> anyhow::Result<()> {
     let url = CanonicalUrl::parse(url).with_context(|| url.to_owned())?;
     let response = web.answer(&Request::get(url.clone()))?;
     if response.status != 200 {
-        eprintln!("{url}: status {}", response.status);
-        response.headers.iter().for_each(|(name, value)| eprintln!("{name}: {value}"));
+        output::say(&format!("{url}: status {}", response.status));
+        response.headers.iter().for_each(|(name, value)| output::say(&format!("{name}: {value}")));
     }
     std::io::stdout().write_all(&response.body)?;
     Ok(())
@@ -65,8 +65,12 @@ async fn serve_until_interrupted(web: SyntheticWeb, addr: SocketAddr) -> anyhow:
     let hosts = web.params().pages;
     let server = serve(Arc::new(web), addr, ServeOptions::default()).await?;
     let addr = server.addr();
-    eprintln!("a synthetic web of {hosts} pages is at http://{addr}/ ; its hosts answer there as a proxy:");
-    eprintln!("  curl -x http://{addr} URL      (http://{addr}/ lists pages to start with; Ctrl-C ends it)");
+    output::say(&format!(
+        "a synthetic web of {hosts} pages is at http://{addr}/ ; its hosts answer there as a proxy:"
+    ));
+    output::say(&format!(
+        "  curl -x http://{addr} URL      (http://{addr}/ lists pages to start with; Ctrl-C ends it)"
+    ));
     tokio::signal::ctrl_c().await?;
     server.shutdown().await;
     Ok(())
