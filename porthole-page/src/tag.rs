@@ -29,6 +29,9 @@ const HEAD: u16 = 1 << 10;
 /// Formatting scope marker: `applet`, `marquee`, `object`.
 const MARKER: u16 = 1 << 11;
 
+/// Only makes sense in a table.
+const PART: u16 = 1 << 12;
+
 macro_rules! tags {
     ($($constant:ident $name:literal $flags:expr;)*) => {
         // Names that no rule mentions are only there for their flags and spelling.
@@ -70,12 +73,12 @@ tags! {
     BR "br" SPECIAL | VOID | BREAKOUT;
     BUTTON "button" SPECIAL | BLOCK_END;
     CANVAS "canvas" 0;
-    CAPTION "caption" SPECIAL | SCOPE;
+    CAPTION "caption" SPECIAL | SCOPE | PART;
     CENTER "center" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
     CITE "cite" 0;
     CODE "code" FORMATTING | BREAKOUT;
-    COL "col" SPECIAL | VOID;
-    COLGROUP "colgroup" SPECIAL;
+    COL "col" SPECIAL | VOID | PART;
+    COLGROUP "colgroup" SPECIAL | PART;
     DATA "data" 0;
     DATALIST "datalist" 0;
     DD "dd" SPECIAL | IMPLIED | BREAKOUT;
@@ -177,16 +180,16 @@ tags! {
     SUP "sup" BREAKOUT;
     SVG "svg" 0;
     TABLE "table" SPECIAL | SCOPE | BREAKOUT;
-    TBODY "tbody" SPECIAL;
-    TD "td" SPECIAL | SCOPE;
+    TBODY "tbody" SPECIAL | PART;
+    TD "td" SPECIAL | SCOPE | PART;
     TEMPLATE "template" SPECIAL | SCOPE | HEAD;
     TEXTAREA "textarea" SPECIAL | RAW;
-    TFOOT "tfoot" SPECIAL;
-    TH "th" SPECIAL | SCOPE;
-    THEAD "thead" SPECIAL;
+    TFOOT "tfoot" SPECIAL | PART;
+    TH "th" SPECIAL | SCOPE | PART;
+    THEAD "thead" SPECIAL | PART;
     TIME "time" 0;
     TITLE "title" SPECIAL | RAW | HEAD;
-    TR "tr" SPECIAL;
+    TR "tr" SPECIAL | PART;
     TRACK "track" SPECIAL | VOID;
     TT "tt" FORMATTING | BREAKOUT;
     U "u" FORMATTING | BREAKOUT;
@@ -298,6 +301,10 @@ impl Name {
 
     pub(crate) fn is_marker(self) -> bool {
         self.flags() & MARKER != 0
+    }
+
+    pub(crate) fn is_table_part(self) -> bool {
+        self.flags() & PART != 0
     }
 
     pub(crate) fn is_one_of(self, names: &[Name]) -> bool {

@@ -151,7 +151,14 @@ impl<'a> Tokenizer<'a> {
         }
         let name = Name::at(bytes, start, at - start);
         self.at = at;
-        let self_closing = self.read_attributes()?;
+        let self_closing = if bytes.get(at) == Some(&b'>') {
+            // Most tags have no attributes.
+            self.attributes.clear();
+            (self.attributes_start, self.at) = (at, at + 1);
+            false
+        } else {
+            self.read_attributes()?
+        };
         Some(if skip == 2 { Token::End(name) } else { Token::Start { name, self_closing } })
     }
 

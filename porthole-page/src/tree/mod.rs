@@ -241,9 +241,7 @@ impl<'a> Tree<'a> {
         self.gather.close_text();
         let depth = self.stack.len();
         self.gather.rise(depth);
-        let is_frame =
-            open.space == Namespace::Html && open.name.is_one_of(&[Name::HTML, Name::HEAD, Name::BODY]);
-        if open.children == 0 && !is_frame {
+        if open.children == 0 && !open.is_frame() {
             self.gather.empty_leaf(depth, open.before);
         }
         if open.link != NONE {
@@ -416,6 +414,11 @@ impl<'a> Tree<'a> {
 }
 
 impl Open {
+    /// `html`, `head` and `body` are no leaves, even without content.
+    fn is_frame(&self) -> bool {
+        self.space == Namespace::Html && self.name.is_one_of(&[Name::HTML, Name::HEAD, Name::BODY])
+    }
+
     fn ends(&self, scope: Scope) -> bool {
         if self.space != Namespace::Html {
             return scope != Scope::Table && self.is_integration_point();

@@ -5,25 +5,13 @@ use crate::gather::NONE;
 use crate::tag::Name;
 use crate::token::Token;
 
-/// Start tags that only make sense in a table.
-const PARTS: &[Name] = &[
-    Name::CAPTION,
-    Name::COL,
-    Name::COLGROUP,
-    Name::TBODY,
-    Name::TD,
-    Name::TFOOT,
-    Name::TH,
-    Name::THEAD,
-    Name::TR,
-];
 const SECTIONS: &[Name] = &[Name::TBODY, Name::TFOOT, Name::THEAD];
 const CELLS: &[Name] = &[Name::TD, Name::TH];
 
 impl<'a> Tree<'a> {
     pub(super) fn in_table(&mut self, token: Token<'a>) -> Step {
         match token {
-            Token::Start { name, .. } if name.is_one_of(PARTS) => self.start_part(name),
+            Token::Start { name, .. } if name.is_table_part() => self.start_part(name),
             Token::Start { name: Name::TABLE, .. } => {
                 if self.end_table() {
                     Step::Again
@@ -50,7 +38,7 @@ impl<'a> Tree<'a> {
                 self.end_table();
                 Step::Done
             }
-            Token::End(name) if name.is_one_of(PARTS) || name.is_one_of(&[Name::BODY, Name::HTML]) => {
+            Token::End(name) if name.is_table_part() || name.is_one_of(&[Name::BODY, Name::HTML]) => {
                 Step::Done
             }
             Token::Doctype(_) => Step::Done,
@@ -127,9 +115,9 @@ impl<'a> Tree<'a> {
                 self.end_caption();
                 Step::Done
             }
-            Token::Start { name, .. } if name.is_one_of(PARTS) => self.again_if_caption(),
+            Token::Start { name, .. } if name.is_table_part() => self.again_if_caption(),
             Token::End(Name::TABLE) => self.again_if_caption(),
-            Token::End(name) if name.is_one_of(PARTS) || name.is_one_of(&[Name::BODY, Name::HTML]) => {
+            Token::End(name) if name.is_table_part() || name.is_one_of(&[Name::BODY, Name::HTML]) => {
                 Step::Done
             }
             _ => self.in_body(token),
@@ -193,9 +181,9 @@ impl<'a> Tree<'a> {
                 }
                 Step::Done
             }
-            Token::Start { name, .. } if name.is_one_of(PARTS) => self.again_after_section(),
+            Token::Start { name, .. } if name.is_table_part() => self.again_after_section(),
             Token::End(Name::TABLE) => self.again_after_section(),
-            Token::End(name) if name.is_one_of(PARTS) || name.is_one_of(&[Name::BODY, Name::HTML]) => {
+            Token::End(name) if name.is_table_part() || name.is_one_of(&[Name::BODY, Name::HTML]) => {
                 Step::Done
             }
             _ => self.in_table(token),
@@ -229,7 +217,7 @@ impl<'a> Tree<'a> {
                 self.end_row();
                 Step::Done
             }
-            Token::Start { name, .. } if name.is_one_of(PARTS) => self.again_after_row(),
+            Token::Start { name, .. } if name.is_table_part() => self.again_after_row(),
             Token::End(Name::TABLE) => self.again_after_row(),
             Token::End(name) if name.is_one_of(SECTIONS) => {
                 if self.in_scope(name, Scope::Table) {
@@ -238,7 +226,7 @@ impl<'a> Tree<'a> {
                     Step::Done
                 }
             }
-            Token::End(name) if name.is_one_of(PARTS) || name.is_one_of(&[Name::BODY, Name::HTML]) => {
+            Token::End(name) if name.is_table_part() || name.is_one_of(&[Name::BODY, Name::HTML]) => {
                 Step::Done
             }
             _ => self.in_table(token),
@@ -267,7 +255,7 @@ impl<'a> Tree<'a> {
                 }
                 Step::Done
             }
-            Token::Start { name, .. } if name.is_one_of(PARTS) => {
+            Token::Start { name, .. } if name.is_table_part() => {
                 if CELLS.iter().any(|&cell| self.in_scope(cell, Scope::Table)) {
                     self.end_cell(CELLS);
                     Step::Again
@@ -280,7 +268,7 @@ impl<'a> Tree<'a> {
             {
                 Step::Done
             }
-            Token::End(name) if name == Name::TABLE || name.is_one_of(PARTS) => {
+            Token::End(name) if name == Name::TABLE || name.is_table_part() => {
                 if !self.in_scope(name, Scope::Table) {
                     return Step::Done;
                 }
