@@ -26,14 +26,21 @@ pub(crate) fn result_of(
 ) -> PageResult {
     let mut result = empty_result(work, seq, at);
     match answer {
-        Err(error) => result.outcome = failed(work, at, error.kind, error.detail),
+        Err(error) => {
+            let passing =
+                matches!(error.kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout);
+            result.outcome = failed(work, at, passing, Failure { kind: error.kind, detail: error.detail });
+        }
         Ok(response) => {
             result.status = response.status;
             result.bytes = response.body.len() as u64;
             match response.status {
                 200..300 => read_page(extractor, &work.url, &response, &mut result),
                 300..400 => redirect(&work.url, &response, &mut result),
-                status => result.outcome = failed(work, at, FailureKind::Status, format!("status {status}")),
+                status => {
+                    let failure = Failure { kind: FailureKind::Status, detail: format!("status {status}") };
+                    result.outcome = failed(work, at, status == 429 || status >= 500, failure);
+                }
             }
         }
     }
@@ -59,13 +66,7 @@ fn empty_result(work: &Work, seq: u64, at: Timestamp) -> PageResult {
 }
 
 /// Failures that may pass are tried again, later and later.
-fn failed(work: &Work, at: Timestamp, kind: FailureKind, detail: String) -> Outcome {
-    let passing = match kind {
-        FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout => true,
-        FailureKind::Status => matches!(detail.as_str(), "status 429") || detail.starts_with("status 5"),
-        _ => false,
-    };
-    let failure = Failure { kind, detail };
+fn failed(work: &Work, at: Timestamp, passing: bool, failure: Failure) -> Outcome {
     if !passing || work.numtries + 1 >= TRIES {
         return Outcome::Dead(failure);
     }

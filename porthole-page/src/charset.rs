@@ -63,7 +63,8 @@ fn charset_parameter(content_type: &str) -> Option<&str> {
 
 /// `<meta charset=…>` or `<meta http-equiv=content-type content="…; charset=…">` among the first bytes.
 fn meta_charset(head: &[u8]) -> Option<&'static Encoding> {
-    memchr::memmem::find(head, b"charset").or_else(|| memchr::memmem::find(head, b"CHARSET"))?;
+    // Most pages without a charset in their headers have none here either.
+    head.windows(7).find(|word| word.eq_ignore_ascii_case(b"charset"))?;
     // Latin-1 keeps every byte, and tags and labels are ASCII.
     let head: String = head.iter().map(|&b| char::from(b).to_ascii_lowercase()).collect();
     let mut rest = without_comments(&head);
@@ -133,6 +134,7 @@ mod tests {
         for (html, charset) in [
             ("<META HTTP-EQUIV=Content-Type CONTENT='text/html; charset=Shift_JIS'>", "Shift_JIS"),
             ("<!-- <meta charset=big5> --><meta charset = 'gbk' />", "GBK"),
+            ("<Meta Charset=KOI8-R>", "KOI8-R"),
             ("<meta name=x><meta charset=\"utf-16\">", "UTF-8"),
             ("<meta charset=nonsense><meta charset=euc-kr>", "EUC-KR"),
         ] {

@@ -177,7 +177,11 @@ impl<'a> Gather<'a> {
 
     /// A copy of a link, for the copy of its element that a repair made.
     pub(crate) fn copy_link(&mut self, link: u32, first: u32) -> u32 {
-        if link == NONE || self.links.len() >= self.most_links {
+        if link == NONE {
+            return NONE;
+        }
+        if self.links.len() >= self.most_links {
+            self.links_cut += 1;
             return NONE;
         }
         self.links.push(FoundLink { first, last: NONE, ..self.links[link as usize] });
@@ -209,6 +213,7 @@ impl<'a> Gather<'a> {
         }
         self.leaves.truncate(leaf as usize);
         self.moved.clear();
+        self.emptied.clear();
         self.links.retain(|link| link.first < leaf && link.last != NONE);
     }
 }

@@ -91,12 +91,12 @@ impl Words {
             let Masks { letters, wide } = Masks::of(&bytes[base..]);
             // Bits where a run of letters starts or ends.
             let mut edges = letters ^ (letters << 1 | u64::from(open.is_some()));
+            let mut left = edges.count_ones();
             let mut next_edge = || {
                 let at = base + edges.trailing_zeros() as usize;
                 edges &= edges - 1;
                 at
             };
-            let mut left = (letters ^ (letters << 1 | u64::from(open.is_some()))).count_ones();
             if let Some((start, was_wide)) = open {
                 if left == 0 {
                     open = Some((start, was_wide || wide != 0));

@@ -157,11 +157,11 @@ impl<'a> Tree<'a> {
         if self.in_foreign() && !self.leaves_foreign(token) && self.foreign(token) == Step::Done {
             return;
         }
-        while self.step(self.mode, token) == Step::Again {}
+        while self.step(token) == Step::Again {}
     }
 
-    fn step(&mut self, mode: Mode, token: Token<'a>) -> Step {
-        match mode {
+    fn step(&mut self, token: Token<'a>) -> Step {
+        match self.mode {
             Mode::Initial => self.initial(token),
             Mode::BeforeHead => self.before_head(token),
             Mode::InHead => self.in_head(token),
