@@ -5,6 +5,7 @@ mod clock;
 mod headers;
 mod id;
 mod result;
+mod topic;
 mod url;
 
 pub use clock::{Clock, ManualClock, Timestamp};
@@ -13,4 +14,5 @@ pub use id::{SiteId, TermId, TopicId, UrlId};
 pub use result::{
     Event, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, SegmentSpan, Work,
 };
+pub use topic::{Mark, TopicRow};
 pub use url::{CANON_VERSION, CanonicalUrl, UrlError};

@@ -1,0 +1,3 @@
+//! Tests of topics and the critic.
+
+mod taxonomy;
