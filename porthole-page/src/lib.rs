@@ -17,6 +17,7 @@
 //! ```
 
 mod charset;
+mod english;
 mod extract;
 mod gather;
 mod page;

@@ -1,0 +1,491 @@
+//! The stems of English words: Snowball's "english" (Porter 2) for words of ASCII letters, which are all but
+//! a few. The rules and their order are those of <https://snowballstem.org/algorithms/english/stemmer.html>.
+//!
+//! It gives what `frostem` gives, at a small part of the price: which letters are vowels is one number, and so
+//! is the end of a word that suffixes are compared with.
+
+use crate::words::{LONGEST, Word};
+
+/// The stem of a word of ASCII letters in lower case: its letters, and how many of them there are.
+pub(crate) fn stem(word: Word) -> ([u8; LONGEST], usize) {
+    let (letters, length) = word.bytes();
+    if length < 3 {
+        return (letters, length);
+    }
+    if let Some(stem) = exception(&letters[..length]) {
+        return Word::of(stem).bytes();
+    }
+    let mut stem = Stem::new(letters, length);
+    stem.drop_plural();
+    stem.drop_past_or_participle();
+    stem.turn_y_to_i();
+    stem.apply(suffixes_of_suffixes(stem.last()));
+    stem.apply(suffixes(stem.last()));
+    stem.apply(last_suffixes(stem.last()));
+    stem.drop_e_or_l();
+    (stem.letters[FRONT..].try_into().expect("the longest word"), stem.length)
+}
+
+fn exception(word: &[u8]) -> Option<&[u8]> {
+    Some(match word {
+        b"andes" | b"atlas" | b"bias" | b"cosmos" | b"howe" | b"news" | b"sky" => word,
+        b"skis" => b"ski",
+        b"skies" => b"sky",
+        b"idly" => b"idl",
+        b"gently" => b"gentl",
+        b"ugly" => b"ugli",
+        b"early" => b"earli",
+        b"only" => b"onli",
+        b"singly" => b"singl",
+        _ => return None,
+    })
+}
+
+/// Words in whose family the first region is where it would not be by the rule.
+const FAMILIES: [Letters; 9] = [
+    Letters::of("arsen"),
+    Letters::of("commun"),
+    Letters::of("emerg"),
+    Letters::of("gener"),
+    Letters::of("inter"),
+    Letters::of("later"),
+    Letters::of("organ"),
+    Letters::of("past"),
+    Letters::of("univers"),
+];
+
+/// What becomes of a suffix.
+struct Rule {
+    suffix: Letters,
+    with: &'static str,
+    /// It must lie in the second region, not only in the first.
+    in_second: bool,
+    /// The letters one of which must stand in front of it.
+    behind: u32,
+}
+
+impl Rule {
+    const fn new(suffix: &'static str, with: &'static str) -> Rule {
+        Rule { suffix: Letters::of(suffix), with, in_second: false, behind: u32::MAX }
+    }
+
+    /// A suffix that is dropped from the second region.
+    const fn last(suffix: &'static str) -> Rule {
+        Rule { in_second: true, ..Rule::new(suffix, "") }
+    }
+
+    const fn behind(self, letters: &str) -> Rule {
+        Rule { behind: set(letters), ..self }
+    }
+}
+
+/// Step 2, by the last letter; of suffixes that end alike, the longest comes first.
+fn suffixes_of_suffixes(last: u8) -> &'static [Rule] {
+    match last {
+        b'i' => {
+            const {
+                &[
+                    Rule::new("lessli", "less"),
+                    Rule::new("biliti", "ble"),
+                    Rule::new("fulli", "ful"),
+                    Rule::new("ousli", "ous"),
+                    Rule::new("entli", "ent"),
+                    Rule::new("aliti", "al"),
+                    Rule::new("iviti", "ive"),
+                    Rule::new("abli", "able"),
+                    Rule::new("alli", "al"),
+                    Rule::new("anci", "ance"),
+                    Rule::new("enci", "ence"),
+                    Rule::new("bli", "ble"),
+                    Rule::new("ogi", "og").behind("l"),
+                    Rule::new("li", "").behind("cdeghkmnrt"),
+                ]
+            }
+        }
+        b'l' => const { &[Rule::new("ational", "ate"), Rule::new("tional", "tion")] },
+        b'm' => const { &[Rule::new("alism", "al")] },
+        b'n' => const { &[Rule::new("ization", "ize"), Rule::new("ation", "ate")] },
+        b'r' => const { &[Rule::new("izer", "ize"), Rule::new("ator", "ate")] },
+        b's' => {
+            const { &[Rule::new("iveness", "ive"), Rule::new("fulness", "ful"), Rule::new("ousness", "ous")] }
+        }
+        b't' => const { &[Rule::new("ogist", "og")] },
+        _ => &[],
+    }
+}
+
+/// Step 3.
+fn suffixes(last: u8) -> &'static [Rule] {
+    match last {
+        b'e' => const { &[Rule::new("icate", "ic"), Rule::last("ative"), Rule::new("alize", "al")] },
+        b'i' => const { &[Rule::new("iciti", "ic")] },
+        b'l' => {
+            const {
+                &[
+                    Rule::new("ational", "ate"),
+                    Rule::new("tional", "tion"),
+                    Rule::new("ical", "ic"),
+                    Rule::new("ful", ""),
+                ]
+            }
+        }
+        b's' => const { &[Rule::new("ness", "")] },
+        _ => &[],
+    }
+}
+
+/// Step 4.
+fn last_suffixes(last: u8) -> &'static [Rule] {
+    match last {
+        b'c' => const { &[Rule::last("ic")] },
+        b'e' => {
+            const {
+                &[
+                    Rule::last("ance"),
+                    Rule::last("ence"),
+                    Rule::last("able"),
+                    Rule::last("ible"),
+                    Rule::last("ate"),
+                    Rule::last("ive"),
+                    Rule::last("ize"),
+                ]
+            }
+        }
+        b'i' => const { &[Rule::last("iti")] },
+        b'l' => const { &[Rule::last("al")] },
+        b'm' => const { &[Rule::last("ism")] },
+        b'n' => const { &[Rule::last("ion").behind("st")] },
+        b'r' => const { &[Rule::last("er")] },
+        b's' => const { &[Rule::last("ous")] },
+        b't' => const { &[Rule::last("ement"), Rule::last("ment"), Rule::last("ent"), Rule::last("ant")] },
+        _ => &[],
+    }
+}
+
+/// Zeros in front of a word, so that its last eight bytes can always be read.
+const FRONT: usize = 8;
+
+/// A word on its way to its stem.
+struct Stem {
+    letters: [u8; FRONT + LONGEST],
+    length: usize,
+    /// A bit for each letter that is a vowel; bits beyond the length have no meaning.
+    vowels: u32,
+    /// Where the regions start that suffixes must lie in.
+    first: usize,
+    second: usize,
+}
+
+impl Stem {
+    fn new(word: [u8; LONGEST], length: usize) -> Stem {
+        let mut letters = [0; FRONT + LONGEST];
+        letters[FRONT..].copy_from_slice(&word);
+        let vowels = vowels(&word[..length]);
+        // A region starts behind the first consonant behind a vowel, counted from the region before it.
+        let region = |from: usize| {
+            let consonants = !vowels & (vowels & u32::MAX << from) << 1;
+            (consonants.trailing_zeros() as usize + 1).min(length)
+        };
+        let front = u64::from_be_bytes(*word.first_chunk().expect("eight of many"));
+        let family = FAMILIES.iter().find(|family| front >> (64 - 8 * family.length) == family.packed);
+        let first = family.map_or_else(|| region(0), |family| family.length);
+        Stem { letters, length, vowels, first, second: region(first) }
+    }
+
+    /// Step 1a.
+    fn drop_plural(&mut self) {
+        if self.ends("sses") {
+            self.shorten(2);
+        } else if self.ends("ied") || self.ends("ies") {
+            self.shorten(if self.length > 4 { 2 } else { 1 });
+        } else if self.last() == b's'
+            && !self.ends("ss")
+            && !self.ends("us")
+            && self.has_vowel(self.length - 2)
+        {
+            self.shorten(1);
+        }
+    }
+
+    /// Step 1b.
+    fn drop_past_or_participle(&mut self) {
+        if !matches!(self.last(), b'd' | b'g' | b'y') {
+            return;
+        }
+        if let Some(start) = self.start_of("eed").or_else(|| self.start_of("eedly")) {
+            if start >= self.first && !matches!(self.up_to(start), b"succ" | b"proc" | b"exc") {
+                self.replace(start, "ee");
+            }
+            return;
+        }
+        let past = self.start_of("ed").or_else(|| self.start_of("edly")).or_else(|| self.start_of("ingly"));
+        let Some(start) = past.or_else(|| self.start_of("ing")) else { return };
+        if past.is_none() {
+            match self.up_to(start) {
+                [_, b'y'] if !self.is_vowel(0) => return self.replace(1, "ie"),
+                b"even" | b"cann" | b"inn" | b"earr" | b"herr" | b"out" => return,
+                _ => {}
+            }
+        }
+        if self.has_vowel(start) {
+            self.length = start;
+            self.mend();
+        }
+    }
+
+    /// What was left when `ed` or `ing` was dropped may lack an `e`, or have a letter too many.
+    fn mend(&mut self) {
+        const DOUBLE: u32 = set("bdfgmnprt");
+        let [before, last] = [self.letter(2), self.last()];
+        if self.ends("at") || self.ends("bl") || self.ends("iz") {
+            self.replace(self.length, "e");
+        } else if before == last && is_in(DOUBLE, last) {
+            if !(self.length == 3 && matches!(self.letter(3), b'a' | b'e' | b'o')) {
+                self.shorten(1);
+            }
+        } else if self.length == self.first && self.is_short(self.length) {
+            self.replace(self.length, "e");
+        }
+    }
+
+    /// Step 1c.
+    fn turn_y_to_i(&mut self) {
+        if self.last() == b'y' && self.length > 2 && !self.is_vowel(self.length - 2) {
+            self.replace(self.length - 1, "i");
+        }
+    }
+
+    /// Applies the first rule whose suffix ends the word, if that lies where the rule says.
+    #[inline(always)]
+    fn apply(&mut self, rules: &[Rule]) {
+        let Some(rule) = rules.iter().find(|rule| self.ends_with(rule.suffix)) else { return };
+        let start = self.length - rule.suffix.length;
+        let region = if rule.in_second { self.second } else { self.first };
+        if start >= region && is_in(rule.behind, self.letter(rule.suffix.length + 1)) {
+            self.replace(start, rule.with);
+        }
+    }
+
+    /// Step 5.
+    fn drop_e_or_l(&mut self) {
+        let start = self.length - 1;
+        let is_dropped = match self.last() {
+            b'e' => start >= self.second || start >= self.first && !self.is_short(start),
+            b'l' => start >= self.second && self.letter(2) == b'l',
+            _ => false,
+        };
+        self.length -= usize::from(is_dropped);
+    }
+
+    /// Whether a short syllable ends here.
+    fn is_short(&self, end: usize) -> bool {
+        const VOWEL_BETWEEN_CONSONANTS: u32 = 0b010;
+        match end {
+            0 | 1 => false,
+            2 => self.vowels & 0b11 == 0b01,
+            _ => {
+                let letters = self.up_to(end);
+                self.vowels >> (end - 3) & 0b111 == VOWEL_BETWEEN_CONSONANTS
+                    && !matches!(letters[end - 1], b'w' | b'x' | b'y')
+                    || letters.ends_with(b"past")
+            }
+        }
+    }
+
+    fn is_vowel(&self, at: usize) -> bool {
+        self.vowels >> at & 1 != 0
+    }
+
+    fn has_vowel(&self, end: usize) -> bool {
+        self.vowels & !(u32::MAX << end) != 0
+    }
+
+    fn up_to(&self, end: usize) -> &[u8] {
+        &self.letters[FRONT..FRONT + end]
+    }
+
+    fn last(&self) -> u8 {
+        self.letter(1)
+    }
+
+    /// A letter counted from the end, the last being 1; 0 in front of the first.
+    fn letter(&self, from_end: usize) -> u8 {
+        self.letters[FRONT + self.length - from_end]
+    }
+
+    fn start_of(&self, suffix: &str) -> Option<usize> {
+        self.ends(suffix).then(|| self.length - suffix.len())
+    }
+
+    #[inline(always)]
+    fn ends(&self, suffix: &str) -> bool {
+        self.ends_with(Letters::of(suffix))
+    }
+
+    #[inline(always)]
+    fn ends_with(&self, suffix: Letters) -> bool {
+        let tail = self.letters[self.length..].first_chunk().expect("eight zeros stand in front");
+        u64::from_be_bytes(*tail) & suffix.mask == suffix.packed
+    }
+
+    fn shorten(&mut self, by: usize) {
+        self.length -= by;
+    }
+
+    /// Puts other letters in the place of all from a place on.
+    fn replace(&mut self, start: usize, with: &str) {
+        self.length = start + with.len();
+        self.letters[FRONT + start..FRONT + self.length].copy_from_slice(with.as_bytes());
+        let changed = !(u32::MAX << with.len()) << start;
+        self.vowels = self.vowels & !changed | vowels(with.as_bytes()) << start;
+    }
+}
+
+/// A bit for each letter that is a vowel. A `y` is one unless it is the first letter or stands behind a vowel.
+fn vowels(letters: &[u8]) -> u32 {
+    const VOWELS: u32 = set("aeiou");
+    let (mut vowels, mut previous) = (0, true);
+    for (at, &letter) in letters.iter().enumerate() {
+        previous = is_in(VOWELS, letter) | (letter == b'y') & !previous;
+        vowels |= u32::from(previous) << at;
+    }
+    vowels
+}
+
+/// A set of letters, a bit each.
+const fn set(letters: &str) -> u32 {
+    let (mut set, mut at) = (0, 0);
+    while at < letters.len() {
+        set |= 1 << (letters.as_bytes()[at] & 31);
+        at += 1;
+    }
+    set
+}
+
+fn is_in(set: u32, letter: u8) -> bool {
+    set >> (letter & 31) & 1 != 0
+}
+
+/// Up to eight letters as a number, the last one lowest, and the bits that they take of it.
+#[derive(Clone, Copy)]
+struct Letters {
+    packed: u64,
+    mask: u64,
+    length: usize,
+}
+
+impl Letters {
+    #[inline(always)]
+    const fn of(letters: &str) -> Letters {
+        let mut all = Letters { packed: 0, mask: 0, length: 0 };
+        while all.length < letters.len() {
+            all.packed = all.packed << 8 | letters.as_bytes()[all.length] as u64;
+            all.mask = all.mask << 8 | 0xff;
+            all.length += 1;
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::fs::File;
+    use std::path::{Path, PathBuf};
+
+    use frostem::{Algorithm, Stemmer};
+    use porthole_warc::WarcReader;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn stemmed(word: &str) -> String {
+        let (letters, length) = stem(Word::of(word.as_bytes()));
+        String::from_utf8(letters[..length].to_vec()).unwrap()
+    }
+
+    fn check(stemmer: &Stemmer, word: &str) {
+        assert_eq!(stemmed(word), stemmer.stem(word), "for {word}");
+    }
+
+    /// Every suffix and special word of the rules, and endings that look like them.
+    const ENDINGS: &[&str] = &[
+        "", "s", "ss", "us", "sses", "ies", "ied", "ed", "eed", "ing", "edly", "eedly", "ingly", "ying",
+        "bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt", "ll", "at", "bl", "iz", "y", "ly", "li", "ogi",
+        "logi", "anci", "ancy", "enci", "ency", "bli", "abli", "ably", "alli", "ally", "fulli", "fully",
+        "lessli", "lessly", "ousli", "ously", "entli", "ently", "aliti", "ality", "biliti", "bility",
+        "iviti", "ivity", "tional", "ational", "alism", "ation", "ization", "izer", "ator", "iveness",
+        "fulness", "ousness", "ogist", "icate", "ative", "alize", "iciti", "icity", "ical", "ful", "ness",
+        "ic", "ance", "ence", "able", "ible", "ate", "ive", "ize", "iti", "ity", "al", "ism", "ion", "sion",
+        "tion", "er", "ous", "ant", "ent", "ment", "ement", "e", "le", "past", "w", "x", "ee",
+    ];
+
+    const STARTS: &[&str] = &[
+        "andes", "atlas", "bias", "cosmos", "early", "gently", "howe", "idly", "news", "only", "singly",
+        "skies", "skis", "sky", "ugly", "arsen", "commun", "emerg", "gener", "inter", "later", "organ",
+        "past", "univers", "succ", "proc", "exc", "even", "cann", "inn", "earr", "herr", "out", "d", "y",
+        "yy", "a", "e", "ab", "ya", "syzyg", "", "hop", "hopp", "add", "egg", "off", "ebb", "bed", "fly",
+        "say", "tie", "relat", "condit", "electr", "form", "control", "adjust", "repast", "pastpast",
+        "trabajo", "quiz",
+    ];
+
+    #[test]
+    fn every_ending_on_every_start() {
+        let stemmer = Stemmer::new(Algorithm::English);
+        for start in STARTS {
+            for ending in ENDINGS {
+                for last in ENDINGS {
+                    let word = format!("{start}{ending}{last}");
+                    check(&stemmer, &word[..word.len().min(LONGEST)]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_short_word() {
+        const LETTERS: &[u8] = b"aeoiybdglnprstuwx";
+        let stemmer = Stemmer::new(Algorithm::English);
+        for length in 1..=4 {
+            for number in 0..LETTERS.len().pow(length) {
+                let letter = |at| char::from(LETTERS[number / LETTERS.len().pow(at) % LETTERS.len()]);
+                check(&stemmer, &(0..length).map(letter).collect::<String>());
+            }
+        }
+    }
+
+    /// Every word of every fortieth page of the corpora, markup and all; without them there is nothing to test.
+    #[test]
+    fn every_word_of_real_pages() {
+        let folder = std::env::var_os("CORPORA").map_or_else(
+            || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpora"),
+            PathBuf::from,
+        );
+        let stemmer = Stemmer::new(Algorithm::English);
+        for name in ["schools", "webkb"] {
+            let Ok(file) = File::open(folder.join(format!("{name}.warc.gz"))) else { continue };
+            let mut words = HashSet::new();
+            for record in WarcReader::new(file).step_by(40) {
+                let text = String::from_utf8_lossy(&record.unwrap().block).to_ascii_lowercase();
+                let runs = text.split(|c: char| !c.is_ascii_lowercase());
+                words.extend(runs.map(|word| word[..word.len().min(LONGEST)].to_owned()));
+            }
+            println!("{name}: {} words", words.len());
+            words.iter().for_each(|word| check(&stemmer, word));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn random_words_with_endings(
+            start in "[a-z]{0,6}|[aeiouy]{0,2}[b-dy]{0,2}[aeiouy]{0,2}[tnslp]{0,2}",
+            endings in proptest::collection::vec(proptest::sample::select(ENDINGS), 0..4),
+        ) {
+            let word = start + &endings.concat();
+            let word = &word[..word.len().min(LONGEST)];
+            prop_assert_eq!(stemmed(word), Stemmer::new(Algorithm::English).stem(word));
+        }
+    }
+}
