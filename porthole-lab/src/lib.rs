@@ -1,9 +1,11 @@
 //! Where crawls are tried out: webs that are always the same, recorded or synthetic, and experiments on
 //! them. A crawl reaches them through the same door as the open web, [`porthole_crawl::Fetch`].
 
+mod collections;
 mod recorded;
 pub mod synth;
 mod web_stats;
 
+pub use collections::{Collection, CollectionError, Document, Keep, WEBKB_CLASSES, WEBKB_UNIVERSITIES};
 pub use recorded::{Problems, RecordedError, RecordedWeb};
 pub use web_stats::WebStats;

@@ -1,0 +1,50 @@
+//! Labels of pages: a line a URL and topic, tabs between them, and a group where a collection has groups.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+
+use super::{CollectionError, Result, open};
+
+/// The labels of pages, by URL as it is written.
+pub(super) struct Labels(HashMap<String, Label>);
+
+/// What is said about one page.
+#[derive(Debug, Default)]
+pub(super) struct Label {
+    /// Paths, in the order of the lines.
+    pub(super) topics: Vec<String>,
+    pub(super) group: String,
+}
+
+impl Labels {
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let mut text = String::new();
+        let unreadable = |source| CollectionError::Read { path: path.into(), source };
+        open(path)?.read_to_string(&mut text).map_err(unreadable)?;
+        let wrong = |(line, what)| CollectionError::Label { path: path.into(), line, what };
+        Labels::parse(&text).map_err(wrong)
+    }
+
+    /// An error is the number of a line, and what is wrong with it.
+    pub(super) fn parse(text: &str) -> std::result::Result<Self, (usize, &'static str)> {
+        let mut labels: HashMap<String, Label> = HashMap::new();
+        for (line, number) in text.lines().zip(1..) {
+            let mut fields = line.split('\t');
+            let (Some(url), Some(topic)) = (fields.next(), fields.next()) else {
+                return Err((number, "a URL and a topic with a tab between them are needed"));
+            };
+            if !topic.starts_with('/') {
+                return Err((number, "a topic is a path and starts with `/`"));
+            }
+            let label = labels.entry(url.to_owned()).or_default();
+            label.topics.push(topic.to_owned());
+            label.group = fields.next().unwrap_or_default().to_owned();
+        }
+        Ok(Labels(labels))
+    }
+
+    pub(super) fn get(&self, url: &str) -> Option<&Label> {
+        self.0.get(url)
+    }
+}
