@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use porthole_types::UrlId;
+use porthole_types::{TopicId, UrlId};
+
+use crate::ExampleId;
 
 /// The result of a call on a store.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -64,6 +66,23 @@ pub enum Error {
     /// More URLs than row numbers.
     #[error("the frontier is full: it holds 4 billion URLs")]
     Full,
+    /// A tree that contradicts itself.
+    #[error("the topics are no tree: {0}")]
+    NoTree(String),
+    /// No such topic.
+    #[error("there is no topic with the id {id}", id = .0.0)]
+    UnknownTopic(TopicId),
+    /// A topic would vanish from under its examples.
+    #[error("{topic} has {examples} examples; move or remove them together with it")]
+    TopicInUse {
+        /// Path of the topic.
+        topic: String,
+        /// How many examples it has.
+        examples: u32,
+    },
+    /// No such example.
+    #[error("there is no example {0}")]
+    UnknownExample(ExampleId),
     /// No query of that name.
     #[error("there is no query `{0}`; list the queries to see their names")]
     UnknownQuery(String),

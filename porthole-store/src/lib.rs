@@ -5,6 +5,9 @@
 //! is the default behind it. Appending is the hot path: `crawl` and `link` have no index that the crawl
 //! would pay for; which URLs are known and which is next is kept in memory and rebuilt at open.
 //!
+//! What a crawl is about is kept beside it: the tree of topics, the examples of each, the words behind the
+//! terms, and the trained critic.
+//!
 //! This is the only room that contains SQL, and no row type of a database leaves it.
 
 mod answer;
@@ -13,9 +16,15 @@ mod frontier;
 mod queries;
 mod sqlite;
 mod store;
+mod terms;
+mod topics;
 
 pub use answer::{Answer, Limits, Value};
 pub use error::{Error, Result};
 pub use queries::{Index, NamedQuery, Parameter, QUERIES};
 pub use sqlite::{SqliteReader, SqliteStore};
 pub use store::{Batch, Committed, Counts, Edge, Estimate, Graph, Node, Scores, Store, StoreReader};
+pub use topics::{
+    Collision, Example, ExampleChange, ExampleId, ExampleState, Model, NewExample, TermWord, Terms,
+    TopicChange,
+};

@@ -14,6 +14,7 @@ mod reader;
 mod sandbox;
 mod sites;
 mod sweep;
+mod topics;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ use self::plan::Plan;
 pub use self::reader::SqliteReader;
 use self::write::rowid;
 use crate::frontier::{Belief, State};
-use crate::{Batch, Committed, Counts, Error, Result, Scores, Store, StoreReader};
+use crate::{Batch, Committed, Counts, Error, Model, Result, Scores, Store, StoreReader, TopicChange};
 
 /// A crawl in a SQLite database.
 #[derive(Debug)]
@@ -154,6 +155,14 @@ impl Store for SqliteStore {
 
     fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()> {
         write::write_scores(&mut self.db, scores)
+    }
+
+    fn change_topics(&mut self, change: &TopicChange<'_>) -> Result<()> {
+        topics::change(&mut self.db, change)
+    }
+
+    fn set_model(&mut self, name: &str, model: &Model) -> Result<()> {
+        topics::write_model(&self.db, name, model)
     }
 
     fn tidy(&mut self) -> Result<()> {

@@ -1,7 +1,8 @@
 //! The one interface to the database: work out, results in, questions answered.
 
-use porthole_types::{Event, NewUrl, PageResult, SiteId, Timestamp, UrlId, Work};
+use porthole_types::{Event, NewUrl, PageResult, SiteId, TermId, Timestamp, TopicId, TopicRow, UrlId, Work};
 
+use crate::topics::{Collision, Example, ExampleChange, Model, NewExample, TermWord, Terms, TopicChange};
 use crate::{Answer, Limits, NamedQuery, Result};
 
 /// A crawl's database. One store writes; any number of [`StoreReader`]s read meanwhile.
@@ -46,6 +47,38 @@ pub trait Store: Send {
     /// Writes the scores of a distillation in place of the last one's.
     fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()>;
 
+    /// The tree of topics, by id; there is always the root.
+    fn topics(&self) -> Result<Vec<TopicRow>> {
+        self.reader().topics()
+    }
+
+    /// Writes what changed about topics and their examples, all of it or nothing.
+    fn change_topics(&mut self, change: &TopicChange<'_>) -> Result<()>;
+
+    /// Puts a tree in place of the one that is there. Refused if a topic would vanish that has examples:
+    /// [`change_topics`](Store::change_topics) can move or remove them in the same commit.
+    fn set_topics(&mut self, topics: &[TopicRow]) -> Result<()> {
+        self.change_topics(&TopicChange { topics: Some(topics), ..TopicChange::default() })
+    }
+
+    /// Adds examples, all or none. One with the URL of another of its topic takes that one's place and id.
+    fn add_examples(&mut self, examples: &[NewExample]) -> Result<()> {
+        self.change_topics(&TopicChange { added: examples, ..TopicChange::default() })
+    }
+
+    /// Moves and removes examples, all or none, in this order.
+    fn change_examples(&mut self, changes: &[ExampleChange]) -> Result<()> {
+        self.change_topics(&TopicChange { examples: changes, ..TopicChange::default() })
+    }
+
+    /// Adds readable words for terms; for a stem that has one, the new word counts.
+    fn add_terms(&mut self, terms: &[TermWord]) -> Result<()> {
+        self.change_topics(&TopicChange { terms, ..TopicChange::default() })
+    }
+
+    /// Keeps a model under a name, in place of the one that is there.
+    fn set_model(&mut self, name: &str, model: &Model) -> Result<()>;
+
     /// Brings the tables wholly up to date for readers: until then, the estimates that they show of queued
     /// URLs may be older ones. For the end of a crawl, and before questions about the frontier.
     fn tidy(&mut self) -> Result<()>;
@@ -70,6 +103,25 @@ pub trait StoreReader: Send + Sync {
 
     /// The named queries.
     fn queries(&self) -> &'static [NamedQuery];
+
+    /// The tree of topics, by id; there is always the root.
+    fn topics(&self) -> Result<Vec<TopicRow>>;
+
+    /// The examples of a topic, or of all topics, in the order in which they came.
+    fn examples(&self, topic: Option<TopicId>) -> Result<Vec<Example>>;
+
+    /// Shows every example with its terms, in the order in which they came; for training.
+    fn visit_examples(&self, visit: &mut dyn FnMut(&Example, &Terms)) -> Result<()>;
+
+    /// A readable word for each term that has one. If several stems share the term, all their words, as
+    /// `this/that`: which of them a page had is not known.
+    fn words(&self, terms: &[TermId]) -> Result<Vec<Option<String>>>;
+
+    /// The terms that stand for more than one stem, by id.
+    fn collisions(&self) -> Result<Vec<Collision>>;
+
+    /// The model of a name.
+    fn model(&self, name: &str) -> Result<Option<Model>>;
 
     /// Another handle on the same database.
     fn another(&self) -> Box<dyn StoreReader>;

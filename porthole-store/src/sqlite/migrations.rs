@@ -65,6 +65,64 @@ const MIGRATIONS: &[&str] = &[
                    crawl.status, crawl.failure, crawl.detail, crawl.title, crawl.language, crawl.bytes
             from crawl left join site on site.sid = crawl.sid;
     "#,
+    // Topics, the pages that were shown for them, and what was learnt from those.
+    r#"
+        -- The root is 0 and has no pcid, so that `pcid = 0` means its children and nothing else.
+        create table taxonomy(
+            kcid integer primary key,
+            pcid integer,
+            name text not null,
+            mark text not null,           -- good, path, subsumed or null
+            logprior real,                -- log Pr[kcid | pcid]; null until trained
+            logdenom real
+        );
+        create index taxonomy_pcid on taxonomy(pcid);
+        insert into taxonomy(kcid, pcid, name, mark) values (0, null, '', 'null');
+        -- Clustered so that a probe with (pcid, tid) finds all kcid in one place, and a walk over one pcid
+        -- meets its terms in order.
+        create table stat(
+            pcid integer not null,
+            kcid integer not null,
+            tid integer not null,
+            logtheta real not null,
+            primary key (pcid, tid, kcid)
+        ) without rowid;
+        -- The same, a row a probe: records are (kcid as u16, logtheta as f64), little-endian.
+        create table blob(
+            pcid integer not null,
+            tid integer not null,
+            records blob not null,
+            primary key (pcid, tid)
+        ) without rowid;
+        create table document(
+            did integer not null,
+            tid integer not null,
+            freq integer not null,
+            primary key (did, tid)
+        ) without rowid;
+        -- The order in which documents meet stat.
+        create index document_tid on document(tid, did, freq);
+        create table example(
+            id integer primary key,
+            kcid integer not null,
+            url text not null,            -- or the name of a file
+            title text not null,
+            source text not null,         -- what it was imported from
+            language text not null,
+            state text not null,          -- ok, missing or empty
+            detail text not null,         -- why it is missing or empty
+            terms blob not null,          -- packed (tid, freq)
+            unique (kcid, url)
+        );
+        -- Readable words for terms. Two rows of one tid are a collision of the hash.
+        create table term(
+            tid integer not null,
+            stem text not null,
+            word text not null,
+            primary key (tid, stem)
+        ) without rowid;
+        create table model(name text primary key, bytes blob not null, made integer not null);
+    "#,
 ];
 
 /// The version of the tables that this program writes.

@@ -41,10 +41,14 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
 pub(super) fn reader(path: &Path) -> Result<Connection> {
     let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     db.busy_timeout(Duration::from_secs(10))?;
-    match version(&db, path)? {
-        VERSION => Ok(db),
-        _ => Err(Error::Open { path: path.to_owned(), reason: "its tables are not made yet".into() }),
-    }
+    let reason = match version(&db, path)? {
+        VERSION => return Ok(db),
+        0 => "its tables are not made yet".to_owned(),
+        older => {
+            format!("its tables are of version {older}; a command that writes brings them up to {VERSION}")
+        }
+    };
+    Err(Error::Open { path: path.to_owned(), reason })
 }
 
 /// Opens a database that exists for making an index.

@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use porthole_types::{Event, Timestamp};
+use porthole_types::{Event, TermId, Timestamp, TopicId, TopicRow};
 use rusqlite::{Connection, params};
 
-use super::{graph, open, sandbox};
+use super::{graph, open, sandbox, topics};
 use crate::queries::{self, Index, NamedQuery, QUERIES};
-use crate::{Answer, Error, Graph, Limits, Result, StoreReader, Value};
+use crate::{Answer, Collision, Error, Example, Graph, Limits, Model, Result, StoreReader, Terms, Value};
 
 /// A handle for reading a SQLite store; it holds no connection.
 #[derive(Clone, Debug)]
@@ -71,6 +71,30 @@ impl StoreReader for SqliteReader {
 
     fn queries(&self) -> &'static [NamedQuery] {
         QUERIES
+    }
+
+    fn topics(&self) -> Result<Vec<TopicRow>> {
+        topics::read_topics(&open::reader(&self.path)?)
+    }
+
+    fn examples(&self, topic: Option<TopicId>) -> Result<Vec<Example>> {
+        topics::read_examples(&open::reader(&self.path)?, topic)
+    }
+
+    fn visit_examples(&self, visit: &mut dyn FnMut(&Example, &Terms)) -> Result<()> {
+        topics::visit_examples(&open::reader(&self.path)?, visit)
+    }
+
+    fn words(&self, terms: &[TermId]) -> Result<Vec<Option<String>>> {
+        topics::read_words(&open::reader(&self.path)?, terms)
+    }
+
+    fn collisions(&self) -> Result<Vec<Collision>> {
+        topics::read_collisions(&open::reader(&self.path)?)
+    }
+
+    fn model(&self, name: &str) -> Result<Option<Model>> {
+        topics::read_model(&open::reader(&self.path)?, name)
     }
 
     fn another(&self) -> Box<dyn StoreReader> {

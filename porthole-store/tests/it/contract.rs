@@ -3,10 +3,11 @@
 use porthole_store::{Batch, Committed, Counts, Error, Estimate, Limits, Scores, Store, Value};
 use porthole_types::{CANON_VERSION, Event, FailureKind, Outcome, Timestamp, UrlId};
 
+use crate::topics::*;
 use crate::web::{Place, commit, failure, link, new_url, oid, oids_of, page, retry, take, url, with_outcome};
 
 /// A place where a store can be opened again and again.
-trait Backend {
+pub(crate) trait Backend {
     fn open(&self) -> Box<dyn Store>;
 }
 
@@ -293,6 +294,15 @@ macro_rules! contract {
             named_queries_answer
             readers_see_whole_batches_while_one_is_written
             tidying_changes_nothing_but_what_readers_see
+            a_tree_comes_back_and_is_replaced_as_a_whole
+            what_is_no_tree_is_refused
+            examples_come_back_with_and_without_their_terms
+            the_same_url_again_takes_the_place_of_the_first
+            examples_move_and_go
+            a_topic_with_examples_goes_only_with_them
+            a_change_that_fails_in_one_part_changes_nothing
+            words_for_terms_and_their_collisions
+            a_model_is_kept_under_its_name
         }
     };
 }

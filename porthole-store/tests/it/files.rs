@@ -99,7 +99,29 @@ fn a_database_that_was_made_half_way_is_brought_on() {
     assert_eq!(place.open().counts().known, 0);
     let db = Connection::open(place.path()).unwrap();
     let version: i64 = db.query_row("pragma user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 1);
+    assert_eq!(version, 2);
+}
+
+/// Takes a database back to what version 1 of the tables was.
+fn back_to_version_1(place: &Place) {
+    let db = Connection::open(place.path()).unwrap();
+    for table in ["taxonomy", "stat", "blob", "document", "example", "term", "model"] {
+        db.execute_batch(&format!("drop table {table}")).unwrap();
+    }
+    db.execute_batch("pragma user_version = 1").unwrap();
+}
+
+#[test]
+fn a_database_of_version_1_gets_the_tables_of_topics_and_keeps_its_crawl() {
+    let place = filled();
+    let before = place.open().counts();
+    back_to_version_1(&place);
+    let refusal = SqliteReader::open(place.path()).expect_err("a reader does not write").to_string();
+    assert!(refusal.contains("of version 1; a command that writes"), "{refusal}");
+    let store = place.open();
+    assert_eq!(store.counts(), before);
+    assert_eq!(store.topics().unwrap().len(), 1);
+    assert!(SqliteReader::open(place.path()).is_ok());
 }
 
 #[test]

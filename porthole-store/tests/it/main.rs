@@ -4,5 +4,6 @@ mod contract;
 mod files;
 mod kill;
 mod sandbox;
+mod topics;
 mod twin;
 mod web;

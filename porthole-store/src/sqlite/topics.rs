@@ -1,0 +1,298 @@
+//! The tables of topics, examples, words and models.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use porthole_types::{Mark, TermId, Timestamp, TopicId, TopicRow};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+
+use crate::terms::{pack, unpack};
+use crate::topics::{
+    Collision, Example, ExampleChange, ExampleId, ExampleState, Model, NewExample, TermWord, Terms,
+    TopicChange,
+};
+use crate::{Error, Result};
+
+/// Writes a change, all of it or nothing.
+pub(super) fn change(db: &mut Connection, change: &TopicChange<'_>) -> Result<()> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let before = read_topics(&tx)?;
+    if let Some(topics) = change.topics {
+        write_topics(&tx, &before, topics)?;
+    }
+    change_examples(&tx, change.examples)?;
+    insert_examples(&tx, change.added)?;
+    if change.topics.is_some() {
+        refuse_lost_examples(&tx, &before)?;
+    }
+    insert_terms(&tx, change.terms)?;
+    tx.commit()?;
+    Ok(())
+}
+
+/// The tree, by id.
+pub(super) fn read_topics(db: &Connection) -> Result<Vec<TopicRow>> {
+    let mut read = db.prepare_cached("select kcid, pcid, name, mark from taxonomy order by kcid")?;
+    let mut rows = read.query([])?;
+    let mut topics = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mark: String = row.get(3)?;
+        topics.push(TopicRow {
+            id: TopicId(row.get(0)?),
+            parent: row.get::<_, Option<u16>>(1)?.map_or(TopicId::ROOT, TopicId),
+            name: row.get(2)?,
+            mark: Mark::of_name(&mark)
+                .ok_or_else(|| Error::Damaged(format!("taxonomy has the unknown mark {mark}")))?,
+        });
+    }
+    Ok(topics)
+}
+
+/// The examples of a topic, or all.
+pub(super) fn read_examples(db: &Connection, topic: Option<TopicId>) -> Result<Vec<Example>> {
+    let one = if topic.is_some() { "where kcid = ?1" } else { "" };
+    let mut read = db.prepare(&format!("select {EXAMPLE} from example {one} order by id"))?;
+    let mut rows = read.query(rusqlite::params_from_iter(topic.map(|topic| topic.0)))?;
+    let mut examples = Vec::new();
+    while let Some(row) = rows.next()? {
+        examples.push(example(row)?);
+    }
+    Ok(examples)
+}
+
+/// Shows all examples with their terms.
+pub(super) fn visit_examples(db: &Connection, visit: &mut dyn FnMut(&Example, &Terms)) -> Result<()> {
+    let mut read = db.prepare(&format!("select {EXAMPLE}, terms from example order by id"))?;
+    let mut rows = read.query([])?;
+    let mut terms = Vec::new();
+    while let Some(row) = rows.next()? {
+        let example = example(row)?;
+        let packed = row.get_ref(8)?.as_blob().ok().and_then(|bytes| unpack(bytes, &mut terms));
+        packed.ok_or_else(|| {
+            Error::Damaged(format!("the terms of the example {} cannot be read", example.id))
+        })?;
+        visit(&example, &terms);
+    }
+    Ok(())
+}
+
+/// A word for each term.
+pub(super) fn read_words(db: &Connection, terms: &[TermId]) -> Result<Vec<Option<String>>> {
+    let mut read = db.prepare("select word from term where tid = ?1 order by stem")?;
+    let mut word = |term: &TermId| -> Result<Option<String>> {
+        let words = read.query_map([term.0], |row| row.get::<_, String>(0))?;
+        let words = words.collect::<rusqlite::Result<Vec<_>>>()?;
+        Ok((!words.is_empty()).then(|| words.join("/")))
+    };
+    terms.iter().map(&mut word).collect()
+}
+
+/// The terms of several stems.
+pub(super) fn read_collisions(db: &Connection) -> Result<Vec<Collision>> {
+    let sql = "select tid, stem from term \
+               where tid in (select tid from term group by tid having count(*) > 1) order by tid, stem";
+    let mut read = db.prepare(sql)?;
+    let mut rows = read.query([])?;
+    let mut collisions: Vec<Collision> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (term, stem) = (TermId(row.get(0)?), row.get(1)?);
+        match collisions.last_mut().filter(|last| last.term == term) {
+            Some(last) => last.stems.push(stem),
+            None => collisions.push(Collision { term, stems: vec![stem] }),
+        }
+    }
+    Ok(collisions)
+}
+
+/// The model of a name.
+pub(super) fn read_model(db: &Connection, name: &str) -> Result<Option<Model>> {
+    let mut read = db.prepare("select bytes, made from model where name = ?1")?;
+    let model = read.query_row([name], |row| Ok(Model { bytes: row.get(0)?, made: Timestamp(row.get(1)?) }));
+    Ok(model.optional()?)
+}
+
+/// Writes a model in place of another of its name.
+pub(super) fn write_model(db: &Connection, name: &str, model: &Model) -> Result<()> {
+    let sql = "insert or replace into model(name, bytes, made) values (?1, ?2, ?3)";
+    db.execute(sql, params![name, model.bytes, model.made.0])?;
+    Ok(())
+}
+
+/// The columns that [`example`] reads.
+const EXAMPLE: &str = "id, kcid, url, title, source, language, state, detail";
+
+fn example(row: &Row<'_>) -> Result<Example> {
+    let (id, state) = (ExampleId(row.get::<_, i64>(0)?.cast_unsigned()), row.get::<_, String>(6)?);
+    Ok(Example {
+        id,
+        topic: TopicId(row.get(1)?),
+        url: row.get(2)?,
+        title: row.get(3)?,
+        source: row.get(4)?,
+        language: row.get(5)?,
+        state: ExampleState::of(&state, row.get(7)?)
+            .ok_or_else(|| Error::Damaged(format!("the example {id} has the unknown state {state}")))?,
+    })
+}
+
+fn write_topics(tx: &Transaction<'_>, before: &[TopicRow], topics: &[TopicRow]) -> Result<()> {
+    let kept = checked(topics)?;
+    let mut remove = tx.prepare_cached("delete from taxonomy where kcid = ?1")?;
+    for gone in before.iter().filter(|row| !kept.contains(&row.id)) {
+        remove.execute([gone.id.0])?;
+    }
+    let mut write = tx.prepare_cached(
+        "insert into taxonomy(kcid, pcid, name, mark) values (?1, ?2, ?3, ?4) \
+         on conflict (kcid) do update set pcid = excluded.pcid, name = excluded.name, mark = excluded.mark",
+    )?;
+    for row in topics {
+        let parent = (row.id != TopicId::ROOT).then_some(row.parent.0);
+        write.execute(params![row.id.0, parent, row.name, row.mark.name()])?;
+    }
+    forget_statistics(tx, &families(before), &families(topics))
+}
+
+/// The ids of a tree, if every topic is there once and below one that is there.
+fn checked(topics: &[TopicRow]) -> Result<BTreeSet<TopicId>> {
+    // The root is there whether or not it is listed.
+    let mut ids = BTreeSet::from([TopicId::ROOT]);
+    for row in topics.iter().filter(|row| row.id != TopicId::ROOT) {
+        if !ids.insert(row.id) {
+            return Err(Error::NoTree(format!("{:?} is there twice", row.name)));
+        }
+    }
+    match topics.iter().find(|row| !ids.contains(&row.parent)) {
+        Some(row) => {
+            Err(Error::NoTree(format!("{:?} is below {}, which is missing", row.name, row.parent.0)))
+        }
+        None => Ok(ids),
+    }
+}
+
+/// Every internal node with its children.
+fn families(topics: &[TopicRow]) -> BTreeMap<TopicId, BTreeSet<TopicId>> {
+    let mut families = BTreeMap::<_, BTreeSet<_>>::new();
+    for row in topics.iter().filter(|row| row.id != TopicId::ROOT) {
+        families.entry(row.parent).or_default().insert(row.id);
+    }
+    families
+}
+
+/// What was learnt at a node compares its children; with other children it means nothing.
+fn forget_statistics(
+    tx: &Transaction<'_>,
+    before: &BTreeMap<TopicId, BTreeSet<TopicId>>,
+    after: &BTreeMap<TopicId, BTreeSet<TopicId>>,
+) -> Result<()> {
+    let parents: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    for parent in parents.into_iter().filter(|parent| before.get(parent) != after.get(parent)) {
+        tx.prepare_cached("delete from stat where pcid = ?1")?.execute([parent.0])?;
+        tx.prepare_cached("delete from blob where pcid = ?1")?.execute([parent.0])?;
+        tx.prepare_cached("update taxonomy set logprior = null, logdenom = null where pcid = ?1")?
+            .execute([parent.0])?;
+    }
+    Ok(())
+}
+
+fn change_examples(tx: &Transaction<'_>, changes: &[ExampleChange]) -> Result<()> {
+    for change in changes {
+        match *change {
+            ExampleChange::Move(id, to) => {
+                known(tx, to)?;
+                let sql = "update or replace example set kcid = ?2 where id = ?1";
+                found(id, tx.prepare_cached(sql)?.execute(params![id.0.cast_signed(), to.0])?)?;
+            }
+            ExampleChange::Remove(id) => {
+                let sql = "delete from example where id = ?1";
+                found(id, tx.prepare_cached(sql)?.execute([id.0.cast_signed()])?)?;
+            }
+            ExampleChange::MoveAll(from, to) => {
+                known(tx, to)?;
+                let sql = "update or replace example set kcid = ?2 where kcid = ?1";
+                tx.prepare_cached(sql)?.execute([from.0, to.0])?;
+            }
+            ExampleChange::RemoveAll(from) => {
+                tx.prepare_cached("delete from example where kcid = ?1")?.execute([from.0])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn found(id: ExampleId, rows: usize) -> Result<()> {
+    if rows == 0 { Err(Error::UnknownExample(id)) } else { Ok(()) }
+}
+
+/// Whether a topic is there to take examples.
+fn known(tx: &Transaction<'_>, topic: TopicId) -> Result<()> {
+    let there = tx.prepare_cached("select 1 from taxonomy where kcid = ?1")?.exists([topic.0])?;
+    if there { Ok(()) } else { Err(Error::UnknownTopic(topic)) }
+}
+
+fn insert_examples(tx: &Transaction<'_>, examples: &[NewExample]) -> Result<()> {
+    let mut insert = tx.prepare_cached(
+        "insert into example(kcid, url, title, source, language, state, detail, terms) \
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+         on conflict (kcid, url) do update set title = excluded.title, source = excluded.source, \
+         language = excluded.language, state = excluded.state, detail = excluded.detail, \
+         terms = excluded.terms",
+    )?;
+    for example in examples {
+        known(tx, example.topic)?;
+        insert.execute(params![
+            example.topic.0,
+            example.url,
+            example.title,
+            example.source,
+            example.language,
+            example.state.name(),
+            example.state.detail(),
+            pack(&example.terms),
+        ])?;
+    }
+    Ok(())
+}
+
+/// Examples must not lose their topic without anyone saying what becomes of them.
+fn refuse_lost_examples(tx: &Transaction<'_>, before: &[TopicRow]) -> Result<()> {
+    let mut count = tx.prepare_cached(
+        "select count(*) from example where kcid = ?1 and not exists (select 1 from taxonomy where kcid = ?1)",
+    )?;
+    for row in before {
+        let examples: u32 = count.query_row([row.id.0], |row| row.get(0))?;
+        if examples > 0 {
+            return Err(Error::TopicInUse { topic: path(before, row), examples });
+        }
+    }
+    Ok(())
+}
+
+/// The names from the root down.
+fn path(topics: &[TopicRow], row: &TopicRow) -> String {
+    let (mut path, mut at) = (String::new(), row);
+    // Bounded, because nothing keeps a damaged table from having a cycle.
+    for _ in 0..topics.len() {
+        if at.id == TopicId::ROOT {
+            break;
+        }
+        path = format!("/{}{path}", at.name);
+        match topics.iter().find(|above| above.id == at.parent) {
+            Some(above) => at = above,
+            None => break,
+        }
+    }
+    path
+}
+
+fn insert_terms(tx: &Transaction<'_>, terms: &[TermWord]) -> Result<()> {
+    let mut insert = tx.prepare_cached(
+        "insert into term(tid, stem, word) values (?1, ?2, ?3) \
+         on conflict (tid, stem) do update set word = excluded.word where word <> excluded.word",
+    )?;
+    // Hashes are strewn over the table; in ascending order every page of it is touched once.
+    let mut sorted: Vec<_> = terms.iter().map(|term| (TermId::of(term.stem.as_bytes()), term)).collect();
+    sorted.sort_by_key(|&(tid, _)| tid);
+    for (tid, term) in sorted {
+        insert.execute(params![tid.0, term.stem, term.word])?;
+    }
+    Ok(())
+}
