@@ -83,6 +83,9 @@ pub enum Error {
     /// No such example.
     #[error("there is no example {0}")]
     UnknownExample(ExampleId),
+    /// Nothing was learnt about the children of a node, or they are no longer the same.
+    #[error("there are no statistics for the topic with the id {id}; train first", id = .0.0)]
+    Untrained(TopicId),
     /// No query of that name.
     #[error("there is no query `{0}`; list the queries to see their names")]
     UnknownQuery(String),

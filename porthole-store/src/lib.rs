@@ -15,6 +15,7 @@ mod error;
 mod frontier;
 mod queries;
 mod sqlite;
+mod statistics;
 mod store;
 mod terms;
 mod topics;
@@ -22,7 +23,8 @@ mod topics;
 pub use answer::{Answer, Limits, Value};
 pub use error::{Error, Result};
 pub use queries::{Index, NamedQuery, Parameter, QUERIES};
-pub use sqlite::{SqliteReader, SqliteStore};
+pub use sqlite::{Judged, Prober, Spent, SqliteReader, SqliteStore, Table};
+pub use statistics::{Document, NodeRow, StatRow};
 pub use store::{Batch, Committed, Counts, Edge, Estimate, Graph, Node, Scores, Store, StoreReader};
 pub use topics::{
     Collision, Example, ExampleChange, ExampleId, ExampleState, Model, NewExample, TermWord, Terms,

@@ -10,9 +10,11 @@ mod load;
 mod migrations;
 mod open;
 mod plan;
+mod prober;
 mod reader;
 mod sandbox;
 mod sites;
+mod statistics;
 mod sweep;
 mod topics;
 mod write;
@@ -25,10 +27,14 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use self::load::Window;
 use self::open::Lock;
 use self::plan::Plan;
+pub use self::prober::{Judged, Prober, Spent, Table};
 pub use self::reader::SqliteReader;
 use self::write::rowid;
 use crate::frontier::{Belief, State};
-use crate::{Batch, Committed, Counts, Error, Model, Result, Scores, Store, StoreReader, TopicChange};
+use crate::{
+    Batch, Committed, Counts, Document, Error, Model, NodeRow, Result, Scores, StatRow, Store, StoreReader,
+    TopicChange,
+};
 
 /// A crawl in a SQLite database.
 #[derive(Debug)]
@@ -163,6 +169,14 @@ impl Store for SqliteStore {
 
     fn set_model(&mut self, name: &str, model: &Model) -> Result<()> {
         topics::write_model(&self.db, name, model)
+    }
+
+    fn set_statistics(&mut self, nodes: &[NodeRow], stats: &mut dyn Iterator<Item = StatRow>) -> Result<()> {
+        statistics::write(&mut self.db, nodes, stats)
+    }
+
+    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = Document>) -> Result<()> {
+        statistics::write_documents(&mut self.db, documents)
     }
 
     fn tidy(&mut self) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use porthole_types::{Event, NewUrl, PageResult, SiteId, TermId, Timestamp, TopicId, TopicRow, UrlId, Work};
 
+use crate::statistics::{Document, NodeRow, StatRow};
 use crate::topics::{Collision, Example, ExampleChange, Model, NewExample, TermWord, Terms, TopicChange};
 use crate::{Answer, Limits, NamedQuery, Result};
 
@@ -78,6 +79,12 @@ pub trait Store: Send {
 
     /// Keeps a model under a name, in place of the one that is there.
     fn set_model(&mut self, name: &str, model: &Model) -> Result<()>;
+
+    /// Writes what was learnt about the tree in place of what is there: TAXONOMY, STAT and BLOB.
+    fn set_statistics(&mut self, nodes: &[NodeRow], stats: &mut dyn Iterator<Item = StatRow>) -> Result<()>;
+
+    /// Fills DOCUMENT with documents in place of those that are there.
+    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = Document>) -> Result<()>;
 
     /// Brings the tables wholly up to date for readers: until then, the estimates that they show of queued
     /// URLs may be older ones. For the end of a crawl, and before questions about the frontier.

@@ -3,6 +3,7 @@
 mod contract;
 mod files;
 mod kill;
+mod prober;
 mod sandbox;
 mod topics;
 mod twin;

@@ -1,0 +1,348 @@
+//! The classifier inside the database, three ways (V 2.1.3): a probe of STAT a term, a probe of BLOB a term,
+//! and one join a node for all documents.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use porthole_types::{Mark, TermId, TopicId, UrlId};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::statistics::{RECORD, did};
+use super::{open, topics};
+use crate::topics::Terms;
+use crate::{Error, Result};
+
+/// Judges by the statistics in the tables, as they were when it was opened.
+///
+/// Meant to live as long as a batch of documents takes: while it lives, the log cannot be emptied.
+#[derive(Debug)]
+pub struct Prober {
+    db: Connection,
+    /// TAXONOMY, which is small: the children of every internal node, by id.
+    families: BTreeMap<TopicId, Vec<Child>>,
+    marks: BTreeMap<TopicId, Mark>,
+    spent: Cell<Spent>,
+}
+
+/// Which table SingleProbe looks into (V Fig. 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// A row a term and child.
+    Stat,
+    /// A row a term, with the values of all children packed into it.
+    Blob,
+}
+
+/// What BulkProbe says of one document and one child.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judged {
+    /// The document.
+    pub did: UrlId,
+    /// The child ci of the node c0 that was asked for.
+    pub topic: TopicId,
+    /// log Pr[ci | c0, d].
+    pub log_probability: f64,
+}
+
+/// Where the time went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Reading statistics: the probes of SingleProbe, the whole join of BulkProbe.
+    pub probe: Duration,
+    /// Reading documents one by one.
+    pub scan: Duration,
+    /// Arithmetic outside the database.
+    pub compute: Duration,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Child {
+    topic: TopicId,
+    logprior: f64,
+    logdenom: f64,
+}
+
+/// What a probe found for one term: the frequency in the document, and where its records begin and end.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    freq: f64,
+    from: usize,
+    to: usize,
+}
+
+/// V Fig. 3, with the prior added, and with the documents that have no term of F(c0), for which nothing but
+/// the prior speaks. Normalising is left to the caller: not every database has exponentials.
+///
+/// `cross join` keeps SQLite to the order that is written here, and means nothing to databases that find a
+/// good one themselves. SQLite has no sort-merge join, but this is one in effect: `stat` is walked from end to
+/// end by tid, so the look-ups in `document_tid` go up as well, and no page of either is needed twice.
+const BULK_PROBE: &str = "
+    with
+      partial(did, kcid, lpr1) as (
+        select document.did, stat.kcid, sum(document.freq * (stat.logtheta + taxonomy.logdenom))
+        from stat cross join taxonomy cross join document
+        where stat.pcid = ?1
+          and taxonomy.pcid = ?1
+          and taxonomy.kcid = stat.kcid
+          and document.tid = stat.tid
+        group by document.did, stat.kcid),
+      doclen(did, len) as (
+        select did, sum(case when tid in (select tid from stat where pcid = ?1) then freq else 0 end)
+        from document
+        group by did),
+      complete(did, kcid, lpr2) as (
+        select did, kcid, logprior - len * logdenom
+        from doclen cross join taxonomy
+        where pcid = ?1)
+    select complete.did, complete.kcid, lpr2 + coalesce(lpr1, 0)
+    from complete left join partial on partial.did = complete.did and partial.kcid = complete.kcid
+    order by complete.did, complete.kcid";
+
+impl Prober {
+    /// Opens a database with a cache of so many pages for the tables; `None` is SQLite's default.
+    pub fn open(path: impl AsRef<Path>, cache_pages: Option<u32>) -> Result<Self> {
+        let db = open::reader(path.as_ref())?;
+        // Every page that is not in the cache is then read by one call, which the system counts.
+        db.pragma_update(None, "mmap_size", 0)?;
+        if let Some(pages) = cache_pages {
+            db.pragma_update(None, "cache_size", pages)?;
+        }
+        db.execute_batch("begin")?;
+        let rows = topics::read_topics(&db)?;
+        let marks = rows.iter().map(|row| (row.id, row.mark)).collect();
+        let families = families(&db)?;
+        Ok(Prober { db, families, marks, spent: Cell::default() })
+    }
+
+    /// SingleProbe(c0, d) (V Fig. 2): log Pr\[ci | c0, d\] for each child ci of c0, by id. The prior is inside
+    /// the normalisation, so that the children of a node sum to it.
+    pub fn single_probe(&self, table: Table, c0: TopicId, terms: &Terms) -> Result<Vec<(TopicId, f64)>> {
+        let children = self.children(c0)?;
+        let started = Instant::now();
+        let (mut found, mut records) = (Vec::with_capacity(terms.len()), Vec::new());
+        for &(term, freq) in terms {
+            let from = records.len();
+            match table {
+                Table::Stat => self.probe_stat(c0, term, &mut records)?,
+                Table::Blob => self.probe_blob(c0, term, &mut records)?,
+            }
+            found.push(Found { freq: f64::from(freq), from, to: records.len() });
+        }
+        let probed = Instant::now();
+        let judged = judge(children, &found, &records);
+        self.spend(Spent { probe: probed - started, compute: probed.elapsed(), ..Spent::default() });
+        Ok(judged)
+    }
+
+    /// R(d) (V eq. 3) by SingleProbe at the path nodes.
+    pub fn single_relevance(&self, table: Table, terms: &Terms) -> Result<f64> {
+        let mut relevance = 0.0;
+        let mut open = vec![(TopicId::ROOT, 0.0f64)];
+        while let Some((topic, log_probability)) = open.pop() {
+            match self.mark(topic) {
+                Mark::Good => relevance += log_probability.exp(),
+                Mark::Path => {
+                    let below = self.single_probe(table, topic, terms)?;
+                    open.extend(below.into_iter().map(|(child, share)| (child, log_probability + share)));
+                }
+                Mark::Null | Mark::Subsumed => {}
+            }
+        }
+        Ok(relevance)
+    }
+
+    /// BulkProbe(c0) (V Fig. 3): the same for all rows of DOCUMENT at once, by document and child.
+    pub fn bulk_probe(&self, c0: TopicId) -> Result<Vec<Judged>> {
+        let children = self.children(c0)?;
+        let started = Instant::now();
+        let mut probe = self.db.prepare_cached(BULK_PROBE)?;
+        let rows = probe.query_map([c0.0], |row| {
+            let did = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
+            Ok(Judged { did, topic: TopicId(row.get(1)?), log_probability: row.get(2)? })
+        })?;
+        let mut judged = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+        let probed = Instant::now();
+        for document in judged.chunks_mut(children.len()) {
+            let total = log_sum(document.iter().map(|judged| judged.log_probability));
+            document.iter_mut().for_each(|judged| judged.log_probability -= total);
+        }
+        self.spend(Spent { probe: probed - started, compute: probed.elapsed(), ..Spent::default() });
+        Ok(judged)
+    }
+
+    /// R(d) (V eq. 3) of every document by BulkProbe at the path nodes, each before those below it.
+    pub fn bulk_relevance(&self) -> Result<Vec<(UrlId, f64)>> {
+        let mut relevance: Vec<_> = self.documents()?.into_iter().map(|did| (did, 0.0)).collect();
+        let mut open = vec![(TopicId::ROOT, vec![0.0f64; relevance.len()])];
+        while let Some((topic, log_probabilities)) = open.pop() {
+            match self.mark(topic) {
+                Mark::Good => {
+                    for ((_, sum), log_probability) in relevance.iter_mut().zip(log_probabilities) {
+                        *sum += log_probability.exp();
+                    }
+                }
+                Mark::Path => open.extend(self.bulk_below(topic, &log_probabilities)?),
+                Mark::Null | Mark::Subsumed => {}
+            }
+        }
+        Ok(relevance)
+    }
+
+    /// The documents, in the order in which BulkProbe has them.
+    pub fn documents(&self) -> Result<Vec<UrlId>> {
+        let mut read = self.db.prepare_cached("select distinct did from document order by did")?;
+        let dids = read.query_map([], |row| Ok(UrlId(row.get::<_, i64>(0)?.cast_unsigned())))?;
+        Ok(dids.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The terms of a document, by id.
+    pub fn document(&self, document: UrlId) -> Result<Vec<(TermId, u32)>> {
+        let started = Instant::now();
+        let mut read =
+            self.db.prepare_cached("select tid, freq from document where did = ?1 order by tid")?;
+        let terms = read.query_map([did(document)], |row| Ok((TermId(row.get(0)?), row.get(1)?)))?;
+        let terms = terms.collect::<rusqlite::Result<_>>()?;
+        self.spend(Spent { scan: started.elapsed(), ..Spent::default() });
+        Ok(terms)
+    }
+
+    /// Pages of a table of the classifier.
+    pub fn pages(&self, table: Table) -> Result<u64> {
+        let name = match table {
+            Table::Stat => "stat",
+            Table::Blob => "blob",
+        };
+        let sql = "select pageno from dbstat where name = ?1 and aggregate = true";
+        let pages: Option<i64> = self.db.query_row(sql, [name], |row| row.get(0)).optional()?;
+        Ok(pages.unwrap_or(0).cast_unsigned())
+    }
+
+    /// Where the time went since it was opened.
+    pub fn spent(&self) -> Spent {
+        self.spent.get()
+    }
+
+    /// Does some work and counts the pages that were read for it because they were not in the cache, those
+    /// of temporary files included; `None` where the system does not count. The work must read nothing else.
+    pub fn count_reads<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
+        let before = reading_calls();
+        let done = work();
+        // The look at the count is a read itself.
+        let reads = before.zip(reading_calls()).map(|(before, after)| after - before - 1);
+        (done, reads)
+    }
+
+    fn children(&self, c0: TopicId) -> Result<&[Child]> {
+        self.families.get(&c0).map(Vec::as_slice).ok_or(Error::Untrained(c0))
+    }
+
+    fn mark(&self, topic: TopicId) -> Mark {
+        self.marks.get(&topic).copied().unwrap_or_default()
+    }
+
+    fn spend(&self, more: Spent) {
+        let spent = self.spent.get();
+        self.spent.set(Spent {
+            probe: spent.probe + more.probe,
+            scan: spent.scan + more.scan,
+            compute: spent.compute + more.compute,
+        });
+    }
+
+    fn probe_stat(&self, c0: TopicId, term: TermId, records: &mut Vec<(TopicId, f64)>) -> Result<()> {
+        let sql = "select kcid, logtheta from stat where pcid = ?1 and tid = ?2 order by kcid";
+        let mut probe = self.db.prepare_cached(sql)?;
+        let mut rows = probe.query(params![c0.0, term.0])?;
+        while let Some(row) = rows.next()? {
+            records.push((TopicId(row.get(0)?), row.get(1)?));
+        }
+        Ok(())
+    }
+
+    fn probe_blob(&self, c0: TopicId, term: TermId, records: &mut Vec<(TopicId, f64)>) -> Result<()> {
+        let mut probe = self.db.prepare_cached("select records from blob where pcid = ?1 and tid = ?2")?;
+        let mut rows = probe.query(params![c0.0, term.0])?;
+        if let Some(row) = rows.next()? {
+            let bytes = row.get_ref(0)?.as_blob().map_err(|_| damaged(c0, term))?;
+            let (whole, []) = bytes.as_chunks::<RECORD>() else { return Err(damaged(c0, term)) };
+            records.extend(whole.iter().map(record));
+        }
+        Ok(())
+    }
+
+    /// The children of a node with log Pr\[ci | d\] for all documents, from the node's own.
+    fn bulk_below(&self, c0: TopicId, log_probabilities: &[f64]) -> Result<Vec<(TopicId, Vec<f64>)>> {
+        let mut below: Vec<_> = self
+            .children(c0)?
+            .iter()
+            .map(|child| (child.topic, Vec::with_capacity(log_probabilities.len())))
+            .collect();
+        let judged = self.bulk_probe(c0)?;
+        for (document, above) in judged.chunks(below.len()).zip(log_probabilities) {
+            for (judged, (_, child)) in document.iter().zip(&mut below) {
+                child.push(above + judged.log_probability);
+            }
+        }
+        Ok(below)
+    }
+}
+
+/// The nodes all of whose children have statistics.
+fn families(db: &Connection) -> Result<BTreeMap<TopicId, Vec<Child>>> {
+    let sql = "select pcid, kcid, logprior, logdenom from taxonomy \
+               where pcid is not null \
+                 and pcid not in (select pcid from taxonomy where logprior is null and pcid is not null) \
+               order by pcid, kcid";
+    let mut read = db.prepare(sql)?;
+    let mut rows = read.query([])?;
+    let mut families = BTreeMap::<_, Vec<_>>::new();
+    while let Some(row) = rows.next()? {
+        let child = Child { topic: TopicId(row.get(1)?), logprior: row.get(2)?, logdenom: row.get(3)? };
+        families.entry(TopicId(row.get(0)?)).or_default().push(child);
+    }
+    Ok(families)
+}
+
+/// The second half of V Fig. 2: from what the probes found to log Pr\[ci | c0, d\].
+fn judge(children: &[Child], found: &[Found], records: &[(TopicId, f64)]) -> Vec<(TopicId, f64)> {
+    let mut judged: Vec<_> = children.iter().map(|child| (child.topic, child.logprior)).collect();
+    // Without a record the term is not in F(c0).
+    for term in found.iter().filter(|term| term.from < term.to) {
+        let mut records = records[term.from..term.to].iter().peekable();
+        for (child, (_, sum)) in children.iter().zip(&mut judged) {
+            // Records are by id, as children are.
+            let record = records.next_if(|(topic, _)| *topic == child.topic);
+            *sum += term.freq * record.map_or(-child.logdenom, |(_, logtheta)| *logtheta);
+        }
+    }
+    let total = log_sum(judged.iter().map(|(_, log_probability)| *log_probability));
+    judged.iter_mut().for_each(|(_, log_probability)| *log_probability -= total);
+    judged
+}
+
+/// The logarithm of a sum of exponentials.
+fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
+    let most = logs.clone().fold(f64::NEG_INFINITY, f64::max);
+    most + logs.map(|log| (log - most).exp()).sum::<f64>().ln()
+}
+
+fn record(bytes: &[u8; RECORD]) -> (TopicId, f64) {
+    let [a, b, logtheta @ ..] = *bytes;
+    (TopicId(u16::from_le_bytes([a, b])), f64::from_le_bytes(logtheta))
+}
+
+/// How often this thread has read from any file so far.
+fn reading_calls() -> Option<u64> {
+    let mut text = [0; 512];
+    let length = File::open("/proc/thread-self/io").ok()?.read(&mut text).ok()?;
+    let text = str::from_utf8(&text[..length]).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("syscr: "))?.parse().ok()
+}
+
+fn damaged(c0: TopicId, term: TermId) -> Error {
+    Error::Damaged(format!("blob cannot be read at pcid {}, tid {}", c0.0, term.0))
+}
