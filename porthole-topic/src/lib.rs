@@ -3,6 +3,8 @@
 //!
 //! Pure: bytes and plain data in, plain data out. No file, no clock, no random number without a seed.
 
+pub mod import;
+pub mod prune;
 mod taxonomy;
 
 pub use taxonomy::{DEEPEST, MOST_TOPICS, Taxonomy, TaxonomyError};

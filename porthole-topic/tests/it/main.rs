@@ -1,3 +1,5 @@
 //! Tests of topics and the critic.
 
+mod import;
+mod prune;
 mod taxonomy;

@@ -1,0 +1,130 @@
+//! Tags and the text between them, as slices of the input: as much HTML as bookmarks need.
+
+/// A tag or the text between two.
+pub(super) enum Piece<'a> {
+    Text(&'a str),
+    Tag(Tag<'a>),
+    /// A tag or comment that the end of the input cuts; the line that it starts on.
+    Cut(u64),
+}
+
+pub(super) struct Tag<'a> {
+    /// With the slash of an end tag, as written.
+    pub(super) name: &'a str,
+    pub(super) attributes: &'a str,
+    /// Where it starts.
+    pub(super) line: u64,
+}
+
+/// Cuts a text into pieces. No byte is looked at more than a few times, whatever is in it.
+pub(super) struct Pieces<'a> {
+    rest: &'a str,
+    line: u64,
+}
+
+impl<'a> Pieces<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        Pieces { rest: text, line: 1 }
+    }
+
+    /// The line that the next piece starts on.
+    pub(super) fn line(&self) -> u64 {
+        self.line
+    }
+
+    fn take(&mut self, size: usize) -> &'a str {
+        let (piece, rest) = self.rest.split_at(size);
+        self.line += memchr::memchr_iter(b'\n', piece.as_bytes()).count() as u64;
+        self.rest = rest;
+        piece
+    }
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let line = self.line;
+        if !starts_tag(self.rest) {
+            let next = memchr::memchr(b'<', &self.rest.as_bytes()[1..]);
+            let size = next.map_or(self.rest.len(), |at| at + 1);
+            return Some(Piece::Text(self.take(size)));
+        }
+        let Some(size) = tag_size(self.rest) else {
+            self.take(self.rest.len());
+            return Some(Piece::Cut(line));
+        };
+        let inside = &self.take(size)[1..];
+        let inside = inside.strip_suffix('>').unwrap_or(inside);
+        // `<br/>` is a `br`, `</a>` an end tag.
+        let end =
+            inside[1..].find(|c: char| c.is_ascii_whitespace() || c == '/').map_or(inside.len(), |at| at + 1);
+        let (name, attributes) = inside.split_at(end);
+        Some(Piece::Tag(Tag { name, attributes, line }))
+    }
+}
+
+impl Tag<'_> {
+    /// The value of an attribute, with its references resolved.
+    pub(super) fn attribute(&self, wanted: &str) -> Option<String> {
+        let mut rest = self.attributes;
+        loop {
+            rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
+            if rest.is_empty() {
+                return None;
+            }
+            // The first character belongs to the name, whatever it is, so that there is always progress.
+            let ends = |c: char| c.is_ascii_whitespace() || c == '=' || c == '/';
+            let first = rest.chars().next().map_or(0, char::len_utf8);
+            let end = rest[first..].find(ends).map_or(rest.len(), |at| at + first);
+            let (name, after) = rest.split_at(end);
+            let (value, after) = value(after);
+            if name.eq_ignore_ascii_case(wanted) {
+                return Some(htmlize::unescape_attribute(value).into_owned());
+            }
+            rest = after;
+        }
+    }
+}
+
+/// The value behind an attribute's name, and what follows.
+fn value(after_name: &str) -> (&str, &str) {
+    let Some(after) = after_name.trim_ascii_start().strip_prefix('=') else { return ("", after_name) };
+    let after = after.trim_ascii_start();
+    match after.chars().next() {
+        Some(quote @ ('"' | '\'')) => after[1..].split_once(quote).unwrap_or((&after[1..], "")),
+        _ => after.split_at(after.find(|c: char| c.is_ascii_whitespace()).unwrap_or(after.len())),
+    }
+}
+
+fn starts_tag(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next() == Some(b'<')
+        && bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'/' | b'!' | b'?'))
+}
+
+/// Bytes of the tag or comment at the start; none if it does not end.
+fn tag_size(text: &str) -> Option<usize> {
+    if text.starts_with("<!--") {
+        // `<!-->` is whole.
+        return text[2..].find("-->").map(|at| 2 + at + 3);
+    }
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    loop {
+        at += memchr::memchr3(b'>', b'"', b'\'', &bytes[at..])?;
+        if bytes[at] == b'>' {
+            return Some(at + 1);
+        }
+        // A quote counts only where a value starts: `title=it's` holds none.
+        let before = bytes[..at].trim_ascii_end();
+        let quote = bytes[at];
+        at += 1;
+        if before.ends_with(b"=") {
+            at += memchr::memchr(quote, &bytes[at..])? + 1;
+        }
+    }
+}
