@@ -99,12 +99,12 @@ impl Reading {
 
     fn finish(&mut self) {
         let Some(Open { what, text, line }) = self.open.take() else { return };
-        let text = htmlize::unescape(text);
+        let text = tidy(&htmlize::unescape(text));
         match what {
-            What::Heading => self.heading = Some(names::legal(&text)),
+            What::Heading => self.heading = Some(names::legal(&text).into_owned()),
             What::Link(None) => self.problem(line, format!("the bookmark {} has no address", shown(&text))),
             What::Link(Some(address)) => match url(&address, line) {
-                Ok(url) => self.all.found.push(Found { url, topic: self.path.topic(), title: tidy(&text) }),
+                Ok(url) => self.all.found.push(Found { url, topic: self.path.topic(), title: text }),
                 Err(problem) => self.all.problems.push(problem),
             },
         }

@@ -1,5 +1,7 @@
 //! Names of folders and directories, made into paths that a taxonomy accepts.
 
+use std::borrow::Cow;
+
 use super::tidy;
 use crate::DEEPEST;
 
@@ -52,11 +54,14 @@ impl TopicPath {
 }
 
 /// The name, changed as little as makes it one of a topic.
-pub(super) fn legal(name: &str) -> String {
+pub(super) fn legal(name: &str) -> Cow<'_, str> {
+    if is_legal(name) {
+        return Cow::Borrowed(name);
+    }
     let mut name = tidy(name).replace('/', "-");
     name.truncate(name.floor_char_boundary(LONGEST_NAME));
     name.truncate(name.trim_end().len());
-    if name.is_empty() { UNNAMED.to_owned() } else { name }
+    if name.is_empty() { Cow::Borrowed(UNNAMED) } else { Cow::Owned(name) }
 }
 
 /// Whether a taxonomy accepts the name as it is.

@@ -589,3 +589,18 @@ fn peak_memory() -> f64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).unwrap_or(0.0) / 1e3
 }
+
+#[test]
+fn labels_of_the_corpora_are_read_without_a_problem() {
+    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/corpora");
+    let corpora = std::env::var("CORPORA").unwrap_or_else(|_| here.to_owned());
+    for (name, lines) in [("schools", 5260), ("webkb", 8209)] {
+        let path = format!("{corpora}/{name}.labels.tsv");
+        let Ok(bytes) = std::fs::read(&path) else {
+            eprintln!("skipped: there is no {path}");
+            continue;
+        };
+        let import = labels(&bytes).unwrap();
+        assert_eq!((import.found.len(), import.problems.len()), (lines, 0), "{:?}", import.problems.first());
+    }
+}
