@@ -4,7 +4,9 @@
 //! It gives what `frostem` gives, at a small part of the price: which letters are vowels is one number, and so
 //! is the end of a word that suffixes are compared with.
 
-use crate::words::{LONGEST, Word};
+use wide::i8x16;
+
+use crate::words::{LONGEST, Word, vector};
 
 /// The stem of a word of ASCII letters in lower case: its letters, and how many of them there are.
 pub(crate) fn stem(word: Word) -> ([u8; LONGEST], usize) {
@@ -12,33 +14,60 @@ pub(crate) fn stem(word: Word) -> ([u8; LONGEST], usize) {
     if length < 3 {
         return (letters, length);
     }
-    if let Some(stem) = exception(&letters[..length]) {
-        return Word::of(stem).bytes();
+    if let Some(stem) = exception(word) {
+        return Word::of(stem.as_bytes()).bytes();
     }
     let mut stem = Stem::new(letters, length);
     stem.drop_plural();
     stem.drop_past_or_participle();
     stem.turn_y_to_i();
-    stem.apply(suffixes_of_suffixes(stem.last()));
-    stem.apply(suffixes(stem.last()));
-    stem.apply(last_suffixes(stem.last()));
+    SUFFIXES.iter().for_each(|rules| stem.apply(rules));
     stem.drop_e_or_l();
     (stem.letters[FRONT..].try_into().expect("the longest word"), stem.length)
 }
 
-fn exception(word: &[u8]) -> Option<&[u8]> {
-    Some(match word {
-        b"andes" | b"atlas" | b"bias" | b"cosmos" | b"howe" | b"news" | b"sky" => word,
-        b"skis" => b"ski",
-        b"skies" => b"sky",
-        b"idly" => b"idl",
-        b"gently" => b"gentl",
-        b"ugly" => b"ugli",
-        b"early" => b"earli",
-        b"only" => b"onli",
-        b"singly" => b"singl",
-        _ => return None,
-    })
+/// Words that the rules would get wrong. They have at most eight letters, so their first part is all of them.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("andes", "andes"),
+    ("atlas", "atlas"),
+    ("bias", "bias"),
+    ("cosmos", "cosmos"),
+    ("early", "earli"),
+    ("gently", "gentl"),
+    ("howe", "howe"),
+    ("idly", "idl"),
+    ("news", "news"),
+    ("only", "onli"),
+    ("singly", "singl"),
+    ("skies", "sky"),
+    ("skis", "ski"),
+    ("sky", "sky"),
+    ("ugly", "ugli"),
+];
+
+/// The exceptions with their stems, each in a slot of its own: one look tells whether a word is one.
+static EXCEPTION_SLOTS: [(u64, &str); 64] = {
+    let mut slots = [(0, ""); 64];
+    let mut at = 0;
+    while at < EXCEPTIONS.len() {
+        let (word, stem) = EXCEPTIONS[at];
+        let first_part = Letters::of(word).packed.swap_bytes() >> (64 - 8 * word.len());
+        let slot = exception_slot(first_part);
+        assert!(slots[slot].0 == 0, "two exceptions in one slot");
+        slots[slot] = (first_part, stem);
+        at += 1;
+    }
+    slots
+};
+
+/// The factor is one that keeps the exceptions apart.
+const fn exception_slot(first_part: u64) -> usize {
+    (first_part.wrapping_mul(0xec48_ca03_6b70_0e61) >> 58) as usize
+}
+
+fn exception(word: Word) -> Option<&'static str> {
+    let (exception, stem) = EXCEPTION_SLOTS[exception_slot(word.0[0])];
+    (word.0 == [exception, 0, 0]).then_some(stem)
 }
 
 /// Words in whose family the first region is where it would not be by the rule.
@@ -79,87 +108,78 @@ impl Rule {
     }
 }
 
-/// Step 2, by the last letter; of suffixes that end alike, the longest comes first.
-fn suffixes_of_suffixes(last: u8) -> &'static [Rule] {
-    match last {
-        b'i' => {
-            const {
-                &[
-                    Rule::new("lessli", "less"),
-                    Rule::new("biliti", "ble"),
-                    Rule::new("fulli", "ful"),
-                    Rule::new("ousli", "ous"),
-                    Rule::new("entli", "ent"),
-                    Rule::new("aliti", "al"),
-                    Rule::new("iviti", "ive"),
-                    Rule::new("abli", "able"),
-                    Rule::new("alli", "al"),
-                    Rule::new("anci", "ance"),
-                    Rule::new("enci", "ence"),
-                    Rule::new("bli", "ble"),
-                    Rule::new("ogi", "og").behind("l"),
-                    Rule::new("li", "").behind("cdeghkmnrt"),
-                ]
-            }
-        }
-        b'l' => const { &[Rule::new("ational", "ate"), Rule::new("tional", "tion")] },
-        b'm' => const { &[Rule::new("alism", "al")] },
-        b'n' => const { &[Rule::new("ization", "ize"), Rule::new("ation", "ate")] },
-        b'r' => const { &[Rule::new("izer", "ize"), Rule::new("ator", "ate")] },
-        b's' => {
-            const { &[Rule::new("iveness", "ive"), Rule::new("fulness", "ful"), Rule::new("ousness", "ous")] }
-        }
-        b't' => const { &[Rule::new("ogist", "og")] },
-        _ => &[],
-    }
-}
+/// The rules of a step by the last letter of their suffix; of suffixes that end alike, the longest comes first.
+type Rules = [&'static [Rule]; 32];
 
-/// Step 3.
-fn suffixes(last: u8) -> &'static [Rule] {
-    match last {
-        b'e' => const { &[Rule::new("icate", "ic"), Rule::last("ative"), Rule::new("alize", "al")] },
-        b'i' => const { &[Rule::new("iciti", "ic")] },
-        b'l' => {
-            const {
-                &[
-                    Rule::new("ational", "ate"),
-                    Rule::new("tional", "tion"),
-                    Rule::new("ical", "ic"),
-                    Rule::new("ful", ""),
-                ]
-            }
-        }
-        b's' => const { &[Rule::new("ness", "")] },
-        _ => &[],
-    }
-}
+/// Steps 2, 3 and 4.
+static SUFFIXES: [Rules; 3] = [
+    {
+        let mut rules = NO_RULES;
+        rules[at('i')] = &[
+            Rule::new("lessli", "less"),
+            Rule::new("biliti", "ble"),
+            Rule::new("fulli", "ful"),
+            Rule::new("ousli", "ous"),
+            Rule::new("entli", "ent"),
+            Rule::new("aliti", "al"),
+            Rule::new("iviti", "ive"),
+            Rule::new("abli", "able"),
+            Rule::new("alli", "al"),
+            Rule::new("anci", "ance"),
+            Rule::new("enci", "ence"),
+            Rule::new("bli", "ble"),
+            Rule::new("ogi", "og").behind("l"),
+            Rule::new("li", "").behind("cdeghkmnrt"),
+        ];
+        rules[at('l')] = &[Rule::new("ational", "ate"), Rule::new("tional", "tion")];
+        rules[at('m')] = &[Rule::new("alism", "al")];
+        rules[at('n')] = &[Rule::new("ization", "ize"), Rule::new("ation", "ate")];
+        rules[at('r')] = &[Rule::new("izer", "ize"), Rule::new("ator", "ate")];
+        rules[at('s')] =
+            &[Rule::new("iveness", "ive"), Rule::new("fulness", "ful"), Rule::new("ousness", "ous")];
+        rules[at('t')] = &[Rule::new("ogist", "og")];
+        rules
+    },
+    {
+        let mut rules = NO_RULES;
+        rules[at('e')] = &[Rule::new("icate", "ic"), Rule::last("ative"), Rule::new("alize", "al")];
+        rules[at('i')] = &[Rule::new("iciti", "ic")];
+        rules[at('l')] = &[
+            Rule::new("ational", "ate"),
+            Rule::new("tional", "tion"),
+            Rule::new("ical", "ic"),
+            Rule::new("ful", ""),
+        ];
+        rules[at('s')] = &[Rule::new("ness", "")];
+        rules
+    },
+    {
+        let mut rules = NO_RULES;
+        rules[at('c')] = &[Rule::last("ic")];
+        rules[at('e')] = &[
+            Rule::last("ance"),
+            Rule::last("ence"),
+            Rule::last("able"),
+            Rule::last("ible"),
+            Rule::last("ate"),
+            Rule::last("ive"),
+            Rule::last("ize"),
+        ];
+        rules[at('i')] = &[Rule::last("iti")];
+        rules[at('l')] = &[Rule::last("al")];
+        rules[at('m')] = &[Rule::last("ism")];
+        rules[at('n')] = &[Rule::last("ion").behind("st")];
+        rules[at('r')] = &[Rule::last("er")];
+        rules[at('s')] = &[Rule::last("ous")];
+        rules[at('t')] = &[Rule::last("ement"), Rule::last("ment"), Rule::last("ent"), Rule::last("ant")];
+        rules
+    },
+];
 
-/// Step 4.
-fn last_suffixes(last: u8) -> &'static [Rule] {
-    match last {
-        b'c' => const { &[Rule::last("ic")] },
-        b'e' => {
-            const {
-                &[
-                    Rule::last("ance"),
-                    Rule::last("ence"),
-                    Rule::last("able"),
-                    Rule::last("ible"),
-                    Rule::last("ate"),
-                    Rule::last("ive"),
-                    Rule::last("ize"),
-                ]
-            }
-        }
-        b'i' => const { &[Rule::last("iti")] },
-        b'l' => const { &[Rule::last("al")] },
-        b'm' => const { &[Rule::last("ism")] },
-        b'n' => const { &[Rule::last("ion").behind("st")] },
-        b'r' => const { &[Rule::last("er")] },
-        b's' => const { &[Rule::last("ous")] },
-        b't' => const { &[Rule::last("ement"), Rule::last("ment"), Rule::last("ent"), Rule::last("ant")] },
-        _ => &[],
-    }
+const NO_RULES: Rules = [&[]; 32];
+
+const fn at(letter: char) -> usize {
+    (letter as u8 & 31) as usize
 }
 
 /// Zeros in front of a word, so that its last eight bytes can always be read.
@@ -180,7 +200,7 @@ impl Stem {
     fn new(word: [u8; LONGEST], length: usize) -> Stem {
         let mut letters = [0; FRONT + LONGEST];
         letters[FRONT..].copy_from_slice(&word);
-        let vowels = vowels(&word[..length]);
+        let vowels = vowels(&word);
         // A region starts behind the first consonant behind a vowel, counted from the region before it.
         let region = |from: usize| {
             let consonants = !vowels & (vowels & u32::MAX << from) << 1;
@@ -257,7 +277,8 @@ impl Stem {
 
     /// Applies the first rule whose suffix ends the word, if that lies where the rule says.
     #[inline(always)]
-    fn apply(&mut self, rules: &[Rule]) {
+    fn apply(&mut self, rules: &Rules) {
+        let rules = rules[usize::from(self.last() & 31)];
         let Some(rule) = rules.iter().find(|rule| self.ends_with(rule.suffix)) else { return };
         let start = self.length - rule.suffix.length;
         let region = if rule.in_second { self.second } else { self.first };
@@ -337,17 +358,29 @@ impl Stem {
         self.length = start + with.len();
         self.letters[FRONT + start..FRONT + self.length].copy_from_slice(with.as_bytes());
         let changed = !(u32::MAX << with.len()) << start;
-        self.vowels = self.vowels & !changed | vowels(with.as_bytes()) << start;
+        let vowels = with.bytes().rev().fold(0, |all, letter| all << 1 | u32::from(is_in(VOWELS, letter)));
+        self.vowels = self.vowels & !changed | vowels << start;
     }
 }
 
+const VOWELS: u32 = set("aeiou");
+
 /// A bit for each letter that is a vowel. A `y` is one unless it is the first letter or stands behind a vowel.
-fn vowels(letters: &[u8]) -> u32 {
-    const VOWELS: u32 = set("aeiou");
-    let (mut vowels, mut previous) = (0, true);
-    for (at, &letter) in letters.iter().enumerate() {
-        previous = is_in(VOWELS, letter) | (letter == b'y') & !previous;
-        vowels |= u32::from(previous) << at;
+fn vowels(letters: &[u8; LONGEST]) -> u32 {
+    let head = vector(letters.first_chunk().expect("16 of 24 letters"));
+    let tail = vector(letters.last_chunk().expect("16 of 24 letters"));
+    let are = |letter: u8| {
+        let letter = i8x16::splat(letter.cast_signed());
+        (head.simd_eq(letter), tail.simd_eq(letter))
+    };
+    let bits = |(head, tail): (i8x16, i8x16)| head.to_bitmask() | tail.to_bitmask() << (LONGEST - 16);
+    let either = |a: (i8x16, i8x16), b: (i8x16, i8x16)| (a.0 | b.0, a.1 | b.1);
+    let mut vowels = bits([b'e', b'i', b'o', b'u'].map(are).into_iter().fold(are(b'a'), either));
+    let mut ys = bits(are(b'y')) & !1;
+    while ys != 0 {
+        let y = ys & ys.wrapping_neg();
+        vowels |= if vowels & y >> 1 == 0 { y } else { 0 };
+        ys ^= y;
     }
     vowels
 }

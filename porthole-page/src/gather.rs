@@ -11,6 +11,7 @@ use wide::i8x16;
 
 use crate::page::{LeafSpan, LinkKind};
 use crate::token::is_space;
+use crate::words::vector;
 
 /// No leaf, no link, no place.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -246,11 +247,9 @@ fn regular_prefix(bytes: &[u8]) -> usize {
 /// character; 16 if there is none.
 #[inline(always)]
 fn irregular(window: &[u8; 17]) -> usize {
-    let load = |bytes: &[u8; 16]| i8x16::new(bytes.map(u8::cast_signed));
-    let here = load(window.first_chunk().expect("16 of 17 bytes"));
-    let next = load(window.last_chunk().expect("16 of 17 bytes"));
+    let here = vector(window.first_chunk().expect("16 of 17 bytes"));
+    let next = vector(window.last_chunk().expect("16 of 17 bytes"));
     let space = i8x16::splat(b' '.cast_signed());
-    // As signed numbers, bytes beyond ASCII are below all others.
     let is_control = |bytes: i8x16| space.simd_gt(bytes) & bytes.simd_gt(i8x16::splat(-1));
     let found = is_control(here) | here.simd_eq(space) & (next.simd_eq(space) | is_control(next));
     (found.to_bitmask() | 1 << 16).trailing_zeros() as usize

@@ -7,7 +7,7 @@ use frostem::{Algorithm, Stemmer};
 use porthole_types::TermId;
 
 use crate::english;
-use crate::words::{MOST_KEPT, Word, Words, says_nothing};
+use crate::words::{MOST_KEPT, Word, Words};
 
 /// Version of the rules from text to [`TermId`]. A model is only good for pages read with its version.
 pub const TERM_VERSION: u32 = 1;
@@ -37,24 +37,20 @@ const VOTERS: usize = 128;
 /// Bytes that the statistical detector looks at.
 const SAMPLE: usize = 1024;
 
-/// Entries of the first cache of stems: the words that make up most of any text, in reach of the processor's
-/// own caches.
-const HOT: usize = 16_384;
-
-/// Sets of the second cache, two words each, a cache line a set: the vocabulary of a whole crawl, mostly.
-const SETS: usize = 65_536;
+/// Entries of the cache of terms: the words that make up most of any text, in reach of the processor's own
+/// caches. To stem another one costs less than to wait for memory.
+const CACHED: usize = 32_768;
 
 /// Turns words into terms. Holds a cache of stems, so one is kept for many pages; what it gives does not
 /// depend on what it gave before.
 pub(crate) struct Terms {
-    hot: Box<[Cached; HOT]>,
-    cache: Box<[Set; SETS]>,
+    cache: Box<[Cached; CACHED]>,
     stemmers: Vec<Option<Stemmer>>,
     /// The language of the last page, as a first guess for the next: only speed depends on it.
     guess: Language,
     /// What is known of each word of the text at hand: its term, and the languages it is a stop word in.
     known: Vec<(TermId, u16)>,
-    /// The words that were not hot.
+    /// The words that were not in the cache.
     missing: Vec<u32>,
 }
 
@@ -65,11 +61,6 @@ pub(crate) struct Text<'a> {
     pub(crate) words: &'a Words,
     pub(crate) language: Language,
 }
-
-/// Two entries, the one that was used last in front.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Set([Cached; 2]);
 
 /// What is known of a word in a language.
 #[derive(Clone, Copy)]
@@ -106,8 +97,7 @@ impl Terms {
         let empty = Cached { word: Word([0; 3]), term: TermId(0), stops: 0, language: 0 };
         let stemmers = LANGUAGES.iter().map(|_| None).collect();
         Terms {
-            hot: boxed(vec![empty; HOT]),
-            cache: boxed(vec![Set([empty; 2]); SETS]),
+            cache: vec![empty; CACHED].try_into().ok().expect("as many as there should be"),
             stemmers,
             guess: Language(0),
             known: Vec::new(),
@@ -139,79 +129,56 @@ impl Terms {
         terms.truncate(used);
     }
 
-    /// What is known of every word of a text goes into `known`. First all that the hot words answer, without
-    /// a branch on it, so that many look-ups are under way at once; then the others.
+    /// What is known of every word of a text goes into `known`. First all that the cache answers, without a
+    /// branch on it, so that many look-ups are under way at once; then the others.
     fn look_up_all(&mut self, text: Text<'_>) {
         let Text { text, words, language } = text;
         self.known.resize(words.len(), (TermId(0), 0));
         self.missing.resize(words.len(), 0);
         let mut missing = 0;
         for ((index, known), word) in self.known.iter_mut().enumerate().zip(words.iter(text)) {
-            let hot = &self.hot[hot_slot(mixed(word))];
-            *known = (hot.term, hot.stops);
+            let cached = &self.cache[slot(word)];
+            *known = (cached.term, cached.stops);
             self.missing[missing] = index as u32;
-            missing += usize::from(!hot.is(word, language));
+            missing += usize::from(!cached.is(word, language));
         }
-        // Look at all their sets once before any is searched: memory is slow, but answers many at a time.
-        let touch = |touched: u64, &index: &u32| {
-            touched ^ self.cache[cold_slot(mixed(words.get(text, index as usize)))].0[0].word.0[0]
-        };
-        std::hint::black_box(self.missing[..missing].iter().fold(0, touch));
         for at in 0..missing {
             let index = self.missing[at] as usize;
-            let word = words.get(text, index);
-            self.known[index] = self.cold_entry(mixed(word), word, language);
+            self.known[index] = self.entry(words.get(text, index), language);
         }
     }
 
     /// The term of a word, and the languages that it is a stop word in.
-    #[inline(always)]
     fn entry(&mut self, word: Word, language: Language) -> (TermId, u16) {
-        let mixed = mixed(word);
-        let hot = &self.hot[hot_slot(mixed)];
-        if hot.is(word, language) { (hot.term, hot.stops) } else { self.cold_entry(mixed, word, language) }
-    }
-
-    /// A word that is not hot becomes so, whether it was known or had to be looked up.
-    #[inline(never)]
-    fn cold_entry(&mut self, mixed: u64, word: Word, language: Language) -> (TermId, u16) {
-        let slot = cold_slot(mixed);
-        let Set([first, second]) = &mut self.cache[slot];
-        if !first.is(word, language) {
-            std::mem::swap(first, second);
-            if !first.is(word, language) {
-                let found = self.look_up(word, language);
-                self.cache[slot].0[0] = found;
-            }
+        let slot = slot(word);
+        if !self.cache[slot].is(word, language) {
+            self.cache[slot] = self.look_up(word, language);
         }
-        let found = self.cache[slot].0[0];
-        self.hot[hot_slot(mixed)] = found;
-        (found.term, found.stops)
+        (self.cache[slot].term, self.cache[slot].stops)
     }
 
     fn look_up(&mut self, word: Word, language: Language) -> Cached {
-        let (bytes, length) = word.bytes();
-        let text = std::str::from_utf8(&bytes[..length]).unwrap_or("");
-        let mut stops = stop_words().get(&word).copied().unwrap_or(0);
-        stops |= if says_nothing(text) { NOTHING } else { 0 };
+        let stops = stop_words().get(&word).copied().unwrap_or(0);
+        let stops = stops | if word.says_nothing() { NOTHING } else { 0 };
         let is_term = stops & (language.mask() | NOTHING) == 0;
-        let term = if is_term { self.term(word, text, language) } else { TermId(0) };
+        let term = if is_term { self.term(word, language) } else { TermId(0) };
         Cached { word, term, stops, language: language.0 + 1 }
     }
 
-    /// The term of a word: that of its stem, if the language has stems and the word has no digit.
-    fn term(&mut self, word: Word, text: &str, language: Language) -> TermId {
+    fn term(&mut self, word: Word, language: Language) -> TermId {
+        if language == ENGLISH && word.is_plain() {
+            let (stem, length) = english::stem(word);
+            return TermId::of(&stem[..length]);
+        }
+        let (bytes, length) = word.bytes();
+        let text = std::str::from_utf8(&bytes[..length]).unwrap_or("");
         match self.stemmers.get_mut(language.0 as usize) {
-            Some(_) if text.bytes().any(|b| b.is_ascii_digit()) => TermId::of(text.as_bytes()),
-            Some(_) if language == ENGLISH && text.is_ascii() => {
-                let (stem, length) = english::stem(word);
-                TermId::of(&stem[..length])
-            }
-            Some(slot) => {
+            // A word with a digit in it is its own stem.
+            Some(slot) if !text.bytes().any(|b| b.is_ascii_digit()) => {
                 let stemmer = slot.get_or_insert_with(|| Stemmer::new(LANGUAGES[language.0 as usize].1));
                 TermId::of(stemmer.stem(text).as_bytes())
             }
-            None => TermId::of(text.as_bytes()),
+            _ => TermId::of(text.as_bytes()),
         }
     }
 
@@ -281,24 +248,10 @@ impl Terms {
     }
 }
 
+/// Where a word's entry in the cache is, if it has one.
 #[inline(always)]
-fn mixed(word: Word) -> u64 {
-    let [a, b, c] = word.0;
-    (a ^ b.rotate_left(23) ^ c.rotate_left(47)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-#[inline(always)]
-fn hot_slot(mixed: u64) -> usize {
-    (mixed >> (64 - HOT.trailing_zeros())) as usize
-}
-
-#[inline(always)]
-fn cold_slot(mixed: u64) -> usize {
-    (mixed >> (64 - SETS.trailing_zeros())) as usize
-}
-
-fn boxed<T, const N: usize>(entries: Vec<T>) -> Box<[T; N]> {
-    entries.try_into().ok().expect("as many as there should be")
+fn slot(word: Word) -> usize {
+    (word.mixed() >> (64 - CACHED.trailing_zeros())) as usize
 }
 
 impl Cached {

@@ -1,7 +1,9 @@
 //! Text to words: runs of letters and digits, in lower case, as fixed-size keys. Scripts that put no
 //! spaces between words give overlapping pairs of characters instead.
 
-use wide::i8x16;
+use std::hash::{Hash, Hasher};
+
+use wide::{bytemuck, i8x16};
 
 /// Words are cut to this many bytes; what is longer tells no more.
 pub(crate) const LONGEST: usize = 24;
@@ -10,8 +12,14 @@ pub(crate) const LONGEST: usize = 24;
 const DATA: usize = 64;
 
 /// A word of 2 to 24 bytes in lower case, filled up with zeros.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word(pub(crate) [u64; 3]);
+
+impl Hash for Word {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.mixed());
+    }
+}
 
 impl Word {
     /// The word spelt by these bytes, which are in lower case already; cut if it is too long.
@@ -29,8 +37,40 @@ impl Word {
         for (chunk, part) in out.chunks_exact_mut(8).zip(self.0) {
             chunk.copy_from_slice(&part.to_le_bytes());
         }
-        let length = out.iter().position(|&b| b == 0).unwrap_or(LONGEST);
-        (out, length)
+        (out, self.len())
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn len(self) -> usize {
+        // Only the last part that is used may have zeros, and those behind its bytes.
+        let [a, b, c] = self.0;
+        LONGEST - (a.leading_zeros() + b.leading_zeros() + c.leading_zeros()) as usize / 8
+    }
+
+    /// Whether it says nothing, in any language: a single character, or a number of more than four digits (prices,
+    /// ids, telephones; years do say something).
+    pub(crate) fn says_nothing(self) -> bool {
+        if self.is_plain() {
+            return self.len() < 2;
+        }
+        let (bytes, length) = self.bytes();
+        let goes_on = |byte: &&u8| **byte & 0xc0 == 0x80;
+        let characters = length - bytes[..length].iter().filter(goes_on).count();
+        characters < 2 || length > 4 && bytes[..length].iter().all(u8::is_ascii_digit)
+    }
+
+    /// Whether it is spelt in ASCII letters only.
+    pub(crate) fn is_plain(self) -> bool {
+        // Among letters, digits and what is beyond ASCII, letters have bit 6 and not bit 7.
+        let odd = |part: u64| (part & repeated(0x80)) | (part & !(part >> 2)) & repeated(0x10);
+        self.0.into_iter().fold(0, |all, part| all | odd(part)) == 0
+    }
+
+    /// A number that is different for most different words.
+    #[inline(always)]
+    pub(crate) fn mixed(self) -> u64 {
+        let [a, b, c] = self.0;
+        (a ^ b.rotate_left(23) ^ c.rotate_left(47)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
     /// `length` ASCII letters and digits at the start of `bytes`.
@@ -206,8 +246,7 @@ impl Masks {
         };
         let mut masks = Masks { letters: 0, wide: 0 };
         for (index, sixteen) in window.as_chunks::<16>().0.iter().enumerate() {
-            // As signed numbers, bytes beyond ASCII are below all others.
-            let bytes = i8x16::new(sixteen.map(u8::cast_signed));
+            let bytes = vector(sixteen);
             let lower = bytes | i8x16::splat(0x20);
             let plain = between(lower, b'a', b'z') | between(bytes, b'0', b'9');
             masks.letters |= u64::from((plain | bytes).to_bitmask()) << (16 * index);
@@ -215,6 +254,13 @@ impl Masks {
         }
         masks
     }
+}
+
+/// Sixteen bytes to compare at once. As signed numbers, those beyond ASCII are below all others.
+#[inline(always)]
+pub(crate) fn vector(bytes: &[u8; 16]) -> i8x16 {
+    // A cast is one load; a conversion byte by byte is not always made into one.
+    bytemuck::cast(*bytes)
 }
 
 #[inline(always)]
@@ -225,12 +271,6 @@ fn between(bytes: i8x16, first: u8, last: u8) -> i8x16 {
 
 const fn repeated(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
-}
-
-/// Words in lower case that say nothing, in any language: single characters, and numbers of more than four
-/// digits (prices, ids, telephones; years do say something).
-pub(crate) fn says_nothing(word: &str) -> bool {
-    word.chars().nth(1).is_none() || word.len() > 4 && word.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Calls `found` with the words of a run of letters, some beyond ASCII.
@@ -300,11 +340,11 @@ mod tests {
     fn words(text: &str) -> Vec<String> {
         let mut words = Words::default();
         words.find(text);
-        let spelt = |index| {
-            let (bytes, length) = words.get(text, index).bytes();
+        let spelt = |word: Word| {
+            let (bytes, length) = word.bytes();
             String::from_utf8(bytes[..length].to_vec()).unwrap()
         };
-        (0..words.len()).map(spelt).filter(|word| !says_nothing(word)).collect()
+        words.iter(text).filter(|word| !word.says_nothing()).map(spelt).collect()
     }
 
     #[test]
