@@ -3,8 +3,30 @@
 //!
 //! Pure: bytes and plain data in, plain data out. No file, no clock, no random number without a seed.
 
+mod bytes;
+mod calibration;
+mod critic;
+mod explain;
 pub mod import;
+mod model;
+mod naive_bayes;
+mod pretrained;
+mod problem;
 pub mod prune;
+mod statistics;
 mod taxonomy;
+mod train;
+mod tune;
 
-pub use taxonomy::{DEEPEST, MOST_TOPICS, Taxonomy, TaxonomyError};
+pub use bytes::FormatError;
+pub use calibration::Calibration;
+pub use critic::Critic;
+pub use explain::{Proposal, Step};
+pub use model::{ClassModel, Decision, Feature, Kind, Model};
+pub use naive_bayes::{Counting, Tuning};
+pub use pretrained::Pretrained;
+pub use problem::{Class, Problem, Shape, problems};
+pub use statistics::{Counts, Example, Seen, Statistics, TopicStatistics};
+pub use taxonomy::{DEEPEST, MOST_TOPICS, OTHER, Taxonomy, TaxonomyError};
+pub use train::{Options, Tunings, retrain, train, tune_all};
+pub use tune::{FEATURES, SMOOTHINGS, Trial, Tuned, fingerprint};

@@ -45,9 +45,6 @@ pub struct Losses {
     pub examples_left_out: usize,
 }
 
-/// The leaf for the examples of an internal node.
-const OTHER: &str = "Other";
-
 impl Default for Pruning {
     /// A 3.1, step 2.
     fn default() -> Self {
@@ -152,18 +149,10 @@ impl Pruned {
 
     /// The leaf for a topic's own examples. The directory's own leaf of that name means the same.
     fn other(&mut self, parent: TopicId) -> Result<TopicId, TaxonomyError> {
-        let numbered = (2..).map(|number| format!("{OTHER} {number}"));
-        for name in std::iter::once(OTHER.to_owned()).chain(numbered) {
-            match self.taxonomy.child(parent, &name) {
-                Some(child) if self.taxonomy.is_leaf(child) => return Ok(child),
-                Some(_) => {}
-                None => {
-                    self.losses.others_made += 1;
-                    return self.taxonomy.add(parent, &name);
-                }
-            }
-        }
-        unreachable!("a tree has fewer topics than there are numbers")
+        let before = self.taxonomy.id_end();
+        let other = self.taxonomy.add_other(parent)?;
+        self.losses.others_made += self.taxonomy.id_end() - before;
+        Ok(other)
     }
 
     /// Step 5.

@@ -77,8 +77,11 @@ pub const MOST_TOPICS: usize = 1 << 16;
 /// Names in a path: far above any directory, and low enough for every walk to recurse.
 pub const DEEPEST: usize = 64;
 
+/// The leaf for what is about a topic and about nothing below it (A 3.1).
+pub const OTHER: &str = "Other";
+
 /// Bytes of a name.
-const LONGEST_NAME: usize = 200;
+pub(crate) const LONGEST_NAME: usize = 200;
 
 type Result<T> = std::result::Result<T, TaxonomyError>;
 
@@ -299,6 +302,28 @@ impl Taxonomy {
         self.node_mut(parent).children.push(id);
         self.node_mut(id).parent = parent;
         Ok(())
+    }
+
+    /// Gives every internal topic of these, and the root among them, a leaf `Other` for the examples that are
+    /// about it and about nothing below it (A 3.1). Returns where whose examples go.
+    pub fn add_others(&mut self, with_examples: &[TopicId]) -> Result<Vec<(TopicId, TopicId)>> {
+        let internal: Vec<_> = with_examples.iter().copied().filter(|&id| !self.is_leaf(id)).collect();
+        internal.into_iter().map(|id| Ok((id, self.add_other(id)?))).collect()
+    }
+
+    /// The leaf for what is about a topic and about nothing below it. One that there is already means the same,
+    /// unless it has topics below it: then it is a topic like others.
+    pub fn add_other(&mut self, id: TopicId) -> Result<TopicId> {
+        let mut name = OTHER.to_owned();
+        let mut number = 1;
+        loop {
+            match self.child(id, &name) {
+                Some(child) if self.is_leaf(child) => return Ok(child),
+                Some(_) => number += 1,
+                None => return self.add(id, &name),
+            }
+            name = format!("{OTHER} {number}");
+        }
     }
 
     /// Takes a topic out, with everything below it. Returns what went.

@@ -4,9 +4,7 @@ use std::borrow::Cow;
 
 use super::tidy;
 use crate::DEEPEST;
-
-/// Bytes of a name that a taxonomy accepts.
-const LONGEST_NAME: usize = 200;
+use crate::taxonomy::LONGEST_NAME;
 
 /// Bytes of a path: far above any directory. Nested folders must not make much of little input.
 const LONGEST_PATH: usize = 1000;

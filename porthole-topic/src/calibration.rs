@@ -1,0 +1,111 @@
+//! How far a decision is to be believed.
+//!
+//! Naive Bayes takes every word of a page for a witness of its own, so that on a long page one class is almost
+//! certain, right or wrong. Here a page of n words counts as n/(1+n/saturation)^power of them: short pages keep
+//! their evidence, long ones are tempered. Only what the words say is tempered, not the prior: what is known
+//! before a page is read does not depend on its length. The children of a node still sum to it.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+/// The tempering of one decision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calibration {
+    /// Words from which on more of them say less; infinite for none.
+    pub saturation: f64,
+    /// How much less: 1 means that no page counts as more than `saturation` words.
+    pub power: f64,
+}
+
+/// What a decision said of a document whose class is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Scored {
+    /// What its words say for each class, before calibration and normalisation.
+    pub(crate) evidence: Vec<f64>,
+    /// ln Pr of the classes before it was read.
+    pub(crate) logpriors: Arc<[f64]>,
+    /// Words that took part.
+    pub(crate) length: f64,
+    /// At least one.
+    pub(crate) classes: Vec<u16>,
+}
+
+impl Calibration {
+    /// Scores are taken as they are.
+    pub const NONE: Calibration = Calibration { saturation: f64::INFINITY, power: 1.0 };
+
+    /// What the evidence of a document of so many words is multiplied with.
+    #[inline]
+    pub fn factor(&self, length: f64) -> f64 {
+        if self.saturation.is_finite() { (1.0 + length / self.saturation).powf(-self.power) } else { 1.0 }
+    }
+
+    /// The calibration under which these documents' classes are most probable.
+    pub(crate) fn fitted(documents: &[Scored]) -> Calibration {
+        let loss = |calibration: &Calibration| mean_log_loss(documents, calibration);
+        let mut best = (loss(&Calibration::NONE), Calibration::NONE);
+        for power in [0.5, 1.0] {
+            let at = |log: f64| Calibration { saturation: log.exp(), power };
+            // Along one power the loss falls and rises once: from a tenth of a word to a million.
+            let found = lowest(|log| loss(&at(log)), 0.1_f64.ln(), 1e6_f64.ln());
+            let candidate = (loss(&at(found)), at(found));
+            if candidate.0 < best.0 {
+                best = candidate;
+            }
+        }
+        best.1
+    }
+}
+
+/// Mean of -ln Pr[true class]: what being wrong with certainty costs.
+pub(crate) fn mean_log_loss(documents: &[Scored], calibration: &Calibration) -> f64 {
+    let loss = |document: &Scored| -log_sum(&document.probabilities(calibration), &document.classes);
+    // In pieces of a fixed size, so that the sum does not depend on the number of cores.
+    let sums: Vec<f64> = documents.par_chunks(1_000).map(|piece| piece.iter().map(loss).sum()).collect();
+    sums.iter().sum::<f64>() / documents.len().max(1) as f64
+}
+
+/// ln of the probability of any of these classes.
+pub(crate) fn log_sum(probabilities: &[f64], classes: &[u16]) -> f64 {
+    let of = |class: &u16| probabilities[usize::from(*class)];
+    let top = classes.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
+    top + classes.iter().map(|class| (of(class) - top).exp()).sum::<f64>().ln()
+}
+
+/// Where a function that falls and then rises is lowest, by golden section.
+fn lowest(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
+    const RATIO: f64 = 0.618_033_988_749_895;
+    let (mut a, mut b) = (high - RATIO * (high - low), low + RATIO * (high - low));
+    let (mut at_a, mut at_b) = (f(a), f(b));
+    while high - low > 0.01 {
+        if at_a < at_b {
+            (high, b, at_b) = (b, a, at_a);
+            a = high - RATIO * (high - low);
+            at_a = f(a);
+        } else {
+            (low, a, at_a) = (a, b, at_b);
+            b = low + RATIO * (high - low);
+            at_b = f(b);
+        }
+    }
+    f64::midpoint(low, high)
+}
+
+impl Scored {
+    /// ln Pr of each class.
+    pub(crate) fn probabilities(&self, calibration: &Calibration) -> Vec<f64> {
+        let mut scores = self.evidence.clone();
+        let factor = calibration.factor(self.length);
+        normalise(&mut scores, self.logpriors.iter().copied(), factor);
+        scores
+    }
+}
+
+/// Evidence to log probabilities that sum to 1 (V eq. 2, with the prior inside the normalisation: S1).
+pub(crate) fn normalise(scores: &mut [f64], logpriors: impl Iterator<Item = f64>, factor: f64) {
+    scores.iter_mut().zip(logpriors).for_each(|(score, logprior)| *score = logprior + *score * factor);
+    let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let sum = top + scores.iter().map(|score| (score - top).exp()).sum::<f64>().ln();
+    scores.iter_mut().for_each(|score| *score -= sum);
+}

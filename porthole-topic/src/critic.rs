@@ -1,0 +1,171 @@
+//! The critic: a page's terms against the model, from the root down.
+
+use porthole_types::{Judgment, Mark, TopicId};
+
+use crate::model::{Model, NO_DECISION, Reading};
+use crate::statistics::Counts;
+use crate::taxonomy::Taxonomy;
+
+/// Judges pages by a model and the marks of a tree.
+///
+/// Only the nodes that matter are looked at: those on the way to good topics, for R(d), and those that the best
+/// leaf is found through. Keeps its working space from page to page.
+#[derive(Clone, Debug)]
+pub struct Critic {
+    model: Model,
+    marks: Vec<Mark>,
+    tempered: bool,
+    reading: Reading,
+    /// Classes that were reached and not gone into, with their log probabilities.
+    pool: Vec<(f64, u32)>,
+    scores: Vec<f64>,
+    decided: usize,
+}
+
+impl Critic {
+    /// A critic for the good topics of a tree.
+    pub fn new(model: Model, tree: &Taxonomy) -> Critic {
+        Critic {
+            model,
+            marks: tree.marks(),
+            tempered: true,
+            reading: Reading::default(),
+            pool: Vec::new(),
+            scores: Vec::new(),
+            decided: 0,
+        }
+    }
+
+    /// The same without calibration: the formulas of the papers as they stand.
+    pub fn uncalibrated(mut self) -> Critic {
+        self.tempered = false;
+        self
+    }
+
+    /// Takes the marks of the tree as it is now.
+    pub fn remark(&mut self, tree: &Taxonomy) {
+        self.marks = tree.marks();
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Decisions that were made for the last page.
+    pub fn decided(&self) -> usize {
+        self.decided
+    }
+
+    /// R(d) (V eq. 3) and the most probable leaf.
+    pub fn judge(&mut self, counts: &Counts) -> Judgment {
+        let relevance = self.relevance(counts);
+        // R needed the decisions on the path; the best leaf goes on from what they left.
+        Judgment { relevance, best: self.best_in_pool() }
+    }
+
+    /// R(d) alone: only the nodes on the way to good topics are evaluated (V 2.1.3).
+    pub fn relevance(&mut self, counts: &Counts) -> f64 {
+        self.start(counts);
+        if self.mark(TopicId::ROOT) == Mark::Good {
+            return 1.0;
+        }
+        let mut relevance = 0.0;
+        let mut at = 0;
+        // Classes on the path leave the pool and their children come into it, behind: one pass sees all.
+        while at < self.pool.len() {
+            let (probability, class) = self.pool[at];
+            match self.class_mark(class) {
+                Mark::Good | Mark::Subsumed => relevance += probability.exp(),
+                Mark::Path if self.model.next[class as usize] != NO_DECISION => {
+                    self.expand(at);
+                    continue;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        relevance.min(1.0)
+    }
+
+    /// The most probable leaf and its probability, best first: the most probable class is gone into until it
+    /// is a leaf (V 2.1.1). What is left cannot be more probable, so it is the best of all.
+    pub fn best(&mut self, counts: &Counts) -> (TopicId, f64) {
+        self.start(counts);
+        let best = self.best_in_pool();
+        let probability =
+            self.pool.iter().map(|(probability, _)| probability).copied().fold(f64::MIN, f64::max);
+        (best, if self.pool.is_empty() { 1.0 } else { probability.exp() })
+    }
+
+    /// Pr\[c|d\] of every topic that the model knows, by going everywhere; ordered by topic.
+    pub fn all(&mut self, counts: &Counts) -> Vec<(TopicId, f64)> {
+        self.start(counts);
+        let mut all = Vec::with_capacity(self.model.classes.len());
+        while let Some((probability, class)) = self.pool.pop() {
+            all.push((self.model.classes[class as usize].topic, probability.exp()));
+            if self.model.next[class as usize] != NO_DECISION {
+                self.decide(self.model.next[class as usize], probability);
+            }
+        }
+        all.sort_unstable_by_key(|(topic, _)| *topic);
+        all
+    }
+
+    /// ln Pr\[ci|c0,d\] of the classes of one node; nothing if nothing is decided there.
+    pub fn children(&mut self, node: TopicId, counts: &Counts) -> Vec<(TopicId, f64)> {
+        let Some(number) = self.model.heads.iter().position(|head| head.node == node) else {
+            return Vec::new();
+        };
+        self.model.read(counts, &mut self.reading);
+        self.model.decide(number as u32, &self.reading, self.tempered, &mut self.scores);
+        let classes = self.model.classes_of(&self.model.heads[number]);
+        classes.iter().map(|class| class.topic).zip(self.scores.iter().copied()).collect()
+    }
+
+    /// Reads a document and decides at the root.
+    fn start(&mut self, counts: &Counts) {
+        self.pool.clear();
+        self.decided = 0;
+        self.model.read(counts, &mut self.reading);
+        if !self.model.heads.is_empty() {
+            self.decide(0, 0.0);
+        }
+    }
+
+    fn best_in_pool(&mut self) -> TopicId {
+        loop {
+            let most = (0..self.pool.len()).max_by(|&a, &b| {
+                // The first of equals, so that the order of the tree decides.
+                self.pool[a].0.total_cmp(&self.pool[b].0).then(b.cmp(&a))
+            });
+            let Some(most) = most else { return TopicId::ROOT };
+            let class = self.pool[most].1;
+            if self.model.next[class as usize] == NO_DECISION {
+                return self.model.classes[class as usize].topic;
+            }
+            self.expand(most);
+        }
+    }
+
+    /// Puts a class's children in its place.
+    fn expand(&mut self, at: usize) {
+        let (probability, class) = self.pool.swap_remove(at);
+        self.decide(self.model.next[class as usize], probability);
+    }
+
+    fn decide(&mut self, number: u32, probability: f64) {
+        self.decided += 1;
+        self.model.decide(number, &self.reading, self.tempered, &mut self.scores);
+        let first = self.model.heads[number as usize].first_class;
+        self.pool.extend(self.scores.iter().zip(first..).map(|(score, class)| (probability + score, class)));
+    }
+
+    fn class_mark(&self, class: u32) -> Mark {
+        self.mark(self.model.classes[class as usize].topic)
+    }
+
+    fn mark(&self, topic: TopicId) -> Mark {
+        self.marks.get(usize::from(topic.0)).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,157 @@
+//! A model as bytes.
+
+use porthole_types::{TermId, TopicId};
+
+use super::{ClassModel, Entry, Head, Kind, Model, next_decisions, slots};
+use crate::bytes::{FormatError, Reader, Writer};
+use crate::calibration::Calibration;
+use crate::naive_bayes::Counting;
+use crate::problem::Shape;
+
+const WHAT: &str = "model";
+const MAGIC: &[u8; 8] = b"PHMODEL\n";
+
+/// Raised whenever the bytes, or what they mean, change.
+const VERSION: u32 = 1;
+
+impl Model {
+    /// The model as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut to = Writer::new(MAGIC, VERSION, self.term_version);
+        to.u32(position(&Kind::ALL, self.kind));
+        to.u32(position(&Shape::ALL, self.shape));
+        to.u32(self.heads.len() as u32);
+        for head in &self.heads {
+            for number in [head.node.0.into(), head.first_class, head.class_count, head.features] {
+                to.u32(number);
+            }
+            to.u32(position(&Counting::ALL, head.counting));
+            for number in [head.calibration.saturation, head.calibration.power, head.smoothing] {
+                to.f64(number);
+            }
+        }
+        to.u32(self.classes.len() as u32);
+        for class in &self.classes {
+            to.u32(class.topic.0.into());
+            to.u32(class.documents);
+            to.f64(class.logprior);
+            to.f64(class.logdenom);
+        }
+        to.array(self.terms.iter().map(|term| term.0.to_le_bytes()));
+        to.array(self.entry_starts.iter().map(|start| start.to_le_bytes()));
+        to.array(self.entries.iter().map(|entry| entry.decision.to_le_bytes()));
+        to.array(self.entries.iter().map(|entry| entry.scale.to_le_bytes()));
+        to.array(self.entries.iter().map(|entry| entry.first_posting.to_le_bytes()));
+        to.array(self.posting_classes.iter().map(|class| class.to_le_bytes()));
+        to.array(self.posting_gains.iter().map(|gain| gain.to_le_bytes()));
+        to.finish()
+    }
+
+    /// The model of these bytes; refused if it is of another version, damaged, or inconsistent.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
+        let (mut from, term_version) = Reader::new(WHAT, MAGIC, VERSION, bytes)?;
+        let expected = porthole_page::TERM_VERSION;
+        if term_version != expected {
+            return Err(FormatError::Terms { what: WHAT, found: term_version, expected });
+        }
+        let kind = pick(&Kind::ALL, &mut from)?;
+        let shape = pick(&Shape::ALL, &mut from)?;
+        let heads = (0..from.u32()?).map(|_| head(&mut from)).collect::<Result<Vec<_>, _>>()?;
+        let classes = (0..from.u32()?).map(|_| class(&mut from)).collect::<Result<Vec<_>, _>>()?;
+        let terms = from.array(|bytes| TermId(u32::from_le_bytes(bytes)))?;
+        let entry_starts = from.array(u32::from_le_bytes)?;
+        let decisions = from.array(u32::from_le_bytes)?;
+        let scales = from.array(f32::from_le_bytes)?;
+        let first_postings = from.array(u32::from_le_bytes)?;
+        if decisions.len() != scales.len() || decisions.len() != first_postings.len() {
+            return Err(from.damaged());
+        }
+        let entries = decisions.into_iter().zip(scales).zip(first_postings);
+        let entries = entries
+            .map(|((decision, scale), first_posting)| Entry { decision, scale, first_posting })
+            .collect();
+        let posting_classes = from.array(u16::from_le_bytes)?;
+        let posting_gains = from.array(f32::from_le_bytes)?;
+        from.finish()?;
+        let next = next_decisions(&heads, &classes);
+        let slots = slots(&terms);
+        let model = Model {
+            kind,
+            shape,
+            term_version,
+            heads,
+            classes,
+            next,
+            terms,
+            entry_starts,
+            entries,
+            posting_classes,
+            posting_gains,
+            slots,
+        };
+        if model.is_consistent() { Ok(model) } else { Err(FormatError::Damaged(WHAT)) }
+    }
+
+    /// Whether every number that leads somewhere leads to what is there.
+    fn is_consistent(&self) -> bool {
+        let (Some(last), Some(end)) = (self.entries.last(), self.entry_starts.last()) else { return false };
+        let postings = self.posting_classes.len();
+        let mut next_class = 0;
+        let heads_follow = self.heads.iter().all(|head| {
+            let follows = head.first_class == next_class && head.class_count > 0;
+            next_class = next_class.saturating_add(head.class_count);
+            follows
+        });
+        // A decision comes before those below it, so that no walk down can go round.
+        let goes_down = self.heads.iter().enumerate().all(|(number, head)| {
+            let next =
+                self.next.get(head.first_class as usize..(head.first_class + head.class_count) as usize);
+            next.is_some_and(|next| next.iter().all(|&next| next as usize > number))
+        });
+        let classes_fit = |(entry, next): (&Entry, &Entry)| {
+            let head = self.heads.get(entry.decision as usize);
+            let range = entry.first_posting as usize..next.first_posting as usize;
+            let classes = self.posting_classes.get(range);
+            head.zip(classes).is_some_and(|(head, classes)| {
+                classes.iter().all(|&class| u32::from(class) < head.class_count)
+            })
+        };
+        heads_follow
+            && next_class as usize == self.classes.len()
+            && goes_down
+            && self.posting_gains.len() == postings
+            && self.entry_starts.len() == self.terms.len() + 1
+            && *end as usize + 1 == self.entries.len()
+            && last.first_posting as usize == postings
+            && self.terms.is_sorted_by(|a, b| a < b)
+            && self.entry_starts.is_sorted_by(|a, b| a < b)
+            && self.entries.iter().zip(&self.entries[1..]).all(classes_fit)
+    }
+}
+
+fn head(from: &mut Reader<'_>) -> Result<Head, FormatError> {
+    let node = topic(from)?;
+    let (first_class, class_count, features) = (from.u32()?, from.u32()?, from.u32()?);
+    let counting = pick(&Counting::ALL, from)?;
+    let calibration = Calibration { saturation: from.f64()?, power: from.f64()? };
+    Ok(Head { node, first_class, class_count, features, counting, calibration, smoothing: from.f64()? })
+}
+
+fn class(from: &mut Reader<'_>) -> Result<ClassModel, FormatError> {
+    let topic = topic(from)?;
+    let documents = from.u32()?;
+    Ok(ClassModel { topic, documents, logprior: from.f64()?, logdenom: from.f64()? })
+}
+
+fn topic(from: &mut Reader<'_>) -> Result<TopicId, FormatError> {
+    u16::try_from(from.u32()?).map(TopicId).map_err(|_| from.damaged())
+}
+
+fn position<T: PartialEq + Copy>(all: &[T], one: T) -> u32 {
+    all.iter().position(|&other| other == one).unwrap_or(0) as u32
+}
+
+fn pick<T: Copy>(all: &[T], from: &mut Reader<'_>) -> Result<T, FormatError> {
+    let number = from.u32()? as usize;
+    all.get(number).copied().ok_or_else(|| from.damaged())
+}

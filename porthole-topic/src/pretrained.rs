@@ -1,0 +1,192 @@
+//! What was learnt elsewhere: a tree with the counts of its examples and the choices made on them, without the
+//! examples. A user's own topics and examples are trained together with it.
+
+use std::collections::BTreeMap;
+
+use porthole_types::{Mark, TermId, TopicId, TopicRow};
+
+use crate::bytes::{FormatError, Reader, Writer};
+use crate::calibration::Calibration;
+use crate::naive_bayes::{Counting, Tuning};
+use crate::statistics::{Seen, Statistics, TopicStatistics};
+use crate::taxonomy::Taxonomy;
+use crate::train::Tunings;
+
+/// A tree and everything that training needs of its examples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pretrained {
+    /// Where the counts come from and under which licence.
+    pub source: String,
+    /// The topics.
+    pub tree: Taxonomy,
+    /// The counts of their examples.
+    pub statistics: Statistics,
+    /// What was chosen at the nodes.
+    pub tunings: Tunings,
+    /// A readable word for every term.
+    pub words: BTreeMap<TermId, String>,
+}
+
+const WHAT: &str = "taxonomy";
+const MAGIC: &[u8; 8] = b"PHTAXON\n";
+const VERSION: u32 = 1;
+
+impl Pretrained {
+    /// Forgets terms that occur in fewer documents: most terms are names and misspellings.
+    pub fn without_rare(mut self, fewest: u32) -> Pretrained {
+        let mut documents: BTreeMap<TermId, u32> = BTreeMap::new();
+        for (_, topic) in self.statistics.topics() {
+            topic.terms().for_each(|(term, seen)| *documents.entry(term).or_default() += seen.documents);
+        }
+        let is_kept = |term: &TermId| documents.get(term).is_some_and(|&count| count >= fewest);
+        self.statistics.retain(is_kept);
+        self.words.retain(|term, _| is_kept(term));
+        self
+    }
+
+    /// As bytes, compressed.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut to = Writer::new(MAGIC, VERSION, porthole_page::TERM_VERSION);
+        to.text(&self.source);
+        let rows = self.tree.rows();
+        to.varint(rows.len() as u64);
+        for row in &rows {
+            to.varint(row.id.0.into());
+            to.varint(row.parent.0.into());
+            to.text(&row.name);
+        }
+        let terms = self.terms();
+        to.varint(terms.len() as u64);
+        let mut last = 0;
+        for &term in &terms {
+            to.varint(u64::from(term.0) - last);
+            last = term.0.into();
+            to.text(self.words.get(&term).map_or("", String::as_str));
+        }
+        to.varint(self.statistics.topics().count() as u64);
+        for (id, topic) in self.statistics.topics() {
+            write_topic(&mut to, id, topic, &terms);
+        }
+        to.varint(self.tunings.len() as u64);
+        for (&node, tuning) in &self.tunings {
+            write_tuning(&mut to, node, tuning);
+        }
+        to.finish_compressed()
+    }
+
+    /// What these bytes hold; refused if they are of another version or damaged.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Pretrained, FormatError> {
+        let bytes = &crate::bytes::decompressed(WHAT, MAGIC, bytes)?;
+        let (mut from, term_version) = Reader::new(WHAT, MAGIC, VERSION, bytes)?;
+        let expected = porthole_page::TERM_VERSION;
+        if term_version != expected {
+            return Err(FormatError::Terms { what: WHAT, found: term_version, expected });
+        }
+        let source = from.text()?;
+        let rows = (0..from.varint()?).map(|_| row(&mut from)).collect::<Result<Vec<_>, _>>()?;
+        let tree = Taxonomy::from_rows(&rows).map_err(|_| from.damaged())?;
+        let (mut terms, mut words, mut last) = (Vec::new(), BTreeMap::new(), 0);
+        for _ in 0..from.varint()? {
+            last += from.varint()?;
+            let term = TermId(u32::try_from(last).map_err(|_| from.damaged())?);
+            let word = from.text()?;
+            if !word.is_empty() {
+                words.insert(term, word);
+            }
+            terms.push(term);
+        }
+        let mut statistics = Statistics::default();
+        for _ in 0..from.varint()? {
+            let (id, topic) = read_topic(&mut from, &terms)?;
+            statistics.insert(id, topic);
+        }
+        let tunings = (0..from.varint()?).map(|_| read_tuning(&mut from)).collect::<Result<_, _>>()?;
+        from.finish()?;
+        Ok(Pretrained { source, tree, statistics, tunings, words })
+    }
+
+    /// All terms, in order.
+    fn terms(&self) -> Vec<TermId> {
+        let mut terms: Vec<TermId> =
+            self.statistics.topics().flat_map(|(_, topic)| topic.terms().map(|(term, _)| term)).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        terms
+    }
+}
+
+fn row(from: &mut Reader<'_>) -> Result<TopicRow, FormatError> {
+    let (id, parent) = (topic_id(from)?, topic_id(from)?);
+    Ok(TopicRow { id, parent, name: from.text()?, mark: Mark::Null })
+}
+
+fn topic_id(from: &mut Reader<'_>) -> Result<TopicId, FormatError> {
+    u16::try_from(from.varint()?).map(TopicId).map_err(|_| from.damaged())
+}
+
+/// Terms by their numbers, as distances; a count of 1 in one document, the most frequent case, takes two bytes.
+fn write_topic(to: &mut Writer, id: TopicId, topic: &TopicStatistics, terms: &[TermId]) {
+    let mut seen: Vec<(u64, Seen)> = topic
+        .terms()
+        .map(|(term, seen)| (terms.partition_point(|known| *known < term) as u64, seen))
+        .collect();
+    seen.sort_unstable_by_key(|(number, _)| *number);
+    to.varint(id.0.into());
+    to.varint(topic.documents.into());
+    to.varint(seen.len() as u64);
+    let mut last = 0;
+    for (number, Seen { count, documents, share }) in seen {
+        to.varint(number - last);
+        to.varint(documents.into());
+        to.varint(u64::from(count.saturating_sub(documents)));
+        to.varint(share >> SHARE_BITS);
+        last = number;
+    }
+}
+
+/// Shares are kept to a quarter of a millionth of a document.
+const SHARE_BITS: u32 = 2;
+
+fn read_topic(from: &mut Reader<'_>, terms: &[TermId]) -> Result<(TopicId, TopicStatistics), FormatError> {
+    let id = topic_id(from)?;
+    let documents = number(from)?;
+    let mut topic = TopicStatistics { documents, ..TopicStatistics::default() };
+    let mut at = 0;
+    for _ in 0..from.varint()? {
+        at += from.varint()?;
+        let term = *usize::try_from(at).ok().and_then(|at| terms.get(at)).ok_or(from.damaged())?;
+        let documents = number(from)?;
+        let count = number(from)?.checked_add(documents).ok_or(from.damaged())?;
+        let share = from.varint()?.checked_shl(SHARE_BITS).ok_or(from.damaged())?;
+        topic.terms.insert(term, Seen { count, documents, share });
+    }
+    Ok((id, topic))
+}
+
+fn number(from: &mut Reader<'_>) -> Result<u32, FormatError> {
+    u32::try_from(from.varint()?).map_err(|_| from.damaged())
+}
+
+fn write_tuning(to: &mut Writer, node: TopicId, tuning: &Tuning) {
+    to.varint(node.0.into());
+    let counting = Counting::ALL.iter().position(|counting| *counting == tuning.counting);
+    to.varint(counting.unwrap_or(0) as u64);
+    // All terms are written as 0: a usize may be smaller elsewhere.
+    to.varint(if tuning.features == usize::MAX { 0 } else { tuning.features as u64 });
+    for number in [tuning.smoothing, tuning.calibration.saturation, tuning.calibration.power] {
+        to.f64(number);
+    }
+}
+
+fn read_tuning(from: &mut Reader<'_>) -> Result<(TopicId, Tuning), FormatError> {
+    let node = topic_id(from)?;
+    let counting = usize::try_from(from.varint()?).ok().and_then(|at| Counting::ALL.get(at).copied());
+    let counting = counting.ok_or(from.damaged())?;
+    let features = match from.varint()? {
+        0 => usize::MAX,
+        features => usize::try_from(features).map_err(|_| from.damaged())?,
+    };
+    let smoothing = from.f64()?;
+    let calibration = Calibration { saturation: from.f64()?, power: from.f64()? };
+    Ok((node, Tuning { counting, smoothing, features, calibration }))
+}

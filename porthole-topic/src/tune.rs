@@ -1,0 +1,370 @@
+//! Cross-validation: smoothing, number of features and calibration of a decision, chosen on its own examples.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::calibration::{Calibration, Scored, log_sum, mean_log_loss, normalise};
+use crate::naive_bayes::{Counting, Tuning, gain, logdenoms, logpriors};
+use crate::problem::Table;
+use crate::statistics::Counts;
+
+/// What may be added to counts: V eq. 1's one, and less.
+pub const SMOOTHINGS: [f64; 6] = [1.0, 0.5, 0.2, 0.1, 0.03, 0.01];
+
+/// Numbers of features to try, besides all.
+pub const FEATURES: [usize; 8] = [200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000];
+
+/// Words that a page counts as at most, while choices are compared: as they are, and tempered.
+const TEMPERS: [Calibration; 3] = [
+    Calibration::NONE,
+    Calibration { saturation: 100.0, power: 1.0 },
+    Calibration { saturation: 10.0, power: 1.0 },
+];
+
+/// Scores that are kept to fit a calibration: bounds the memory where there are many classes.
+const MOST_SCORES: usize = 8 << 20;
+
+/// An example of a decision: its classes, and its terms. Shown for several topics, it is right in any of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Labelled<'a> {
+    pub(crate) classes: Vec<u16>,
+    pub(crate) counts: &'a Counts,
+}
+
+/// How a choice did on examples that it had not been trained on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// Words that a page counted as at most, while choices were compared.
+    pub saturation: f64,
+    /// What was counted.
+    pub counting: Counting,
+    /// Added to every count.
+    pub smoothing: f64,
+    /// Terms that took part.
+    pub features: usize,
+    /// Share of the examples that were put into their class.
+    pub accuracy: f64,
+    /// Mean of -ln Pr\[true class\], before calibration.
+    pub log_loss: f64,
+}
+
+/// What cross-validation found at a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tuned {
+    /// What was chosen.
+    pub tuning: Tuning,
+    /// Every combination that was tried, smoothings in order, within one the features.
+    pub trials: Vec<Trial>,
+    /// How the choice did.
+    pub chosen: Trial,
+    /// How add-one with all terms did.
+    pub plain: Trial,
+    /// Mean of -ln Pr\[true class\] of the choice with its calibration.
+    pub calibrated_log_loss: f64,
+    /// Examples by true class and the class they were put into.
+    pub confusion: Vec<Vec<u32>>,
+}
+
+/// The place of every example in one of `folds` parts: each class is cut into stretches of the order that the
+/// examples came in. Neighbours in it are of one site, or of one thread, and resemble each other more than the
+/// pages to come will resemble them; spread at random, each would be judged by its twin.
+pub(crate) fn folds(examples: &[Labelled<'_>], classes: usize, folds: usize) -> Vec<usize> {
+    let mut sizes = vec![0; classes];
+    examples.iter().for_each(|example| sizes[usize::from(example.classes[0])] += 1);
+    let mut seen = vec![0; classes];
+    let part = |example: &Labelled<'_>| {
+        let class = usize::from(example.classes[0]);
+        seen[class] += 1;
+        (seen[class] - 1) * folds / sizes[class]
+    };
+    examples.iter().map(part).collect()
+}
+
+/// A number that follows from a document's terms and a seed.
+pub fn fingerprint(counts: &Counts, seed: u64) -> u64 {
+    let bytes: Vec<u8> = counts
+        .iter()
+        .flat_map(|(term, count)| term.0.to_le_bytes().into_iter().chain(count.to_le_bytes()))
+        .collect();
+    xxh3_64_with_seed(&bytes, seed)
+}
+
+/// Tries all smoothings and numbers of features that are allowed, takes the most accurate, and fits its calibration.
+pub(crate) fn tune(table: &Table, examples: &[Labelled<'_>], choice: &Choice) -> Tuned {
+    let parts = folds(examples, table.classes.len(), choice.folds);
+    let sizes = sizes(table, choice);
+    let ways = choice.ways();
+    let mut tally = Tally::new(ways.len() * sizes.len() * TEMPERS.len());
+    let tables: Vec<Table> = (0..choice.folds)
+        .into_par_iter()
+        .map(|fold| table.without(in_fold(examples, &parts, fold).flat_map(each_class)))
+        .collect();
+    for (fold, rest) in tables.iter().enumerate() {
+        let grid = Grid::new(rest, &ways, &sizes);
+        let held_out: Vec<&Labelled<'_>> = in_fold(examples, &parts, fold).collect();
+        let sums = held_out.par_chunks(64).map(|piece| grid.tally(piece)).collect::<Vec<_>>();
+        sums.iter().for_each(|sum| tally.add(sum));
+    }
+    let trials = trials(&tally, &ways, &sizes, examples.len());
+    let best = choose(&trials);
+    let plain = *trials
+        .iter()
+        .rfind(|trial| {
+            trial.smoothing == 1.0 && trial.saturation == f64::INFINITY && trial.counting == Counting::Each
+        })
+        .unwrap_or(&trials[best]);
+    let chosen = trials[best];
+    let scored = scored(&tables, examples, &parts, &chosen);
+    let calibration = if choice.calibrate { Calibration::fitted(&scored) } else { Calibration::NONE };
+    let tuning = Tuning {
+        counting: chosen.counting,
+        smoothing: chosen.smoothing,
+        // All terms stay all terms when examples come.
+        features: if chosen.features >= table.terms.len() { usize::MAX } else { chosen.features },
+        calibration,
+    };
+    let calibrated_log_loss = mean_log_loss(&scored, &calibration);
+    Tuned {
+        tuning,
+        chosen,
+        plain,
+        calibrated_log_loss,
+        confusion: confusion(table, &scored, &calibration),
+        trials,
+    }
+}
+
+/// What may be chosen, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    /// `None` for all.
+    pub(crate) counting: Option<Counting>,
+    pub(crate) smoothings: Vec<f64>,
+    /// `None` for all of `FEATURES` that make sense.
+    pub(crate) features: Option<usize>,
+    pub(crate) calibrate: bool,
+    pub(crate) folds: usize,
+}
+
+/// What is counted, and what is added to every count.
+type Way = (Counting, f64);
+
+impl Choice {
+    fn ways(&self) -> Vec<Way> {
+        let countings = self.counting.map_or_else(|| Counting::ALL.to_vec(), |counting| vec![counting]);
+        let with = |counting| self.smoothings.iter().map(move |&smoothing| (counting, smoothing));
+        countings.into_iter().flat_map(with).collect()
+    }
+}
+
+fn in_fold<'a, 'b>(
+    examples: &'b [Labelled<'a>],
+    parts: &'b [usize],
+    fold: usize,
+) -> impl Iterator<Item = &'b Labelled<'a>> + 'b {
+    examples.iter().zip(parts).filter(move |(_, part)| **part == fold).map(|(example, _)| example)
+}
+
+fn each_class<'a>(example: &Labelled<'a>) -> impl Iterator<Item = (u16, &'a Counts)> {
+    let counts = example.counts;
+    example.classes.clone().into_iter().map(move |class| (class, counts))
+}
+
+/// The numbers of features to try, ascending, all terms last.
+fn sizes(table: &Table, choice: &Choice) -> Vec<usize> {
+    let all = table.terms.len();
+    let mut sizes: Vec<usize> = match choice.features {
+        Some(features) => vec![features.min(all)],
+        None => FEATURES.into_iter().filter(|&size| size < all).chain([all]).collect(),
+    };
+    sizes.dedup();
+    sizes
+}
+
+/// All combinations at once: a document's terms are added in the order of their rank, so that every number of
+/// features is a moment on the way.
+struct Grid<'a> {
+    table: &'a Table,
+    sizes: &'a [usize],
+    /// By number of the term.
+    rank: Vec<u32>,
+    logpriors: Arc<[f64]>,
+    smoothings: Vec<Smoothed>,
+}
+
+struct Smoothed {
+    counting: Counting,
+    /// Beside the table's cells.
+    gains: Vec<f32>,
+    /// logdenom of the classes, by size.
+    logdenoms: Vec<Vec<f64>>,
+}
+
+/// How many were right, and the sum of -ln Pr\[true class\], of each combination.
+struct Tally {
+    right: Vec<u32>,
+    loss: Vec<f64>,
+}
+
+impl Tally {
+    fn new(combinations: usize) -> Tally {
+        Tally { right: vec![0; combinations], loss: vec![0.0; combinations] }
+    }
+
+    fn add(&mut self, other: &Tally) {
+        self.right.iter_mut().zip(&other.right).for_each(|(sum, more)| *sum += more);
+        self.loss.iter_mut().zip(&other.loss).for_each(|(sum, more)| *sum += more);
+    }
+}
+
+impl<'a> Grid<'a> {
+    fn new(table: &'a Table, ways: &[Way], sizes: &'a [usize]) -> Self {
+        let mut rank = vec![0; table.terms.len()];
+        let ranked = table.ranked();
+        for (place, &at) in ranked.iter().enumerate() {
+            rank[at as usize] = place as u32;
+        }
+        let smoothed = ways.par_iter().map(|&(counting, smoothing)| Smoothed {
+            counting,
+            gains: table.all_cells().iter().map(|cell| gain(cell, counting, smoothing)).collect(),
+            logdenoms: sizes
+                .iter()
+                .map(|&size| logdenoms(table, &ranked[..size.min(ranked.len())], counting, smoothing))
+                .collect(),
+        });
+        Grid { table, sizes, rank, logpriors: logpriors(table).into(), smoothings: smoothed.collect() }
+    }
+
+    fn tally(&self, examples: &[&Labelled<'_>]) -> Tally {
+        let mut tally = Tally::new(self.smoothings.len() * self.sizes.len() * TEMPERS.len());
+        let mut scores = Vec::new();
+        for Labelled { classes, counts } in examples {
+            let ranked = self.ranked(counts);
+            for (number, smoothed) in self.smoothings.iter().enumerate() {
+                self.walk(&ranked, smoothed, |size, evidence, length| {
+                    for (temper, calibration) in TEMPERS.iter().enumerate() {
+                        let at = (number * self.sizes.len() + size) * TEMPERS.len() + temper;
+                        scores.clear();
+                        scores.extend_from_slice(evidence);
+                        normalise(&mut scores, self.logpriors.iter().copied(), calibration.factor(length));
+                        tally.right[at] += u32::from(classes.contains(&(best(&scores) as u16)));
+                        tally.loss[at] -= log_sum(&scores, classes);
+                    }
+                });
+            }
+        }
+        tally
+    }
+
+    /// A document's known terms: rank, number, count; the most telling first.
+    fn ranked(&self, counts: &Counts) -> Vec<(u32, u32, u32)> {
+        let known = counts.iter().filter_map(|&(term, count)| {
+            let at = self.table.find(term)?;
+            Some((self.rank[at], at as u32, count))
+        });
+        let mut ranked: Vec<_> = known.collect();
+        ranked.sort_unstable();
+        ranked
+    }
+
+    /// Calls with the number of every size, the evidence when it is reached, and the words that took part.
+    fn walk(
+        &self,
+        ranked: &[(u32, u32, u32)],
+        smoothed: &Smoothed,
+        mut reached: impl FnMut(usize, &[f64], f64),
+    ) {
+        let mut sums = vec![0.0; self.logpriors.len()];
+        let mut evidence = sums.clone();
+        let mut length = 0.0;
+        let mut terms = ranked.iter().peekable();
+        for (number, &size) in self.sizes.iter().enumerate() {
+            while let Some(&(_, at, count)) = terms.next_if(|(rank, ..)| (*rank as usize) < size) {
+                let weight = smoothed.counting.weight(count);
+                length += weight;
+                let range = self.table.cell_range(at as usize);
+                let gains = &smoothed.gains[range];
+                for (cell, &gain) in self.table.cells(at as usize).iter().zip(gains) {
+                    sums[usize::from(cell.class)] += weight * f64::from(gain);
+                }
+            }
+            for ((said, sum), logdenom) in evidence.iter_mut().zip(&sums).zip(&smoothed.logdenoms[number]) {
+                *said = sum - length * logdenom;
+            }
+            reached(number, &evidence, length);
+        }
+    }
+}
+
+/// The first of the largest.
+fn best(scores: &[f64]) -> usize {
+    let mut best = 0;
+    for (at, score) in scores.iter().enumerate() {
+        if *score > scores[best] {
+            best = at;
+        }
+    }
+    best
+}
+
+fn trials(tally: &Tally, ways: &[Way], sizes: &[usize], examples: usize) -> Vec<Trial> {
+    let combinations = ways.iter().flat_map(|&way| {
+        sizes.iter().flat_map(move |&size| TEMPERS.map(|temper| (way, size, temper.saturation)))
+    });
+    let all = examples.max(1) as f64;
+    let trial = |(((counting, smoothing), features, saturation), (&right, &loss))| Trial {
+        saturation,
+        counting,
+        smoothing,
+        features,
+        accuracy: f64::from(right) / all,
+        log_loss: loss / all,
+    };
+    combinations.zip(tally.right.iter().zip(&tally.loss)).map(trial).collect()
+}
+
+/// The most accurate; of equals the one that errs with less certainty.
+fn choose(trials: &[Trial]) -> usize {
+    let better =
+        |a: &Trial, b: &Trial| a.accuracy.total_cmp(&b.accuracy).then(b.log_loss.total_cmp(&a.log_loss));
+    (0..trials.len()).max_by(|&a, &b| better(&trials[a], &trials[b])).unwrap_or(0)
+}
+
+/// What a choice says of every example when it was not trained on it.
+fn scored(tables: &[Table], examples: &[Labelled<'_>], parts: &[usize], choice: &Trial) -> Vec<Scored> {
+    let classes = tables.first().map_or(1, |table| table.classes.len());
+    let most = MOST_SCORES / classes.max(1);
+    let mut all = Vec::new();
+    for (fold, table) in tables.iter().enumerate() {
+        let sizes = [choice.features];
+        let grid = Grid::new(table, &[(choice.counting, choice.smoothing)], &sizes);
+        let held_out: Vec<&Labelled<'_>> = in_fold(examples, parts, fold).take(most / tables.len()).collect();
+        let of_one = |Labelled { classes, counts }: &&Labelled<'_>| {
+            let mut scored = Scored {
+                evidence: Vec::new(),
+                logpriors: grid.logpriors.clone(),
+                length: 0.0,
+                classes: classes.clone(),
+            };
+            grid.walk(&grid.ranked(counts), &grid.smoothings[0], |_, evidence, length| {
+                scored.evidence = evidence.to_vec();
+                scored.length = length;
+            });
+            scored
+        };
+        all.par_extend(held_out.par_iter().map(of_one));
+    }
+    all
+}
+
+fn confusion(table: &Table, scored: &[Scored], calibration: &Calibration) -> Vec<Vec<u32>> {
+    let mut confusion = vec![vec![0; table.classes.len()]; table.classes.len()];
+    for document in scored {
+        let best = best(&document.probabilities(calibration));
+        let is_right = document.classes.contains(&(best as u16));
+        confusion[if is_right { best } else { document.classes[0].into() }][best] += 1;
+    }
+    confusion
+}
