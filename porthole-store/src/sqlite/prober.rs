@@ -1,6 +1,8 @@
 //! The classifier inside the database, three ways (V 2.1.3): a probe of STAT a term, a probe of BLOB a term,
 //! and one join a node for all documents.
 
+mod bulk;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,8 +11,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use porthole_types::{Mark, TermId, TopicId, UrlId};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, params};
 
+pub use self::bulk::Judged;
 use super::statistics::{RECORD, did};
 use super::{open, topics};
 use crate::topics::Terms;
@@ -25,6 +29,8 @@ pub struct Prober {
     /// TAXONOMY, which is small: the children of every internal node, by id.
     families: BTreeMap<TopicId, Vec<Child>>,
     marks: BTreeMap<TopicId, Mark>,
+    /// Bytes of the cache for pages; sorts have as much again.
+    cache: u64,
     spent: Cell<Spent>,
 }
 
@@ -35,17 +41,6 @@ pub enum Table {
     Stat,
     /// A row a term, with the values of all children packed into it.
     Blob,
-}
-
-/// What BulkProbe says of one document and one child.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judged {
-    /// The document.
-    pub did: UrlId,
-    /// The child ci of the node c0 that was asked for.
-    pub topic: TopicId,
-    /// log Pr[ci | c0, d].
-    pub log_probability: f64,
 }
 
 /// Where the time went.
@@ -74,48 +69,22 @@ struct Found {
     to: usize,
 }
 
-/// V Fig. 3, with the prior added, and with the documents that have no term of F(c0), for which nothing but
-/// the prior speaks. Normalising is left to the caller: not every database has exponentials.
-///
-/// `cross join` keeps SQLite to the order that is written here, and means nothing to databases that find a
-/// good one themselves. SQLite has no sort-merge join, but this is one in effect: `stat` is walked from end to
-/// end by tid, so the look-ups in `document_tid` go up as well, and no page of either is needed twice.
-const BULK_PROBE: &str = "
-    with
-      partial(did, kcid, lpr1) as (
-        select document.did, stat.kcid, sum(document.freq * (stat.logtheta + taxonomy.logdenom))
-        from stat cross join taxonomy cross join document
-        where stat.pcid = ?1
-          and taxonomy.pcid = ?1
-          and taxonomy.kcid = stat.kcid
-          and document.tid = stat.tid
-        group by document.did, stat.kcid),
-      doclen(did, len) as (
-        select did, sum(case when tid in (select tid from stat where pcid = ?1) then freq else 0 end)
-        from document
-        group by did),
-      complete(did, kcid, lpr2) as (
-        select did, kcid, logprior - len * logdenom
-        from doclen cross join taxonomy
-        where pcid = ?1)
-    select complete.did, complete.kcid, lpr2 + coalesce(lpr1, 0)
-    from complete left join partial on partial.did = complete.did and partial.kcid = complete.kcid
-    order by complete.did, complete.kcid";
-
 impl Prober {
     /// Opens a database with a cache of so many pages for the tables; `None` is SQLite's default.
     pub fn open(path: impl AsRef<Path>, cache_pages: Option<u32>) -> Result<Self> {
         let db = open::reader(path.as_ref())?;
         // Every page that is not in the cache is then read by one call, which the system counts.
         db.pragma_update(None, "mmap_size", 0)?;
+        // Else SQLite compiles a probe anew for every term, in case its value makes for another plan.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         if let Some(pages) = cache_pages {
             db.pragma_update(None, "cache_size", pages)?;
         }
         db.execute_batch("begin")?;
         let rows = topics::read_topics(&db)?;
         let marks = rows.iter().map(|row| (row.id, row.mark)).collect();
-        let families = families(&db)?;
-        Ok(Prober { db, families, marks, spent: Cell::default() })
+        let (families, cache) = (families(&db)?, cache_bytes(&db)?);
+        Ok(Prober { db, families, marks, cache, spent: Cell::default() })
     }
 
     /// SingleProbe(c0, d) (V Fig. 2): log Pr\[ci | c0, d\] for each child ci of c0, by id. The prior is inside
@@ -155,50 +124,6 @@ impl Prober {
         Ok(relevance)
     }
 
-    /// BulkProbe(c0) (V Fig. 3): the same for all rows of DOCUMENT at once, by document and child.
-    pub fn bulk_probe(&self, c0: TopicId) -> Result<Vec<Judged>> {
-        let children = self.children(c0)?;
-        let started = Instant::now();
-        let mut probe = self.db.prepare_cached(BULK_PROBE)?;
-        let rows = probe.query_map([c0.0], |row| {
-            let did = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
-            Ok(Judged { did, topic: TopicId(row.get(1)?), log_probability: row.get(2)? })
-        })?;
-        let mut judged = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-        let probed = Instant::now();
-        for document in judged.chunks_mut(children.len()) {
-            let total = log_sum(document.iter().map(|judged| judged.log_probability));
-            document.iter_mut().for_each(|judged| judged.log_probability -= total);
-        }
-        self.spend(Spent { probe: probed - started, compute: probed.elapsed(), ..Spent::default() });
-        Ok(judged)
-    }
-
-    /// R(d) (V eq. 3) of every document by BulkProbe at the path nodes, each before those below it.
-    pub fn bulk_relevance(&self) -> Result<Vec<(UrlId, f64)>> {
-        let mut relevance: Vec<_> = self.documents()?.into_iter().map(|did| (did, 0.0)).collect();
-        let mut open = vec![(TopicId::ROOT, vec![0.0f64; relevance.len()])];
-        while let Some((topic, log_probabilities)) = open.pop() {
-            match self.mark(topic) {
-                Mark::Good => {
-                    for ((_, sum), log_probability) in relevance.iter_mut().zip(log_probabilities) {
-                        *sum += log_probability.exp();
-                    }
-                }
-                Mark::Path => open.extend(self.bulk_below(topic, &log_probabilities)?),
-                Mark::Null | Mark::Subsumed => {}
-            }
-        }
-        Ok(relevance)
-    }
-
-    /// The documents, in the order in which BulkProbe has them.
-    pub fn documents(&self) -> Result<Vec<UrlId>> {
-        let mut read = self.db.prepare_cached("select distinct did from document order by did")?;
-        let dids = read.query_map([], |row| Ok(UrlId(row.get::<_, i64>(0)?.cast_unsigned())))?;
-        Ok(dids.collect::<rusqlite::Result<_>>()?)
-    }
-
     /// The terms of a document, by id.
     pub fn document(&self, document: UrlId) -> Result<Vec<(TermId, u32)>> {
         let started = Instant::now();
@@ -219,6 +144,12 @@ impl Prober {
         let sql = "select pageno from dbstat where name = ?1 and aggregate = true";
         let pages: Option<i64> = self.db.query_row(sql, [name], |row| row.get(0)).optional()?;
         Ok(pages.unwrap_or(0).cast_unsigned())
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> Result<u64> {
+        let bytes: i64 = self.db.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        Ok(bytes.cast_unsigned())
     }
 
     /// Where the time went since it was opened.
@@ -273,22 +204,6 @@ impl Prober {
         }
         Ok(())
     }
-
-    /// The children of a node with log Pr\[ci | d\] for all documents, from the node's own.
-    fn bulk_below(&self, c0: TopicId, log_probabilities: &[f64]) -> Result<Vec<(TopicId, Vec<f64>)>> {
-        let mut below: Vec<_> = self
-            .children(c0)?
-            .iter()
-            .map(|child| (child.topic, Vec::with_capacity(log_probabilities.len())))
-            .collect();
-        let judged = self.bulk_probe(c0)?;
-        for (document, above) in judged.chunks(below.len()).zip(log_probabilities) {
-            for (judged, (_, child)) in document.iter().zip(&mut below) {
-                child.push(above + judged.log_probability);
-            }
-        }
-        Ok(below)
-    }
 }
 
 /// The nodes all of whose children have statistics.
@@ -305,6 +220,13 @@ fn families(db: &Connection) -> Result<BTreeMap<TopicId, Vec<Child>>> {
         families.entry(TopicId(row.get(0)?)).or_default().push(child);
     }
     Ok(families)
+}
+
+/// The size of the cache, which SQLite has in pages, or in kibibytes as a negative number.
+fn cache_bytes(db: &Connection) -> Result<u64> {
+    let number = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (size, page) = (number("cache_size")?, number("page_size")?);
+    Ok(if size < 0 { size.unsigned_abs() * 1024 } else { size.unsigned_abs() * page.unsigned_abs() })
 }
 
 /// The second half of V Fig. 2: from what the probes found to log Pr\[ci | c0, d\].

@@ -156,7 +156,13 @@ fn assert_close(found: &[(TopicId, f64)], expected: &[(TopicId, f64)], what: &st
 fn check(world: &World) {
     let place = Place::new();
     world.store(&place);
-    let prober = Prober::open(place.path(), Some(10)).unwrap();
+    // With no cache, BulkProbe goes by terms, with a page by small batches of documents, with ten by large ones.
+    for cache in [0, 1, 10] {
+        check_with(world, &Prober::open(place.path(), Some(cache)).unwrap());
+    }
+}
+
+fn check_with(world: &World, prober: &Prober) {
     let of = |did: UrlId| world.documents.iter().find(|document| document.did == did).unwrap();
     for c0 in world.internal() {
         let bulk = prober.bulk_probe(c0).unwrap();
