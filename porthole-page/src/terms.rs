@@ -62,8 +62,9 @@ pub(crate) struct Text<'a> {
     pub(crate) language: Language,
 }
 
-/// What is known of a word in a language.
+/// What is known of a word in a language. Aligned so that no entry lies across two cache lines.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 struct Cached {
     word: Word,
     term: TermId,
