@@ -133,19 +133,19 @@ pub fn retrain(
     let decisions: Vec<_> = problems
         .par_iter()
         .map(|problem| match old.get(&problem.node) {
-            Some(decision) if !touches(problem, decision, changed) => decision.clone(),
+            Some(decision) if !touches(tree, problem, decision, changed) => decision.clone(),
             _ => fit(problem, statistics, tunings, otherwise),
         })
         .collect();
     Model::assemble(Kind::NaiveBayes, model.shape(), model.term_version(), &decisions)
 }
 
-/// Whether a decision has to be fitted anew: a member changed, or the classes are others now.
-fn touches(problem: &Problem, decision: &Decision, changed: &[TopicId]) -> bool {
-    let topics = |id: &TopicId| changed.contains(id);
-    let same =
-        problem.classes.iter().map(|class| class.topic).eq(decision.classes.iter().map(|class| class.topic));
-    !same || problem.classes.iter().any(|class| class.members.iter().any(topics))
+/// Whether a decision has to be fitted anew: something below its node changed, or the classes are others now.
+fn touches(tree: &Taxonomy, problem: &Problem, decision: &Decision, changed: &[TopicId]) -> bool {
+    let topics = problem.classes.iter().map(|class| class.topic);
+    let is_below =
+        |id: &TopicId| *id == problem.node || tree.ancestors(*id).any(|above| above == problem.node);
+    !topics.eq(decision.classes.iter().map(|class| class.topic)) || changed.iter().any(is_below)
 }
 
 fn fit(problem: &Problem, statistics: &Statistics, tunings: &Tunings, otherwise: &Tuning) -> Decision {

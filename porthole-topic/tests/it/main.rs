@@ -1,5 +1,7 @@
 //! Tests of topics and the critic.
 
+mod critic;
 mod import;
 mod prune;
 mod taxonomy;
+mod training;
