@@ -1,6 +1,8 @@
 //! The one way from bytes to a [`Page`].
 
-use porthole_types::{CanonicalUrl, Headers};
+use std::collections::BTreeMap;
+
+use porthole_types::{CanonicalUrl, Headers, TermId};
 
 use crate::charset;
 use crate::gather::{FoundLink, Gather, NONE};
@@ -130,6 +132,38 @@ impl Extractor {
         page.term_ends = ends;
         self.words.shrink();
         self.terms.shrink();
+    }
+}
+
+/// A term as people write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spelled {
+    /// The term.
+    pub term: TermId,
+    /// The word that it stands for most often in the page, in lower case.
+    pub word: String,
+    /// What it was made from: two terms with different stems and the same id are a collision.
+    pub stem: String,
+}
+
+impl Extractor {
+    /// The terms of a page that this extractor read, each once for every stem, with a readable word. For
+    /// explanations; slower than reading the page.
+    pub fn vocabulary(&mut self, page: &Page) -> Vec<Spelled> {
+        let mut seen: BTreeMap<(TermId, String), BTreeMap<String, usize>> = BTreeMap::new();
+        for text in [&page.title, &page.text] {
+            self.words.find(text);
+            for (term, word, stem) in self.terms.spelled(text, &self.words, page.language) {
+                *seen.entry((term, stem)).or_default().entry(word).or_default() += 1;
+            }
+        }
+        self.words.shrink();
+        let spelled = seen.into_iter().map(|((term, stem), words)| {
+            // The most frequent; of equals the first in the alphabet.
+            let word = words.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
+            Spelled { term, word: word.map_or_else(String::new, |(word, _)| word), stem }
+        });
+        spelled.collect()
     }
 }
 

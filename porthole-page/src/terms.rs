@@ -41,6 +41,9 @@ const SAMPLE: usize = 1024;
 /// caches. To stem another one costs less than to wait for memory.
 const CACHED: usize = 32_768;
 
+/// Words that are looked up together.
+const BLOCK: usize = 128;
+
 /// Turns words into terms. Holds a cache of stems, so one is kept for many pages; what it gives does not
 /// depend on what it gave before.
 pub(crate) struct Terms {
@@ -136,12 +139,25 @@ impl Terms {
         let Text { text, words, language } = text;
         self.known.resize(words.len(), (TermId(0), 0));
         self.missing.resize(words.len(), 0);
-        let mut missing = 0;
-        for ((index, known), word) in self.known.iter_mut().enumerate().zip(words.iter(text)) {
-            let cached = &self.cache[slot(word)];
-            *known = (cached.term, cached.stops);
-            self.missing[missing] = index as u32;
-            missing += usize::from(!cached.is(word, language));
+        let (mut missing, mut index) = (0, 0);
+        let mut spelt = words.iter(text);
+        let mut block = [(Word([0; 3]), 0); BLOCK];
+        for known in self.known.chunks_mut(BLOCK) {
+            let block = &mut block[..known.len()];
+            for (place, word) in block.iter_mut().zip(spelt.by_ref()) {
+                *place = (word, slot(word));
+            }
+            // Nobody needs what is touched here, but the cache lines are on their way then: memory is slow, but
+            // answers many at a time.
+            let touch = |touched, &(_, slot): &(Word, usize)| touched ^ self.cache[slot].language;
+            std::hint::black_box(block.iter().fold(0, touch));
+            for (known, &(word, slot)) in known.iter_mut().zip(&*block) {
+                let cached = &self.cache[slot];
+                *known = (cached.term, cached.stops);
+                self.missing[missing] = index;
+                missing += usize::from(!cached.is(word, language));
+                index += 1;
+            }
         }
         for at in 0..missing {
             let index = self.missing[at] as usize;
@@ -167,9 +183,14 @@ impl Terms {
     }
 
     fn term(&mut self, word: Word, language: Language) -> TermId {
+        self.with_stem(word, language, TermId::of)
+    }
+
+    #[inline(always)]
+    fn with_stem<T>(&mut self, word: Word, language: Language, then: impl FnOnce(&[u8]) -> T) -> T {
         if language == ENGLISH && word.is_plain() {
             let (stem, length) = english::stem(word);
-            return TermId::of(&stem[..length]);
+            return then(&stem[..length]);
         }
         let (bytes, length) = word.bytes();
         let text = std::str::from_utf8(&bytes[..length]).unwrap_or("");
@@ -177,10 +198,29 @@ impl Terms {
             // A word with a digit in it is its own stem.
             Some(slot) if !text.bytes().any(|b| b.is_ascii_digit()) => {
                 let stemmer = slot.get_or_insert_with(|| Stemmer::new(LANGUAGES[language.0 as usize].1));
-                TermId::of(stemmer.stem(text).as_bytes())
+                then(stemmer.stem(text).as_bytes())
             }
-            _ => TermId::of(text.as_bytes()),
+            _ => then(text.as_bytes()),
         }
+    }
+
+    /// Every word of a text that is a term, with its term and its stem.
+    pub(crate) fn spelled(
+        &mut self,
+        text: &str,
+        words: &Words,
+        language: &str,
+    ) -> Vec<(TermId, String, String)> {
+        let language = Language::of(language).unwrap_or(Language::UNKNOWN);
+        let dropped = language.mask() | NOTHING;
+        let is_term = |(_, entry): &(Word, Cached)| entry.stops & dropped == 0;
+        let known = words.iter(text).map(|word| (word, self.look_up(word, language))).collect::<Vec<_>>();
+        let spell = |(word, entry): (Word, Cached)| {
+            let (bytes, length) = word.bytes();
+            let stem = self.with_stem(word, language, |stem| String::from_utf8_lossy(stem).into_owned());
+            (entry.term, String::from_utf8_lossy(&bytes[..length]).into_owned(), stem)
+        };
+        known.into_iter().filter(is_term).map(spell).collect()
     }
 
     /// Gives memory back that only a page of very many words needs.

@@ -2,7 +2,7 @@
 
 use crate::{extract, extract_with, url};
 use porthole_page::{Cuts, Extractor, Format, Limits, Page};
-use porthole_types::{CanonicalUrl, Headers};
+use porthole_types::{CanonicalUrl, Headers, TermId};
 
 const OWLS: &str = "<html lang=en><title>Owls of the north</title><p>The snowy owl is a large white owl of the \
     Arctic. It hunts lemmings by day, and it nests on the ground, where it can see what is coming. In winter \
@@ -258,6 +258,19 @@ fn terms_are_those_of_the_title_and_the_leaves() {
     assert_eq!(counts.iter().map(|&(_, count)| count).collect::<Vec<_>>(), [1, 5]);
     assert_eq!(counts[1].0, owl);
     assert!(page.leaf_terms(page.leaf_count()).is_empty());
+}
+
+#[test]
+fn a_vocabulary_has_every_term_of_the_page_and_a_word_for_it() {
+    let html = "<title>Bicycles</title><p>The bicycle and the bicycles of the cyclists were ridden. Bicycles!";
+    let mut extractor = Extractor::default();
+    let page = extractor.extract(&url(), &Headers::new(), html.as_bytes());
+    let vocabulary = extractor.vocabulary(&page);
+    let terms: Vec<TermId> = page.term_counts().into_iter().map(|(term, _)| term).collect();
+    assert_eq!(vocabulary.iter().map(|spelled| spelled.term).collect::<Vec<_>>(), terms);
+    assert!(vocabulary.iter().all(|spelled| TermId::of(spelled.stem.as_bytes()) == spelled.term));
+    let bicycle = vocabulary.iter().find(|spelled| spelled.stem == "bicycl").unwrap();
+    assert_eq!(bicycle.word, "bicycles");
 }
 
 #[test]
