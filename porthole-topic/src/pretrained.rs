@@ -32,6 +32,12 @@ const MAGIC: &[u8; 8] = b"PHTAXON\n";
 const VERSION: u32 = 1;
 
 impl Pretrained {
+    /// The general taxonomy that comes with the program (W 2.1), so that there are negatives and candidates from
+    /// the first minute. Made by `porthole lab general`.
+    pub fn general() -> Result<Pretrained, FormatError> {
+        Pretrained::from_bytes(include_bytes!("../assets/general.taxonomy"))
+    }
+
     /// Forgets terms that occur in fewer documents: most terms are names and misspellings.
     pub fn without_rare(mut self, fewest: u32) -> Pretrained {
         let mut documents: BTreeMap<TermId, u32> = BTreeMap::new();

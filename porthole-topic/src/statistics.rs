@@ -118,6 +118,18 @@ impl Statistics {
         }
     }
 
+    /// Forgets the examples of a topic.
+    pub fn forget(&mut self, topic: TopicId) {
+        self.topics.remove(&topic);
+    }
+
+    /// Counts the examples of one topic for another from now on.
+    pub fn move_to(&mut self, from: TopicId, to: TopicId) {
+        if let Some(moved) = self.topics.remove(&from) {
+            self.merge(&Statistics { topics: BTreeMap::from([(to, moved)]) });
+        }
+    }
+
     /// Forgets all other terms. Documents are still counted as they were.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&TermId) -> bool) {
         self.topics.values_mut().for_each(|topic| topic.terms.retain(|term, _| is_kept(term)));

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use porthole_page::Extractor;
 use porthole_topic::{
     Calibration, Counting, Critic, Example, FormatError, Model, Options, Pretrained, Shape, Statistics,
     Taxonomy, Tuning, Tunings, retrain, train, tune_all,
 };
-use porthole_types::{TermId, TopicId};
+use porthole_types::{CanonicalUrl, Headers, TermId, TopicId};
 use proptest::prelude::*;
 
 type Document = (TopicId, Vec<(TermId, u32)>);
@@ -166,6 +167,38 @@ fn what_was_learnt_elsewhere_trains_to_the_same_model() {
     assert!(Pretrained::from_bytes(&bytes).is_err());
     assert!(Pretrained::from_bytes(&bytes[..40]).is_err());
     assert!(Pretrained::from_bytes(b"PHTAXON\n\xff\xff\xff\xff").is_err());
+}
+
+#[test]
+fn the_general_taxonomy_knows_an_owl_from_a_locomotive() {
+    let general = Pretrained::general().unwrap();
+    assert!(general.tree.len() > 100 && general.source.contains("Wikipedia"));
+    let model =
+        train(&general.tree, &general.statistics, &general.tunings, &Tuning::default(), &Options::default());
+    let mut critic = Critic::new(model, &general.tree);
+    let mut extractor = Extractor::default();
+    for (text, topic) in [
+        (
+            "The owl nests in hollow trees. It hunts voles and mice at night with silent wings, its feathers are \
+             brown and white, and the female lays three to five eggs, which she broods for a month.",
+            "/Science/Biology/Birds",
+        ),
+        (
+            "The steam locomotive hauled express trains on the main line until the railway was electrified. Its \
+             boiler and driving wheels were built at the company's works, and goods wagons followed.",
+            "/Design_and_Technology/Railway_transport",
+        ),
+    ] {
+        let url = CanonicalUrl::parse("http://a.test/").unwrap();
+        let page = extractor.extract(&url, &Headers::new(), text.as_bytes());
+        let counts = page.term_counts();
+        let topic = general.tree.find(topic).unwrap();
+        assert_eq!(critic.best(&counts).0, topic);
+        assert!(critic.propose(&general.tree, &[&counts], 3).iter().any(|proposal| proposal.topic == topic));
+        let words: Vec<_> =
+            critic.explain(&counts, 5).iter().flat_map(|step| step.words_for.clone()).collect();
+        assert!(words.iter().all(|(term, _)| general.words.contains_key(term)));
+    }
 }
 
 /// What may happen to the examples and the tree of a user.
