@@ -41,9 +41,6 @@ const SAMPLE: usize = 1024;
 /// caches. To stem another one costs less than to wait for memory.
 const CACHED: usize = 32_768;
 
-/// Words that are looked up together.
-const BLOCK: usize = 128;
-
 /// Turns words into terms. Holds a cache of stems, so one is kept for many pages; what it gives does not
 /// depend on what it gave before.
 pub(crate) struct Terms {
@@ -139,25 +136,12 @@ impl Terms {
         let Text { text, words, language } = text;
         self.known.resize(words.len(), (TermId(0), 0));
         self.missing.resize(words.len(), 0);
-        let (mut missing, mut index) = (0, 0);
-        let mut spelt = words.iter(text);
-        let mut block = [(Word([0; 3]), 0); BLOCK];
-        for known in self.known.chunks_mut(BLOCK) {
-            let block = &mut block[..known.len()];
-            for (place, word) in block.iter_mut().zip(spelt.by_ref()) {
-                *place = (word, slot(word));
-            }
-            // Nobody needs what is touched here, but the cache lines are on their way then: memory is slow, but
-            // answers many at a time.
-            let touch = |touched, &(_, slot): &(Word, usize)| touched ^ self.cache[slot].language;
-            std::hint::black_box(block.iter().fold(0, touch));
-            for (known, &(word, slot)) in known.iter_mut().zip(&*block) {
-                let cached = &self.cache[slot];
-                *known = (cached.term, cached.stops);
-                self.missing[missing] = index;
-                missing += usize::from(!cached.is(word, language));
-                index += 1;
-            }
+        let mut missing = 0;
+        for ((index, known), word) in self.known.iter_mut().enumerate().zip(words.iter(text)) {
+            let cached = &self.cache[slot(word)];
+            *known = (cached.term, cached.stops);
+            self.missing[missing] = index as u32;
+            missing += usize::from(!cached.is(word, language));
         }
         for at in 0..missing {
             let index = self.missing[at] as usize;
