@@ -51,8 +51,8 @@ fn frequent(reference: &str) -> Option<char> {
     let name = reference.strip_prefix('&')?.strip_suffix(';')?;
     if let Some(digits) = name.strip_prefix('#') {
         let number: u32 = digits.parse().ok().filter(|_| digits.len() < 6)?;
-        // Below lie controls and the numbers that stand for Windows characters, above the surrogates.
-        return if (0xa0..0xd800).contains(&number) { char::from_u32(number) } else { None };
+        // Left out are controls, numbers that stand for Windows characters, and surrogates.
+        return if matches!(number, 0x20..0x7f | 0xa0..0xd800) { char::from_u32(number) } else { None };
     }
     Some(match name {
         "amp" => '&',
@@ -62,6 +62,8 @@ fn frequent(reference: &str) -> Option<char> {
         "nbsp" => '\u{a0}',
         "mdash" => '\u{2014}',
         "ndash" => '\u{2013}',
+        "bull" => '\u{2022}',
+        "rsquo" => '\u{2019}',
         _ => return None,
     })
 }
@@ -77,7 +79,8 @@ mod tests {
         for (text, expected) in [
             ("a &amp; b", "a & b"),
             ("&lt;p&gt; &quot;x&quot;", "<p> \"x\""),
-            ("&nbsp;&mdash;&ndash;", "\u{a0}\u{2014}\u{2013}"),
+            ("&nbsp;&mdash;&ndash;&bull;&rsquo;", "\u{a0}\u{2014}\u{2013}\u{2022}\u{2019}"),
+            ("&#39;&#032;&#126;&#127;&#31;", "'\u{20}~\u{7f}\u{1f}"),
             ("&#233;&#xe9;&eacute;&eacute", "\u{e9}\u{e9}\u{e9}\u{e9}"),
             ("&#150;&#0;&#55296;&#1114112;", "\u{2013}\u{fffd}\u{fffd}\u{fffd}"),
             ("&notit; &notin; &ampx AT&T & &; &&", "\u{ac}it; \u{2209} &x AT&T & &; &&"),

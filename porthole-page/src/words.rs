@@ -275,7 +275,7 @@ const fn repeated(byte: u8) -> u64 {
 
 /// Calls `found` with the words of a run of letters, some beyond ASCII.
 fn wide_words(run: &str, mut found: impl FnMut(Word)) {
-    let mut word = String::new();
+    let mut word = String::with_capacity(DATA);
     let mut previous: Option<char> = None;
     for c in run.chars() {
         if !is_word_char(c) || is_unspaced(c) {
@@ -290,7 +290,12 @@ fn wide_words(run: &str, mut found: impl FnMut(Word)) {
         }
         previous = None;
         if is_word_char(c) {
-            word.extend(c.to_lowercase());
+            // Most of the letters around one that is wide are not.
+            if c.is_ascii() {
+                word.push(c.to_ascii_lowercase());
+            } else {
+                word.extend(c.to_lowercase());
+            }
             if word.len() > DATA {
                 word.replace_range(.., OVERLONG);
             }

@@ -262,7 +262,8 @@ fn terms_are_those_of_the_title_and_the_leaves() {
 
 #[test]
 fn a_vocabulary_has_every_term_of_the_page_and_a_word_for_it() {
-    let html = "<title>Bicycles</title><p>The bicycle and the bicycles of the cyclists were ridden. Bicycles!";
+    let html =
+        "<title>Bicycles</title><p>The bicycle and the bicycles of the cyclists were ridden. Bicycles!";
     let mut extractor = Extractor::default();
     let page = extractor.extract(&url(), &Headers::new(), html.as_bytes());
     let vocabulary = extractor.vocabulary(&page);
