@@ -1,8 +1,10 @@
 //! Where crawls are tried out: webs that are always the same, recorded or synthetic, and experiments on
 //! them. A crawl reaches them through the same door as the open web, [`porthole_crawl::Fetch`].
 
+pub mod classifier_bench;
 mod collections;
 mod recorded;
+pub mod svg;
 pub mod synth;
 mod web_stats;
 

@@ -47,6 +47,37 @@ pub(crate) enum Lab {
     Synth(Synth),
     /// Print the figures of a recorded web: pages, hosts, links, charsets, problems
     WebStats(WebStats),
+    /// Measure the parts
+    #[command(subcommand)]
+    Bench(Bench),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// Time and page misses of the classifier inside the database, as V Fig. 8 (a) to (c)
+    Classifier(BenchClassifier),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchClassifier {
+    /// Topics of the made-up taxonomy
+    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u16).range(30..))]
+    pub(crate) nodes: u16,
+    /// Documents that are judged together
+    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(8..))]
+    pub(crate) documents: u32,
+    /// Terms of the made-up language
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1_000..))]
+    pub(crate) vocabulary: u32,
+    /// Seed of the made-up statistics and documents
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Write the figures as classifier.svg and classifier.json into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

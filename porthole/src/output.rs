@@ -59,6 +59,20 @@ pub(crate) fn print_rows(rows: &[(String, String)]) {
     print(&table.to_string());
 }
 
+/// A table with a heading; all but the first column are numbers.
+pub(crate) fn print_table(head: &[&str], rows: &[Vec<String>]) {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(head);
+    for row in rows {
+        table.add_row(row.iter().map(|cell| grouped(cell)));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    print(&table.to_string());
+}
+
 /// A whole number with its thousands set apart; anything else as it is.
 fn grouped(text: &str) -> String {
     if text.len() < 4 || !text.bytes().all(|b| b.is_ascii_digit()) {

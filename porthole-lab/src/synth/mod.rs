@@ -7,7 +7,7 @@
 //! knows what each page really is.
 
 mod answer;
-mod draw;
+pub(crate) mod draw;
 mod hrefs;
 mod html;
 mod lexicon;

@@ -88,3 +88,19 @@ fn ask(addr: &str, target: &str) -> String {
     stream.read_to_string(&mut answer).unwrap();
     answer
 }
+
+#[test]
+fn the_classifier_bench_prints_and_draws_its_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let small = ["lab", "bench", "classifier", "--nodes", "40", "--documents", "8", "--vocabulary", "1000"];
+    let figures = json(&[&small[..], &["--out", out, "--json"]].concat());
+    assert_eq!(
+        (figures["size"]["nodes"].as_u64(), figures["variants"][2]["name"].as_str()),
+        (Some(40), Some("BulkProbe"))
+    );
+    assert!(std::fs::read_to_string(folder.path().join("classifier.svg")).unwrap().starts_with("<svg"));
+    assert!(folder.path().join("classifier.json").exists());
+    let text = String::from_utf8(porthole(&small).stdout).unwrap();
+    assert!(text.contains("(c) BulkProbe by output size"), "{text}");
+}

@@ -1,0 +1,290 @@
+//! What was measured, as numbers, as tables and as a drawing.
+
+use serde::Serialize;
+
+use crate::svg::{Axis, Bar, Chart, Marks, Scale, Series};
+
+/// V Fig. 8 (a), (b) and (c).
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// What it was measured on.
+    pub size: Size,
+    /// (a): each variant at a cache of 5% of STAT.
+    pub variants: Vec<Variant>,
+    /// (b): from a small cache to one that holds STAT.
+    pub sweep: Vec<SweepPoint>,
+    /// (c): BulkProbe at several nodes on several sets of documents.
+    pub output: Vec<OutputPoint>,
+    /// The line through (c).
+    pub fit: Fit,
+    /// Largest difference in log Pr\[ci | c0, d\] between the variants, as a share of it where it is large.
+    pub disagreement: f64,
+}
+
+/// What the figures were measured on.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Size {
+    /// Topics.
+    pub nodes: usize,
+    /// Nodes that have to be evaluated to know R(d).
+    pub path_nodes: usize,
+    /// Bytes of STAT.
+    pub stat_bytes: u64,
+    /// Bytes of BLOB.
+    pub blob_bytes: u64,
+    /// Bytes of the cache in (a).
+    pub cache_bytes: u64,
+    /// Documents that BulkProbe judges together.
+    pub documents: usize,
+    /// Distinct terms of a document, on average.
+    pub terms: f64,
+}
+
+/// One way to find R(d).
+#[derive(Clone, Debug, Serialize)]
+pub struct Variant {
+    /// What it is called.
+    pub name: &'static str,
+    /// How many documents it was measured on.
+    pub documents: usize,
+    /// All of it.
+    pub cost: Cost,
+    /// Of this, microseconds a document for reading the statistics: probes, or the whole join.
+    pub probe: f64,
+    /// Microseconds a document for reading its terms; part of the join in BulkProbe.
+    pub scan: f64,
+    /// Microseconds a document for everything else.
+    pub cpu: f64,
+}
+
+/// What a document costs.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Cost {
+    /// Microseconds.
+    pub micros: f64,
+    /// Pages that were not in the cache; unknown where the system does not count reads.
+    pub misses: Option<f64>,
+}
+
+/// Both ways at one size of the cache.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SweepPoint {
+    /// Size of the cache as a share of STAT.
+    pub cache: f64,
+    /// SingleProbe over BLOB.
+    pub single: Cost,
+    /// BulkProbe.
+    pub bulk: Cost,
+}
+
+/// BulkProbe at one node.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct OutputPoint {
+    /// The node.
+    pub topic: u16,
+    /// Its children.
+    pub children: usize,
+    /// The documents.
+    pub documents: usize,
+    /// Milliseconds.
+    pub millis: f64,
+}
+
+/// A straight line through points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Fit {
+    /// Milliseconds a thousand rows of output.
+    pub slope: f64,
+    /// Milliseconds without output.
+    pub intercept: f64,
+    /// Share of the variance that the line explains.
+    pub r2: f64,
+}
+
+/// A figure as a table.
+#[derive(Clone, Debug)]
+pub struct FigureTable {
+    /// What it shows.
+    pub title: String,
+    /// Names of the columns.
+    pub head: Vec<&'static str>,
+    /// The rows, of which all but the first cell are numbers.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl OutputPoint {
+    /// |{ci}| x |{d}|.
+    pub fn output(&self) -> usize {
+        self.children * self.documents
+    }
+}
+
+impl Fit {
+    /// The line of least squares through points (thousands of rows, milliseconds).
+    pub fn of(points: &[(f64, f64)]) -> Fit {
+        let n = points.len() as f64;
+        let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
+        let (x, y) = (mean(&|point| point.0), mean(&|point| point.1));
+        let xx = mean(&|point| (point.0 - x).powi(2));
+        let yy = mean(&|point| (point.1 - y).powi(2));
+        let xy = mean(&|point| (point.0 - x) * (point.1 - y));
+        let slope = xy / xx;
+        Fit { slope, intercept: y - slope * x, r2: xy * xy / (xx * yy) }
+    }
+}
+
+impl Figures {
+    /// How many times fewer misses a document BulkProbe has than the better SingleProbe, in (a).
+    pub fn fewer_misses(&self) -> Option<f64> {
+        let misses = |name: &str| {
+            let of_name = self.variants.iter().filter(|variant| variant.name.starts_with(name));
+            of_name.filter_map(|variant| variant.cost.misses).reduce(f64::min)
+        };
+        Some(misses("SingleProbe")? / misses("BulkProbe")?)
+    }
+
+    /// The three figures as tables.
+    pub fn tables(&self) -> Vec<FigureTable> {
+        vec![self.variants_table(), self.sweep_table(), self.output_table()]
+    }
+
+    /// The drawing.
+    pub fn svg(&self) -> String {
+        crate::svg::page(&[
+            self.variants_chart(),
+            self.misses_chart(),
+            self.time_chart(),
+            self.output_chart(),
+        ])
+    }
+
+    fn variants_table(&self) -> FigureTable {
+        let title = "(a) a document, cache of 5% of STAT".to_owned();
+        let head = vec!["variant", "documents", "misses", "\u{b5}s", "probe", "scan", "cpu"];
+        let row = |variant: &Variant| {
+            let numbers = [variant.cost.micros, variant.probe, variant.scan, variant.cpu].map(short);
+            let mut row = vec![variant.name.to_owned(), variant.documents.to_string(), misses(variant.cost)];
+            row.extend(numbers);
+            row
+        };
+        FigureTable { title, head, rows: self.variants.iter().map(row).collect() }
+    }
+
+    fn sweep_table(&self) -> FigureTable {
+        let title =
+            "(b) a document, by size of the cache: SingleProbe after others, BulkProbe from an empty cache"
+                .to_owned();
+        let head = vec!["cache / STAT", "SingleProbe misses", "\u{b5}s", "BulkProbe misses", "\u{b5}s"];
+        let row = |point: &SweepPoint| {
+            vec![
+                format!("{:.0}%", point.cache * 100.0),
+                misses(point.single),
+                short(point.single.micros),
+                misses(point.bulk),
+                short(point.bulk.micros),
+            ]
+        };
+        FigureTable { title, head, rows: self.sweep.iter().map(row).collect() }
+    }
+
+    fn output_table(&self) -> FigureTable {
+        let Fit { slope, intercept, r2 } = self.fit;
+        let title = format!(
+            "(c) BulkProbe by output size: {slope:.2} ms a thousand rows + {intercept:.1} ms, r\u{b2} = {r2:.3}"
+        );
+        let head = vec!["topic", "children", "documents", "output rows", "ms"];
+        let row = |point: &OutputPoint| {
+            let numbers = [usize::from(point.topic), point.children, point.documents, point.output()];
+            let mut row: Vec<_> = numbers.iter().map(ToString::to_string).collect();
+            row.push(short(point.millis));
+            row
+        };
+        FigureTable { title, head, rows: self.output.iter().map(row).collect() }
+    }
+
+    fn variants_chart(&self) -> Chart {
+        let bar = |variant: &Variant| Bar {
+            name: variant.name.to_owned(),
+            parts: [variant.probe, variant.scan, variant.cpu].map(|micros| micros / 1e3).to_vec(),
+            note: variant.cost.misses.map_or_else(String::new, |misses| format!("{} misses", short(misses))),
+        };
+        let parts = ["reading statistics", "reading the document", "arithmetic"].map(str::to_owned).to_vec();
+        Chart {
+            title: "(a) time a document, cache of 5% of STAT".into(),
+            x: Axis { label: "variant".into(), scale: Scale::Linear },
+            y: Axis { label: "milliseconds a document".into(), scale: Scale::Linear },
+            marks: Marks::Bars { parts, bars: self.variants.iter().map(bar).collect() },
+        }
+    }
+
+    fn misses_chart(&self) -> Chart {
+        self.sweep_chart("(b) misses by cache", "page misses a document", |cost| cost.misses)
+    }
+
+    fn time_chart(&self) -> Chart {
+        self.sweep_chart("(b) time by cache", "milliseconds a document", |cost| Some(cost.micros / 1e3))
+    }
+
+    fn sweep_chart(&self, title: &str, label: &str, value: impl Fn(Cost) -> Option<f64>) -> Chart {
+        let points = |of: &dyn Fn(&SweepPoint) -> Cost| {
+            let point = |point: &SweepPoint| Some((point.cache * 100.0, value(of(point))?));
+            self.sweep.iter().filter_map(point).collect()
+        };
+        Chart {
+            title: title.into(),
+            x: Axis { label: "cache, % of STAT".into(), scale: Scale::Log },
+            y: Axis { label: label.into(), scale: Scale::Log },
+            marks: Marks::Points(vec![
+                Series::line("SingleProbe (BLOB)", points(&|point| point.single)),
+                Series::line("BulkProbe", points(&|point| point.bulk)),
+            ]),
+        }
+    }
+
+    fn output_chart(&self) -> Chart {
+        let points: Vec<_> =
+            self.output.iter().map(|point| (point.output() as f64 / 1e3, point.millis)).collect();
+        let most = points.iter().map(|point| point.0).fold(0.0, f64::max);
+        let line = [0.0, most].map(|x| (x, self.fit.intercept + self.fit.slope * x));
+        Chart {
+            title: format!("(c) BulkProbe by output size, r\u{b2} = {:.3}", self.fit.r2),
+            x: Axis { label: "thousands of output rows, |{ci}| \u{d7} |{d}|".into(), scale: Scale::Linear },
+            y: Axis { label: "milliseconds".into(), scale: Scale::Linear },
+            marks: Marks::Points(vec![
+                Series::dots("a node and a set of documents", points),
+                Series::line("least squares", line.to_vec()),
+            ]),
+        }
+    }
+}
+
+fn misses(cost: Cost) -> String {
+    cost.misses.map_or_else(|| "?".to_owned(), short)
+}
+
+/// A number with three digits that count.
+fn short(number: f64) -> String {
+    let digits = if number >= 100.0 {
+        0
+    } else if number >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{number:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_least_squares() {
+        let exact = Fit::of(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]);
+        assert_eq!(exact, Fit { slope: 2.0, intercept: 1.0, r2: 1.0 });
+        // By hand: slope 3/2, through (1, 7/3); residues 1/6, -1/3, 1/6 of a variance of 14/9.
+        let loose = Fit::of(&[(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)]);
+        assert!((loose.slope - 1.5).abs() < 1e-12 && (loose.intercept - 5.0 / 6.0).abs() < 1e-12);
+        assert!((loose.r2 - 27.0 / 28.0).abs() < 1e-12, "{}", loose.r2);
+    }
+}

@@ -1,0 +1,237 @@
+//! Runs the variants and takes their time and misses.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use porthole_store::{Document, NodeRow, Prober, Result, Spent, SqliteStore, StatRow, Store, Table};
+use porthole_types::{Mark, TermId, TopicId, TopicRow};
+
+use super::figures::{Cost, Figures, Fit, OutputPoint, Size, SweepPoint, Variant};
+
+/// The native critic, to be timed beside the database.
+pub type NativeCritic<'a> = dyn FnMut(&[(TermId, u32)]) + 'a;
+
+/// What is measured on, in a database of its own.
+pub struct Bench<'a> {
+    database: PathBuf,
+    topics: &'a [TopicRow],
+    documents: &'a [Document],
+}
+
+/// The cache of (a) as a share of STAT.
+const CACHE: f64 = 0.05;
+/// The caches of (b).
+const SWEEP: [f64; 8] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0];
+/// Documents that SingleProbe is measured on: it is slow, and the next document costs what the last one did.
+const SINGLE: usize = 100;
+/// The same in (b), where there are many points.
+const SINGLE_IN_SWEEP: usize = 40;
+/// Nodes in (c), and the shares of the documents that they are asked about.
+const OUTPUT_NODES: usize = 6;
+const OUTPUT_SHARES: [usize; 4] = [4, 3, 2, 1];
+/// Nodes and documents on which the variants are compared with each other.
+const COMPARED: usize = 5;
+/// How often a time in (c) is taken; the shortest counts.
+const TAKES: usize = 3;
+
+impl<'a> Bench<'a> {
+    /// Fills a database in a folder.
+    pub fn new(
+        folder: &Path,
+        topics: &'a [TopicRow],
+        nodes: &[NodeRow],
+        stats: &mut dyn Iterator<Item = StatRow>,
+        documents: &'a [Document],
+    ) -> Result<Self> {
+        let database = folder.join("classifier.db");
+        let mut store = SqliteStore::open(&database)?;
+        store.set_topics(topics)?;
+        store.set_statistics(nodes, stats)?;
+        drop(store);
+        let bench = Bench { database, topics, documents };
+        bench.set_documents(documents)?;
+        Ok(bench)
+    }
+
+    /// Measures everything. `step` hears what is done next.
+    pub fn run(&self, native: Option<&mut NativeCritic<'_>>, step: &mut dyn FnMut(&str)) -> Result<Figures> {
+        let size = self.size()?;
+        step("the variants, at a cache of 5% of STAT");
+        let mut variants = self.variants()?;
+        let disagreement = self.disagreement()?;
+        variants.extend(native.map(|native| self.native(native)));
+        let mut sweep = Vec::new();
+        for cache in SWEEP {
+            step(&format!("a cache of {:.0}% of STAT", cache * 100.0));
+            sweep.push(self.sweep_point(cache)?);
+        }
+        step("output sizes");
+        let output = self.output()?;
+        let points: Vec<_> = output.iter().map(|point| (point.output() as f64 / 1e3, point.millis)).collect();
+        Ok(Figures { size, variants, sweep, output, fit: Fit::of(&points), disagreement })
+    }
+
+    fn set_documents(&self, documents: &[Document]) -> Result<()> {
+        let mut store = SqliteStore::open(&self.database)?;
+        store.set_documents(&mut documents.iter().cloned())?;
+        // Into the database proper: pages in the log would be found another way.
+        store.tidy()
+    }
+
+    fn size(&self) -> Result<Size> {
+        let prober = Prober::open(&self.database, None)?;
+        let page = prober.page_bytes()?;
+        let stat = prober.pages(Table::Stat)?;
+        let terms: usize = self.documents.iter().map(|document| document.terms.len()).sum();
+        Ok(Size {
+            nodes: self.topics.len(),
+            path_nodes: self.topics.iter().filter(|row| row.mark == Mark::Path).count(),
+            stat_bytes: stat * page,
+            blob_bytes: prober.pages(Table::Blob)? * page,
+            cache_bytes: u64::from(share(stat, CACHE)) * page,
+            documents: self.documents.len(),
+            terms: terms as f64 / self.documents.len() as f64,
+        })
+    }
+
+    /// A prober with an empty cache of a share of STAT.
+    fn prober(&self, cache: f64) -> Result<Prober> {
+        let pages = Prober::open(&self.database, None)?.pages(Table::Stat)?;
+        Prober::open(&self.database, Some(share(pages, cache)))
+    }
+
+    /// (a).
+    fn variants(&self) -> Result<Vec<Variant>> {
+        let stat = self.single(Table::Stat, CACHE, SINGLE)?;
+        let blob = self.single(Table::Blob, CACHE, SINGLE)?;
+        let prober = self.prober(CACHE)?;
+        let bulk = measured("BulkProbe", &prober, || prober.bulk_relevance())?;
+        Ok(vec![stat, blob, bulk])
+    }
+
+    /// The largest difference between the variants in log Pr[ci | c0, d], as a share of it where it is large.
+    fn disagreement(&self) -> Result<f64> {
+        let prober = self.prober(1.0)?;
+        let path = self.topics.iter().filter(|row| row.mark == Mark::Path).take(COMPARED);
+        let mut most = 0.0f64;
+        for node in path {
+            let bulk = prober.bulk_probe(node.id)?;
+            for document in self.documents.iter().take(COMPARED) {
+                let bulk = bulk.iter().filter(|judged| judged.did == document.did);
+                let stat = prober.single_probe(Table::Stat, node.id, &document.terms)?;
+                let blob = prober.single_probe(Table::Blob, node.id, &document.terms)?;
+                for ((bulk, (_, stat)), (_, blob)) in bulk.zip(stat).zip(blob) {
+                    let apart = (bulk.log_probability - stat).abs().max((blob - stat).abs());
+                    most = most.max(apart / stat.abs().max(1.0));
+                }
+            }
+        }
+        Ok(most)
+    }
+
+    /// SingleProbe with a warm cache: after as many documents as are measured.
+    fn single(&self, table: Table, cache: f64, documents: usize) -> Result<Variant> {
+        let name = match table {
+            Table::Stat => "SingleProbe (STAT)",
+            Table::Blob => "SingleProbe (BLOB)",
+        };
+        let prober = self.prober(cache)?;
+        let judge = |document: &Document| {
+            let terms = prober.document(document.did)?;
+            prober.single_relevance(table, &terms)
+        };
+        let skipped = documents.min(self.documents.len() / 2);
+        for document in &self.documents[..skipped] {
+            judge(document)?;
+        }
+        let measured_ones = &self.documents[skipped..(skipped + documents).min(self.documents.len())];
+        measured(name, &prober, || measured_ones.iter().map(judge).collect())
+    }
+
+    fn native(&self, native: &mut NativeCritic<'_>) -> Variant {
+        let started = Instant::now();
+        for document in self.documents {
+            native(&document.terms);
+        }
+        let micros = started.elapsed().as_secs_f64() * 1e6 / self.documents.len() as f64;
+        let cost = Cost { micros, misses: Some(0.0) };
+        Variant {
+            name: "native critic",
+            documents: self.documents.len(),
+            cost,
+            probe: 0.0,
+            scan: 0.0,
+            cpu: micros,
+        }
+    }
+
+    /// (b) at one size.
+    fn sweep_point(&self, cache: f64) -> Result<SweepPoint> {
+        let single = self.single(Table::Blob, cache, SINGLE_IN_SWEEP)?;
+        let prober = self.prober(cache)?;
+        let bulk = measured("BulkProbe", &prober, || prober.bulk_relevance())?;
+        Ok(SweepPoint { cache, single: single.cost, bulk: bulk.cost })
+    }
+
+    /// (c), with a cache that holds what is needed, as time is what counts.
+    fn output(&self) -> Result<Vec<OutputPoint>> {
+        // Round by round: what else the machine does comes and goes, and should not hit one point alone.
+        let mut points = self.output_round()?;
+        for _ in 1..TAKES {
+            for (point, again) in points.iter_mut().zip(self.output_round()?) {
+                point.millis = point.millis.min(again.millis);
+            }
+        }
+        Ok(points)
+    }
+
+    fn output_round(&self) -> Result<Vec<OutputPoint>> {
+        let mut points = Vec::new();
+        for part in OUTPUT_SHARES {
+            let documents = &self.documents[..self.documents.len().div_ceil(part)];
+            self.set_documents(documents)?;
+            let prober = self.prober(1.0)?;
+            for (topic, children) in self.output_nodes() {
+                let started = Instant::now();
+                prober.bulk_probe(topic)?;
+                let millis = started.elapsed().as_secs_f64() * 1e3;
+                points.push(OutputPoint { topic: topic.0, children, documents: documents.len(), millis });
+            }
+        }
+        Ok(points)
+    }
+
+    /// Nodes with few and with many children, evenly taken from those that have any.
+    fn output_nodes(&self) -> Vec<(TopicId, usize)> {
+        let children =
+            |id| self.topics.iter().filter(|row| row.parent == id && row.id != TopicId::ROOT).count();
+        let mut internal: Vec<_> = self.topics.iter().map(|row| (row.id, children(row.id))).collect();
+        internal.retain(|&(_, children)| children > 1);
+        internal.sort_by_key(|&(id, children)| (children, id));
+        let last = internal.len().saturating_sub(1);
+        let steps = OUTPUT_NODES.min(internal.len());
+        (0..steps).map(|step| internal[step * last / (steps - 1).max(1)]).collect()
+    }
+}
+
+/// Judges documents, and takes time and misses.
+fn measured<T>(
+    name: &'static str,
+    prober: &Prober,
+    judge: impl FnOnce() -> Result<Vec<T>>,
+) -> Result<Variant> {
+    let (before, started) = (prober.spent(), Instant::now());
+    let (judged, misses) = Prober::count_reads(judge);
+    let (documents, micros) = (judged?.len(), started.elapsed().as_secs_f64() * 1e6);
+    let each = |micros: f64| micros / documents as f64;
+    let spent =
+        |of: fn(Spent) -> std::time::Duration| each((of(prober.spent()) - of(before)).as_secs_f64() * 1e6);
+    let (probe, scan) = (spent(|spent| spent.probe), spent(|spent| spent.scan));
+    let cost = Cost { micros: each(micros), misses: misses.map(|misses| each(misses as f64)) };
+    Ok(Variant { name, documents, cost, probe, scan, cpu: cost.micros - probe - scan })
+}
+
+/// Pages of a cache of a share of a table.
+fn share(pages: u64, share: f64) -> u32 {
+    ((pages as f64 * share) as u32).max(10)
+}

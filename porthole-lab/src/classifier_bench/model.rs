@@ -1,0 +1,167 @@
+//! Made-up statistics and documents of the size that a large directory has: V's had 2,100 nodes and 350 MB.
+
+use std::collections::BTreeMap;
+
+use porthole_store::{Document, NodeRow, StatRow};
+use porthole_types::{Mark, TermId, TopicId, TopicRow, UrlId};
+
+use crate::synth::draw::{Draw, Share, mix};
+
+/// A tree of topics with statistics at every internal node. The same seed gives the same numbers.
+#[derive(Clone, Debug)]
+pub struct SyntheticModel {
+    topics: Vec<TopicRow>,
+    nodes: Vec<NodeRow>,
+    /// By id; empty for leaves.
+    children: Vec<Vec<TopicId>>,
+    /// By id.
+    depths: Vec<usize>,
+    vocabulary: u32,
+    seed: u64,
+}
+
+/// Children of the root.
+const TOP: usize = 12;
+/// Least and most children of the other internal nodes.
+const FANOUT: (u32, u32) = (4, 20);
+/// |F| as a share of the vocabulary, by depth: more terms tell large topics apart than small ones.
+const FEATURES: [f64; 3] = [0.24, 0.12, 0.04];
+/// Tokens of a document, least and most: some 300 distinct terms; V 2.1.3 has 200 to 500.
+const TOKENS: (u32, u32) = (200, 600);
+
+impl SyntheticModel {
+    /// A tree with so many nodes, over so many terms. One leaf below each child of the root is good.
+    pub fn new(nodes: usize, vocabulary: u32, seed: u64) -> Self {
+        let mut draw = Draw::of(mix(seed));
+        let parents = parents(nodes, &mut draw);
+        let mut children = vec![Vec::new(); parents.len()];
+        let mut depths = vec![0; parents.len()];
+        for (id, &parent) in parents.iter().enumerate().skip(1) {
+            children[parent].push(topic(id));
+            depths[id] = depths[parent] + 1;
+        }
+        let topics = marked(&parents, &children);
+        let nodes = children.iter().flat_map(|siblings| node_rows(siblings, &mut draw)).collect();
+        SyntheticModel { topics, nodes, children, depths, vocabulary, seed }
+    }
+
+    /// The tree.
+    pub fn topics(&self) -> &[TopicRow] {
+        &self.topics
+    }
+
+    /// Priors and denominators.
+    pub fn nodes(&self) -> &[NodeRow] {
+        &self.nodes
+    }
+
+    /// STAT, node by node.
+    pub fn stats(&self) -> impl Iterator<Item = StatRow> + '_ {
+        let denominators: BTreeMap<_, _> =
+            self.nodes.iter().map(|node| (node.topic, node.logdenom)).collect();
+        let internal = (0..self.children.len()).filter(|&id| !self.children[id].is_empty());
+        internal.flat_map(move |id| self.stats_at(id, &denominators))
+    }
+
+    /// Documents whose terms follow Zipf's law.
+    pub fn documents(&self, count: usize) -> Vec<Document> {
+        (0..count as u64).map(|number| self.document(number)).collect()
+    }
+
+    fn stats_at(&self, id: usize, denominators: &BTreeMap<TopicId, f64>) -> Vec<StatRow> {
+        let mut draw = Draw::of(mix(self.seed ^ mix(id as u64 + 1)));
+        let children = &self.children[id];
+        let features = f64::from(self.vocabulary) * FEATURES[self.depths[id].min(FEATURES.len() - 1)];
+        // Half of the features are the most frequent terms, the others come from anywhere.
+        let frequent = (features / 2.0) as u32;
+        let rare = Share::of(features / 2.0 / f64::from(self.vocabulary - frequent));
+        let (everywhere, somewhere) = (Share::of(0.9), Share::of(0.2));
+        let mut rows = Vec::new();
+        for rank in 0..self.vocabulary {
+            if rank >= frequent && !draw.chance(rare) {
+                continue;
+            }
+            let at_least = *draw.pick(children);
+            let share = if rank < self.vocabulary / 500 { everywhere } else { somewhere };
+            for &child in children {
+                if child == at_least || draw.chance(share) {
+                    let count = 1 + 10_000 / (rank + 1) + draw.below(5);
+                    let logtheta = f64::from(1 + count).ln() - denominators[&child];
+                    rows.push(StatRow { parent: topic(id), topic: child, term: term(rank), logtheta });
+                }
+            }
+        }
+        rows
+    }
+
+    fn document(&self, number: u64) -> Document {
+        let mut draw = Draw::of(mix(!self.seed ^ mix(number)));
+        let mut terms = BTreeMap::<_, u32>::new();
+        for _ in 0..TOKENS.0 + draw.below(TOKENS.1 - TOKENS.0) {
+            *terms.entry(term(zipf(&mut draw, self.vocabulary))).or_default() += 1;
+        }
+        Document { did: UrlId(mix(number + 1)), terms: terms.into_iter().collect() }
+    }
+}
+
+/// The parent of every node, in the order of levels.
+fn parents(nodes: usize, draw: &mut Draw) -> Vec<usize> {
+    let mut parents = vec![0];
+    for parent in 0.. {
+        let fanout =
+            if parent == 0 { TOP } else { (FANOUT.0 + draw.below(FANOUT.1 - FANOUT.0 + 1)) as usize };
+        for _ in 0..fanout {
+            if parents.len() >= nodes {
+                return parents;
+            }
+            parents.push(parent);
+        }
+    }
+    parents
+}
+
+fn marked(parents: &[usize], children: &[Vec<TopicId>]) -> Vec<TopicRow> {
+    let mut marks = vec![Mark::Null; parents.len()];
+    for &top in &children[0] {
+        let mut at = top;
+        while let Some(&first) = children[usize::from(at.0)].first() {
+            marks[usize::from(at.0)] = Mark::Path;
+            at = first;
+        }
+        marks[usize::from(at.0)] = Mark::Good;
+        marks[0] = Mark::Path;
+    }
+    let row = |(id, mark): (usize, Mark)| {
+        let name = if id == 0 { String::new() } else { format!("topic {id}") };
+        TopicRow { id: topic(id), parent: topic(parents[id]), name, mark }
+    };
+    marks.into_iter().enumerate().map(row).collect()
+}
+
+fn node_rows(siblings: &[TopicId], draw: &mut Draw) -> Vec<NodeRow> {
+    let weights: Vec<_> = siblings.iter().map(|_| f64::from(1 + draw.below(100))).collect();
+    let total: f64 = weights.iter().sum();
+    let row = |(&topic, weight): (&TopicId, f64)| {
+        let logdenom = f64::from(50_000 + draw.below(100_000)).ln();
+        NodeRow { topic, logprior: (weight / total).ln(), logdenom }
+    };
+    siblings.iter().zip(weights).map(row).collect()
+}
+
+/// A rank below `n`, each as likely as one over itself.
+fn zipf(draw: &mut Draw, n: u32) -> u32 {
+    let uniform = (draw.bits() >> 11) as f64 / (1u64 << 53) as f64;
+    (f64::from(n).powf(uniform) as u32 - 1).min(n - 1)
+}
+
+/// The term of a rank: as strewn over the 32 bits as a hash is, and no two the same.
+fn term(rank: u32) -> TermId {
+    let mut x = rank.wrapping_add(1);
+    x = (x ^ x >> 16).wrapping_mul(0x85eb_ca6b);
+    x = (x ^ x >> 13).wrapping_mul(0xc2b2_ae35);
+    TermId(x ^ x >> 16)
+}
+
+fn topic(id: usize) -> TopicId {
+    TopicId(u16::try_from(id).expect("at most 65,536 nodes"))
+}

@@ -1,0 +1,300 @@
+//! Small drawings of measurements: lines, dots and stacked bars between two labelled axes.
+
+use std::fmt::Write;
+
+/// A drawing with two axes.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// The axis to the right.
+    pub x: Axis,
+    /// The axis upwards.
+    pub y: Axis,
+    /// What is drawn between them.
+    pub marks: Marks,
+}
+
+/// An axis.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// What it counts, with the unit.
+    pub label: String,
+    /// How numbers become places.
+    pub scale: Scale,
+}
+
+/// How numbers become places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// From 0, in equal steps.
+    Linear,
+    /// By powers of ten; numbers that are not above 0 are left out.
+    Log,
+}
+
+/// What is drawn.
+#[derive(Clone, Debug)]
+pub enum Marks {
+    /// Lines and dots.
+    Points(Vec<Series>),
+    /// Bars side by side, each of parts one on the other.
+    Bars {
+        /// What each part is.
+        parts: Vec<String>,
+        /// The bars.
+        bars: Vec<Bar>,
+    },
+}
+
+/// Points that belong together.
+#[derive(Clone, Debug)]
+pub struct Series {
+    name: String,
+    points: Vec<(f64, f64)>,
+    joined: bool,
+}
+
+/// A bar.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// What stands under it.
+    pub name: String,
+    /// Its parts, from the bottom.
+    pub parts: Vec<f64>,
+    /// What stands over it.
+    pub note: String,
+}
+
+impl Series {
+    /// Dots joined by a line.
+    pub fn line(name: &str, points: Vec<(f64, f64)>) -> Self {
+        Series { name: name.to_owned(), points, joined: true }
+    }
+
+    /// Dots.
+    pub fn dots(name: &str, points: Vec<(f64, f64)>) -> Self {
+        Series { name: name.to_owned(), points, joined: false }
+    }
+}
+
+/// Charts two to a row, as one SVG document.
+pub fn page(charts: &[Chart]) -> String {
+    let rows = charts.len().div_ceil(2);
+    let (width, height) = (2.0 * WIDTH, rows as f64 * HEIGHT);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
+    );
+    for (index, chart) in charts.iter().enumerate() {
+        let (x, y) = ((index % 2) as f64 * WIDTH, (index / 2) as f64 * HEIGHT);
+        let _ = write!(svg, "<g transform=\"translate({x} {y})\">\n{}</g>\n", draw(chart));
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// Size of a chart, and where its axes begin and end.
+const WIDTH: f64 = 520.0;
+const HEIGHT: f64 = 380.0;
+const LEFT: f64 = 70.0;
+const RIGHT: f64 = WIDTH - 20.0;
+const TOP: f64 = 70.0;
+const BOTTOM: f64 = HEIGHT - 55.0;
+/// Told apart by the colour-blind, too.
+const COLOURS: [&str; 4] = ["#d55e00", "#0072b2", "#009e73", "#999999"];
+
+/// From numbers to places on one axis.
+struct Ruler {
+    scale: Scale,
+    range: (f64, f64),
+    places: (f64, f64),
+}
+
+impl Ruler {
+    fn new(scale: Scale, values: impl Iterator<Item = f64> + Clone, places: (f64, f64)) -> Self {
+        let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
+        let least = values.filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
+        let range = match scale {
+            Scale::Linear => (0.0, if most > 0.0 { most * 1.08 } else { 1.0 }),
+            Scale::Log if least.is_finite() => (
+                10f64.powf(least.log10().floor()),
+                10f64.powf(most.log10().ceil().max(least.log10().floor() + 1.0)),
+            ),
+            Scale::Log => (1.0, 10.0),
+        };
+        Ruler { scale, range, places }
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        let of = |value: f64| match self.scale {
+            Scale::Linear => value,
+            Scale::Log => value.log10(),
+        };
+        let share = (of(value) - of(self.range.0)) / (of(self.range.1) - of(self.range.0));
+        self.places.0 + share * (self.places.1 - self.places.0)
+    }
+
+    fn shows(&self, value: f64) -> bool {
+        value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
+    }
+
+    fn ticks(&self) -> Vec<f64> {
+        let (from, to) = self.range;
+        match self.scale {
+            Scale::Log => {
+                let powers = from.log10().round() as i32..=to.log10().round() as i32;
+                powers.map(|power| 10f64.powi(power)).collect()
+            }
+            Scale::Linear => {
+                let rough = to / 5.0;
+                let power = 10f64.powf(rough.log10().floor());
+                let step =
+                    [1.0, 2.0, 5.0, 10.0].map(|step| step * power).into_iter().find(|&step| step >= rough);
+                let step = step.unwrap_or(rough);
+                (0..).map(|count| f64::from(count) * step).take_while(|&tick| tick <= to).collect()
+            }
+        }
+    }
+}
+
+fn draw(chart: &Chart) -> String {
+    let mut svg = text(WIDTH / 2.0, 22.0, "middle", "font-size=\"14\" font-weight=\"bold\"", &chart.title);
+    svg += &text((LEFT + RIGHT) / 2.0, HEIGHT - 12.0, "middle", "", &chart.x.label);
+    let turned = format!("transform=\"rotate(-90 16 {y})\"", y = (TOP + BOTTOM) / 2.0);
+    svg += &text(16.0, (TOP + BOTTOM) / 2.0, "middle", &turned, &chart.y.label);
+    svg += &match &chart.marks {
+        Marks::Points(series) => draw_series(chart, series),
+        Marks::Bars { parts, bars } => draw_bars(chart, parts, bars),
+    };
+    svg += &format!("<path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" fill=\"none\" stroke=\"black\"/>\n");
+    svg
+}
+
+fn draw_series(chart: &Chart, series: &[Series]) -> String {
+    let all = || series.iter().flat_map(|series| series.points.iter());
+    let x = Ruler::new(chart.x.scale, all().map(|point| point.0), (LEFT, RIGHT));
+    let y = Ruler::new(chart.y.scale, all().map(|point| point.1), (BOTTOM, TOP));
+    let mut svg = ticks_x(&x) + &ticks_y(&y) + &legend(series.iter().map(|series| series.name.as_str()));
+    for (series, colour) in series.iter().zip(COLOURS.iter().cycle()) {
+        let shown = series.points.iter().filter(|point| x.shows(point.0) && y.shows(point.1));
+        let places: Vec<_> = shown.map(|point| (x.place(point.0), y.place(point.1))).collect();
+        if series.joined {
+            let path: Vec<_> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+            let _ = writeln!(
+                svg,
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+                path.join(" ")
+            );
+        }
+        for (x, y) in places {
+            let _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" fill=\"{colour}\"/>");
+        }
+    }
+    svg
+}
+
+fn draw_bars(chart: &Chart, parts: &[String], bars: &[Bar]) -> String {
+    let heights = bars.iter().map(|bar| bar.parts.iter().sum::<f64>());
+    let y = Ruler::new(chart.y.scale, heights, (BOTTOM, TOP));
+    let mut svg = ticks_y(&y) + &legend(parts.iter().map(String::as_str));
+    let slot = (RIGHT - LEFT) / bars.len().max(1) as f64;
+    for (index, bar) in bars.iter().enumerate() {
+        let middle = LEFT + (index as f64 + 0.5) * slot;
+        let (left, width, mut below) = (middle - slot * 0.3, slot * 0.6, 0.0);
+        for (part, colour) in bar.parts.iter().zip(COLOURS.iter().cycle()) {
+            let (from, to) = (y.place(below), y.place(below + part));
+            below += part;
+            let height = from - to;
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{left:.1}\" y=\"{to:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{colour}\"/>"
+            );
+        }
+        svg += &text(middle, y.place(below) - 5.0, "middle", "font-size=\"11\"", &bar.note);
+        svg += &text(middle, BOTTOM + 16.0, "middle", "font-size=\"11\"", &bar.name);
+    }
+    svg
+}
+
+fn ticks_x(ruler: &Ruler) -> String {
+    let tick = |value: f64| {
+        let x = ruler.place(value);
+        let line = format!("<path d=\"M{x:.1} {TOP}V{}\" stroke=\"#dddddd\"/>\n", BOTTOM + 4.0);
+        line + &text(x, BOTTOM + 18.0, "middle", "font-size=\"11\"", &number(value))
+    };
+    ruler.ticks().into_iter().map(tick).collect()
+}
+
+fn ticks_y(ruler: &Ruler) -> String {
+    let tick = |value: f64| {
+        let y = ruler.place(value);
+        let line = format!("<path d=\"M{} {y:.1}H{RIGHT}\" stroke=\"#dddddd\"/>\n", LEFT - 4.0);
+        line + &text(LEFT - 7.0, y + 4.0, "end", "font-size=\"11\"", &number(value))
+    };
+    ruler.ticks().into_iter().map(tick).collect()
+}
+
+/// Names beside their colours, in a row under the title.
+fn legend<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let (mut svg, mut x) = (String::new(), LEFT);
+    for (name, colour) in names.zip(COLOURS.iter().cycle()) {
+        let _ = writeln!(svg, "<rect x=\"{x:.1}\" y=\"38\" width=\"11\" height=\"11\" fill=\"{colour}\"/>");
+        svg += &text(x + 16.0, 48.0, "start", "", name);
+        x += 34.0 + 6.6 * name.chars().count() as f64;
+    }
+    svg
+}
+
+fn text(x: f64, y: f64, anchor: &str, more: &str, words: &str) -> String {
+    let words = words.replace('&', "&amp;").replace('<', "&lt;");
+    format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {more}>{words}</text>\n")
+}
+
+/// A tick's number, without noise behind the point.
+fn number(value: f64) -> String {
+    let rounded = format!("{value:.4}");
+    let short = rounded.trim_end_matches('0').trim_end_matches('.');
+    if short.is_empty() { "0".to_owned() } else { short.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_inside() {
+        for (scale, values, ticks) in [
+            (Scale::Linear, vec![0.3, 9.0], vec![0.0, 2.0, 4.0, 6.0, 8.0]),
+            (Scale::Linear, vec![0.0], vec![0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]),
+            (Scale::Log, vec![3.0, 0.0, 250.0], vec![1.0, 10.0, 100.0, 1000.0]),
+            (Scale::Log, vec![], vec![1.0, 10.0]),
+        ] {
+            assert_eq!(Ruler::new(scale, values.iter().copied(), (0.0, 1.0)).ticks(), ticks, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_every_name_and_no_markup_from_outside() {
+        let axis = |label: &str, scale| Axis { label: label.into(), scale };
+        let points = Chart {
+            title: "a < b & c".into(),
+            x: axis("right", Scale::Log),
+            y: axis("up", Scale::Linear),
+            marks: Marks::Points(vec![Series::line("one", vec![(0.0, 1.0), (1.0, 2.0), (10.0, 3.0)])]),
+        };
+        let bar = Bar { name: "first".into(), parts: vec![1.0, 2.0], note: "3 in all".into() };
+        let bars = Chart {
+            marks: Marks::Bars { parts: vec!["low".into(), "high".into()], bars: vec![bar] },
+            ..points.clone()
+        };
+        let svg = page(&[points, bars]);
+        for word in ["a &lt; b &amp; c", "right", "up", "one", "first", "3 in all", "low", "high"] {
+            assert!(svg.contains(word), "{word}");
+        }
+        // What a logarithm cannot show is left out.
+        assert_eq!(svg.matches("<circle").count(), 2);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+}

@@ -1,0 +1,61 @@
+//! `porthole lab bench classifier`: time and page misses of the classifier inside the database.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use porthole_lab::classifier_bench::{Bench, Figures, Size, SyntheticModel};
+
+use crate::cli::BenchClassifier;
+use crate::output;
+
+pub(crate) fn run(arguments: &BenchClassifier) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir().context("cannot make a folder for the database")?;
+    let model = SyntheticModel::new(usize::from(arguments.nodes), arguments.vocabulary, arguments.seed);
+    let documents = model.documents(arguments.documents as usize);
+    let mut step = |what: &str| output::say(&format!("measuring {what}"));
+    output::say("filling the tables");
+    let bench = Bench::new(folder.path(), model.topics(), model.nodes(), &mut model.stats(), &documents)?;
+    let figures = bench.run(None, &mut step)?;
+    if let Some(out) = &arguments.out {
+        write(out, &figures)?;
+    }
+    if arguments.json {
+        return output::print_json(&figures);
+    }
+    print(&figures);
+    Ok(())
+}
+
+fn write(out: &Path, figures: &Figures) -> anyhow::Result<()> {
+    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    for (name, text) in
+        [("classifier.svg", figures.svg()), ("classifier.json", serde_json::to_string_pretty(figures)?)]
+    {
+        let path = out.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn print(figures: &Figures) {
+    let Size { nodes, path_nodes, stat_bytes, blob_bytes, cache_bytes, documents, terms } = figures.size;
+    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    output::print_rows(&[
+        ("topics".into(), nodes.to_string()),
+        ("nodes evaluated for R(d)".into(), path_nodes.to_string()),
+        ("STAT".into(), megabytes(stat_bytes)),
+        ("BLOB".into(), megabytes(blob_bytes)),
+        ("cache in (a), 5% of STAT".into(), megabytes(cache_bytes)),
+        ("documents in a batch".into(), documents.to_string()),
+        ("distinct terms a document".into(), format!("{terms:.0}")),
+        ("largest difference between the variants".into(), format!("{:.1e}", figures.disagreement)),
+    ]);
+    for table in figures.tables() {
+        output::print(&format!("\n{}", table.title));
+        output::print_table(&table.head, &table.rows);
+    }
+    if let Some(times) = figures.fewer_misses() {
+        output::print(&format!("\nBulkProbe has {times:.1} times fewer misses a document than SingleProbe"));
+    }
+}
