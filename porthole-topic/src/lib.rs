@@ -8,6 +8,7 @@ mod calibration;
 mod critic;
 mod explain;
 pub mod import;
+pub mod logistic;
 mod model;
 mod naive_bayes;
 mod pretrained;

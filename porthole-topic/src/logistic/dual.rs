@@ -16,7 +16,7 @@ pub(super) struct Solver<'a> {
     /// The rows to learn from.
     chosen: &'a [u32],
     /// The distributions of the chosen rows, one behind the other.
-    duals: Vec<f32>,
+    duals: Vec<f64>,
     /// By feature and class, the bias as the last feature.
     weights: Vec<f32>,
     random: Random,
@@ -97,8 +97,8 @@ impl<'a> Solver<'a> {
         let better = best_response(&scores, dual, strength * weight * square);
         let mut change = vec![0.0; classes];
         for ((change, old), new) in change.iter_mut().zip(dual).zip(better) {
-            *change = (strength * weight * (f64::from(*old) - new)) as f32;
-            *old = new as f32;
+            *change = (strength * weight * (*old - new)) as f32;
+            *old = new;
         }
         self.add(row, &change);
         weight * apart
@@ -133,10 +133,12 @@ impl<'a> Solver<'a> {
         let classes = self.samples.classes;
         for at in 0..self.chosen.len() {
             let row = self.chosen[at] as usize;
-            let factor = (strength * self.weight(row)) as f32;
-            let mut change: Vec<f32> =
-                self.duals[at * classes..(at + 1) * classes].iter().map(|dual| -factor * dual).collect();
-            change[usize::from(self.samples.labels[row])] += factor;
+            let factor = strength * self.weight(row);
+            let label = usize::from(self.samples.labels[row]);
+            let away =
+                |(class, dual): (usize, &f64)| (factor * (f64::from(u8::from(class == label)) - dual)) as f32;
+            let dual = &self.duals[at * classes..(at + 1) * classes];
+            let change: Vec<f32> = dual.iter().enumerate().map(away).collect();
             self.add(row, &change);
         }
     }
@@ -160,13 +162,10 @@ impl<'a> Solver<'a> {
 }
 
 /// KL(dual ‖ softmax(scores)), never below 0.
-fn divergence(dual: &[f32], scores: &[f64]) -> f64 {
+fn divergence(dual: &[f64], scores: &[f64]) -> f64 {
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let divisor = most + scores.iter().map(|score| (score - most).exp()).sum::<f64>().ln();
-    let part = |(&p, score): (&f32, &f64)| {
-        let p = f64::from(p);
-        if p > 0.0 { p * (p.ln() - score + divisor) } else { 0.0 }
-    };
+    let part = |(&p, score): (&f64, &f64)| if p > 0.0 { p * (p.ln() - score + divisor) } else { 0.0 };
     dual.iter().zip(scores).map(part).sum::<f64>().max(0.0)
 }
 
@@ -174,9 +173,9 @@ fn divergence(dual: &[f32], scores: &[f64]) -> f64 {
 ///
 /// There ln p_k + step p_k = b_k − ν, with b_k = scores_k + step old_k and ν such that the sum is 1. The sum is
 /// convex and falls with ν, so Newton's method comes down to the root from the first step on.
-fn best_response(scores: &[f64], old: &[f32], step: f64) -> Vec<f64> {
+fn best_response(scores: &[f64], old: &[f64], step: f64) -> Vec<f64> {
     const STEPS: usize = 100;
-    let goals: Vec<f64> = scores.iter().zip(old).map(|(score, &old)| score + step * f64::from(old)).collect();
+    let goals: Vec<f64> = scores.iter().zip(old).map(|(score, &old)| score + step * old).collect();
     let mut best = vec![0.0; scores.len()];
     // Left of the root: there the class with the highest goal alone has all of the mass.
     let mut shift = goals.iter().copied().fold(f64::NEG_INFINITY, f64::max) - step;
@@ -238,10 +237,10 @@ mod tests {
 
     use super::*;
 
-    fn objective(scores: &[f64], old: &[f32], step: f64, p: &[f64]) -> f64 {
-        let part = |((score, &old), &p): ((&f64, &f32), &f64)| {
+    fn objective(scores: &[f64], old: &[f64], step: f64, p: &[f64]) -> f64 {
+        let part = |((score, &old), &p): ((&f64, &f64), &f64)| {
             let entropy = if p > 0.0 { -p * p.ln() } else { 0.0 };
-            entropy + p * score - 0.5 * step * (p - f64::from(old)).powi(2)
+            entropy + p * score - 0.5 * step * (p - old).powi(2)
         };
         scores.iter().zip(old).zip(p).map(part).sum()
     }
@@ -261,7 +260,7 @@ mod tests {
             step in -6.0..6.0,
         ) {
             let step = 10f64.powf(step);
-            let old: Vec<f32> = distribution(old).into_iter().map(|p| p as f32).collect();
+            let old = distribution(old);
             let best = best_response(&scores, &old, step);
             prop_assert!((best.iter().sum::<f64>() - 1.0).abs() < 1e-9);
             prop_assert!(best.iter().all(|p| (0.0..=1.0).contains(p)), "{best:?}");

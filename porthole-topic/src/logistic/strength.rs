@@ -1,6 +1,6 @@
 //! The strength by cross-validation.
 
-use std::thread;
+use rayon::prelude::*;
 
 use super::dual::Solver;
 use super::{Samples, Settings};
@@ -29,11 +29,8 @@ pub fn cross_validate(
 ) -> Vec<Trial> {
     assert_eq!(folds.len(), samples.rows.len(), "a fold a row");
     let count = folds.iter().max().map_or(0, |&last| last + 1);
-    let tallies: Vec<Vec<Tally>> = thread::scope(|scope| {
-        let of_fold = |fold| scope.spawn(move || one_fold(samples, folds, fold, strengths, settings));
-        let threads: Vec<_> = (0..count).map(of_fold).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no fold panics")).collect()
-    });
+    let one = |fold: u8| one_fold(samples, folds, fold, strengths, settings);
+    let tallies: Vec<Vec<Tally>> = (0..count).into_par_iter().map(one).collect();
     let trial = |(at, &strength): (usize, &f64)| {
         let mut all = Tally::default();
         tallies.iter().for_each(|tallies| all.add(tallies[at]));

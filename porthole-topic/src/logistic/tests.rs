@@ -80,10 +80,13 @@ fn farthest(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     apart.fold(0.0, f64::max)
 }
 
+/// A strength, and the best weights by feature and class, the bias last.
+type Optimum = (f64, Vec<Vec<f64>>);
+
 /// Made by `scripts/make-logistic-golden.py`.
-fn golden() -> (Table, Vec<(f64, Vec<Vec<f64>>)>) {
+fn golden() -> (Table, Vec<Optimum>) {
     let mut table = Table { classes: 3, features: 7, ..Table::default() };
-    let mut optima: Vec<(f64, Vec<Vec<f64>>)> = Vec::new();
+    let mut optima: Vec<Optimum> = Vec::new();
     for line in include_str!("../../tests/fixtures/logistic.tsv").lines() {
         let fields: Vec<_> = line.split('\t').collect();
         let number = |text: &str| text.parse::<f64>().unwrap();
@@ -108,8 +111,7 @@ fn the_optimum_is_that_of_scikit_learn() {
     for (strength, expected) in optima {
         let weights = fit(&table.samples(), &exactly(strength));
         let apart = farthest(&as_table(&weights, table.features), &expected);
-        eprintln!("{strength} {apart} {} {}", weights.passes(), weights.gap());
-        assert!(apart < 2e-4, "strength {strength}: {apart} apart, {} passes", weights.passes());
+        assert!(apart < 5e-5, "strength {strength}: {apart} apart, {} passes", weights.passes());
     }
 }
 
@@ -195,7 +197,7 @@ fn little_to_learn_from_is_no_trouble() {
 fn the_strength_is_found_by_folds() {
     let (table, _) = golden();
     let folds: Vec<u8> = (0..table.rows.len()).map(|row| (row % 4) as u8).collect();
-    let strengths = [0.01, 1.0, 300.0];
+    let strengths = [0.01, 1.0, 10.0];
     let trials = cross_validate(&table.samples(), &folds, &strengths, &exactly(1.0));
     // The same by hand: what is learnt from the other folds judges this one.
     for (trial, strength) in trials.iter().zip(strengths) {
