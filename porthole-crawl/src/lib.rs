@@ -2,9 +2,11 @@
 
 mod clock;
 mod crawl;
+mod external;
 mod fetch;
 mod result;
 
 pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Seen, Stop};
+pub use external::ExternalCritic;
 pub use fetch::{Fetch, FetchError, FetchFuture, Request, Response};
