@@ -4,6 +4,7 @@
 //! bias is penalised like a weight of a feature that is 1 in every row: with that the problem has exactly one
 //! optimum, and the gap between it and its dual says how far from it an answer can be at most.
 
+mod critic;
 mod dual;
 mod strength;
 mod weighting;
@@ -11,6 +12,7 @@ mod weighting;
 #[cfg(test)]
 mod tests;
 
+pub use critic::{LogisticError, train_logistic};
 pub use strength::{STRENGTHS, Trial, best, cross_validate};
 pub use weighting::{Vocabulary, weighted};
 

@@ -81,7 +81,7 @@ pub fn tune_all(
 }
 
 /// The examples of a decision.
-fn labelled<'a>(problem: &Problem, examples: &[Example<'a>]) -> Vec<Labelled<'a>> {
+pub(crate) fn labelled<'a>(problem: &Problem, examples: &[Example<'a>]) -> Vec<Labelled<'a>> {
     let classes: BTreeMap<TopicId, u16> = problem
         .classes
         .iter()

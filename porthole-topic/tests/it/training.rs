@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use porthole_page::Extractor;
+use porthole_topic::logistic::{LogisticError, Rows, Samples, Settings, Vocabulary, fit, train_logistic};
 use porthole_topic::{
     Calibration, Counting, Critic, Example, FormatError, Model, Options, Pretrained, Shape, Statistics,
     Taxonomy, Tuning, Tunings, retrain, train, tune_all,
@@ -278,4 +279,41 @@ proptest! {
             prop_assert_eq!(&model, &anew);
         }
     }
+}
+
+#[test]
+fn a_tree_of_regressions_says_what_its_weights_say() {
+    let tree = tree();
+    let documents = documents(&tree, 30);
+    let examples: Vec<_> = documents.iter().map(example).collect();
+    let counted = Statistics::of(examples.iter().copied());
+    let options = Options::default();
+    let (model, _) = train_logistic(&tree, &examples, &counted, Some(10.0), &options).unwrap();
+    assert_eq!(Model::from_bytes(&model.to_bytes()).unwrap(), model);
+    let mut critic = Critic::new(model, &tree);
+    // The same regression at /A by hand: the vocabulary of its pages, rows, weights, softmax.
+    let at_a: Vec<&Document> =
+        documents.iter().filter(|(topic, _)| tree.parent(*topic) != TopicId::ROOT).collect();
+    let vocabulary = Vocabulary::of(at_a.iter().map(|(_, counts)| counts.as_slice()), 2);
+    let mut rows = Rows::new();
+    at_a.iter().for_each(|(_, counts)| rows.push(vocabulary.row(counts)));
+    let a = tree.find("/A").unwrap();
+    let labels: Vec<u16> = at_a.iter().map(|(topic, _)| u16::from(tree.children(a)[1] == *topic)).collect();
+    let samples =
+        Samples { rows: &rows, labels: &labels, weights: None, classes: 2, features: vocabulary.len() };
+    let weights = fit(&samples, &Settings { strength: 10.0, ..Settings::default() });
+    for (_, counts) in at_a.iter().take(20) {
+        let expected = weights.probabilities(vocabulary.row(counts));
+        let found = critic.children(a, counts);
+        // Small weights were left out.
+        assert!((found[0].1.exp() - expected[0]).abs() < 0.01, "{} {}", found[0].1.exp(), expected[0]);
+    }
+    let right = documents.iter().filter(|(topic, counts)| critic.best(counts).0 == *topic).count();
+    assert!(right >= 85, "{right} of 90");
+    let mut more = counted.clone();
+    more.add(Example { topic: TopicId(9), counts: &[] });
+    assert!(matches!(
+        train_logistic(&tree, &examples, &more, Some(1.0), &options),
+        Err(LogisticError::NoPages(_))
+    ));
 }
