@@ -1,20 +1,22 @@
 //! Runs the variants and takes their time and misses.
 
+use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use porthole_store::{Document, NodeRow, Prober, Result, Spent, SqliteStore, StatRow, Store, Table};
-use porthole_types::{Mark, TermId, TopicId, TopicRow};
+use porthole_store::{Document, Prober, Result, Spent, SqliteStore, Store, Table};
+use porthole_topic::Critic;
+use porthole_types::{Mark, TopicId, TopicRow};
 
 use super::figures::{Cost, Figures, Fit, OutputPoint, Size, SweepPoint, Variant};
-
-/// The native critic, to be timed beside the database.
-pub type NativeCritic<'a> = dyn FnMut(&[(TermId, u32)]) + 'a;
+use super::rows::table_rows;
 
 /// What is measured on, in a database of its own.
 pub struct Bench<'a> {
     database: PathBuf,
     topics: &'a [TopicRow],
+    /// The native critic, which is measured beside the database.
+    critic: &'a mut Critic,
     documents: &'a [Document],
 }
 
@@ -35,31 +37,32 @@ const COMPARED: usize = 5;
 const TAKES: usize = 3;
 
 impl<'a> Bench<'a> {
-    /// Fills a database in a folder.
+    /// Fills a database in a folder with what a critic knows. The critic should be one without calibration,
+    /// for a tree of these topics.
     pub fn new(
         folder: &Path,
         topics: &'a [TopicRow],
-        nodes: &[NodeRow],
-        stats: &mut dyn Iterator<Item = StatRow>,
+        critic: &'a mut Critic,
         documents: &'a [Document],
     ) -> Result<Self> {
         let database = folder.join("classifier.db");
         let mut store = SqliteStore::open(&database)?;
         store.set_topics(topics)?;
-        store.set_statistics(nodes, stats)?;
+        let (nodes, stats) = table_rows(critic.model());
+        store.set_statistics(&nodes, &mut stats.into_iter())?;
         drop(store);
-        let bench = Bench { database, topics, documents };
+        let bench = Bench { database, topics, critic, documents };
         bench.set_documents(documents)?;
         Ok(bench)
     }
 
     /// Measures everything. `step` hears what is done next.
-    pub fn run(&self, native: Option<&mut NativeCritic<'_>>, step: &mut dyn FnMut(&str)) -> Result<Figures> {
+    pub fn run(&mut self, step: &mut dyn FnMut(&str)) -> Result<Figures> {
         let size = self.size()?;
         step("the variants, at a cache of 5% of STAT");
         let mut variants = self.variants()?;
         let disagreement = self.disagreement()?;
-        variants.extend(native.map(|native| self.native(native)));
+        variants.push(self.native());
         let mut sweep = Vec::new();
         for cache in SWEEP {
             step(&format!("a cache of {:.0}% of STAT", cache * 100.0));
@@ -110,7 +113,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The largest difference between the variants in log Pr[ci | c0, d], as a share of it where it is large.
-    fn disagreement(&self) -> Result<f64> {
+    fn disagreement(&mut self) -> Result<f64> {
         let prober = self.prober(1.0)?;
         let path = self.topics.iter().filter(|row| row.mark == Mark::Path).take(COMPARED);
         let mut most = 0.0f64;
@@ -120,9 +123,12 @@ impl<'a> Bench<'a> {
                 let bulk = bulk.iter().filter(|judged| judged.did == document.did);
                 let stat = prober.single_probe(Table::Stat, node.id, &document.terms)?;
                 let blob = prober.single_probe(Table::Blob, node.id, &document.terms)?;
-                for ((bulk, (_, stat)), (_, blob)) in bulk.zip(stat).zip(blob) {
-                    let apart = (bulk.log_probability - stat).abs().max((blob - stat).abs());
-                    most = most.max(apart / stat.abs().max(1.0));
+                let native = self.critic.children(node.id, &document.terms);
+                let others = bulk.zip(stat).zip(blob);
+                for ((_, native), ((bulk, (_, stat)), (_, blob))) in native.into_iter().zip(others) {
+                    for other in [bulk.log_probability, stat, blob] {
+                        most = most.max((other - native).abs() / native.abs().max(1.0));
+                    }
                 }
             }
         }
@@ -148,21 +154,15 @@ impl<'a> Bench<'a> {
         measured(name, &prober, || measured_ones.iter().map(judge).collect())
     }
 
-    fn native(&self, native: &mut NativeCritic<'_>) -> Variant {
+    fn native(&mut self) -> Variant {
         let started = Instant::now();
         for document in self.documents {
-            native(&document.terms);
+            black_box(self.critic.relevance(&document.terms));
         }
         let micros = started.elapsed().as_secs_f64() * 1e6 / self.documents.len() as f64;
         let cost = Cost { micros, misses: Some(0.0) };
-        Variant {
-            name: "native critic",
-            documents: self.documents.len(),
-            cost,
-            probe: 0.0,
-            scan: 0.0,
-            cpu: micros,
-        }
+        let documents = self.documents.len();
+        Variant { name: "native critic", documents, cost, probe: 0.0, scan: 0.0, cpu: micros }
     }
 
     /// (b) at one size.

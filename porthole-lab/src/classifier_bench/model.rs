@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use porthole_store::{Document, NodeRow, StatRow};
+use porthole_page::TERM_VERSION;
+use porthole_store::Document;
+use porthole_topic::{Calibration, ClassModel, Counting, Decision, Feature, Kind, Model, Shape};
 use porthole_types::{Mark, TermId, TopicId, TopicRow, UrlId};
 
 use crate::synth::draw::{Draw, Share, mix};
 
-/// A tree of topics with statistics at every internal node. The same seed gives the same numbers.
+/// A tree of topics with a decision at every internal node. The same seed gives the same numbers.
 #[derive(Clone, Debug)]
 pub struct SyntheticModel {
     topics: Vec<TopicRow>,
-    nodes: Vec<NodeRow>,
     /// By id; empty for leaves.
     children: Vec<Vec<TopicId>>,
     /// By id.
@@ -40,9 +41,7 @@ impl SyntheticModel {
             children[parent].push(topic(id));
             depths[id] = depths[parent] + 1;
         }
-        let topics = marked(&parents, &children);
-        let nodes = children.iter().flat_map(|siblings| node_rows(siblings, &mut draw)).collect();
-        SyntheticModel { topics, nodes, children, depths, vocabulary, seed }
+        SyntheticModel { topics: marked(&parents, &children), children, depths, vocabulary, seed }
     }
 
     /// The tree.
@@ -50,17 +49,11 @@ impl SyntheticModel {
         &self.topics
     }
 
-    /// Priors and denominators.
-    pub fn nodes(&self) -> &[NodeRow] {
-        &self.nodes
-    }
-
-    /// STAT, node by node.
-    pub fn stats(&self) -> impl Iterator<Item = StatRow> + '_ {
-        let denominators: BTreeMap<_, _> =
-            self.nodes.iter().map(|node| (node.topic, node.logdenom)).collect();
+    /// What was not learnt from anything.
+    pub fn model(&self) -> Model {
         let internal = (0..self.children.len()).filter(|&id| !self.children[id].is_empty());
-        internal.flat_map(move |id| self.stats_at(id, &denominators))
+        let decisions: Vec<_> = internal.map(|id| self.decision(id)).collect();
+        Model::assemble(Kind::NaiveBayes, Shape::Tree, TERM_VERSION, &decisions)
     }
 
     /// Documents whose terms follow Zipf's law.
@@ -68,30 +61,51 @@ impl SyntheticModel {
         (0..count as u64).map(|number| self.document(number)).collect()
     }
 
-    fn stats_at(&self, id: usize, denominators: &BTreeMap<TopicId, f64>) -> Vec<StatRow> {
+    fn decision(&self, id: usize) -> Decision {
         let mut draw = Draw::of(mix(self.seed ^ mix(id as u64 + 1)));
-        let children = &self.children[id];
+        let classes = classes(&self.children[id], &mut draw);
+        let mut terms = self.terms_at(id, classes.len(), &mut draw);
+        terms.sort_unstable_by_key(|(term, _)| *term);
+        let feature = |(term, postings): &(TermId, Vec<_>)| Feature {
+            term: *term,
+            scale: 1.0,
+            postings: postings.len() as u32,
+        };
+        Decision {
+            node: topic(id),
+            features: terms.iter().map(feature).collect(),
+            postings: terms.into_iter().flat_map(|(_, postings)| postings).collect(),
+            classes,
+            calibration: Calibration::NONE,
+            counting: Counting::Each,
+            smoothing: 1.0,
+        }
+    }
+
+    /// F(c0), and what each of its terms says for which class.
+    fn terms_at(&self, id: usize, classes: usize, draw: &mut Draw) -> Vec<(TermId, Vec<(u16, f32)>)> {
         let features = f64::from(self.vocabulary) * FEATURES[self.depths[id].min(FEATURES.len() - 1)];
         // Half of the features are the most frequent terms, the others come from anywhere.
         let frequent = (features / 2.0) as u32;
         let rare = Share::of(features / 2.0 / f64::from(self.vocabulary - frequent));
         let (everywhere, somewhere) = (Share::of(0.9), Share::of(0.2));
-        let mut rows = Vec::new();
+        let mut terms = Vec::new();
         for rank in 0..self.vocabulary {
             if rank >= frequent && !draw.chance(rare) {
                 continue;
             }
-            let at_least = *draw.pick(children);
+            let at_least = draw.below(classes as u32) as u16;
             let share = if rank < self.vocabulary / 500 { everywhere } else { somewhere };
-            for &child in children {
-                if child == at_least || draw.chance(share) {
+            let mut postings = Vec::new();
+            for class in 0..classes as u16 {
+                if class == at_least || draw.chance(share) {
                     let count = 1 + 10_000 / (rank + 1) + draw.below(5);
-                    let logtheta = f64::from(1 + count).ln() - denominators[&child];
-                    rows.push(StatRow { parent: topic(id), topic: child, term: term(rank), logtheta });
+                    postings.push((class, f64::from(1 + count).ln() as f32));
                 }
             }
+            terms.push((term(rank), postings));
         }
-        rows
+        terms
     }
 
     fn document(&self, number: u64) -> Document {
@@ -138,14 +152,14 @@ fn marked(parents: &[usize], children: &[Vec<TopicId>]) -> Vec<TopicRow> {
     marks.into_iter().enumerate().map(row).collect()
 }
 
-fn node_rows(siblings: &[TopicId], draw: &mut Draw) -> Vec<NodeRow> {
+fn classes(siblings: &[TopicId], draw: &mut Draw) -> Vec<ClassModel> {
     let weights: Vec<_> = siblings.iter().map(|_| f64::from(1 + draw.below(100))).collect();
     let total: f64 = weights.iter().sum();
-    let row = |(&topic, weight): (&TopicId, f64)| {
+    let class = |(&topic, weight): (&TopicId, f64)| {
         let logdenom = f64::from(50_000 + draw.below(100_000)).ln();
-        NodeRow { topic, logprior: (weight / total).ln(), logdenom }
+        ClassModel { topic, logprior: (weight / total).ln(), logdenom, documents: 0 }
     };
-    siblings.iter().zip(weights).map(row).collect()
+    siblings.iter().zip(weights).map(class).collect()
 }
 
 /// A rank below `n`, each as likely as one over itself.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use porthole_lab::classifier_bench::{Bench, Figures, Size, SyntheticModel};
+use porthole_topic::{Critic, Taxonomy};
 
 use crate::cli::BenchClassifier;
 use crate::output;
@@ -12,11 +13,12 @@ use crate::output;
 pub(crate) fn run(arguments: &BenchClassifier) -> anyhow::Result<()> {
     let folder = tempfile::tempdir().context("cannot make a folder for the database")?;
     let model = SyntheticModel::new(usize::from(arguments.nodes), arguments.vocabulary, arguments.seed);
+    let tree = Taxonomy::from_rows(model.topics())?;
+    let mut critic = Critic::new(model.model(), &tree).uncalibrated();
     let documents = model.documents(arguments.documents as usize);
-    let mut step = |what: &str| output::say(&format!("measuring {what}"));
     output::say("filling the tables");
-    let bench = Bench::new(folder.path(), model.topics(), model.nodes(), &mut model.stats(), &documents)?;
-    let figures = bench.run(None, &mut step)?;
+    let mut bench = Bench::new(folder.path(), model.topics(), &mut critic, &documents)?;
+    let figures = bench.run(&mut |what| output::say(&format!("measuring {what}")))?;
     if let Some(out) = &arguments.out {
         write(out, &figures)?;
     }
