@@ -35,7 +35,12 @@ impl Pretrained {
     /// The general taxonomy that comes with the program (W 2.1), so that there are negatives and candidates from
     /// the first minute. Made by `porthole lab general`.
     pub fn general() -> Result<Pretrained, FormatError> {
-        Pretrained::from_bytes(include_bytes!("../assets/general.taxonomy"))
+        Pretrained::from_bytes(Pretrained::general_bytes())
+    }
+
+    /// The same as bytes, to keep: to compress it anew takes long.
+    pub fn general_bytes() -> &'static [u8] {
+        include_bytes!("../assets/general.taxonomy")
     }
 
     /// Forgets terms that occur in fewer documents: most terms are names and misspellings.

@@ -1,20 +1,42 @@
 //! The command line, as a person types it.
 
+mod topics;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use self::topics::{
+    AddExamples, Classify, Examples, FormatWord, Import, Init, ListExamples, MoveExamples, Propose, Remove,
+    RemoveExamples, Topics, Train, Tree,
+};
+
 /// Porthole finds the part of the web that is about what you care about.
 #[derive(Debug, Parser)]
 #[command(version, about, max_term_width = 100)]
 pub(crate) struct Cli {
+    /// The workspace, if it is not the current folder
+    #[arg(short = 'C', value_name = "DIR", global = true, default_value = ".", hide_default_value = true)]
+    pub(crate) workspace: PathBuf,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Make a workspace: settings, database, pages
+    Init(Init),
+    /// The tree of topics: what there is, and what the crawl is after
+    #[command(subcommand)]
+    Topics(Topics),
+    /// The pages that show what topics are about
+    #[command(subcommand)]
+    Examples(Examples),
+    /// Train the critic on the examples
+    Train(Train),
+    /// Judge pages, and say why
+    Classify(Classify),
     /// Crawl a built-in synthetic web; nothing to install, no network
     Demo(Demo),
     /// Recorded and synthetic webs to try crawls on

@@ -2,7 +2,13 @@
 
 mod cli;
 mod commands;
+mod documents;
+mod importing;
 mod output;
+mod settings;
+mod sources;
+mod training;
+mod workspace;
 
 use std::process::ExitCode;
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
+use porthole_topic::TaxonomyError;
 use serde::Serialize;
 
 /// What was asked for makes no sense: bad arguments or configuration.
@@ -14,11 +15,23 @@ pub(crate) const BAD_CONFIGURATION: u8 = 4;
 /// Says what went wrong, where, and gives the exit code for it.
 pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
     say(&format!("error: {}", in_words(error)));
-    ExitCode::FAILURE
+    let is_misuse =
+        |cause: &(dyn std::error::Error + 'static)| cause.is::<Misuse>() || cause.is::<TaxonomyError>();
+    if error.chain().any(is_misuse) { BAD_CONFIGURATION.into() } else { ExitCode::FAILURE }
+}
+
+/// What was asked for cannot be done, and why; ends with [`BAD_CONFIGURATION`].
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Misuse(String);
+
+/// An error about what was asked for.
+pub(crate) fn misuse(what: impl Into<String>) -> anyhow::Error {
+    anyhow::Error::new(Misuse(what.into()))
 }
 
 /// An error and its causes, each said once: many an error has its cause in its own words already.
-fn in_words(error: &anyhow::Error) -> String {
+pub(crate) fn in_words(error: &anyhow::Error) -> String {
     let mut words = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if words.is_empty() {
@@ -74,7 +87,7 @@ pub(crate) fn print_table(head: &[&str], rows: &[Vec<String>]) {
 }
 
 /// A whole number with its thousands set apart; anything else as it is.
-fn grouped(text: &str) -> String {
+pub(crate) fn grouped(text: &str) -> String {
     if text.len() < 4 || !text.bytes().all(|b| b.is_ascii_digit()) {
         return text.to_owned();
     }
@@ -90,9 +103,63 @@ fn grouped(text: &str) -> String {
 
 /// A share in 0..=1 as a bar of forty characters.
 pub(crate) fn bar(share: f64) -> String {
-    const WIDTH: f64 = 40.0;
-    let filled = (share.clamp(0.0, 1.0) * WIDTH).round() as usize;
-    format!("{}{}", "\u{2588}".repeat(filled), "\u{2591}".repeat(WIDTH as usize - filled))
+    bar_of(share, 40)
+}
+
+/// A share in 0..=1 as a bar of so many characters.
+pub(crate) fn bar_of(share: f64, width: usize) -> String {
+    let filled = (share.clamp(0.0, 1.0) * width as f64).round() as usize;
+    format!("{}{}", "\u{2588}".repeat(filled), "\u{2591}".repeat(width - filled))
+}
+
+/// The first lines of a list that may be long, and how many more there are.
+pub(crate) fn some_of<T>(all: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
+    const SHOWN: usize = 20;
+    let mut lines: Vec<String> =
+        all.iter().take(SHOWN).map(|item| format!("  {}", plain(&line(item)))).collect();
+    if all.len() > SHOWN {
+        lines.push(format!("  … and {} more", grouped(&(all.len() - SHOWN).to_string())));
+    }
+    lines
+}
+
+/// A number with its noun: `1 topic`, `2,000 topics`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(&number.to_string()))
+}
+
+/// Text from elsewhere without characters that a terminal would obey.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// Colours of what is printed, on a terminal whose user did not turn them off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Paint {
+    Good,
+    Faint,
+    Strong,
+}
+
+impl Paint {
+    pub(crate) fn on(self, text: &str) -> String {
+        let code = match self {
+            _ if !has_colours() => return text.to_owned(),
+            Paint::Good => "32;1",
+            Paint::Faint => "2",
+            Paint::Strong => "1",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+fn has_colours() -> bool {
+    static COLOURS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *COLOURS.get_or_init(|| {
+        let is_off = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        std::io::stdout().is_terminal() && !is_off
+    })
 }
 
 /// A row about the most memory that this process has had, where the system tells.
@@ -144,6 +211,22 @@ impl Progress {
 
     pub(crate) fn finish(self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Work of unknown length: something moves on a terminal, one line elsewhere.
+pub(crate) struct Spinner(ProgressBar);
+
+impl Spinner {
+    pub(crate) fn new(what: &'static str) -> Self {
+        let bar = ProgressBar::new_spinner();
+        bar.set_message(what);
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Spinner(bar)
+    }
+
+    pub(crate) fn finish(self) {
+        self.0.finish_and_clear();
     }
 }
 

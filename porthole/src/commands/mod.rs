@@ -1,14 +1,27 @@
 //! One module a command.
 
 mod bench_classifier;
+mod classify;
 mod demo;
+mod examples;
+mod import;
+mod init;
+mod propose;
 mod synth;
+mod topics;
+mod train;
 mod web_stats;
 
 use crate::cli::{Bench, Cli, Command, Lab};
 
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
+    let workspace = &cli.workspace;
     match cli.command {
+        Command::Init(arguments) => init::run(&arguments).await,
+        Command::Topics(arguments) => topics::run(workspace, &arguments),
+        Command::Examples(arguments) => examples::run(workspace, &arguments).await,
+        Command::Train(arguments) => train::run(workspace, &arguments),
+        Command::Classify(arguments) => classify::run(workspace, &arguments),
         Command::Demo(arguments) => demo::run(arguments).await,
         Command::Lab(Lab::Bench(Bench::Classifier(arguments))) => bench_classifier::run(&arguments),
         Command::Lab(Lab::Synth(arguments)) => synth::run(arguments).await,

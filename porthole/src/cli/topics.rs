@@ -1,0 +1,254 @@
+//! What a person types about topics, examples and the critic.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::settings::{CountingWord, CriticWord, RawTrain, ShapeWord};
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// Folder to make the workspace in
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Topics to start with: `general`, or a file: a list of `url<TAB>topic`, bookmarks, a folder of folders, the
+    /// Open Directory's structure or content, or a taxonomy that was trained elsewhere
+    #[arg(long, value_name = "general|FILE")]
+    pub(crate) taxonomy: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Topics {
+    /// Show the tree: marks, and the number of examples
+    Tree(Tree),
+    /// Make a topic, together with those above it that are missing
+    Add(Path),
+    /// Put a topic, with all that is below it, below another one
+    Move {
+        /// Path of the topic
+        path: String,
+        /// Path of the topic that it goes below
+        parent: String,
+    },
+    /// Give a topic another name
+    Rename {
+        /// Path of the topic
+        path: String,
+        /// Its name from now on, without the topics above it
+        name: String,
+    },
+    /// Take a topic out, with all that is below it
+    Remove(Remove),
+    /// Mark topics good: pages about them are what the crawl is after
+    Mark(Paths),
+    /// Take the mark from good topics
+    Unmark(Paths),
+    /// Say which topics examples fit best, and the words that decide
+    Propose(Propose),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tree {
+    /// Only this topic and what is below it
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// Print the topics as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Path {
+    /// Path of the topic, as /Science/Biology
+    pub(crate) path: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Paths {
+    /// Paths of the topics
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Remove {
+    /// Path of the topic
+    pub(crate) path: String,
+    /// Remove the examples, too
+    #[arg(long, conflicts_with = "move_examples")]
+    pub(crate) with_examples: bool,
+    /// Give the examples to this topic
+    #[arg(long, value_name = "TOPIC")]
+    pub(crate) move_examples: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Propose {
+    /// Files, `-`, or URLs of examples; without any, the examples that have no topic yet
+    #[arg(value_name = "FILE|URL")]
+    pub(crate) names: Vec<String>,
+    /// Take the examples of this topic and of those below it
+    #[arg(long, value_name = "PATH", conflicts_with = "names")]
+    pub(crate) topic: Option<String>,
+    /// Topics to show
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    pub(crate) most: usize,
+    /// Print the proposals as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Examples {
+    /// Show files for a topic
+    Add(AddExamples),
+    /// Take examples from bookmarks, a list of `url<TAB>topic`, a folder of folders, or the Open Directory
+    Import(Import),
+    /// List examples
+    List(ListExamples),
+    /// Take examples away from a topic
+    Remove(RemoveExamples),
+    /// Give examples to another topic
+    Move(MoveExamples),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddExamples {
+    /// Path of the topic; it is made if there is none
+    pub(crate) topic: String,
+    /// Text or HTML
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print what was added as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// What to import
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) source: PathBuf,
+    /// What it is, if it cannot be told from its content
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<FormatWord>,
+    /// Put all its topics below this one
+    #[arg(long, value_name = "PATH")]
+    pub(crate) topic: Option<String>,
+    /// Take the pages from this recorded web
+    #[arg(long, value_name = "FILE.warc.gz")]
+    pub(crate) web: Vec<PathBuf>,
+    /// Prune to topics of K examples each: smaller ones go into the one above, of larger ones a sample is taken
+    #[arg(long, value_name = "K", num_args = 0..=1, default_missing_value = "300", value_parser = at_least_one)]
+    pub(crate) prune: Option<usize>,
+    /// Seed of the samples
+    #[arg(long, default_value_t = 0, requires = "prune")]
+    pub(crate) seed: u64,
+    /// Print what was imported as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The formats that examples come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatWord {
+    /// A browser's bookmarks.html
+    Bookmarks,
+    /// Lines of url<TAB>topic
+    Tsv,
+    /// Folders as topics, files in them as examples
+    Folder,
+    /// The Open Directory's content.rdf.u8
+    Dmoz,
+    /// The Open Directory's structure.rdf.u8: topics without examples
+    DmozStructure,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListExamples {
+    /// Only those of this topic and of what is below it
+    #[arg(value_name = "TOPIC")]
+    pub(crate) topic: Option<String>,
+    /// Print the examples as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveExamples {
+    /// Path of the topic
+    pub(crate) topic: String,
+    /// URLs or files, or numbers, as `porthole examples list` shows them
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MoveExamples {
+    /// URLs or files, or numbers, as `porthole examples list` shows them; the topic that they go to comes last
+    #[arg(required = true, num_args = 2.., value_names = ["NAME", "TOPIC"])]
+    pub(crate) names_and_topic: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Train {
+    /// Choose everything anew and print the cross-validation: accuracy by number of terms, the largest confusions
+    #[arg(long)]
+    pub(crate) cv: bool,
+    /// How topics are told apart
+    #[arg(long, value_enum)]
+    pub(crate) shape: Option<ShapeWord>,
+    /// What is trained
+    #[arg(long, value_enum)]
+    pub(crate) critic: Option<CriticWord>,
+    /// What is added to every count (1: as the papers have it), instead of what cross-validation chooses
+    #[arg(long, value_name = "X")]
+    pub(crate) smoothing: Option<f64>,
+    /// Terms that take part at each node, instead of what cross-validation chooses
+    #[arg(long, value_name = "N")]
+    pub(crate) features: Option<usize>,
+    /// What an occurrence of a term counts, instead of what cross-validation chooses
+    #[arg(long, value_enum)]
+    pub(crate) counting: Option<CountingWord>,
+    /// Believe decisions as they are
+    #[arg(long)]
+    pub(crate) no_calibration: bool,
+    /// Also fill the papers' tables TAXONOMY, STAT and BLOB, for SQL; they are large
+    #[arg(long)]
+    pub(crate) tables: bool,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Classify {
+    /// Text or HTML; `-` for standard input
+    #[arg(required = true, value_name = "FILE|-")]
+    pub(crate) names: Vec<String>,
+    /// Print the probability of every topic
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print the judgments as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Train {
+    /// What was asked for here, in the words of porthole.toml.
+    pub(crate) fn settings(&self) -> RawTrain {
+        RawTrain {
+            critic: self.critic,
+            shape: self.shape,
+            counting: self.counting,
+            smoothing: self.smoothing,
+            features: self.features,
+            calibrate: self.no_calibration.then_some(false),
+            folds: None,
+        }
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&k| k > 0).ok_or_else(|| "a number of examples, at least 1".to_owned())
+}

@@ -1,0 +1,229 @@
+//! `porthole classify`: what the critic says of pages, and why.
+
+use std::path::Path;
+
+use anyhow::bail;
+use porthole_store::{ExampleState, StoreReader};
+use porthole_topic::{Critic, Taxonomy};
+use serde::Serialize;
+
+use crate::cli;
+use crate::documents::{Document, DocumentReader, find_document};
+use crate::output::{self, Paint};
+use crate::workspace::{self, Lexicon, Workspace, path_of};
+
+/// Words that are shown for and against a topic.
+const WORDS: usize = 8;
+
+pub(crate) fn run(root: &Path, arguments: &cli::Classify) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    let reader = workspace.reader()?;
+    let (critic, tree) = workspace::critic(&reader)?;
+    warn_of_changes(&critic, &tree);
+    let mut judge =
+        Judge { critic, tree, documents: DocumentReader::new(), reader: &reader, all: arguments.all };
+    let is_single = arguments.names.len() == 1;
+    let (mut facts, mut failures) = (Vec::new(), 0);
+    for name in &arguments.names {
+        match judge.judge(name) {
+            Ok(judged) if arguments.json => facts.push(judged),
+            Ok(judged) if is_single => judged.print(&judge.tree),
+            Ok(judged) => judged.print_line(),
+            Err(error) if is_single => return Err(error),
+            // One file that cannot be read does not stop the others.
+            Err(error) => {
+                output::say(&format!("error: {}", output::in_words(&error)));
+                failures += 1;
+            }
+        }
+    }
+    if arguments.json {
+        output::print_json(&facts)?;
+    }
+    if failures > 0 {
+        bail!("{failures} of {} could not be judged", arguments.names.len());
+    }
+    Ok(())
+}
+
+fn warn_of_changes(critic: &Critic, tree: &Taxonomy) {
+    if critic.model().topics().any(|topic| !tree.contains(topic)) {
+        output::say("warning: topics have gone since the critic was trained; `porthole train` takes that in");
+    }
+}
+
+struct Judge<'a> {
+    critic: Critic,
+    tree: Taxonomy,
+    documents: DocumentReader,
+    reader: &'a dyn StoreReader,
+    all: bool,
+}
+
+/// What is said of a page.
+#[derive(Serialize)]
+struct Judged {
+    name: String,
+    title: String,
+    language: String,
+    /// Different terms of the page.
+    terms: usize,
+    state: &'static str,
+    detail: String,
+    /// R(d); none if no topic is marked good.
+    relevance: Option<f64>,
+    best: Best,
+    path: Vec<Step>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    all: Option<Vec<Best>>,
+}
+
+#[derive(Serialize)]
+struct Best {
+    topic: String,
+    probability: f64,
+}
+
+#[derive(Serialize)]
+struct Step {
+    topic: String,
+    probability: f64,
+    given_parent: f64,
+    #[serde(rename = "for")]
+    words_for: Vec<String>,
+    against: Vec<String>,
+}
+
+impl Judge<'_> {
+    fn judge(&mut self, name: &str) -> anyhow::Result<Judged> {
+        let Document { title, language, terms, state } =
+            find_document(&mut self.documents, self.reader, name)?;
+        let lexicon = Lexicon::new(self.reader, &self.documents.take_words());
+        let has_good = self.tree.good().next().is_some();
+        let relevance = has_good.then(|| self.critic.relevance(&terms));
+        let (best, probability) = self.critic.best(&terms);
+        let mut path = Vec::new();
+        for step in self.critic.explain(&terms, WORDS) {
+            path.push(Step {
+                topic: path_of(&self.tree, step.topic),
+                probability: step.probability,
+                given_parent: step.given_parent,
+                words_for: lexicon.words(&step.words_for)?,
+                against: lexicon.words(&step.words_against)?,
+            });
+        }
+        let all = self.all.then(|| {
+            let mut all = self.critic.all(&terms);
+            all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            let tree = &self.tree;
+            all.into_iter()
+                .map(|(topic, probability)| Best { topic: path_of(tree, topic), probability })
+                .collect()
+        });
+        Ok(Judged {
+            name: name.to_owned(),
+            title,
+            language,
+            terms: terms.len(),
+            state: state.name(),
+            detail: match state {
+                ExampleState::Ok => String::new(),
+                state => state.detail().to_owned(),
+            },
+            relevance,
+            best: Best { topic: path_of(&self.tree, best), probability },
+            path,
+            all,
+        })
+    }
+}
+
+impl Judged {
+    /// One line: R(d), the best leaf with its probability, the page.
+    fn print_line(&self) {
+        let relevance = self.relevance.map_or_else(|| "–".to_owned(), |relevance| format!("{relevance:.3}"));
+        let problem = if self.state == "ok" { String::new() } else { format!("  [{}]", self.detail) };
+        output::print(&format!(
+            "{relevance:>5}  {:.3} {}  {}{problem}",
+            self.best.probability,
+            self.best.topic,
+            output::plain(&self.name)
+        ));
+    }
+
+    fn print(&self, tree: &Taxonomy) {
+        let title = if self.title.is_empty() { &self.name } else { &self.title };
+        output::print(&Paint::Strong.on(&output::plain(title)));
+        let language = if self.language.is_empty() { "unknown" } else { &self.language };
+        output::print(&Paint::Faint.on(&format!(
+            "{}: {} terms, language {language}",
+            output::plain(&self.name),
+            output::grouped(&self.terms.to_string())
+        )));
+        if self.state != "ok" {
+            output::say(&format!("warning: {}; what follows is what is believed of any page", self.detail));
+        }
+        self.print_relevance(tree);
+        self.print_path();
+        self.print_all();
+    }
+
+    fn print_relevance(&self, tree: &Taxonomy) {
+        let Some(relevance) = self.relevance else {
+            return output::print(
+                "\nR(d)  nothing is marked good: `porthole topics mark PATH` says what you are after",
+            );
+        };
+        let good: Vec<String> = tree.good().map(|id| tree.path(id)).collect();
+        let line = format!("\nR(d)  {}  {}", percent(relevance), output::bar_of(relevance, BAR));
+        output::print(&format!("{line}  about {}", Paint::Good.on(&good.join(", "))));
+    }
+
+    fn print_path(&self) {
+        output::print(&format!(
+            "best  {}  {}\n",
+            percent(self.best.probability),
+            Paint::Strong.on(&self.best.topic)
+        ));
+        let names: Vec<String> =
+            self.path.iter().enumerate().map(|(depth, step)| step_name(depth, &step.topic)).collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        for (name, step) in names.iter().zip(&self.path) {
+            let pad = " ".repeat(width - name.chars().count());
+            output::print(&format!(
+                "{name}{pad}  {}  {}",
+                percent(step.probability),
+                output::bar_of(step.probability, BAR)
+            ));
+            for (word, words) in [("for", &step.words_for), ("against", &step.against)] {
+                if !words.is_empty() {
+                    let words = output::plain(&words.join(", "));
+                    output::print(&Paint::Faint.on(&format!("{:width$}  {word:>7}  {words}", "")));
+                }
+            }
+        }
+    }
+
+    fn print_all(&self) {
+        if let Some(all) = &self.all {
+            output::print("\nall topics");
+            for topic in all {
+                output::print(&format!("  {}  {}", percent(topic.probability), topic.topic));
+            }
+        }
+    }
+}
+
+/// Characters of a bar.
+const BAR: usize = 20;
+
+/// In a tree the last name is enough, indented; a flat critic goes to a topic in one step.
+fn step_name(depth: usize, path: &str) -> String {
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_below_last = above.matches('/').count() == depth;
+    format!("{}{}", "  ".repeat(depth), if is_below_last { name } else { path })
+}
+
+fn percent(share: f64) -> String {
+    format!("{:5.1}%", 100.0 * share)
+}

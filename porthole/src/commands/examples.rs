@@ -1,0 +1,248 @@
+//! `porthole examples`: the pages that show what topics are about.
+
+use std::path::Path;
+
+use anyhow::bail;
+use porthole_store::{Example, ExampleChange, ExampleState, NewExample, Store, StoreReader, TopicChange};
+use porthole_topic::Taxonomy;
+use porthole_types::{CanonicalUrl, TopicId};
+use serde::Serialize;
+
+use crate::cli::{self, Examples};
+use crate::commands::import;
+use crate::documents::DocumentReader;
+use crate::output::{self, Paint, Progress, count, misuse};
+use crate::workspace::{self, Workspace};
+
+pub(crate) async fn run(root: &Path, arguments: &Examples) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    match arguments {
+        Examples::Add(arguments) => add(&workspace, arguments),
+        Examples::Import(arguments) => import::run(&workspace, arguments).await,
+        Examples::List(arguments) => list(&workspace, arguments),
+        Examples::Remove(arguments) => remove(&workspace, arguments),
+        Examples::Move(arguments) => move_to(&workspace, arguments),
+    }
+}
+
+/// What was added, as JSON has it.
+#[derive(Serialize)]
+struct Added {
+    topic: String,
+    is_new_topic: bool,
+    examples: Vec<AddedFile>,
+}
+
+#[derive(Serialize)]
+struct AddedFile {
+    name: String,
+    state: &'static str,
+    detail: String,
+    terms: usize,
+}
+
+fn add(workspace: &Workspace, arguments: &cli::AddExamples) -> anyhow::Result<()> {
+    let mut store = workspace.store()?;
+    let mut tree = workspace::tree(&*store.reader())?;
+    let before = tree.len();
+    let topic = tree.add_path(&arguments.topic)?;
+    let mut documents = DocumentReader::new();
+    let mut progress = Progress::new("reading", arguments.files.len() as u64);
+    let mut examples = Vec::new();
+    for file in &arguments.files {
+        // A file that is named and cannot be read is a mistake: nothing is added then.
+        examples.push(read(&mut documents, topic, file)?);
+        progress.step(String::new);
+    }
+    progress.finish();
+    let rows = tree.rows();
+    let terms = documents.take_words();
+    store.change_topics(&TopicChange {
+        topics: Some(&rows),
+        examples: &[],
+        added: &examples,
+        terms: &terms,
+    })?;
+    let files = examples.iter().map(|example| AddedFile {
+        name: example.url.clone(),
+        state: example.state.name(),
+        detail: example.state.detail().to_owned(),
+        terms: example.terms.len(),
+    });
+    let added =
+        Added { topic: tree.path(topic), is_new_topic: tree.len() > before, examples: files.collect() };
+    if arguments.json {
+        return output::print_json(&added);
+    }
+    print_added(&added);
+    Ok(())
+}
+
+fn read(documents: &mut DocumentReader, topic: TopicId, file: &Path) -> anyhow::Result<NewExample> {
+    let document = documents.file(file).map_err(|error| error.context("nothing was added"))?;
+    Ok(NewExample {
+        topic,
+        url: file.display().to_string(),
+        title: document.title,
+        source: "file".to_owned(),
+        language: document.language,
+        state: document.state,
+        terms: document.terms,
+    })
+}
+
+fn print_added(added: &Added) {
+    let new = if added.is_new_topic { ", a new topic" } else { "" };
+    output::print(&format!("{} for {}{new}", count(added.examples.len(), "example"), added.topic));
+    let empty: Vec<&AddedFile> = added.examples.iter().filter(|file| file.state != "ok").collect();
+    if !empty.is_empty() {
+        output::say("nothing can be learnt from:");
+        let line = |file: &&AddedFile| format!("{}: {}", file.name, file.detail);
+        output::some_of(&empty, line).iter().for_each(|line| output::say(line));
+    }
+}
+
+/// An example as JSON has it.
+#[derive(Serialize)]
+struct Facts<'a> {
+    id: u64,
+    topic: String,
+    name: &'a str,
+    title: &'a str,
+    source: &'a str,
+    language: &'a str,
+    state: &'static str,
+    detail: &'a str,
+}
+
+fn list(workspace: &Workspace, arguments: &cli::ListExamples) -> anyhow::Result<()> {
+    let reader = workspace.reader()?;
+    let tree = workspace::tree(&reader)?;
+    let top = tree.find(arguments.topic.as_deref().unwrap_or("/"))?;
+    let all = reader.examples(None)?;
+    let mut listed: Vec<(usize, &Example)> = Vec::new();
+    let places: std::collections::HashMap<TopicId, usize> =
+        tree.below(top).into_iter().enumerate().map(|(place, topic)| (topic, place)).collect();
+    listed.extend(all.iter().filter_map(|example| Some((*places.get(&example.topic)?, example))));
+    listed.sort_by_key(|(place, example)| (*place, example.id));
+    if arguments.json {
+        let facts: Vec<_> = listed.iter().map(|(_, example)| facts(&tree, example)).collect();
+        return output::print_json(&facts);
+    }
+    print_list(&tree, &listed);
+    Ok(())
+}
+
+fn facts<'a>(tree: &Taxonomy, example: &'a Example) -> Facts<'a> {
+    Facts {
+        id: example.id.0,
+        topic: tree.path(example.topic),
+        name: &example.url,
+        title: &example.title,
+        source: &example.source,
+        language: &example.language,
+        state: example.state.name(),
+        detail: example.state.detail(),
+    }
+}
+
+fn print_list(tree: &Taxonomy, listed: &[(usize, &Example)]) {
+    if listed.is_empty() {
+        return output::say("there are no examples; `porthole examples add TOPIC FILE…` shows some");
+    }
+    for of_topic in listed.chunk_by(|a, b| a.0 == b.0) {
+        let topic = of_topic[0].1.topic;
+        let name = if topic == TopicId::ROOT { "without a topic".to_owned() } else { tree.path(topic) };
+        output::print(
+            &Paint::Strong.on(&format!("{name} ({})", output::grouped(&of_topic.len().to_string()))),
+        );
+        for (_, example) in of_topic {
+            output::print(&line(example));
+        }
+    }
+}
+
+fn line(example: &Example) -> String {
+    let title = match example.title.as_str() {
+        "" => String::new(),
+        title => format!("  {}", Paint::Faint.on(&output::plain(title))),
+    };
+    let state = match &example.state {
+        ExampleState::Ok => String::new(),
+        state => format!("  [{}: {}]", state.name(), output::plain(state.detail())),
+    };
+    format!("{:>6}  {}{title}{state}", example.id.0, output::plain(&example.url))
+}
+
+fn remove(workspace: &Workspace, arguments: &cli::RemoveExamples) -> anyhow::Result<()> {
+    let mut store = workspace.store()?;
+    let tree = workspace::tree(&*store.reader())?;
+    let topic = tree.find(&arguments.topic)?;
+    let examples = store.reader().examples(Some(topic))?;
+    let found = find(&examples, &arguments.names, &format!("of {}", tree.path(topic)))?;
+    let changes: Vec<_> = found.iter().map(|example| ExampleChange::Remove(example.id)).collect();
+    store.change_examples(&changes)?;
+    output::print(&format!("removed {} from {}", count(changes.len(), "example"), tree.path(topic)));
+    Ok(())
+}
+
+fn move_to(workspace: &Workspace, arguments: &cli::MoveExamples) -> anyhow::Result<()> {
+    let Some((topic, names)) = arguments.names_and_topic.split_last() else {
+        bail!("name examples, and the topic that they go to")
+    };
+    let mut store = workspace.store()?;
+    let tree = workspace::tree(&*store.reader())?;
+    let to = tree.find(topic)?;
+    let examples = store.reader().examples(None)?;
+    let found = find(&examples, names, "")?;
+    refuse_ambiguous(&tree, &found)?;
+    let changes: Vec<_> = found.iter().map(|example| ExampleChange::Move(example.id, to)).collect();
+    store.change_examples(&changes)?;
+    output::print(&format!("moved {} to {}", count(changes.len(), "example"), tree.path(to)));
+    Ok(())
+}
+
+/// The examples of these names, numbers or URLs; all have to be there.
+fn find<'a>(examples: &'a [Example], names: &[String], of: &str) -> anyhow::Result<Vec<&'a Example>> {
+    let mut all: Vec<&Example> = Vec::new();
+    for name in names {
+        let url = CanonicalUrl::parse(name).ok();
+        let is_meant = |example: &&Example| {
+            example.url == *name
+                || url.as_ref().is_some_and(|url| url.as_str() == example.url)
+                || name.parse() == Ok(example.id.0)
+        };
+        let found: Vec<&Example> = examples.iter().filter(is_meant).collect();
+        if found.is_empty() {
+            let of = if of.is_empty() { String::new() } else { format!(" {of}") };
+            return Err(misuse(format!(
+                "{} is no example{of}; `porthole examples list` shows names and numbers",
+                output::plain(name)
+            )));
+        }
+        all.extend(
+            found
+                .into_iter()
+                .filter(|found| !all.iter().any(|known| known.id == found.id))
+                .collect::<Vec<_>>(),
+        );
+    }
+    Ok(all)
+}
+
+/// A page can stand for several topics; which of its examples is meant has to be said then.
+fn refuse_ambiguous(tree: &Taxonomy, found: &[&Example]) -> anyhow::Result<()> {
+    for (at, example) in found.iter().enumerate() {
+        if let Some(other) = found[..at].iter().find(|other| other.url == example.url) {
+            return Err(misuse(format!(
+                "{} is an example of {} and of {}; say which by its number: {} or {}",
+                output::plain(&example.url),
+                tree.path(other.topic),
+                tree.path(example.topic),
+                other.id,
+                example.id
+            )));
+        }
+    }
+    Ok(())
+}

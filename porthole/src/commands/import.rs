@@ -1,0 +1,77 @@
+//! `porthole examples import`: many examples at once.
+
+use anyhow::Context;
+use porthole_lab::RecordedWeb;
+use porthole_store::Store;
+use porthole_topic::prune::Pruning;
+
+use crate::cli;
+use crate::importing::{self, Lacking, Order, Report};
+use crate::output::{self, count, misuse};
+use crate::sources::{Format, Source};
+use crate::workspace::{self, Workspace};
+
+pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyhow::Result<()> {
+    let source = Source::open(&arguments.source, arguments.format)?;
+    if source.format == Format::Taxonomy {
+        return Err(misuse(
+            "a taxonomy has no examples; start a workspace with it: porthole init DIR --taxonomy FILE",
+        ));
+    }
+    let web = match arguments.web.as_slice() {
+        [] => None,
+        files => Some(RecordedWeb::open(files).context("nothing was imported")?),
+    };
+    let mut store = workspace.store()?;
+    let reader = store.reader();
+    let order = Order {
+        source: &source,
+        below: arguments.topic.as_deref(),
+        web: web.as_ref(),
+        pruning: arguments.prune.map(|k| Pruning { k, seed: arguments.seed }),
+    };
+    let known = importing::known(&*reader)?;
+    let gathered = importing::gather(&order, workspace::tree(&*reader)?, &known).await?;
+    importing::write(&mut store, &gathered)?;
+    if arguments.json {
+        return output::print_json(&gathered.report);
+    }
+    print(&gathered.report);
+    Ok(())
+}
+
+/// Says what became of an import.
+pub(crate) fn print(report: &Report) {
+    let file = output::plain(&report.file.display().to_string());
+    let new = match report.new_topics {
+        0 => String::new(),
+        new => format!(", {}", count(new, "new topic")),
+    };
+    output::print(&format!("{file} ({}): {}{new}", report.format, count(report.examples, "example")));
+    let mut rows = vec![("read", report.read), ("pages to be fetched by the crawl", report.to_fetch)];
+    rows.extend([("known already, kept as they are", report.known), ("pages missing", report.missing.len())]);
+    rows.extend([("pages without words", report.empty.len()), ("entries left out", report.left_out.len())]);
+    for (what, number) in rows.into_iter().filter(|(_, number)| *number > 0) {
+        output::print(&format!("  {:>9} {what}", output::grouped(&number.to_string())));
+    }
+    if let Some(pruned) = &report.pruned {
+        output::print(&format!(
+            "pruned to {} a topic: {} too small and merged upwards, {} sampled, {} left out",
+            count(pruned.k, "example"),
+            count(pruned.topics_removed, "topic"),
+            count(pruned.topics_sampled, "topic"),
+            count(pruned.examples_left_out, "example")
+        ));
+    }
+    let lacking = |lacking: &Lacking| format!("{}: {}", lacking.name, lacking.why);
+    say_some("left out:", &report.left_out, Clone::clone);
+    say_some("pages missing:", &report.missing, lacking);
+    say_some("pages without words:", &report.empty, lacking);
+}
+
+fn say_some<T>(heading: &str, all: &[T], line: impl Fn(&T) -> String) {
+    if !all.is_empty() {
+        output::say(heading);
+        output::some_of(all, line).iter().for_each(|line| output::say(line));
+    }
+}

@@ -1,0 +1,101 @@
+//! `porthole init`: a new workspace, with topics if wanted.
+
+use std::path::Path;
+
+use anyhow::Context;
+use porthole_store::Store;
+use porthole_topic::{Pretrained, Taxonomy};
+
+use crate::cli;
+use crate::commands::import;
+use crate::documents::read_file;
+use crate::importing::{self, Gathered, Known, Order};
+use crate::output::{self, count};
+use crate::settings::RawTrain;
+use crate::sources::{Format, Source};
+use crate::training::train_workspace;
+use crate::workspace::{self, TAXONOMY, Workspace};
+
+pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
+    Workspace::check_new(&arguments.folder)?;
+    // Read before anything is made: a file that is broken leaves no workspace behind.
+    let start = match &arguments.taxonomy {
+        None => Start::Nothing,
+        Some(name) => Start::read(name).await.context("no workspace was made")?,
+    };
+    let workspace = Workspace::create(&arguments.folder)?;
+    start.write(&mut workspace.store()?)?;
+    say_what_next(&arguments.folder, &start);
+    Ok(())
+}
+
+/// What a workspace starts with.
+enum Start {
+    Nothing,
+    Gathered(Box<Gathered>),
+    Pretrained(Box<Pretrained>, Vec<u8>),
+}
+
+impl Start {
+    async fn read(name: &Path) -> anyhow::Result<Start> {
+        if name == Path::new("general") {
+            return general();
+        }
+        let source = Source::open(name, None)?;
+        if source.format == Format::Taxonomy {
+            let bytes = read_file(name)?;
+            let pretrained = Pretrained::from_bytes(&bytes).with_context(|| name.display().to_string())?;
+            return Ok(Start::Pretrained(Box::new(pretrained), bytes));
+        }
+        let order = Order { source: &source, below: None, web: None, pruning: None };
+        let gathered = importing::gather(&order, Taxonomy::new(), &Known::new()).await?;
+        Ok(Start::Gathered(Box::new(gathered)))
+    }
+
+    fn write(&self, store: &mut dyn Store) -> anyhow::Result<()> {
+        match self {
+            Start::Nothing => Ok(()),
+            Start::Gathered(gathered) => importing::write(store, gathered),
+            Start::Pretrained(pretrained, bytes) => {
+                store.set_topics(&pretrained.tree.rows())?;
+                workspace::keep(store, TAXONOMY, bytes.clone())?;
+                // A critic at once, so that pages can be judged and topics proposed before any example is there.
+                train_workspace(store, &RawTrain::default().ready()?, false).map(drop)
+            }
+        }
+    }
+}
+
+/// The taxonomy that comes with the program.
+fn general() -> anyhow::Result<Start> {
+    let pretrained = Pretrained::general().context("the general taxonomy of this program")?;
+    Ok(Start::Pretrained(Box::new(pretrained), Pretrained::general_bytes().to_vec()))
+}
+
+fn say_what_next(folder: &Path, start: &Start) {
+    let at = format!("porthole -C {}", folder.display());
+    output::print(&format!("made a workspace in {}", folder.display()));
+    match start {
+        Start::Nothing => {
+            output::print(&format!(
+                "\nnow show it what you care about, and what you do not:\n  \
+                 {at} examples add /Topic/You/Want FILE…\n  \
+                 {at} examples import bookmarks.html\n  \
+                 {at} topics mark /Topic/You/Want\n  {at} train"
+            ));
+        }
+        Start::Gathered(gathered) => {
+            import::print(&gathered.report);
+            output::print(&format!("\nnow: {at} topics tree\n     {at} topics mark PATH\n     {at} train"));
+        }
+        Start::Pretrained(pretrained, _) => {
+            let topics = count(pretrained.tree.len() - 1, "topic");
+            output::print(&format!("it has {topics}, trained from: {}", output::plain(&pretrained.source)));
+            output::print(&format!(
+                "\nnow say what you care about:\n  {at} topics propose FILE…      which topics your pages fit\n  \
+                 {at} topics mark PATH          what the crawl is after\n  \
+                 {at} examples add PATH FILE…   pages of your own, then: {at} train"
+            ));
+        }
+    }
+}

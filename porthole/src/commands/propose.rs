@@ -1,0 +1,124 @@
+//! `porthole topics propose`: the topics that examples fit best, with the words that decide (W 2.1).
+
+use porthole_store::{ExampleState, StoreReader};
+use porthole_topic::{Counts, Proposal, Taxonomy};
+use porthole_types::{TermId, TopicId};
+use serde::Serialize;
+
+use crate::cli;
+use crate::documents::{DocumentReader, find_document};
+use crate::output::{self, Paint, count, misuse};
+use crate::workspace::{self, Lexicon, Workspace, path_of};
+
+/// Less probable topics are not proposed, unless they are best for one of the pages.
+const LEAST: f64 = 0.01;
+
+/// Words that are shown of a proposal.
+const WORDS: usize = 8;
+
+pub(crate) fn run(workspace: &Workspace, arguments: &cli::Propose) -> anyhow::Result<()> {
+    let reader = workspace.reader()?;
+    let (mut critic, tree) = workspace::critic(&reader)?;
+    let mut documents = DocumentReader::new();
+    let subjects = subjects(&reader, &tree, &mut documents, arguments)?;
+    let counts: Vec<&Counts> = subjects.iter().map(Vec::as_slice).collect();
+    let mut proposals = critic.propose(&tree, &counts, arguments.most);
+    proposals.retain(|proposal| proposal.examples > 0 || proposal.probability >= LEAST);
+    let lexicon = Lexicon::new(&reader, &documents.take_words());
+    let facts = proposals.iter().map(|proposal| Facts::of(proposal, &tree, &lexicon));
+    let facts = facts.collect::<anyhow::Result<Vec<_>>>()?;
+    if arguments.json {
+        return output::print_json(&facts);
+    }
+    print(&facts, subjects.len());
+    Ok(())
+}
+
+/// The terms of what was asked about: named documents, a topic's examples, or examples without a topic.
+fn subjects(
+    reader: &dyn StoreReader,
+    tree: &Taxonomy,
+    documents: &mut DocumentReader,
+    arguments: &cli::Propose,
+) -> anyhow::Result<Vec<Vec<(TermId, u32)>>> {
+    if !arguments.names.is_empty() {
+        let read = |name: &String| Ok(find_document(documents, reader, name)?.terms);
+        return arguments.names.iter().map(read).collect();
+    }
+    let topics = match &arguments.topic {
+        Some(path) => tree.below(tree.find(path)?),
+        None => vec![TopicId::ROOT],
+    };
+    let mut subjects = Vec::new();
+    reader.visit_examples(&mut |example, terms| {
+        if example.state == ExampleState::Ok && topics.contains(&example.topic) {
+            subjects.push(terms.to_vec());
+        }
+    })?;
+    match (subjects.is_empty(), &arguments.topic) {
+        (false, _) => Ok(subjects),
+        (true, Some(path)) => Err(misuse(format!("{path} has no examples with words"))),
+        (true, None) => Err(misuse(
+            "all examples have a topic; name files to propose topics for, or a topic with `--topic PATH`",
+        )),
+    }
+}
+
+/// A proposal as JSON has it.
+#[derive(Serialize)]
+struct Facts {
+    topic: String,
+    score: f64,
+    probability: f64,
+    examples: usize,
+    words: Vec<String>,
+    is_good: bool,
+}
+
+impl Facts {
+    fn of(proposal: &Proposal, tree: &Taxonomy, lexicon: &Lexicon<'_>) -> anyhow::Result<Facts> {
+        Ok(Facts {
+            topic: path_of(tree, proposal.topic),
+            score: proposal.score,
+            probability: proposal.probability,
+            examples: proposal.examples,
+            words: lexicon.words(&proposal.words)?,
+            is_good: tree.is_good(proposal.topic),
+        })
+    }
+}
+
+fn print(proposals: &[Facts], subjects: usize) {
+    output::print(&format!(
+        "topics that {} best:",
+        match subjects {
+            1 => "the page fits".to_owned(),
+            more => format!("the {} fit", count(more, "page")),
+        }
+    ));
+    for (number, proposal) in proposals.iter().enumerate() {
+        let topic = match proposal.is_good {
+            true => format!("{} {}", Paint::Good.on(&proposal.topic), Paint::Good.on("● good")),
+            false => Paint::Strong.on(&proposal.topic),
+        };
+        output::print(&format!(
+            "{:>3}. {} {:5.1}%  {topic}",
+            number + 1,
+            output::bar_of(proposal.probability, 10),
+            100.0 * proposal.probability
+        ));
+        let words: Vec<String> = proposal.words.iter().take(WORDS).map(|word| output::plain(word)).collect();
+        if !words.is_empty() {
+            output::print(&format!("{:>25}{}", "", Paint::Faint.on(&words.join(", "))));
+        }
+    }
+    if let Some(first) = proposals.first().filter(|first| !first.is_good) {
+        output::print(&format!("\nmark what you are after: porthole topics mark {}", quoted(&first.topic)));
+    }
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/_-.,".contains(c);
+    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,277 @@
+//! `porthole train`: the critic from the examples, and what cross-validation says of it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use porthole_topic::{Counting, Kind, Shape};
+
+use crate::cli;
+use crate::output::{self, Paint, Spinner, count, misuse};
+use crate::settings::{CriticWord, TrainSettings};
+use crate::training::{self, NodeFigures, Report, Scope};
+use crate::workspace::Workspace;
+
+pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    refuse_mixed(arguments)?;
+    let mut settings = arguments.settings().or(workspace.settings.train).ready()?;
+    if arguments.tables {
+        fit_for_tables(&mut settings)?;
+    }
+    let mut store = workspace.store()?;
+    let spinner = Spinner::new("training");
+    let report = training::train_workspace(&mut store, &settings, arguments.cv);
+    let report = report.and_then(|report| {
+        if arguments.tables {
+            training::write_tables(&mut store)?;
+        }
+        Ok(report)
+    });
+    spinner.finish();
+    let report = report?;
+    if arguments.json {
+        return output::print_json(&report);
+    }
+    print(&report, arguments.cv);
+    warn(&report);
+    Ok(())
+}
+
+/// A regression has neither smoothing nor selection: who asks for both means something else.
+fn refuse_mixed(arguments: &cli::Train) -> anyhow::Result<()> {
+    let of_bayes = [
+        ("--smoothing", arguments.smoothing.is_some()),
+        ("--features", arguments.features.is_some()),
+        ("--counting", arguments.counting.is_some()),
+        ("--no-calibration", arguments.no_calibration),
+    ];
+    match of_bayes.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) if arguments.critic == Some(CriticWord::Logistic) => {
+            Err(misuse(format!("{option} is for naive Bayes; a logistic critic has no such choice")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The tables of the papers hold a tree of naive Bayes decisions, and DOCUMENT every occurrence of a term.
+fn fit_for_tables(settings: &mut TrainSettings) -> anyhow::Result<()> {
+    if settings.critic != Kind::NaiveBayes || settings.options.shape != Shape::Tree {
+        return Err(misuse("--tables: the tables hold a tree of naive Bayes decisions, and nothing else"));
+    }
+    match settings.options.counting {
+        Some(Counting::Once) => Err(misuse("--tables: in the tables each occurrence of a term counts")),
+        Some(_) => Ok(()),
+        None => {
+            settings.options.counting = Some(Counting::Each);
+            Ok(())
+        }
+    }
+}
+
+fn print(report: &Report, cv: bool) {
+    let what = match report.trained {
+        Scope::All => "trained",
+        Scope::Changed => "trained again where examples had changed, with the choices made before",
+        Scope::Nothing => "nothing has changed since the critic was trained",
+    };
+    output::print(&format!(
+        "{what}: {} ({}), {}, {} in {:.1} s",
+        report.critic,
+        report.shape,
+        count(report.examples as usize, "example"),
+        count(report.nodes.len(), "node"),
+        report.seconds
+    ));
+    if !report.to_other.is_empty() {
+        output::print(&format!(
+            "own examples of topics with others below them went to a topic Other: {}",
+            report.to_other.join(", ")
+        ));
+    }
+    output::print("");
+    print_nodes(&report.nodes);
+    if cv {
+        print_by_features(&report.nodes);
+        print_confusions(report);
+    }
+}
+
+fn print_nodes(nodes: &[NodeFigures]) {
+    let is_bayes = nodes.iter().any(|node| node.counting.is_some());
+    let head: &[&str] = if is_bayes {
+        &[
+            "node",
+            "examples",
+            "classes",
+            "counting",
+            "smoothing",
+            "terms",
+            "accuracy",
+            "add-one",
+            "log loss",
+            "calibrated",
+        ]
+    } else {
+        &["node", "examples", "classes", "terms", "strength", "accuracy", "log loss"]
+    };
+    let row = if is_bayes { bayes_row } else { logistic_row };
+    let shown: Vec<_> = nodes.iter().take(MOST_NODES).map(row).collect();
+    output::print_table(head, &shown);
+    if nodes.len() > MOST_NODES {
+        output::print(&format!("… and {} more; --json has all", count(nodes.len() - MOST_NODES, "node")));
+    }
+    if nodes.iter().any(|node| node.validation.is_none()) {
+        output::print(
+            &Paint::Faint
+                .on("–: too few examples of yours to choose here; as the taxonomy or the papers have it"),
+        );
+    }
+}
+
+fn bayes_row(node: &NodeFigures) -> Vec<String> {
+    let found = node.validation.as_ref();
+    vec![
+        node.node.clone(),
+        node.examples.to_string(),
+        node.classes.to_string(),
+        node.counting.clone().unwrap_or_default(),
+        node.smoothing.map_or_else(dash, |smoothing| smoothing.to_string()),
+        if node.all_terms { "all".to_owned() } else { node.features.to_string() },
+        found.map_or_else(dash, |found| percent(found.accuracy)),
+        found.and_then(|found| found.plain_accuracy).map_or_else(dash, percent),
+        found.map_or_else(dash, |found| format!("{:.2}", found.log_loss)),
+        found.and_then(|found| found.calibrated_log_loss).map_or_else(dash, |loss| format!("{loss:.2}")),
+    ]
+}
+
+fn logistic_row(node: &NodeFigures) -> Vec<String> {
+    let found = node.validation.as_ref();
+    vec![
+        node.node.clone(),
+        node.examples.to_string(),
+        node.classes.to_string(),
+        node.features.to_string(),
+        node.strength.map_or_else(dash, |strength| strength.to_string()),
+        found.map_or_else(dash, |found| percent(found.accuracy)),
+        found.map_or_else(dash, |found| format!("{:.2}", found.log_loss)),
+    ]
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}
+
+/// Nodes that are shown.
+const MOST_NODES: usize = 40;
+
+/// Accuracy against |F|: the best of all ways to count and smooth.
+fn print_by_features(nodes: &[NodeFigures]) {
+    let validated = || nodes.iter().filter_map(|node| Some((node, node.validation.as_ref()?)));
+    let sizes: BTreeSet<usize> = porthole_topic::FEATURES.into_iter().collect();
+    let used: Vec<usize> = sizes
+        .into_iter()
+        .filter(|size| {
+            validated().any(|(_, found)| found.by_features.iter().any(|trial| trial.features == *size))
+        })
+        .collect();
+    let rows: Vec<Vec<String>> = validated()
+        .take(MOST_NODES)
+        .map(|(node, found)| {
+            let cell = |size: &usize| {
+                let trial = found.by_features.iter().find(|trial| trial.features == *size);
+                trial.map_or_else(dash, |trial| percent(trial.accuracy))
+            };
+            let all = found.by_features.last().map(|trial| trial.features).unwrap_or(0);
+            let mut row = vec![node.node.clone()];
+            row.extend(used.iter().map(cell));
+            row.push(cell(&all));
+            row
+        })
+        .collect();
+    if rows.is_empty() {
+        return output::print("\nno node has enough examples of yours for a cross-validation");
+    }
+    if used.is_empty() {
+        // All have so few terms, or it is a regression, which weighs them instead of choosing.
+        return;
+    }
+    output::print("\naccuracy by the number of terms that take part");
+    let heads: Vec<String> = used.iter().map(|size| output::grouped(&size.to_string())).collect();
+    let head: Vec<&str> =
+        std::iter::once("node").chain(heads.iter().map(String::as_str)).chain(["all"]).collect();
+    output::print_table(&head, &rows);
+}
+
+fn print_confusions(report: &Report) {
+    if report.confusions.is_empty() {
+        return;
+    }
+    output::print("\nmost often confused");
+    for confusion in &report.confusions {
+        output::print(&format!(
+            "  {} of {} were taken for {}",
+            output::grouped(&confusion.examples.to_string()),
+            format_args!("{} about {}", output::grouped(&confusion.of.to_string()), confusion.topic),
+            confusion.taken_for
+        ));
+    }
+}
+
+fn warn(report: &Report) {
+    let say_list = |heading: &str, all: &[String]| {
+        if !all.is_empty() {
+            output::say(heading);
+            output::some_of(all, Clone::clone).iter().for_each(|line| output::say(line));
+        }
+    };
+    if report.undecided.iter().any(|node| node == "/") {
+        output::say(
+            "warning: there is only one class of examples, so every page will be judged to be about it: \
+             show the critic pages about something else, too",
+        );
+    }
+    let below: Vec<String> = report.undecided.iter().filter(|node| *node != "/").cloned().collect();
+    say_list("warning: only one topic below these has examples, so nothing is told apart there:", &below);
+    say_list(
+        "warning: topics without examples, which no page will be found to be about:",
+        &report.without_examples,
+    );
+    if report.unplaced > 0 {
+        output::say(&format!(
+            "{} no topic yet and not learnt from: `porthole topics propose` says where they fit",
+            has(report.unplaced)
+        ));
+    }
+    if report.lacking > 0 {
+        output::say(&format!(
+            "{} no page with words, and nothing was learnt from them: `porthole examples list` says why",
+            has(report.lacking)
+        ));
+    }
+    warn_of_collisions(&report.collisions);
+}
+
+fn warn_of_collisions(collisions: &[Vec<String>]) {
+    if collisions.is_empty() {
+        return;
+    }
+    let some: Vec<String> = collisions.iter().take(5).map(|stems| stems.join("/")).collect();
+    let more = if collisions.len() > some.len() { ", …" } else { "" };
+    output::say(&format!(
+        "{} for several stems, because their hashes are the same: {}{more}",
+        if collisions.len() == 1 {
+            "1 term stands".to_owned()
+        } else {
+            format!("{} stand", count(collisions.len(), "term"))
+        },
+        output::plain(&some.join(", "))
+    ));
+}
+
+fn has(examples: usize) -> String {
+    format!("{} {}", count(examples, "example"), if examples == 1 { "has" } else { "have" })
+}

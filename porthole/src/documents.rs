@@ -1,0 +1,184 @@
+//! Single documents: files, standard input, answers of a web; read into the terms that a critic judges.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use porthole_page::{Extractor, Format, Page};
+use porthole_store::{ExampleState, StoreReader, TermWord};
+use porthole_types::{CanonicalUrl, Headers, TermId};
+
+use crate::output::misuse;
+
+/// Bytes of a document.
+const LARGEST: u64 = 64 << 20;
+
+/// A document as a critic sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    pub(crate) title: String,
+    pub(crate) language: String,
+    /// How often each term occurs, ordered by term.
+    pub(crate) terms: Vec<(TermId, u32)>,
+    pub(crate) state: ExampleState,
+}
+
+/// Reads documents, and keeps a readable word for every term that it meets.
+pub(crate) struct DocumentReader {
+    extractor: Extractor,
+    /// By stem.
+    words: HashMap<String, String>,
+}
+
+impl DocumentReader {
+    pub(crate) fn new() -> Self {
+        DocumentReader { extractor: Extractor::default(), words: HashMap::new() }
+    }
+
+    /// Reads a file of text or HTML.
+    pub(crate) fn file(&mut self, path: &Path) -> anyhow::Result<Document> {
+        let bytes = read_file(path)?;
+        Ok(self.bytes(None, &headers(path), &bytes))
+    }
+
+    /// Reads standard input.
+    pub(crate) fn standard_input(&mut self) -> anyhow::Result<Document> {
+        let bytes = read_some(std::io::stdin().lock()).context("cannot read standard input")?;
+        Ok(self.bytes(None, &Headers::new(), &bytes))
+    }
+
+    /// Reads the answer of a web.
+    pub(crate) fn bytes(&mut self, url: Option<&CanonicalUrl>, headers: &Headers, bytes: &[u8]) -> Document {
+        let somewhere;
+        let url = match url {
+            Some(url) => url,
+            None => {
+                somewhere = CanonicalUrl::parse("http://localhost/").expect("a URL");
+                &somewhere
+            }
+        };
+        let page = self.extractor.extract(url, headers, bytes);
+        self.note_words(&page);
+        let terms = page.term_counts();
+        let state = state(&page, &terms);
+        Document { title: page.title, language: page.language.to_owned(), terms, state }
+    }
+
+    /// The words that were met since the last call.
+    pub(crate) fn take_words(&mut self) -> Vec<TermWord> {
+        let words = std::mem::take(&mut self.words).into_iter();
+        words.map(|(stem, word)| TermWord { stem, word }).collect()
+    }
+
+    fn note_words(&mut self, page: &Page) {
+        let spelled = self.extractor.vocabulary(page).into_iter();
+        self.words.extend(spelled.map(|spelled| (spelled.stem, spelled.word)));
+    }
+}
+
+/// A document by the name that a person gives it: `-`, the URL of an example, or a file.
+pub(crate) fn find_document(
+    documents: &mut DocumentReader,
+    store: &dyn StoreReader,
+    name: &str,
+) -> anyhow::Result<Document> {
+    if name == "-" {
+        return documents.standard_input();
+    }
+    match CanonicalUrl::parse(name) {
+        Ok(url) if name.contains("://") => stored(store, url.as_str())?.ok_or_else(|| {
+            misuse(format!("{name} is no URL of an example; save the page and name the file"))
+        }),
+        _ => documents.file(Path::new(name)),
+    }
+}
+
+/// The example with a URL.
+fn stored(store: &dyn StoreReader, url: &str) -> anyhow::Result<Option<Document>> {
+    let mut found = None;
+    store.visit_examples(&mut |example, terms| {
+        if example.url == url && !(found.is_some() && terms.is_empty()) {
+            found = Some(Document {
+                title: example.title.clone(),
+                language: example.language.clone(),
+                terms: terms.to_vec(),
+                state: example.state.clone(),
+            });
+        }
+    })?;
+    Ok(found)
+}
+
+/// All bytes of a file, unless it is something else, or too large.
+pub(crate) fn read_file(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if path.is_dir() {
+        bail!("{} is a folder; name the files in it", path.display());
+    }
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    read_some(file).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn read_some(reader: impl Read) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        bail!("more than {} MB, which is too large for one document", LARGEST >> 20);
+    }
+    Ok(bytes)
+}
+
+/// What the name of a file says about it; otherwise its first bytes decide.
+fn headers(path: &Path) -> Headers {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+    let kind = match extension.to_ascii_lowercase().as_str() {
+        "html" | "htm" | "xhtml" => "text/html",
+        "txt" | "md" => "text/plain",
+        _ => return Headers::new(),
+    };
+    [("content-type", kind)].into_iter().collect()
+}
+
+fn state(page: &Page, terms: &[(TermId, u32)]) -> ExampleState {
+    let empty = |why: &str| ExampleState::Empty(why.to_owned());
+    match page.format {
+        Format::Other => empty("neither text nor HTML"),
+        _ if !terms.is_empty() => ExampleState::Ok,
+        _ if page.needs_scripts => empty("no words until its scripts have run"),
+        _ => empty("no words"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, bytes: &[u8], title: &str, state: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let document = DocumentReader::new().file(&path).unwrap();
+        assert_eq!((document.title.as_str(), document.state.name()), (title, state), "{name}");
+    }
+
+    #[test]
+    fn files_are_read_by_their_names_and_by_their_bytes() {
+        check("owl.html", b"<title>Owl</title><p>feathers", "Owl", "ok");
+        check("owl", b"<title>Owl</title><p>feathers", "Owl", "ok");
+        check("owl.txt", b"<title>Owl</title><p>feathers", "", "ok");
+        check("nothing.txt", b"", "", "empty");
+        check("picture", b"\x89PNG\x00\x01\x02", "", "empty");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = DocumentReader::new().file(folder.path()).unwrap_err();
+        assert!(format!("{error:#}").contains("is a folder"));
+        let error = DocumentReader::new().file(&folder.path().join("none.txt")).unwrap_err();
+        assert!(format!("{error:#}").contains("none.txt"));
+        let endless = DocumentReader::new().file(Path::new("/dev/zero")).unwrap_err();
+        assert!(format!("{endless:#}").contains("too large"), "{endless:#}");
+    }
+}

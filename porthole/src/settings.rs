@@ -1,0 +1,218 @@
+//! porthole.toml: as it is written ([`RawSettings`]), and as it is used ([`TrainSettings`]).
+
+use anyhow::Context;
+use clap::ValueEnum;
+use porthole_topic::{Counting, Kind, Options, Shape};
+use serde::{Deserialize, Serialize};
+
+use crate::output::misuse;
+
+/// The settings as they stand in the file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawSettings {
+    #[serde(default)]
+    pub(crate) train: RawTrain,
+}
+
+/// How to train, as far as anything is said about it; also what the command line says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawTrain {
+    pub(crate) critic: Option<CriticWord>,
+    pub(crate) shape: Option<ShapeWord>,
+    pub(crate) counting: Option<CountingWord>,
+    pub(crate) smoothing: Option<f64>,
+    pub(crate) features: Option<usize>,
+    pub(crate) calibrate: Option<bool>,
+    pub(crate) folds: Option<usize>,
+}
+
+/// How to train, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TrainSettings {
+    pub(crate) critic: Kind,
+    pub(crate) options: Options,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CriticWord {
+    /// Multinomial naive Bayes
+    NaiveBayes,
+    /// Logistic regression
+    Logistic,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ShapeWord {
+    /// At every topic, which of those below it
+    Tree,
+    /// All topics with examples at once
+    Flat,
+    /// Good topics against all others
+    TwoClass,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CountingWord {
+    /// Each occurrence
+    Each,
+    /// Once a page, however often it occurs
+    Once,
+    /// Its share of the page: long examples count no more than short ones
+    Share,
+}
+
+/// What a new workspace has as its porthole.toml.
+pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. What is commented out shows the default.
+
+[train]
+# critic = "naive-bayes"   # or "logistic"
+# shape = "tree"           # at every topic, which of those below it; or "flat": all topics at once;
+                           # or "two-class": good topics against all others
+# counting = "each"        # what an occurrence of a term counts: "each", "once" a page, or its "share" of
+                           # the page; chosen by cross-validation if not given
+# smoothing = 1.0          # what is added to every count; chosen by cross-validation if not given
+# features = 5000          # terms that take part at each node; chosen by cross-validation if not given
+# calibrate = true         # temper decisions, which are too sure of themselves on long pages
+# folds = 5                # parts of a cross-validation
+"#;
+
+impl RawSettings {
+    /// The settings in the text of a file.
+    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
+        toml::from_str(text).map_err(|error| misuse(error.to_string().trim_end()))
+    }
+}
+
+impl RawTrain {
+    /// These settings, and where they say nothing, those.
+    pub(crate) fn or(self, other: RawTrain) -> RawTrain {
+        RawTrain {
+            critic: self.critic.or(other.critic),
+            shape: self.shape.or(other.shape),
+            counting: self.counting.or(other.counting),
+            smoothing: self.smoothing.or(other.smoothing),
+            features: self.features.or(other.features),
+            calibrate: self.calibrate.or(other.calibrate),
+            folds: self.folds.or(other.folds),
+        }
+    }
+
+    /// The settings to work with, or what is wrong with them.
+    pub(crate) fn ready(&self) -> anyhow::Result<TrainSettings> {
+        self.check().context("settings for training")?;
+        let defaults = Options::default();
+        let options = Options {
+            shape: self.shape.map_or(defaults.shape, ShapeWord::shape),
+            counting: self.counting.map(CountingWord::counting),
+            smoothing: self.smoothing,
+            features: self.features,
+            calibrate: self.calibrate.unwrap_or(defaults.calibrate),
+            folds: self.folds.unwrap_or(defaults.folds),
+            ..defaults
+        };
+        Ok(TrainSettings { critic: self.critic.map_or(Kind::NaiveBayes, CriticWord::kind), options })
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        if let Some(smoothing) = self.smoothing
+            && !(smoothing.is_finite() && smoothing > 0.0)
+        {
+            return Err(misuse(format!("smoothing has to be more than 0, not {smoothing}")));
+        }
+        if self.features == Some(0) {
+            return Err(misuse("features has to be at least 1"));
+        }
+        match self.folds {
+            Some(folds) if !(2..=100).contains(&folds) => {
+                Err(misuse(format!("folds has to be from 2 to 100, not {folds}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl CriticWord {
+    fn kind(self) -> Kind {
+        match self {
+            CriticWord::NaiveBayes => Kind::NaiveBayes,
+            CriticWord::Logistic => Kind::Logistic,
+        }
+    }
+}
+
+impl ShapeWord {
+    fn shape(self) -> Shape {
+        match self {
+            ShapeWord::Tree => Shape::Tree,
+            ShapeWord::Flat => Shape::Flat,
+            ShapeWord::TwoClass => Shape::TwoClass,
+        }
+    }
+}
+
+impl CountingWord {
+    fn counting(self) -> Counting {
+        match self {
+            CountingWord::Each => Counting::Each,
+            CountingWord::Once => Counting::Once,
+            CountingWord::Share => Counting::Share,
+        }
+    }
+}
+
+/// The word for a way to count.
+pub(crate) fn counting_name(counting: Counting) -> &'static str {
+    match counting {
+        Counting::Each => "each",
+        Counting::Once => "once",
+        Counting::Share => "share",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_says_what_holds_without_it() {
+        assert_eq!(RawSettings::parse(TEMPLATE).unwrap(), RawSettings::default());
+        let uncommented: String = TEMPLATE
+            .lines()
+            .map(|line| line.strip_prefix("# ").unwrap_or(line))
+            .skip(1)
+            .fold(String::new(), |all, line| all + line + "\n");
+        let train = RawSettings::parse(&uncommented).unwrap().train;
+        let ready = train.ready().unwrap();
+        let defaults = RawTrain::default().ready().unwrap();
+        assert_eq!((ready.critic, ready.options.shape), (defaults.critic, defaults.options.shape));
+        assert_eq!(
+            (ready.options.calibrate, ready.options.folds),
+            (defaults.options.calibrate, defaults.options.folds)
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let error = |text: &str| {
+            let train = RawSettings::parse(text).map(|settings| settings.train);
+            format!("{:#}", train.and_then(|train| train.ready()).unwrap_err())
+        };
+        assert!(error("[train]\nsmooothing = 1").contains("line 2"), "{}", error("[train]\nsmooothing = 1"));
+        assert!(error("[train]\nshape = \"round\"").contains("two-class"));
+        assert!(error("[train]\nsmoothing = -1").contains("more than 0"));
+        assert!(error("[train]\nfolds = 1").contains("from 2 to 100"));
+    }
+
+    #[test]
+    fn the_command_line_goes_before_the_file() {
+        let file = RawTrain { features: Some(10), folds: Some(3), ..RawTrain::default() };
+        let typed = RawTrain { features: Some(20), ..RawTrain::default() };
+        let both = typed.or(file);
+        assert_eq!((both.features, both.folds), (Some(20), Some(3)));
+    }
+}
