@@ -3,6 +3,8 @@
 
 pub mod classifier_bench;
 mod collections;
+pub mod critics;
+pub mod general;
 mod recorded;
 pub mod svg;
 pub mod synth;

@@ -69,15 +69,57 @@ pub(crate) enum Lab {
     Synth(Synth),
     /// Print the figures of a recorded web: pages, hosts, links, charsets, problems
     WebStats(WebStats),
+    /// Measure how good the critics are on the labelled collections
+    Critics(Critics),
+    /// Make the general taxonomy that comes with the program
+    General(General),
     /// Measure the parts
     #[command(subcommand)]
     Bench(Bench),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Critics {
+    /// The folder of the collections
+    #[arg(long, value_name = "DIR", default_value = "../shared/corpora")]
+    pub(crate) corpora: PathBuf,
+    /// Write how probabilities and truth agree as critics.svg into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct General {
+    /// The folder of the collections
+    #[arg(long, value_name = "DIR", default_value = "../shared/corpora")]
+    pub(crate) corpora: PathBuf,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
     /// Time and page misses of the classifier inside the database, as V Fig. 8 (a) to (c)
     Classifier(BenchClassifier),
+    /// Documents a second of CPU that the native critic trains on and judges, from raw text
+    Critic(BenchCritic),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchCritic {
+    /// The folder of the collections
+    #[arg(long, value_name = "DIR", default_value = "../shared/corpora")]
+    pub(crate) corpora: PathBuf,
+    /// How often
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rounds: u16,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,9 +1,12 @@
 //! One module a command.
 
 mod bench_classifier;
+mod bench_critic;
 mod classify;
+mod critics;
 mod demo;
 mod examples;
+mod general;
 mod import;
 mod init;
 mod propose;
@@ -24,6 +27,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Classify(arguments) => classify::run(workspace, &arguments),
         Command::Demo(arguments) => demo::run(arguments).await,
         Command::Lab(Lab::Bench(Bench::Classifier(arguments))) => bench_classifier::run(&arguments),
+        Command::Lab(Lab::Bench(Bench::Critic(arguments))) => bench_critic::run(&arguments),
+        Command::Lab(Lab::Critics(arguments)) => critics::run(&arguments),
+        Command::Lab(Lab::General(arguments)) => general::run(&arguments),
         Command::Lab(Lab::Synth(arguments)) => synth::run(arguments).await,
         Command::Lab(Lab::WebStats(arguments)) => web_stats::run(arguments).await,
     }

@@ -1,0 +1,110 @@
+//! How fast the native critic is, from raw text: the figures that are put beside another program's.
+
+use std::path::Path;
+
+use porthole_page::Extractor;
+use porthole_topic::{
+    Counting, Critic, Example, Options, Shape, Statistics, Taxonomy, Tuning, Tunings, train,
+};
+use porthole_types::{CanonicalUrl, Headers, TermId, TopicId};
+use serde::Serialize;
+
+use crate::collections::{Collection, CollectionError, Document, Keep};
+
+/// What one round took.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Speed {
+    /// Articles trained on.
+    pub trained: usize,
+    /// Seconds of CPU from their bytes to a model.
+    pub train_cpu_seconds: f64,
+    /// Articles judged.
+    pub judged: usize,
+    /// Seconds of CPU from their bytes to their groups.
+    pub judge_cpu_seconds: f64,
+    /// Share of them whose group was found.
+    pub accuracy: f64,
+}
+
+/// What cross-validation chooses on the training articles; see `porthole lab critics`.
+const CHOSEN: Tuning = Tuning {
+    counting: Counting::Share,
+    smoothing: 0.1,
+    features: usize::MAX,
+    calibration: porthole_topic::Calibration::NONE,
+};
+
+/// Trains and judges 20 Newsgroups, flat, on one core, so many times over.
+pub fn measure(corpora: &Path, rounds: usize) -> Result<Vec<Speed>, CollectionError> {
+    let collection = Collection::newsgroups20(corpora, Keep::Text)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread can be started");
+    Ok(pool.install(|| (0..rounds).map(|_| round(&collection)).collect()))
+}
+
+fn round(collection: &Collection) -> Speed {
+    let (tree, topics) = super::tree(collection);
+    let (training, judged): (Vec<_>, Vec<_>) =
+        collection.documents.iter().partition(|document| document.group == "train");
+    let topic = |document: &Document| topics[document.topics[0] as usize];
+    let started = cpu_seconds();
+    let mut critic = trained(&tree, training.iter().map(|document| (topic(document), bytes(document))));
+    let train_cpu_seconds = cpu_seconds() - started;
+    let started = cpu_seconds();
+    let mut reader = Reader::new();
+    let right =
+        judged.iter().filter(|document| critic.best(&reader.counts(bytes(document))).0 == topic(document));
+    let right = right.count();
+    let judge_cpu_seconds = cpu_seconds() - started;
+    Speed {
+        trained: training.len(),
+        train_cpu_seconds,
+        judged: judged.len(),
+        judge_cpu_seconds,
+        accuracy: right as f64 / judged.len().max(1) as f64,
+    }
+}
+
+fn trained<'a>(tree: &Taxonomy, articles: impl Iterator<Item = (TopicId, &'a [u8])>) -> Critic {
+    let mut reader = Reader::new();
+    let mut statistics = Statistics::default();
+    for (topic, bytes) in articles {
+        statistics.add(Example { topic, counts: &reader.counts(bytes) });
+    }
+    let options = Options { shape: Shape::Flat, ..Options::default() };
+    Critic::new(train(tree, &statistics, &Tunings::new(), &CHOSEN, &options), tree)
+}
+
+fn bytes(document: &Document) -> &[u8] {
+    document.text.as_deref().unwrap_or_default()
+}
+
+/// Reads articles.
+struct Reader {
+    extractor: Extractor,
+    anywhere: CanonicalUrl,
+    headers: Headers,
+}
+
+impl Reader {
+    fn new() -> Self {
+        Reader {
+            extractor: Extractor::default(),
+            anywhere: CanonicalUrl::parse("http://localhost/").expect("a URL"),
+            headers: [("Content-Type", "text/plain")].into_iter().collect(),
+        }
+    }
+
+    fn counts(&mut self, bytes: &[u8]) -> Vec<(TermId, u32)> {
+        self.extractor.extract(&self.anywhere, &self.headers, bytes).term_counts()
+    }
+}
+
+/// CPU that this process has used, in seconds; 0 where the system does not tell.
+fn cpu_seconds() -> f64 {
+    // Behind the name, which may hold anything, the 12th and 13th fields are the ticks in user and system mode.
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let behind = stat.rfind(')').map_or("", |at| &stat[at + 1..]);
+    let ticks: f64 =
+        behind.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
+    ticks / 100.0
+}

@@ -1,0 +1,26 @@
+//! `porthole lab general`: makes the taxonomy that comes with the program.
+
+use anyhow::Context;
+use porthole_lab::general;
+
+use crate::cli;
+use crate::output;
+
+pub(crate) fn run(arguments: &cli::General) -> anyhow::Result<()> {
+    output::say("reading the collection and choosing by cross-validation, half a minute or so");
+    let (made, tuned) = general::make(&arguments.corpora)?;
+    let bytes = made.to_bytes();
+    std::fs::write(&arguments.out, &bytes).with_context(|| arguments.out.display().to_string())?;
+    let mut rows = vec![
+        ("topics".to_owned(), (made.tree.len() - 1).to_string()),
+        ("pages counted".to_owned(), made.statistics.documents().to_string()),
+        ("terms".to_owned(), made.words.len().to_string()),
+        ("bytes".to_owned(), bytes.len().to_string()),
+    ];
+    let accuracy = |node, found: &porthole_topic::Tuned| {
+        (format!("accuracy at {}", made.tree.path(node)), format!("{:.3}", found.chosen.accuracy))
+    };
+    rows.extend(tuned.iter().map(|(&node, found)| accuracy(node, found)));
+    output::print_rows(&rows);
+    Ok(())
+}
