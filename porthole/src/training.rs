@@ -6,7 +6,7 @@ mod report;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context;
-use porthole_store::{ExampleChange, ExampleState, NodeRow, StatRow, Store, TopicChange};
+use porthole_store::{ExampleChange, ExampleState, NodeRow, StatRow, Store, StoreReader, TopicChange};
 use porthole_topic::logistic::train_logistic;
 use porthole_topic::{
     Example, Kind, Model, Options, Problem, Shape, Statistics, Taxonomy, Tuned, Tuning, Tunings, fingerprint,
@@ -15,7 +15,7 @@ use porthole_topic::{
 use porthole_types::{TermId, TopicId};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::report::{NodeFigures, Report, Scope};
+pub(crate) use self::report::{ChosenBy, NodeFigures, Report, Scope};
 use crate::output::misuse;
 use crate::settings::TrainSettings;
 use crate::workspace::{self, CRITIC};
@@ -46,6 +46,14 @@ pub(crate) fn train_workspace(
         workspace::keep(store, BASIS, serde_json::to_vec(&basis)?)?;
     }
     Report::of(store, &material, made, settings, began.elapsed())
+}
+
+/// How many pages the critic has learnt each topic from, those that came with the taxonomy included; empty if there
+/// is no critic.
+pub(crate) fn learnt_from(reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<TopicId, u32>> {
+    let basis = reader.model(BASIS)?.and_then(|basis| serde_json::from_slice::<Basis>(&basis.bytes).ok());
+    let topics = basis.map(|basis| basis.topics).unwrap_or_default();
+    Ok(topics.into_iter().map(|(id, topic)| (TopicId(id), topic.documents)).collect())
 }
 
 /// Fills TAXONOMY, STAT and BLOB from the critic that is kept.
@@ -153,8 +161,8 @@ impl Material {
     }
 
     fn train_logistic(&self, options: &Options) -> anyhow::Result<Made> {
-        let (model, chosen) = train_logistic(&self.tree, &self.refs(), &self.statistics, None, options)
-            .map_err(anyhow::Error::new)?;
+        let trained = train_logistic(&self.tree, &self.refs(), &self.statistics, None, options);
+        let (model, chosen) = trained.map_err(|error| misuse(error.to_string()))?;
         let figures = NodeFigures::of_logistic(self, &model, &chosen);
         Ok(Made { model, tuned: BTreeMap::new(), tuned_on: self.documents(), figures, scope: Scope::All })
     }

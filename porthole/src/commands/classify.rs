@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::cli;
 use crate::documents::{Document, DocumentReader, find_document};
-use crate::output::{self, Paint};
+use crate::output::{self, Paint, count};
 use crate::workspace::{self, Lexicon, Workspace, path_of};
 
 /// Words that are shown for and against a topic.
@@ -152,14 +152,13 @@ impl Judged {
     }
 
     fn print(&self, tree: &Taxonomy) {
-        let title = if self.title.is_empty() { &self.name } else { &self.title };
-        output::print(&Paint::Strong.on(&output::plain(title)));
+        let name = output::plain(&self.name);
+        if !self.title.is_empty() {
+            output::print(&Paint::Strong.on(&output::plain(&self.title)));
+        }
         let language = if self.language.is_empty() { "unknown" } else { &self.language };
-        output::print(&Paint::Faint.on(&format!(
-            "{}: {} terms, language {language}",
-            output::plain(&self.name),
-            output::grouped(&self.terms.to_string())
-        )));
+        let terms = count(self.terms, "different term");
+        output::print(&Paint::Faint.on(&format!("{name}: {terms}, language {language}")));
         if self.state != "ok" {
             output::say(&format!("warning: {}; what follows is what is believed of any page", self.detail));
         }

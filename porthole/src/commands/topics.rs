@@ -1,22 +1,22 @@
 //! `porthole topics`: the tree of topics, shown and changed.
 
-use std::collections::BTreeMap;
+mod tree;
+
 use std::path::Path;
 
-use porthole_store::{Example, ExampleChange, SqliteStore, Store, StoreReader, TopicChange};
+use porthole_store::{ExampleChange, SqliteStore, Store, TopicChange};
 use porthole_topic::Taxonomy;
-use porthole_types::{Mark, TopicId};
-use serde::Serialize;
+use porthole_types::TopicId;
 
 use crate::cli::{self, Topics};
 use crate::commands::propose;
-use crate::output::{self, Paint, count, misuse};
+use crate::output::{self, count, misuse};
 use crate::workspace::{self, Workspace};
 
 pub(crate) fn run(root: &Path, arguments: &Topics) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
     match arguments {
-        Topics::Tree(arguments) => show(&workspace, arguments),
+        Topics::Tree(arguments) => tree::run(&workspace, arguments),
         Topics::Propose(arguments) => propose::run(&workspace, arguments),
         Topics::Add(arguments) => change(&workspace, |tree| {
             let before = tree.len();
@@ -110,125 +110,4 @@ fn write_removal(
     let rows = tree.rows();
     store.change_topics(&TopicChange { topics: Some(&rows), examples: changes, ..TopicChange::default() })?;
     workspace::note_removed(store, gone)
-}
-
-/// A topic as JSON has it.
-#[derive(Serialize)]
-struct TopicFacts {
-    id: u16,
-    path: String,
-    mark: &'static str,
-    /// Its own.
-    examples: usize,
-    /// Those that there is something to learn from.
-    usable: usize,
-    /// Its own and those of all topics below it.
-    examples_below: usize,
-}
-
-fn show(workspace: &Workspace, arguments: &cli::Tree) -> anyhow::Result<()> {
-    let reader = workspace.reader()?;
-    let tree = workspace::tree(&reader)?;
-    let top = tree.find(arguments.path.as_deref().unwrap_or("/"))?;
-    let facts = facts(&tree, &reader.examples(None)?);
-    if arguments.json {
-        let below: Vec<_> = tree.below(top).iter().map(|id| &facts[id]).collect();
-        return output::print_json(&below);
-    }
-    output::print(&drawn(&tree, top, &facts).join("\n"));
-    if tree.is_empty() {
-        output::say(
-            "there are no topics yet: `porthole topics add PATH`, or `porthole examples import FILE`",
-        );
-    }
-    Ok(())
-}
-
-fn facts(tree: &Taxonomy, examples: &[Example]) -> BTreeMap<TopicId, TopicFacts> {
-    let marks = tree.marks();
-    let mut facts: BTreeMap<TopicId, TopicFacts> = tree
-        .ids()
-        .map(|id| {
-            let mark = marks[usize::from(id.0)].name();
-            (
-                id,
-                TopicFacts { id: id.0, path: tree.path(id), mark, examples: 0, usable: 0, examples_below: 0 },
-            )
-        })
-        .collect();
-    for example in examples {
-        let usable = usize::from(example.state.name() == "ok");
-        if let Some(own) = facts.get_mut(&example.topic) {
-            own.examples += 1;
-            own.usable += usable;
-        }
-        for topic in std::iter::once(example.topic).chain(tree.ancestors(example.topic)) {
-            if let Some(above) = facts.get_mut(&topic) {
-                above.examples_below += 1;
-            }
-        }
-    }
-    facts
-}
-
-/// The tree in lines: the branches and names, the examples, the marks.
-fn drawn(tree: &Taxonomy, top: TopicId, facts: &BTreeMap<TopicId, TopicFacts>) -> Vec<String> {
-    let mut rows = Vec::new();
-    draw(tree, top, String::new(), &mut rows);
-    let width =
-        rows.iter().map(|(branch, id)| branch.chars().count() + shown_name(tree, top, *id).chars().count());
-    let width = width.max().unwrap_or(0);
-    let marks = tree.marks();
-    let line = |(branch, id): &(String, TopicId)| {
-        let (name, facts) = (shown_name(tree, top, *id), &facts[id]);
-        let mark = marks[usize::from(id.0)];
-        let pad = " ".repeat(width - branch.chars().count() - name.chars().count());
-        let line = format!(
-            "{}{}{pad}  {}{}",
-            Paint::Faint.on(branch),
-            painted(&name, mark),
-            examples(facts),
-            marked(mark)
-        );
-        line.trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
-}
-
-fn draw(tree: &Taxonomy, id: TopicId, branch: String, rows: &mut Vec<(String, TopicId)>) {
-    let inner = branch.replace("├── ", "│   ").replace("└── ", "    ");
-    rows.push((branch, id));
-    let children = tree.children(id);
-    for (number, &child) in children.iter().enumerate() {
-        let is_last = number + 1 == children.len();
-        draw(tree, child, format!("{inner}{}", if is_last { "└── " } else { "├── " }), rows);
-    }
-}
-
-fn shown_name(tree: &Taxonomy, top: TopicId, id: TopicId) -> String {
-    if id == top { tree.path(id) } else { tree.name(id).to_owned() }
-}
-
-fn painted(name: &str, mark: Mark) -> String {
-    match mark {
-        Mark::Good => Paint::Good.on(name),
-        Mark::Path => Paint::Strong.on(name),
-        Mark::Subsumed | Mark::Null => name.to_owned(),
-    }
-}
-
-fn marked(mark: Mark) -> String {
-    match mark {
-        Mark::Null => String::new(),
-        Mark::Good => format!("  {}", Paint::Good.on("● good")),
-        Mark::Path | Mark::Subsumed => format!("  {}", Paint::Faint.on(mark.name())),
-    }
-}
-
-fn examples(facts: &TopicFacts) -> String {
-    let number = match facts.examples_below {
-        0 => "·".to_owned(),
-        all => output::grouped(&all.to_string()),
-    };
-    format!("{number:>7}")
 }

@@ -8,7 +8,7 @@ use porthole_topic::{Counting, Kind, Shape};
 use crate::cli;
 use crate::output::{self, Paint, Spinner, count, misuse};
 use crate::settings::{CriticWord, TrainSettings};
-use crate::training::{self, NodeFigures, Report, Scope};
+use crate::training::{self, ChosenBy, NodeFigures, Report, Scope};
 use crate::workspace::Workspace;
 
 pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
@@ -88,7 +88,6 @@ fn print(report: &Report, cv: bool) {
             report.to_other.join(", ")
         ));
     }
-    output::print("");
     print_nodes(&report.nodes);
     if cv {
         print_by_features(&report.nodes);
@@ -115,16 +114,23 @@ fn print_nodes(nodes: &[NodeFigures]) {
         &["node", "examples", "classes", "terms", "strength", "accuracy", "log loss"]
     };
     let row = if is_bayes { bayes_row } else { logistic_row };
-    let shown: Vec<_> = nodes.iter().take(MOST_NODES).map(row).collect();
-    output::print_table(head, &shown);
-    if nodes.len() > MOST_NODES {
-        output::print(&format!("… and {} more; --json has all", count(nodes.len() - MOST_NODES, "node")));
+    let (inherited, own): (Vec<_>, Vec<_>) =
+        nodes.iter().partition(|node| node.chosen_by == ChosenBy::Taxonomy);
+    let shown: Vec<_> = own.iter().take(MOST_NODES).map(|node| row(node)).collect();
+    if !shown.is_empty() {
+        output::print("");
+        output::print_table(head, &shown);
     }
-    if nodes.iter().any(|node| node.validation.is_none()) {
-        output::print(
-            &Paint::Faint
-                .on("–: too few examples of yours to choose here; as the taxonomy or the papers have it"),
-        );
+    let note = |what: String| output::print(&Paint::Faint.on(&what));
+    if own.len() > MOST_NODES {
+        note(format!("… and {} more; --json has all", count(own.len() - MOST_NODES, "node")));
+    }
+    if own.iter().any(|node| node.validation.is_none()) {
+        note("–: too few examples of yours to choose, so it is as the papers have it".to_owned());
+    }
+    if !inherited.is_empty() {
+        let nodes = count(inherited.len(), "node");
+        note(format!("{nodes} with what was chosen when the taxonomy was made; --json has all"));
     }
 }
 

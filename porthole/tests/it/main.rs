@@ -2,3 +2,4 @@
 
 mod arrows;
 mod commands;
+mod workspace;
