@@ -59,7 +59,7 @@ def theirs(parts):
 
 def ours(porthole, corpora):
     command = [porthole, "lab", "bench", "critic", "--corpora", corpora, "--rounds", "1", "--json"]
-    [round] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    [round] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["rounds"]
     return {"train": round["train_cpu_seconds"], "judge": round["judge_cpu_seconds"], "accuracy": round["accuracy"]}
 
 

@@ -106,7 +106,8 @@ pub fn reliability_svg(report: &CriticsReport) -> String {
     let experiments = report.rows.chunk_by(|a, b| (a.collection, a.protocol) == (b.collection, b.protocol));
     let chart = |rows: &[CriticRow]| {
         let of_critic = |row: &CriticRow| {
-            let bins = row.reliability.iter().filter(|bin| bin.documents > 0);
+            // A few documents say nothing about a share.
+            let bins = row.reliability.iter().filter(|bin| bin.documents >= 10);
             Series::line(row.critic, bins.map(|bin| (bin.said, bin.right)).collect())
         };
         let mut series: Vec<Series> = rows.iter().map(of_critic).collect();

@@ -103,7 +103,7 @@ const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 70.0;
 const BOTTOM: f64 = HEIGHT - 55.0;
 /// Told apart by the colour-blind, too.
-const COLOURS: [&str; 4] = ["#d55e00", "#0072b2", "#009e73", "#999999"];
+const COLOURS: [&str; 6] = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#999999", "#000000"];
 
 /// From numbers to places on one axis.
 struct Ruler {
@@ -236,13 +236,18 @@ fn ticks_y(ruler: &Ruler) -> String {
     ruler.ticks().into_iter().map(tick).collect()
 }
 
-/// Names beside their colours, in a row under the title.
+/// Names beside their colours, under the title; on a second line what does not fit into the first.
 fn legend<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let (mut svg, mut x) = (String::new(), LEFT);
+    let (mut svg, mut x, mut y) = (String::new(), LEFT, 31.0);
     for (name, colour) in names.zip(COLOURS.iter().cycle()) {
-        let _ = writeln!(svg, "<rect x=\"{x:.1}\" y=\"38\" width=\"11\" height=\"11\" fill=\"{colour}\"/>");
-        svg += &text(x + 16.0, 48.0, "start", "", name);
-        x += 34.0 + 6.6 * name.chars().count() as f64;
+        let width = 34.0 + 6.6 * name.chars().count() as f64;
+        if x + width > WIDTH && x > LEFT {
+            (x, y) = (LEFT, y + 18.0);
+        }
+        let _ =
+            writeln!(svg, "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"11\" height=\"11\" fill=\"{colour}\"/>");
+        svg += &text(x + 16.0, y + 10.0, "start", "", name);
+        x += width;
     }
     svg
 }

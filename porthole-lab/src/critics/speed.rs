@@ -9,6 +9,7 @@ use porthole_topic::{
 use porthole_types::{CanonicalUrl, Headers, TermId, TopicId};
 use serde::Serialize;
 
+use crate::classifier_bench::SyntheticModel;
 use crate::collections::{Collection, CollectionError, Document, Keep};
 
 /// What one round took.
@@ -107,4 +108,42 @@ fn cpu_seconds() -> f64 {
     let ticks: f64 =
         behind.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
     ticks / 100.0
+}
+
+/// What judging costs in a tree.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Scaling {
+    /// Topics of the tree.
+    pub topics: usize,
+    /// How many of them are good.
+    pub good: usize,
+    /// Decisions made for a page, on average.
+    pub decisions: f64,
+    /// Microseconds for R(d) and the best leaf of a page.
+    pub micros: f64,
+}
+
+/// Judges the same made-up documents in trees of several sizes, with few and many good topics: the time follows the
+/// decisions that are made, not the size of the tree.
+pub fn scaling() -> Vec<Scaling> {
+    let cases = [(125, 1), (500, 1), (2_000, 1), (2_000, 4), (2_000, 12)];
+    cases.into_iter().map(|(topics, good)| judged(topics, good)).collect()
+}
+
+fn judged(topics: usize, good: usize) -> Scaling {
+    let made = SyntheticModel::new(topics, 100_000, 1);
+    let mut tree = Taxonomy::from_rows(made.topics()).expect("a tree");
+    let marked: Vec<TopicId> = tree.good().skip(good).collect();
+    marked.into_iter().for_each(|id| tree.unmark(id).expect("it is good"));
+    let mut critic = Critic::new(made.model(), &tree);
+    let documents = made.documents(500);
+    let mut decisions = 0;
+    let started = std::time::Instant::now();
+    for document in &documents {
+        critic.judge(&document.terms);
+        decisions += critic.decided();
+    }
+    let pages = documents.len() as f64;
+    let micros = started.elapsed().as_secs_f64() * 1e6 / pages;
+    Scaling { topics, good: tree.good().count(), decisions: decisions as f64 / pages, micros }
 }

@@ -7,8 +7,9 @@ use crate::output;
 
 pub(crate) fn run(arguments: &cli::BenchCritic) -> anyhow::Result<()> {
     let rounds = speed::measure(&arguments.corpora, arguments.rounds.into())?;
+    let scaling = speed::scaling();
     if arguments.json {
-        return output::print_json(&rounds);
+        return output::print_json(&serde_json::json!({ "rounds": rounds, "scaling": scaling }));
     }
     let mut rows = Vec::new();
     for (number, round) in rounds.iter().enumerate() {
@@ -18,6 +19,10 @@ pub(crate) fn run(arguments: &cli::BenchCritic) -> anyhow::Result<()> {
         rows.push((of("articles trained a CPU second"), a_second(round.trained, round.train_cpu_seconds)));
         rows.push((of("articles judged a CPU second"), a_second(round.judged, round.judge_cpu_seconds)));
         rows.push((of("accuracy"), format!("{:.4}", round.accuracy)));
+    }
+    for case in scaling {
+        let what = format!("{} topics, {} good: µs a page, {:.1} decisions", case.topics, case.good, case.decisions);
+        rows.push((what, format!("{:.0}", case.micros)));
     }
     output::print_rows(&rows);
     Ok(())
