@@ -1,0 +1,112 @@
+//! The simple orders: by the source page alone, or by nothing.
+
+use porthole_page::Link;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::{Source, Strategy};
+
+/// Soft focus: a link is worth R(u) of the page it is on (W 3.1).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Soft;
+
+/// Hard focus: links are followed only from pages whose best leaf is good or below a good topic, first found first
+/// (W 3.1, 3.3).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hard;
+
+/// Unfocused: all links, in an order that has nothing to do with them (W 4.2). The same seed gives the same order.
+#[derive(Clone, Copy, Debug)]
+pub struct Unfocused {
+    seed: u64,
+}
+
+/// Breadth first: in the order in which they were found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Breadth;
+
+impl Strategy for Soft {
+    fn name(&self) -> &'static str {
+        "soft"
+    }
+
+    fn priority(&mut self, source: &Source<'_>, _: &Link) -> Option<f64> {
+        Some(source.judgment.relevance)
+    }
+}
+
+impl Strategy for Hard {
+    fn name(&self) -> &'static str {
+        "hard"
+    }
+
+    fn priority(&mut self, source: &Source<'_>, _: &Link) -> Option<f64> {
+        source.on_topic.then_some(0.0)
+    }
+}
+
+impl Unfocused {
+    /// An order of its own for every seed.
+    pub fn new(seed: u64) -> Self {
+        Unfocused { seed }
+    }
+}
+
+impl Strategy for Unfocused {
+    fn name(&self) -> &'static str {
+        "unfocused"
+    }
+
+    fn priority(&mut self, _: &Source<'_>, link: &Link) -> Option<f64> {
+        // By the URL: however often it is found, it has one place in the order.
+        Some((xxh3_64_with_seed(link.target.as_str().as_bytes(), self.seed) >> 40) as f64 / (1_u64 << 24) as f64)
+    }
+}
+
+impl Strategy for Breadth {
+    fn name(&self) -> &'static str {
+        "breadth"
+    }
+
+    fn priority(&mut self, _: &Source<'_>, _: &Link) -> Option<f64> {
+        Some(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use porthole_page::Extractor;
+    use porthole_types::{CanonicalUrl, Headers, Judgment, TopicId};
+
+    use crate::{NAMES, Source, named};
+
+    /// The priorities of three links of a page with this judgment.
+    fn priorities(name: &str, relevance: f64, on_topic: bool, seed: u64) -> Vec<Option<f64>> {
+        let url = CanonicalUrl::parse("http://a.test/").unwrap();
+        let html = b"<a href=/x>x</a><a href=/y>y</a><a href=/x>x again</a>";
+        let page = Extractor::default().extract(&url, &Headers::new(), html);
+        let judgment = Judgment { relevance, best: TopicId(3) };
+        let source = Source { url: &url, page: &page, judgment, on_topic };
+        let mut strategy = named(name, seed).unwrap();
+        page.links.iter().map(|link| strategy.priority(&source, link)).collect()
+    }
+
+    #[test]
+    fn every_rule_decides() {
+        assert_eq!(priorities("soft", 0.25, false, 1), [Some(0.25); 3]);
+        assert_eq!(priorities("hard", 0.25, false, 1), [None; 3]);
+        assert_eq!(priorities("hard", 0.25, true, 1), [Some(0.0); 3]);
+        assert_eq!(priorities("breadth", 0.25, false, 1), [Some(0.0); 3]);
+        let drawn = priorities("unfocused", 0.25, false, 1);
+        assert_eq!(drawn[0], drawn[2]);
+        assert_ne!(drawn[0], drawn[1]);
+        assert_ne!(drawn, priorities("unfocused", 0.25, false, 2));
+    }
+
+    #[test]
+    fn names_lead_to_strategies() {
+        for name in NAMES {
+            assert_eq!(named(name, 1).unwrap().name(), name);
+        }
+        assert!(named("psychic", 1).is_none());
+    }
+}
