@@ -156,10 +156,12 @@ fn item_entry(entry: Entry<Found>) -> Entry<Item> {
 
 /// A file's text, unpacked if it is gzip.
 fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    if !file.metadata()?.is_file() {
+    let cannot_open = || format!("cannot open {}", path.display());
+    // Looked at before it is opened: to open a pipe may wait for ever.
+    if !fs::metadata(path).with_context(cannot_open)?.is_file() {
         bail!("{} has to be a file: it is read more than once", path.display());
     }
+    let file = File::open(path).with_context(cannot_open)?;
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let start = reader.fill_buf().with_context(|| format!("cannot read {}", path.display()))?;
     Ok(if start.starts_with(b"\x1f\x8b") {
@@ -198,6 +200,9 @@ fn format_of(start: &[u8]) -> Option<Format> {
     if start.starts_with(b"PHTAXON\n") {
         return Some(Format::Taxonomy);
     }
+    if start.contains(&0) {
+        return None;
+    }
     let text = String::from_utf8_lossy(start).to_ascii_lowercase();
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let has = |word: &str| text.contains(word);
@@ -218,7 +223,7 @@ fn format_of(start: &[u8]) -> Option<Format> {
 const DEEPEST: usize = 64;
 
 /// The files below a folder, with `/` between the names, in the order of their names. Links to folders are not
-/// followed: they may lead round.
+/// followed: they may lead round. Pipes and devices are no files.
 fn list(folder: &Path, prefix: &str, paths: &mut Vec<String>) -> std::io::Result<()> {
     if prefix.matches('/').count() > DEEPEST {
         return Ok(());
@@ -229,7 +234,7 @@ fn list(folder: &Path, prefix: &str, paths: &mut Vec<String>) -> std::io::Result
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.file_type()?.is_dir() {
             list(&entry.path(), &format!("{prefix}{name}/"), paths)?;
-        } else {
+        } else if fs::metadata(entry.path()).map_or(true, |found| found.is_file()) {
             paths.push(format!("{prefix}{name}"));
         }
     }
@@ -251,6 +256,7 @@ mod tests {
         check("PHTAXON\nxyz", Some(Format::Taxonomy));
         check("http://a.test/ /Birds\n", None);
         check("<html><p>a\tb", None);
+        check("a\0b\tc\n", None);
         check("", None);
     }
 }

@@ -369,3 +369,109 @@ fn is_much(
     }
     new > MUCH * all
 }
+
+#[cfg(test)]
+mod tests {
+    use porthole_store::{NewExample, SqliteStore};
+
+    use super::*;
+    use crate::settings::RawTrain;
+
+    /// A store with examples of two topics, eight each, none like another.
+    fn store(folder: &tempfile::TempDir) -> SqliteStore {
+        let mut store = SqliteStore::open(folder.path().join("porthole.db")).unwrap();
+        let mut tree = Taxonomy::new();
+        let topics = ["/Birds", "/Sport/Cycling"].map(|path| tree.add_path(path).unwrap());
+        store.set_topics(&tree.rows()).unwrap();
+        let examples = topics.iter().zip(0..).flat_map(|(&topic, place)| {
+            (0..8).map(move |number| example(topic, &format!("{place}/{number}"), place * 10, number))
+        });
+        store.add_examples(&examples.collect::<Vec<_>>()).unwrap();
+        store
+    }
+
+    fn example(topic: TopicId, name: &str, base: u32, number: u32) -> NewExample {
+        NewExample {
+            topic,
+            url: name.to_owned(),
+            title: String::new(),
+            source: "test".to_owned(),
+            language: String::new(),
+            state: ExampleState::Ok,
+            terms: (0..6).map(|at| (TermId(base + (at + number) % 9), 1 + at % 3)).collect(),
+        }
+    }
+
+    fn critic(store: &SqliteStore) -> Model {
+        Model::from_bytes(&store.reader().model(CRITIC).unwrap().unwrap().bytes).unwrap()
+    }
+
+    #[test]
+    fn what_is_updated_equals_what_is_trained_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = store(&folder);
+        let settings = RawTrain::default().ready().unwrap();
+        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::All);
+        let birds = workspace::tree(&*store.reader()).unwrap().find("/Birds").unwrap();
+        store.add_examples(&[example(birds, "new", 0, 77)]).unwrap();
+        let material = Material::load(&mut store).unwrap();
+        let before = Before::load(&store, &settings, &material).unwrap().unwrap();
+        assert_eq!(before.changed, [birds]);
+        let tunings = before.basis.tunings(&before.model);
+        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::Changed);
+        let anew =
+            train(&material.tree, &material.statistics, &tunings, &Tuning::default(), &settings.options);
+        assert!(critic(&store) == anew);
+        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::Nothing);
+        assert_eq!(train_workspace(&mut store, &settings, true).unwrap().trained, Scope::All);
+    }
+
+    #[test]
+    fn other_settings_another_tree_or_much_that_is_new_train_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = store(&folder);
+        let check = |store: &mut SqliteStore, raw: RawTrain, scope| {
+            let report = train_workspace(store, &raw.ready().unwrap(), false).unwrap();
+            assert_eq!(report.trained, scope, "{raw:?}");
+        };
+        let plain = RawTrain::default();
+        let smooth = RawTrain { smoothing: Some(0.5), ..plain };
+        check(&mut store, plain, Scope::All);
+        check(&mut store, smooth, Scope::All);
+        check(&mut store, plain, Scope::All);
+        let mut tree = workspace::tree(&*store.reader()).unwrap();
+        let (birds, cycling) = (tree.find("/Birds").unwrap(), tree.find("/Sport/Cycling").unwrap());
+        tree.move_to(cycling, TopicId::ROOT).unwrap();
+        store.set_topics(&tree.rows()).unwrap();
+        check(&mut store, plain, Scope::All);
+        let many: Vec<_> =
+            (0..4).map(|number| example(birds, &format!("new {number}"), 0, 30 + number)).collect();
+        store.add_examples(&many).unwrap();
+        check(&mut store, plain, Scope::All);
+    }
+
+    #[test]
+    fn a_topic_that_came_and_went_leaves_nothing_to_whoever_gets_its_id() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = store(&folder);
+        let mut tree = workspace::tree(&*store.reader()).unwrap();
+        let owls = tree.add_path("/Owls").unwrap();
+        let terms = [(TermId(40), 3)];
+        let statistics = Statistics::of([Example { topic: owls, counts: &terms }]);
+        let (words, tunings) = (BTreeMap::new(), Tunings::new());
+        let came = porthole_topic::Pretrained {
+            source: "test".into(),
+            tree: tree.clone(),
+            statistics,
+            tunings,
+            words,
+        };
+        workspace::keep(&mut store, workspace::TAXONOMY, came.to_bytes()).unwrap();
+        store.set_topics(&tree.rows()).unwrap();
+        assert_eq!(Material::load(&mut store).unwrap().statistics.documents(), 17);
+        tree.remove(owls).unwrap();
+        store.set_topics(&tree.rows()).unwrap();
+        workspace::note_removed(&mut store, &[owls]).unwrap();
+        assert_eq!(Material::load(&mut store).unwrap().statistics.documents(), 16);
+    }
+}

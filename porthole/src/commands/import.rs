@@ -48,9 +48,14 @@ pub(crate) fn print(report: &Report) {
         new => format!(", {}", count(new, "new topic")),
     };
     output::print(&format!("{file} ({}): {}{new}", report.format, count(report.examples, "example")));
-    let mut rows = vec![("read", report.read), ("pages to be fetched by the crawl", report.to_fetch)];
-    rows.extend([("known already, kept as they are", report.known), ("pages missing", report.missing.len())]);
-    rows.extend([("pages without words", report.empty.len()), ("entries left out", report.left_out.len())]);
+    let rows = [
+        ("read", report.read),
+        ("to be fetched by the crawl", report.to_fetch),
+        ("known already, kept as they are", report.known),
+        ("without a page", report.missing.len()),
+        ("without words", report.empty.len()),
+        ("left out", report.left_out.len()),
+    ];
     for (what, number) in rows.into_iter().filter(|(_, number)| *number > 0) {
         output::print(&format!("  {:>9} {what}", output::grouped(&number.to_string())));
     }
@@ -65,8 +70,8 @@ pub(crate) fn print(report: &Report) {
     }
     let lacking = |lacking: &Lacking| format!("{}: {}", lacking.name, lacking.why);
     say_some("left out:", &report.left_out, Clone::clone);
-    say_some("pages missing:", &report.missing, lacking);
-    say_some("pages without words:", &report.empty, lacking);
+    say_some("without a page:", &report.missing, lacking);
+    say_some("without words:", &report.empty, lacking);
 }
 
 fn say_some<T>(heading: &str, all: &[T], line: impl Fn(&T) -> String) {

@@ -137,7 +137,7 @@ fn print_nodes(nodes: &[NodeFigures]) {
 fn bayes_row(node: &NodeFigures) -> Vec<String> {
     let found = node.validation.as_ref();
     vec![
-        node.node.clone(),
+        indented(&node.node),
         node.examples.to_string(),
         node.classes.to_string(),
         node.counting.clone().unwrap_or_default(),
@@ -153,7 +153,7 @@ fn bayes_row(node: &NodeFigures) -> Vec<String> {
 fn logistic_row(node: &NodeFigures) -> Vec<String> {
     let found = node.validation.as_ref();
     vec![
-        node.node.clone(),
+        indented(&node.node),
         node.examples.to_string(),
         node.classes.to_string(),
         node.features.to_string(),
@@ -161,6 +161,16 @@ fn logistic_row(node: &NodeFigures) -> Vec<String> {
         found.map_or_else(dash, |found| percent(found.accuracy)),
         found.map_or_else(dash, |found| format!("{:.2}", found.log_loss)),
     ]
+}
+
+/// The last name of a path, as far to the right as it is deep: whole paths would take the room of the numbers.
+fn indented(path: &str) -> String {
+    match path.rsplit_once('/') {
+        Some((above, name)) if !name.is_empty() => {
+            format!("{}{name}", "  ".repeat(above.matches('/').count() + 1))
+        }
+        _ => path.to_owned(),
+    }
 }
 
 fn dash() -> String {
@@ -192,7 +202,7 @@ fn print_by_features(nodes: &[NodeFigures]) {
                 trial.map_or_else(dash, |trial| percent(trial.accuracy))
             };
             let all = found.by_features.last().map(|trial| trial.features).unwrap_or(0);
-            let mut row = vec![node.node.clone()];
+            let mut row = vec![indented(&node.node)];
             row.extend(used.iter().map(cell));
             row.push(cell(&all));
             row
