@@ -1,29 +1,31 @@
-//! One crawl from start to stop: take work, fetch, read, commit, again.
+//! One crawl from start to stop: take work, fetch, read, judge, commit, again.
 //!
-//! All links have the same priority here, so the store hands them out in the order in which they were
-//! found: a breadth-first crawl.
+//! With one fetch at a time, what is fetched next always follows from all that was fetched before, and the order is
+//! the same in every run, also across a stop and a resume. With several, answers are dealt with as they come.
 
 use std::time::Duration;
 
-use porthole_page::Extractor;
+use futures_util::FutureExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use porthole_store::{Batch, Counts, Store};
+use porthole_topic::JudgeError;
 use porthole_types::{CanonicalUrl, Clock, NewUrl, PageResult, Timestamp, Work};
 
-use crate::result::result_of;
-use crate::{Fetch, Request};
+use crate::result::{Focus, Reader};
+use crate::{Fetch, FetchError, Request, Response};
 
 /// When a crawl ends at the latest, and how it goes about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Fetches, whatever becomes of them.
     pub fetches: u64,
-    /// Fetches that are committed together.
-    pub batch: usize,
+    /// Fetches that may be under way at once.
+    pub workers: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { fetches: u64::MAX, batch: 100 }
+        Limits { fetches: u64::MAX, workers: 1 }
     }
 }
 
@@ -57,6 +59,9 @@ pub enum CrawlError {
     /// The database refused.
     #[error(transparent)]
     Store(#[from] porthole_store::Error),
+    /// The critic failed.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
 }
 
 /// A crawl over a web and a store.
@@ -64,7 +69,7 @@ pub struct Crawl<'a> {
     web: &'a dyn Fetch,
     store: &'a mut dyn Store,
     clock: &'a dyn Clock,
-    extractor: Extractor,
+    reader: Reader<'a>,
     next_seq: u64,
 }
 
@@ -76,12 +81,18 @@ impl<'a> Crawl<'a> {
         clock: &'a dyn Clock,
     ) -> Result<Self, CrawlError> {
         let next_seq = store.setting(NEXT_SEQ)?.and_then(|seq| seq.parse().ok()).unwrap_or(0);
-        Ok(Crawl { web, store, clock, extractor: Extractor::default(), next_seq })
+        Ok(Crawl { web, store, clock, reader: Reader::new(None), next_seq })
+    }
+
+    /// Judges pages and follows links by what they are worth.
+    pub fn focused(mut self, focus: Focus<'a>) -> Self {
+        self.reader = Reader::new(Some(focus));
+        self
     }
 
     /// Adds URLs to begin with. How many of them were new.
     pub fn start(&mut self, urls: &[CanonicalUrl]) -> Result<usize, CrawlError> {
-        let start = |url: &CanonicalUrl| NewUrl { url: url.clone(), relevance: 1.0, priority: 0.0 };
+        let start = |url: &CanonicalUrl| NewUrl { url: url.clone(), relevance: 1.0, priority: 1.0 };
         Ok(self.store.add(&urls.iter().map(start).collect::<Vec<_>>())?)
     }
 
@@ -91,35 +102,51 @@ impl<'a> Crawl<'a> {
         limits: Limits,
         observe: &mut dyn FnMut(Seen<'_>),
     ) -> Result<Stop, CrawlError> {
-        let mut left = limits.fetches;
-        while left > 0 {
-            let wanted = limits.batch.min(usize::try_from(left).unwrap_or(usize::MAX));
+        let (mut left, web) = (limits.fetches, self.web);
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            let room = limits.workers.max(1) - under_way.len();
+            let wanted = room.min(usize::try_from(left).unwrap_or(usize::MAX));
             let work = self.store.take(wanted, self.clock.now())?;
-            if work.is_empty() {
-                return Ok(self.store.next_due().map_or(Stop::Exhausted, Stop::Waiting));
-            }
             left -= work.len() as u64;
-            let results = self.fetch_all(&work, observe).await;
-            let next_seq = self.next_seq.to_string();
-            let settings = [(NEXT_SEQ, next_seq.as_str())];
-            self.store.commit(&Batch { results: &results, settings: &settings, ..Batch::default() })?;
+            under_way.extend(work.into_iter().map(|work| fetch(web, work)));
+            // The first that is done, and all others that are done by now.
+            let Some(first) = under_way.next().await else {
+                let waiting = self.store.next_due().map_or(Stop::Exhausted, Stop::Waiting);
+                return Ok(if left == 0 { Stop::Limit } else { waiting });
+            };
+            let mut done = vec![first];
+            while let Some(Some(next)) = under_way.next().now_or_never() {
+                done.push(next);
+            }
+            self.commit(done, observe)?;
         }
-        Ok(Stop::Limit)
     }
 
-    async fn fetch_all(&mut self, work: &[Work], observe: &mut dyn FnMut(Seen<'_>)) -> Vec<PageResult> {
+    fn commit(&mut self, done: Vec<Done>, observe: &mut dyn FnMut(Seen<'_>)) -> Result<(), CrawlError> {
         let counts = self.store.counts();
-        let mut results = Vec::with_capacity(work.len());
-        for work in work {
-            let answer = self.web.fetch(&Request::get(work.url.clone())).await;
+        let mut results = Vec::with_capacity(done.len());
+        for (work, answer) in done {
             let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
-            let result = result_of(&mut self.extractor, work, answer, self.next_seq, self.clock.now());
+            let answer = answer.as_ref().map_err(Clone::clone);
+            let result = self.reader.result(&work, answer, self.next_seq, self.clock.now())?;
             self.next_seq += 1;
             observe(Seen { url: &work.url, result: &result, took, counts });
             results.push(result);
         }
-        results
+        let next_seq = self.next_seq.to_string();
+        let settings = [(NEXT_SEQ, next_seq.as_str())];
+        self.store.commit(&Batch { results: &results, settings: &settings, ..Batch::default() })?;
+        Ok(())
     }
+}
+
+/// Work, and the answer that came.
+type Done = (Work, Result<Response, FetchError>);
+
+async fn fetch(web: &dyn Fetch, work: Work) -> Done {
+    let answer = web.fetch(&Request::get(work.url.clone())).await;
+    (work, answer)
 }
 
 /// The setting that numbers the next fetch; committed with the fetches before it.
@@ -133,7 +160,7 @@ mod tests {
     use porthole_types::{FailureKind, Headers, ManualClock, Outcome};
 
     use super::*;
-    use crate::{FetchError, FetchFuture, Response};
+    use crate::FetchFuture;
 
     /// A web of a few pages: path to (status, content type or location, body).
     struct TinyWeb(HashMap<&'static str, (u16, &'static str, &'static str)>);
@@ -186,7 +213,7 @@ mod tests {
             };
             seen.push(format!("{} {} {word}", page.result.seq, page.url.path()));
         };
-        let stop = pollster::block_on(crawl.run(Limits { fetches, batch: 2 }, &mut observe)).unwrap();
+        let stop = pollster::block_on(crawl.run(Limits { fetches, workers: 1 }, &mut observe)).unwrap();
         (stop, seen)
     }
 

@@ -10,3 +10,4 @@ pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Seen, Stop};
 pub use external::ExternalCritic;
 pub use fetch::{Fetch, FetchError, FetchFuture, Request, Response};
+pub use result::Focus;
