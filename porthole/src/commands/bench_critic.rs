@@ -21,7 +21,8 @@ pub(crate) fn run(arguments: &cli::BenchCritic) -> anyhow::Result<()> {
         rows.push((of("accuracy"), format!("{:.4}", round.accuracy)));
     }
     for case in scaling {
-        let what = format!("{} topics, {} good: µs a page, {:.1} decisions", case.topics, case.good, case.decisions);
+        let what =
+            format!("{} topics, {} good: µs a page, {:.1} decisions", case.topics, case.good, case.decisions);
         rows.push((what, format!("{:.0}", case.micros)));
     }
     output::print_rows(&rows);

@@ -7,7 +7,7 @@ use porthole_topic::prune::Pruning;
 
 use crate::cli;
 use crate::importing::{self, Lacking, Order, Report};
-use crate::output::{self, count, misuse};
+use crate::output::{self, Paint, count, misuse};
 use crate::sources::{Format, Source};
 use crate::workspace::{self, Workspace};
 
@@ -37,8 +37,14 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyho
         return output::print_json(&gathered.report);
     }
     print(&gathered.report);
+    if gathered.report.read > 0 {
+        output::print(&Paint::Faint.on(TRAIN_NEXT));
+    }
     Ok(())
 }
+
+/// What is said when there is something to learn from.
+pub(crate) const TRAIN_NEXT: &str = "`porthole train` takes it in";
 
 /// Says what became of an import.
 pub(crate) fn print(report: &Report) {

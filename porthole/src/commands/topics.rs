@@ -5,7 +5,7 @@ mod tree;
 use std::path::Path;
 
 use porthole_store::{ExampleChange, SqliteStore, Store, TopicChange};
-use porthole_topic::Taxonomy;
+use porthole_topic::{Shape, Taxonomy};
 use porthole_types::TopicId;
 
 use crate::cli::{self, Topics};
@@ -60,9 +60,24 @@ fn change(
     let mut store = workspace.store()?;
     let mut tree = workspace::tree(&*store.reader())?;
     let done = change(&mut tree)?;
+    let good_before: Vec<TopicId> = workspace::tree(&*store.reader())?.good().collect();
     store.set_topics(&tree.rows())?;
     output::print(&done);
+    if !tree.good().eq(good_before) {
+        say_if_outdated(&store);
+    }
     Ok(())
+}
+
+/// A critic of two classes was made for the topics that were good then; all others follow the marks.
+fn say_if_outdated(store: &SqliteStore) {
+    if let Ok((critic, _)) = workspace::critic(&*store.reader())
+        && critic.model().shape() == Shape::TwoClass
+    {
+        output::say(
+            "the critic tells two classes apart, made of other good topics: `porthole train` makes a new one",
+        );
+    }
 }
 
 fn good_topics(tree: &Taxonomy) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use porthole_topic::{Counting, Kind, Shape};
+use porthole_topic::{Counting, FEATURES, Kind, Shape};
 
 use crate::cli;
 use crate::output::{self, Paint, Spinner, count, misuse};
@@ -116,7 +116,8 @@ fn print_nodes(nodes: &[NodeFigures]) {
     let row = if is_bayes { bayes_row } else { logistic_row };
     let (inherited, own): (Vec<_>, Vec<_>) =
         nodes.iter().partition(|node| node.chosen_by == ChosenBy::Taxonomy);
-    let shown: Vec<_> = own.iter().take(MOST_NODES).map(|node| row(node)).collect();
+    let shown = &own[..own.len().min(MOST_NODES)];
+    let shown: Vec<_> = names(shown).into_iter().zip(shown).map(|(name, node)| row(name, node)).collect();
     if !shown.is_empty() {
         output::print("");
         output::print_table(head, &shown);
@@ -134,10 +135,10 @@ fn print_nodes(nodes: &[NodeFigures]) {
     }
 }
 
-fn bayes_row(node: &NodeFigures) -> Vec<String> {
+fn bayes_row(name: String, node: &NodeFigures) -> Vec<String> {
     let found = node.validation.as_ref();
     vec![
-        indented(&node.node),
+        name,
         node.examples.to_string(),
         node.classes.to_string(),
         node.counting.clone().unwrap_or_default(),
@@ -150,10 +151,10 @@ fn bayes_row(node: &NodeFigures) -> Vec<String> {
     ]
 }
 
-fn logistic_row(node: &NodeFigures) -> Vec<String> {
+fn logistic_row(name: String, node: &NodeFigures) -> Vec<String> {
     let found = node.validation.as_ref();
     vec![
-        indented(&node.node),
+        name,
         node.examples.to_string(),
         node.classes.to_string(),
         node.features.to_string(),
@@ -163,14 +164,19 @@ fn logistic_row(node: &NodeFigures) -> Vec<String> {
     ]
 }
 
-/// The last name of a path, as far to the right as it is deep: whole paths would take the room of the numbers.
-fn indented(path: &str) -> String {
-    match path.rsplit_once('/') {
-        Some((above, name)) if !name.is_empty() => {
-            format!("{}{name}", "  ".repeat(above.matches('/').count() + 1))
+/// Names for nodes: below one that is shown, the last name is enough, set in; whole paths would take the room of
+/// the numbers.
+fn names(nodes: &[&NodeFigures]) -> Vec<String> {
+    let shown: BTreeSet<&str> = nodes.iter().map(|node| node.node.as_str()).collect();
+    let name = |path: &str| {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let parent = if above.is_empty() { "/" } else { above };
+        if path == "/" || !shown.contains(parent) {
+            return path.to_owned();
         }
-        _ => path.to_owned(),
-    }
+        format!("{}{name}", "  ".repeat(above.matches('/').count() + 1))
+    };
+    nodes.iter().map(|node| name(&node.node)).collect()
 }
 
 fn dash() -> String {
@@ -186,37 +192,31 @@ const MOST_NODES: usize = 40;
 
 /// Accuracy against |F|: the best of all ways to count and smooth.
 fn print_by_features(nodes: &[NodeFigures]) {
-    let validated = || nodes.iter().filter_map(|node| Some((node, node.validation.as_ref()?)));
-    let sizes: BTreeSet<usize> = porthole_topic::FEATURES.into_iter().collect();
-    let used: Vec<usize> = sizes
-        .into_iter()
-        .filter(|size| {
-            validated().any(|(_, found)| found.by_features.iter().any(|trial| trial.features == *size))
-        })
-        .collect();
-    let rows: Vec<Vec<String>> = validated()
-        .take(MOST_NODES)
-        .map(|(node, found)| {
-            let cell = |size: &usize| {
-                let trial = found.by_features.iter().find(|trial| trial.features == *size);
-                trial.map_or_else(dash, |trial| percent(trial.accuracy))
-            };
-            let all = found.by_features.last().map(|trial| trial.features).unwrap_or(0);
-            let mut row = vec![indented(&node.node)];
-            row.extend(used.iter().map(cell));
-            row.push(cell(&all));
-            row
-        })
-        .collect();
-    if rows.is_empty() {
+    let validated: Vec<&NodeFigures> =
+        nodes.iter().filter(|node| node.validation.is_some()).take(MOST_NODES).collect();
+    if validated.is_empty() {
         return output::print("\nno node has enough examples of yours for a cross-validation");
     }
-    if used.is_empty() {
+    let trials =
+        |node: &NodeFigures| node.validation.as_ref().map_or(Vec::new(), |found| found.by_features.clone());
+    let tried: BTreeSet<usize> =
+        validated.iter().flat_map(|node| trials(node)).map(|trial| trial.features).collect();
+    let sizes: Vec<usize> = FEATURES.into_iter().filter(|size| tried.contains(size)).collect();
+    if sizes.is_empty() {
         // All have so few terms, or it is a regression, which weighs them instead of choosing.
         return;
     }
+    let row = |(name, node): (String, &&NodeFigures)| {
+        let trials = trials(node);
+        let at = |size: usize| trials.iter().find(|trial| trial.features == size);
+        let cells = sizes.iter().map(|&size| at(size)).chain([trials.last()]);
+        std::iter::once(name)
+            .chain(cells.map(|trial| trial.map_or_else(dash, |trial| percent(trial.accuracy))))
+            .collect()
+    };
+    let rows: Vec<Vec<String>> = names(&validated).into_iter().zip(&validated).map(row).collect();
     output::print("\naccuracy by the number of terms that take part");
-    let heads: Vec<String> = used.iter().map(|size| output::grouped(&size.to_string())).collect();
+    let heads: Vec<String> = sizes.iter().map(|size| output::grouped(&size.to_string())).collect();
     let head: Vec<&str> =
         std::iter::once("node").chain(heads.iter().map(String::as_str)).chain(["all"]).collect();
     output::print_table(&head, &rows);

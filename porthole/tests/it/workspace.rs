@@ -424,6 +424,9 @@ fn shapes_critics_and_tables() {
         bench.ws(arguments);
         assert!(relevance(&bench) > Some(0.5), "{arguments:?}: {:?}", relevance(&bench));
     }
+    bench.ws(&["train", "--shape", "two-class"]);
+    let said = text(&bench.run(&["-C", "ws", "topics", "mark", "/Food"], "").stderr);
+    assert!(said.contains("porthole train"), "{said}");
     bench.check_fails(&["train", "--tables", "--shape", "flat"], "--tables", 4);
     bench.check_fails(&["train", "--tables", "--counting", "once"], "--tables", 4);
     let store = SqliteStore::open(bench.path("ws/porthole.db")).unwrap();
