@@ -51,12 +51,35 @@ pub(crate) struct Report {
     /// Examples that were there already, with their pages.
     pub(crate) known: usize,
     /// Entries that were left out, in words.
-    pub(crate) left_out: Vec<String>,
+    pub(crate) left_out: Noted<String>,
     /// Examples whose pages could not be had.
-    pub(crate) missing: Vec<Lacking>,
+    pub(crate) missing: Noted<Lacking>,
     /// Examples whose pages have no words.
-    pub(crate) empty: Vec<Lacking>,
+    pub(crate) empty: Noted<Lacking>,
     pub(crate) pruned: Option<PruningReport>,
+}
+
+/// Things to tell one by one. There may be as many as a file has lines, so only the first are kept.
+#[derive(Debug, Serialize)]
+pub(crate) struct Noted<T> {
+    pub(crate) count: usize,
+    pub(crate) first: Vec<T>,
+}
+
+impl<T> Noted<T> {
+    fn push(&mut self, noted: T) {
+        const KEPT: usize = 1_000;
+        self.count += 1;
+        if self.first.len() < KEPT {
+            self.first.push(noted);
+        }
+    }
+}
+
+impl<T> Default for Noted<T> {
+    fn default() -> Self {
+        Noted { count: 0, first: Vec::new() }
+    }
 }
 
 /// An example that there is nothing to learn from.
@@ -116,7 +139,7 @@ fn nothing_imported(order: &Order<'_>) -> String {
 #[derive(Default)]
 struct Survey {
     found: u32,
-    left_out: Vec<String>,
+    left_out: Noted<String>,
     /// Only if it is to be pruned.
     directory: Option<Directory>,
 }
@@ -186,7 +209,7 @@ impl<'a> Gathering<'a> {
         tree: Taxonomy,
         known: &'a Known,
         chosen: Option<Chosen>,
-        left_out: Vec<String>,
+        left_out: Noted<String>,
     ) -> Self {
         let (chosen, pruned) = chosen.map(|chosen| (chosen.topics, chosen.report)).unzip();
         let report = Report {

@@ -112,13 +112,13 @@ pub(crate) fn bar_of(share: f64, width: usize) -> String {
     format!("{}{}", "\u{2588}".repeat(filled), "\u{2591}".repeat(width - filled))
 }
 
-/// The first lines of a list that may be long, and how many more there are.
-pub(crate) fn some_of<T>(all: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
+/// The first lines of a list that may be long, and how many more there are of `count`.
+pub(crate) fn some_of<T>(all: &[T], count: usize, line: impl Fn(&T) -> String) -> Vec<String> {
     const SHOWN: usize = 20;
     let mut lines: Vec<String> =
         all.iter().take(SHOWN).map(|item| format!("  {}", plain(&line(item)))).collect();
-    if all.len() > SHOWN {
-        lines.push(format!("  … and {} more", grouped(&(all.len() - SHOWN).to_string())));
+    if count > lines.len() {
+        lines.push(format!("  … and {} more", grouped(&(count - lines.len()).to_string())));
     }
     lines
 }

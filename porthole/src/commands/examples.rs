@@ -99,7 +99,7 @@ fn print_added(added: &Added) {
     if !empty.is_empty() {
         output::say("nothing can be learnt from:");
         let line = |file: &&AddedFile| format!("{}: {}", file.name, file.detail);
-        output::some_of(&empty, line).iter().for_each(|line| output::say(line));
+        output::some_of(&empty, empty.len(), line).iter().for_each(|line| output::say(line));
     }
 }
 
@@ -151,16 +151,15 @@ fn print_list(tree: &Taxonomy, listed: &[(usize, &Example)]) {
     if listed.is_empty() {
         return output::say("there are no examples; `porthole examples add TOPIC FILE…` shows some");
     }
+    let mut lines = Vec::new();
     for of_topic in listed.chunk_by(|a, b| a.0 == b.0) {
         let topic = of_topic[0].1.topic;
         let name = if topic == TopicId::ROOT { "without a topic".to_owned() } else { tree.path(topic) };
-        output::print(
-            &Paint::Strong.on(&format!("{name} ({})", output::grouped(&of_topic.len().to_string()))),
-        );
-        for (_, example) in of_topic {
-            output::print(&line(example));
-        }
+        let number = output::grouped(&of_topic.len().to_string());
+        lines.push(Paint::Strong.on(&format!("{name} ({number})")));
+        lines.extend(of_topic.iter().map(|(_, example)| line(example)));
     }
+    output::print(&lines.join("\n"));
 }
 
 fn line(example: &Example) -> String {

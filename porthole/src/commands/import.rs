@@ -6,7 +6,7 @@ use porthole_store::Store;
 use porthole_topic::prune::Pruning;
 
 use crate::cli;
-use crate::importing::{self, Lacking, Order, Report};
+use crate::importing::{self, Lacking, Noted, Order, Report};
 use crate::output::{self, Paint, count, misuse};
 use crate::sources::{Format, Source};
 use crate::workspace::{self, Workspace};
@@ -58,9 +58,9 @@ pub(crate) fn print(report: &Report) {
         ("read", report.read),
         ("to be fetched by the crawl", report.to_fetch),
         ("known already, kept as they are", report.known),
-        ("without a page", report.missing.len()),
-        ("without words", report.empty.len()),
-        ("left out", report.left_out.len()),
+        ("without a page", report.missing.count),
+        ("without words", report.empty.count),
+        ("left out", report.left_out.count),
     ];
     for (what, number) in rows.into_iter().filter(|(_, number)| *number > 0) {
         output::print(&format!("  {:>9} {what}", output::grouped(&number.to_string())));
@@ -80,9 +80,9 @@ pub(crate) fn print(report: &Report) {
     say_some("without words:", &report.empty, lacking);
 }
 
-fn say_some<T>(heading: &str, all: &[T], line: impl Fn(&T) -> String) {
-    if !all.is_empty() {
+fn say_some<T>(heading: &str, noted: &Noted<T>, line: impl Fn(&T) -> String) {
+    if noted.count > 0 {
         output::say(heading);
-        output::some_of(all, line).iter().for_each(|line| output::say(line));
+        output::some_of(&noted.first, noted.count, line).iter().for_each(|line| output::say(line));
     }
 }

@@ -241,7 +241,7 @@ fn warn(report: &Report) {
     let say_list = |heading: &str, all: &[String]| {
         if !all.is_empty() {
             output::say(heading);
-            output::some_of(all, Clone::clone).iter().for_each(|line| output::say(line));
+            output::some_of(all, all.len(), Clone::clone).iter().for_each(|line| output::say(line));
         }
     };
     if report.undecided.iter().any(|node| node == "/") {
@@ -269,6 +269,9 @@ fn warn(report: &Report) {
         ));
     }
     warn_of_collisions(&report.collisions);
+    if report.good.is_empty() {
+        output::say("no topic is marked good yet: `porthole topics mark PATH` says what you are after");
+    }
 }
 
 fn warn_of_collisions(collisions: &[Vec<String>]) {

@@ -1,6 +1,6 @@
 //! What training found, as facts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use porthole_store::Store;
@@ -23,6 +23,8 @@ pub(crate) struct Report {
     pub(crate) nodes: Vec<NodeFigures>,
     /// The largest confusions of the cross-validation, over all nodes; none where nothing was chosen anew.
     pub(crate) confusions: Vec<Confusion>,
+    /// Topics that are marked good.
+    pub(crate) good: Vec<String>,
     /// Topics that nothing can be learnt about.
     pub(crate) without_examples: Vec<String>,
     /// Nodes with only one class: nothing is decided there.
@@ -132,6 +134,7 @@ impl Report {
             examples: material.basis.values().map(|topic| u64::from(topic.documents)).sum(),
             nodes: made.figures,
             confusions: confusions(tree, &problems, &made.tuned),
+            good: paths(tree.good().collect()),
             without_examples: paths(without_examples(material)),
             undecided: paths(problems.iter().filter(|p| p.classes.len() == 1).map(|p| p.node).collect()),
             unplaced: material.unplaced,
@@ -147,10 +150,9 @@ impl Report {
 /// topmost.
 fn without_examples(material: &Material) -> Vec<TopicId> {
     let tree = &material.tree;
-    let has_any =
-        |id: TopicId| tree.below(id).iter().any(|below| material.statistics.topic(*below).is_some());
-    let lacking = tree.ids().filter(|&id| id != TopicId::ROOT && !has_any(id) && has_any(tree.parent(id)));
-    lacking.collect()
+    let with_above = |(topic, _)| std::iter::once(topic).chain(tree.ancestors(topic));
+    let known: BTreeSet<TopicId> = material.statistics.topics().flat_map(with_above).collect();
+    tree.ids().filter(|id| !known.contains(id) && known.contains(&tree.parent(*id))).collect()
 }
 
 fn confusions(tree: &Taxonomy, problems: &[Problem], tuned: &BTreeMap<TopicId, Tuned>) -> Vec<Confusion> {
