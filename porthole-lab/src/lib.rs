@@ -4,6 +4,7 @@
 pub mod classifier_bench;
 mod collections;
 pub mod critics;
+pub mod experiment;
 pub mod general;
 mod recorded;
 pub mod svg;

@@ -69,6 +69,8 @@ pub(crate) enum Lab {
     Synth(Synth),
     /// Print the figures of a recorded web: pages, hosts, links, charsets, problems
     WebStats(WebStats),
+    /// Compare strategies on a recorded web, by its true labels
+    Run(RunExperiment),
     /// Measure how good the critics are on the labelled collections
     Critics(Critics),
     /// Make the general taxonomy that comes with the program
@@ -76,6 +78,19 @@ pub(crate) enum Lab {
     /// Measure the parts
     #[command(subcommand)]
     Bench(Bench),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunExperiment {
+    /// What to compare on what
+    #[arg(value_name = "EXPERIMENT.toml")]
+    pub(crate) file: PathBuf,
+    /// Write results.jsonl, a line a crawl, into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print all results as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

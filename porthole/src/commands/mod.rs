@@ -6,6 +6,7 @@ mod classify;
 mod critics;
 mod demo;
 mod examples;
+mod experiment;
 mod general;
 mod import;
 mod init;
@@ -30,6 +31,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Lab(Lab::Bench(Bench::Critic(arguments))) => bench_critic::run(&arguments),
         Command::Lab(Lab::Critics(arguments)) => critics::run(&arguments),
         Command::Lab(Lab::General(arguments)) => general::run(&arguments),
+        Command::Lab(Lab::Run(arguments)) => experiment::run(&arguments),
         Command::Lab(Lab::Synth(arguments)) => synth::run(arguments).await,
         Command::Lab(Lab::WebStats(arguments)) => web_stats::run(arguments).await,
     }
