@@ -134,6 +134,12 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
+/// A path as a shell takes it.
+pub(crate) fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/_-.,".contains(c);
+    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
 /// Colours of what is printed, on a terminal whose user did not turn them off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Paint {
@@ -232,13 +238,30 @@ impl Spinner {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, in_words};
+    use super::{count, grouped, in_words, plain, quoted, some_of};
 
     #[test]
     fn a_cause_is_said_once() {
         let error =
             anyhow::anyhow!("no such file").context("a.warc: no such file").context("cannot read the web");
         assert_eq!(in_words(&error), "cannot read the web: a.warc: no such file");
+    }
+
+    #[test]
+    fn names_from_elsewhere_do_no_harm() {
+        for (path, expected) in [("/A_b/C", "/A_b/C"), ("/A b", "'/A b'"), ("/it's", r"'/it'\''s'")] {
+            assert_eq!(quoted(path), expected);
+        }
+        assert_eq!(plain("a\x1b[31mb\n"), "a\u{fffd}[31mb\u{fffd}");
+    }
+
+    #[test]
+    fn long_lists_are_cut_and_counted() {
+        assert_eq!(some_of(&[1, 2], 2, ToString::to_string), ["  1", "  2"]);
+        let many: Vec<u32> = (0..100).collect();
+        let lines = some_of(&many, 2_020, ToString::to_string);
+        assert_eq!((lines.len(), lines[20].as_str()), (21, "  … and 2,000 more"));
+        assert_eq!((count(1, "page"), count(2_000, "page")), ("1 page".to_owned(), "2,000 pages".to_owned()));
     }
 
     #[test]

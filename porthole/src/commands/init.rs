@@ -73,7 +73,10 @@ fn general() -> anyhow::Result<Start> {
 }
 
 fn say_what_next(folder: &Path, start: &Start) {
-    let at = format!("porthole -C {}", folder.display());
+    let at = match folder.to_string_lossy().as_ref() {
+        "." => "porthole".to_owned(),
+        folder => format!("porthole -C {}", output::quoted(folder)),
+    };
     output::print(&format!("made a workspace in {}", folder.display()));
     match start {
         Start::Nothing => {

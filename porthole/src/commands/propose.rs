@@ -113,12 +113,9 @@ fn print(proposals: &[Facts], subjects: usize) {
         }
     }
     if let Some(first) = proposals.first().filter(|first| !first.is_good) {
-        output::print(&format!("\nmark what you are after: porthole topics mark {}", quoted(&first.topic)));
+        output::print(&format!(
+            "\nmark what you are after: porthole topics mark {}",
+            output::quoted(&first.topic)
+        ));
     }
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/_-.,".contains(c);
-    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }

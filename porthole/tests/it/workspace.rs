@@ -315,6 +315,18 @@ fn a_broken_file_imports_nothing() {
 }
 
 #[test]
+fn an_import_waits_for_no_pipe() {
+    let bench = Bench::new();
+    bench.write("folder/owl.txt", "the owl has feathers");
+    for name in ["pipe", "folder/pipe"] {
+        assert!(Command::new("mkfifo").arg(bench.path(name)).status().unwrap().success());
+    }
+    bench.check_fails(&["examples", "import", "pipe"], "has to be a file", 1);
+    bench.ws(&["examples", "import", "folder"]);
+    assert_eq!(bench.examples(), ["folder/owl.txt"]);
+}
+
+#[test]
 fn pages_come_from_a_recorded_web() {
     let bench = Bench::new();
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../porthole-warc/tests/fixtures/members.warc.gz");
