@@ -4,10 +4,16 @@ mod clock;
 mod crawl;
 mod external;
 mod fetch;
+mod glob;
+mod recent;
 mod result;
+mod robots;
 
 pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Seen, Stop};
 pub use external::ExternalCritic;
 pub use fetch::{Fetch, FetchError, FetchFuture, Request, Response};
 pub use result::Focus;
+pub use robots::{
+    RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsRules, RobotsStep, RobotsVerdict,
+};

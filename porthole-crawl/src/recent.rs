@@ -1,0 +1,91 @@
+//! A map of bounded weight that forgets what has not been asked for lately.
+
+use std::collections::{HashMap, VecDeque};
+
+/// Values by id, each with a weight. When they weigh too much together, the oldest go, unless they were
+/// asked for since it was last their turn ("second chance"). The order of everything is that of the calls,
+/// so that a replay forgets the same.
+pub(crate) struct Recent<V> {
+    values: HashMap<u64, Entry<V>, foldhash::fast::FixedState>,
+    /// Every id in `values` once, the next to go first.
+    order: VecDeque<u64>,
+    weight: usize,
+    max_weight: usize,
+}
+
+struct Entry<V> {
+    value: V,
+    weight: usize,
+    asked: bool,
+}
+
+impl<V> Recent<V> {
+    pub(crate) fn new(max_weight: usize) -> Self {
+        Recent { values: HashMap::default(), order: VecDeque::new(), weight: 0, max_weight }
+    }
+
+    pub(crate) fn get(&mut self, id: u64) -> Option<&mut V> {
+        let entry = self.values.get_mut(&id)?;
+        entry.asked = true;
+        Some(&mut entry.value)
+    }
+
+    /// Keeps a value in place of an older one of the same id. What was just put in is the last to go.
+    pub(crate) fn put(&mut self, id: u64, value: V, weight: usize) {
+        match self.values.insert(id, Entry { value, weight, asked: true }) {
+            Some(old) => self.weight -= old.weight,
+            None => self.order.push_back(id),
+        }
+        self.weight += weight;
+        self.forget();
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.weight
+    }
+
+    fn forget(&mut self) {
+        while self.weight > self.max_weight && self.order.len() > 1 {
+            let Some(id) = self.order.pop_front() else { return };
+            let Some(entry) = self.values.get_mut(&id) else { continue };
+            if std::mem::take(&mut entry.asked) {
+                self.order.push_back(id);
+            } else {
+                self.weight -= entry.weight;
+                self.values.remove(&id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_stays() {
+        let mut recent = Recent::new(30);
+        for id in 0..3 {
+            recent.put(id, id, 10);
+        }
+        recent.put(3, 3, 10);
+        assert!(recent.get(0).is_none(), "all were new, the oldest went");
+        recent.get(1);
+        recent.put(4, 4, 10);
+        assert!(recent.get(1).is_some() && recent.get(2).is_none());
+        recent.put(1, 9, 25);
+        assert!(recent.weight() <= 30 && recent.get(1) == Some(&mut 9));
+    }
+
+    #[test]
+    fn a_value_that_is_too_heavy_alone_replaces_all_others() {
+        let mut recent = Recent::new(10);
+        recent.put(1, 'a', 5);
+        recent.put(2, 'b', 99);
+        assert!(recent.get(1).is_none() && recent.get(2).is_some());
+        for id in 0..1_000 {
+            recent.put(id, 'c', 3);
+        }
+        assert!(recent.weight() <= 10);
+    }
+}

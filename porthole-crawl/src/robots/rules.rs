@@ -1,0 +1,286 @@
+//! The rules of one robots.txt for one crawler: parsed, merged, ready to be asked.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use super::lines::{Field, lines};
+use crate::glob;
+
+/// What a robots.txt says to us: the rules of all groups for our product token or, if there are none, of
+/// all groups for `*`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RobotsRules {
+    /// The most specific first, and of two equal ones the one that allows: the first match decides.
+    rules: Vec<Rule>,
+    crawl_delay: Option<Duration>,
+    sitemaps: Vec<Box<str>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rule {
+    /// Normalised, without the `$` at its end.
+    pattern: Box<[u8]>,
+    /// There was a `$`: the path has to end where the pattern does.
+    whole: bool,
+    allow: bool,
+}
+
+/// Rules kept for one host. Long files are lists of single pages; nobody needs more.
+const MAX_RULES: usize = 2_000;
+/// Bytes of all patterns of one host.
+const MAX_PATTERN_BYTES: usize = 128 * 1024;
+/// Sitemap lines kept for one host.
+const MAX_SITEMAPS: usize = 32;
+/// No URL of ours is longer than 2,048 bytes.
+const MAX_SITEMAP_BYTES: usize = 2_048;
+
+impl RobotsRules {
+    /// Reads a robots.txt for the crawler `agent`: a product token or a whole User-Agent that begins with
+    /// one. `truncated` says that more would have followed.
+    pub fn parse(agent: &str, body: &[u8], truncated: bool) -> Self {
+        let mut parser = Parser::new(agent);
+        for (field, value) in lines(body, truncated) {
+            parser.line(field, value);
+        }
+        parser.finish()
+    }
+
+    /// Whether the path and query (starting with `/`) may be fetched. `/robots.txt` always may.
+    pub fn allows(&self, path_and_query: &str) -> bool {
+        self.deciding(path_and_query).is_none_or(|rule| rule.allow)
+    }
+
+    /// The rule that decides about a path and query, as a line; `None` if no rule is about it.
+    pub fn rule_for(&self, path_and_query: &str) -> Option<String> {
+        self.deciding(path_and_query).map(Rule::line)
+    }
+
+    /// The pause between two requests that the site asks for.
+    pub fn crawl_delay(&self) -> Option<Duration> {
+        self.crawl_delay
+    }
+
+    /// The values of the Sitemap lines, which belong to no group.
+    pub fn sitemaps(&self) -> impl Iterator<Item = &str> {
+        self.sitemaps.iter().map(|sitemap| &**sitemap)
+    }
+
+    /// How many rules there are for us.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether there is no rule for us.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// What it costs to keep this.
+    pub(super) fn bytes(&self) -> usize {
+        let rules: usize = self.rules.iter().map(|rule| size_of::<Rule>() + rule.pattern.len()).sum();
+        let sitemaps: usize = self.sitemaps.iter().map(|sitemap| 16 + sitemap.len()).sum();
+        size_of::<Self>() + rules + sitemaps
+    }
+
+    fn deciding(&self, path_and_query: &str) -> Option<&Rule> {
+        if path_and_query.split('?').next() == Some("/robots.txt") {
+            return None;
+        }
+        let path = normal(path_and_query.as_bytes(), Kind::Path);
+        self.rules.iter().find(|rule| glob::matches(&rule.pattern, &path, rule.whole))
+    }
+}
+
+impl Rule {
+    /// The rule in a line, `None` if it is no path pattern: an empty value says nothing, and what starts
+    /// with neither `/` nor `*` can be no path.
+    fn parse(allow: bool, value: &[u8]) -> Option<Self> {
+        if !matches!(value.first(), Some(b'/' | b'*')) {
+            return None;
+        }
+        let (pattern, whole) = value.strip_suffix(b"$").map_or((value, false), |pattern| (pattern, true));
+        Some(Rule { pattern: normal(pattern, Kind::Pattern).into(), whole, allow })
+    }
+
+    /// RFC 9309, 2.2.2: the match with the most octets is the most specific one.
+    fn octets(&self) -> usize {
+        self.pattern.len() + usize::from(self.whole)
+    }
+
+    fn line(&self) -> String {
+        let word = if self.allow { "Allow" } else { "Disallow" };
+        let end = if self.whole { "$" } else { "" };
+        format!("{word}: {}{end}", String::from_utf8_lossy(&self.pattern))
+    }
+}
+
+/// Collects what is said to us and what is said to all, since the end of the file decides which counts.
+struct Parser<'a> {
+    agent: &'a [u8],
+    ours: Group,
+    everyones: Group,
+    sitemaps: Vec<Box<str>>,
+    /// Whom the present group is for.
+    for_us: bool,
+    for_all: bool,
+    /// The group has rules: the next agent line starts another group. Lines that RFC 9309 does not define
+    /// do not end the run of agent lines (2.2.4).
+    in_rules: bool,
+}
+
+#[derive(Default)]
+struct Group {
+    named: bool,
+    rules: Vec<Rule>,
+    pattern_bytes: usize,
+    crawl_delay: Option<Duration>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(agent: &'a str) -> Self {
+        Parser {
+            agent: product_token(agent.as_bytes()),
+            ours: Group::default(),
+            everyones: Group::default(),
+            sitemaps: Vec::new(),
+            for_us: false,
+            for_all: false,
+            in_rules: false,
+        }
+    }
+
+    fn line(&mut self, field: Field, value: &[u8]) {
+        match field {
+            Field::UserAgent => self.user_agent(value),
+            Field::Allow => self.rule(true, value),
+            Field::Disallow => self.rule(false, value),
+            Field::CrawlDelay => {
+                if let Some(delay) = seconds(value) {
+                    self.addressed().for_each(|group| group.crawl_delay = group.crawl_delay.max(Some(delay)));
+                }
+            }
+            Field::Sitemap => {
+                if !value.is_empty() && value.len() <= MAX_SITEMAP_BYTES && self.sitemaps.len() < MAX_SITEMAPS
+                {
+                    self.sitemaps.push(String::from_utf8_lossy(value).into());
+                }
+            }
+        }
+    }
+
+    fn user_agent(&mut self, value: &[u8]) {
+        if self.in_rules {
+            (self.for_us, self.for_all, self.in_rules) = (false, false, false);
+        }
+        let token = product_token(value);
+        if is_star(value) {
+            self.for_all = true;
+        } else if !token.is_empty() && token.eq_ignore_ascii_case(self.agent) {
+            self.for_us = true;
+            self.ours.named = true;
+        }
+    }
+
+    fn rule(&mut self, allow: bool, value: &[u8]) {
+        self.in_rules = true;
+        if let Some(rule) = Rule::parse(allow, value) {
+            self.addressed().for_each(|group| group.push(rule.clone()));
+        }
+    }
+
+    /// The collections that the present group speaks to.
+    fn addressed(&mut self) -> impl Iterator<Item = &mut Group> {
+        let (for_us, for_all) = (self.for_us, self.for_all);
+        let ours = for_us.then_some(&mut self.ours);
+        ours.into_iter().chain(for_all.then_some(&mut self.everyones))
+    }
+
+    fn finish(self) -> RobotsRules {
+        let mut group = if self.ours.named { self.ours } else { self.everyones };
+        group.rules.sort_by_key(|rule| (std::cmp::Reverse(rule.octets()), !rule.allow));
+        group.rules.dedup();
+        group.rules.shrink_to_fit();
+        RobotsRules { rules: group.rules, crawl_delay: group.crawl_delay, sitemaps: self.sitemaps }
+    }
+}
+
+impl Group {
+    fn push(&mut self, rule: Rule) {
+        let pattern_bytes = self.pattern_bytes + rule.pattern.len();
+        if self.rules.len() < MAX_RULES && pattern_bytes <= MAX_PATTERN_BYTES {
+            self.pattern_bytes = pattern_bytes;
+            self.rules.push(rule);
+        }
+    }
+}
+
+/// The name in front of a version or a remark. Digits belong to it, though RFC 9309 has none: `bot2` is
+/// not `bot`.
+fn product_token(agent: &[u8]) -> &[u8] {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let end = agent.iter().position(|byte| !is_part(byte)).unwrap_or(agent.len());
+    &agent[..end]
+}
+
+fn is_star(value: &[u8]) -> bool {
+    value.first() == Some(&b'*') && value.get(1).is_none_or(u8::is_ascii_whitespace)
+}
+
+fn seconds(value: &[u8]) -> Option<Duration> {
+    let seconds: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Path,
+    Pattern,
+}
+
+/// One spelling for the octets of paths and patterns (RFC 9309, 2.2.2): unreserved characters are not
+/// escaped, everything that is no URL character is, escapes are upper case. What a pattern could mistake
+/// for its own signs is escaped. In a query `:`, `/`, `?` and `@` are never escaped, so that
+/// `?u=https%3A%2F%2Fx` and `?u=https://x` are the same, as the table in 2.2.2 has it.
+fn normal(path: &[u8], kind: Kind) -> Cow<'_, [u8]> {
+    let is_sign = |byte: u8| byte == b'$' || byte == b'*' && kind == Kind::Path;
+    let is_plain = |&byte: &u8| byte != b'%' && is_url_character(byte) && !is_sign(byte);
+    let Some(plain) = path.iter().position(|byte| !is_plain(byte)) else { return path.into() };
+    let mut out = path[..plain].to_vec();
+    let mut in_query = out.contains(&b'?');
+    let mut at = plain;
+    while at < path.len() {
+        let (byte, escaped) = match escape(&path[at..]) {
+            Some(byte) => (byte, true),
+            None => (path[at], false),
+        };
+        at += if escaped { 3 } else { 1 };
+        in_query |= byte == b'?' && !escaped;
+        let literal = if escaped {
+            is_unreserved(byte) || in_query && matches!(byte, b':' | b'/' | b'?' | b'@')
+        } else {
+            is_plain(&byte)
+        };
+        if literal {
+            out.push(byte);
+        } else {
+            out.extend_from_slice(format!("%{byte:02X}").as_bytes());
+        }
+    }
+    out.into()
+}
+
+/// The byte that an escape at the start of `text` stands for.
+fn escape(text: &[u8]) -> Option<u8> {
+    let &[b'%', high, low, ..] = text else { return None };
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    Some(digit(high)? << 4 | digit(low)?)
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+/// RFC 3986: unreserved or reserved.
+fn is_url_character(byte: u8) -> bool {
+    is_unreserved(byte) || b":/?#[]@!$&'()*+,;=".contains(&byte)
+}

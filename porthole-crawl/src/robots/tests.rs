@@ -1,0 +1,386 @@
+//! RFC 9309 as a table: the RFC's own examples, the facts of Google's documentation, and what people write.
+
+use std::time::Duration;
+
+use porthole_types::{CanonicalUrl, FailureKind, Headers, Timestamp};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{FetchError, Response};
+
+const AGENT: &str = "Porthole/0.1 (+https://porthole.test/bot)";
+
+/// (robots.txt, paths that are allowed, paths that are not).
+type Case = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+#[test]
+fn rules_and_paths() {
+    let table: &[Case] = &[
+        // Nothing is said.
+        ("", &["/", "/a"], &[]),
+        ("User-agent: *\nDisallow:\n", &["/", "/a"], &[]),
+        ("User-agent: *\nAllow:\nDisallow: /a\n", &["/"], &["/a"]),
+        ("<html><body>Disallow: nothing here</body></html>", &["/"], &[]),
+        ("Disallow: /\n", &["/a"], &[]),
+        // A path is a prefix (Google's table).
+        ("User-agent: *\nDisallow: /", &["/robots.txt", "/robots.txt?a"], &["/", "/a", "/robots.txt.bak"]),
+        (
+            "User-agent: *\nDisallow: /fish",
+            &["/Fish.asp", "/catfish", "/?id=fish", "/desert/fish", "/"],
+            &["/fish", "/fish.html", "/fish/salmon.html", "/fishheads", "/fish.php?id=anything"],
+        ),
+        (
+            "User-agent: *\nDisallow: /fish*",
+            &["/Fish.asp", "/catfish", "/?id=fish"],
+            &["/fish", "/fish.html", "/fishheads/yummy.html", "/fish.php?id=anything"],
+        ),
+        (
+            "User-agent: *\nDisallow: /fish/",
+            &["/fish", "/fish.html", "/animals/fish/", "/Fish/Salmon.asp"],
+            &["/fish/", "/fish/?id=anything", "/fish/salmon.htm"],
+        ),
+        (
+            "User-agent: *\nDisallow: /*.php",
+            &["/", "/windows.PHP", "/php"],
+            &["/index.php", "/filename.php", "/folder/any.php.file.html", "/filename.php/", "/f.php?a=b"],
+        ),
+        (
+            "User-agent: *\nDisallow: /*.php$",
+            &["/filename.php?parameters", "/filename.php/", "/filename.php5", "/windows.PHP"],
+            &["/filename.php", "/folder/filename.php", "/.php"],
+        ),
+        (
+            "User-agent: *\nDisallow: /fish*.php",
+            &["/Fish.PHP", "/fish.html"],
+            &["/fish.php", "/fishheads/catfish.php?parameters"],
+        ),
+        // The most octets decide, on a tie the one that allows (Google's table).
+        ("User-agent: *\nAllow: /p\nDisallow: /", &["/page"], &["/a"]),
+        ("User-agent: *\nAllow: /folder\nDisallow: /folder", &["/folder/page"], &[]),
+        ("User-agent: *\nDisallow: /folder\nAllow: /folder", &["/folder/page"], &[]),
+        ("User-agent: *\nAllow: /page\nDisallow: /*.htm", &["/page"], &["/page.htm"]),
+        ("User-agent: *\nAllow: /page\nDisallow: /*.ph", &["/page.php5"], &["/x.php5"]),
+        ("User-agent: *\nAllow: /$\nDisallow: /", &["/"], &["/page.htm", "/?q"]),
+        (
+            "User-agent: *\nDisallow: /a/b/c\nAllow: /a/b\nDisallow: /a",
+            &["/a/b", "/a/b/x"],
+            &["/a", "/a/b/c"],
+        ),
+        ("User-agent: *\nDisallow: /$\nAllow: /", &["/a"], &["/"]),
+        // The RFC's examples.
+        (
+            "User-Agent: *\nDisallow: *.gif$\nDisallow: /example/\nAllow: /publications/\n\n\
+             User-Agent: foobot\nDisallow:/\nAllow:/example/page.html\nAllow:/example/allowed.gif",
+            &["/publications/x", "/x.gif?y"],
+            &["/example/page.html", "/x.gif", "/publications.gif"],
+        ),
+        (
+            "User-Agent: porthole\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif",
+            &["/example/page/", "/x"],
+            &["/example/page/disallowed.gif"],
+        ),
+        ("User-agent: *\nDisallow: /foo/bar/\u{30c4}", &["/foo/bar/"], &["/foo/bar/%E3%83%84"]),
+        ("User-agent: *\nDisallow: /foo/bar/%e3%83%84", &[], &["/foo/bar/%E3%83%84", "/foo/bar/%e3%83%84x"]),
+        ("User-agent: *\nDisallow: /foo/bar/%62%61%7A", &["/foo/bar/ba"], &["/foo/bar/baz"]),
+        ("User-agent: *\nDisallow: /foo/bar/baz", &[], &["/foo/bar/%62%61%7A"]),
+        (
+            "User-agent: *\nDisallow: /foo/bar?baz=https%3A%2F%2Ffoo.bar",
+            &["/foo/bar?baz=http"],
+            &["/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https%3a%2f%2ffoo.bar"],
+        ),
+        (
+            "User-agent: *\nDisallow: /foo/bar?baz=https://foo.bar",
+            &[],
+            &["/foo/bar?baz=https%3A%2F%2Ffoo.bar"],
+        ),
+        (
+            "User-agent: *\nDisallow: /path/file-with-a-%2A.html",
+            &["/path/file-with-a-x.html"],
+            &["/path/file-with-a-*.html", "/path/file-with-a-%2a.html"],
+        ),
+        ("User-agent: *\nDisallow: /path/foo-%24", &["/path/foo-"], &["/path/foo-$", "/path/foo-%24"]),
+        // Escapes of reserved characters are other octets; odd ones do no harm.
+        ("User-agent: *\nDisallow: /a%2Fb", &["/a/b"], &["/a%2fb"]),
+        ("User-agent: *\nDisallow: /a%3Fb", &["/a?b"], &["/a%3Fb"]),
+        ("User-agent: *\nDisallow: /100%", &["/100"], &["/100%25"]),
+        ("User-agent: *\nDisallow: /100%zz", &[], &["/100%25zz"]),
+        ("User-agent: *\nDisallow: /a b", &["/a"], &["/a%20b"]),
+        ("User-agent: *\nDisallow: /a|b", &[], &["/a|b", "/a%7Cb"]),
+        // Signs.
+        ("User-agent: *\nDisallow: /a$b", &["/a"], &["/a$b", "/a%24b"]),
+        ("User-agent: *\nDisallow: /a*$", &["/b"], &["/a", "/ab"]),
+        ("User-agent: *\nDisallow: /a$$", &["/a"], &["/a$"]),
+        ("User-agent: *\nDisallow: /**a**b", &["/b-a"], &["/ab", "/xaxbx"]),
+        ("User-agent: *\nDisallow: *", &["/robots.txt"], &["/", "/a"]),
+        ("User-agent: *\nDisallow: /*?*session=", &["/a?x=1", "/session="], &["/a?x&session=3"]),
+        ("User-agent: *\nDisallow: private\nDisallow: http://a.test/x", &["/private", "/x"], &[]),
+        ("User-agent: *\nDisallow: /*/print", &["/print"], &["/a/print", "/a?u=/print"]),
+        // Who is meant.
+        ("User-agent: porthole\nDisallow: /a", &["/"], &["/a"]),
+        ("User-agent: PortHole\nDisallow: /a", &[], &["/a"]),
+        ("User-agent: Porthole/2.0\nDisallow: /a", &[], &["/a"]),
+        ("User-agent: porthole the crawler\nDisallow: /a", &[], &["/a"]),
+        ("User-agent: port\nDisallow: /a", &["/a"], &[]),
+        ("User-agent: porthole-news\nDisallow: /a", &["/a"], &[]),
+        ("User-agent: porthole2\nDisallow: /a", &["/a"], &[]),
+        ("User-agent: xporthole\nDisallow: /a", &["/a"], &[]),
+        ("User-agent: *bot\nDisallow: /a", &["/a"], &[]),
+        ("User-agent: * # all\nDisallow: /a", &[], &["/a"]),
+        ("User-agent: *\nDisallow: /a\nUser-agent: porthole\nDisallow: /b", &["/a"], &["/b"]),
+        ("User-agent: porthole\nDisallow:\nUser-agent: *\nDisallow: /", &["/a"], &[]),
+        ("User-agent: *\nDisallow: /\nUser-agent: porthole\n", &["/a"], &[]),
+        // Groups.
+        ("User-agent: porthole\nUser-agent: other\nDisallow: /a", &[], &["/a"]),
+        ("User-agent: other\nUser-agent: porthole\nDisallow: /a", &[], &["/a"]),
+        ("User-agent: other\nDisallow: /\nUser-agent: porthole\nDisallow: /a", &["/b"], &["/a"]),
+        (
+            "User-agent: porthole\nDisallow: /a\n\nUser-agent: other\nDisallow: /b\n\nUser-agent: porthole\nDisallow: /c",
+            &["/b"],
+            &["/a", "/c"],
+        ),
+        (
+            "User-agent: *\nDisallow: /a\nUser-agent: x\nDisallow: /b\nUser-agent: *\nDisallow: /c",
+            &["/b"],
+            &["/a", "/c"],
+        ),
+        ("User-agent: porthole\n\n\nDisallow: /a", &[], &["/a"]),
+        ("User-agent: porthole\nCrawl-delay: 5\nUser-agent: other\nDisallow: /a", &[], &["/a"]),
+        ("User-agent: porthole\nSitemap: http://a.test/s\nUser-agent: other\nDisallow: /a", &[], &["/a"]),
+        ("User-agent: porthole\nFoo: bar\nDisallow: /a\nHost: b\nDisallow: /c", &[], &["/a", "/c"]),
+        ("User-agent: porthole\nDisallow:\nUser-agent: other\nDisallow: /a", &["/a"], &[]),
+        // How lines are written.
+        ("\u{feff}User-agent: *\nDisallow: /a", &[], &["/a"]),
+        ("User-agent: *\r\nDisallow: /a\r\n", &["/"], &["/a"]),
+        ("User-agent: *\rDisallow: /a\rDisallow: /b", &["/"], &["/a", "/b"]),
+        ("  user-agent :*  \n\tDISALLOW\t:\t/a\t \n", &["/"], &["/a"]),
+        ("User-agent: *\nDisallow: /a # the a\n#Disallow: /b\nDisallow: /c#d", &["/b"], &["/a", "/c", "/ce"]),
+        ("User-agent *\nDisallow /a\nDisallow is a word", &["/"], &["/a"]),
+        ("useragent: *\ndissalow: /a\ndisalow: /b", &[], &["/a", "/b"]),
+        ("User-agent: *\nDisallow: /a\0\nDisallow: /b", &["/a"], &["/b", "/a%00"]),
+    ];
+    let mut cases = 0;
+    for (text, allowed, forbidden) in table {
+        let rules = RobotsRules::parse(AGENT, text.as_bytes(), false);
+        for path in *allowed {
+            assert!(rules.allows(path), "{path} is allowed by {text:?}: {:?}", rules.rule_for(path));
+        }
+        for path in *forbidden {
+            assert!(!rules.allows(path), "{path} is forbidden by {text:?}");
+        }
+        cases += allowed.len() + forbidden.len();
+    }
+    assert!(table.len() >= 60 && cases >= 150, "{} files, {cases} questions", table.len());
+}
+
+#[test]
+fn crawl_delays_and_sitemaps() {
+    let check = |text: &str, millis: Option<u64>| {
+        let delay = RobotsRules::parse(AGENT, text.as_bytes(), false).crawl_delay();
+        assert_eq!(delay, millis.map(Duration::from_millis), "{text}");
+    };
+    check("User-agent: *\nCrawl-delay: 10", Some(10_000));
+    check("User-agent: *\nCrawl-delay: 0.5\nDisallow: /a", Some(500));
+    check("User-agent: *\nDisallow: /a\nCrawl-delay: 3", Some(3_000));
+    check("User-agent: *\nCrawl-delay: 10\nUser-agent: porthole\nDisallow: /a", None);
+    check("User-agent: porthole\nCrawl-delay: 10\nUser-agent: *\nDisallow: /a", Some(10_000));
+    check(
+        "User-agent: porthole\nCrawl-delay: 1\nAllow: /\nUser-agent: porthole\nCrawl-delay: 4",
+        Some(4_000),
+    );
+    for nonsense in ["-1", "NaN", "inf", "1e300", "ten", ""] {
+        check(&format!("User-agent: *\nCrawl-delay: {nonsense}"), None);
+    }
+    let text = "Sitemap: http://a.test/1\nUser-agent: other\nDisallow: /\nsite-map: /2 # mine\nSitemap:\n";
+    let rules = RobotsRules::parse(AGENT, text.as_bytes(), false);
+    assert_eq!(rules.sitemaps().collect::<Vec<_>>(), ["http://a.test/1", "/2"]);
+}
+
+#[test]
+fn what_is_beyond_the_limit_is_not_read() {
+    let limit = 500 * 1024;
+    let start = "User-agent: *\n";
+    let last = "Disallow: /last";
+    let filled = |length: usize| {
+        let filler = "#".repeat(length - start.len() - last.len() - 1);
+        format!("{start}{filler}\n{last}")
+    };
+    let check = |text: &str, truncated: bool, allowed: bool, why: &str| {
+        let rules = RobotsRules::parse(AGENT, text.as_bytes(), truncated);
+        assert_eq!(rules.allows("/last"), allowed, "{why}");
+    };
+    check(&filled(limit), false, false, "the last line ends with the limit and with the file");
+    check(&(filled(limit) + "\nDisallow: /"), false, false, "the last line within the limit is whole");
+    let longer = filled(limit) + "\nDisallow: /";
+    assert!(RobotsRules::parse(AGENT, longer.as_bytes(), false).allows("/"), "what follows is not read");
+    check(&(filled(limit) + "/folder"), false, true, "the last line is cut");
+    check(&filled(limit + 1), false, true, "the last line is cut by one byte");
+    check(&filled(1_000), true, true, "the fetch cut the last line");
+    check(&(filled(1_000) + "\n"), true, false, "the fetch cut behind a line");
+    check(&"x".repeat(10 << 20), false, true, "no line at all");
+}
+
+#[test]
+fn memory_is_bounded() {
+    let many: String = (0..40_000).map(|i| format!("Disallow: /{i}\n")).collect();
+    let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{many}").as_bytes(), false);
+    assert_eq!(rules.len(), 2_000);
+    let wide: String = (0..100).map(|i| format!("Disallow: /{i}{}\n", "\u{e9}".repeat(2_000))).collect();
+    let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{wide}").as_bytes(), false);
+    assert!(rules.bytes() < 200_000 && !rules.is_empty());
+    let sitemaps = "Sitemap: http://a.test/s\n".repeat(10_000);
+    assert_eq!(RobotsRules::parse(AGENT, sitemaps.as_bytes(), false).sitemaps().count(), 32);
+}
+
+/// The twin: no sorting, no normal forms beyond those of the characters used here, every way tried.
+fn twin_allows(rules: &[(bool, String)], path: &str) -> bool {
+    fn matches(pattern: &[u8], path: &[u8]) -> bool {
+        match pattern {
+            [] => true,
+            [b'$'] => path.is_empty(),
+            [b'*', rest @ ..] => (0..=path.len()).any(|at| matches(rest, &path[at..])),
+            [byte, rest @ ..] => path.first() == Some(byte) && matches(rest, &path[1..]),
+        }
+    }
+    let fitting = rules.iter().filter(|(_, pattern)| matches(pattern.as_bytes(), path.as_bytes()));
+    let best = fitting.map(|(allow, pattern)| (pattern.len(), *allow)).max();
+    best.is_none_or(|(_, allow)| allow)
+}
+
+proptest! {
+    #[test]
+    fn as_its_twin(
+        rules in proptest::collection::vec((any::<bool>(), "/[ab/*]{0,5}[$]?"), 0..8),
+        path in "/[ab/]{0,8}",
+    ) {
+        let mut text = "User-agent: *\n".to_owned();
+        for (allow, pattern) in &rules {
+            text += &format!("{}: {pattern}\n", if *allow { "Allow" } else { "Disallow" });
+        }
+        let parsed = RobotsRules::parse(AGENT, text.as_bytes(), false);
+        prop_assert_eq!(parsed.allows(&path), twin_allows(&rules, &path), "{}", text);
+    }
+
+    #[test]
+    fn any_bytes_are_answered(bytes in proptest::collection::vec(any::<u8>(), 0..200), cut: bool) {
+        RobotsRules::parse(AGENT, &bytes, cut).allows("/a/b?c=d");
+    }
+}
+
+fn url(text: &str) -> CanonicalUrl {
+    CanonicalUrl::parse(text).unwrap()
+}
+
+fn response(status: u16, location: Option<&str>, body: &str) -> Response {
+    let headers: Headers = location.map(|location| ("location", location)).into_iter().collect();
+    Response { status, headers, body: body.into(), truncated: false, took: Duration::ZERO }
+}
+
+fn done(step: RobotsStep) -> RobotsPolicy {
+    match step {
+        RobotsStep::Done(policy) => policy,
+        RobotsStep::Fetch(fetch) => panic!("still asking for {}", fetch.url()),
+    }
+}
+
+const HOUR: i64 = 3_600_000;
+const RULES: &str = "User-agent: *\nDisallow: /private\nCrawl-delay: 7\nSitemap: /s.xml";
+
+/// The policy of `a.test` after one answer at `hour`, having known `old`.
+fn ask(old: Option<RobotsPolicy>, status: u16, hour: i64) -> RobotsPolicy {
+    let fetch = RobotsFetch::new(&url("https://a.test/x/y"), old);
+    assert_eq!(fetch.url().as_str(), "https://a.test/robots.txt");
+    done(fetch.answered(AGENT, Ok(&response(status, None, RULES)), Timestamp(hour * HOUR)))
+}
+
+#[test]
+fn the_status_decides() {
+    let (open, private) = (url("https://a.test/open"), url("https://a.test/private/x"));
+    let policy = ask(None, 200, 0);
+    assert!(policy.allows(&open) && !policy.allows(&private));
+    assert_eq!(policy.verdict(&private), RobotsVerdict::Forbidden { rule: "Disallow: /private".into() });
+    assert_eq!(policy.crawl_delay(), Some(Duration::from_secs(7)));
+    assert_eq!(policy.sitemaps().collect::<Vec<_>>(), ["/s.xml"]);
+    assert_eq!(policy.ask_again(), Timestamp(24 * HOUR));
+    for status in [400, 401, 403, 404, 410, 451] {
+        assert!(ask(None, status, 0).allows(&private), "{status}");
+    }
+    for status in [429, 500, 502, 503, 504, 599, 304, 100, 0] {
+        let policy = ask(None, status, 0);
+        assert!(!policy.allows(&open), "{status}");
+        assert_eq!(policy.verdict(&open), RobotsVerdict::NotNow { until: Timestamp(HOUR / 6) });
+    }
+    let error = FetchError { url: open.clone(), kind: FailureKind::Timeout, detail: String::new() };
+    let policy = done(RobotsFetch::new(&open, None).answered(AGENT, Err(&error), Timestamp(0)));
+    assert!(!policy.allows(&open));
+}
+
+#[test]
+fn out_of_reach_keeps_the_old_rules_and_asks_less_and_less_often() {
+    let (open, private) = (url("https://a.test/open"), url("https://a.test/private/x"));
+    let known = ask(Some(ask(None, 200, 0)), 503, 24);
+    assert!(known.allows(&open) && !known.allows(&private), "old rules hold");
+    let unchanged = ask(Some(known.clone()), 304, 25);
+    assert!(!unchanged.allows(&private) && unchanged.ask_again() == Timestamp(49 * HOUR));
+    assert!(!ask(Some(ask(None, 404, 0)), 500, 24).allows(&open), "no rules are no permission for later");
+
+    let mut policy = ask(None, 500, 0);
+    let mut waits = Vec::new();
+    for _ in 0..11 {
+        let before = policy.ask_again();
+        let fetch = RobotsFetch::new(&open, Some(policy));
+        policy = done(fetch.answered(AGENT, Ok(&response(500, None, "")), before));
+        assert!(!policy.allows(&open));
+        waits.push(policy.ask_again().since(before).as_secs() / 60);
+    }
+    assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440, 1440]);
+    assert!(!ask(Some(policy.clone()), 500, 30 * 24 - 1).allows(&open));
+    assert!(ask(Some(policy.clone()), 500, 30 * 24).allows(&open), "a month later it counts as not there");
+    assert!(!ask(Some(policy), 200, 30 * 24).allows(&private));
+}
+
+#[test]
+fn redirects() {
+    let follow = |redirects: usize| {
+        let mut step = RobotsStep::Fetch(RobotsFetch::new(&url("http://a.test/x"), None));
+        for hop in 0..=redirects {
+            let RobotsStep::Fetch(fetch) = step else { return done(step) };
+            let target = format!("http://b{hop}.test/r{hop}");
+            let answer =
+                if hop < redirects { response(301, Some(&target), "") } else { response(200, None, RULES) };
+            step = fetch.answered(AGENT, Ok(&answer), Timestamp(0));
+        }
+        done(step)
+    };
+    let private = url("http://a.test/private");
+    for redirects in 0..=5 {
+        assert!(!follow(redirects).allows(&private), "{redirects} redirects are followed");
+    }
+    assert!(follow(6).allows(&private), "six are not, and there is no robots.txt then");
+    for nowhere in [None, Some("mailto:a@b.test")] {
+        let fetch = RobotsFetch::new(&private, None);
+        let policy = done(fetch.answered(AGENT, Ok(&response(302, nowhere, "")), Timestamp(0)));
+        assert!(policy.allows(&private));
+    }
+}
+
+#[test]
+fn the_cache_asks_once_a_day_and_holds_no_more_than_it_may() {
+    let mut cache = RobotsCache::new(AGENT, 20_000);
+    let page = url("http://a.test/private/1");
+    let ask = |cache: &mut RobotsCache, page: &CanonicalUrl, hour: i64| {
+        let RobotsLook::Ask(fetch) = cache.look(page, Timestamp(hour * HOUR)) else { return false };
+        done(cache.answered(fetch, Ok(&response(200, None, RULES)), Timestamp(hour * HOUR)));
+        true
+    };
+    assert!(ask(&mut cache, &page, 0));
+    assert!(!ask(&mut cache, &url("http://a.test/other"), 23));
+    assert!(ask(&mut cache, &url("https://a.test/other"), 23), "another scheme is another service");
+    assert!(ask(&mut cache, &url("http://a.test:8080/"), 23), "another port too");
+    let RobotsLook::Known(policy) = cache.look(&page, Timestamp(23 * HOUR)) else { panic!("forgotten") };
+    assert!(!policy.allows(&page));
+    assert!(ask(&mut cache, &page, 24));
+    for host in 0..1_000 {
+        ask(&mut cache, &url(&format!("http://h{host}.test/")), 24);
+        assert!(cache.bytes() <= 20_000);
+    }
+}
