@@ -5,6 +5,7 @@ mod crawl;
 mod external;
 mod fetch;
 mod glob;
+mod host;
 mod recent;
 mod result;
 mod robots;
@@ -13,6 +14,7 @@ pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Seen, Stop};
 pub use external::ExternalCritic;
 pub use fetch::{Fetch, FetchError, FetchFuture, Request, Response};
+pub use host::{Flight, HostAnswer, Hosts, MAX_TROUBLED, Politeness, Turn, retry_after};
 pub use result::Focus;
 pub use robots::{
     RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsRules, RobotsStep, RobotsVerdict,
