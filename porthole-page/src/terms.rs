@@ -115,10 +115,11 @@ impl Terms {
         terms: &mut Vec<TermId>,
         term_ends: &mut Vec<u32>,
     ) {
-        self.look_up_all(text);
+        let words = text.words.len();
+        self.look_up_first(words, text);
         let dropped = text.language.mask() | NOTHING;
         let mut used = terms.len();
-        terms.resize(used + self.known.len(), TermId(0));
+        terms.resize(used + words, TermId(0));
         let mut starts = text.words.starts().zip(&self.known).peekable();
         for end in ends {
             while let Some((_, &(term, stops))) = starts.next_if(|(start, _)| *start < end) {
@@ -130,14 +131,16 @@ impl Terms {
         terms.truncate(used);
     }
 
-    /// What is known of every word of a text goes into `known`. First all that the cache answers, without a
-    /// branch on it, so that many look-ups are under way at once; then the others.
-    fn look_up_all(&mut self, text: Text<'_>) {
+    /// What is known of the first `count` words of a text goes into `known`. First all that the cache answers,
+    /// without a branch on it, so that many look-ups are under way at once; then the others.
+    fn look_up_first(&mut self, count: usize, text: Text<'_>) {
         let Text { text, words, language } = text;
-        self.known.resize(words.len(), (TermId(0), 0));
-        self.missing.resize(words.len(), 0);
+        if self.known.len() < count {
+            self.known.resize(count, (TermId(0), 0));
+            self.missing.resize(count, 0);
+        }
         let mut missing = 0;
-        for ((index, known), word) in self.known.iter_mut().enumerate().zip(words.iter(text)) {
+        for ((index, known), word) in self.known[..count].iter_mut().enumerate().zip(words.iter(text)) {
             let cached = &self.cache[slot(word)];
             *known = (cached.term, cached.stops);
             self.missing[missing] = index as u32;
@@ -159,7 +162,7 @@ impl Terms {
     }
 
     fn look_up(&mut self, word: Word, language: Language) -> Cached {
-        let stops = stop_words().get(&word).copied().unwrap_or(0);
+        let stops = stop_words().get(word);
         let stops = stops | if word.says_nothing() { NOTHING } else { 0 };
         let is_term = stops & (language.mask() | NOTHING) == 0;
         let term = if is_term { self.term(word, language) } else { TermId(0) };
@@ -209,7 +212,9 @@ impl Terms {
 
     /// Gives memory back that only a page of very many words needs.
     pub(crate) fn shrink(&mut self) {
+        self.known.truncate(MOST_KEPT);
         self.known.shrink_to(MOST_KEPT);
+        self.missing.truncate(MOST_KEPT);
         self.missing.shrink_to(MOST_KEPT);
     }
 
@@ -232,7 +237,7 @@ impl Terms {
         text: &str,
         declared: Option<&str>,
     ) -> (Language, &'static str) {
-        let voters = words.len().min(VOTERS);
+        let voters = words.len().min(VOTERS) as u16;
         let votes = self.votes(words, text);
         let best = (0..LANGUAGES.len()).max_by_key(|&i| (votes[i], std::cmp::Reverse(i))).unwrap_or(0);
         let second = (0..LANGUAGES.len()).filter(|&i| i != best).map(|i| votes[i]).max().unwrap_or(0);
@@ -259,15 +264,13 @@ impl Terms {
     }
 
     /// How many of the first words are stop words of each language.
-    fn votes(&mut self, words: &Words, text: &str) -> [usize; LANGUAGES.len()] {
+    fn votes(&mut self, words: &Words, text: &str) -> [u16; LANGUAGES.len()] {
+        let voters = words.len().min(VOTERS);
+        self.look_up_first(voters, Text { text, words, language: self.guess });
         let mut votes = [0; LANGUAGES.len()];
-        let guess = self.guess;
-        for index in 0..words.len().min(VOTERS) {
-            let mut stops = self.entry(words.get(text, index), guess).1 & !NOTHING;
-            while stops != 0 {
-                votes[stops.trailing_zeros() as usize] += 1;
-                stops &= stops - 1;
-            }
+        for (_, stops) in &self.known[..voters] {
+            // All languages, whether it is a stop word in them or not: that can be done at once.
+            votes.iter_mut().enumerate().for_each(|(language, votes)| *votes += stops >> language & 1);
         }
         votes
     }
@@ -298,22 +301,48 @@ impl Language {
 
 const ENGLISH: Language = Language(0);
 
-type StopWords = HashMap<Word, u16, foldhash::fast::FixedState>;
-
 /// Every stop word with the set of languages that it is one in.
+struct StopWords {
+    languages: HashMap<Word, u16, foldhash::fast::FixedState>,
+    /// A bit for each word by its `mixed` number, and hardly any for others. Most words are no stop words, and are
+    /// known as such from these few lines of memory.
+    hints: [u64; HINTS / 64],
+}
+
+const HINTS: usize = 1 << 15;
+
+impl StopWords {
+    fn add(&mut self, word: Word, language: usize) {
+        *self.languages.entry(word).or_insert(0) |= 1 << language;
+        let (at, bit) = StopWords::hint(word);
+        self.hints[at] |= bit;
+    }
+
+    /// The languages that a word is a stop word in.
+    fn get(&self, word: Word) -> u16 {
+        let (at, bit) = StopWords::hint(word);
+        if self.hints[at] & bit == 0 { 0 } else { self.languages.get(&word).copied().unwrap_or(0) }
+    }
+
+    fn hint(word: Word) -> (usize, u64) {
+        let hint = (word.mixed() >> (64 - HINTS.trailing_zeros())) as usize;
+        (hint / 64, 1 << (hint % 64))
+    }
+}
+
 fn stop_words() -> &'static StopWords {
     static STOP_WORDS: OnceLock<StopWords> = OnceLock::new();
     STOP_WORDS.get_or_init(|| {
-        let mut map = StopWords::default();
+        let mut stop_words = StopWords { languages: HashMap::default(), hints: [0; HINTS / 64] };
         for (index, (code, _)) in LANGUAGES.iter().enumerate() {
             for word in stop_words::lookup(code).unwrap_or(&[]) {
                 // Lists have "don't"; our words end at the apostrophe.
                 for part in word.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 1) {
-                    *map.entry(Word::of(part.to_lowercase().as_bytes())).or_insert(0) |= 1 << index;
+                    stop_words.add(Word::of(part.to_lowercase().as_bytes()), index);
                 }
             }
         }
-        map
+        stop_words
     })
 }
 
