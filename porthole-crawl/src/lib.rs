@@ -6,6 +6,7 @@ mod external;
 mod fetch;
 mod glob;
 mod host;
+mod http;
 mod recent;
 mod result;
 mod robots;
@@ -15,6 +16,10 @@ pub use crawl::{Crawl, CrawlError, Limits, Seen, Stop};
 pub use external::ExternalCritic;
 pub use fetch::{Fetch, FetchError, FetchFuture, Request, Response};
 pub use host::{Flight, HostAnswer, Hosts, MAX_TROUBLED, Politeness, Turn, retry_after};
+pub use http::{
+    AllowedAddresses, HttpFetch, HttpSettings, HttpSettingsError, Proxy, Resolve, ResolveFuture,
+    SystemResolver,
+};
 pub use result::Focus;
 pub use robots::{
     RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsRules, RobotsStep, RobotsVerdict,

@@ -1,0 +1,292 @@
+//! The live web behind [`Fetch`]: HTTP/1.1 and HTTP/2, with TLS, through a guard that keeps us out of private
+//! networks, with a limit on everything that a server could make endless.
+//!
+//! ```text
+//! fetch ─► pool ─► dial: dns ─► guard ─► tcp ─► proxy ─► tls ─► connection ─► body ─► decode
+//!            └───────────── a connection that waits ────────────────▲
+//! ```
+//! It stands on hyper's connections and a pool of its own rather than on a client, because what a page costs is
+//! mostly what stands between those two. Redirects are answers; cookies are neither kept nor sent.
+
+mod body;
+mod connection;
+mod decode;
+mod dial;
+mod dns;
+mod fault;
+mod guard;
+mod pool;
+mod proxy;
+mod settings;
+mod stream;
+mod types;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHORIZATION, USER_AGENT,
+};
+use hyper::{Method, Uri, Version};
+use porthole_types::{CanonicalUrl, FailureKind, Headers};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::{Fetch, FetchError, FetchFuture, Request, Response};
+use body::{BodyLimits, BodyRead, read_body};
+use connection::{Connection, NoBody};
+use dial::{Dialer, is_https};
+use fault::{Fault, within};
+use pool::{Pool, PoolLimits};
+use proxy::ProxyKind;
+
+pub use dns::{Resolve, ResolveFuture, SystemResolver};
+pub use guard::AllowedAddresses;
+pub use proxy::Proxy;
+pub use settings::{HttpSettings, HttpSettingsError};
+
+/// Fetches over the network. Made once and used by all; it needs a tokio runtime with time and I/O.
+///
+/// Each fetch comes back within the sum of its timeouts, whatever the server does, and holds no more memory than the
+/// larger of the size limits, one compression window (at most 16 MB) and the headers. The error says what happened:
+///
+/// | kind | when |
+/// |---|---|
+/// | `dns` | the name has no address, or one that may not be fetched |
+/// | `connect` | no connection, a broken one, or a URL with an address that may not be fetched |
+/// | `tls` | no TLS, or a certificate that does not hold |
+/// | `timeout` | too slow, in any phase |
+/// | `size` | more or larger headers than allowed (a body is cut instead) |
+/// | `protocol` | not HTTP, an encoding that is not read, or a body of which nothing could be used |
+pub struct HttpFetch {
+    settings: HttpSettings,
+    dialer: Dialer,
+    pool: Pool<Connection>,
+    /// Holds a place for each request under way.
+    places: Semaphore,
+    /// What every request says.
+    headers: HeaderMap,
+}
+
+/// The body of an answer that is no page is read up to here: enough to keep the connection for most.
+const MOST_OF_NO_PAGE: usize = 64 << 10;
+
+const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,application/pdf;q=0.8,*/*;q=0.1";
+
+impl HttpFetch {
+    /// A fetcher with the system's resolver.
+    pub fn new(settings: HttpSettings) -> Result<Self, HttpSettingsError> {
+        HttpFetch::with_resolver(settings, Arc::new(SystemResolver::default()))
+    }
+
+    /// A fetcher that finds addresses in another way. The guard holds for what it finds.
+    pub fn with_resolver(
+        settings: HttpSettings,
+        resolver: Arc<dyn Resolve>,
+    ) -> Result<Self, HttpSettingsError> {
+        settings.check()?;
+        let limits = PoolLimits {
+            per_host: settings.max_idle_per_host,
+            total: settings.max_idle,
+            timeout: settings.idle_timeout,
+        };
+        Ok(HttpFetch {
+            dialer: Dialer::new(&settings, resolver)?,
+            pool: Pool::new(limits),
+            places: Semaphore::new(settings.max_requests.min(Semaphore::MAX_PERMITS)),
+            headers: every_request(&settings)?,
+            settings,
+        })
+    }
+
+    /// The addresses that a fetch of this URL would connect to, for those who are polite by address.
+    pub async fn addresses(&self, url: &CanonicalUrl) -> Result<Arc<[IpAddr]>, FetchError> {
+        self.dialer.addresses(url).await.map_err(|fault| fault.about(url))
+    }
+
+    async fn get(&self, request: &Request) -> Result<Response, Fault> {
+        let Ok(_place) = self.places.acquire().await else {
+            return Err(Fault::new(FailureKind::Connect, "the crawl is over"));
+        };
+        let started = Instant::now();
+        let (connection, answer) = self.ask(request).await?;
+        let (head, incoming) = answer.into_parts();
+        let read = self.read(connection, &request.url, &head, incoming).await?;
+        Ok(Response {
+            status: head.status.as_u16(),
+            headers: as_text(&head.headers),
+            body: read.bytes,
+            truncated: read.is_cut,
+            took: started.elapsed(),
+        })
+    }
+
+    /// Sends a request, over a connection that waits if there is one. The server may have closed that at any moment,
+    /// so what fails on it without an answer is sent once more over a new one.
+    async fn ask(&self, request: &Request) -> Result<(Connection, hyper::Response<Incoming>), Fault> {
+        if let Some(mut connection) = self.waiting(&request.url).await {
+            match self.exchange(&mut connection, request).await {
+                Ok(answer) => return Ok((connection, answer)),
+                Err(fault) if fault.kind != FailureKind::Connect => return Err(fault),
+                Err(_) => {}
+            }
+        }
+        let dialed = self.dialer.dial(&request.url).await?;
+        let opened = async {
+            let opened = Connection::open(dialed, self.settings.max_header_bytes).await;
+            opened.map_err(|error| Fault::of_exchange(&error))
+        };
+        let mut connection = within(self.settings.connect_timeout, "no connection", opened).await?;
+        let answer = self.exchange(&mut connection, request).await?;
+        Ok((connection, answer))
+    }
+
+    async fn waiting(&self, url: &CanonicalUrl) -> Option<Connection> {
+        loop {
+            let mut connection = self.pool.take(self.pool_key(url))?;
+            if connection.is_alive().await {
+                return Some(connection);
+            }
+        }
+    }
+
+    async fn exchange(
+        &self,
+        connection: &mut Connection,
+        request: &Request,
+    ) -> Result<hyper::Response<Incoming>, Fault> {
+        let message = self.message(request, connection.is_http2())?;
+        let answer = async {
+            let answer = connection.send(message).await;
+            answer.map_err(|error| Fault::of_exchange(&error))
+        };
+        let answer = within(self.settings.first_byte_timeout, "no answer", answer).await?;
+        // hyper only looks at its limit when it has to read on.
+        if size_of(answer.headers()) > self.settings.max_header_bytes {
+            return Err(Fault::headers_too_large());
+        }
+        Ok(answer)
+    }
+
+    fn message(&self, request: &Request, is_http2: bool) -> Result<hyper::Request<NoBody>, Fault> {
+        let url = &request.url;
+        let unsendable =
+            |what: &str| Fault::new(FailureKind::Protocol, format!("the request cannot be sent: {what}"));
+        let is_absolute = is_http2 || self.is_proxied_as_is(url);
+        let uri = if is_absolute { url.as_str() } else { url.path_and_query() };
+        let mut message = hyper::Request::new(NoBody);
+        *message.method_mut() = Method::GET;
+        *message.uri_mut() = uri.parse::<Uri>().map_err(|error| unsendable(&error.to_string()))?;
+        let headers = message.headers_mut();
+        *headers = self.headers.clone();
+        if !is_http2 {
+            let host = HeaderValue::from_str(url.authority()).map_err(|_| unsendable("no host"))?;
+            headers.insert(HOST, host);
+        }
+        if !self.is_proxied_as_is(url) {
+            headers.remove(PROXY_AUTHORIZATION);
+        }
+        for (name, value) in request.headers.iter() {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable(name))?;
+            let value = HeaderValue::from_str(value).map_err(|_| unsendable(name.as_str()))?;
+            headers.append(name, value);
+        }
+        Ok(message)
+    }
+
+    /// Reads what is worth reading of a body, and keeps the connection if it can be used again.
+    async fn read(
+        &self,
+        mut connection: Connection,
+        url: &CanonicalUrl,
+        head: &hyper::http::response::Parts,
+        incoming: Incoming,
+    ) -> Result<BodyRead, Fault> {
+        let is_page = head.status.is_success();
+        let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+        if is_page && !types::may_be_text(url, content_type) {
+            return Ok(BodyRead::default());
+        }
+        let limits = self.body_limits(is_page);
+        let read = match read_body(&mut connection, &head.headers, incoming, &limits).await {
+            // The status says all there is to say.
+            Err(_) if !is_page => return Ok(BodyRead { is_cut: true, ..BodyRead::default() }),
+            read => read?,
+        };
+        if read.is_drained && stays_open(head) {
+            self.pool.put(self.pool_key(url), connection);
+        }
+        Ok(read)
+    }
+
+    fn body_limits(&self, is_page: bool) -> BodyLimits {
+        let most = if is_page { usize::MAX } else { MOST_OF_NO_PAGE };
+        BodyLimits {
+            timeout: self.settings.body_timeout,
+            min_rate: self.settings.min_rate,
+            window: self.settings.rate_window,
+            wire: self.settings.max_wire_bytes.min(most),
+            body: self.settings.max_body_bytes.min(most),
+        }
+    }
+
+    /// Scheme, host and port; a proxy that is spoken to in HTTP is one host for all plain URLs.
+    fn pool_key<'a>(&self, url: &'a CanonicalUrl) -> &'a str {
+        if self.is_proxied_as_is(url) {
+            return "proxy";
+        }
+        &url.as_str()[..url.as_str().len() - url.path_and_query().len()]
+    }
+
+    /// Whether a proxy is asked for this URL itself, rather than for a connection to its host.
+    fn is_proxied_as_is(&self, url: &CanonicalUrl) -> bool {
+        self.settings.proxy.as_ref().is_some_and(|proxy| proxy.kind == ProxyKind::Http) && !is_https(url)
+    }
+}
+
+impl Fetch for HttpFetch {
+    fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+        Box::pin(async move { self.get(request).await.map_err(|fault| fault.about(&request.url)) })
+    }
+}
+
+fn every_request(settings: &HttpSettings) -> Result<HeaderMap, HttpSettingsError> {
+    let mut headers = HeaderMap::new();
+    let agent = settings.user_agent();
+    let agent = HeaderValue::from_str(&agent).map_err(|_| HttpSettingsError::Contact(agent))?;
+    headers.insert(USER_AGENT, agent);
+    headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br, zstd"));
+    if let Some(login) = settings.proxy.as_ref().and_then(Proxy::authorization) {
+        let login =
+            HeaderValue::from_str(&login).map_err(|_| HttpSettingsError::Proxy("login".to_owned()))?;
+        headers.insert(PROXY_AUTHORIZATION, login);
+    }
+    Ok(headers)
+}
+
+/// Whether the server lets us use the connection again, by its own word.
+fn stays_open(head: &hyper::http::response::Parts) -> bool {
+    let says = |word: &[u8]| {
+        let values = head.headers.get_all(CONNECTION).iter();
+        values
+            .flat_map(|value| value.as_bytes().split(|&b| b == b','))
+            .any(|token| token.trim_ascii().eq_ignore_ascii_case(word))
+    };
+    if head.version < Version::HTTP_11 { says(b"keep-alive") } else { !says(b"close") }
+}
+
+fn size_of(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum()
+}
+
+/// Bytes that are no text are replaced.
+fn as_text(headers: &HeaderMap) -> Headers {
+    let mut fields = Headers::new();
+    for (name, value) in headers {
+        fields.push(name.as_str(), &String::from_utf8_lossy(value.as_bytes()));
+    }
+    fields
+}

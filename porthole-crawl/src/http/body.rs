@@ -1,0 +1,166 @@
+//! The body of an answer: as much of it as is allowed, as long as it comes fast enough.
+//!
+//! A body that breaks (closed too early, nonsense between chunks, damaged compression) is kept as far as it came and
+//! counts as cut; if nothing of it came, the fetch has failed. A slow one fails whatever came of it, because keeping
+//! it would reward the server for holding us.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::header::HeaderMap;
+use porthole_types::FailureKind;
+use tokio::time::{Instant, sleep_until};
+
+use super::connection::Connection;
+use super::decode::Decoder;
+use super::fault::{Fault, cause};
+
+/// See the fields of the same names in [`HttpSettings`](super::HttpSettings).
+#[derive(Clone, Copy)]
+pub(super) struct BodyLimits {
+    pub(super) timeout: Duration,
+    pub(super) min_rate: u64,
+    pub(super) window: Duration,
+    pub(super) wire: usize,
+    pub(super) body: usize,
+}
+
+/// What came of a body.
+#[derive(Default)]
+pub(super) struct BodyRead {
+    pub(super) bytes: Vec<u8>,
+    /// Something is missing at its end.
+    pub(super) is_cut: bool,
+    /// All of it was read from the wire, so the connection can be used again.
+    pub(super) is_drained: bool,
+}
+
+/// Reads a body.
+pub(super) async fn read_body(
+    connection: &mut Connection,
+    headers: &HeaderMap,
+    mut incoming: Incoming,
+    limits: &BodyLimits,
+) -> Result<BodyRead, Fault> {
+    let expected = incoming.size_hint().lower().try_into().unwrap_or(usize::MAX);
+    let mut decoder = Decoder::new(headers, limits.body, expected)?;
+    let mut pace = Pace::new(limits);
+    let mut wire = 0;
+    let mut broken = None;
+    let mut is_cut = false;
+    let mut is_drained = false;
+    loop {
+        let piece = match pace.next(connection, &mut incoming).await? {
+            None => {
+                is_drained = true;
+                break;
+            }
+            Some(Err(error)) => {
+                broken = Some(of_body(&error));
+                break;
+            }
+            // Trailers tell nothing that we need.
+            Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+        };
+        let room = limits.wire - wire;
+        wire += piece.len().min(room);
+        if let Err(damaged) = decoder.push(&piece[..piece.len().min(room)]) {
+            broken = Some(Fault::new(FailureKind::Protocol, damaged.0));
+            break;
+        }
+        if piece.len() > room || decoder.is_full() {
+            is_cut = true;
+            break;
+        }
+    }
+    let (bytes, end) = decoder.finish();
+    if let (false, None, Err(damaged)) = (is_cut, &broken, end) {
+        broken = Some(Fault::new(FailureKind::Protocol, damaged.0));
+    }
+    match broken {
+        Some(fault) if bytes.is_empty() => Err(fault),
+        broken => Ok(BodyRead { bytes, is_cut: is_cut || broken.is_some(), is_drained }),
+    }
+}
+
+fn of_body(error: &hyper::Error) -> Fault {
+    let ended = cause::<io::Error>(error).is_some_and(|io| io.kind() == io::ErrorKind::UnexpectedEof);
+    if ended || error.is_incomplete_message() {
+        return Fault::new(FailureKind::Protocol, "the body is shorter than its headers say");
+    }
+    Fault::of_exchange(error)
+}
+
+/// Watches the time and the rate.
+struct Pace<'a> {
+    limits: &'a BodyLimits,
+    deadline: Instant,
+    window_end: Instant,
+    /// Bytes in this window.
+    bytes: u64,
+}
+
+impl<'a> Pace<'a> {
+    fn new(limits: &'a BodyLimits) -> Self {
+        let now = Instant::now();
+        Pace { limits, deadline: now + limits.timeout, window_end: now + limits.window, bytes: 0 }
+    }
+
+    /// The next piece, unless it is too late for it.
+    async fn next(
+        &mut self,
+        connection: &mut Connection,
+        body: &mut Incoming,
+    ) -> Result<Option<hyper::Result<Frame<Bytes>>>, Fault> {
+        let mut piece = pin!(connection.next_piece(body));
+        // Made only when we have to wait: most pieces are there at once.
+        let mut alarm = pin!(None);
+        loop {
+            let found = poll_fn(|cx| {
+                if let Poll::Ready(found) = piece.as_mut().poll(cx) {
+                    return Poll::Ready(Some(found));
+                }
+                let until = self.deadline.min(self.window_end);
+                if alarm.is_none() {
+                    alarm.set(Some(sleep_until(until)));
+                }
+                match alarm.as_mut().as_pin_mut() {
+                    Some(alarm) => alarm.poll(cx).map(|()| None),
+                    None => Poll::Pending,
+                }
+            })
+            .await;
+            let length = match &found {
+                Some(Some(Ok(frame))) => frame.data_ref().map_or(0, |data| data.len() as u64),
+                _ => 0,
+            };
+            self.count(length)?;
+            match found {
+                Some(found) => return Ok(found),
+                None => alarm.set(None),
+            }
+        }
+    }
+
+    fn count(&mut self, bytes: u64) -> Result<(), Fault> {
+        let now = Instant::now();
+        self.bytes += bytes;
+        if now >= self.deadline {
+            let detail = format!("the body did not end within {} s", self.limits.timeout.as_secs_f64());
+            return Err(Fault::new(FailureKind::Timeout, detail));
+        }
+        if now >= self.window_end {
+            if (self.bytes as f64) < self.limits.min_rate as f64 * self.limits.window.as_secs_f64() {
+                let detail = format!("the body came at less than {} bytes a second", self.limits.min_rate);
+                return Err(Fault::new(FailureKind::Timeout, detail));
+            }
+            self.bytes = 0;
+            self.window_end = now + self.limits.window;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! One HTTP connection, driven by whoever uses it.
+//!
+//! hyper splits a connection into a handle and a future that moves the bytes. That future is polled here together
+//! with the request instead of in a task of its own: no thread switches between them, an idle connection costs no
+//! task, and dropping a connection ends it.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::client::conn::{http1, http2};
+use hyper::rt::Executor;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::task::JoinSet;
+
+use super::dial::Dialed;
+
+/// A connection that takes one request at a time.
+pub(super) struct Connection {
+    handle: Handle,
+    /// Moves the bytes; gone once the connection is over.
+    driver: Option<Driver>,
+    /// What HTTP/2 runs beside it; ended with the connection.
+    tasks: Tasks,
+}
+
+enum Handle {
+    One(http1::SendRequest<NoBody>),
+    Two(http2::SendRequest<NoBody>),
+}
+
+type Driver = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
+
+/// Bytes of one HTTP/2 stream, and of all, that a server may send before it has to wait for us.
+const WINDOW: u32 = 256 << 10;
+
+impl Connection {
+    pub(super) async fn open(dialed: Dialed, max_header_bytes: usize) -> hyper::Result<Self> {
+        let io = TokioIo::new(dialed.stream);
+        let tasks = Tasks::default();
+        let (handle, driver): (Handle, Driver) = if dialed.is_http2 {
+            let (handle, driver) = http2::Builder::new(tasks.clone())
+                .initial_stream_window_size(WINDOW)
+                .initial_connection_window_size(WINDOW)
+                .max_header_list_size(max_header_bytes.try_into().unwrap_or(u32::MAX))
+                .handshake(io)
+                .await?;
+            (Handle::Two(handle), Box::pin(driver))
+        } else {
+            let (handle, driver) = http1::Builder::new()
+                .max_buf_size(max_header_bytes)
+                // Old and careless servers: what browsers accept is accepted.
+                .allow_spaces_after_header_name_in_responses(true)
+                .allow_obsolete_multiline_headers_in_responses(true)
+                .ignore_invalid_headers_in_responses(true)
+                .handshake(io)
+                .await?;
+            (Handle::One(handle), Box::pin(driver))
+        };
+        Ok(Connection { handle, driver: Some(driver), tasks })
+    }
+
+    pub(super) fn is_http2(&self) -> bool {
+        matches!(self.handle, Handle::Two(_))
+    }
+
+    /// Whether a connection that was idle can be used again, as far as can be seen without sending.
+    pub(super) async fn is_alive(&mut self) -> bool {
+        let driver = &mut self.driver;
+        poll_fn(|cx| {
+            drive(driver, cx);
+            Poll::Ready(())
+        })
+        .await;
+        self.driver.is_some()
+            && match &self.handle {
+                Handle::One(handle) => handle.is_ready(),
+                Handle::Two(handle) => handle.is_ready(),
+            }
+    }
+
+    /// Sends a request and waits for the headers of the answer.
+    pub(super) async fn send(&mut self, request: Request<NoBody>) -> hyper::Result<Response<Incoming>> {
+        match &mut self.handle {
+            Handle::One(handle) => driven(handle.send_request(request), &mut self.driver).await,
+            Handle::Two(handle) => driven(handle.send_request(request), &mut self.driver).await,
+        }
+    }
+
+    /// The next piece of a body.
+    pub(super) async fn next_piece(&mut self, body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
+        let driver = &mut self.driver;
+        poll_fn(|cx| {
+            let mut body = Pin::new(&mut *body);
+            if let Poll::Ready(frame) = body.as_mut().poll_frame(cx) {
+                return Poll::Ready(frame);
+            }
+            drive(driver, cx);
+            body.poll_frame(cx)
+        })
+        .await
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // The tasks may hold the set that they are in, so dropping it is not enough.
+        self.tasks.0.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    }
+}
+
+async fn driven<T>(
+    answer: impl Future<Output = hyper::Result<T>>,
+    driver: &mut Option<Driver>,
+) -> hyper::Result<T> {
+    let mut answer = pin!(answer);
+    poll_fn(|cx| {
+        drive(driver, cx);
+        answer.as_mut().poll(cx)
+    })
+    .await
+}
+
+/// Lets the connection do what it can. Its errors come out of the request or the body that they befall.
+fn drive(driver: &mut Option<Driver>, cx: &mut Context<'_>) {
+    if let Some(running) = driver
+        && running.as_mut().poll(cx).is_ready()
+    {
+        *driver = None;
+    }
+}
+
+/// The tasks of one HTTP/2 connection.
+#[derive(Clone, Default)]
+struct Tasks(Arc<Mutex<JoinSet<()>>>);
+
+impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Tasks {
+    fn execute(&self, task: F) {
+        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(async {
+            task.await;
+        });
+    }
+}
+
+/// The body of a GET.
+pub(super) struct NoBody;
+
+impl Body for NoBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(None)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        true
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(0)
+    }
+}

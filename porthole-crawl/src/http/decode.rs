@@ -1,0 +1,490 @@
+//! Content encodings, undone piece by piece, with a cap on what comes out: a bomb costs no more than the cap.
+//!
+//! - No encoding, `identity`: the bytes as they are.
+//! - `gzip`, `deflate`, `br`, `zstd`, and their `x-` spellings: one of them. The same one said twice counts once,
+//!   because servers behind proxies say it twice and do it once. Two different ones, or any other, are an error.
+//! - What is said to be gzip or zstd and does not start like it is taken as it is; `deflate` is read with and without
+//!   the zlib header, because servers send both.
+
+use std::io::{self, Write};
+
+use brotli_decompressor::DecompressorWriter;
+use flate2::{Decompress, FlushDecompress, Status};
+use hyper::HeaderMap;
+use hyper::header::CONTENT_ENCODING;
+use porthole_types::FailureKind;
+use zstd::stream::raw::{Decoder as Zstd, InBuffer, Operation, OutBuffer};
+
+use super::fault::Fault;
+
+/// Takes a body in pieces.
+pub(super) struct Decoder {
+    coding: Coding,
+    out: Out,
+}
+
+/// What is wrong with a body, in words.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Damaged(pub(super) String);
+
+impl Decoder {
+    /// For an answer with these headers. `expected` is a guess at the size, taken for what it is worth.
+    pub(super) fn new(headers: &HeaderMap, cap: usize, expected: usize) -> Result<Self, Fault> {
+        let coding = match named(headers)? {
+            None => Coding::Identity,
+            Some("br") => Coding::Brotli(None),
+            Some(name) => Coding::Undecided(name, Vec::new()),
+        };
+        let expected = if matches!(coding, Coding::Identity) { expected } else { 4 * expected };
+        Ok(Decoder { coding, out: Out::new(cap, expected) })
+    }
+
+    /// Whether the cap is reached: the rest need not be read.
+    pub(super) fn is_full(&self) -> bool {
+        self.out.is_full()
+    }
+
+    /// The next piece.
+    pub(super) fn push(&mut self, piece: &[u8]) -> Result<(), Damaged> {
+        if let Coding::Undecided(name, start) = &mut self.coding {
+            start.extend_from_slice(piece);
+            if start.len() < LONGEST_MARK {
+                return Ok(());
+            }
+            let start = std::mem::take(start);
+            self.coding = decided(name, &start)?;
+            return self.coding.push(&start, &mut self.out);
+        }
+        self.coding.push(piece, &mut self.out)
+    }
+
+    /// The end of the body. Whether what came is all of it is said beside it.
+    pub(super) fn finish(mut self) -> (Vec<u8>, Result<(), Damaged>) {
+        let end = self.end();
+        (self.out.into_bytes(), end)
+    }
+
+    fn end(&mut self) -> Result<(), Damaged> {
+        if let Coding::Undecided(name, start) = &mut self.coding {
+            let start = std::mem::take(start);
+            if start.is_empty() {
+                return Ok(());
+            }
+            self.coding = decided(name, &start)?;
+            self.coding.push(&start, &mut self.out)?;
+        }
+        self.coding.end(&mut self.out)
+    }
+}
+
+/// The one encoding that the headers name.
+fn named(headers: &HeaderMap) -> Result<Option<&'static str>, Fault> {
+    let mut found = None;
+    for value in headers.get_all(CONTENT_ENCODING) {
+        for token in value.as_bytes().split(|&b| b == b',').map(<[u8]>::trim_ascii) {
+            let name = match token.to_ascii_lowercase().as_slice() {
+                b"" | b"identity" => continue,
+                b"gzip" | b"x-gzip" => "gzip",
+                b"deflate" | b"x-deflate" => "deflate",
+                b"br" => "br",
+                b"zstd" => "zstd",
+                _ => {
+                    let token = String::from_utf8_lossy(&token[..token.len().min(40)]);
+                    let detail = format!("the content encoding `{token}` is not read");
+                    return Err(Fault::new(FailureKind::Protocol, detail));
+                }
+            };
+            if found.is_some_and(|found| found != name) {
+                let detail = "two content encodings, one in the other, are not read";
+                return Err(Fault::new(FailureKind::Protocol, detail));
+            }
+            found = Some(name);
+        }
+    }
+    Ok(found)
+}
+
+/// Bytes after which an encoding is told from what only claims to be one.
+const LONGEST_MARK: usize = 4;
+
+/// The name of what follows a gzip member.
+const NEXT_MEMBER: &str = "next gzip";
+
+/// A larger window is refused: RFC 9659 sets 8 MB for zstd in HTTP.
+const ZSTD_WINDOW_LOG: u32 = 23;
+
+enum Coding {
+    Identity,
+    /// Too few bytes have come to tell.
+    Undecided(&'static str, Vec<u8>),
+    Gzip(Box<Inflate>),
+    Deflate(Box<Inflate>),
+    /// Made at the first piece.
+    Brotli(Option<Box<DecompressorWriter<Out>>>),
+    Zstd(Box<Zstd<'static>>, ZstdState),
+    /// What was encoded is over; what follows is not ours.
+    Done,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ZstdState {
+    Within,
+    BetweenFrames,
+}
+
+fn decided(name: &'static str, start: &[u8]) -> Result<Coding, Damaged> {
+    Ok(match name {
+        "gzip" | NEXT_MEMBER if start.starts_with(b"\x1f\x8b") => {
+            Coding::Gzip(Inflate::new(Decompress::new_gzip(15)))
+        }
+        NEXT_MEMBER => Coding::Done,
+        "zstd" if is_zstd(start) => {
+            let mut zstd = Zstd::new().map_err(|error| damaged("zstd", &error))?;
+            zstd.set_parameter(zstd::stream::raw::DParameter::WindowLogMax(ZSTD_WINDOW_LOG))
+                .map_err(|error| damaged("zstd", &error))?;
+            Coding::Zstd(Box::new(zstd), ZstdState::Within)
+        }
+        "deflate" => Coding::Deflate(Inflate::new(Decompress::new(has_zlib_header(start)))),
+        _ => Coding::Identity,
+    })
+}
+
+fn is_zstd(start: &[u8]) -> bool {
+    matches!(start, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+fn has_zlib_header(start: &[u8]) -> bool {
+    matches!(start, [first, second, ..] if first & 15 == 8 && u16::from_be_bytes([*first, *second]) % 31 == 0)
+}
+
+impl Coding {
+    fn push(&mut self, piece: &[u8], out: &mut Out) -> Result<(), Damaged> {
+        match self {
+            Coding::Identity => out.extend(piece),
+            Coding::Undecided(..) | Coding::Done => {}
+            Coding::Deflate(inflate) => {
+                if inflate.push(piece, out, "deflate")?.is_some() {
+                    *self = Coding::Done;
+                }
+            }
+            Coding::Gzip(inflate) => {
+                if let Some(rest) = inflate.push(piece, out, "gzip")? {
+                    return self.next_member(rest, out);
+                }
+            }
+            Coding::Brotli(writer) => {
+                let writer = writer
+                    .get_or_insert_with(|| Box::new(DecompressorWriter::new(out.take(), BROTLI_BUFFER)));
+                let written = writer.write_all(piece);
+                // The cap was reached: that is no damage.
+                if let Err(error) = written
+                    && !writer.get_ref().is_full()
+                {
+                    return Err(damaged("br", &error));
+                }
+                out.full = writer.get_ref().is_full();
+            }
+            Coding::Zstd(zstd, state) => unzstd(zstd, state, piece, out)?,
+        }
+        Ok(())
+    }
+
+    /// Another member may follow, in this piece or the next; anything else behind a member is left alone.
+    fn next_member(&mut self, rest: &[u8], out: &mut Out) -> Result<(), Damaged> {
+        *self = match rest {
+            [0x1f, 0x8b, ..] => Coding::Gzip(Inflate::new(Decompress::new_gzip(15))),
+            [] | [0x1f] => Coding::Undecided(NEXT_MEMBER, Vec::new()),
+            _ => Coding::Done,
+        };
+        match self {
+            Coding::Undecided(_, start) => start.extend_from_slice(rest),
+            _ => self.push(rest, out)?,
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Damaged> {
+        if let Coding::Brotli(Some(writer)) = self {
+            let closed = writer.close();
+            let full = writer.get_ref().is_full();
+            *out = writer.get_mut().take();
+            return if full { Ok(()) } else { closed.map_err(|error| damaged("br", &error)) };
+        }
+        let is_within =
+            matches!(self, Coding::Gzip(_) | Coding::Deflate(_) | Coding::Zstd(_, ZstdState::Within));
+        if is_within && !out.is_full() {
+            return Err(Damaged("the compressed body ends early".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// Pieces that the brotli decoder hands out.
+const BROTLI_BUFFER: usize = 16 << 10;
+
+/// A deflated stream, in whatever wrapping.
+struct Inflate(Decompress);
+
+impl Inflate {
+    fn new(state: Decompress) -> Box<Self> {
+        Box::new(Inflate(state))
+    }
+
+    /// What follows the end of the stream, once that has come.
+    fn push<'p>(
+        &mut self,
+        mut piece: &'p [u8],
+        out: &mut Out,
+        name: &str,
+    ) -> Result<Option<&'p [u8]>, Damaged> {
+        loop {
+            out.make_room();
+            let (read_before, out_before) = (self.0.total_in(), out.bytes.len());
+            let status = self
+                .0
+                .decompress_vec(piece, &mut out.bytes, FlushDecompress::None)
+                .map_err(|error| damaged(name, &error))?;
+            let read = (self.0.total_in() - read_before) as usize;
+            piece = &piece[read..];
+            out.note_full();
+            if out.is_full() {
+                return Ok(None);
+            }
+            if status == Status::StreamEnd {
+                return Ok(Some(piece));
+            }
+            let is_stuck = read == 0 && out.bytes.len() == out_before;
+            if is_stuck || (piece.is_empty() && out.bytes.len() < out.bytes.capacity()) {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+fn unzstd(
+    zstd: &mut Zstd<'static>,
+    state: &mut ZstdState,
+    piece: &[u8],
+    out: &mut Out,
+) -> Result<(), Damaged> {
+    let mut input = InBuffer::around(piece);
+    loop {
+        out.make_room();
+        let filled = out.bytes.len();
+        let mut output = OutBuffer::around_pos(&mut out.bytes, filled);
+        let hint = zstd.run(&mut input, &mut output).map_err(|error| damaged("zstd", &error))?;
+        *state = if hint == 0 { ZstdState::BetweenFrames } else { ZstdState::Within };
+        out.note_full();
+        let is_drained = input.pos() == piece.len() && out.bytes.len() < out.bytes.capacity();
+        if out.is_full() || is_drained || (hint == 0 && input.pos() == piece.len()) {
+            return Ok(());
+        }
+    }
+}
+
+fn damaged(name: &str, error: &dyn std::error::Error) -> Damaged {
+    Damaged(format!("the body is not {name}: {error}"))
+}
+
+/// What has come out so far, never much more than the cap.
+#[derive(Default)]
+struct Out {
+    bytes: Vec<u8>,
+    cap: usize,
+    full: bool,
+}
+
+/// Room is made in steps of at least this.
+const LEAST_ROOM: usize = 16 << 10;
+
+impl Out {
+    fn new(cap: usize, expected: usize) -> Self {
+        // A lie about the length may cost this much and no more.
+        let expected = expected.min(cap).min(256 << 10);
+        Out { bytes: Vec::with_capacity(expected), cap, full: false }
+    }
+
+    fn take(&mut self) -> Out {
+        Out { bytes: std::mem::take(&mut self.bytes), cap: self.cap, full: self.full }
+    }
+
+    fn is_full(&self) -> bool {
+        self.full
+    }
+
+    fn extend(&mut self, piece: &[u8]) {
+        let room = self.cap - self.bytes.len().min(self.cap);
+        self.bytes.extend_from_slice(&piece[..piece.len().min(room)]);
+        self.full |= piece.len() > room;
+    }
+
+    /// At least one byte more than the cap, so that a body of just that size is not taken for a longer one.
+    fn make_room(&mut self) {
+        if self.bytes.len() == self.bytes.capacity() {
+            let room = self.cap + 1 - self.bytes.len().min(self.cap);
+            self.bytes.reserve_exact(room.min(self.bytes.len().max(LEAST_ROOM)));
+        }
+    }
+
+    fn note_full(&mut self) {
+        if self.bytes.len() > self.cap {
+            self.bytes.truncate(self.cap);
+            self.full = true;
+        }
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.extend(piece);
+        if self.full { Err(io::Error::other("full")) } else { Ok(piece.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::Compression;
+    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    const TEXT: &[u8] =
+        b"An owl in a tree, and another owl in another tree, and a third one that has no tree.";
+
+    fn headers(values: &[&'static str]) -> HeaderMap {
+        values.iter().map(|value| (CONTENT_ENCODING, HeaderValue::from_static(value))).collect()
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zlib(text: &[u8]) -> Vec<u8> {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn deflate(text: &[u8]) -> Vec<u8> {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// A brotli stream of one uncompressed block (RFC 7932, 9.2).
+    fn brotli(text: &[u8]) -> Vec<u8> {
+        let length = text.len() as u32 - 1;
+        // WBITS 16 (0), ISLAST 0, MNIBBLES 4 (00), MLEN - 1, ISUNCOMPRESSED 1.
+        let bits = length << 4 | 1 << 20;
+        let mut stream = bits.to_le_bytes()[..3].to_vec();
+        stream.extend_from_slice(text);
+        stream.push(3);
+        stream
+    }
+
+    /// Decodes in pieces of every size.
+    fn check(encoding: &[&'static str], wire: &[u8], cap: usize, text: &[u8], is_whole: bool) {
+        for size in [1, 2, 3, 5, 7, 64, wire.len().max(1)] {
+            let mut decoder = Decoder::new(&headers(encoding), cap, wire.len()).unwrap();
+            let pushed = wire
+                .chunks(size)
+                .try_for_each(|piece| if decoder.is_full() { Ok(()) } else { decoder.push(piece) });
+            let (bytes, end) = decoder.finish();
+            assert_eq!(
+                String::from_utf8_lossy(&bytes),
+                String::from_utf8_lossy(text),
+                "{encoding:?} by {size}"
+            );
+            assert_eq!(pushed.and(end).is_ok(), is_whole, "{encoding:?} by {size}");
+        }
+    }
+
+    #[test]
+    fn every_encoding_in_pieces_of_any_size() {
+        let zstd = zstd::encode_all(TEXT, 3).unwrap();
+        check(&[], TEXT, 1000, TEXT, true);
+        check(&["identity"], TEXT, 1000, TEXT, true);
+        check(&["gzip"], &gzip(TEXT), 1000, TEXT, true);
+        check(&["X-GZIP"], &gzip(TEXT), 1000, TEXT, true);
+        check(&["gzip", "gzip"], &gzip(TEXT), 1000, TEXT, true);
+        check(&["gzip, identity"], &gzip(TEXT), 1000, TEXT, true);
+        check(&["deflate"], &zlib(TEXT), 1000, TEXT, true);
+        check(&["deflate"], &deflate(TEXT), 1000, TEXT, true);
+        check(&["br"], &brotli(TEXT), 1000, TEXT, true);
+        check(&["zstd"], &zstd, 1000, TEXT, true);
+        check(&["gzip"], b"", 1000, b"", true);
+        check(&["br"], b"", 1000, b"", true);
+    }
+
+    #[test]
+    fn what_only_claims_to_be_encoded_is_taken_as_it_is() {
+        check(&["gzip"], TEXT, 1000, TEXT, true);
+        check(&["zstd"], TEXT, 1000, TEXT, true);
+        check(&["gzip"], b"ab", 1000, b"ab", true);
+    }
+
+    #[test]
+    fn members_follow_each_other_and_garbage_behind_them_is_left_alone() {
+        let two = [gzip(b"one "), gzip(b"two")].concat();
+        check(&["gzip"], &two, 1000, b"one two", true);
+        let zeros = [gzip(b"one"), vec![0; 64]].concat();
+        check(&["gzip"], &zeros, 1000, b"one", true);
+        let frames = [zstd::encode_all(&b"one "[..], 3).unwrap(), zstd::encode_all(&b"two"[..], 3).unwrap()];
+        check(&["zstd"], &frames.concat(), 1000, b"one two", true);
+    }
+
+    #[test]
+    fn what_is_longer_than_the_cap_is_cut_there() {
+        let zstd = zstd::encode_all(TEXT, 3).unwrap();
+        for (encoding, wire) in [
+            ("gzip", gzip(TEXT)),
+            ("deflate", zlib(TEXT)),
+            ("br", brotli(TEXT)),
+            ("zstd", zstd),
+            ("", TEXT.into()),
+        ] {
+            for (cap, is_full) in [(TEXT.len() - 1, true), (TEXT.len(), false), (10, true)] {
+                let mut decoder = Decoder::new(&headers(&[encoding]), cap, 0).unwrap();
+                decoder.push(&wire).unwrap();
+                assert_eq!(decoder.is_full(), is_full, "{encoding} {cap}");
+                assert_eq!(decoder.finish(), (TEXT[..cap].to_vec(), Ok(())), "{encoding} {cap}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_body_is_damaged_and_keeps_what_came() {
+        let long = TEXT.repeat(100);
+        for (encoding, wire) in [("gzip", gzip(&long)), ("zstd", zstd::encode_all(&long[..], 3).unwrap())] {
+            let mut decoder = Decoder::new(&headers(&[encoding]), 1 << 20, 0).unwrap();
+            decoder.push(&wire[..wire.len() - 6]).unwrap();
+            let (bytes, end) = decoder.finish();
+            assert!(long.starts_with(&bytes) && end.is_err(), "{encoding}");
+        }
+        check(&["br"], &brotli(TEXT)[..TEXT.len()], 1000, &TEXT[..TEXT.len() - 3], false);
+        check(&["br"], b"<html>not brotli", 1000, b"", false);
+    }
+
+    #[test]
+    fn other_encodings_are_refused() {
+        for (values, words) in [
+            (&["compress"][..], "`compress` is not read"),
+            (&["gzip, br"][..], "two content encodings"),
+            (&["br", "gzip"][..], "two content encodings"),
+        ] {
+            let fault = Decoder::new(&headers(values), 10, 0).err().unwrap();
+            assert!(fault.detail.contains(words), "{}", fault.detail);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! From a URL to a stream: name, addresses, guard, proxy, TLS.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use porthole_types::{CanonicalUrl, FailureKind};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
+
+use super::dns::{DnsCache, DnsLimits, Resolve};
+use super::fault::{Fault, within};
+use super::guard::Guard;
+use super::proxy::{Proxy, ProxyKind};
+use super::stream::Stream;
+use super::{HttpSettings, HttpSettingsError};
+
+/// Opens streams to where URLs point, and to nowhere else.
+pub(super) struct Dialer {
+    dns: DnsCache,
+    guard: Guard,
+    proxy: Option<Proxy>,
+    tls: TlsConnector,
+    timeout: Duration,
+}
+
+/// A stream, and the version of HTTP that was agreed on for it.
+pub(super) struct Dialed {
+    pub(super) stream: Stream,
+    pub(super) is_http2: bool,
+}
+
+/// Addresses of one name that are tried.
+const MOST_ADDRESSES: usize = 4;
+
+impl Dialer {
+    pub(super) fn new(
+        settings: &HttpSettings,
+        resolver: Arc<dyn Resolve>,
+    ) -> Result<Self, HttpSettingsError> {
+        let limits = DnsLimits {
+            timeout: settings.dns_timeout,
+            ttl: settings.dns_ttl,
+            failure_ttl: settings.dns_failure_ttl,
+            entries: settings.dns_entries,
+        };
+        Ok(Dialer {
+            dns: DnsCache::new(resolver, limits),
+            guard: Guard { allow: settings.allow.clone(), has_contact: settings.contact.is_some() },
+            proxy: settings.proxy.clone(),
+            tls: TlsConnector::from(Arc::new(tls_config(settings)?)),
+            timeout: settings.connect_timeout,
+        })
+    }
+
+    /// A stream over which a request for this URL can be sent.
+    pub(super) async fn dial(&self, url: &CanonicalUrl) -> Result<Dialed, Fault> {
+        let target = match &self.proxy {
+            None => Target::Addresses(self.addresses(url).await?),
+            Some(proxy) => Target::Proxy(proxy, self.proxy_addresses(proxy, url).await?),
+        };
+        within(self.timeout, "no connection", self.open(url, target)).await
+    }
+
+    /// The addresses of a URL's host, every one of which may be connected to.
+    pub(super) async fn addresses(&self, url: &CanonicalUrl) -> Result<Arc<[IpAddr]>, Fault> {
+        let host = url.host();
+        if let Some(address) = literal(host) {
+            self.guard.check(address).map_err(|why| Fault::new(FailureKind::Connect, why))?;
+            return Ok(Arc::new([address]));
+        }
+        let found = self.lookup(host).await?;
+        for &address in found.iter() {
+            // One private address among public ones is how a name is made to point inwards: all or nothing.
+            let refusal = |why| Fault::new(FailureKind::Dns, format!("{host} is not fetched: {why}"));
+            self.guard.check(address).map_err(refusal)?;
+        }
+        Ok(found)
+    }
+
+    async fn lookup(&self, host: &str) -> Result<Arc<[IpAddr]>, Fault> {
+        let unknown = |what| Fault::new(FailureKind::Dns, format!("{host} cannot be resolved: {what}"));
+        self.dns.lookup(host).await.map_err(unknown)
+    }
+
+    /// The proxy's own addresses are the user's choice and not guarded; what the URL says is.
+    async fn proxy_addresses(&self, proxy: &Proxy, url: &CanonicalUrl) -> Result<Arc<[IpAddr]>, Fault> {
+        let host = url.host();
+        let address = if host == "localhost" || host.ends_with(".localhost") {
+            Some(IpAddr::from([127, 0, 0, 1]))
+        } else {
+            literal(host)
+        };
+        if let Some(address) = address {
+            self.guard.check(address).map_err(|why| Fault::new(FailureKind::Connect, why))?;
+        }
+        match literal(&proxy.host) {
+            Some(address) => Ok(Arc::new([address])),
+            None => self.lookup(&proxy.host).await,
+        }
+    }
+
+    async fn open(&self, url: &CanonicalUrl, target: Target<'_>) -> Result<Dialed, Fault> {
+        let tcp = match target {
+            Target::Addresses(addresses) => self.connect(&addresses, port(url)).await?,
+            Target::Proxy(proxy, addresses) => {
+                let mut tcp = self.connect(&addresses, proxy.port).await?;
+                if proxy.kind == ProxyKind::Socks5 || is_https(url) {
+                    proxy.tunnel(&mut tcp, url.host(), port(url)).await?;
+                }
+                tcp
+            }
+        };
+        if is_https(url) {
+            return self.encrypt(tcp, url.host()).await;
+        }
+        Ok(Dialed { stream: Stream::Plain(tcp), is_http2: false })
+    }
+
+    /// One address after the other, each with its share of the time.
+    async fn connect(&self, addresses: &[IpAddr], port: u16) -> Result<TcpStream, Fault> {
+        let tried = addresses.len().min(MOST_ADDRESSES);
+        let share = self.timeout / tried.max(1) as u32;
+        let mut fault = Fault::new(FailureKind::Connect, "no address to connect to");
+        for &address in &addresses[..tried] {
+            let socket = SocketAddr::new(address, port);
+            let attempt = async {
+                let refused =
+                    |error| Fault::new(FailureKind::Connect, format!("no connection to {socket}: {error}"));
+                TcpStream::connect(socket).await.map_err(refused)
+            };
+            match within(share, &format!("no connection to {socket}"), attempt).await {
+                Ok(tcp) => {
+                    // A request is one small packet and wants to leave at once.
+                    let _ = tcp.set_nodelay(true);
+                    return Ok(tcp);
+                }
+                Err(failed) => fault = failed,
+            }
+        }
+        Err(fault)
+    }
+
+    async fn encrypt(&self, tcp: TcpStream, host: &str) -> Result<Dialed, Fault> {
+        let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let name = ServerName::try_from(name).map_err(|error| {
+            Fault::new(FailureKind::Tls, format!("no certificate can name {host}: {error}"))
+        })?;
+        let stream = self.tls.connect(name, tcp).await.map_err(|error| {
+            let fault = Fault::of_io(&error);
+            Fault { kind: FailureKind::Tls, ..fault }
+        })?;
+        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        Ok(Dialed { stream: Stream::Tls(Box::new(stream)), is_http2 })
+    }
+}
+
+/// Where the first packet goes.
+enum Target<'a> {
+    Addresses(Arc<[IpAddr]>),
+    Proxy(&'a Proxy, Arc<[IpAddr]>),
+}
+
+pub(super) fn is_https(url: &CanonicalUrl) -> bool {
+    url.scheme() == "https"
+}
+
+/// The address that a host is, if it is not a name. A canonical URL has each in one spelling.
+fn literal(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+fn port(url: &CanonicalUrl) -> u16 {
+    let given = url.authority()[url.host().len()..].strip_prefix(':').and_then(|port| port.parse().ok());
+    given.unwrap_or(if is_https(url) { 443 } else { 80 })
+}
+
+fn tls_config(settings: &HttpSettings) -> Result<ClientConfig, HttpSettingsError> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    for (at, root) in settings.extra_roots.iter().enumerate() {
+        roots
+            .add(CertificateDer::from(root.as_slice()).into_owned())
+            .map_err(|error| HttpSettingsError::Root { at, what: error.to_string() })?;
+    }
+    let provider = Arc::new(crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| HttpSettingsError::Tls(error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let versions: &[&[u8]] = if settings.http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
+    config.alpn_protocols = versions.iter().map(|version| version.to_vec()).collect();
+    Ok(config)
+}

@@ -1,0 +1,151 @@
+//! Connections that wait for their next request: the youngest first, few a host, a bounded number of all.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// What is kept of connections `C`. Each is out for one request at a time, HTTP/2 ones too: a polite crawl has one
+/// request in flight a host, and one owner a connection makes dropping it the way to stop it.
+pub(super) struct Pool<C> {
+    idle: Mutex<Idle<C>>,
+    limits: PoolLimits,
+}
+
+/// See the fields of the same names in [`HttpSettings`](super::HttpSettings).
+#[derive(Clone, Copy)]
+pub(super) struct PoolLimits {
+    pub(super) per_host: usize,
+    pub(super) total: usize,
+    pub(super) timeout: Duration,
+}
+
+struct Idle<C> {
+    /// In the order in which they came back, so the oldest are first. There is no task that closes them: old ones go
+    /// when others come or are asked for.
+    by_age: BTreeMap<u64, Waiting<C>>,
+    by_host: HashMap<Arc<str>, Vec<u64>, foldhash::fast::RandomState>,
+    next: u64,
+}
+
+struct Waiting<C> {
+    host: Arc<str>,
+    since: Instant,
+    connection: C,
+}
+
+impl<C> Pool<C> {
+    pub(super) fn new(limits: PoolLimits) -> Self {
+        let idle = Idle { by_age: BTreeMap::new(), by_host: HashMap::default(), next: 0 };
+        Pool { idle: Mutex::new(idle), limits }
+    }
+
+    /// A connection to a host, the one that was used last.
+    pub(super) fn take(&self, host: &str) -> Option<C> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = idle.drop_old(self.limits.timeout);
+        let taken = idle.take(host);
+        drop(idle);
+        drop(old);
+        taken
+    }
+
+    /// Keeps a connection for the next request, in the place of the oldest if there are too many.
+    pub(super) fn put(&self, host: &str, connection: C) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut old = idle.drop_old(self.limits.timeout);
+        if idle.by_host.get(host).map_or(0, Vec::len) >= self.limits.per_host {
+            return;
+        }
+        idle.put(host, connection);
+        if idle.by_age.len() > self.limits.total {
+            old.extend(idle.pop_oldest());
+        }
+        // Closing sockets takes a while: not under the lock.
+        drop(idle);
+        drop(old);
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.idle.lock().unwrap().by_age.len()
+    }
+}
+
+impl<C> Idle<C> {
+    fn take(&mut self, host: &str) -> Option<C> {
+        let numbers = self.by_host.get_mut(host)?;
+        let number = numbers.pop()?;
+        if numbers.is_empty() {
+            self.by_host.remove(host);
+        }
+        self.by_age.remove(&number).map(|waiting| waiting.connection)
+    }
+
+    fn put(&mut self, host: &str, connection: C) {
+        let host = match self.by_host.get_key_value(host) {
+            Some((host, _)) => Arc::clone(host),
+            None => host.into(),
+        };
+        let number = self.next;
+        self.next += 1;
+        self.by_host.entry(Arc::clone(&host)).or_default().push(number);
+        self.by_age.insert(number, Waiting { host, since: Instant::now(), connection });
+    }
+
+    fn drop_old(&mut self, timeout: Duration) -> Vec<C> {
+        let mut old = Vec::new();
+        let Some(limit) = Instant::now().checked_sub(timeout) else { return old };
+        while self.by_age.first_key_value().is_some_and(|(_, waiting)| waiting.since < limit) {
+            old.extend(self.pop_oldest());
+        }
+        old
+    }
+
+    fn pop_oldest(&mut self) -> Option<C> {
+        let (number, waiting) = self.by_age.pop_first()?;
+        if let Some(numbers) = self.by_host.get_mut(&waiting.host) {
+            numbers.retain(|&other| other != number);
+            if numbers.is_empty() {
+                self.by_host.remove(&waiting.host);
+            }
+        }
+        Some(waiting.connection)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool() -> Pool<u32> {
+        Pool::new(PoolLimits { per_host: 2, total: 3, timeout: Duration::from_secs(60) })
+    }
+
+    #[test]
+    fn the_youngest_goes_first_and_the_limits_hold() {
+        let pool = pool();
+        pool.put("a", 1);
+        pool.put("a", 2);
+        pool.put("a", 3);
+        assert_eq!(pool.len(), 2);
+        pool.put("b", 4);
+        pool.put("c", 5);
+        assert_eq!(pool.len(), 3);
+        // The oldest, 1, made room.
+        assert_eq!((pool.take("a"), pool.take("a")), (Some(2), None));
+        assert_eq!((pool.take("b"), pool.take("c"), pool.take("d")), (Some(4), Some(5), None));
+        assert_eq!(pool.len(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_idle_for_too_long_is_gone() {
+        let pool = pool();
+        pool.put("a", 1);
+        tokio::time::sleep(Duration::from_secs(40)).await;
+        pool.put("b", 2);
+        tokio::time::sleep(Duration::from_secs(40)).await;
+        assert_eq!((pool.take("a"), pool.take("b")), (None, Some(2)));
+    }
+}

@@ -1,0 +1,168 @@
+//! What an ordinary server and an ordinary fetch have to do with each other.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use porthole_crawl::{Fetch, HttpFetch, Request};
+use porthole_types::{CanonicalUrl, FailureKind};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::server::{fetcher, fetcher_with, get, read_head, serve, serve_bytes, settings};
+
+/// Answers each request with its own head, and keeps the connection.
+pub(crate) async fn serve_pages() -> SocketAddr {
+    serve(|mut stream| async move {
+        while let Some(head) = read_head(&mut stream).await {
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{head}",
+                head.len()
+            );
+            if stream.write_all(answer.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_request_says_who_asks_and_for_what() {
+    let addr = serve_pages().await;
+    let url = CanonicalUrl::parse(&format!("http://{addr}/a/b?c=%20{{|}}'`^[]\\")).unwrap();
+    let mut request = Request::get(url.clone());
+    request.headers.push("If-None-Match", "\"x\"");
+    let response = fetcher().fetch(&request).await.unwrap();
+    let head = String::from_utf8(response.body).unwrap();
+    assert!(head.starts_with(&format!("GET {} HTTP/1.1\r\n", url.path_and_query())), "{head}");
+    for line in [
+        &format!("host: {addr}"),
+        "user-agent: Porthole/0.1.0 (+https://porthole.test/bot)",
+        "accept-encoding: gzip, br, zstd",
+        "if-none-match: \"x\"",
+    ] {
+        assert!(head.contains(&format!("\r\n{line}\r\n")), "no {line:?} in {head}");
+    }
+    assert!(!head.contains("cookie") && !head.contains("authorization"));
+}
+
+/// Counts connections; each answers as often as it is told to.
+async fn serve_counted(answers: usize, extra: &'static str) -> (SocketAddr, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let addr = serve(move |mut stream| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async move {
+            for _ in 0..answers {
+                if read_head(&mut stream).await.is_none() {
+                    return;
+                }
+                let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n{extra}\r\npage");
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        }
+    })
+    .await;
+    (addr, count)
+}
+
+async fn connections_for(
+    answers: usize,
+    extra: &'static str,
+    change: fn(&mut porthole_crawl::HttpSettings),
+) -> usize {
+    let (addr, count) = serve_counted(answers, extra).await;
+    let mut settings = settings();
+    change(&mut settings);
+    let fetch = HttpFetch::new(settings).unwrap();
+    for _ in 0..6 {
+        assert_eq!(get(&fetch, &format!("http://{addr}/")).await.unwrap().body, b"page");
+    }
+    count.load(Ordering::Relaxed)
+}
+
+#[tokio::test]
+async fn connections_are_used_again_and_replaced_when_they_are_gone() {
+    assert_eq!(connections_for(100, "", |_| {}).await, 1);
+    assert_eq!(connections_for(100, "Connection: close\r\n", |_| {}).await, 6);
+    assert_eq!(connections_for(100, "", |settings| settings.max_idle_per_host = 0).await, 6);
+    assert_eq!(connections_for(100, "", |settings| settings.idle_timeout = Duration::ZERO).await, 6);
+    // The server hangs up after each third answer without saying so.
+    assert_eq!(connections_for(3, "", |_| {}).await, 2);
+    assert_eq!(connections_for(1, "", |_| {}).await, 6);
+}
+
+#[tokio::test]
+async fn a_body_of_another_type_is_not_read() {
+    let addr = serve(|mut stream| async move {
+        read_head(&mut stream).await;
+        let _ = stream
+            .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 99\r\n\r\n")
+            .await;
+        // Nothing comes until the client hangs up.
+        let _ = stream.read(&mut [0]).await;
+    })
+    .await;
+    let response = get(&fetcher(), &format!("http://{addr}/")).await.unwrap();
+    assert_eq!(response.headers.get("content-type"), Some("image/png"));
+    assert!(response.body.is_empty() && !response.truncated && response.took < Duration::from_millis(250));
+}
+
+#[tokio::test]
+async fn errors_and_redirects_keep_their_status_whatever_their_body() {
+    for (head, status) in [
+        ("404 Not Found\r\nContent-Encoding: compress", 404),
+        ("500 Oh\r\nContent-Length: 100", 500),
+        ("301 Moved\r\nLocation: /x\r\nTransfer-Encoding: chunked", 301),
+        ("204 No Content", 204),
+        ("304 Not Modified\r\nContent-Length: 77", 304),
+    ] {
+        let addr = serve_bytes(format!("HTTP/1.1 {head}\r\n\r\n")).await;
+        assert_eq!(get(&fetcher(), &format!("http://{addr}/")).await.unwrap().status, status);
+    }
+}
+
+#[tokio::test]
+async fn the_addresses_of_a_name_are_tried_one_after_the_other() {
+    let addr = serve_pages().await;
+    let names: &[(&str, &[&str])] =
+        &[("two.test", &["127.0.0.9", "127.0.0.1"]), ("one.test", &["127.0.0.9"])];
+    let fetch = fetcher_with(settings(), names);
+    assert_eq!(get(&fetch, &format!("http://two.test:{}/", addr.port())).await.unwrap().status, 200);
+    let error = get(&fetch, &format!("http://one.test:{}/", addr.port())).await.unwrap_err();
+    assert_eq!(error.kind, FailureKind::Connect, "{error}");
+    let url = CanonicalUrl::parse("http://two.test/").unwrap();
+    assert_eq!(fetch.addresses(&url).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn localhost_is_found_by_the_system() {
+    let addr = serve_pages().await;
+    let response = get(&fetcher(), &format!("http://localhost:{}/", addr.port())).await.unwrap();
+    assert_eq!(response.status, 200);
+}
+
+#[tokio::test]
+async fn no_more_requests_are_under_way_than_allowed() {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (counted, seen) = (Arc::clone(&now), Arc::clone(&most));
+    let addr = serve(move |mut stream| {
+        let (now, most) = (Arc::clone(&counted), Arc::clone(&seen));
+        async move {
+            while read_head(&mut stream).await.is_some() {
+                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                now.fetch_sub(1, Ordering::SeqCst);
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+            }
+        }
+    })
+    .await;
+    let mut settings = settings();
+    settings.max_requests = 3;
+    let fetch = HttpFetch::new(settings).unwrap();
+    let url = format!("http://{addr}/");
+    futures_util::future::join_all((0..20).map(|_| get(&fetch, &url))).await;
+    assert_eq!(most.load(Ordering::SeqCst), 3);
+}

@@ -1,0 +1,7 @@
+//! The live fetcher against servers of every temper, all on loopback.
+
+mod hostile;
+mod http;
+mod proxies;
+mod server;
+mod tls;
