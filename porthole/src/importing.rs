@@ -261,7 +261,7 @@ impl<'a> Gathering<'a> {
             };
             for topic in topics {
                 let topic = self.topic(&topic)?;
-                self.add(topic, &item).await?;
+                self.add(topic, &item).await;
             }
             number += 1;
             progress.step(String::new);
@@ -281,7 +281,7 @@ impl<'a> Gathering<'a> {
         })
     }
 
-    async fn add(&mut self, topic: TopicId, item: &Item) -> anyhow::Result<()> {
+    async fn add(&mut self, topic: TopicId, item: &Item) {
         let name = item.page.name();
         let document = match &self.last {
             Some((last, document)) if *last == name => document.clone(),
@@ -290,7 +290,7 @@ impl<'a> Gathering<'a> {
         if document.state != ExampleState::Ok && self.known.contains(&(topic, name.clone())) {
             // What is known of a page is not given up for a list that has only its address.
             self.report.known += 1;
-            return Ok(());
+            return;
         }
         self.tell(&name, &document.state);
         self.last = Some((name.clone(), document.clone()));
@@ -303,7 +303,6 @@ impl<'a> Gathering<'a> {
             state: document.state,
             terms: document.terms,
         });
-        Ok(())
     }
 
     fn tell(&mut self, name: &str, state: &ExampleState) {

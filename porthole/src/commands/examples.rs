@@ -94,8 +94,10 @@ fn read(documents: &mut DocumentReader, topic: TopicId, file: &Path) -> anyhow::
 fn print_added(added: &Added) {
     let new = if added.is_new_topic { ", a new topic" } else { "" };
     output::print(&format!("{} for {}{new}", count(added.examples.len(), "example"), added.topic));
-    output::print(&Paint::Faint.on(import::TRAIN_NEXT));
     let empty: Vec<&AddedFile> = added.examples.iter().filter(|file| file.state != "ok").collect();
+    if empty.len() < added.examples.len() {
+        output::print(&Paint::Faint.on(import::TRAIN_NEXT));
+    }
     if !empty.is_empty() {
         output::say("nothing can be learnt from:");
         let line = |file: &&AddedFile| format!("{}: {}", file.name, file.detail);

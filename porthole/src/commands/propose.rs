@@ -49,16 +49,20 @@ fn subjects(
         Some(path) => tree.below(tree.find(path)?),
         None => vec![TopicId::ROOT],
     };
-    let mut subjects = Vec::new();
-    reader.visit_examples(&mut |example, terms| {
-        if example.state == ExampleState::Ok && topics.contains(&example.topic) {
-            subjects.push(terms.to_vec());
-        }
+    let (mut subjects, mut lacking) = (Vec::new(), 0);
+    reader.visit_examples(&mut |example, terms| match example.state {
+        _ if !topics.contains(&example.topic) => {}
+        ExampleState::Ok => subjects.push(terms.to_vec()),
+        _ => lacking += 1,
     })?;
-    match (subjects.is_empty(), &arguments.topic) {
-        (false, _) => Ok(subjects),
-        (true, Some(path)) => Err(misuse(format!("{path} has no examples with words"))),
-        (true, None) => Err(misuse(
+    match (lacking, &arguments.topic) {
+        _ if !subjects.is_empty() => Ok(subjects),
+        (1.., _) => Err(misuse(format!(
+            "there is no page with words among {}; `porthole examples list` says why",
+            count(lacking, "example")
+        ))),
+        (0, Some(path)) => Err(misuse(format!("{path} has no examples"))),
+        (0, None) => Err(misuse(
             "all examples have a topic; name files to propose topics for, or a topic with `--topic PATH`",
         )),
     }

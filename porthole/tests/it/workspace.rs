@@ -481,6 +481,9 @@ fn topics_are_proposed_for_examples_without_one() {
     let bench = Bench::with_examples();
     bench.ws(&["train"]);
     bench.check_fails(&["topics", "propose"], "all examples have a topic", 4);
+    bench.write("list.tsv", "http://a.test/\t/\n");
+    bench.ws(&["examples", "import", "list.tsv"]);
+    bench.check_fails(&["topics", "propose"], "no page with words among 1 example", 4);
     bench.write("loose/page.txt", page(CYCLING, 11));
     bench.ws(&["examples", "import", "loose"]);
     let proposed = bench.json(&["topics", "propose"]);
