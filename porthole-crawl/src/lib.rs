@@ -10,6 +10,7 @@ mod http;
 mod recent;
 mod result;
 mod robots;
+mod sitemap;
 
 pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Seen, Stop};
@@ -24,3 +25,4 @@ pub use result::Focus;
 pub use robots::{
     RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsRules, RobotsStep, RobotsVerdict,
 };
+pub use sitemap::{SitemapEnd, SitemapEntry, SitemapKind, read_sitemap};

@@ -1,0 +1,287 @@
+//! Sitemaps and sitemap indexes (sitemaps.org), as XML or as text with a URL a line: a stream in, entries
+//! out, in bounded memory whatever the stream is.
+
+use std::io::{self, BufRead, Read};
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use porthole_types::{CanonicalUrl, Timestamp};
+use quick_xml::Reader;
+use quick_xml::events::{BytesRef, Event};
+
+/// One line of a sitemap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SitemapEntry {
+    /// What it is about.
+    pub url: CanonicalUrl,
+    /// Whether that is a page or a further sitemap.
+    pub kind: SitemapKind,
+    /// When it last changed, if the site says so.
+    pub lastmod: Option<Timestamp>,
+}
+
+/// What a sitemap lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SitemapKind {
+    /// A page of the site.
+    Page,
+    /// Another sitemap: this one is an index. An index lists no further index, so following it goes one
+    /// step deep.
+    Sitemap,
+}
+
+/// How the reading of a sitemap ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SitemapEnd {
+    /// Entries handed out.
+    pub entries: usize,
+    /// Entries that were no URL.
+    pub refused: usize,
+    /// Why it was not read to its end, in words. What came before holds.
+    pub stopped: Option<String>,
+}
+
+/// Entries of one sitemap, by the protocol.
+const MAX_ENTRIES: usize = 50_000;
+/// Bytes of one sitemap, unpacked, by the protocol.
+const MAX_BYTES: u64 = 50 << 20;
+/// Bytes of one tag, text, comment or line. An internal document type with a bomb in it is one of these.
+const MAX_TOKEN: usize = 64 << 10;
+/// Open elements; a sitemap needs three, its extensions a few more.
+const MAX_DEPTH: usize = 32;
+/// Characters of a URL before it is canonical.
+const MAX_TEXT: usize = 8 << 10;
+
+/// Reads a sitemap found at `at`, already unpacked, and hands out its entries. Entries on other hosts are
+/// handed out too: what may be crawled is a question of scope.
+pub fn read_sitemap(
+    input: impl BufRead,
+    at: &CanonicalUrl,
+    each: &mut dyn FnMut(SitemapEntry),
+) -> SitemapEnd {
+    let mut input = Metered { inner: input, left: MAX_BYTES, token: MAX_TOKEN };
+    let mut entries = Entries { at, each, end: SitemapEnd::default() };
+    let outcome = match first_byte(&mut input) {
+        Ok(None) => Ok(()),
+        Ok(Some(b'<')) => read_xml(input, &mut entries),
+        Ok(Some(_)) => read_text(input, &mut entries),
+        Err(error) => Err(error.to_string()),
+    };
+    entries.end.stopped = outcome.err();
+    entries.end
+}
+
+/// Where the entries go, and the count of them.
+struct Entries<'a> {
+    at: &'a CanonicalUrl,
+    each: &'a mut dyn FnMut(SitemapEntry),
+    end: SitemapEnd,
+}
+
+impl Entries<'_> {
+    fn push(&mut self, kind: SitemapKind, loc: &str, lastmod: &str) -> Result<(), String> {
+        if self.end.entries + self.end.refused >= MAX_ENTRIES {
+            return Err(format!("more than {MAX_ENTRIES} entries"));
+        }
+        match self.at.join(loc) {
+            Ok(url) if !loc.trim().is_empty() && !loc.contains(char::REPLACEMENT_CHARACTER) => {
+                self.end.entries += 1;
+                (self.each)(SitemapEntry { url, kind, lastmod: w3c_time(lastmod.trim()) });
+            }
+            _ => self.end.refused += 1,
+        }
+        Ok(())
+    }
+}
+
+fn read_text<R: BufRead>(mut input: Metered<R>, entries: &mut Entries<'_>) -> Result<(), String> {
+    let mut line = Vec::new();
+    loop {
+        input.token = MAX_TOKEN;
+        line.clear();
+        if input.read_until(b'\n', &mut line).map_err(|error| error.to_string())? == 0 {
+            return Ok(());
+        }
+        let line = String::from_utf8_lossy(&line);
+        if !line.trim().is_empty() {
+            // A text sitemap has whole URLs; everything else on the web is text too.
+            let loc = if line.contains("://") { line.trim() } else { "" };
+            entries.push(SitemapKind::Page, loc, "")?;
+        }
+    }
+}
+
+fn read_xml<R: BufRead>(input: Metered<R>, entries: &mut Entries<'_>) -> Result<(), String> {
+    let mut reader = Reader::from_reader(input);
+    let config = reader.config_mut();
+    // What people write: bare ampersands in URLs, end tags that do not fit.
+    config.allow_dangling_amp = true;
+    config.allow_unmatched_ends = true;
+    config.check_end_names = false;
+    let mut document = Document::default();
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        reader.get_mut().token = MAX_TOKEN;
+        match reader.read_event_into(&mut buffer).map_err(|error| error.to_string())? {
+            Event::Start(tag) => document.open(tag.local_name().as_ref())?,
+            Event::End(_) => {
+                if document.close() {
+                    entries.push(document.kind, &document.loc, &document.lastmod)?;
+                }
+            }
+            Event::Text(text) => document.text(&text),
+            Event::CData(text) => document.text(&text),
+            Event::GeneralRef(reference) => document.text(character(&reference).encode_utf8(&mut [0; 4])),
+            Event::Eof => return Ok(()),
+            Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+        }
+    }
+}
+
+/// The one character that a reference stands for. Entities of the document's own are not looked up, so
+/// there is nothing to explode; they leave a sign that no URL has.
+fn character(reference: &BytesRef<'_>) -> char {
+    match &**reference {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        _ => reference.resolve_char_ref().ok().flatten().unwrap_or(char::REPLACEMENT_CHARACTER),
+    }
+}
+
+/// Where the reader is in the document: `urlset/url/loc` and its like, three levels.
+struct Document {
+    depth: usize,
+    kind: SitemapKind,
+    within: Field,
+    loc: String,
+    lastmod: String,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Field {
+    Loc,
+    Lastmod,
+    Other,
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Document {
+            depth: 0,
+            kind: SitemapKind::Page,
+            within: Field::Other,
+            loc: String::new(),
+            lastmod: String::new(),
+        }
+    }
+}
+
+impl Document {
+    fn open(&mut self, name: &str) -> Result<(), String> {
+        self.depth += 1;
+        match (self.depth, name) {
+            (1, "urlset") => self.kind = SitemapKind::Page,
+            (1, "sitemapindex") => self.kind = SitemapKind::Sitemap,
+            (1, _) => return Err(format!("<{name}> is no sitemap")),
+            (2, _) => {
+                self.loc.clear();
+                self.lastmod.clear();
+            }
+            (3, "loc") => self.within = Field::Loc,
+            (3, "lastmod") => self.within = Field::Lastmod,
+            (MAX_DEPTH.., _) => return Err(format!("more than {MAX_DEPTH} elements deep")),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Closes an element. Whether that was an entry.
+    fn close(&mut self) -> bool {
+        let closed = self.depth;
+        self.depth = closed.saturating_sub(1);
+        if closed == 3 {
+            self.within = Field::Other;
+        }
+        closed == 2 && !self.loc.is_empty()
+    }
+
+    fn text(&mut self, text: &str) {
+        let target = match self.within {
+            Field::Loc if self.depth == 3 => &mut self.loc,
+            Field::Lastmod if self.depth == 3 => &mut self.lastmod,
+            _ => return,
+        };
+        if target.len() + text.len() <= MAX_TEXT {
+            target.push_str(text);
+        }
+    }
+}
+
+/// A W3C date: a year, a month, a day, or a moment; without a zone it is taken for UTC.
+fn w3c_time(text: &str) -> Option<Timestamp> {
+    if let Ok(moment) = text.parse::<jiff::Timestamp>() {
+        return Some(Timestamp(moment.as_millisecond()));
+    }
+    let moment = if text.contains('T') {
+        text.parse::<DateTime>().ok()?
+    } else {
+        let mut parts = text.split('-');
+        let year = parts.next()?.parse().ok()?;
+        let month = parts.next().map_or(Some(1), |month| month.parse().ok())?;
+        let day = parts.next().map_or(Some(1), |day| day.parse().ok())?;
+        Date::new(year, month, day).ok().filter(|_| parts.next().is_none())?.at(0, 0, 0, 0)
+    };
+    Some(Timestamp(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond()))
+}
+
+/// Passes over a byte order mark and white space. The byte behind them stays in the input.
+fn first_byte(input: &mut impl BufRead) -> io::Result<Option<u8>> {
+    loop {
+        let Some(&byte) = input.fill_buf()?.first() else { return Ok(None) };
+        if !byte.is_ascii_whitespace() && !matches!(byte, 0xef | 0xbb | 0xbf) {
+            return Ok(Some(byte));
+        }
+        input.consume(1);
+    }
+}
+
+/// A reader that refuses to go on beyond a number of bytes, for everything and for one token.
+struct Metered<R> {
+    inner: R,
+    left: u64,
+    /// Set anew by whoever asks for the next token.
+    token: usize,
+}
+
+impl<R: BufRead> BufRead for Metered<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let bytes = self.inner.fill_buf()?;
+        let most = self.token.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if most == 0 && !bytes.is_empty() {
+            let what = if self.left == 0 { "the sitemap" } else { "one of its parts" };
+            return Err(io::Error::other(format!("{what} is longer than allowed")));
+        }
+        Ok(&bytes[..bytes.len().min(most)])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.inner.consume(amount);
+        self.left = self.left.saturating_sub(amount as u64);
+        self.token = self.token.saturating_sub(amount);
+    }
+}
+
+impl<R: BufRead> Read for Metered<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(out)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! Sitemaps as sites write them, and as somebody writes them who means harm.
+
+use std::io::BufReader;
+use std::time::Instant;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn read(text: &[u8]) -> (Vec<SitemapEntry>, SitemapEnd) {
+    let at = CanonicalUrl::parse("http://a.test/maps/sitemap.xml").unwrap();
+    let mut entries = Vec::new();
+    // A small buffer, so that tokens lie across its borders.
+    let capacity = if text.len() < 10_000 { 16 } else { 64 << 10 };
+    let end = read_sitemap(BufReader::with_capacity(capacity, text), &at, &mut |entry| entries.push(entry));
+    assert_eq!(end.entries, entries.len());
+    (entries, end)
+}
+
+/// Reads to the end, and gives the URLs.
+fn urls(text: &str) -> Vec<String> {
+    let (entries, end) = read(text.as_bytes());
+    assert_eq!((end.refused, end.stopped), (0, None), "{text}");
+    entries.iter().map(|entry| entry.url.to_string()).collect()
+}
+
+fn wrapped(inside: &str) -> String {
+    format!("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{inside}</urlset>")
+}
+
+#[test]
+fn a_sitemap() {
+    let text = "\u{feff}<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- made by hand -->\n".to_owned()
+        + &wrapped(
+            "<url>\n <loc> http://a.test/1?a=b&amp;c=d </loc>\n <lastmod>2005-01-01</lastmod>
+             <changefreq>daily</changefreq><priority>0.8</priority></url>
+             <url><loc><![CDATA[http://a.test/2?a&b]]></loc></url>
+             <url><lastmod>2004-12-23T18:00:15+00:00</lastmod><loc>/3</loc>
+               <image:image><image:loc>http://a.test/i.png</image:loc></image:image>
+               <xhtml:link rel=\"alternate\" href=\"http://a.test/de\"/></url>
+             <url><loc>http://a.test/4?a&b=&#x41;&#66;</loc></url>",
+        );
+    let (entries, end) = read(text.as_bytes());
+    assert_eq!(end, SitemapEnd { entries: 4, refused: 0, stopped: None });
+    let found: Vec<_> =
+        entries.iter().map(|entry| (entry.url.as_str(), entry.lastmod.map(|at| at.0 / 1_000))).collect();
+    assert_eq!(
+        found,
+        [
+            ("http://a.test/1?a=b&c=d", Some(1_104_537_600)),
+            ("http://a.test/2?a&b", None),
+            ("http://a.test/3", Some(1_103_824_815)),
+            ("http://a.test/4?a&b=AB", None),
+        ]
+    );
+    assert!(entries.iter().all(|entry| entry.kind == SitemapKind::Page));
+}
+
+#[test]
+fn an_index() {
+    let text =
+        "<sm:sitemapindex><sm:sitemap><sm:loc>http://a.test/1.xml.gz</sm:loc></sm:sitemap></sm:sitemapindex>";
+    let (entries, _) = read(text.as_bytes());
+    assert_eq!((entries.len(), entries[0].kind), (1, SitemapKind::Sitemap));
+}
+
+#[test]
+fn text_with_a_url_a_line() {
+    assert_eq!(urls("http://a.test/1\r\n\nhttps://b.test/2\n"), ["http://a.test/1", "https://b.test/2"]);
+    assert_eq!(urls("\u{feff} http://a.test/1"), ["http://a.test/1"]);
+    assert!(urls("").is_empty() && urls(" \n").is_empty());
+    let (entries, end) = read(b"Not found\nSee http status codes\n");
+    assert_eq!((entries.len(), end.refused), (0, 2));
+}
+
+#[test]
+fn what_is_not_quite_right_is_read_as_far_as_it_goes() {
+    assert_eq!(urls(&wrapped("<url><loc></loc></url><url><loc>/1</loc></url><url/>")), ["http://a.test/1"]);
+    let check = |text: &str, entries: usize, word: &str| {
+        let (_, end) = read(text.as_bytes());
+        let stopped = end.stopped.unwrap_or_default();
+        assert!(end.entries == entries && stopped.contains(word), "{text:.60}: {} {stopped}", end.entries);
+    };
+    check("<html><body>no</body></html>", 0, "<html> is no sitemap");
+    check("<urlset><url><loc>/1</loc></url><url><loc>/2</lo", 1, "tag not closed");
+    check("<urlset><url><loc>/1</loc></url><url><loc>/2", 1, "");
+    let (_, end) = read(wrapped("<url><loc>mailto:a@b.test</loc></url>").as_bytes());
+    assert_eq!(end.refused, 1);
+}
+
+#[test]
+fn hostile_documents_cost_little() {
+    let begun = Instant::now();
+    let check = |text: &str, entries: usize, word: &str| {
+        let (_, end) = read(text.as_bytes());
+        let stopped = end.stopped.unwrap_or_default();
+        assert!(end.entries == entries && stopped.contains(word), "{text:.60}: {} {stopped}", end.entries);
+    };
+    let laughs: String =
+        (1..30).map(|i| format!("<!ENTITY l{i} \"{}\">", format!("&l{};", i - 1).repeat(10))).collect();
+    let bomb = format!("<!DOCTYPE u [<!ENTITY l0 \"lol\">{laughs}]>");
+    check(&(bomb + &wrapped("<url><loc>http://a.test/&l29;</loc></url>")), 0, "");
+    let large = format!("<!DOCTYPE u [{}]>", "<!ENTITY a \"b\">".repeat(100_000));
+    check(&(large + &wrapped("<url><loc>/1</loc></url>")), 0, "longer than allowed");
+    check(&"<urlset>".repeat(1_000_000), 0, "elements deep");
+    check(&wrapped(&format!("<url><loc>{}</loc></url>", "a".repeat(1 << 20))), 0, "longer than allowed");
+    check(&wrapped(&format!("<!--{}-->", "-".repeat(1 << 20))), 0, "longer than allowed");
+    check(&format!("<urlset {}", "a=\"b\" ".repeat(1 << 18)), 0, "longer than allowed");
+    check(&wrapped(&"<url><loc>/1</loc></url>".repeat(60_000)), 50_000, "more than 50000 entries");
+    check(&"http://a.test/1\n".repeat(60_000), 50_000, "more than 50000 entries");
+    check(&"x".repeat(1 << 20), 0, "longer than allowed");
+    let comment = format!("<!--{}-->", "x".repeat(60 << 10));
+    check(&wrapped(&comment.repeat(1_000)), 0, "the sitemap is longer than allowed");
+    assert!(begun.elapsed().as_secs() < 60);
+}
+
+#[test]
+fn dates() {
+    let day = 86_400;
+    let table = [
+        ("1970", Some(0)),
+        ("1970-02", Some(31 * day)),
+        ("1970-01-02", Some(day)),
+        ("1970-01-02T00:01Z", Some(day + 60)),
+        ("1970-01-02T00:00:01+01:00", Some(day - 3_599)),
+        ("1970-01-01T00:00:00.5Z", Some(0)),
+        ("1970-01-01T00:00:05", Some(5)),
+        ("1970-13", None),
+        ("1970-01-01-01", None),
+        ("today", None),
+        ("", None),
+    ];
+    for (text, seconds) in table {
+        assert_eq!(w3c_time(text).map(|at| at.0 / 1_000), seconds, "{text:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        read(&bytes);
+    }
+
+    #[test]
+    fn any_pieces_are_read(pieces in proptest::collection::vec(prop::sample::select(vec![
+        "<urlset>", "</urlset>", "<url>", "</url>", "<loc>", "</loc>", "<lastmod>", "/a", "&amp;", "&x;", "&#0;",
+        "&", "<![CDATA[", "]]>", "<!--", "-->", "<!DOCTYPE a [", "]>", "<?", "?>", "<", ">", "<a/>", "http://b.test/",
+    ]), 0..30)) {
+        read(pieces.concat().as_bytes());
+        read(wrapped(&pieces.concat()).as_bytes());
+    }
+}
