@@ -10,6 +10,7 @@ mod http;
 mod recent;
 mod result;
 mod robots;
+mod scope;
 mod sitemap;
 
 pub use clock::SystemClock;
@@ -25,4 +26,5 @@ pub use result::Focus;
 pub use robots::{
     RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsRules, RobotsStep, RobotsVerdict,
 };
+pub use scope::{MAX_TRUNCATIONS, Scope, ScopeError, ScopeSettings, Why, truncations};
 pub use sitemap::{SitemapEnd, SitemapEntry, SitemapKind, read_sitemap};
