@@ -10,7 +10,9 @@ use crate::tag::Name;
 /// One token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Token<'a> {
-    /// Character data, references unresolved.
+    /// White space between tags.
+    Blank,
+    /// Character data with more than white space, references unresolved.
     Text(&'a str),
     /// Character data in which `&` has no meaning (CDATA).
     Literal(&'a str),
@@ -35,6 +37,8 @@ pub(crate) struct Attribute<'a> {
 pub(crate) struct Tokenizer<'a> {
     text: &'a str,
     at: usize,
+    /// Whether the text that was read last has a `&`.
+    pub(crate) has_references: bool,
     attributes: Vec<Attribute<'a>>,
     /// Where the attributes of the tag that was read last start.
     attributes_start: usize,
@@ -48,6 +52,7 @@ impl<'a> Tokenizer<'a> {
         Tokenizer {
             text,
             at: 0,
+            has_references: false,
             attributes: Vec::with_capacity(16),
             attributes_start: 0,
             most_attributes,
@@ -95,7 +100,7 @@ impl<'a> Tokenizer<'a> {
                 [b'<', b'?', ..] => self.skip_past(b'>'),
                 [b'<', b'/', b'>', ..] => self.at += 3,
                 [b'<', b'/', _, ..] => self.skip_past(b'>'),
-                _ => return Token::Text(self.text_run()),
+                _ => return self.text_run(),
             }
         }
     }
@@ -118,26 +123,39 @@ impl<'a> Tokenizer<'a> {
         &self.text[start..]
     }
 
-    fn text_run(&mut self) -> &'a str {
+    /// The text that starts here; its first byte belongs to it even if it is a `<`.
+    fn text_run(&mut self) -> Token<'a> {
         let start = self.at;
         let bytes = self.text.as_bytes();
-        let mut from = start + usize::from(bytes[start] == b'<');
+        let mut from = start;
         // White space between two tags is most of the texts there are, and short.
         while from < bytes.len() && is_space(bytes[from]) {
             from += 1;
         }
+        if from == bytes.len() || from > start && bytes[from] == b'<' && opens_markup(bytes.get(from + 1)) {
+            self.at = from;
+            return Token::Blank;
+        }
+        self.has_references = bytes[from] == b'&';
+        from += 1;
         loop {
-            match memchr(b'<', &bytes[from..]) {
+            let rest = &bytes[from..];
+            match if self.has_references { memchr(b'<', rest) } else { memchr2(b'<', b'&', rest) } {
                 None => from = bytes.len(),
+                Some(at) if rest[at] == b'&' => {
+                    self.has_references = true;
+                    from += at + 1;
+                    continue;
+                }
                 // A `<` that opens nothing is text.
-                Some(at) if !opens_markup(bytes.get(from + at + 1)) => {
+                Some(at) if !opens_markup(rest.get(at + 1)) => {
                     from += at + 1;
                     continue;
                 }
                 Some(at) => from += at,
             }
             self.at = from;
-            return &self.text[start..from];
+            return Token::Text(&self.text[start..from]);
         }
     }
 
@@ -145,10 +163,7 @@ impl<'a> Tokenizer<'a> {
     fn tag(&mut self, skip: usize) -> Option<Token<'a>> {
         let bytes = self.text.as_bytes();
         let start = self.at + skip;
-        let mut at = start;
-        while at < bytes.len() && !ends_name(bytes[at]) {
-            at += 1;
-        }
+        let at = start + name_length(&bytes[start..]);
         let name = Name::at(bytes, start, at - start);
         self.at = at;
         let self_closing = if bytes.get(at) == Some(&b'>') {
@@ -335,6 +350,31 @@ impl<'a> Tokenizer<'a> {
     }
 }
 
+/// How many bytes at the start belong to the name of a tag.
+#[inline(always)]
+fn name_length(bytes: &[u8]) -> usize {
+    // Names are short, and how short cannot be foreseen: eight bytes at once cost less than a loop.
+    if let Some(window) = bytes.first_chunk::<8>() {
+        let length = first_sign(u64::from_le_bytes(*window));
+        if window.get(length).is_some_and(|&byte| ends_name(byte)) {
+            return length;
+        }
+    }
+    bytes.iter().position(|&byte| ends_name(byte)).unwrap_or(bytes.len())
+}
+
+/// Which of eight bytes is the first that is below `0` or a `>`: no letter or digit, and all that can end a name.
+#[inline(always)]
+fn first_sign(bytes: u64) -> usize {
+    const fn repeated(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; 8])
+    }
+    // The top bit of every byte below `limit` is set; what is borrowed only spoils bytes behind the first.
+    let below = |bytes: u64, limit: u8| bytes.wrapping_sub(repeated(limit)) & !bytes & repeated(0x80);
+    let signs = below(bytes, b'0') | below(bytes ^ repeated(b'>'), 1);
+    signs.trailing_zeros() as usize / 8
+}
+
 /// What a script's text is inside of.
 enum Script {
     Plain,
@@ -381,6 +421,7 @@ mod tests {
         let mut out = Vec::new();
         loop {
             out.push(match tokenizer.next(false) {
+                Token::Blank => "_".to_owned(),
                 Token::Text(text) | Token::Literal(text) => format!("{text:?}"),
                 Token::Start { name, self_closing } => {
                     let tag = crate::tag::spelling(name.path_byte());
@@ -410,8 +451,22 @@ mod tests {
             ("x<!-- never ends", r#""x""#),
             ("x</", r#""x" "</""#),
             ("<![CDATA[x]]>y", r#""y""#),
+            (" <b>\n</b> \t", "_ <b> _ </b> _"),
+            (" < <b> x ", r#"" < " <b> " x ""#),
         ] {
             assert_eq!(tokens(input), expected, "for {input}");
+        }
+    }
+
+    #[test]
+    fn a_name_ends_where_it_ends_byte_by_byte() {
+        for byte in 0..=255u8 {
+            for place in 0..12 {
+                let mut bytes = *b"abcdefghijkl>";
+                bytes[place] = byte;
+                let length = bytes.iter().position(|&b| ends_name(b)).unwrap();
+                assert_eq!(name_length(&bytes), length, "{byte} at {place}");
+            }
         }
     }
 

@@ -16,7 +16,7 @@ impl<'a> Tree<'a> {
             Token::Literal(text) => self.insert_text(text),
             Token::Start { name, self_closing } => self.start_in_body(name, self_closing),
             Token::End(name) => return self.end_in_body(name),
-            Token::Doctype(_) | Token::Eof => {}
+            Token::Blank | Token::Doctype(_) | Token::Eof => {}
         }
         Step::Done
     }

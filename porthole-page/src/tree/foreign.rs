@@ -55,7 +55,7 @@ impl<'a> Tree<'a> {
                 self.push_foreign(name, space, self_closing);
             }
             Token::End(name) => return self.end_foreign(name),
-            Token::Doctype(_) | Token::Eof => {}
+            Token::Blank | Token::Doctype(_) | Token::Eof => {}
         }
         Step::Done
     }

@@ -149,9 +149,7 @@ impl<'a> Tree<'a> {
             self.link_of(name);
             return;
         }
-        if let Token::Text(text) = token
-            && is_blank(text)
-        {
+        if token == Token::Blank {
             return self.blank();
         }
         if self.in_foreign() && !self.leaves_foreign(token) && self.foreign(token) == Step::Done {
@@ -313,7 +311,11 @@ impl<'a> Tree<'a> {
 
     /// Text in the current element (or in front of its table).
     fn text(&mut self, text: &'a str) {
-        each_piece(text, |piece| self.insert_text(piece));
+        if self.tokens.has_references {
+            each_piece(text, |piece| self.insert_text(piece));
+        } else {
+            self.insert_text(text);
+        }
     }
 
     /// White space is no leaf, but parts words, and opens formatting again where text may stand.
