@@ -12,6 +12,7 @@ mod result;
 mod robots;
 mod scope;
 mod sitemap;
+mod traps;
 
 pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Seen, Stop};
@@ -28,3 +29,4 @@ pub use robots::{
 };
 pub use scope::{MAX_TRUNCATIONS, Scope, ScopeError, ScopeSettings, Why, truncations};
 pub use sitemap::{SitemapEnd, SitemapEntry, SitemapKind, read_sitemap};
+pub use traps::{Trap, Traps};

@@ -58,6 +58,16 @@ impl<V> Recent<V> {
     }
 }
 
+impl<V: Default> Recent<V> {
+    /// The value of an id, made if there is none; each weighs 1.
+    pub(crate) fn get_or_default(&mut self, id: u64) -> &mut V {
+        if !self.values.contains_key(&id) {
+            self.put(id, V::default(), 1);
+        }
+        self.get(id).expect("just put in")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

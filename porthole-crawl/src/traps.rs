@@ -1,0 +1,250 @@
+//! Traps: URLs that a site makes without end, and sites that say the same thing again and again.
+//!
+//! Precision comes first: a trap that is missed costs some fetches, an ordinary page that is taken for one
+//! is lost. So single URLs are only refused for shapes that nobody gives to a page on purpose, and
+//! everything else has to be seen to grow on the site first.
+
+mod dates;
+mod fingerprints;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+
+use foldhash::fast::FixedState;
+use porthole_types::{CanonicalUrl, Timestamp, UrlId};
+
+use self::fingerprints::Fingerprints;
+use crate::recent::Recent;
+
+/// Why a URL is taken for a trap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trap {
+    /// So many bytes.
+    Long(usize),
+    /// So many path segments.
+    Deep(usize),
+    /// These path segments follow each other again and again.
+    RepeatedSegments(String),
+    /// Escapes of escapes of escapes: a URL that carries itself along.
+    NestedEscapes,
+    /// So many parameters.
+    ManyParameters(usize),
+    /// This parameter stands there again and again.
+    RepeatedParameter(String),
+    /// The parameters of a known URL in another order, on a site that does that often.
+    PermutedParameters,
+    /// Yet another choice of parameters for this path.
+    ParameterCombinations(String),
+    /// A month far from now, on a site that has had many such.
+    Calendar {
+        /// The year.
+        year: i32,
+        /// The month, 1 to 12.
+        month: i32,
+    },
+    /// Nearly all of the site's last pages were near-duplicates.
+    OnlyDuplicates {
+        /// So many.
+        duplicates: u32,
+        /// Of so many.
+        pages: u32,
+    },
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trap::Long(bytes) => write!(f, "the URL is {bytes} bytes long"),
+            Trap::Deep(segments) => write!(f, "the path has {segments} segments"),
+            Trap::RepeatedSegments(segments) => write!(f, "the path repeats `{segments}`"),
+            Trap::NestedEscapes => write!(f, "the URL carries URLs within URLs"),
+            Trap::ManyParameters(count) => write!(f, "the query has {count} parameters"),
+            Trap::RepeatedParameter(parameter) => write!(f, "the query repeats `{parameter}`"),
+            Trap::PermutedParameters => write!(f, "the site permutes the parameters of its URLs"),
+            Trap::ParameterCombinations(path) => {
+                write!(f, "the site combines the parameters of `{path}` without end")
+            }
+            Trap::Calendar { year, month } => {
+                write!(f, "a calendar without end, {year}-{month:02} by now")
+            }
+            Trap::OnlyDuplicates { duplicates, pages } => {
+                write!(f, "{duplicates} of the site's last {pages} pages were near-duplicates")
+            }
+        }
+    }
+}
+
+/// What has been seen of sites and pages, as far as it helps to recognise traps.
+///
+/// Everything follows from the calls and their order: handing in the known URLs and pages of a stored crawl
+/// again, in order, gives the same state.
+pub struct Traps {
+    sites: Recent<Site>,
+    fingerprints: Fingerprints,
+}
+
+/// Sites of which something is remembered, about 3 KB each at worst.
+const MAX_SITES: usize = 10_000;
+/// Queries a site that are remembered for their permutations.
+const MAX_QUERIES: usize = 64;
+/// Permutations a site that pass before they are taken for a habit.
+const MAX_PERMUTATIONS: u8 = 3;
+/// Choices of parameters for one path that pass.
+const MAX_COMBINATIONS: usize = 48;
+/// Choices of parameters a site that are remembered.
+const MAX_SHAPES: usize = 128;
+/// Months in the far future that pass on one site.
+const MAX_FUTURE_MONTHS: usize = 24;
+/// Months before the web that pass on one site: newspapers have archives.
+const MAX_PAST_MONTHS: usize = 240;
+/// The last pages of a site that are looked at, and how many are needed for a judgment.
+const DUPLICATE_WINDOW: u32 = 64;
+const MIN_PAGES: u32 = 32;
+
+impl Default for Traps {
+    fn default() -> Self {
+        Traps::new(1 << 18)
+    }
+}
+
+impl Traps {
+    /// Remembers the fingerprints of so many pages, at 36 bytes each.
+    pub fn new(max_fingerprints: usize) -> Self {
+        Traps { sites: Recent::new(MAX_SITES), fingerprints: Fingerprints::new(max_fingerprints) }
+    }
+
+    /// Judges a URL that has just become known. To be asked once a URL: what a site does is counted.
+    pub fn check(&mut self, url: &CanonicalUrl, now: Timestamp) -> Option<Trap> {
+        if let Some(trap) = shape::trap(url) {
+            return Some(trap);
+        }
+        let far = dates::far_month(url, now);
+        let query = url.query().filter(|query| query.contains('='));
+        let id = url.site().0;
+        // Most sites have nothing to be remembered for.
+        let site = if far.is_some() || query.is_some() {
+            self.sites.get_or_default(id)
+        } else {
+            self.sites.get(id)?
+        };
+        site.only_duplicates()
+            .or_else(|| query.and_then(|query| site.query_trap(url.path(), query)))
+            .or_else(|| far.and_then(|far| site.calendar_trap(far)))
+    }
+
+    /// Takes note of a page that was read, by its 64-bit simhash. Gives the page that it nearly repeats, if
+    /// there is one within a Hamming distance of 3. A page without text (0) is neither.
+    pub fn page(&mut self, url: &CanonicalUrl, simhash: u64) -> Option<UrlId> {
+        if simhash == 0 {
+            return None;
+        }
+        let oid = url.id();
+        let original = self.fingerprints.near(simhash).filter(|&original| original != oid);
+        if original.is_none() {
+            self.fingerprints.insert(simhash, oid);
+        }
+        self.sites.get_or_default(url.site().0).page(original.is_some());
+        original
+    }
+}
+
+/// What is remembered of one site.
+#[derive(Default)]
+struct Site {
+    /// The last pages, a bit each, set for a near-duplicate.
+    duplicates: u64,
+    /// How many of those bits are pages.
+    pages: u32,
+    permutations: u8,
+    /// Hashes of queries without and with their order, a ring.
+    queries: Vec<(u64, u64)>,
+    next_query: usize,
+    /// Hashes of paths, and of paths with the names of their parameters.
+    shapes: Vec<(u32, u32)>,
+    far_months: Vec<dates::Month>,
+}
+
+impl Site {
+    fn page(&mut self, is_duplicate: bool) {
+        self.duplicates = self.duplicates << 1 | u64::from(is_duplicate);
+        self.pages = (self.pages + 1).min(DUPLICATE_WINDOW);
+    }
+
+    fn only_duplicates(&self) -> Option<Trap> {
+        let duplicates = self.duplicates.count_ones();
+        let is_trap = self.pages >= MIN_PAGES && duplicates * 20 >= self.pages * 19;
+        is_trap.then_some(Trap::OnlyDuplicates { duplicates, pages: self.pages })
+    }
+
+    fn query_trap(&mut self, path: &str, query: &str) -> Option<Trap> {
+        let mut parameters: Vec<&str> = query.split('&').collect();
+        self.combination(path, &parameters).or_else(|| {
+            let ordered = hash(&(path, &parameters));
+            parameters.sort_unstable();
+            self.permutation(hash(&(path, &parameters)), ordered)
+        })
+    }
+
+    /// Facets that can be switched on and off have 2^n addresses.
+    fn combination(&mut self, path: &str, parameters: &[&str]) -> Option<Trap> {
+        let mut names: Vec<&str> =
+            parameters.iter().map(|parameter| parameter.split('=').next().unwrap_or_default()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let of_path = low_half(hash(path));
+        let shape = (of_path, low_half(hash(&(path, names))));
+        if self.shapes.contains(&shape) {
+            return None;
+        }
+        if self.shapes.iter().filter(|(path, _)| *path == of_path).count() >= MAX_COMBINATIONS {
+            return Some(Trap::ParameterCombinations(path.to_owned()));
+        }
+        if self.shapes.len() < MAX_SHAPES {
+            self.shapes.push(shape);
+        }
+        None
+    }
+
+    fn permutation(&mut self, unordered: u64, ordered: u64) -> Option<Trap> {
+        match self.queries.iter().find(|(known, _)| *known == unordered) {
+            Some((_, known)) if *known == ordered => None,
+            Some(_) => {
+                self.permutations = self.permutations.saturating_add(1);
+                (self.permutations > MAX_PERMUTATIONS).then_some(Trap::PermutedParameters)
+            }
+            None => {
+                if self.queries.len() < MAX_QUERIES {
+                    self.queries.push((unordered, ordered));
+                } else {
+                    self.queries[self.next_query] = (unordered, ordered);
+                    self.next_query = (self.next_query + 1) % MAX_QUERIES;
+                }
+                None
+            }
+        }
+    }
+
+    fn calendar_trap(&mut self, month: dates::Month) -> Option<Trap> {
+        if self.far_months.contains(&month) {
+            return None;
+        }
+        let max = if month.is_future { MAX_FUTURE_MONTHS } else { MAX_PAST_MONTHS };
+        if self.far_months.iter().filter(|known| known.is_future == month.is_future).count() >= max {
+            return Some(Trap::Calendar { year: month.year(), month: month.month() });
+        }
+        self.far_months.push(month);
+        None
+    }
+}
+
+/// In memory only, and the same in every run.
+fn hash(value: &(impl Hash + ?Sized)) -> u64 {
+    FixedState::default().hash_one(value)
+}
+
+fn low_half(hash: u64) -> u32 {
+    (hash & u64::from(u32::MAX)) as u32
+}
