@@ -3,14 +3,16 @@
 //! With one fetch at a time, what is fetched next always follows from all that was fetched before, and the order is
 //! the same in every run, also across a stop and a resume. With several, answers are dealt with as they come.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use porthole_store::{Batch, Counts, Store};
 use porthole_topic::JudgeError;
-use porthole_types::{CanonicalUrl, Clock, NewUrl, PageResult, Timestamp, Work};
+use porthole_types::{CanonicalUrl, Clock, NewUrl, Outcome, PageResult, Timestamp, Work};
 
+use crate::archive::{Archive, ArchiveError};
 use crate::result::{Focus, Reader};
 use crate::{Fetch, FetchError, Request, Response};
 
@@ -38,6 +40,8 @@ pub enum Stop {
     Exhausted,
     /// What is left failed before, and waits for another try until then.
     Waiting(Timestamp),
+    /// The observer asked for it.
+    Asked,
 }
 
 /// What an observer is told of each fetch, before it is committed.
@@ -62,6 +66,20 @@ pub enum CrawlError {
     /// The critic failed.
     #[error(transparent)]
     Judge(#[from] JudgeError),
+    /// Pages cannot be kept.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+}
+
+impl CrawlError {
+    /// Whether there is no room left on the disk.
+    pub fn is_disk_full(&self) -> bool {
+        match self {
+            CrawlError::Store(error) => error.is_disk_full(),
+            CrawlError::Archive(error) => error.is_disk_full(),
+            CrawlError::Judge(_) => false,
+        }
+    }
 }
 
 /// A crawl over a web and a store.
@@ -70,6 +88,7 @@ pub struct Crawl<'a> {
     store: &'a mut dyn Store,
     clock: &'a dyn Clock,
     reader: Reader<'a>,
+    archive: Option<Archive>,
     next_seq: u64,
 }
 
@@ -81,12 +100,18 @@ impl<'a> Crawl<'a> {
         clock: &'a dyn Clock,
     ) -> Result<Self, CrawlError> {
         let next_seq = store.setting(NEXT_SEQ)?.and_then(|seq| seq.parse().ok()).unwrap_or(0);
-        Ok(Crawl { web, store, clock, reader: Reader::new(None), next_seq })
+        Ok(Crawl { web, store, clock, reader: Reader::new(None), archive: None, next_seq })
     }
 
     /// Judges pages and follows links by what they are worth.
     pub fn focused(mut self, focus: Focus<'a>) -> Self {
         self.reader = Reader::new(Some(focus));
+        self
+    }
+
+    /// Keeps every page that comes.
+    pub fn archived(mut self, archive: Archive) -> Self {
+        self.archive = Some(archive);
         self
     }
 
@@ -96,11 +121,12 @@ impl<'a> Crawl<'a> {
         Ok(self.store.add(&urls.iter().map(start).collect::<Vec<_>>())?)
     }
 
-    /// Crawls until a limit is reached or nothing is left. The observer sees every fetch.
+    /// Crawls until a limit is reached, nothing is left, or the observer, who sees every fetch, asks to stop. What is
+    /// under way then is fetched again when the crawl goes on.
     pub async fn run(
         &mut self,
         limits: Limits,
-        observe: &mut dyn FnMut(Seen<'_>),
+        observe: &mut dyn FnMut(Seen<'_>) -> ControlFlow<()>,
     ) -> Result<Stop, CrawlError> {
         let (mut left, web) = (limits.fetches, self.web);
         let mut under_way = FuturesUnordered::new();
@@ -119,25 +145,40 @@ impl<'a> Crawl<'a> {
             while let Some(Some(next)) = under_way.next().now_or_never() {
                 done.push(next);
             }
-            self.commit(done, observe)?;
+            if self.commit(done, observe)?.is_break() {
+                return Ok(Stop::Asked);
+            }
         }
     }
 
-    fn commit(&mut self, done: Vec<Done>, observe: &mut dyn FnMut(Seen<'_>)) -> Result<(), CrawlError> {
+    fn commit(
+        &mut self,
+        done: Vec<Done>,
+        observe: &mut dyn FnMut(Seen<'_>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, CrawlError> {
+        let mut flow = ControlFlow::Continue(());
         let counts = self.store.counts();
         let mut results = Vec::with_capacity(done.len());
         for (work, answer) in done {
             let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
-            let answer = answer.as_ref().map_err(Clone::clone);
-            let result = self.reader.result(&work, answer, self.next_seq, self.clock.now())?;
+            let now = self.clock.now();
+            let mut result =
+                self.reader.result(&work, answer.as_ref().map_err(Clone::clone), self.next_seq, now)?;
+            if let (Some(archive), Ok(response), Outcome::Fetched) =
+                (&mut self.archive, &answer, &result.outcome)
+            {
+                result.span = archive.write(&work.url, now, response)?;
+            }
             self.next_seq += 1;
-            observe(Seen { url: &work.url, result: &result, took, counts });
+            if observe(Seen { url: &work.url, result: &result, took, counts }).is_break() {
+                flow = ControlFlow::Break(());
+            }
             results.push(result);
         }
         let next_seq = self.next_seq.to_string();
         let settings = [(NEXT_SEQ, next_seq.as_str())];
         self.store.commit(&Batch { results: &results, settings: &settings, ..Batch::default() })?;
-        Ok(())
+        Ok(flow)
     }
 }
 
@@ -157,7 +198,7 @@ mod tests {
     use std::collections::HashMap;
 
     use porthole_store::SqliteStore;
-    use porthole_types::{FailureKind, Headers, ManualClock, Outcome};
+    use porthole_types::{FailureKind, Headers, ManualClock};
 
     use super::*;
     use crate::FetchFuture;
@@ -212,6 +253,7 @@ mod tests {
                 Outcome::Dead(failure) | Outcome::Skipped(failure) => failure.kind.name(),
             };
             seen.push(format!("{} {} {word}", page.result.seq, page.url.path()));
+            ControlFlow::Continue(())
         };
         let stop = pollster::block_on(crawl.run(Limits { fetches, workers: 1 }, &mut observe)).unwrap();
         (stop, seen)

@@ -1,5 +1,6 @@
 //! The crawl: work from the frontier, through [`Fetch`], page by page into the store.
 
+mod archive;
 mod clock;
 mod crawl;
 mod external;
@@ -14,6 +15,7 @@ mod scope;
 mod sitemap;
 mod traps;
 
+pub use archive::{Archive, ArchiveError};
 pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Seen, Stop};
 pub use external::ExternalCritic;

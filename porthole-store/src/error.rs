@@ -121,6 +121,13 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether there is no room left on the disk.
+    pub fn is_disk_full(&self) -> bool {
+        let Error::Database(source) = self else { return false };
+        let code = source.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
+        code == Some(rusqlite::ErrorCode::DiskFull)
+    }
+
     /// An error at opening, in terms of the file.
     pub(crate) fn at_open(path: &Path, error: &rusqlite::Error) -> Self {
         match error.sqlite_error_code() {

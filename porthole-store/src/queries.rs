@@ -83,6 +83,18 @@ pub const QUERIES: &[NamedQuery] = &[
         indexes: &[],
     },
     NamedQuery {
+        name: "census",
+        description: "fetched pages by the topic that is best for each (V 3.7)",
+        sql: "select crawl.kcid, taxonomy.name, count(*) as pages, avg(crawl.relevance) as relevance
+              from crawl join taxonomy on taxonomy.kcid = crawl.kcid
+              where crawl.state = 1
+              group by crawl.kcid, taxonomy.name
+              order by pages desc, crawl.kcid
+              limit :rows",
+        parameters: &[Parameter { name: "rows", description: "at most so many", default: "100" }],
+        indexes: &[],
+    },
+    NamedQuery {
         name: "failures",
         description: "failed tries by kind, with how many URLs failed for good",
         sql: "select failure, count(*) as urls, sum(case when state = 3 then 1 else 0 end) as dead,

@@ -1,5 +1,6 @@
 //! The command line, as a person types it.
 
+mod crawl;
 mod topics;
 
 use std::net::SocketAddr;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use self::crawl::Crawl;
 pub(crate) use self::topics::{
     AddExamples, Classify, Examples, FormatWord, Import, Init, ListExamples, MoveExamples, Propose, Remove,
     RemoveExamples, Topics, Train, Tree,
@@ -37,6 +39,8 @@ pub(crate) enum Command {
     Train(Train),
     /// Judge pages, and say why
     Classify(Classify),
+    /// Crawl outwards from the examples of the good topics
+    Crawl(Crawl),
     /// Crawl a built-in synthetic web; nothing to install, no network
     Demo(Demo),
     /// Recorded and synthetic webs to try crawls on

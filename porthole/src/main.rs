@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Err(error) => return output::failed(&anyhow::Error::new(error).context("cannot start the runtime")),
     };
     match runtime.block_on(commands::run(cli)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => output::failed(&error),
     }
 }

@@ -86,6 +86,11 @@ impl Workspace {
         Ok(Workspace { root: root.to_owned(), settings })
     }
 
+    /// The folder of the pages.
+    pub(crate) fn pages(&self) -> PathBuf {
+        self.root.join(PAGES)
+    }
+
     /// The database, for writing.
     pub(crate) fn store(&self) -> anyhow::Result<SqliteStore> {
         Ok(SqliteStore::open(self.root.join(DATABASE))?)

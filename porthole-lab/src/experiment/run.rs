@@ -1,6 +1,7 @@
 //! The crawls of an experiment.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
 
 use porthole_crawl::{Crawl, Focus, Limits, Seen, Stop};
 use porthole_store::SqliteStore;
@@ -64,7 +65,10 @@ fn crawl(
     // Pages that do not count are fetched on top of those that do.
     while tally.fetched < most && stop == Stop::Limit {
         let limits = Limits { fetches: most - tally.fetched, ..Limits::default() };
-        stop = pollster::block_on(crawl.run(limits, &mut |seen| tally.add(&seen)))?;
+        stop = pollster::block_on(crawl.run(limits, &mut |seen| {
+            tally.add(&seen);
+            ControlFlow::Continue(())
+        }))?;
     }
     drop(crawl);
     Ok(Outcome {

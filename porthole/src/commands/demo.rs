@@ -1,6 +1,7 @@
 //! `porthole demo`: a breadth-first crawl of a synthetic web, with the truth about what it found.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -37,6 +38,7 @@ pub(crate) async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
             clock.advance(seen.took);
             tally.add(&seen);
             progress.step(|| format!("{:.1}% about {}", 100.0 * tally.harvest(), arguments.topic));
+            ControlFlow::Continue(())
         };
         crawl.run(Limits { fetches: arguments.pages, ..Limits::default() }, &mut observe).await?
     };
@@ -141,6 +143,7 @@ impl<'a> Tally<'a> {
                 Stop::Limit => "limit",
                 Stop::Exhausted => "exhausted",
                 Stop::Waiting(_) => "waiting",
+                Stop::Asked => "asked",
             },
             fetches: self.fetches,
             pages: self.pages,

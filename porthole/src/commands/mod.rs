@@ -3,6 +3,7 @@
 mod bench_classifier;
 mod bench_critic;
 mod classify;
+mod crawl;
 mod critics;
 mod demo;
 mod examples;
@@ -16,11 +17,14 @@ mod topics;
 mod train;
 mod web_stats;
 
+use std::process::ExitCode;
+
 use crate::cli::{Bench, Cli, Command, Lab};
 
-pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
+pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let workspace = &cli.workspace;
-    match cli.command {
+    let done = match cli.command {
+        Command::Crawl(arguments) => return crawl::run(workspace, &arguments).await,
         Command::Init(arguments) => init::run(&arguments).await,
         Command::Topics(arguments) => topics::run(workspace, &arguments),
         Command::Examples(arguments) => examples::run(workspace, &arguments).await,
@@ -34,5 +38,6 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Lab(Lab::Run(arguments)) => experiment::run(&arguments),
         Command::Lab(Lab::Synth(arguments)) => synth::run(arguments).await,
         Command::Lab(Lab::WebStats(arguments)) => web_stats::run(arguments).await,
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

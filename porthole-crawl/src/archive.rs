@@ -1,0 +1,192 @@
+//! The page store: WARC segments in a folder, written one after the other.
+//!
+//! A page is written here before its row is committed, so a row never points at what is not there. After a crash the
+//! last segment may end in the middle of a record; that is cut off when it is opened again, and nothing points at it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use porthole_types::{CanonicalUrl, SegmentSpan, Timestamp};
+use porthole_warc::{Answer, Form, Truncation, WarcError, WarcWriter, last_whole};
+
+use crate::Response;
+
+/// WARC segments that pages are written to.
+pub struct Archive {
+    folder: PathBuf,
+    segment: u32,
+    writer: WarcWriter<File>,
+}
+
+/// Why pages cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A record could not be written.
+    #[error("{}: {source}", path.display())]
+    Warc {
+        /// The segment.
+        path: PathBuf,
+        /// What happened.
+        source: WarcError,
+    },
+}
+
+impl ArchiveError {
+    /// Whether there is no room left.
+    pub fn is_disk_full(&self) -> bool {
+        let is_full = |error: &io::Error| error.kind() == io::ErrorKind::StorageFull;
+        match self {
+            ArchiveError::Io { source, .. } => is_full(source),
+            ArchiveError::Warc { source, .. } => {
+                let source = std::error::Error::source(source);
+                source.and_then(|source| source.downcast_ref()).is_some_and(is_full)
+            }
+        }
+    }
+}
+
+/// Bytes after which a new segment is begun, as is usual for WARC files.
+const SEGMENT_BYTES: u64 = 1 << 30;
+
+/// Fast rather than small: the time is the crawl's.
+const LEVEL: u32 = 1;
+
+impl Archive {
+    /// Opens the segments in a folder to write on behind the last whole record.
+    pub fn open(folder: &Path, now: Timestamp) -> Result<Self, ArchiveError> {
+        fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
+        let segment = last_segment(folder).map_err(|source| io_error(folder, source))?;
+        let (writer, is_new) = open_segment(folder, segment)?;
+        let mut archive = Archive { folder: folder.to_owned(), segment, writer };
+        if is_new {
+            archive.say_what_it_is(now)?;
+        }
+        Ok(archive)
+    }
+
+    /// Writes a page, and says where it is.
+    pub fn write(
+        &mut self,
+        url: &CanonicalUrl,
+        at: Timestamp,
+        response: &Response,
+    ) -> Result<Option<SegmentSpan>, ArchiveError> {
+        if self.writer.offset() >= SEGMENT_BYTES {
+            self.segment += 1;
+            self.writer = open_segment(&self.folder, self.segment)?.0;
+            self.say_what_it_is(at)?;
+        }
+        let truncated = response.truncated.then_some(Truncation::Length);
+        let answer = Answer {
+            date: at,
+            status: response.status,
+            truncated,
+            ..Answer::new(url.as_str(), &response.headers, &response.body)
+        };
+        let written = self.writer.response(&answer).map_err(|source| self.failed(source))?;
+        Ok(written.span(self.segment))
+    }
+
+    fn say_what_it_is(&mut self, at: Timestamp) -> Result<(), ArchiveError> {
+        let name = file_name(self.segment);
+        let software = concat!("porthole/", env!("CARGO_PKG_VERSION"));
+        let fields = [("software", software), ("format", "WARC File Format 1.1")];
+        self.writer.warcinfo(at, &name, &fields).map(drop).map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: WarcError) -> ArchiveError {
+        ArchiveError::Warc { path: self.folder.join(file_name(self.segment)), source }
+    }
+}
+
+fn open_segment(folder: &Path, segment: u32) -> Result<(WarcWriter<File>, bool), ArchiveError> {
+    let path = folder.join(file_name(segment));
+    let failed = |source| io_error(&path, source);
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+    let whole = last_whole(io::BufReader::new(&file), 0)
+        .map_err(|source| ArchiveError::Warc { path: path.clone(), source })?;
+    file.set_len(whole.end).map_err(failed)?;
+    file.seek(SeekFrom::Start(whole.end)).map_err(failed)?;
+    let writer = WarcWriter::new(file, Form::Gzip, segment.into()).with_level(LEVEL).with_offset(whole.end);
+    Ok((writer, whole.end == 0))
+}
+
+fn file_name(segment: u32) -> String {
+    format!("{segment:05}.warc.gz")
+}
+
+/// The highest number among the segments; 0 if there are none.
+fn last_segment(folder: &Path) -> io::Result<u32> {
+    let mut last = 0;
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_suffix(".warc.gz")?.parse().ok());
+        last = last.max(number.unwrap_or(0));
+    }
+    Ok(last)
+}
+
+fn io_error(path: &Path, source: io::Error) -> ArchiveError {
+    ArchiveError::Io { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use porthole_types::Headers;
+    use porthole_warc::WarcReader;
+
+    use super::*;
+
+    fn page(body: &str) -> Response {
+        Response {
+            status: 200,
+            headers: [("Content-Type", "text/html")].into_iter().collect::<Headers>(),
+            body: body.as_bytes().to_vec(),
+            truncated: false,
+            took: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn an_unfinished_record_is_cut_off_and_writing_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = |n: u32| CanonicalUrl::parse(&format!("http://a.test/{n}")).unwrap();
+        let now = Timestamp(1_000_000);
+        let mut archive = Archive::open(folder.path(), now).unwrap();
+        let first = archive.write(&url(1), now, &page("first")).unwrap().unwrap();
+        let second = archive.write(&url(2), now, &page("second")).unwrap().unwrap();
+        drop(archive);
+        let path = folder.path().join("00000.warc.gz");
+        let bytes = fs::read(&path).unwrap();
+        assert_eq!(second.offset, first.offset + u64::from(first.length));
+        // Whatever part of the last record made it to the disk.
+        for end in [bytes.len() as u64, second.offset + 1, bytes.len() as u64 - 1] {
+            fs::write(&path, &bytes[..end as usize]).unwrap();
+            let mut archive = Archive::open(folder.path(), now).unwrap();
+            let third = archive.write(&url(3), now, &page("third")).unwrap().unwrap();
+            drop(archive);
+            let is_whole = end == bytes.len() as u64;
+            assert_eq!(third.offset, if is_whole { end } else { second.offset });
+            let records: Vec<_> = WarcReader::new(File::open(&path).unwrap()).map(Result::unwrap).collect();
+            let targets: Vec<_> = records.iter().filter_map(|record| record.target()).collect();
+            let expected: &[&str] = if is_whole {
+                &["http://a.test/1", "http://a.test/2", "http://a.test/3"]
+            } else {
+                &["http://a.test/1", "http://a.test/3"]
+            };
+            assert_eq!(targets, expected);
+        }
+    }
+}
