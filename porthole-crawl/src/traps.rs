@@ -45,7 +45,8 @@ pub enum Trap {
         /// The month, 1 to 12.
         month: i32,
     },
-    /// Nearly all of the site's last pages were near-duplicates.
+    /// Nearly all of the last pages, of the site or under one path with changing queries, were
+    /// near-duplicates.
     OnlyDuplicates {
         /// So many.
         duplicates: u32,
@@ -71,7 +72,7 @@ impl fmt::Display for Trap {
                 write!(f, "a calendar without end, {year}-{month:02} by now")
             }
             Trap::OnlyDuplicates { duplicates, pages } => {
-                write!(f, "{duplicates} of the site's last {pages} pages were near-duplicates")
+                write!(f, "{duplicates} of the last {pages} pages from there were near-duplicates")
             }
         }
     }
@@ -83,15 +84,23 @@ impl fmt::Display for Trap {
 /// again, in order, gives the same state.
 pub struct Traps {
     sites: Recent<Site>,
+    /// The last pages under one path with changing queries: a list without end on a site that is good
+    /// otherwise.
+    lists: Recent<LastPages>,
     fingerprints: Fingerprints,
 }
 
-/// Sites of which something is remembered, about 3 KB each at worst.
+/// Sites of which something is remembered, about 4 KB each at worst.
 const MAX_SITES: usize = 10_000;
+/// Paths with queries of which something is remembered.
+const MAX_LISTS: usize = 10_000;
 /// Queries a site that are remembered for their permutations.
 const MAX_QUERIES: usize = 64;
 /// Permutations a site that pass before they are taken for a habit.
 const MAX_PERMUTATIONS: u8 = 3;
+/// Orders of parameters a site, other than the first of the same parameters, that pass. Links are written
+/// in two or three orders by hand, and in all of them by a trap.
+const MAX_OTHER_ORDERS: usize = 16;
 /// Choices of parameters for one path that pass.
 const MAX_COMBINATIONS: usize = 48;
 /// Choices of parameters a site that are remembered.
@@ -113,12 +122,16 @@ impl Default for Traps {
 impl Traps {
     /// Remembers the fingerprints of so many pages, at 36 bytes each.
     pub fn new(max_fingerprints: usize) -> Self {
-        Traps { sites: Recent::new(MAX_SITES), fingerprints: Fingerprints::new(max_fingerprints) }
+        Traps {
+            sites: Recent::new(MAX_SITES),
+            lists: Recent::new(MAX_LISTS),
+            fingerprints: Fingerprints::new(max_fingerprints),
+        }
     }
 
     /// Judges a URL that has just become known. To be asked once a URL: what a site does is counted.
     pub fn check(&mut self, url: &CanonicalUrl, now: Timestamp) -> Option<Trap> {
-        if let Some(trap) = shape::trap(url) {
+        if let Some(trap) = shape::trap(url).or_else(|| self.only_duplicates(url)) {
             return Some(trap);
         }
         let far = dates::far_month(url, now);
@@ -130,9 +143,16 @@ impl Traps {
         } else {
             self.sites.get(id)?
         };
-        site.only_duplicates()
-            .or_else(|| query.and_then(|query| site.query_trap(url.path(), query)))
+        query
+            .and_then(|query| site.query_trap(url.path(), query))
             .or_else(|| far.and_then(|far| site.calendar_trap(far)))
+    }
+
+    /// Whether the place that a URL is at yields nothing but near-duplicates by now. To be asked again
+    /// before a fetch, as often as one likes: a queue may have filled up before that was seen.
+    pub fn only_duplicates(&mut self, url: &CanonicalUrl) -> Option<Trap> {
+        let list = list_of(url).and_then(|list| self.lists.get(list)?.trap());
+        list.or_else(|| self.sites.get(url.site().0)?.last_pages.trap())
     }
 
     /// Takes note of a page that was read, by its 64-bit simhash. Gives the page that it nearly repeats, if
@@ -146,39 +166,63 @@ impl Traps {
         if original.is_none() {
             self.fingerprints.insert(simhash, oid);
         }
-        self.sites.get_or_default(url.site().0).page(original.is_some());
+        self.sites.get_or_default(url.site().0).last_pages.push(original.is_some());
+        if let Some(list) = list_of(url) {
+            self.lists.get_or_default(list).push(original.is_some());
+        }
         original
+    }
+}
+
+/// Which of the paths with changing queries a URL belongs to.
+fn list_of(url: &CanonicalUrl) -> Option<u64> {
+    url.query().map(|_| hash(&(url.site().0, url.path())))
+}
+
+/// Which of the last pages were near-duplicates.
+#[derive(Default)]
+struct LastPages {
+    /// A bit a page, the latest lowest, set for a near-duplicate.
+    duplicates: u64,
+    /// How many of those bits are pages.
+    pages: u32,
+}
+
+impl LastPages {
+    fn push(&mut self, is_duplicate: bool) {
+        self.duplicates = self.duplicates << 1 | u64::from(is_duplicate);
+        self.pages = (self.pages + 1).min(DUPLICATE_WINDOW);
+    }
+
+    fn trap(&self) -> Option<Trap> {
+        let duplicates = self.duplicates.count_ones();
+        let is_trap = self.pages >= MIN_PAGES && duplicates * 20 >= self.pages * 19;
+        is_trap.then_some(Trap::OnlyDuplicates { duplicates, pages: self.pages })
     }
 }
 
 /// What is remembered of one site.
 #[derive(Default)]
 struct Site {
-    /// The last pages, a bit each, set for a near-duplicate.
-    duplicates: u64,
-    /// How many of those bits are pages.
-    pages: u32,
+    last_pages: LastPages,
     permutations: u8,
     /// Hashes of queries without and with their order, a ring.
     queries: Vec<(u64, u64)>,
     next_query: usize,
-    /// Hashes of paths, and of paths with the names of their parameters.
-    shapes: Vec<(u32, u32)>,
+    shapes: Vec<Shape>,
+    /// Hashes of the orders in which parameters came that had come in another order before.
+    other_orders: Vec<u32>,
     far_months: Vec<dates::Month>,
 }
 
+/// Hashes of a path, of the names of its parameters, and of these in their first order.
+struct Shape {
+    path: u32,
+    names: u32,
+    order: u32,
+}
+
 impl Site {
-    fn page(&mut self, is_duplicate: bool) {
-        self.duplicates = self.duplicates << 1 | u64::from(is_duplicate);
-        self.pages = (self.pages + 1).min(DUPLICATE_WINDOW);
-    }
-
-    fn only_duplicates(&self) -> Option<Trap> {
-        let duplicates = self.duplicates.count_ones();
-        let is_trap = self.pages >= MIN_PAGES && duplicates * 20 >= self.pages * 19;
-        is_trap.then_some(Trap::OnlyDuplicates { duplicates, pages: self.pages })
-    }
-
     fn query_trap(&mut self, path: &str, query: &str) -> Option<Trap> {
         let mut parameters: Vec<&str> = query.split('&').collect();
         self.combination(path, &parameters).or_else(|| {
@@ -188,22 +232,31 @@ impl Site {
         })
     }
 
-    /// Facets that can be switched on and off have 2^n addresses.
+    /// Facets that can be switched on and off have 2^n addresses, and n! times that in any order.
     fn combination(&mut self, path: &str, parameters: &[&str]) -> Option<Trap> {
         let mut names: Vec<&str> =
             parameters.iter().map(|parameter| parameter.split('=').next().unwrap_or_default()).collect();
+        let order = low_half(hash(&(path, &names)));
         names.sort_unstable();
-        names.dedup();
-        let of_path = low_half(hash(path));
-        let shape = (of_path, low_half(hash(&(path, names))));
-        if self.shapes.contains(&shape) {
-            return None;
+        let shape = Shape { path: low_half(hash(path)), names: low_half(hash(&(path, &names))), order };
+        if let Some(known) = self.shapes.iter().find(|known| known.names == shape.names) {
+            return if known.order == order { None } else { self.other_order(order) };
         }
-        if self.shapes.iter().filter(|(path, _)| *path == of_path).count() >= MAX_COMBINATIONS {
+        if self.shapes.iter().filter(|known| known.path == shape.path).count() >= MAX_COMBINATIONS {
             return Some(Trap::ParameterCombinations(path.to_owned()));
         }
         if self.shapes.len() < MAX_SHAPES {
             self.shapes.push(shape);
+        }
+        None
+    }
+
+    fn other_order(&mut self, order: u32) -> Option<Trap> {
+        if self.other_orders.len() >= MAX_OTHER_ORDERS {
+            return Some(Trap::PermutedParameters);
+        }
+        if !self.other_orders.contains(&order) {
+            self.other_orders.push(order);
         }
         None
     }

@@ -60,7 +60,7 @@ fn repeated<'a, 's>(segments: &'a [&'s str]) -> Option<&'a [&'s str]> {
     let is_frequent = |segment: &&str| {
         is_word(segment) && segments.iter().filter(|other| *other == segment).count() > MAX_OCCURRENCES
     };
-    let at = segments.iter().position(|segment| is_frequent(segment))?;
+    let at = segments.iter().position(is_frequent)?;
     Some(&segments[at..=at])
 }
 

@@ -121,12 +121,66 @@ fn sites_that_only_yield_duplicates() {
         traps.page(&page(number), spread(5));
     }
     let found = traps.check(&page(300), NOW).unwrap();
-    assert_eq!(found.to_string(), "64 of the site's last 64 pages were near-duplicates");
+    assert_eq!(found.to_string(), "64 of the last 64 pages from there were near-duplicates");
     assert_eq!(traps.check(&url("http://b.test/"), NOW), None, "other sites are not concerned");
     for number in 400..404 {
         traps.page(&page(number), spread(number));
     }
     assert_eq!(traps.check(&page(500), NOW), None, "new pages make good");
+}
+
+/// Breadth first through an endless site: URLs by their links, each page with a fingerprint. How many are
+/// fetched; at 5,000 it is given up.
+fn walk(start: &str, links: impl Fn(&str) -> Vec<String>, simhash: impl Fn(&str) -> u64) -> usize {
+    let mut traps = Traps::new(10_000);
+    let mut known = std::collections::HashSet::from([start.to_owned()]);
+    let mut queue = std::collections::VecDeque::from([start.to_owned()]);
+    let mut fetched = 0;
+    while let Some(path) = queue.pop_front() {
+        let page = url(&format!("http://a.test{path}"));
+        if traps.only_duplicates(&page).is_some() {
+            continue;
+        }
+        fetched += 1;
+        traps.page(&page, simhash(&path));
+        for link in links(&path) {
+            let target = url(&format!("http://a.test{link}"));
+            if fetched < 5_000 && known.insert(link.clone()) && traps.check(&target, NOW).is_none() {
+                queue.push_back(link);
+            }
+        }
+    }
+    fetched
+}
+
+#[test]
+fn walks_through_endless_sites_end() {
+    let spread = |text: &str| hash(text);
+    let filters =
+        ["sort=name", "sort=date", "sort=price", "size=s", "size=m", "size=l", "view=grid", "colour=red"];
+    let list = |path: &str| {
+        let sign = if path.contains('?') { '&' } else { '?' };
+        filters.iter().map(|filter| format!("{path}{sign}{filter}")).collect()
+    };
+    let fetched = walk("/list", list, spread);
+    assert!(fetched < 1_000, "{fetched} pages of a list whose filters can be combined for ever");
+    let fetched = walk("/list", list, |path| hash(&path.len()));
+    assert!(fetched < 200, "{fetched} pages of such a list that says the same again and again");
+    let calendar = |path: &str| {
+        let (year, month) = path["/calendar/".len()..].split_once('/').unwrap();
+        let at = year.parse::<i32>().unwrap() * 12 + month.parse::<i32>().unwrap() - 1;
+        [at - 1, at + 1, at + 12]
+            .iter()
+            .map(|at| format!("/calendar/{}/{:02}", at / 12, at % 12 + 1))
+            .collect()
+    };
+    let fetched = walk("/calendar/2026/01", calendar, spread);
+    assert!(fetched < 800, "{fetched} months of a calendar in both directions");
+    let folders = |path: &str| {
+        ["/a/", "/b/"].iter().map(|folder| format!("{}{folder}", path.trim_end_matches('/'))).collect()
+    };
+    let fetched = walk("/", folders, spread);
+    assert!(fetched < 1_000, "{fetched} folders within folders");
 }
 
 #[test]
