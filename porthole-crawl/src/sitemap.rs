@@ -1,7 +1,7 @@
 //! Sitemaps and sitemap indexes (sitemaps.org), as XML or as text with a URL a line: a stream in, entries
 //! out, in bounded memory whatever the stream is.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Write};
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -63,8 +63,8 @@ pub fn read_sitemap(
     let mut entries = Entries { at, each, end: SitemapEnd::default() };
     let outcome = match first_byte(&mut input) {
         Ok(None) => Ok(()),
-        Ok(Some(b'<')) => read_xml(input, &mut entries),
-        Ok(Some(_)) => read_text(input, &mut entries),
+        Ok(Some(b'<')) => read_xml(Escaped::new(input), &mut entries),
+        Ok(Some(_)) => read_text(Escaped::new(input), &mut entries),
         Err(error) => Err(error.to_string()),
     };
     entries.end.stopped = outcome.err();
@@ -94,10 +94,10 @@ impl Entries<'_> {
     }
 }
 
-fn read_text<R: BufRead>(mut input: Metered<R>, entries: &mut Entries<'_>) -> Result<(), String> {
+fn read_text<R: BufRead>(mut input: Escaped<Metered<R>>, entries: &mut Entries<'_>) -> Result<(), String> {
     let mut line = Vec::new();
     loop {
-        input.token = MAX_TOKEN;
+        input.inner.token = MAX_TOKEN;
         line.clear();
         if input.read_until(b'\n', &mut line).map_err(|error| error.to_string())? == 0 {
             return Ok(());
@@ -111,7 +111,7 @@ fn read_text<R: BufRead>(mut input: Metered<R>, entries: &mut Entries<'_>) -> Re
     }
 }
 
-fn read_xml<R: BufRead>(input: Metered<R>, entries: &mut Entries<'_>) -> Result<(), String> {
+fn read_xml<R: BufRead>(input: Escaped<Metered<R>>, entries: &mut Entries<'_>) -> Result<(), String> {
     let mut reader = Reader::from_reader(input);
     let config = reader.config_mut();
     // What people write: bare ampersands in URLs, end tags that do not fit.
@@ -122,7 +122,7 @@ fn read_xml<R: BufRead>(input: Metered<R>, entries: &mut Entries<'_>) -> Result<
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
-        reader.get_mut().token = MAX_TOKEN;
+        reader.get_mut().inner.token = MAX_TOKEN;
         match reader.read_event_into(&mut buffer).map_err(|error| error.to_string())? {
             Event::Start(tag) => document.open(tag.local_name().as_ref())?,
             Event::End(_) => {
@@ -276,6 +276,56 @@ impl<R: BufRead> BufRead for Metered<R> {
 }
 
 impl<R: BufRead> Read for Metered<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(out)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+/// A reader that writes bytes beyond ASCII as the escapes that they are in a URL. So no charset is wrong:
+/// all that counts in a sitemap are URLs and dates.
+struct Escaped<R> {
+    inner: R,
+    buffer: Vec<u8>,
+    read: usize,
+}
+
+/// Bytes that are escaped at once.
+const CHUNK: usize = 4 << 10;
+
+impl<R> Escaped<R> {
+    fn new(inner: R) -> Self {
+        Escaped { inner, buffer: Vec::new(), read: 0 }
+    }
+}
+
+impl<R: BufRead> BufRead for Escaped<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.read == self.buffer.len() {
+            self.buffer.clear();
+            self.read = 0;
+            let bytes = self.inner.fill_buf()?;
+            let bytes = &bytes[..bytes.len().min(CHUNK)];
+            for &byte in bytes {
+                if byte.is_ascii() {
+                    self.buffer.push(byte);
+                } else {
+                    write!(self.buffer, "%{byte:02X}")?;
+                }
+            }
+            let count = bytes.len();
+            self.inner.consume(count);
+        }
+        Ok(&self.buffer[self.read..])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.read += amount;
+    }
+}
+
+impl<R: BufRead> Read for Escaped<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let count = self.fill_buf()?.read(out)?;
         self.consume(count);

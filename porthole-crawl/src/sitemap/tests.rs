@@ -84,6 +84,12 @@ fn what_is_not_quite_right_is_read_as_far_as_it_goes() {
     check("<html><body>no</body></html>", 0, "<html> is no sitemap");
     check("<urlset><url><loc>/1</loc></url><url><loc>/2</lo", 1, "tag not closed");
     check("<urlset><url><loc>/1</loc></url><url><loc>/2", 1, "");
+    let latin = b"<urlset><url><loc>/1</loc><t>caf\xe9</t></url><url><loc>/caf\xe9</loc></url></urlset>";
+    let (entries, end) = read(latin);
+    let paths: Vec<_> = entries.iter().map(|entry| entry.url.path()).collect();
+    assert_eq!((paths, end.stopped), (vec!["/1", "/caf%E9"], None), "another charset");
+    let greek = wrapped("<url><loc>http://b\u{fc}cher.example/\u{3b1}</loc></url>");
+    assert_eq!(urls(&greek), ["http://xn--bcher-kva.example/%CE%B1"]);
     let (_, end) = read(wrapped("<url><loc>mailto:a@b.test</loc></url>").as_bytes());
     assert_eq!(end.refused, 1);
 }
