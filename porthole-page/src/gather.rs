@@ -224,18 +224,16 @@ impl<'a> Gather<'a> {
 fn regular_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
     loop {
-        at += match bytes.get(at..at + 17) {
-            Some(window) => irregular(window.first_chunk().expect("17 bytes")),
-            None => {
-                // The rest, with what ends it: a space in front of the end is one too many.
-                let mut filled = [b' '; 17];
-                filled[..bytes.len() - at].copy_from_slice(&bytes[at..]);
-                irregular(&filled)
-            }
+        let regular = match bytes[at..].first_chunk::<17>() {
+            Some(window) => irregular(*window.first_chunk().expect("16 of 17 bytes"), window[16]),
+            None => irregular(filled(&bytes[at..]), 0),
         };
-        at = at.min(bytes.len());
+        at += regular;
+        if regular == 16 {
+            continue;
+        }
         match bytes.get(at) {
-            // Sixteen regular bytes, or a control character that is no white space: go on behind it.
+            // A control character that is no white space: go on behind it.
             Some(byte) if !is_space(*byte) => at += usize::from(*byte < b' '),
             Some(b' ') if bytes.get(at + 1).is_some_and(|&next| !is_space(next)) => at += 1,
             _ => return at,
@@ -243,16 +241,32 @@ fn regular_prefix(bytes: &[u8]) -> usize {
     }
 }
 
-/// The first of sixteen bytes that is a control character, or a space in front of a space or a control
-/// character; 16 if there is none.
+/// Where the first of sixteen bytes is that is a control character, or a space in front of a space or a control
+/// character; 16 if there is none. `next` is the byte behind them.
 #[inline(always)]
-fn irregular(window: &[u8; 17]) -> usize {
-    let here = vector(window.first_chunk().expect("16 of 17 bytes"));
-    let next = vector(window.last_chunk().expect("16 of 17 bytes"));
-    let space = i8x16::splat(b' '.cast_signed());
-    let is_control = |bytes: i8x16| space.simd_gt(bytes) & bytes.simd_gt(i8x16::splat(-1));
-    let found = is_control(here) | here.simd_eq(space) & (next.simd_eq(space) | is_control(next));
-    (found.to_bitmask() | 1 << 16).trailing_zeros() as usize
+fn irregular(window: [u8; 16], next: u8) -> usize {
+    let (bytes, space) = (vector(&window), i8x16::splat(b' '.cast_signed()));
+    let spaces = bytes.simd_eq(space).to_bitmask();
+    let controls = (space.simd_gt(bytes) & bytes.simd_gt(i8x16::splat(-1))).to_bitmask();
+    let blanks = spaces | controls | u32::from(next <= b' ') << 16;
+    (controls | spaces & blanks >> 1 | 1 << 16).trailing_zeros() as usize
+}
+
+/// Up to sixteen bytes with zeros behind them. Put together from numbers: to write few bytes to memory and to read
+/// sixteen back would have to wait for the writing.
+#[inline(always)]
+fn filled(bytes: &[u8]) -> [u8; 16] {
+    // The first and the last bytes, which may overlap.
+    let whole = if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let rest = u128::from(u64::from_le_bytes(*last)) << (8 * (bytes.len() - 8));
+        u128::from(u64::from_le_bytes(*first)) | rest
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let rest = u64::from(u32::from_le_bytes(*last)) << (8 * (bytes.len() - 4));
+        u128::from(u64::from(u32::from_le_bytes(*first)) | rest)
+    } else {
+        bytes.iter().rev().fold(0, |all, &byte| all << 8 | u128::from(byte))
+    };
+    whole.to_le_bytes()
 }
 
 #[cfg(test)]
