@@ -50,8 +50,6 @@ pub(crate) struct Terms {
     guess: Language,
     /// What is known of each word of the text at hand: its term, and the languages it is a stop word in.
     known: Vec<(TermId, u16)>,
-    /// The words that were not in the cache.
-    missing: Vec<u32>,
 }
 
 /// A text with its words and its language.
@@ -102,7 +100,6 @@ impl Terms {
             stemmers,
             guess: Language(0),
             known: Vec::new(),
-            missing: Vec::new(),
         }
     }
 
@@ -120,35 +117,42 @@ impl Terms {
         let dropped = text.language.mask() | NOTHING;
         let mut used = terms.len();
         terms.resize(used + words, TermId(0));
-        let mut starts = text.words.starts().zip(&self.known).peekable();
+        let mut starts = text.words.starts().zip(&self.known);
+        let mut next = starts.next();
         for end in ends {
-            while let Some((_, &(term, stops))) = starts.next_if(|(start, _)| *start < end) {
+            while let Some((start, &(term, stops))) = next
+                && start < end
+            {
                 terms[used] = term;
                 used += usize::from(stops & dropped == 0);
+                next = starts.next();
             }
             term_ends.push(used as u32);
         }
         terms.truncate(used);
     }
 
-    /// What is known of the first `count` words of a text goes into `known`. First all that the cache answers,
-    /// without a branch on it, so that many look-ups are under way at once; then the others.
+    /// What is known of the first `count` words of a text goes into `known`. Of 64 words, first those that the cache
+    /// answers, without a branch on it, so that many look-ups are under way at once; then the others.
     fn look_up_first(&mut self, count: usize, text: Text<'_>) {
         let Text { text, words, language } = text;
         if self.known.len() < count {
             self.known.resize(count, (TermId(0), 0));
-            self.missing.resize(count, 0);
         }
-        let mut missing = 0;
-        for ((index, known), word) in self.known[..count].iter_mut().enumerate().zip(words.iter(text)) {
-            let cached = &self.cache[slot(word)];
-            *known = (cached.term, cached.stops);
-            self.missing[missing] = index as u32;
-            missing += usize::from(!cached.is(word, language));
-        }
-        for at in 0..missing {
-            let index = self.missing[at] as usize;
-            self.known[index] = self.entry(words.get(text, index), language);
+        let mut spelt = words.iter(text);
+        for start in (0..count).step_by(64) {
+            let stretch = &mut self.known[start..count.min(start + 64)];
+            let mut missing = 0u64;
+            for ((index, known), word) in stretch.iter_mut().enumerate().zip(&mut spelt) {
+                let cached = &self.cache[slot(word)];
+                *known = (cached.term, cached.stops);
+                missing |= u64::from(!cached.is(word, language)) << index;
+            }
+            while missing != 0 {
+                let index = start + missing.trailing_zeros() as usize;
+                self.known[index] = self.entry(words.get(text, index), language);
+                missing &= missing - 1;
+            }
         }
     }
 
@@ -214,8 +218,6 @@ impl Terms {
     pub(crate) fn shrink(&mut self) {
         self.known.truncate(MOST_KEPT);
         self.known.shrink_to(MOST_KEPT);
-        self.missing.truncate(MOST_KEPT);
-        self.missing.shrink_to(MOST_KEPT);
     }
 
     /// The language of a text, and its code: by the stop words that occur, else by what the page says,
