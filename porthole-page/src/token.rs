@@ -163,7 +163,7 @@ impl<'a> Tokenizer<'a> {
     fn tag(&mut self, skip: usize) -> Option<Token<'a>> {
         let bytes = self.text.as_bytes();
         let start = self.at + skip;
-        let at = start + name_length(&bytes[start..]);
+        let at = start + name_length(&bytes[start..], ends_name);
         let name = Name::at(bytes, start, at - start);
         self.at = at;
         let self_closing = if bytes.get(at) == Some(&b'>') {
@@ -208,10 +208,7 @@ impl<'a> Tokenizer<'a> {
     /// Reads one attribute and gives the place behind it; nothing at the input's end.
     fn attribute_at(&mut self, start: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        let mut at = start + 1;
-        while at < bytes.len() && !ends_name(bytes[at]) && bytes[at] != b'=' {
-            at += 1;
-        }
+        let at = start + 1 + name_length(&bytes[start + 1..], |byte| ends_name(byte) || byte == b'=');
         let name = &self.text[start..at];
         let mut after = at;
         while after < bytes.len() && is_space(bytes[after]) {
@@ -350,9 +347,9 @@ impl<'a> Tokenizer<'a> {
     }
 }
 
-/// How many bytes at the start belong to the name of a tag.
+/// How many bytes at the start belong to the name of a tag or an attribute.
 #[inline(always)]
-fn name_length(bytes: &[u8]) -> usize {
+fn name_length(bytes: &[u8], ends_name: impl Fn(u8) -> bool) -> usize {
     // Names are short, and how short cannot be foreseen: eight bytes at once cost less than a loop.
     if let Some(window) = bytes.first_chunk::<8>() {
         let length = first_sign(u64::from_le_bytes(*window));
@@ -363,7 +360,8 @@ fn name_length(bytes: &[u8]) -> usize {
     bytes.iter().position(|&byte| ends_name(byte)).unwrap_or(bytes.len())
 }
 
-/// Which of eight bytes is the first that is below `0` or a `>`: no letter or digit, and all that can end a name.
+/// Which of eight bytes is the first that is below `0`, a `>` or a `=`: no letter or digit, and all that can end a
+/// name.
 #[inline(always)]
 fn first_sign(bytes: u64) -> usize {
     const fn repeated(byte: u8) -> u64 {
@@ -371,7 +369,7 @@ fn first_sign(bytes: u64) -> usize {
     }
     // The top bit of every byte below `limit` is set; what is borrowed only spoils bytes behind the first.
     let below = |bytes: u64, limit: u8| bytes.wrapping_sub(repeated(limit)) & !bytes & repeated(0x80);
-    let signs = below(bytes, b'0') | below(bytes ^ repeated(b'>'), 1);
+    let signs = below(bytes, b'0') | below(bytes ^ repeated(b'>'), 1) | below(bytes ^ repeated(b'='), 1);
     signs.trailing_zeros() as usize / 8
 }
 
@@ -464,8 +462,10 @@ mod tests {
             for place in 0..12 {
                 let mut bytes = *b"abcdefghijkl>";
                 bytes[place] = byte;
-                let length = bytes.iter().position(|&b| ends_name(b)).unwrap();
-                assert_eq!(name_length(&bytes), length, "{byte} at {place}");
+                let position = |ends: fn(u8) -> bool| bytes.iter().position(|&b| ends(b)).unwrap();
+                for ends in [ends_name, |byte| ends_name(byte) || byte == b'='] {
+                    assert_eq!(name_length(&bytes, ends), position(ends), "{byte} at {place}");
+                }
             }
         }
     }
