@@ -4,6 +4,7 @@
 //! the same in every run, also across a stop and a resume. With several, answers are dealt with as they come.
 
 use std::ops::ControlFlow;
+use std::pin::Pin;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -13,7 +14,8 @@ use porthole_topic::JudgeError;
 use porthole_types::{CanonicalUrl, Clock, NewUrl, Outcome, PageResult, Timestamp, Work};
 
 use crate::archive::{Archive, ArchiveError};
-use crate::result::{Focus, Reader};
+use crate::result::{Focus, Reader, empty_result};
+use crate::window::{Guest, Job, Next, What, Window};
 use crate::{Fetch, FetchError, Request, Response};
 
 /// When a crawl ends at the latest, and how it goes about it.
@@ -82,6 +84,26 @@ impl CrawlError {
     }
 }
 
+/// Watches a crawl, and may end it.
+pub trait Observer {
+    /// A fetch is done, and will be committed.
+    fn seen(&mut self, seen: Seen<'_>) -> ControlFlow<()>;
+
+    /// Nothing came for a moment.
+    fn waiting(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl<F: FnMut(Seen<'_>) -> ControlFlow<()>> Observer for F {
+    fn seen(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
+        self(seen)
+    }
+}
+
+/// How long a crawl waits before it looks round again.
+const MOMENT: Duration = Duration::from_millis(50);
+
 /// A crawl over a web and a store.
 pub struct Crawl<'a> {
     web: &'a dyn Fetch,
@@ -89,6 +111,7 @@ pub struct Crawl<'a> {
     clock: &'a dyn Clock,
     reader: Reader<'a>,
     archive: Option<Archive>,
+    guest: Guest,
     next_seq: u64,
 }
 
@@ -100,12 +123,26 @@ impl<'a> Crawl<'a> {
         clock: &'a dyn Clock,
     ) -> Result<Self, CrawlError> {
         let next_seq = store.setting(NEXT_SEQ)?.and_then(|seq| seq.parse().ok()).unwrap_or(0);
-        Ok(Crawl { web, store, clock, reader: Reader::new(None), archive: None, next_seq })
+        Ok(Crawl {
+            web,
+            store,
+            clock,
+            reader: Reader::new(None),
+            archive: None,
+            guest: Guest::alone(),
+            next_seq,
+        })
     }
 
     /// Judges pages and follows links by what they are worth.
     pub fn focused(mut self, focus: Focus<'a>) -> Self {
         self.reader = Reader::new(Some(focus));
+        self
+    }
+
+    /// Minds robots.txt and pauses. Needs a runtime with timers.
+    pub fn as_guest(mut self, guest: Guest) -> Self {
+        self.guest = guest;
         self
     }
 
@@ -123,44 +160,133 @@ impl<'a> Crawl<'a> {
 
     /// Crawls until a limit is reached, nothing is left, or the observer, who sees every fetch, asks to stop. What is
     /// under way then is fetched again when the crawl goes on.
-    pub async fn run(
+    pub async fn run(&mut self, limits: Limits, observer: &mut dyn Observer) -> Result<Stop, CrawlError> {
+        // Apart from the crawl while it runs, so that both can be worked with.
+        let mut guest = std::mem::replace(&mut self.guest, Guest::alone());
+        let stop = self.run_as(&mut guest, limits, observer).await;
+        self.guest = guest;
+        stop
+    }
+
+    async fn run_as(
         &mut self,
+        guest: &mut Guest,
         limits: Limits,
-        observe: &mut dyn FnMut(Seen<'_>) -> ControlFlow<()>,
+        observer: &mut dyn Observer,
     ) -> Result<Stop, CrawlError> {
-        let (mut left, web) = (limits.fetches, self.web);
-        let mut under_way = FuturesUnordered::new();
+        let is_polite = guest.is_polite();
+        let mut window = Window::new(guest);
+        let mut under_way = UnderWay::new();
+        let mut left = limits.fetches;
         loop {
-            let room = limits.workers.max(1) - under_way.len();
-            let wanted = room.min(usize::try_from(left).unwrap_or(usize::MAX));
-            let work = self.store.take(wanted, self.clock.now())?;
-            left -= work.len() as u64;
-            under_way.extend(work.into_iter().map(|work| fetch(web, work)));
-            // The first that is done, and all others that are done by now.
-            let Some(first) = under_way.next().await else {
-                let waiting = self.store.next_due().map_or(Stop::Exhausted, Stop::Waiting);
-                return Ok(if left == 0 { Stop::Limit } else { waiting });
+            let settled = self.fill(&mut window, &mut under_way, &mut left, limits.workers.max(1))?;
+            if !settled.is_empty() {
+                if self.commit_settled(settled, observer)?.is_break() {
+                    return Ok(Stop::Asked);
+                }
+                continue;
+            }
+            if under_way.is_empty() && left == 0 {
+                return Ok(Stop::Limit);
+            }
+            let first = if is_polite { wait(&mut under_way).await } else { under_way.next().await };
+            let Some(first) = first else {
+                match self.nothing_came(is_polite, &window, &under_way, observer) {
+                    Some(stop) => return Ok(stop),
+                    None => continue,
+                }
             };
+            // The first that is done, and all others that are done by now.
             let mut done = vec![first];
             while let Some(Some(next)) = under_way.next().now_or_never() {
                 done.push(next);
             }
-            if self.commit(done, observe)?.is_break() {
+            let now = self.clock.now();
+            let pages =
+                done.into_iter().filter_map(|(job, answer)| window.finished(job, answer, now)).collect();
+            if self.commit(pages, &mut window, observer)?.is_break() {
                 return Ok(Stop::Asked);
             }
         }
     }
 
+    /// Starts as many requests as may be started. Returns work that was decided without one.
+    fn fill(
+        &mut self,
+        window: &mut Window<'_>,
+        under_way: &mut UnderWay<'a>,
+        left: &mut u64,
+        workers: usize,
+    ) -> Result<Vec<(Work, Outcome)>, CrawlError> {
+        let mut settled = Vec::new();
+        while under_way.len() < workers && *left > 0 && settled.len() < MOST_SETTLED {
+            match window.next(self.clock.now()) {
+                Next::Fetch(job) => {
+                    *left -= u64::from(matches!(job.what, What::Page(_)));
+                    under_way.push(Box::pin(fetch(self.web, job)));
+                }
+                Next::Settled(work, outcome) => settled.push((work, outcome)),
+                Next::Nothing => {
+                    let free = (workers - under_way.len()).min(usize::try_from(*left).unwrap_or(usize::MAX));
+                    let work = self.store.take(window.room(free), self.clock.now())?;
+                    if work.is_empty() {
+                        break;
+                    }
+                    work.into_iter().for_each(|work| window.add(work));
+                }
+            }
+        }
+        Ok(settled)
+    }
+
+    /// Why to stop when no answer came for a moment, or when none is awaited.
+    fn nothing_came(
+        &self,
+        is_polite: bool,
+        window: &Window<'_>,
+        under_way: &UnderWay<'_>,
+        observer: &mut dyn Observer,
+    ) -> Option<Stop> {
+        if observer.waiting().is_break() {
+            return Some(Stop::Asked);
+        }
+        match self.store.next_due() {
+            // A guest waits: for answers, for sites that rest, for failures that may have passed.
+            _ if is_polite && !(under_way.is_empty() && window.is_empty()) => None,
+            Some(_) if is_polite => None,
+            Some(due) => Some(Stop::Waiting(due)),
+            None => Some(Stop::Exhausted),
+        }
+    }
+
+    /// Writes what was decided without a request.
+    fn commit_settled(
+        &mut self,
+        settled: Vec<(Work, Outcome)>,
+        observer: &mut dyn Observer,
+    ) -> Result<ControlFlow<()>, CrawlError> {
+        let now = self.clock.now();
+        let results: Vec<(Work, PageResult)> = settled
+            .into_iter()
+            .map(|(work, outcome)| {
+                let result = PageResult { outcome, ..empty_result(&work, self.next_seq, now) };
+                self.next_seq += 1;
+                (work, result)
+            })
+            .collect();
+        self.write(results, observer, |_| Duration::ZERO)
+    }
+
     fn commit(
         &mut self,
         done: Vec<Done>,
-        observe: &mut dyn FnMut(Seen<'_>) -> ControlFlow<()>,
+        window: &mut Window<'_>,
+        observer: &mut dyn Observer,
     ) -> Result<ControlFlow<()>, CrawlError> {
-        let mut flow = ControlFlow::Continue(());
-        let counts = self.store.counts();
         let mut results = Vec::with_capacity(done.len());
+        let mut took = Vec::with_capacity(done.len());
         for (work, answer) in done {
-            let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
+            took.push(answer.as_ref().map_or(Duration::ZERO, |response| response.took));
             let now = self.clock.now();
             let mut result =
                 self.reader.result(&work, answer.as_ref().map_err(Clone::clone), self.next_seq, now)?;
@@ -169,12 +295,30 @@ impl<'a> Crawl<'a> {
             {
                 result.span = archive.write(&work.url, now, response)?;
             }
+            if result.outcome == Outcome::Fetched {
+                window.read(&work.url, result.simhash);
+            }
             self.next_seq += 1;
-            if observe(Seen { url: &work.url, result: &result, took, counts }).is_break() {
+            results.push((work, result));
+        }
+        self.write(results, observer, |at| took[at])
+    }
+
+    /// Shows results to the observer and commits them.
+    fn write(
+        &mut self,
+        results: Vec<(Work, PageResult)>,
+        observer: &mut dyn Observer,
+        took: impl Fn(usize) -> Duration,
+    ) -> Result<ControlFlow<()>, CrawlError> {
+        let mut flow = ControlFlow::Continue(());
+        let counts = self.store.counts();
+        for (at, (work, result)) in results.iter().enumerate() {
+            if observer.seen(Seen { url: &work.url, result, took: took(at), counts }).is_break() {
                 flow = ControlFlow::Break(());
             }
-            results.push(result);
         }
+        let results: Vec<PageResult> = results.into_iter().map(|(_, result)| result).collect();
         let next_seq = self.next_seq.to_string();
         let settings = [(NEXT_SEQ, next_seq.as_str())];
         self.store.commit(&Batch { results: &results, settings: &settings, ..Batch::default() })?;
@@ -182,12 +326,27 @@ impl<'a> Crawl<'a> {
     }
 }
 
+/// Decided without a request and committed together, at most.
+const MOST_SETTLED: usize = 1_000;
+
 /// Work, and the answer that came.
 type Done = (Work, Result<Response, FetchError>);
 
-async fn fetch(web: &dyn Fetch, work: Work) -> Done {
-    let answer = web.fetch(&Request::get(work.url.clone())).await;
-    (work, answer)
+/// Requests that were made and not yet answered.
+type UnderWay<'a> = FuturesUnordered<Pin<Box<dyn Future<Output = (Job, Result<Response, FetchError>)> + 'a>>>;
+
+async fn fetch(web: &dyn Fetch, job: Job) -> (Job, Result<Response, FetchError>) {
+    let answer = web.fetch(&Request::get(job.url().clone())).await;
+    (job, answer)
+}
+
+/// The next answer, if one comes within a moment.
+async fn wait(under_way: &mut UnderWay<'_>) -> Option<(Job, Result<Response, FetchError>)> {
+    if under_way.is_empty() {
+        tokio::time::sleep(MOMENT).await;
+        return None;
+    }
+    tokio::time::timeout(MOMENT, under_way.next()).await.ok().flatten()
 }
 
 /// The setting that numbers the next fetch; committed with the fetches before it.
@@ -196,6 +355,8 @@ const NEXT_SEQ: &str = "crawl.next_seq";
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+    use std::sync::Mutex;
+    use std::time::Instant;
 
     use porthole_store::SqliteStore;
     use porthole_types::{FailureKind, Headers, ManualClock};
@@ -283,5 +444,78 @@ mod tests {
         let (stop, second) = crawl(&mut SqliteStore::open(&path).unwrap(), u64::MAX);
         assert_eq!(stop, Stop::Exhausted);
         assert_eq!(second, ["2 /b redirected", "3 /c type", "4 /d status"]);
+    }
+
+    /// Three hosts of ten pages each, and one that forbids everything; notes who asks for what and when.
+    #[derive(Default)]
+    struct HostsWeb {
+        in_flight: Mutex<HashMap<String, u32>>,
+        asked: Mutex<Vec<(String, String, Instant)>>,
+    }
+
+    impl Fetch for HostsWeb {
+        fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+            Box::pin(async move {
+                let (host, path) = (request.url.host().to_owned(), request.url.path().to_owned());
+                let before = Instant::now();
+                self.asked.lock().unwrap().push((host.clone(), path.clone(), before));
+                let under_way = {
+                    let mut in_flight = self.in_flight.lock().unwrap();
+                    let count = in_flight.entry(host.clone()).or_default();
+                    *count += 1;
+                    *count
+                };
+                assert_eq!(under_way, 1, "two requests at {host}");
+                tokio::time::sleep(Duration::from_millis(3)).await;
+                *self.in_flight.lock().unwrap().get_mut(&host).unwrap() -= 1;
+                let (kind, body) = match path.as_str() {
+                    "/robots.txt" if host == "closed.test" => {
+                        ("text/plain", "User-agent: *\nDisallow: /".to_owned())
+                    }
+                    "/robots.txt" => ("text/plain", "User-agent: porthole\nDisallow: /9".to_owned()),
+                    _ => {
+                        let links = (0..10).flat_map(|n| {
+                            ["a", "b", "c", "closed"]
+                                .map(|host| format!("<a href=http://{host}.test/{n}>x</a>"))
+                        });
+                        ("text/html", links.collect())
+                    }
+                };
+                let headers: Headers = [("content-type", kind)].into_iter().collect();
+                let took = before.elapsed();
+                Ok(Response { status: 200, headers, body: body.into_bytes(), truncated: false, took })
+            })
+        }
+    }
+
+    #[test]
+    fn a_guest_asks_first_waits_its_turn_and_leaves_when_nothing_is_left() {
+        const PAUSE: Duration = Duration::from_millis(20);
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
+        let web = HostsWeb::default();
+        let politeness =
+            crate::Politeness { min_delay: PAUSE, delay_factor: 0, ..crate::Politeness::default() };
+        let clock = crate::SystemClock;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let stop = runtime.block_on(async {
+            let mut crawl =
+                Crawl::new(&web, &mut store, &clock).unwrap().as_guest(Guest::polite(politeness, "porthole"));
+            crawl.start(&[CanonicalUrl::parse("http://a.test/0").unwrap()]).unwrap();
+            let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
+            crawl.run(Limits { fetches: u64::MAX, workers: 8 }, &mut observe).await.unwrap()
+        });
+        assert_eq!(stop, Stop::Exhausted);
+        let asked = web.asked.into_inner().unwrap();
+        for host in ["a.test", "b.test", "c.test", "closed.test"] {
+            let own: Vec<_> = asked.iter().filter(|(asked, ..)| asked == host).collect();
+            assert_eq!(own[0].1, "/robots.txt", "{host} is asked first");
+            assert_eq!(own.len(), if host == "closed.test" { 1 } else { 10 }, "{host}: {own:?}");
+            assert!(own.iter().all(|(_, path, _)| path != "/9"));
+            let gaps = own.windows(2).map(|pair| pair[1].2 - pair[0].2);
+            assert!(gaps.into_iter().all(|gap| gap >= PAUSE), "{host} got a request too early");
+        }
+        let counts = store.counts();
+        assert_eq!((counts.fetched, counts.skipped), (27, 13));
     }
 }

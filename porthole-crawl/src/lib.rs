@@ -14,10 +14,11 @@ mod robots;
 mod scope;
 mod sitemap;
 mod traps;
+mod window;
 
 pub use archive::{Archive, ArchiveError};
 pub use clock::SystemClock;
-pub use crawl::{Crawl, CrawlError, Limits, Seen, Stop};
+pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
 pub use external::ExternalCritic;
 pub use fetch::{Fetch, FetchError, FetchFuture, Request, Response};
 pub use host::{Flight, HostAnswer, Hosts, MAX_TROUBLED, Politeness, Turn, retry_after};
@@ -32,3 +33,4 @@ pub use robots::{
 pub use scope::{MAX_TRUNCATIONS, Scope, ScopeError, ScopeSettings, Why, truncations};
 pub use sitemap::{SitemapEnd, SitemapEntry, SitemapKind, read_sitemap};
 pub use traps::{Trap, Traps};
+pub use window::Guest;

@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn empty_result(work: &Work, seq: u64, at: Timestamp) -> PageResult {
+pub(crate) fn empty_result(work: &Work, seq: u64, at: Timestamp) -> PageResult {
     PageResult {
         seq,
         oid: work.oid,

@@ -120,6 +120,10 @@ pub enum FailureKind {
     Robots,
     /// Not an answer that HTTP allows.
     Protocol,
+    /// Outside of what the crawl was confined to.
+    Scope,
+    /// A URL of the kind that never ends.
+    Trap,
 }
 
 impl FailureKind {
@@ -135,6 +139,8 @@ impl FailureKind {
             FailureKind::Type => "type",
             FailureKind::Robots => "robots",
             FailureKind::Protocol => "protocol",
+            FailureKind::Scope => "scope",
+            FailureKind::Trap => "trap",
         }
     }
 }

@@ -193,8 +193,11 @@ const BETWEEN_LINES: Duration = Duration::from_secs(5);
 impl Progress {
     pub(crate) fn new(what: &'static str, total: u64) -> Self {
         let bar = ProgressBar::new(total);
-        let style =
-            ProgressStyle::with_template("{prefix} {wide_bar} {human_pos}/{human_len} {per_sec} {msg}");
+        // Without an end to it there is no bar.
+        let style = ProgressStyle::with_template(match total {
+            0 => "{prefix} {human_pos} {per_sec} {msg}",
+            _ => "{prefix} {wide_bar} {human_pos}/{human_len} {per_sec} {msg}",
+        });
         bar.set_style(style.expect("the template is right"));
         bar.set_prefix(what);
         let last_line = (!std::io::stderr().is_terminal()).then(Instant::now);
@@ -209,7 +212,8 @@ impl Progress {
             Some(last) if last.elapsed() >= BETWEEN_LINES => {
                 *last = Instant::now();
                 let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
-                say(&format!("{}: {done} of {total} {}", self.what, more()));
+                let end = if total == 0 { String::new() } else { format!(" of {total}") };
+                say(&format!("{}: {done}{end} {}", self.what, more()));
             }
             _ => {}
         }

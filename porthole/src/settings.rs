@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use clap::ValueEnum;
+use porthole_crawl::{AllowedAddresses, HttpSettings, HttpSettingsError};
 use porthole_topic::{Counting, Kind, Options, Shape};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,20 @@ use crate::output::misuse;
 pub(crate) struct RawSettings {
     #[serde(default)]
     pub(crate) train: RawTrain,
+    #[serde(default)]
+    pub(crate) fetch: RawFetch,
+}
+
+/// How to reach the web, as far as anything is said about it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawFetch {
+    /// How the people who run servers reach the one who crawls.
+    pub(crate) contact: Option<String>,
+    /// `http://` or `socks5://`.
+    pub(crate) proxy: Option<String>,
+    /// Whether this machine may be crawled.
+    pub(crate) loopback: Option<bool>,
 }
 
 /// How to train, as far as anything is said about it; also what the command line says.
@@ -79,12 +94,34 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. What is comme
 # features = 5000          # terms that take part at each node; chosen by cross-validation if not given
 # calibrate = true         # temper decisions, which are too sure of themselves on long pages
 # folds = 5                # parts of a cross-validation
+
+[fetch]
+# contact = "you@example.org"   # how the people who run servers reach you; needed for the open web
+# proxy = "socks5://127.0.0.1:9050"   # or "http://…"; everything goes through it
+# loopback = false              # whether this machine may be crawled
 "#;
 
 impl RawSettings {
     /// The settings in the text of a file.
     pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
         toml::from_str(text).map_err(|error| misuse(error.to_string().trim_end()))
+    }
+}
+
+impl RawFetch {
+    /// The settings to work with, or what is wrong with them.
+    pub(crate) fn ready(&self) -> anyhow::Result<HttpSettings> {
+        let is_loopback = self.loopback == Some(true);
+        if self.contact.is_none() && !is_loopback {
+            return Err(misuse(
+                "who crawls the open web says who they are: set `contact` under [fetch] in porthole.toml, a mail \
+                 address or a URL; or replay a recorded web with --web FILE.warc.gz",
+            ));
+        }
+        let proxy = self.proxy.as_ref().map(|proxy| proxy.parse()).transpose();
+        let proxy = proxy.map_err(|error: HttpSettingsError| misuse(error.to_string()))?;
+        let allow = if is_loopback { AllowedAddresses::loopback() } else { AllowedAddresses::default() };
+        Ok(HttpSettings { contact: self.contact.clone(), allow, proxy, ..HttpSettings::default() })
     }
 }
 

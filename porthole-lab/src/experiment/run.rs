@@ -65,7 +65,7 @@ fn crawl(
     // Pages that do not count are fetched on top of those that do.
     while tally.fetched < most && stop == Stop::Limit {
         let limits = Limits { fetches: most - tally.fetched, ..Limits::default() };
-        stop = pollster::block_on(crawl.run(limits, &mut |seen| {
+        stop = pollster::block_on(crawl.run(limits, &mut |seen: Seen<'_>| {
             tally.add(&seen);
             ControlFlow::Continue(())
         }))?;

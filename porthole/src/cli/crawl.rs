@@ -9,7 +9,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 pub(crate) struct Crawl {
     /// Replay a recorded web: only what these files hold exists, everything else is a 404
-    #[arg(long, required = true, value_name = "FILE.warc.gz")]
+    #[arg(long, value_name = "FILE.warc.gz")]
     pub(crate) web: Vec<PathBuf>,
     /// Start here, besides the examples of the good topics
     #[arg(long, value_name = "URL")]
@@ -23,9 +23,21 @@ pub(crate) struct Crawl {
     /// Which link next: soft, hard, unfocused or breadth
     #[arg(long, default_value = "soft", value_parser = porthole_strategy::NAMES)]
     pub(crate) strategy: String,
-    /// Fetches under way at once; with one, the order is the same in every run
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub(crate) workers: u16,
+    /// Fetches under way at once: 1 in a replay, where the order is then the same in every run, else 64
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) workers: Option<u16>,
+    /// Only URLs like this one, with * for anything
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) include: Vec<String>,
+    /// No URLs like this one
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) exclude: Vec<String>,
+    /// Only this domain and the hosts below it
+    #[arg(long, value_name = "DOMAIN")]
+    pub(crate) domain: Vec<String>,
+    /// Let a program judge instead of the critic: JSON lines in and out, see the README
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) judge: Option<String>,
     /// Seed of the unfocused order
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,

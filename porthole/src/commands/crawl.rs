@@ -8,10 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use porthole_crawl::{Archive, Crawl, CrawlError, Focus, Limits, Seen, Stop, SystemClock};
+use porthole_crawl::{
+    Archive, Crawl, CrawlError, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Limits, Observer, Politeness,
+    Scope, ScopeSettings, Seen, Stop, SystemClock,
+};
 use porthole_lab::RecordedWeb;
 use porthole_store::{Counts, Store, StoreReader, Value};
-use porthole_topic::Taxonomy;
+use porthole_topic::{Judge, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, Outcome, TopicId};
 use serde::Serialize;
 
@@ -28,45 +31,41 @@ const STAGNATED: u8 = 60;
 pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::open(root)?;
     let mut store = workspace.store()?;
-    let (mut critic, tree) = workspace::critic(&*store.reader())?;
-    let mut strategy =
-        porthole_strategy::named(&arguments.strategy, arguments.seed).expect("clap knows the names");
+    let tree = workspace::tree(&*store.reader())?;
     if tree.good().next().is_none() {
         return Err(misuse(
             "nothing is marked good: `porthole topics mark PATH` says what the crawl is after",
         ));
     }
+    let mut judge = judge(&*store.reader(), &tree, arguments.judge.as_deref())?;
+    let mut strategy =
+        porthole_strategy::named(&arguments.strategy, arguments.seed).expect("clap knows the names");
     let starts = starts(&*store.reader(), &tree, &arguments.start)?;
-    let web = RecordedWeb::open(&arguments.web)?;
+    let World { web, guest, workers } = World::of(&workspace, arguments)?;
     let clock = SystemClock;
-    let known_before = store.counts().known;
-    if starts.is_empty() && known_before == 0 {
+    if starts.is_empty() && store.counts().known == 0 {
         return Err(misuse(
             "there is nowhere to start: no good topic has an example with a URL; give --start URL",
         ));
     }
-    let ends = Ends::listen(arguments.time);
-    let mut tally = Tally::new(&tree, arguments.pages);
-    let stop = {
-        let focus = Focus { judge: &mut critic, strategy: &mut *strategy, marks: tree.marks() };
-        let mut crawl = Crawl::new(&web, &mut store, &clock)?.focused(focus);
+    let mut watch = Watch { tally: Tally::new(&tree, arguments.pages), ends: Ends::listen(arguments.time) };
+    // What fails from here on may be for want of room, and is told from other failures below.
+    let stop: Result<Stop, CrawlError> = async {
+        let focus = Focus { judge: &mut *judge, strategy: &mut *strategy, marks: tree.marks() };
+        let mut crawl = Crawl::new(&*web, &mut store, &clock)?.focused(focus).as_guest(guest);
         if !arguments.no_archive {
             crawl = crawl.archived(Archive::open(&workspace.pages(), clock.now())?);
         }
         crawl.start(&starts)?;
-        let limits =
-            Limits { fetches: arguments.pages.unwrap_or(u64::MAX), workers: arguments.workers.into() };
-        let mut observe = |seen: Seen<'_>| {
-            tally.add(&seen);
-            if ends.now() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        crawl.run(limits, &mut observe).await
-    };
-    let (ending, code) = ending(stop, arguments, &ends)?;
+        let limits = Limits { fetches: arguments.pages.unwrap_or(u64::MAX), workers };
+        crawl.run(limits, &mut watch).await
+    }
+    .await;
+    let (ending, code) = ending(stop, arguments, &watch.ends)?;
     if code != DISK_FULL {
         store.tidy()?;
     }
-    let summary = tally.summary(arguments, ending, store.counts());
+    let summary = watch.tally.summary(arguments, ending, store.counts());
     if arguments.json {
         output::print_json(&summary)?;
     } else {
@@ -76,6 +75,74 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
         }
     }
     Ok(code.into())
+}
+
+/// What is crawled, and how one behaves there.
+struct World {
+    web: Box<dyn Fetch>,
+    guest: Guest,
+    workers: usize,
+}
+
+/// Fetches under way at once on the open web.
+const WORKERS: u16 = 64;
+
+impl World {
+    fn of(workspace: &Workspace, arguments: &cli::Crawl) -> anyhow::Result<World> {
+        let scope = Scope::new(&ScopeSettings {
+            include: arguments.include.clone(),
+            exclude: arguments.exclude.clone(),
+            domains: arguments.domain.clone(),
+            ..ScopeSettings::default()
+        });
+        let scope = scope.map_err(|error| misuse(error.to_string()))?;
+        if arguments.web.is_empty() {
+            let web = HttpFetch::new(workspace.settings.fetch.ready()?)
+                .map_err(|error| misuse(error.to_string()))?;
+            let guest = Guest::polite(Politeness::default(), AGENT).within(scope);
+            return Ok(World {
+                web: Box::new(web),
+                guest,
+                workers: arguments.workers.unwrap_or(WORKERS).into(),
+            });
+        }
+        let web = Box::new(RecordedWeb::open(&arguments.web)?);
+        Ok(World { web, guest: Guest::alone().within(scope), workers: arguments.workers.unwrap_or(1).into() })
+    }
+}
+
+/// The name that robots.txt files know us by.
+const AGENT: &str = "porthole";
+
+/// How long a program may take for a judgment.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The trained critic, or a program in its place.
+fn judge(reader: &dyn StoreReader, tree: &Taxonomy, program: Option<&str>) -> anyhow::Result<Box<dyn Judge>> {
+    match program {
+        None => Ok(Box::new(workspace::critic(reader)?.0)),
+        Some(program) => {
+            let command = ["sh", "-c", program].map(str::to_owned);
+            Ok(Box::new(ExternalCritic::start(&command, tree.clone(), PATIENCE)?))
+        }
+    }
+}
+
+/// Counts what comes, and knows when to end.
+struct Watch<'a> {
+    tally: Tally<'a>,
+    ends: Ends,
+}
+
+impl Observer for Watch<'_> {
+    fn seen(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
+        self.tally.add(&seen);
+        self.waiting()
+    }
+
+    fn waiting(&mut self) -> ControlFlow<()> {
+        if self.ends.now() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
 }
 
 /// The examples of the good topics (V 1.1), and what was asked for.

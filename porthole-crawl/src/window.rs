@@ -1,0 +1,291 @@
+//! The window on the frontier: work that was taken and not yet fetched, site by site, so that every site gets its
+//! requests one after the other and with the pauses that a guest owes it.
+//!
+//! It can be lost at any moment: the store queues again what was taken and not committed.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use porthole_types::{CanonicalUrl, Failure, FailureKind, Outcome, SiteId, Timestamp, Work};
+
+use crate::host::{Flight, HostAnswer, Hosts, Politeness, Turn};
+use crate::robots::{RobotsCache, RobotsFetch, RobotsLook, RobotsStep, RobotsVerdict};
+use crate::scope::Scope;
+use crate::traps::Traps;
+use crate::{FetchError, Response};
+
+/// How a crawl behaves towards the sites that it visits.
+pub struct Guest {
+    hosts: Hosts,
+    /// `None` where there is nobody to ask: in a replay.
+    robots: Option<RobotsCache>,
+    scope: Scope,
+    /// `None` in a replay, which has an end.
+    traps: Option<Traps>,
+    /// Work that is held at most; with one worker and nobody to be polite to, just what is fetched next.
+    capacity: Option<usize>,
+}
+
+/// Bytes of robots.txt rules that are kept.
+const ROBOTS_BYTES: usize = 32 << 20;
+
+/// Pages that near-duplicates are recognised among, 36 bytes each.
+const FINGERPRINTS: usize = 1 << 20;
+
+/// Work that is held while sites rest between requests.
+const CAPACITY: usize = 4_096;
+
+/// A site that rests for longer gives its work back to the frontier.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Guest {
+    /// Asks for robots.txt, in the name of `agent`, and leaves pauses.
+    pub fn polite(politeness: Politeness, agent: &str) -> Self {
+        let robots = Some(RobotsCache::new(agent, ROBOTS_BYTES));
+        let traps = Some(Traps::new(FINGERPRINTS));
+        Guest {
+            hosts: Hosts::new(politeness),
+            robots,
+            scope: Scope::default(),
+            traps,
+            capacity: Some(CAPACITY),
+        }
+    }
+
+    /// Asks nobody and waits for nothing: for recorded and synthetic webs.
+    pub fn alone() -> Self {
+        let hosts = Hosts::new(Politeness::off());
+        Guest { hosts, robots: None, scope: Scope::default(), traps: None, capacity: None }
+    }
+
+    /// Stays within a scope.
+    pub fn within(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Why a URL is not to be fetched, whatever its site says.
+    fn refusal(&mut self, url: &CanonicalUrl, now: Timestamp) -> Option<Failure> {
+        if let Err(why) = self.scope.admits(url, 0, 0) {
+            return Some(Failure { kind: FailureKind::Scope, detail: why.to_string() });
+        }
+        let trap = self.traps.as_mut()?.check(url, now)?;
+        Some(Failure { kind: FailureKind::Trap, detail: trap.to_string() })
+    }
+
+    /// Whether there is anybody to wait for.
+    pub(crate) fn is_polite(&self) -> bool {
+        self.capacity.is_some()
+    }
+}
+
+/// See the module.
+pub(crate) struct Window<'a> {
+    guest: &'a mut Guest,
+    sites: HashMap<SiteId, Site, foldhash::fast::FixedState>,
+    held: usize,
+    /// Sites whose turn it may be, in the order in which they came.
+    ready: VecDeque<SiteId>,
+    /// Sites that rest until then.
+    resting: BTreeSet<(Timestamp, SiteId)>,
+    /// Sites with a request under way.
+    busy: HashSet<SiteId, foldhash::fast::FixedState>,
+}
+
+#[derive(Default)]
+struct Site {
+    work: VecDeque<Work>,
+    /// A robots.txt that redirects: where to ask next.
+    asking: Option<RobotsFetch>,
+}
+
+/// A request to make.
+pub(crate) struct Job {
+    pub(crate) what: What,
+    site: SiteId,
+    flight: Flight,
+}
+
+/// What a request is for.
+pub(crate) enum What {
+    Page(Work),
+    Robots(RobotsFetch),
+}
+
+impl Job {
+    pub(crate) fn url(&self) -> &CanonicalUrl {
+        match &self.what {
+            What::Page(work) => &work.url,
+            What::Robots(fetch) => fetch.url(),
+        }
+    }
+}
+
+/// What is to be done next.
+pub(crate) enum Next {
+    /// To be fetched.
+    Fetch(Job),
+    /// Not to be fetched, or not now.
+    Settled(Work, Outcome),
+    /// Nothing, until something comes back or is due.
+    Nothing,
+}
+
+impl<'a> Window<'a> {
+    pub(crate) fn new(guest: &'a mut Guest) -> Self {
+        Window {
+            guest,
+            sites: HashMap::default(),
+            held: 0,
+            ready: VecDeque::new(),
+            resting: BTreeSet::new(),
+            busy: HashSet::default(),
+        }
+    }
+
+    /// How much work it takes, when so many requests can be started.
+    pub(crate) fn room(&self, free: usize) -> usize {
+        match self.guest.capacity {
+            Some(capacity) => capacity.saturating_sub(self.held).min(free.max(64)),
+            None => free.saturating_sub(self.held),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held == 0
+    }
+
+    pub(crate) fn add(&mut self, work: Work) {
+        let site = work.sid;
+        let is_new = !self.sites.contains_key(&site);
+        self.sites.entry(site).or_default().work.push_back(work);
+        self.held += 1;
+        if is_new && !self.busy.contains(&site) {
+            self.ready.push_back(site);
+        }
+    }
+
+    pub(crate) fn next(&mut self, now: Timestamp) -> Next {
+        while let Some(&(due, site)) = self.resting.first().filter(|(due, _)| *due <= now) {
+            self.resting.remove(&(due, site));
+            self.ready.push_back(site);
+        }
+        while let Some(site) = self.ready.pop_front() {
+            match self.guest.hosts.may_start(site, None, now) {
+                Turn::Now => match self.start(site, now) {
+                    Next::Nothing => {}
+                    next => return next,
+                },
+                Turn::InFlight => drop(self.busy.insert(site)),
+                Turn::NotBefore(due) if due.since(now) > PATIENCE => {
+                    let failure = Failure {
+                        kind: FailureKind::Connect,
+                        detail: "the site is left alone for a while after failures".to_owned(),
+                    };
+                    return self.settle(site, Outcome::Retry { failure, not_before: due });
+                }
+                Turn::NotBefore(due) => drop(self.resting.insert((due, site))),
+                Turn::GivenUp => {
+                    let detail = "the site failed so often that it is left alone".to_owned();
+                    let failure = Failure { kind: FailureKind::Connect, detail };
+                    return self.settle(site, Outcome::Dead(failure));
+                }
+            }
+        }
+        Next::Nothing
+    }
+
+    /// The next request of a site whose turn it is.
+    fn start(&mut self, site: SiteId, now: Timestamp) -> Next {
+        let Some(held) = self.sites.get_mut(&site) else { return Next::Nothing };
+        if let Some(fetch) = held.asking.take() {
+            return self.fly(site, What::Robots(fetch), None);
+        }
+        let Some(first) = held.work.front() else {
+            self.sites.remove(&site);
+            return Next::Nothing;
+        };
+        if let Some(failure) = self.guest.refusal(&first.url, now) {
+            return self.settle(site, Outcome::Skipped(failure));
+        }
+        let crawl_delay = match &mut self.guest.robots {
+            None => None,
+            Some(robots) => match robots.look(&first.url, now) {
+                RobotsLook::Ask(fetch) => return self.fly(site, What::Robots(fetch), None),
+                RobotsLook::Known(policy) => match policy.verdict(&first.url) {
+                    RobotsVerdict::Allowed => policy.crawl_delay(),
+                    RobotsVerdict::Forbidden { rule } => {
+                        let failure = Failure { kind: FailureKind::Robots, detail: rule };
+                        return self.settle(site, Outcome::Skipped(failure));
+                    }
+                    RobotsVerdict::NotNow { until } => {
+                        let detail = "its robots.txt cannot be read".to_owned();
+                        let failure = Failure { kind: FailureKind::Robots, detail };
+                        return self.settle(site, Outcome::Retry { failure, not_before: until });
+                    }
+                },
+            },
+        };
+        let Some(work) = self.pop(site) else { return Next::Nothing };
+        self.fly(site, What::Page(work), crawl_delay)
+    }
+
+    fn fly(&mut self, site: SiteId, what: What, crawl_delay: Option<Duration>) -> Next {
+        let flight = self.guest.hosts.started(site, None, crawl_delay);
+        // Whether it may have a second request under way is for its politeness to say.
+        self.ready.push_back(site);
+        Next::Fetch(Job { what, site, flight })
+    }
+
+    /// A site's next work, decided without a request; the site stays where it is in the order.
+    fn settle(&mut self, site: SiteId, outcome: Outcome) -> Next {
+        self.ready.push_front(site);
+        match self.pop(site) {
+            Some(work) => Next::Settled(work, outcome),
+            None => {
+                self.ready.pop_front();
+                self.sites.remove(&site);
+                Next::Nothing
+            }
+        }
+    }
+
+    fn pop(&mut self, site: SiteId) -> Option<Work> {
+        let work = self.sites.get_mut(&site)?.work.pop_front()?;
+        self.held -= 1;
+        Some(work)
+    }
+
+    /// Takes note of a page: places that yield nothing but copies are left alone.
+    pub(crate) fn read(&mut self, url: &CanonicalUrl, simhash: u64) {
+        if let Some(traps) = &mut self.guest.traps {
+            traps.page(url, simhash);
+        }
+    }
+
+    /// Takes an answer. What came of the page, if it was for one.
+    pub(crate) fn finished(
+        &mut self,
+        job: Job,
+        answer: Result<Response, FetchError>,
+        now: Timestamp,
+    ) -> Option<(Work, Result<Response, FetchError>)> {
+        let Job { what, site, flight } = job;
+        let about_host = HostAnswer::of(answer.as_ref(), now);
+        let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
+        self.guest.hosts.finished(flight, about_host, took, now);
+        if self.busy.remove(&site) {
+            self.ready.push_back(site);
+        }
+        match what {
+            What::Page(work) => Some((work, answer)),
+            What::Robots(fetch) => {
+                let robots = self.guest.robots.as_mut()?;
+                if let RobotsStep::Fetch(next) = robots.answered(fetch, answer.as_ref(), now) {
+                    self.sites.entry(site).or_default().asking = Some(next);
+                }
+                None
+            }
+        }
+    }
+}
