@@ -115,10 +115,11 @@ impl Extractor {
         self.words.find(&page.text);
         let (language, code) = self.terms.language(&self.words, &page.text, declared);
         page.language = code;
-        let (mut terms, mut ends) = (Vec::new(), Vec::with_capacity(page.leaves.len() + 1));
+        self.title_words.find(&page.title);
+        let mut terms = Vec::with_capacity(self.title_words.len() + self.words.len());
+        let mut ends = Vec::with_capacity(page.leaves.len() + 1);
         // Leaves have a space between them, so a word that starts in a leaf is in it.
         let leaves = page.leaves.iter().map(|leaf| leaf.end as usize);
-        self.title_words.find(&page.title);
         let title = Text { text: &page.title, words: &self.title_words, language };
         self.terms.append(title, [page.title.len()].into_iter(), &mut terms, &mut ends);
         self.terms.append(

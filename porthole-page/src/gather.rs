@@ -67,7 +67,7 @@ impl<'a> Gather<'a> {
             moved: Vec::new(),
             emptied: Vec::new(),
             links: Vec::with_capacity(64),
-            paths: Vec::new(),
+            paths: Vec::with_capacity(512),
             title: None,
             base: None,
             language: None,

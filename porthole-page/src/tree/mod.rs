@@ -115,7 +115,7 @@ impl<'a> Tree<'a> {
             stack: Vec::with_capacity(32),
             open: [0; KNOWN],
             open_unknown: 0,
-            formatting: Vec::new(),
+            formatting: Vec::with_capacity(16),
             form: NONE,
             next_serial: 0,
             quirks: false,
