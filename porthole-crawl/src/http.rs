@@ -101,8 +101,12 @@ impl HttpFetch {
         })
     }
 
-    /// The addresses that a fetch of this URL would connect to, for those who are polite by address.
+    /// The addresses that a fetch of this URL would connect to, for those who are polite by address. None behind a
+    /// proxy, which is the one to know them.
     pub async fn addresses(&self, url: &CanonicalUrl) -> Result<Arc<[IpAddr]>, FetchError> {
+        if self.settings.proxy.is_some() {
+            return Ok(Arc::new([]));
+        }
         self.dialer.addresses(url).await.map_err(|fault| fault.about(url))
     }
 
@@ -124,12 +128,14 @@ impl HttpFetch {
     }
 
     /// Sends a request, over a connection that waits if there is one. The server may have closed that at any moment,
-    /// so what fails on it without an answer is sent once more over a new one.
+    /// so what fails on it is sent once more over a new one, unless it was the server that made us give up.
     async fn ask(&self, request: &Request) -> Result<(Connection, hyper::Response<Incoming>), Fault> {
         if let Some(mut connection) = self.waiting(&request.url).await {
             match self.exchange(&mut connection, request).await {
                 Ok(answer) => return Ok((connection, answer)),
-                Err(fault) if fault.kind != FailureKind::Connect => return Err(fault),
+                Err(fault) if matches!(fault.kind, FailureKind::Timeout | FailureKind::Size) => {
+                    return Err(fault);
+                }
                 Err(_) => {}
             }
         }

@@ -12,6 +12,7 @@ pub(super) fn may_be_text(url: &CanonicalUrl, content_type: &str) -> bool {
     }
     match family {
         "image" | "video" | "audio" | "font" | "model" => false,
+        "text" => !matches!(name, "css" | "javascript" | "ecmascript" | "csv" | "calendar" | "vcard"),
         "application" => !NO_TEXT.contains(&name) && !name.starts_with("vnd.") && !name.starts_with("x-font"),
         _ => true,
     }
@@ -88,7 +89,9 @@ mod tests {
         for content_type in ["application/octet-stream", "application/rss+xml", "unknown/unknown", "html"] {
             check("/", content_type, true);
         }
-        for content_type in ["image/png", "Video/MP4", "audio/ogg", "font/woff2", "application/zip; x=y"] {
+        for content_type in
+            ["image/png", "Video/MP4", "audio/ogg", "font/woff2", "text/css", "application/zip; x=y"]
+        {
             check("/", content_type, false);
         }
         check("/a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", false);

@@ -106,7 +106,7 @@ async fn a_body_of_another_type_is_not_read() {
     .await;
     let response = get(&fetcher(), &format!("http://{addr}/")).await.unwrap();
     assert_eq!(response.headers.get("content-type"), Some("image/png"));
-    assert!(response.body.is_empty() && !response.truncated && response.took < Duration::from_millis(250));
+    assert!(response.body.is_empty() && !response.truncated);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::service::service_fn;
@@ -29,6 +30,11 @@ fn certificate(name: &str) -> Certificate {
 
 /// A server that speaks the given versions and answers with the version it was asked in.
 async fn serve_tls(certificate: &Certificate, versions: &[&str]) -> SocketAddr {
+    let acceptor = acceptor(certificate, versions);
+    serve(move |stream| converse(acceptor.clone(), stream)).await
+}
+
+fn acceptor(certificate: &Certificate, versions: &[&str]) -> TlsAcceptor {
     let key = PrivateKeyDer::try_from(certificate.key.clone()).unwrap();
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -37,8 +43,7 @@ async fn serve_tls(certificate: &Certificate, versions: &[&str]) -> SocketAddr {
         .with_single_cert(vec![certificate.chain.clone()], key)
         .unwrap();
     config.alpn_protocols = versions.iter().map(|version| version.as_bytes().to_vec()).collect();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    serve(move |stream| converse(acceptor.clone(), stream)).await
+    TlsAcceptor::from(Arc::new(config))
 }
 
 async fn converse(acceptor: TlsAcceptor, stream: TcpStream) {
@@ -50,6 +55,25 @@ async fn converse(acceptor: TlsAcceptor, stream: TcpStream) {
         let _ = server.serve_connection(io, service_fn(answer)).await;
     } else {
         let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service_fn(answer)).await;
+    }
+}
+
+#[tokio::test]
+async fn connections_that_ended_while_they_waited_are_replaced() {
+    let certificate = certificate("a.test");
+    let fetch = trusting(&certificate);
+    for version in ["h2", "http/1.1"] {
+        let acceptor = acceptor(&certificate, &[version]);
+        let addr = serve(move |stream| {
+            let talk = converse(acceptor.clone(), stream);
+            async move { drop(tokio::time::timeout(Duration::from_millis(500), talk).await) }
+        })
+        .await;
+        for wait in [0, 600, 500] {
+            tokio::time::sleep(Duration::from_millis(wait)).await;
+            let response = get(&fetch, &format!("https://a.test:{}/x", addr.port())).await.unwrap();
+            assert_eq!(response.status, 200, "{version} after {wait} ms");
+        }
     }
 }
 
