@@ -2,4 +2,5 @@
 
 mod arrows;
 mod commands;
+mod crawl;
 mod workspace;

@@ -1,0 +1,478 @@
+//! Crawls of a recorded web as a person starts, stops, interrupts and kills them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::thread::sleep;
+use std::time::Duration;
+
+use flate2::bufread::GzDecoder;
+use porthole_crawl::{Archive, Request};
+use porthole_lab::RecordedWeb;
+use porthole_lab::synth::{LinkKind, SynthParams, SyntheticWeb};
+use porthole_store::{Limits, SqliteReader, StoreReader, Value};
+use porthole_types::{CanonicalUrl, ManualClock, Timestamp};
+use tempfile::TempDir;
+
+/// What the crawls are after.
+const GOOD: &str = "/Recreation";
+
+/// What a crawl says that has nothing left to do.
+const DONE: &str = "every URL that is known has been dealt with";
+
+/// Examples of each topic.
+const EXAMPLES: usize = 4;
+
+/// A recorded web, the truth about it, and a workspace whose critic was trained on examples from it.
+struct Recording {
+    folder: TempDir,
+    /// URL to path of the topic.
+    topics: HashMap<String, String>,
+    whole: OnceLock<Whole>,
+}
+
+/// A crawl from start to end with nothing in between.
+struct Whole {
+    urls: Vec<String>,
+    archived: u64,
+}
+
+impl Recording {
+    /// The one that all tests share while any of them runs.
+    fn get() -> Arc<Recording> {
+        static SHARED: Mutex<Weak<Recording>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.upgrade().unwrap_or_else(|| {
+            let made = Arc::new(Recording::make());
+            *shared = Arc::downgrade(&made);
+            made
+        })
+    }
+
+    fn make() -> Recording {
+        let folder = tempfile::tempdir().unwrap();
+        let web = small_web();
+        let topics = record(&web, &folder.path().join("web"));
+        fs::write(folder.path().join("examples.tsv"), examples(&web)).unwrap();
+        let recording = Recording { folder, topics, whole: OnceLock::new() };
+        let file = recording.web();
+        for arguments in [
+            &["init", "ws"][..],
+            &["-C", "ws", "examples", "import", "examples.tsv", "--web", file.to_str().unwrap()],
+            &["-C", "ws", "train"],
+            &["-C", "ws", "topics", "mark", GOOD],
+        ] {
+            let output = porthole(recording.folder.path(), arguments).output().unwrap();
+            assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        }
+        if std::env::var("KEEPFIX").is_ok() {
+            copy(recording.folder.path(), Path::new("/tmp/fix"));
+        }
+        recording
+    }
+
+    fn web(&self) -> PathBuf {
+        self.folder.path().join("web/00000.warc.gz")
+    }
+
+    fn is_good(&self, url: &str) -> bool {
+        self.topics.get(url).is_some_and(|topic| topic.starts_with(GOOD))
+    }
+}
+
+/// Pages of a few topics, and nothing that depends on the time of the day.
+fn small_web() -> SyntheticWeb {
+    let params = SynthParams {
+        pages: 600,
+        site_pages: 10,
+        page_bytes: 1_000,
+        links: 12,
+        hub_links: 20,
+        islands: 0,
+        portals: 1,
+        flaky_hosts: 0.0,
+        stalling_hosts: 0.0,
+        refusing_hosts: 0.0,
+        growing: 0.0,
+        ..SynthParams::default()
+    };
+    SyntheticWeb::new(params, Arc::new(ManualClock::default())).unwrap()
+}
+
+/// Writes all pages and the redirects that they link to into a WARC file. The topics of the pages, by URL.
+fn record(web: &SyntheticWeb, folder: &Path) -> HashMap<String, String> {
+    let now = Timestamp(web.params().epoch_ms);
+    let mut archive = Archive::open(folder, now).unwrap();
+    let mut done = BTreeSet::new();
+    let mut write = |mut url: CanonicalUrl| {
+        while done.insert(url.id()) {
+            let response = web.answer(&Request::get(url.clone())).unwrap();
+            archive.write(&url, now, &response).unwrap();
+            let Some(location) = response.headers.get("location") else { break };
+            url = url.join(location).unwrap();
+        }
+    };
+    let mut topics = HashMap::new();
+    for (url, truth) in web.pages() {
+        write(url.clone());
+        for link in web.outlinks(&url).unwrap() {
+            if matches!(link.kind, LinkKind::Redirect | LinkKind::Loop) {
+                write(link.url);
+            }
+        }
+        topics.insert(url.to_string(), truth.path);
+    }
+    topics
+}
+
+/// A list of examples of every leaf.
+fn examples(web: &SyntheticWeb) -> String {
+    let leaves = web.topics().iter().filter(|topic| topic.leaf);
+    let lines = leaves.flat_map(|leaf| {
+        web.examples(leaf.id, EXAMPLES, 1).into_iter().map(|url| format!("{url}\t{}\n", leaf.path))
+    });
+    lines.collect()
+}
+
+fn porthole(folder: &Path, arguments: &[&str]) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
+    program.args(arguments).current_dir(folder).stdin(Stdio::null());
+    program.stdout(Stdio::piped()).stderr(Stdio::piped());
+    program
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A workspace to crawl in: a copy of the recording's.
+struct Workspace {
+    recording: Arc<Recording>,
+    folder: TempDir,
+}
+
+/// A URL that was fetched, and where its page is kept: segment, offset, length.
+#[derive(Debug, PartialEq)]
+struct Fetched {
+    url: String,
+    is_page: bool,
+    place: Option<(i64, usize, usize)>,
+}
+
+impl Workspace {
+    fn new() -> Workspace {
+        let (recording, folder) = (Recording::get(), tempfile::tempdir().unwrap());
+        copy(&recording.folder.path().join("ws"), &folder.path().join("ws"));
+        Workspace { recording, folder }
+    }
+
+    /// One in which nothing has been done yet.
+    fn untrained() -> Workspace {
+        let workspace = Workspace { recording: Recording::get(), folder: tempfile::tempdir().unwrap() };
+        check(&porthole(workspace.folder.path(), &["init", "ws"]).output().unwrap(), 0, "");
+        workspace
+    }
+
+    /// What an unbroken crawl with one worker does.
+    fn whole(&self) -> &Whole {
+        self.recording.whole.get_or_init(|| {
+            let workspace = Workspace::new();
+            workspace.check(&[], 0, DONE);
+            workspace.check_archive();
+            Whole { urls: workspace.urls(), archived: workspace.archived() }
+        })
+    }
+
+    /// `porthole crawl` on the recorded web.
+    fn crawl(&self, more: &[&str]) -> Command {
+        let web = self.recording.web();
+        let crawl = ["-C", "ws", "crawl", "--web", web.to_str().unwrap()];
+        porthole(self.folder.path(), &[&crawl[..], more].concat())
+    }
+
+    /// Crawls to the end of it, whatever that is; what was printed.
+    fn check(&self, more: &[&str], code: i32, words: &str) -> String {
+        check(&self.crawl(more).output().unwrap(), code, words)
+    }
+
+    /// Runs another command, which has to work.
+    fn ok(&self, arguments: &[&str]) {
+        let arguments = [&["-C", "ws"], arguments].concat();
+        check(&porthole(self.folder.path(), &arguments).output().unwrap(), 0, "");
+    }
+
+    /// What was fetched, in this order.
+    fn fetched(&self) -> Vec<Fetched> {
+        let reader = SqliteReader::open(self.folder.path().join("ws/porthole.db")).unwrap();
+        let sql = r#"select url, state, segment, "offset", length, seq from crawl where seq is not null order by seq"#;
+        let rows = reader.sql(sql, &Limits::default()).unwrap().rows;
+        rows.iter().zip(0..).map(|(row, seq)| fetched(row, seq)).collect()
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.fetched().into_iter().map(|fetched| fetched.url).collect()
+    }
+
+    /// Bytes of pages that are kept.
+    fn archived(&self) -> u64 {
+        fs::metadata(self.segment()).map_or(0, |file| file.len())
+    }
+
+    fn segment(&self) -> PathBuf {
+        self.folder.path().join("ws/pages/00000.warc.gz")
+    }
+
+    /// Every page leads to its record, and what is kept can be replayed.
+    fn check_archive(&self) {
+        let bytes = fs::read(self.segment()).unwrap();
+        let fetched = self.fetched();
+        for Fetched { url, is_page, place } in &fetched {
+            assert_eq!(place.is_some(), *is_page, "{url}");
+            if let Some((segment, offset, length)) = *place {
+                assert_eq!(segment, 0);
+                check_record(&bytes[offset..offset + length], url);
+            }
+        }
+        let web = RecordedWeb::open(&[self.segment()]).unwrap();
+        assert_eq!(web.len(), fetched.iter().filter(|fetched| fetched.is_page).count());
+        assert_eq!(web.problems().count, 0, "{:?}", web.problems());
+    }
+
+    /// Waits until so many bytes are kept; false if the crawl ended before.
+    fn wait_for(&self, bytes: u64, crawl: &mut Child) -> bool {
+        while self.archived() < bytes {
+            if crawl.try_wait().unwrap().is_some() {
+                return false;
+            }
+            sleep(Duration::from_micros(200));
+        }
+        true
+    }
+}
+
+/// A row of the crawl table; fetches are numbered without a gap.
+fn fetched(row: &[Value], expected_seq: i64) -> Fetched {
+    let [Value::Text(url), Value::Integer(state), place @ .., Value::Integer(seq)] = row else {
+        panic!("{row:?}")
+    };
+    assert_eq!(*seq, expected_seq, "{url}");
+    let place = match place {
+        [Value::Integer(segment), Value::Integer(offset), Value::Integer(length)] => {
+            Some((*segment, usize::try_from(*offset).unwrap(), usize::try_from(*length).unwrap()))
+        }
+        _ => None,
+    };
+    Fetched { url: url.clone(), is_page: *state == 1, place }
+}
+
+/// The bytes are one gzip member, and that is one whole record of this URL.
+fn check_record(bytes: &[u8], url: &str) {
+    let mut member = GzDecoder::new(bytes);
+    let mut record = Vec::new();
+    member.read_to_end(&mut record).unwrap_or_else(|error| panic!("{url}: {error}"));
+    assert!(member.into_inner().is_empty(), "{url}: something behind the record");
+    let head = text(&record).split_inclusive("\r\n\r\n").next().unwrap().to_owned();
+    let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    assert!(head.starts_with("WARC/1.1\r\n"), "{url}: {head}");
+    assert_eq!((field("WARC-Type"), field("WARC-Target-URI")), (Some("response"), Some(url)));
+    let block: usize = field("Content-Length").unwrap().parse().unwrap();
+    assert_eq!(record.len(), head.len() + block + "\r\n\r\n".len(), "{url}");
+}
+
+fn check(output: &Output, code: i32, words: &str) -> String {
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert!(said.contains(words), "no {words:?} in {said}");
+    said
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+/// Numbers that look random and are the same in every run (splitmix64).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % limit
+    }
+}
+
+/// Kills a crawl at so many moments spread over all its pages, every fourth time while it starts. How often it
+/// was alive then.
+fn kill_often(workspace: &Workspace, arguments: &[&str], all_bytes: u64, times: u64, draw: &mut Draw) -> u64 {
+    let mut hits = 0;
+    for time in 0..times {
+        let mut crawl = workspace.crawl(arguments).spawn().unwrap();
+        if time % 4 == 3 {
+            sleep(Duration::from_millis(draw.below(80)));
+        } else {
+            let part = all_bytes / (times + 1);
+            workspace.wait_for(part * time + draw.below(part), &mut crawl);
+            sleep(Duration::from_micros(draw.below(3_000)));
+        }
+        // The only signal that cannot be caught; an error says that the crawl is over.
+        let _ = crawl.kill();
+        hits += u64::from(crawl.wait().unwrap().signal() == Some(9));
+    }
+    hits
+}
+
+#[test]
+fn a_crawl_that_is_killed_again_and_again_goes_the_same_way() {
+    let workspace = Workspace::new();
+    let whole = workspace.whole();
+    let hits = kill_often(&workspace, &[], whole.archived, 20, &mut Draw(4));
+    assert!(hits >= 15, "only {hits} of 20 moments were before the end");
+    workspace.check(&[], 0, DONE);
+    assert!(whole.urls.len() > 600);
+    assert_eq!(workspace.urls(), whole.urls);
+    workspace.check_archive();
+}
+
+#[test]
+fn many_workers_fetch_much_the_same_and_the_same_in_the_end() {
+    let workspace = Workspace::new();
+    let whole = workspace.whole();
+    let set = |urls: &[String]| urls.iter().cloned().collect::<BTreeSet<_>>();
+    workspace.check(&["--workers", "8", "--pages", "200"], 0, "");
+    let (early, early_of_one) = (set(&workspace.urls()), set(&whole.urls[..200]));
+    let common = early.intersection(&early_of_one).count();
+    assert!(common * 10 >= early.union(&early_of_one).count() * 8, "{common} of 200 in common");
+    kill_often(&workspace, &["--workers", "8"], whole.archived, 4, &mut Draw(8));
+    workspace.check(&["--workers", "8"], 0, DONE);
+    assert_eq!(set(&workspace.urls()), set(&whole.urls));
+    assert_eq!(workspace.urls().len(), whole.urls.len(), "something twice");
+    workspace.check_archive();
+}
+
+#[test]
+fn a_crawl_stops_for_a_reason_and_goes_on() {
+    let parts = Workspace::new();
+    let whole = parts.whole();
+    for pages in [100, 200] {
+        parts.check(&["--pages", "100"], 0, "the same command goes on");
+        assert_eq!(parts.urls().len(), pages);
+    }
+    parts.check(&["--time", "0s"], 15, "the time is up; the same command goes on");
+    let after_time = parts.urls().len();
+    assert!((200..210).contains(&after_time), "{after_time} fetches");
+    interrupt(&parts);
+    assert!(parts.urls().len() > after_time && parts.urls().len() < whole.urls.len());
+    parts.check(&[], 0, DONE);
+    assert_eq!(parts.urls(), whole.urls);
+    parts.check(&["--pages", "5"], 0, DONE);
+    parts.check_archive();
+}
+
+/// Interrupts a crawl in the middle, as Ctrl-C does.
+fn interrupt(workspace: &Workspace) {
+    let mut crawl = workspace.crawl(&[]).spawn().unwrap();
+    assert!(workspace.wait_for(workspace.archived() + 50_000, &mut crawl));
+    let sent = Command::new("kill").args(["-INT", &crawl.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let output = crawl.wait_with_output().unwrap();
+    check(&output, 11, "interrupted; nothing that was fetched is lost, the same command goes on");
+}
+
+/// Mounts a small disk that no other process sees, copies the workspace there, and crawls twice: without room for the
+/// first page, and with some. Puts what became of it in the place of the workspace.
+const ON_A_SMALL_DISK: &str = r#"
+    mkdir small && mount -t tmpfs none small && cp -r ws small || exit
+    room() { mount -o remount,size=$(($(du -sk small | cut -f1) + $1))k small; }
+    for kilobytes in 40 1500; do
+        room $kilobytes && (cd small && "$@"); echo "exit code $?"
+    done
+    rm -r ws && cp -r small/ws .
+"#;
+
+#[test]
+fn a_full_disk_ends_a_crawl_that_goes_on_when_there_is_room() {
+    let workspace = Workspace::new();
+    let crawl = workspace.crawl(&[]);
+    let mut small = Command::new("unshare");
+    small.args(["--map-root-user", "--mount", "sh", "-c", ON_A_SMALL_DISK, "sh"]);
+    small.arg(crawl.get_program()).args(crawl.get_args()).current_dir(workspace.folder.path());
+    let output = match small.output() {
+        Ok(output) if !output.stdout.is_empty() => output,
+        refused => return eprintln!("skipped: no small disk can be mounted here: {refused:?}"),
+    };
+    let said = check(&output, 0, "the disk is full; make room, and the same command goes on from here");
+    assert_eq!(said.matches("exit code 16").count(), 2, "{said}");
+    let (before, whole) = (workspace.urls().len(), workspace.whole());
+    assert!(before > 0 && before < whole.urls.len(), "{before} fetches");
+    workspace.check(&[], 0, DONE);
+    assert_eq!(workspace.urls(), whole.urls);
+    workspace.check_archive();
+}
+
+#[test]
+fn hard_focus_runs_dry_and_says_what_it_found() {
+    let workspace = Workspace::new();
+    let said = workspace.check(&["--strategy", "hard"], 60, "stagnated");
+    for words in ["mostly about", "  /Recreation/Cycling", "--strategy soft"] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+    assert!(workspace.urls().len() < 500, "{}", workspace.urls().len());
+}
+
+#[test]
+fn a_crawl_that_makes_no_sense_does_not_begin() {
+    let workspace = Workspace::new();
+    for (arguments, words) in [
+        (&["--start", "no url"][..], "--start no url"),
+        (&["--strategy", "psychic"], "psychic"),
+        (&["--pages", "0"], "--pages"),
+        (&["--time", "soon"], "--time"),
+        (&["--workers", "0"], "--workers"),
+    ] {
+        workspace.check(arguments, 4, words);
+    }
+    workspace.ok(&["topics", "unmark", GOOD]);
+    workspace.check(&[], 4, "porthole topics mark");
+    assert_eq!(workspace.urls(), [""; 0]);
+}
+
+#[test]
+fn a_crawl_needs_a_critic_and_somewhere_to_start() {
+    let workspace = Workspace::untrained();
+    workspace.ok(&["topics", "add", "/Birds"]);
+    workspace.ok(&["topics", "mark", "/Birds"]);
+    workspace.check(&[], 4, "porthole train");
+    for (topic, words) in
+        [("/Birds", "owl robin nest beak feathers"), ("/Food", "soup onion bread oven salt")]
+    {
+        fs::write(workspace.folder.path().join("page.txt"), words.repeat(9)).unwrap();
+        workspace.ok(&["examples", "add", topic, "page.txt"]);
+    }
+    workspace.ok(&["train"]);
+    workspace.check(&[], 4, "give --start URL");
+    workspace.check(&["--start", "http://nowhere.test/"], 0, DONE);
+}
+
+#[test]
+fn soft_focus_finds_more_of_the_good_topic() {
+    let good = |strategy: &str| {
+        let workspace = Workspace::new();
+        workspace.check(&["--strategy", strategy, "--pages", "100"], 0, "");
+        let urls = workspace.urls();
+        urls.iter().filter(|url| workspace.recording.is_good(url)).count()
+    };
+    let (soft, unfocused) = (good("soft"), good("unfocused"));
+    assert!(soft >= unfocused + 15, "soft {soft}, unfocused {unfocused}");
+}
