@@ -5,6 +5,8 @@
 
 mod labelled;
 mod run;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::io;
