@@ -120,7 +120,7 @@ pub enum FailureKind {
     Robots,
     /// Not an answer that HTTP allows.
     Protocol,
-    /// Outside of what the crawl was confined to.
+    /// Outside of what the crawl was confined to, or an address that is not on the open web.
     Scope,
     /// A URL of the kind that never ends.
     Trap,

@@ -68,13 +68,13 @@ impl Dialer {
     pub(super) async fn addresses(&self, url: &CanonicalUrl) -> Result<Arc<[IpAddr]>, Fault> {
         let host = url.host();
         if let Some(address) = literal(host) {
-            self.guard.check(address).map_err(|why| Fault::new(FailureKind::Connect, why))?;
+            self.guard.check(address).map_err(|why| Fault::new(FailureKind::Scope, why))?;
             return Ok(Arc::new([address]));
         }
         let found = self.lookup(host).await?;
         for &address in found.iter() {
             // One private address among public ones is how a name is made to point inwards: all or nothing.
-            let refusal = |why| Fault::new(FailureKind::Dns, format!("{host} is not fetched: {why}"));
+            let refusal = |why| Fault::new(FailureKind::Scope, format!("{host} is not fetched: {why}"));
             self.guard.check(address).map_err(refusal)?;
         }
         Ok(found)
@@ -94,7 +94,7 @@ impl Dialer {
             literal(host)
         };
         if let Some(address) = address {
-            self.guard.check(address).map_err(|why| Fault::new(FailureKind::Connect, why))?;
+            self.guard.check(address).map_err(|why| Fault::new(FailureKind::Scope, why))?;
         }
         match literal(&proxy.host) {
             Some(address) => Ok(Arc::new([address])),
