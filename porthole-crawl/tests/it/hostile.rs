@@ -361,7 +361,7 @@ async fn names_with_a_private_address_are_refused() {
     let error = get(&fetch, "http://unknown.test/").await.unwrap_err();
     assert_eq!(
         (error.kind, &error.detail[..]),
-        (FailureKind::Scope, "unknown.test cannot be resolved: no such name")
+        (FailureKind::Dns, "unknown.test cannot be resolved: no such name")
     );
 }
 
