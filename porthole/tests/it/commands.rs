@@ -22,29 +22,54 @@ fn error_of(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_demo_is_the_same_every_time_and_loses_its_way() {
-    let without_time = |mut summary: serde_json::Value| {
-        summary.as_object_mut().unwrap().remove("seconds");
-        summary
+fn the_demo_is_the_same_every_time_and_focus_pays() {
+    let without_time = |mut report: serde_json::Value| {
+        report.as_object_mut().unwrap().remove("training_seconds");
+        for crawl in ["focused", "unfocused"] {
+            report[crawl].as_object_mut().unwrap().remove("seconds");
+        }
+        report
     };
-    let first = without_time(json(&["demo", "--pages", "600", "--json"]));
-    assert_eq!(first, without_time(json(&["demo", "--pages", "600", "--json"])));
-    assert_eq!((first["fetches"].as_u64(), first["stop"].as_str()), (Some(600), Some("limit")));
-    let at = |fetches: &str| first["harvest"][fetches].as_f64().unwrap();
-    assert!(at("50") > at("500") && at("500") > 0.0, "{first}");
-    let text = String::from_utf8(porthole(&["demo", "--pages", "100"]).stdout).unwrap();
-    assert!(text.contains("URLs known") && text.contains("after    100"), "{text}");
+    let first = without_time(json(&["demo", "--pages", "300", "--json"]));
+    assert_eq!(first, without_time(json(&["demo", "--pages", "300", "--json"])));
+    for crawl in ["focused", "unfocused"] {
+        let figures = &first[crawl];
+        assert_eq!((figures["fetches"].as_u64(), figures["stop"].as_str()), (Some(300), Some("limit")));
+        assert!(figures["uncounted"].as_u64() >= first["starts"].as_u64(), "starts do not count: {figures}");
+        assert!(figures["agreement"].as_f64() > Some(0.95), "{figures}");
+    }
+    let harvest = |crawl: &str, fetches: &str| first[crawl]["harvest"][fetches].as_f64().unwrap();
+    assert!(harvest("focused", "300") > 3.0 * harvest("unfocused", "300"), "{first}");
+    assert!(harvest("unfocused", "50") > harvest("unfocused", "300"), "it loses its way: {first}");
+    assert!(first["factor"].as_f64() > Some(3.0));
 }
 
 #[test]
-fn the_demo_keeps_its_database_if_asked() {
+fn the_demo_ends_in_a_comparison() {
+    let output = porthole(&["demo", "--pages", "120", "--topic", "/Recreation"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in
+        ["      50  █", "     120  █", "critic and truth agree", "the focused crawl found", "times as many"]
+    {
+        assert!(text.contains(part), "{part} is missing in:\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(!text.contains('\x1b'), "no colours in a pipe");
+    let progress = String::from_utf8(output.stderr).unwrap();
+    assert!(progress.contains("trained the critic on"), "{progress}");
+}
+
+#[test]
+fn the_demo_keeps_its_databases_if_asked() {
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("kept");
     let kept_text = kept.to_str().unwrap();
     assert!(porthole(&["demo", "--pages", "50", "--keep", kept_text]).status.success());
-    assert!(kept.join("porthole.db").exists());
+    assert!(kept.join("focused.db").exists() && kept.join("unfocused.db").exists());
     assert!(error_of(&["demo", "--pages", "50", "--keep", kept_text]).contains("is there already"));
-    assert!(error_of(&["demo", "--topic", "/Nowhere"]).contains("/Recreation/Cycling"));
+    for nowhere in ["/Nowhere", "/"] {
+        assert!(error_of(&["demo", "--topic", nowhere]).contains("/Recreation/Cycling"));
+    }
 }
 
 #[test]

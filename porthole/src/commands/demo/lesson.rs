@@ -1,0 +1,95 @@
+//! What the demo's critic is taught: a few pages about every topic of the web.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use porthole_crawl::{Fetch, Request};
+use porthole_lab::synth::{SyntheticWeb, Topic};
+use porthole_page::Extractor;
+use porthole_topic::{Example, Model, Options, Statistics, Taxonomy, Tuning, Tunings, train, tune_all};
+use porthole_types::{CanonicalUrl, Mark, TermId, TopicId, TopicRow, UrlId};
+
+use crate::output::count;
+
+/// Example pages of every topic: what a person has the patience to gather.
+const EXAMPLES: usize = 12;
+
+/// A critic that is ready to judge, and where a crawl begins.
+pub(super) struct Lesson {
+    /// The web's topics, the demo's marked good.
+    pub(super) tree: Taxonomy,
+    pub(super) model: Model,
+    /// The examples of the good topic (V 1.1).
+    pub(super) starts: Vec<CanonicalUrl>,
+    /// All examples: finding them is no merit.
+    pub(super) examples: HashSet<UrlId>,
+    /// Topics that have examples.
+    pub(super) topics: usize,
+    pub(super) seconds: f64,
+}
+
+impl Lesson {
+    /// Fetches examples and trains the critic on them.
+    pub(super) async fn learn(web: &SyntheticWeb, good: TopicId, seed: u64) -> anyhow::Result<Lesson> {
+        let began = Instant::now();
+        let mut tree = Taxonomy::from_rows(&web.topics().iter().map(row).collect::<Vec<_>>())?;
+        tree.mark(good)?;
+        let pages = fetch_examples(web, seed).await;
+        let is_start = |topic: TopicId| topic == good || tree.ancestors(topic).any(|above| above == good);
+        let starts = pages.iter().filter(|page| is_start(page.topic)).map(|page| page.url.clone()).collect();
+        let model = model(&tree, &pages);
+        Ok(Lesson {
+            model,
+            starts,
+            examples: pages.iter().map(|page| page.url.id()).collect(),
+            topics: web.topics().iter().filter(|topic| topic.leaf).count(),
+            seconds: began.elapsed().as_secs_f64(),
+            tree,
+        })
+    }
+
+    pub(super) fn in_words(&self) -> String {
+        format!(
+            "trained the critic on {} about {} in {:.1} s",
+            count(self.examples.len(), "page"),
+            count(self.topics, "topic"),
+            self.seconds
+        )
+    }
+}
+
+/// A topic of the web as the tree has it, under the same id.
+fn row(topic: &Topic) -> TopicRow {
+    let name = topic.path.rsplit('/').next().unwrap_or_default().to_owned();
+    TopicRow { id: topic.id, parent: topic.parent.unwrap_or(TopicId::ROOT), name, mark: Mark::Null }
+}
+
+/// An example and the words on it.
+struct ExamplePage {
+    url: CanonicalUrl,
+    topic: TopicId,
+    counts: Vec<(TermId, u32)>,
+}
+
+async fn fetch_examples(web: &SyntheticWeb, seed: u64) -> Vec<ExamplePage> {
+    let mut extractor = Extractor::default();
+    let mut pages = Vec::new();
+    for topic in web.topics().iter().filter(|topic| topic.leaf) {
+        for url in web.examples(topic.id, EXAMPLES, seed) {
+            let Ok(response) = web.fetch(&Request::get(url.clone())).await else { continue };
+            let counts = extractor.extract(&url, &response.headers, &response.body).term_counts();
+            pages.push(ExamplePage { url, topic: topic.id, counts });
+        }
+    }
+    pages
+}
+
+fn model(tree: &Taxonomy, pages: &[ExamplePage]) -> Model {
+    let examples: Vec<Example<'_>> =
+        pages.iter().map(|page| Example { topic: page.topic, counts: &page.counts }).collect();
+    let statistics = Statistics::of(examples.iter().copied());
+    let options = Options::default();
+    let tuned = tune_all(tree, &statistics, &examples, &options);
+    let tunings: Tunings = tuned.into_iter().map(|(node, tuned)| (node, tuned.tuning)).collect();
+    train(tree, &statistics, &tunings, &Tuning::default(), &options)
+}

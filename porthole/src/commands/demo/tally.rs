@@ -1,0 +1,165 @@
+//! Counts what a crawl of the demo brings, by the truth about each page.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Instant;
+
+use porthole_crawl::Seen;
+use porthole_lab::synth::SyntheticWeb;
+use porthole_store::Counts;
+use porthole_types::{Judgment, Mark, Outcome, SiteId, TopicId, UrlId};
+use serde::Serialize;
+
+use super::lesson::Lesson;
+
+/// Fetches after which the harvest is noted; also after the last one.
+const MARKS: [u64; 11] = [50, 100, 200, 500, 1_000, 2_000, 3_000, 5_000, 10_000, 20_000, 50_000];
+
+/// Counts fetches. Those of pages that the critic was taught with do not count.
+pub(super) struct Tally<'a> {
+    web: &'a SyntheticWeb,
+    examples: &'a HashSet<UrlId>,
+    marks: Vec<Mark>,
+    wanted: u64,
+    began: Instant,
+    uncounted: u64,
+    fetches: u64,
+    pages: u64,
+    failures: BTreeMap<&'static str, u64>,
+    about_topic: u64,
+    relevance: f64,
+    agreed: u64,
+    hosts: HashSet<SiteId>,
+    kinds: BTreeMap<&'static str, u64>,
+    harvest_at: BTreeMap<u64, f64>,
+}
+
+/// What came of a crawl.
+#[derive(Serialize)]
+pub(super) struct Figures {
+    pub(super) strategy: &'static str,
+    pub(super) stop: &'static str,
+    /// Fetches that count.
+    pub(super) fetches: u64,
+    /// Fetches of start pages and other examples, on top.
+    pub(super) uncounted: u64,
+    pub(super) pages: u64,
+    pub(super) failures: BTreeMap<&'static str, u64>,
+    /// Pages that truly are about the topic, and no copies.
+    pub(super) about_topic: u64,
+    /// Share of the fetches that brought such a page, by fetches.
+    pub(super) harvest: BTreeMap<u64, f64>,
+    /// R(d), on average of all pages.
+    pub(super) mean_relevance: f64,
+    /// Share of the pages of which the critic says rightly whether they are about the topic.
+    pub(super) agreement: f64,
+    pub(super) hosts: usize,
+    /// What the pages truly are.
+    pub(super) kinds: BTreeMap<&'static str, u64>,
+    pub(super) known: usize,
+    pub(super) queued: usize,
+    pub(super) links: usize,
+    pub(super) seconds: f64,
+}
+
+impl<'a> Tally<'a> {
+    pub(super) fn new(web: &'a SyntheticWeb, lesson: &'a Lesson, wanted: u64) -> Self {
+        Tally {
+            web,
+            examples: &lesson.examples,
+            marks: lesson.tree.marks(),
+            wanted,
+            began: Instant::now(),
+            uncounted: 0,
+            fetches: 0,
+            pages: 0,
+            failures: BTreeMap::new(),
+            about_topic: 0,
+            relevance: 0.0,
+            agreed: 0,
+            hosts: HashSet::new(),
+            kinds: BTreeMap::new(),
+            harvest_at: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a fetch. Whether it counts.
+    pub(super) fn add(&mut self, seen: &Seen<'_>) -> bool {
+        if self.examples.contains(&seen.url.id()) {
+            self.uncounted += 1;
+            return false;
+        }
+        self.fetches += 1;
+        match (&seen.result.outcome, seen.result.judgment) {
+            (Outcome::Fetched, Some(judgment)) => self.add_page(seen, judgment),
+            (Outcome::Fetched | Outcome::Redirected, _) => {}
+            (Outcome::Retry { failure, .. } | Outcome::Dead(failure) | Outcome::Skipped(failure), _) => {
+                *self.failures.entry(failure.kind.name()).or_default() += 1;
+            }
+        }
+        if MARKS.contains(&self.fetches) {
+            self.harvest_at.insert(self.fetches, self.harvest());
+        }
+        true
+    }
+
+    fn add_page(&mut self, seen: &Seen<'_>, judgment: Judgment) {
+        self.pages += 1;
+        self.relevance += judgment.relevance;
+        self.hosts.insert(seen.result.sid);
+        let Some(truth) = self.web.truth(seen.url) else { return };
+        let is_about = self.is_good(truth.topic);
+        *self.kinds.entry(truth.kind.name()).or_default() += 1;
+        self.about_topic += u64::from(is_about && truth.earns_credit());
+        self.agreed += u64::from(is_about == self.is_good(judgment.best));
+    }
+
+    fn is_good(&self, topic: TopicId) -> bool {
+        matches!(self.marks[usize::from(topic.0)], Mark::Good | Mark::Subsumed)
+    }
+
+    /// Share of the fetches that brought a page about the topic.
+    pub(super) fn harvest(&self) -> f64 {
+        self.about_topic as f64 / self.fetches.max(1) as f64
+    }
+
+    /// Whether as many fetches have been made as were asked for.
+    pub(super) fn is_full(&self) -> bool {
+        self.fetches >= self.wanted
+    }
+
+    pub(super) fn figures(mut self, strategy: &'static str, stop: &'static str, counts: Counts) -> Figures {
+        self.harvest_at.insert(self.fetches, self.harvest());
+        let pages = self.pages.max(1) as f64;
+        Figures {
+            strategy,
+            stop,
+            fetches: self.fetches,
+            uncounted: self.uncounted,
+            pages: self.pages,
+            failures: self.failures,
+            about_topic: self.about_topic,
+            harvest: self.harvest_at,
+            mean_relevance: self.relevance / pages,
+            agreement: self.agreed as f64 / pages,
+            hosts: self.hosts.len(),
+            kinds: self.kinds,
+            known: counts.known,
+            queued: counts.queued,
+            links: counts.links,
+            seconds: self.began.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+impl Figures {
+    /// The harvest after so many fetches; a crawl that ended before has found what it has found.
+    pub(super) fn harvest_at(&self, fetches: u64) -> f64 {
+        let ended = || self.about_topic as f64 / fetches.max(1) as f64;
+        self.harvest.get(&fetches).copied().unwrap_or_else(ended)
+    }
+
+    /// Fetches a second, everything stored.
+    pub(super) fn rate(&self) -> f64 {
+        (self.fetches + self.uncounted) as f64 / self.seconds.max(1e-9)
+    }
+}
