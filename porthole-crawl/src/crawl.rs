@@ -15,7 +15,7 @@ use porthole_types::{CanonicalUrl, Clock, NewUrl, Outcome, PageResult, Timestamp
 
 use crate::archive::{Archive, ArchiveError};
 use crate::result::{Focus, Reader, empty_result};
-use crate::window::{Guest, Job, Next, What, Window};
+use crate::window::{Finished, Guest, Job, Next, What, Window};
 use crate::{Fetch, FetchError, Request, Response};
 
 /// When a crawl ends at the latest, and how it goes about it.
@@ -202,8 +202,14 @@ impl<'a> Crawl<'a> {
                 done.push(next);
             }
             let now = self.clock.now();
-            let pages =
-                done.into_iter().filter_map(|(job, answer)| window.finished(job, answer, now)).collect();
+            let mut pages = Vec::with_capacity(done.len());
+            for (job, answer) in done {
+                match window.finished(job, answer, now) {
+                    Finished::Page(work, answer) => pages.push((work, answer)),
+                    Finished::Listed(urls) => drop(self.store.add(&urls)?),
+                    Finished::Errand => {}
+                }
+            }
             if self.commit(pages, &mut window, observer)?.is_break() {
                 return Ok(Stop::Asked);
             }
@@ -472,7 +478,16 @@ mod tests {
                     "/robots.txt" if host == "closed.test" => {
                         ("text/plain", "User-agent: *\nDisallow: /".to_owned())
                     }
+                    "/robots.txt" if host == "a.test" => {
+                        ("text/plain", "Sitemap: /map.xml\nUser-agent: porthole\nDisallow: /9".to_owned())
+                    }
                     "/robots.txt" => ("text/plain", "User-agent: porthole\nDisallow: /9".to_owned()),
+                    "/map.xml" => {
+                        let page = |url| format!("<url><loc>{url}</loc></url>");
+                        let pages =
+                            ["http://a.test/hidden", "http://a.test/1", "http://b.test/elsewhere"].map(page);
+                        ("application/xml", format!("<urlset>{}</urlset>", pages.concat()))
+                    }
                     _ => {
                         let links = (0..10).flat_map(|n| {
                             ["a", "b", "c", "closed"]
@@ -510,12 +525,15 @@ mod tests {
         for host in ["a.test", "b.test", "c.test", "closed.test"] {
             let own: Vec<_> = asked.iter().filter(|(asked, ..)| asked == host).collect();
             assert_eq!(own[0].1, "/robots.txt", "{host} is asked first");
-            assert_eq!(own.len(), if host == "closed.test" { 1 } else { 10 }, "{host}: {own:?}");
+            // a.test has a sitemap, too, and a page that only the sitemap knows.
+            let requests = [("closed.test", 1), ("a.test", 12)].into_iter().find(|(known, _)| *known == host);
+            assert_eq!(own.len(), requests.map_or(10, |(_, count)| count), "{host}: {own:?}");
+            assert!(host != "a.test" || own[11].1 == "/hidden", "{own:?}");
             assert!(own.iter().all(|(_, path, _)| path != "/9"));
             let gaps = own.windows(2).map(|pair| pair[1].2 - pair[0].2);
             assert!(gaps.into_iter().all(|gap| gap >= PAUSE), "{host} got a request too early");
         }
         let counts = store.counts();
-        assert_eq!((counts.fetched, counts.skipped), (27, 13));
+        assert_eq!((counts.fetched, counts.skipped), (28, 13));
     }
 }

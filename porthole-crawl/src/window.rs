@@ -4,13 +4,15 @@
 //! It can be lost at any moment: the store queues again what was taken and not committed.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::io::{BufReader, Read};
 use std::time::Duration;
 
-use porthole_types::{CanonicalUrl, Failure, FailureKind, Outcome, SiteId, Timestamp, Work};
+use porthole_types::{CanonicalUrl, Failure, FailureKind, NewUrl, Outcome, SiteId, Timestamp, Work};
 
 use crate::host::{Flight, HostAnswer, Hosts, Politeness, Turn};
 use crate::robots::{RobotsCache, RobotsFetch, RobotsLook, RobotsStep, RobotsVerdict};
 use crate::scope::Scope;
+use crate::sitemap::{SitemapEntry, SitemapKind, read_sitemap};
 use crate::traps::Traps;
 use crate::{FetchError, Response};
 
@@ -84,6 +86,8 @@ pub(crate) struct Window<'a> {
     guest: &'a mut Guest,
     sites: HashMap<SiteId, Site, foldhash::fast::FixedState>,
     held: usize,
+    /// Requests that sites are still to be asked besides pages.
+    errands: usize,
     /// Sites whose turn it may be, in the order in which they came.
     ready: VecDeque<SiteId>,
     /// Sites that rest until then.
@@ -97,6 +101,10 @@ struct Site {
     work: VecDeque<Work>,
     /// A robots.txt that redirects: where to ask next.
     asking: Option<RobotsFetch>,
+    /// Sitemaps to read when there is no better work, and whether an index may lead on from there.
+    sitemaps: VecDeque<(CanonicalUrl, bool)>,
+    /// URLs that sitemaps brought.
+    listed: usize,
 }
 
 /// A request to make.
@@ -110,6 +118,7 @@ pub(crate) struct Job {
 pub(crate) enum What {
     Page(Work),
     Robots(RobotsFetch),
+    Sitemap(CanonicalUrl, bool),
 }
 
 impl Job {
@@ -117,6 +126,7 @@ impl Job {
         match &self.what {
             What::Page(work) => &work.url,
             What::Robots(fetch) => fetch.url(),
+            What::Sitemap(url, _) => url,
         }
     }
 }
@@ -137,6 +147,7 @@ impl<'a> Window<'a> {
             guest,
             sites: HashMap::default(),
             held: 0,
+            errands: 0,
             ready: VecDeque::new(),
             resting: BTreeSet::new(),
             busy: HashSet::default(),
@@ -152,7 +163,7 @@ impl<'a> Window<'a> {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.held == 0
+        self.held == 0 && self.errands == 0
     }
 
     pub(crate) fn add(&mut self, work: Work) {
@@ -199,9 +210,14 @@ impl<'a> Window<'a> {
     fn start(&mut self, site: SiteId, now: Timestamp) -> Next {
         let Some(held) = self.sites.get_mut(&site) else { return Next::Nothing };
         if let Some(fetch) = held.asking.take() {
+            self.errands -= 1;
             return self.fly(site, What::Robots(fetch), None);
         }
         let Some(first) = held.work.front() else {
+            if let Some((url, may_lead_on)) = held.sitemaps.pop_front() {
+                self.errands -= 1;
+                return self.fly(site, What::Sitemap(url, may_lead_on), None);
+            }
             self.sites.remove(&site);
             return Next::Nothing;
         };
@@ -263,13 +279,13 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Takes an answer. What came of the page, if it was for one.
+    /// Takes an answer.
     pub(crate) fn finished(
         &mut self,
         job: Job,
         answer: Result<Response, FetchError>,
         now: Timestamp,
-    ) -> Option<(Work, Result<Response, FetchError>)> {
+    ) -> Finished {
         let Job { what, site, flight } = job;
         let about_host = HostAnswer::of(answer.as_ref(), now);
         let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
@@ -277,15 +293,98 @@ impl<'a> Window<'a> {
         if self.busy.remove(&site) {
             self.ready.push_back(site);
         }
-        match what {
-            What::Page(work) => Some((work, answer)),
-            What::Robots(fetch) => {
-                let robots = self.guest.robots.as_mut()?;
-                if let RobotsStep::Fetch(next) = robots.answered(fetch, answer.as_ref(), now) {
-                    self.sites.entry(site).or_default().asking = Some(next);
+        match (what, answer) {
+            (What::Page(work), answer) => Finished::Page(work, answer),
+            (What::Robots(fetch), answer) => {
+                self.robots_answered(site, fetch, answer.as_ref(), now);
+                Finished::Errand
+            }
+            (What::Sitemap(url, may_lead_on), Ok(response)) => {
+                Finished::Listed(self.sitemap_answered(site, &url, may_lead_on, &response))
+            }
+            (What::Sitemap(..), Err(_)) => Finished::Errand,
+        }
+    }
+
+    fn robots_answered(
+        &mut self,
+        site: SiteId,
+        fetch: RobotsFetch,
+        answer: Result<&Response, &FetchError>,
+        now: Timestamp,
+    ) {
+        let Some(robots) = &mut self.guest.robots else { return };
+        let at = fetch.url().clone();
+        let held = self.sites.entry(site).or_default();
+        match robots.answered(fetch, answer, now) {
+            RobotsStep::Fetch(next) => {
+                held.asking = Some(next);
+                self.errands += 1;
+            }
+            RobotsStep::Done(policy) => {
+                let named = policy.sitemaps().filter_map(|url| at.join(url).ok());
+                // One that lies elsewhere is for the pauses of another site.
+                for url in named.filter(|url| url.site() == site).take(SITEMAPS) {
+                    held.sitemaps.push_back((url, true));
+                    self.errands += 1;
                 }
-                None
             }
         }
     }
+
+    /// The URLs that a sitemap lists, for the end of the queue: nobody has judged a page that leads to them.
+    fn sitemap_answered(
+        &mut self,
+        site: SiteId,
+        url: &CanonicalUrl,
+        may_lead_on: bool,
+        response: &Response,
+    ) -> Vec<NewUrl> {
+        let mut found = Vec::new();
+        if response.status != 200 {
+            return found;
+        }
+        let held = self.sites.entry(site).or_default();
+        let (room, mut more) = (LISTED.saturating_sub(held.listed), Vec::new());
+        let mut take = |entry: SitemapEntry| match entry.kind {
+            _ if entry.url.site() != site => {}
+            SitemapKind::Page if found.len() < room => {
+                found.push(NewUrl { url: entry.url, relevance: 0.0, priority: LISTED_PRIORITY });
+            }
+            SitemapKind::Sitemap if may_lead_on && more.len() < SITEMAPS => more.push((entry.url, false)),
+            _ => {}
+        };
+        if response.body.starts_with(&[0x1f, 0x8b]) {
+            let unpacked = flate2::read::MultiGzDecoder::new(&response.body[..]).take(SITEMAP_BYTES);
+            read_sitemap(BufReader::new(unpacked), url, &mut take);
+        } else {
+            read_sitemap(&response.body[..], url, &mut take);
+        }
+        held.listed += found.len();
+        self.errands += more.len();
+        held.sitemaps.extend(more);
+        found
+    }
 }
+
+/// What came of a request.
+pub(crate) enum Finished {
+    /// An answer for a page.
+    Page(Work, Result<Response, FetchError>),
+    /// URLs that a sitemap lists.
+    Listed(Vec<NewUrl>),
+    /// Something that only the window needs to know.
+    Errand,
+}
+
+/// Sitemaps that are read of one site, or of one index.
+const SITEMAPS: usize = 5;
+
+/// URLs that are taken from the sitemaps of one site: a focused crawl wants a foot in the door, not all of it.
+const LISTED: usize = 1_000;
+
+/// Below whatever a strategy says of a link that was seen.
+const LISTED_PRIORITY: f64 = -1.0;
+
+/// Bytes of a sitemap after decompression.
+const SITEMAP_BYTES: u64 = 50 << 20;

@@ -29,6 +29,7 @@ const DISK_FULL: u8 = 16;
 const STAGNATED: u8 = 60;
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<ExitCode> {
+    let ends = Ends::listen(arguments.time);
     let workspace = Workspace::open(root)?;
     let mut store = workspace.store()?;
     let tree = workspace::tree(&*store.reader())?;
@@ -48,7 +49,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
             "there is nowhere to start: no good topic has an example with a URL; give --start URL",
         ));
     }
-    let mut watch = Watch { tally: Tally::new(&tree, arguments.pages), ends: Ends::listen(arguments.time) };
+    let mut watch = Watch { tally: Tally::new(&tree, arguments.pages), ends };
     // What fails from here on may be for want of room, and is told from other failures below.
     let stop: Result<Stop, CrawlError> = async {
         let focus = Focus { judge: &mut *judge, strategy: &mut *strategy, marks: tree.marks() };
@@ -195,9 +196,7 @@ fn ending(
 ) -> anyhow::Result<(&'static str, u8)> {
     match stop {
         Ok(Stop::Limit) => Ok(("limit", 0)),
-        Ok(Stop::Exhausted | Stop::Waiting(_)) if arguments.strategy == "hard" => {
-            Ok(("stagnated", STAGNATED))
-        }
+        Ok(Stop::Exhausted) if arguments.strategy == "hard" => Ok(("stagnated", STAGNATED)),
         Ok(Stop::Exhausted) => Ok(("exhausted", 0)),
         Ok(Stop::Waiting(_)) => Ok(("waiting", 0)),
         Ok(Stop::Asked) if ends.is_interrupted() => Ok(("interrupted", INTERRUPTED)),
@@ -359,13 +358,13 @@ fn explain_stagnation(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Resu
             output::print(&format!("  {pages:>6}  {}", tree.path(topic)));
         }
     }
-    for good in tree.good() {
-        let parent = tree.path(tree.parent(good));
-        output::print(&format!(
-            "\nto go on: soft focus (`--strategy soft`), or a wider topic (`porthole topics unmark {0}`, then \
-             `porthole topics mark {parent}`)",
-            tree.path(good)
-        ));
+    output::print(
+        "\nhard focus does not keep the links that it turns down, so another strategy starts in a new workspace:",
+    );
+    output::print("  soft focus (`--strategy soft`) follows the best of what there is");
+    for parent in tree.good().map(|good| tree.parent(good)).filter(|&parent| parent != TopicId::ROOT) {
+        let path = output::quoted(&tree.path(parent));
+        output::print(&format!("  a wider topic (`porthole topics mark {path}`) turns less down"));
     }
     Ok(())
 }
