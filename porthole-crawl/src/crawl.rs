@@ -233,6 +233,7 @@ impl<'a> Crawl<'a> {
                 }
                 Next::Settled(work, outcome) => settled.push((work, outcome)),
                 Next::Nothing => {
+                    self.store.give_back(&window.gives_back())?;
                     let free = (workers - under_way.len()).min(usize::try_from(*left).unwrap_or(usize::MAX));
                     let work = self.store.take(window.room(free), self.clock.now())?;
                     if work.is_empty() {
@@ -535,5 +536,33 @@ mod tests {
         }
         let counts = store.counts();
         assert_eq!((counts.fetched, counts.skipped), (28, 13));
+    }
+
+    #[test]
+    fn a_huge_site_does_not_fill_the_window() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
+        let web = HostsWeb::default();
+        let pause = Duration::from_millis(5);
+        let politeness =
+            crate::Politeness { min_delay: pause, delay_factor: 0, ..crate::Politeness::default() };
+        let clock = crate::SystemClock;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let mut hosts = HashMap::new();
+        runtime.block_on(async {
+            let guest = Guest::polite(politeness, "porthole");
+            let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().as_guest(guest);
+            let huge = (0..6_000).map(|page| format!("http://huge.test/{page}x"));
+            let urls = huge.chain(["http://small.test/1x".to_owned()]);
+            crawl.start(&urls.map(|url| CanonicalUrl::parse(&url).unwrap()).collect::<Vec<_>>()).unwrap();
+            let mut observe = |seen: Seen<'_>| {
+                *hosts.entry(seen.url.host().to_owned()).or_insert(0) += 1;
+                ControlFlow::Continue(())
+            };
+            crawl.run(Limits { fetches: 120, workers: 4 }, &mut observe).await.unwrap()
+        });
+        assert_eq!(hosts["small.test"], 1, "{hosts:?}");
+        // More than are held at a time: what was too much came back.
+        assert!(hosts["huge.test"] > 80, "{hosts:?}");
     }
 }

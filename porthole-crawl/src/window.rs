@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::io::{BufReader, Read};
 use std::time::Duration;
 
-use porthole_types::{CanonicalUrl, Failure, FailureKind, NewUrl, Outcome, SiteId, Timestamp, Work};
+use porthole_types::{CanonicalUrl, Failure, FailureKind, NewUrl, Outcome, SiteId, Timestamp, UrlId, Work};
 
 use crate::host::{Flight, HostAnswer, Hosts, Politeness, Turn};
 use crate::robots::{RobotsCache, RobotsFetch, RobotsLook, RobotsStep, RobotsVerdict};
@@ -36,6 +36,12 @@ const FINGERPRINTS: usize = 1 << 20;
 
 /// Work that is held while sites rest between requests.
 const CAPACITY: usize = 4_096;
+
+/// Of one site: a huge one must not fill the window.
+const HELD_OF_A_SITE: usize = 64;
+
+/// Work of huge sites that is looked past, to find other sites behind it.
+const MOST_TOO_MANY: usize = 100_000;
 
 /// A site that rests for longer gives its work back to the frontier.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -88,6 +94,10 @@ pub(crate) struct Window<'a> {
     held: usize,
     /// Requests that sites are still to be asked besides pages.
     errands: usize,
+    /// Work of all sites that goes back.
+    too_many: usize,
+    /// Sites with work that goes back now.
+    wanting: Vec<SiteId>,
     /// Sites whose turn it may be, in the order in which they came.
     ready: VecDeque<SiteId>,
     /// Sites that rest until then.
@@ -105,6 +115,8 @@ struct Site {
     sitemaps: VecDeque<(CanonicalUrl, bool)>,
     /// URLs that sitemaps brought.
     listed: usize,
+    /// Taken from the frontier while there was enough work already; they go back when there no longer is.
+    too_many: Vec<UrlId>,
 }
 
 /// A request to make.
@@ -148,6 +160,8 @@ impl<'a> Window<'a> {
             sites: HashMap::default(),
             held: 0,
             errands: 0,
+            too_many: 0,
+            wanting: Vec::new(),
             ready: VecDeque::new(),
             resting: BTreeSet::new(),
             busy: HashSet::default(),
@@ -157,19 +171,39 @@ impl<'a> Window<'a> {
     /// How much work it takes, when so many requests can be started.
     pub(crate) fn room(&self, free: usize) -> usize {
         match self.guest.capacity {
+            // Looking past huge sites has an end, too.
+            Some(_) if self.too_many >= MOST_TOO_MANY => 0,
             Some(capacity) => capacity.saturating_sub(self.held).min(free.max(64)),
             None => free.saturating_sub(self.held),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.held == 0 && self.errands == 0
+        self.held == 0 && self.errands == 0 && self.too_many == 0
+    }
+
+    /// Work to be given back to the frontier: sites have room for it again.
+    pub(crate) fn gives_back(&mut self) -> Vec<UrlId> {
+        let mut back = Vec::new();
+        for site in self.wanting.drain(..) {
+            if let Some(held) = self.sites.get_mut(&site) {
+                back.append(&mut held.too_many);
+            }
+        }
+        self.too_many -= back.len();
+        back
     }
 
     pub(crate) fn add(&mut self, work: Work) {
         let site = work.sid;
         let is_new = !self.sites.contains_key(&site);
-        self.sites.entry(site).or_default().work.push_back(work);
+        let held = self.sites.entry(site).or_default();
+        if self.guest.capacity.is_some() && held.work.len() >= HELD_OF_A_SITE {
+            held.too_many.push(work.oid);
+            self.too_many += 1;
+            return;
+        }
+        held.work.push_back(work);
         self.held += 1;
         if is_new && !self.busy.contains(&site) {
             self.ready.push_back(site);
@@ -267,8 +301,12 @@ impl<'a> Window<'a> {
     }
 
     fn pop(&mut self, site: SiteId) -> Option<Work> {
-        let work = self.sites.get_mut(&site)?.work.pop_front()?;
+        let held = self.sites.get_mut(&site)?;
+        let work = held.work.pop_front()?;
         self.held -= 1;
+        if held.work.len() == HELD_OF_A_SITE / 2 && !held.too_many.is_empty() {
+            self.wanting.push(site);
+        }
         Some(work)
     }
 
