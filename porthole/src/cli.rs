@@ -41,7 +41,7 @@ pub(crate) enum Command {
     Classify(Classify),
     /// Crawl outwards from the examples of the good topics
     Crawl(Crawl),
-    /// Crawl a built-in synthetic web; nothing to install, no network
+    /// Crawl a built-in synthetic web, focused and unfocused; nothing to install, no network
     Demo(Demo),
     /// Recorded and synthetic webs to try crawls on
     #[command(subcommand)]
@@ -50,16 +50,16 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Fetches to make
+    /// Fetches of each crawl
     #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pages: u64,
-    /// Topic to start from
+    /// Topic to look for
     #[arg(long, default_value = "/Recreation/Cycling")]
     pub(crate) topic: String,
     /// Seed of the synthetic web
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Keep the crawl's database in this folder instead of throwing it away
+    /// Keep the crawls' databases in this folder instead of throwing them away
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
     /// Print the figures as JSON

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table, presets};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use porthole_topic::TaxonomyError;
 use serde::Serialize;
 
@@ -195,10 +195,13 @@ impl Progress {
         let bar = ProgressBar::new(total);
         // Without an end to it there is no bar.
         let style = ProgressStyle::with_template(match total {
-            0 => "{prefix} {human_pos} {per_sec} {msg}",
-            _ => "{prefix} {wide_bar} {human_pos}/{human_len} {per_sec} {msg}",
+            0 => "{prefix} {human_pos} {rate} {msg}",
+            _ => "{prefix} {wide_bar} {human_pos}/{human_len} {rate} {msg}",
         });
-        bar.set_style(style.expect("the template is right"));
+        let rate = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+            let _ = write!(to, "{:.0}/s", state.per_sec());
+        };
+        bar.set_style(style.expect("the template is right").with_key("rate", rate));
         bar.set_prefix(what);
         let last_line = (!std::io::stderr().is_terminal()).then(Instant::now);
         Progress { bar, last_line, what }
