@@ -58,7 +58,10 @@ impl Strategy for Unfocused {
 
     fn priority(&mut self, _: &Source<'_>, link: &Link) -> Option<f64> {
         // By the URL: however often it is found, it has one place in the order.
-        Some((xxh3_64_with_seed(link.target.as_str().as_bytes(), self.seed) >> 40) as f64 / (1_u64 << 24) as f64)
+        Some(
+            (xxh3_64_with_seed(link.target.as_str().as_bytes(), self.seed) >> 40) as f64
+                / (1_u64 << 24) as f64,
+        )
     }
 }
 
