@@ -504,24 +504,43 @@ mod tests {
         }
     }
 
+    /// Crawls as a guest who pauses for so long, from these URLs on.
+    fn visit(
+        (web, store): (&HostsWeb, &mut SqliteStore),
+        pause: Duration,
+        starts: impl Iterator<Item = String>,
+        limits: Limits,
+        observe: &mut dyn Observer,
+    ) -> Stop {
+        let politeness =
+            crate::Politeness { min_delay: pause, delay_factor: 0, ..crate::Politeness::default() };
+        let starts: Vec<_> = starts.map(|url| CanonicalUrl::parse(&url).unwrap()).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let guest = Guest::polite(politeness, "porthole");
+            let mut crawl = Crawl::new(web, store, &crate::SystemClock).unwrap().as_guest(guest);
+            crawl.start(&starts).unwrap();
+            let run = crawl.run(limits, observe);
+            tokio::time::timeout(Duration::from_secs(60), run).await.expect("it ends").unwrap()
+        })
+    }
+
+    fn scratch() -> (tempfile::TempDir, SqliteStore) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
+        (folder, store)
+    }
+
+    const TO_THE_END: Limits = Limits { fetches: u64::MAX, workers: 8 };
+
     #[test]
     fn a_guest_asks_first_waits_its_turn_and_leaves_when_nothing_is_left() {
         const PAUSE: Duration = Duration::from_millis(20);
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
+        let (_folder, mut store) = scratch();
         let web = HostsWeb::default();
-        let politeness =
-            crate::Politeness { min_delay: PAUSE, delay_factor: 0, ..crate::Politeness::default() };
-        let clock = crate::SystemClock;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let stop = runtime.block_on(async {
-            let mut crawl =
-                Crawl::new(&web, &mut store, &clock).unwrap().as_guest(Guest::polite(politeness, "porthole"));
-            crawl.start(&[CanonicalUrl::parse("http://a.test/0").unwrap()]).unwrap();
-            let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
-            crawl.run(Limits { fetches: u64::MAX, workers: 8 }, &mut observe).await.unwrap()
-        });
-        assert_eq!(stop, Stop::Exhausted);
+        let starts = ["http://a.test/0".to_owned()].into_iter();
+        let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
+        assert_eq!(visit((&web, &mut store), PAUSE, starts, TO_THE_END, &mut observe), Stop::Exhausted);
         let asked = web.asked.into_inner().unwrap();
         for host in ["a.test", "b.test", "c.test", "closed.test"] {
             let own: Vec<_> = asked.iter().filter(|(asked, ..)| asked == host).collect();
@@ -540,29 +559,30 @@ mod tests {
 
     #[test]
     fn a_huge_site_does_not_fill_the_window() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
+        let (_folder, mut store) = scratch();
         let web = HostsWeb::default();
-        let pause = Duration::from_millis(5);
-        let politeness =
-            crate::Politeness { min_delay: pause, delay_factor: 0, ..crate::Politeness::default() };
-        let clock = crate::SystemClock;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let huge = (0..6_000).map(|page| format!("http://huge.test/{page}x"));
+        let starts = huge.chain(["http://small.test/1x".to_owned()]);
         let mut hosts = HashMap::new();
-        runtime.block_on(async {
-            let guest = Guest::polite(politeness, "porthole");
-            let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().as_guest(guest);
-            let huge = (0..6_000).map(|page| format!("http://huge.test/{page}x"));
-            let urls = huge.chain(["http://small.test/1x".to_owned()]);
-            crawl.start(&urls.map(|url| CanonicalUrl::parse(&url).unwrap()).collect::<Vec<_>>()).unwrap();
-            let mut observe = |seen: Seen<'_>| {
-                *hosts.entry(seen.url.host().to_owned()).or_insert(0) += 1;
-                ControlFlow::Continue(())
-            };
-            crawl.run(Limits { fetches: 120, workers: 4 }, &mut observe).await.unwrap()
-        });
+        let mut observe = |seen: Seen<'_>| {
+            *hosts.entry(seen.url.host().to_owned()).or_insert(0) += 1;
+            ControlFlow::Continue(())
+        };
+        let limits = Limits { fetches: 120, workers: 4 };
+        visit((&web, &mut store), Duration::from_millis(5), starts, limits, &mut observe);
         assert_eq!(hosts["small.test"], 1, "{hosts:?}");
         // More than are held at a time: what was too much came back.
         assert!(hosts["huge.test"] > 80, "{hosts:?}");
+    }
+
+    #[test]
+    fn a_huge_site_that_forbids_everything_is_dealt_with_and_the_crawl_ends() {
+        let (_folder, mut store) = scratch();
+        let web = HostsWeb::default();
+        let starts = (0..500).map(|page| format!("http://closed.test/{page}x"));
+        let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
+        let stop = visit((&web, &mut store), Duration::from_millis(5), starts, TO_THE_END, &mut observe);
+        assert_eq!((stop, store.counts().skipped), (Stop::Exhausted, 500));
+        assert_eq!(web.asked.into_inner().unwrap().len(), 1, "robots.txt alone was asked for");
     }
 }

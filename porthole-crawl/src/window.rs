@@ -96,8 +96,9 @@ pub(crate) struct Window<'a> {
     errands: usize,
     /// Work of all sites that goes back.
     too_many: usize,
-    /// Sites with work that goes back now.
+    /// Sites with work that goes back now, and work of sites that are no longer held.
     wanting: Vec<SiteId>,
+    back: Vec<UrlId>,
     /// Sites whose turn it may be, in the order in which they came.
     ready: VecDeque<SiteId>,
     /// Sites that rest until then.
@@ -162,6 +163,7 @@ impl<'a> Window<'a> {
             errands: 0,
             too_many: 0,
             wanting: Vec::new(),
+            back: Vec::new(),
             ready: VecDeque::new(),
             resting: BTreeSet::new(),
             busy: HashSet::default(),
@@ -184,7 +186,7 @@ impl<'a> Window<'a> {
 
     /// Work to be given back to the frontier: sites have room for it again.
     pub(crate) fn gives_back(&mut self) -> Vec<UrlId> {
-        let mut back = Vec::new();
+        let mut back = std::mem::take(&mut self.back);
         for site in self.wanting.drain(..) {
             if let Some(held) = self.sites.get_mut(&site) {
                 back.append(&mut held.too_many);
@@ -252,7 +254,7 @@ impl<'a> Window<'a> {
                 self.errands -= 1;
                 return self.fly(site, What::Sitemap(url, may_lead_on), None);
             }
-            self.sites.remove(&site);
+            self.forget(site);
             return Next::Nothing;
         };
         if let Some(failure) = self.guest.refusal(&first.url, now) {
@@ -294,9 +296,17 @@ impl<'a> Window<'a> {
             Some(work) => Next::Settled(work, outcome),
             None => {
                 self.ready.pop_front();
-                self.sites.remove(&site);
+                self.forget(site);
                 Next::Nothing
             }
+        }
+    }
+
+    /// A site without work is no longer held, and what it was still to be asked is not asked.
+    fn forget(&mut self, site: SiteId) {
+        if let Some(held) = self.sites.remove(&site) {
+            self.errands -= held.sitemaps.len() + usize::from(held.asking.is_some());
+            self.back.extend(held.too_many);
         }
     }
 
