@@ -136,8 +136,9 @@ impl Critic {
     fn best_in_pool(&mut self) -> TopicId {
         loop {
             let most = (0..self.pool.len()).max_by(|&a, &b| {
-                // The first of equals, so that the order of the tree decides.
-                self.pool[a].0.total_cmp(&self.pool[b].0).then(b.cmp(&a))
+                // Of equals the first in the model, in whatever order they were reached: a class comes before all
+                // that is below it, so going into one of them or not does not change who is first.
+                self.pool[a].0.total_cmp(&self.pool[b].0).then(self.pool[b].1.cmp(&self.pool[a].1))
             });
             let Some(most) = most else { return TopicId::ROOT };
             let class = self.pool[most].1;

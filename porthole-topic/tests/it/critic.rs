@@ -120,6 +120,22 @@ fn what_nothing_is_known_of() {
 }
 
 #[test]
+fn the_best_of_equals_does_not_depend_on_the_marks() {
+    let mut tree = Taxonomy::new();
+    let [a, c, _] = ["/A", "/B/C", "/D"].map(|path| tree.add_path(path).unwrap());
+    let documents: Vec<Document> =
+        [a, c, tree.find("/D").unwrap()].map(|topic| (topic, counts(&[(1, 1)]))).to_vec();
+    let page = counts(&[(7, 1)]);
+    let unmarked = critic(&tree, &documents).judge(&page).best;
+    for good in [a, c] {
+        tree.mark(good).unwrap();
+        let mut critic = critic(&tree, &documents);
+        assert_eq!((critic.judge(&page).best, critic.best(&page).0), (unmarked, unmarked));
+        tree.unmark(good).unwrap();
+    }
+}
+
+#[test]
 fn telling_words_are_the_ones_that_tell() {
     let (tree, documents, [_, b, c, _]) = by_hand();
     let mut critic = critic(&tree, &documents);
