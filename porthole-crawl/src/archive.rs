@@ -1,7 +1,8 @@
 //! The page store: WARC segments in a folder, written one after the other.
 //!
-//! A page is written here before its row is committed, so a row never points at what is not there. After a crash the
-//! last segment may end in the middle of a record; that is cut off when it is opened again, and nothing points at it.
+//! A page is written here before its row is committed, so that after a kill no row points at what is not there; segments
+//! are not synced, so a power cut may lose what the system had not written. The last segment may then end in the middle
+//! of a record; that is cut off when it is opened again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
