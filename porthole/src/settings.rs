@@ -125,6 +125,19 @@ impl RawFetch {
     }
 }
 
+impl RawFetch {
+    /// The same, and nobody but this machine can be reached.
+    pub(crate) fn ready_for_loopback(&self) -> anyhow::Result<HttpSettings> {
+        if self.loopback != Some(true) || self.proxy.is_some() {
+            return Err(misuse(
+                "`--polite off` is for this machine alone: set `loopback = true` and no `proxy` under [fetch] in \
+                 porthole.toml, or replay a recorded web with --web FILE.warc.gz",
+            ));
+        }
+        Ok(HttpSettings { contact: None, ..self.ready()? })
+    }
+}
+
 impl RawTrain {
     /// These settings, and where they say nothing, those.
     pub(crate) fn or(self, other: RawTrain) -> RawTrain {

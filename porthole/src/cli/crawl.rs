@@ -38,6 +38,9 @@ pub(crate) struct Crawl {
     /// Let a program judge instead of the critic: JSON lines in and out, see the README
     #[arg(long, value_name = "COMMAND")]
     pub(crate) judge: Option<String>,
+    /// Pauses and robots.txt: off is for this machine alone, and then nothing else is fetched
+    #[arg(long, default_value = "on", value_name = "on|off", action = clap::ArgAction::Set, value_parser = on_or_off)]
+    pub(crate) polite: bool,
     /// Seed of the unfocused order
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -47,6 +50,14 @@ pub(crate) struct Crawl {
     /// Print the closing figures as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn on_or_off(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("on or off".to_owned()),
+    }
 }
 
 /// `90s`, `15m`, `2h`; a bare number is seconds.

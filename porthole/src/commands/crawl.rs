@@ -98,9 +98,15 @@ impl World {
         });
         let scope = scope.map_err(|error| misuse(error.to_string()))?;
         if arguments.web.is_empty() {
-            let web = HttpFetch::new(workspace.settings.fetch.ready()?)
-                .map_err(|error| misuse(error.to_string()))?;
-            let guest = Guest::polite(Politeness::default(), AGENT).within(scope);
+            let fetch = &workspace.settings.fetch;
+            let settings = if arguments.polite { fetch.ready() } else { fetch.ready_for_loopback() };
+            let web = HttpFetch::new(settings?).map_err(|error| misuse(error.to_string()))?;
+            let guest = if arguments.polite {
+                Guest::polite(Politeness::default(), AGENT)
+            } else {
+                Guest::alone()
+            };
+            let guest = guest.within(scope);
             return Ok(World {
                 web: Box::new(web),
                 guest,
