@@ -123,6 +123,21 @@ const MIGRATIONS: &[&str] = &[
         ) without rowid;
         create table model(name text primary key, bytes blob not null, made integer not null);
     "#,
+    // What people say of what was found.
+    r#"
+        -- A site that is disabled (W 4.2) keeps its rows, and nothing is fetched from it.
+        alter table site add column disabled integer not null default 0;
+        -- Useful or not (W 2.1). The last word on a URL of a kind counts.
+        create table feedback(
+            id integer primary key,
+            oid integer,
+            url text not null,
+            kind text not null,           -- page, site or hub
+            useful integer not null,
+            at integer not null
+        );
+        create index feedback_url on feedback(url, kind);
+    "#,
 ];
 
 /// The version of the tables that this program writes.
