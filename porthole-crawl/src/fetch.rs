@@ -1,7 +1,8 @@
 //! The one door to the network. A live crawl, a recorded web and a synthetic web stand behind the same
 //! trait, so that everything else is the same code for all of them.
 
-use std::future::Future;
+use std::future::{Future, ready};
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -11,10 +12,20 @@ use porthole_types::{CanonicalUrl, FailureKind, Headers};
 pub trait Fetch: Send + Sync {
     /// Fetches one URL.
     fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a>;
+
+    /// The address that a fetch of this URL would go to first, for those who are polite by address: many sites may
+    /// share a machine. `None` where there is none to be known: in a replay, behind a proxy, or when the fetch would
+    /// fail for want of one.
+    fn address<'a>(&'a self, _url: &'a CanonicalUrl) -> AddressFuture<'a> {
+        Box::pin(ready(None))
+    }
 }
 
 /// What [`Fetch::fetch`] gives: a future that may run on any thread.
 pub type FetchFuture<'a> = Pin<Box<dyn Future<Output = Result<Response, FetchError>> + Send + 'a>>;
+
+/// What [`Fetch::address`] gives.
+pub type AddressFuture<'a> = Pin<Box<dyn Future<Output = Option<IpAddr>> + Send + 'a>>;
 
 /// What is asked for.
 #[derive(Clone, Debug)]

@@ -34,7 +34,7 @@ use porthole_types::{CanonicalUrl, FailureKind, Headers};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::{Fetch, FetchError, FetchFuture, Request, Response};
+use crate::{AddressFuture, Fetch, FetchError, FetchFuture, Request, Response};
 use body::{BodyLimits, BodyRead, read_body};
 use connection::{Connection, NoBody};
 use dial::{Dialer, is_https};
@@ -54,8 +54,9 @@ pub use settings::{HttpSettings, HttpSettingsError};
 ///
 /// | kind | when |
 /// |---|---|
-/// | `dns` | the name has no address, or one that may not be fetched |
-/// | `connect` | no connection, a broken one, or a URL with an address that may not be fetched |
+/// | `dns` | the name has no address |
+/// | `scope` | an address that may not be fetched, in the URL or behind its name |
+/// | `connect` | no connection, or a broken one |
 /// | `tls` | no TLS, or a certificate that does not hold |
 /// | `timeout` | too slow, in any phase |
 /// | `size` | more or larger headers than allowed (a body is cut instead) |
@@ -255,6 +256,14 @@ impl HttpFetch {
 impl Fetch for HttpFetch {
     fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
         Box::pin(async move { self.get(request).await.map_err(|fault| fault.about(&request.url)) })
+    }
+
+    /// From the memory of names, most of the time. An IPv4 address in the form of IPv6 is one address, not two.
+    fn address<'a>(&'a self, url: &'a CanonicalUrl) -> AddressFuture<'a> {
+        Box::pin(async move {
+            let found = self.addresses(url).await.ok()?;
+            found.first().map(IpAddr::to_canonical)
+        })
     }
 }
 

@@ -8,6 +8,7 @@ mod fetch;
 mod glob;
 mod host;
 mod http;
+mod reading;
 mod recent;
 mod result;
 mod robots;
@@ -16,11 +17,11 @@ mod sitemap;
 mod traps;
 mod window;
 
-pub use archive::{Archive, ArchiveError};
+pub use archive::{Archive, ArchiveError, Keep};
 pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
 pub use external::ExternalCritic;
-pub use fetch::{Fetch, FetchError, FetchFuture, Request, Response};
+pub use fetch::{AddressFuture, Fetch, FetchError, FetchFuture, Request, Response};
 pub use host::{Flight, HostAnswer, Hosts, MAX_TROUBLED, Politeness, Turn, retry_after};
 pub use http::{
     AllowedAddresses, HttpFetch, HttpSettings, HttpSettingsError, Proxy, Resolve, ResolveFuture,

@@ -6,8 +6,8 @@ use porthole_types::CanonicalUrl;
 pub(super) fn may_be_text(url: &CanonicalUrl, content_type: &str) -> bool {
     let kind = content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     let Some((family, name)) = kind.split_once('/') else { return true };
-    // Sitemaps come packed, and robots.txt under any name.
-    if url.path() == "/robots.txt" || (name.contains("gzip") && url.path().contains("sitemap")) {
+    // Sitemaps come packed, and robots.txt under any name, also where one leads to.
+    if url.path().ends_with("/robots.txt") || (name.contains("gzip") && url.path().contains("sitemap")) {
         return true;
     }
     match family {
@@ -96,6 +96,7 @@ mod tests {
         }
         check("/a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", false);
         check("/robots.txt", "image/png", true);
+        check("/elsewhere/robots.txt", "application/zip", true);
         check("/sitemap1.xml.gz", "application/x-gzip", true);
         check("/linux.tar.gz", "application/x-gzip", false);
     }

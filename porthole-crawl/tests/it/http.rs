@@ -137,6 +137,37 @@ async fn the_addresses_of_a_name_are_tried_one_after_the_other() {
 }
 
 #[tokio::test]
+async fn the_address_for_politeness_is_the_first_that_would_be_connected_to() {
+    let names: &[(&str, &[&str])] = &[
+        ("two.test", &["127.0.0.9", "127.0.0.1"]),
+        ("mapped.test", &["::ffff:127.0.0.9"]),
+        ("private.test", &["10.0.0.1"]),
+    ];
+    let fetch = fetcher_with(settings(), names);
+    let address = async |fetch: &HttpFetch, url: &str| {
+        fetch.address(&CanonicalUrl::parse(url).unwrap()).await.map(|address| address.to_string())
+    };
+    for (url, expected) in [
+        ("http://two.test/", Some("127.0.0.9")),
+        ("https://two.test:8443/x", Some("127.0.0.9")),
+        ("http://mapped.test/", Some("127.0.0.9")),
+        ("http://127.0.0.7:81/", Some("127.0.0.7")),
+        ("http://[::1]/", Some("::1")),
+        ("http://[::ffff:127.0.0.7]/", Some("127.0.0.7")),
+        // A fetch of these fails before it goes anywhere.
+        ("http://private.test/", None),
+        ("http://10.0.0.1/", None),
+        ("http://unknown.test/", None),
+    ] {
+        assert_eq!(address(&fetch, url).await.as_deref(), expected, "{url}");
+    }
+    let mut behind = settings();
+    behind.proxy = Some("http://127.0.0.1:1".parse().unwrap());
+    let fetch = fetcher_with(behind, names);
+    assert_eq!(address(&fetch, "http://two.test/").await, None, "the proxy knows it, we do not");
+}
+
+#[tokio::test]
 async fn localhost_is_found_by_the_system() {
     let addr = serve_pages().await;
     let response = get(&fetcher(), &format!("http://localhost:{}/", addr.port())).await.unwrap();
