@@ -80,8 +80,8 @@ impl fmt::Display for Trap {
 
 /// What has been seen of sites and pages, as far as it helps to recognise traps.
 ///
-/// Everything follows from the calls and their order: handing in the known URLs and pages of a stored crawl
-/// again, in order, gives the same state.
+/// Everything follows from the calls and their order, so nothing of it has to be stored: [`Traps::replay`]
+/// makes it anew from what became of the URLs of a stored crawl.
 pub struct Traps {
     sites: Recent<Site>,
     /// The last pages under one path with changing queries: a list without end on a site that is good
@@ -97,7 +97,7 @@ const MAX_LISTS: usize = 10_000;
 /// Queries a site that are remembered for their permutations.
 const MAX_QUERIES: usize = 64;
 /// Permutations a site that pass before they are taken for a habit.
-const MAX_PERMUTATIONS: u8 = 3;
+const MAX_PERMUTATIONS: usize = 3;
 /// Orders of parameters a site, other than the first of the same parameters, that pass. Links are written
 /// in two or three orders by hand, and in all of them by a trap.
 const MAX_OTHER_ORDERS: usize = 16;
@@ -129,7 +129,8 @@ impl Traps {
         }
     }
 
-    /// Judges a URL that has just become known. To be asked once a URL: what a site does is counted.
+    /// Judges a URL before it is fetched. What a site does is counted; a URL that passed once and is asked
+    /// about again, because its fetch failed, passes again and counts once.
     pub fn check(&mut self, url: &CanonicalUrl, now: Timestamp) -> Option<Trap> {
         if let Some(trap) = shape::trap(url).or_else(|| self.only_duplicates(url)) {
             return Some(trap);
@@ -172,6 +173,14 @@ impl Traps {
         }
         original
     }
+
+    /// Goes through what happened in an earlier run: one call for each URL that was judged and has a result,
+    /// in the order of their sequence numbers, `at` the time of the result. `simhash` is 0 for what is no page
+    /// with text. What was left out before it was judged, for scope or robots.txt, is left out here.
+    pub fn replay(&mut self, url: &CanonicalUrl, simhash: u64, at: Timestamp) {
+        self.check(url, at);
+        self.page(url, simhash);
+    }
 }
 
 /// Which of the paths with changing queries a URL belongs to.
@@ -205,7 +214,8 @@ impl LastPages {
 #[derive(Default)]
 struct Site {
     last_pages: LastPages,
-    permutations: u8,
+    /// Hashes of queries that are permutations of others and passed.
+    permutations: Vec<u64>,
     /// Hashes of queries without and with their order, a ring.
     queries: Vec<(u64, u64)>,
     next_query: usize,
@@ -252,21 +262,16 @@ impl Site {
     }
 
     fn other_order(&mut self, order: u32) -> Option<Trap> {
-        if self.other_orders.len() >= MAX_OTHER_ORDERS {
-            return Some(Trap::PermutedParameters);
-        }
-        if !self.other_orders.contains(&order) {
-            self.other_orders.push(order);
-        }
-        None
+        let passes = pass_or_remember(&mut self.other_orders, order, MAX_OTHER_ORDERS);
+        (!passes).then_some(Trap::PermutedParameters)
     }
 
     fn permutation(&mut self, unordered: u64, ordered: u64) -> Option<Trap> {
         match self.queries.iter().find(|(known, _)| *known == unordered) {
             Some((_, known)) if *known == ordered => None,
             Some(_) => {
-                self.permutations = self.permutations.saturating_add(1);
-                (self.permutations > MAX_PERMUTATIONS).then_some(Trap::PermutedParameters)
+                let passes = pass_or_remember(&mut self.permutations, ordered, MAX_PERMUTATIONS);
+                (!passes).then_some(Trap::PermutedParameters)
             }
             None => {
                 if self.queries.len() < MAX_QUERIES {
@@ -291,6 +296,18 @@ impl Site {
         self.far_months.push(month);
         None
     }
+}
+
+/// Whether something passed before or is among the first so many.
+fn pass_or_remember<T: PartialEq>(passed: &mut Vec<T>, new: T, max: usize) -> bool {
+    if passed.contains(&new) {
+        return true;
+    }
+    let has_room = passed.len() < max;
+    if has_room {
+        passed.push(new);
+    }
+    has_room
 }
 
 /// In memory only, and the same in every run.

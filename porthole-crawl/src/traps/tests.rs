@@ -199,6 +199,69 @@ fn memory_is_bounded_and_a_replay_gives_the_same() {
     assert_eq!(run(), run());
 }
 
+/// URLs of a few sites with every kind of trap among ordinary pages, in an order in which they take turns.
+fn crawled() -> Vec<(CanonicalUrl, u64)> {
+    let month = |at: u64| format!("http://cal.test/{}/{:02}/", 2026 + at / 12, at % 12 + 1);
+    let list = |at: u64| {
+        let names: Vec<_> = (0..7).filter(|bit| at >> bit & 1 == 1).map(|bit| format!("f{bit}=1")).collect();
+        let names = if at % 3 == 0 { names.into_iter().rev().collect() } else { names };
+        format!("http://shop.test/list?{}", names.join("&"))
+    };
+    let orders = ["a=1&b=2&c=3", "b=2&a=1&c=3", "c=3&b=2&a=1", "a=1&c=3&b=2", "b=2&c=3&a=1", "c=3&a=1&b=2"];
+    let mut pages = Vec::new();
+    for at in 0..400 {
+        pages.push((month(at), hash(&("month", at))));
+        pages.push((list(at), hash(&("list", at))));
+        pages.push((format!("http://order.test/{}?{}", at / 60, orders[at as usize % 6]), hash(&at)));
+        // The first forty pages are all different, the others all the same.
+        pages.push((format!("http://same.test/{at}"), hash(&at.min(40))));
+        pages.push((format!("http://empty.test/{at}"), 0));
+    }
+    pages.into_iter().map(|(text, simhash)| (url(&text), simhash)).collect()
+}
+
+/// One turn as a crawl does it: judged, and fetched if it is no trap. What the store has of it afterwards.
+fn turn(traps: &mut Traps, url: &CanonicalUrl, simhash: u64) -> (Option<Trap>, u64) {
+    match traps.check(url, NOW) {
+        Some(trap) => (Some(trap), 0),
+        None => {
+            traps.page(url, simhash);
+            (None, simhash)
+        }
+    }
+}
+
+#[test]
+fn a_crawl_that_goes_on_sees_the_same_traps() {
+    let pages = crawled();
+    let mut traps = Traps::new(500);
+    let whole: Vec<_> = pages.iter().map(|(url, simhash)| turn(&mut traps, url, *simhash)).collect();
+    let found = whole.iter().filter(|(trap, _)| trap.is_some()).count();
+    assert!((600..1_400).contains(&found), "{found}");
+    for cut in [0, 1, 99, 500, 1_000, 1_500, 1_999] {
+        let mut resumed = Traps::new(500);
+        for ((url, _), (_, stored)) in pages[..cut].iter().zip(&whole) {
+            resumed.replay(url, *stored, NOW);
+        }
+        for ((url, simhash), expected) in pages.iter().zip(&whole).skip(cut) {
+            assert_eq!(&turn(&mut resumed, url, *simhash), expected, "{url} after a stop at {cut}");
+        }
+    }
+}
+
+#[test]
+fn to_be_asked_about_again_changes_nothing() {
+    let (mut once, mut often) = (Traps::new(500), Traps::new(500));
+    for (url, simhash) in crawled() {
+        let first = often.check(&url, NOW);
+        assert_eq!(often.check(&url, NOW), first, "{url}");
+        assert_eq!(often.check(&url, NOW), once.check(&url, NOW), "{url}");
+        if first.is_none() {
+            assert_eq!(once.page(&url, simhash), often.page(&url, simhash), "{url}");
+        }
+    }
+}
+
 /// The corpora are looked for in `$CORPORA`, else in `../shared/corpora` beside the workspace.
 #[test]
 fn the_urls_of_the_corpora_are_no_traps() {
