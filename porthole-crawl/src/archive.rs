@@ -7,8 +7,9 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use porthole_types::{CanonicalUrl, SegmentSpan, Timestamp};
+use porthole_types::{CanonicalUrl, FailureKind, Outcome, PageResult, SegmentSpan, Timestamp};
 use porthole_warc::{Answer, Form, Truncation, WarcError, WarcWriter, last_whole};
 
 use crate::Response;
@@ -74,27 +75,25 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Writes a page, and says where it is.
-    pub fn write(
+    /// What packs records for these segments.
+    pub(crate) fn packer(&self) -> Packer {
+        Packer::new()
+    }
+
+    /// Writes a page's record, and says where it is.
+    pub(crate) fn append(
         &mut self,
-        url: &CanonicalUrl,
+        packed: &[u8],
         at: Timestamp,
-        response: &Response,
     ) -> Result<Option<SegmentSpan>, ArchiveError> {
         if self.writer.offset() >= SEGMENT_BYTES {
             self.segment += 1;
             self.writer = open_segment(&self.folder, self.segment)?.0;
             self.say_what_it_is(at)?;
         }
-        let truncated = response.truncated.then_some(Truncation::Length);
-        let answer = Answer {
-            date: at,
-            status: response.status,
-            truncated,
-            ..Answer::new(url.as_str(), &response.headers, &response.body)
-        };
-        let written = self.writer.response(&answer).map_err(|source| self.failed(source))?;
-        Ok(written.span(self.segment))
+        let (offset, length) = self.writer.append(packed).map_err(|source| self.failed(source))?;
+        let span = |length| SegmentSpan { segment: self.segment, offset, length };
+        Ok(u32::try_from(length).ok().map(span))
     }
 
     fn say_what_it_is(&mut self, at: Timestamp) -> Result<(), ArchiveError> {
@@ -106,6 +105,60 @@ impl Archive {
 
     fn failed(&self, source: WarcError) -> ArchiveError {
         ArchiveError::Warc { path: self.folder.join(file_name(self.segment)), source }
+    }
+}
+
+/// Which pages are kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Keep {
+    /// All of them.
+    All,
+    /// Those whose R(d) is at least so much.
+    Above(f64),
+}
+
+impl Keep {
+    pub(crate) fn wants(self, result: &PageResult) -> bool {
+        let is_page = match &result.outcome {
+            Outcome::Fetched => true,
+            Outcome::Skipped(failure) => failure.kind == FailureKind::Scripts,
+            _ => false,
+        };
+        let is_good = |least| result.judgment.is_none_or(|judgment| judgment.relevance >= least);
+        is_page
+            && match self {
+                Keep::All => true,
+                Keep::Above(least) => is_good(least),
+            }
+    }
+}
+
+/// Packs pages as records, for [`Archive::append`]. Most of the work of keeping a page; every thread has its own.
+pub(crate) struct Packer(WarcWriter<Vec<u8>>);
+
+/// Distinguishes the names of records that different packers write.
+static PACKERS: AtomicU64 = AtomicU64::new(0);
+
+impl Packer {
+    fn new() -> Self {
+        let seed = PACKERS.fetch_add(1, Ordering::Relaxed);
+        Packer(WarcWriter::new(Vec::new(), Form::Gzip, seed).with_level(LEVEL))
+    }
+
+    pub(crate) fn another(&self) -> Self {
+        Packer::new()
+    }
+
+    pub(crate) fn pack(&mut self, url: &CanonicalUrl, at: Timestamp, response: &Response) -> Option<Vec<u8>> {
+        let truncated = response.truncated.then_some(Truncation::Length);
+        let answer = Answer {
+            date: at,
+            status: response.status,
+            truncated,
+            ..Answer::new(url.as_str(), &response.headers, &response.body)
+        };
+        self.0.response(&answer).ok()?;
+        Some(std::mem::take(self.0.get_mut()))
     }
 }
 
@@ -166,8 +219,12 @@ mod tests {
         let url = |n: u32| CanonicalUrl::parse(&format!("http://a.test/{n}")).unwrap();
         let now = Timestamp(1_000_000);
         let mut archive = Archive::open(folder.path(), now).unwrap();
-        let first = archive.write(&url(1), now, &page("first")).unwrap().unwrap();
-        let second = archive.write(&url(2), now, &page("second")).unwrap().unwrap();
+        let write = |archive: &mut Archive, n, body| {
+            let packed = archive.packer().pack(&url(n), now, &page(body)).unwrap();
+            archive.append(&packed, now).unwrap().unwrap()
+        };
+        let first = write(&mut archive, 1, "first");
+        let second = write(&mut archive, 2, "second");
         drop(archive);
         let path = folder.path().join("00000.warc.gz");
         let bytes = fs::read(&path).unwrap();
@@ -176,7 +233,7 @@ mod tests {
         for end in [bytes.len() as u64, second.offset + 1, bytes.len() as u64 - 1] {
             fs::write(&path, &bytes[..end as usize]).unwrap();
             let mut archive = Archive::open(folder.path(), now).unwrap();
-            let third = archive.write(&url(3), now, &page("third")).unwrap().unwrap();
+            let third = write(&mut archive, 3, "third");
             drop(archive);
             let is_whole = end == bytes.len() as u64;
             assert_eq!(third.offset, if is_whole { end } else { second.offset });

@@ -3,18 +3,22 @@
 //! With one fetch at a time, what is fetched next always follows from all that was fetched before, and the order is
 //! the same in every run, also across a stop and a resume. With several, answers are dealt with as they come.
 
+use std::collections::HashSet;
+use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use porthole_store::{Batch, Counts, Store};
-use porthole_topic::JudgeError;
-use porthole_types::{CanonicalUrl, Clock, NewUrl, Outcome, PageResult, Timestamp, Work};
+use porthole_topic::{Judge, JudgeError};
+use porthole_types::{CanonicalUrl, Clock, NewUrl, Outcome, PageResult, Timestamp, UrlId, Work};
 
-use crate::archive::{Archive, ArchiveError};
-use crate::result::{Focus, Reader, empty_result};
+use crate::archive::{Archive, ArchiveError, Keep};
+use crate::reading::{Read, Reader, Readers, Unread};
+use crate::result::{Focus, Scorer, empty_result, link_rows};
 use crate::window::{Finished, Guest, Job, Next, What, Window};
 use crate::{Fetch, FetchError, Request, Response};
 
@@ -23,13 +27,15 @@ use crate::{Fetch, FetchError, Request, Response};
 pub struct Limits {
     /// Fetches, whatever becomes of them.
     pub fetches: u64,
+    /// Bytes of pages; what is under way when they are reached comes on top.
+    pub bytes: u64,
     /// Fetches that may be under way at once.
     pub workers: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { fetches: u64::MAX, workers: 1 }
+        Limits { fetches: u64::MAX, bytes: u64::MAX, workers: 1 }
     }
 }
 
@@ -38,6 +44,8 @@ impl Default for Limits {
 pub enum Stop {
     /// The number of fetches that was asked for has been made.
     Limit,
+    /// As many bytes came as were asked for.
+    Bytes,
     /// Every known URL has been dealt with.
     Exhausted,
     /// What is left failed before, and waits for another try until then.
@@ -109,8 +117,10 @@ pub struct Crawl<'a> {
     web: &'a dyn Fetch,
     store: &'a mut dyn Store,
     clock: &'a dyn Clock,
-    reader: Reader<'a>,
-    archive: Option<Archive>,
+    judge: Option<Box<dyn Judge>>,
+    /// Without one links are followed as they were found.
+    scorer: Option<Scorer>,
+    archive: Option<(Archive, Keep)>,
     guest: Guest,
     next_seq: u64,
 }
@@ -123,20 +133,15 @@ impl<'a> Crawl<'a> {
         clock: &'a dyn Clock,
     ) -> Result<Self, CrawlError> {
         let next_seq = store.setting(NEXT_SEQ)?.and_then(|seq| seq.parse().ok()).unwrap_or(0);
-        Ok(Crawl {
-            web,
-            store,
-            clock,
-            reader: Reader::new(None),
-            archive: None,
-            guest: Guest::alone(),
-            next_seq,
-        })
+        let guest = Guest::alone();
+        Ok(Crawl { web, store, clock, judge: None, scorer: None, archive: None, guest, next_seq })
     }
 
     /// Judges pages and follows links by what they are worth.
-    pub fn focused(mut self, focus: Focus<'a>) -> Self {
-        self.reader = Reader::new(Some(focus));
+    pub fn focused(mut self, focus: Focus) -> Self {
+        let Focus { judge, strategy, marks } = focus;
+        self.judge = Some(judge);
+        self.scorer = Some(Scorer { strategy, marks });
         self
     }
 
@@ -146,9 +151,9 @@ impl<'a> Crawl<'a> {
         self
     }
 
-    /// Keeps every page that comes.
-    pub fn archived(mut self, archive: Archive) -> Self {
-        self.archive = Some(archive);
+    /// Keeps pages that come.
+    pub fn archived(mut self, archive: Archive, keep: Keep) -> Self {
+        self.archive = Some((archive, keep));
         self
     }
 
@@ -163,197 +168,276 @@ impl<'a> Crawl<'a> {
     pub async fn run(&mut self, limits: Limits, observer: &mut dyn Observer) -> Result<Stop, CrawlError> {
         // Apart from the crawl while it runs, so that both can be worked with.
         let mut guest = std::mem::replace(&mut self.guest, Guest::alone());
-        let stop = self.run_as(&mut guest, limits, observer).await;
+        let packer = self.archive.as_ref().map(|(archive, keep)| (archive.packer(), *keep));
+        let reader = Reader::new(self.judge.take(), packer, guest.scope());
+        let mut run = Run {
+            is_polite: guest.is_polite(),
+            workers: limits.workers.max(1),
+            fetches: limits.fetches,
+            bytes: limits.bytes,
+            window: Window::new(&mut guest),
+            readers: Readers::start(reader, limits.workers.max(1)),
+            under_way: UnderWay::new(),
+            taken: HashSet::default(),
+            pending: Vec::new(),
+            observer,
+            crawl: self,
+        };
+        let stop = run.to_the_end().await;
+        let given_back = run.give_all_back();
+        self.judge = run.readers.into_judge();
         self.guest = guest;
+        given_back?;
         stop
     }
+}
 
-    async fn run_as(
-        &mut self,
-        guest: &mut Guest,
-        limits: Limits,
-        observer: &mut dyn Observer,
-    ) -> Result<Stop, CrawlError> {
-        let is_polite = guest.is_polite();
-        let mut window = Window::new(guest);
-        let mut under_way = UnderWay::new();
-        let mut left = limits.fetches;
+/// Requests that were made and not yet answered.
+type UnderWay<'a> = FuturesUnordered<Pin<Box<dyn Future<Output = (Job, Result<Response, FetchError>)> + 'a>>>;
+
+/// A crawl while it runs.
+///
+/// What is taken from the frontier goes to the window, from there to the network, from there to the readers, and comes
+/// back as results, which are committed a few at a time.
+struct Run<'c, 'a> {
+    is_polite: bool,
+    workers: usize,
+    /// How many fetches may still be started, and how many bytes may still come.
+    fetches: u64,
+    bytes: u64,
+    window: Window<'c>,
+    readers: Readers,
+    under_way: UnderWay<'a>,
+    /// Work whose result has not been committed.
+    taken: HashSet<UrlId, foldhash::fast::FixedState>,
+    pending: Vec<Pending>,
+    observer: &'c mut dyn Observer,
+    crawl: &'c mut Crawl<'a>,
+}
+
+/// A result that is to be committed.
+struct Pending {
+    work: Work,
+    result: PageResult,
+    took: Duration,
+}
+
+/// Something that was waited for.
+enum Came {
+    Answer(Job, Result<Response, FetchError>),
+    Read(Result<Read, JudgeError>),
+}
+
+/// Committed together, at most: a person who watches sees them at once.
+const MOST_PENDING: usize = 64;
+
+impl Run<'_, '_> {
+    async fn to_the_end(&mut self) -> Result<Stop, CrawlError> {
         loop {
-            let settled = self.fill(&mut window, &mut under_way, &mut left, limits.workers.max(1))?;
-            if !settled.is_empty() {
-                if self.commit_settled(settled, observer)?.is_break() {
+            self.fill()?;
+            // Later pages follow from earlier ones: with few workers nothing waits to be committed.
+            let enough = (self.workers / 2).clamp(1, MOST_PENDING);
+            if self.pending.len() >= enough || (self.is_idle() && !self.pending.is_empty()) {
+                if self.commit()?.is_break() {
                     return Ok(Stop::Asked);
                 }
                 continue;
             }
-            if under_way.is_empty() && left == 0 {
-                return Ok(Stop::Limit);
+            if self.is_idle() && (self.fetches == 0 || self.bytes == 0) {
+                return Ok(if self.fetches == 0 { Stop::Limit } else { Stop::Bytes });
             }
-            let first = if is_polite { wait(&mut under_way).await } else { under_way.next().await };
-            let Some(first) = first else {
-                match self.nothing_came(is_polite, &window, &under_way, observer) {
-                    Some(stop) => return Ok(stop),
-                    None => continue,
+            match self.wait().await {
+                Some(came) => {
+                    self.take_in(came)?;
+                    // All others that are there by now.
+                    while self.pending.len() < MOST_PENDING
+                        && let Some(came) = self.came().now_or_never()
+                    {
+                        self.take_in(came)?;
+                    }
                 }
-            };
-            // The first that is done, and all others that are done by now.
-            let mut done = vec![first];
-            while let Some(Some(next)) = under_way.next().now_or_never() {
-                done.push(next);
+                None => {
+                    if self.commit()?.is_break() {
+                        return Ok(Stop::Asked);
+                    }
+                    if let Some(stop) = self.nothing_came() {
+                        return Ok(stop);
+                    }
+                }
             }
-            let now = self.clock.now();
-            let mut pages = Vec::with_capacity(done.len());
-            for (job, answer) in done {
-                match window.finished(job, answer, now) {
-                    Finished::Page(work, answer) => pages.push((work, answer)),
-                    Finished::Listed(urls) => drop(self.store.add(&urls)?),
+        }
+    }
+
+    /// Whether nothing is awaited, from the network or from the readers.
+    fn is_idle(&self) -> bool {
+        self.under_way.is_empty() && self.readers.in_progress() == 0
+    }
+
+    /// Starts as many requests as may be started.
+    fn fill(&mut self) -> Result<(), CrawlError> {
+        while self.under_way.len() < self.workers
+            && self.fetches > 0
+            && self.bytes > 0
+            && self.readers.keeps_up()
+            && self.pending.len() < MOST_SETTLED
+        {
+            let now = self.crawl.clock.now();
+            match self.window.next(now) {
+                Next::Fetch(job) => {
+                    self.fetches -= u64::from(matches!(job.what, What::Page(_)));
+                    self.under_way.push(Box::pin(fetch(self.crawl.web, job)));
+                }
+                Next::Settled(work, outcome) => {
+                    let result = PageResult { outcome, ..empty_result(&work, now) };
+                    self.push(work, result, Duration::ZERO);
+                }
+                Next::Nothing if self.pending.is_empty() => {
+                    self.give_back()?;
+                    if !self.take(now)? {
+                        break;
+                    }
+                }
+                // What is decided is committed before more is taken: it may lead to better.
+                Next::Nothing => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes work from the frontier; whether there was any.
+    fn take(&mut self, now: Timestamp) -> Result<bool, CrawlError> {
+        let free = self.workers - self.under_way.len();
+        let free = free.min(usize::try_from(self.fetches).unwrap_or(usize::MAX));
+        let work = self.crawl.store.take(self.window.room(free), now)?;
+        let is_any = !work.is_empty();
+        for work in work {
+            self.taken.insert(work.oid);
+            self.window.add(work);
+        }
+        Ok(is_any)
+    }
+
+    fn give_back(&mut self) -> Result<(), CrawlError> {
+        let back = self.window.gives_back();
+        for oid in &back {
+            self.taken.remove(oid);
+        }
+        Ok(self.crawl.store.give_back(&back)?)
+    }
+
+    fn give_all_back(&mut self) -> Result<(), CrawlError> {
+        let back: Vec<UrlId> = self.taken.drain().collect();
+        Ok(self.crawl.store.give_back(&back)?)
+    }
+
+    /// What comes next, if it comes within a moment; without a guest's clock, however long it takes.
+    async fn wait(&mut self) -> Option<Came> {
+        match (self.is_idle(), self.is_polite) {
+            (true, true) => {
+                tokio::time::sleep(MOMENT).await;
+                None
+            }
+            (true, false) => None,
+            (false, true) => tokio::time::timeout(MOMENT, self.came()).await.ok(),
+            (false, false) => Some(self.came().await),
+        }
+    }
+
+    async fn came(&mut self) -> Came {
+        poll_fn(|context| {
+            if let Poll::Ready(read) = self.readers.poll_next(context) {
+                return Poll::Ready(Came::Read(read));
+            }
+            match self.under_way.poll_next_unpin(context) {
+                Poll::Ready(Some((job, answer))) => Poll::Ready(Came::Answer(job, answer)),
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    fn take_in(&mut self, came: Came) -> Result<(), CrawlError> {
+        match came {
+            Came::Answer(job, answer) => {
+                let at = self.crawl.clock.now();
+                match self.window.finished(job, answer, at) {
+                    Finished::Page(work, answer) => self.readers.send(Unread { work, answer, at }),
+                    Finished::Listed(urls) => drop(self.crawl.store.add(&urls)?),
                     Finished::Errand => {}
                 }
             }
-            if self.commit(pages, &mut window, observer)?.is_break() {
-                return Ok(Stop::Asked);
-            }
-        }
-    }
-
-    /// Starts as many requests as may be started. Returns work that was decided without one.
-    fn fill(
-        &mut self,
-        window: &mut Window<'_>,
-        under_way: &mut UnderWay<'a>,
-        left: &mut u64,
-        workers: usize,
-    ) -> Result<Vec<(Work, Outcome)>, CrawlError> {
-        let mut settled = Vec::new();
-        while under_way.len() < workers && *left > 0 && settled.len() < MOST_SETTLED {
-            match window.next(self.clock.now()) {
-                Next::Fetch(job) => {
-                    *left -= u64::from(matches!(job.what, What::Page(_)));
-                    under_way.push(Box::pin(fetch(self.web, job)));
+            Came::Read(read) => {
+                let Read { work, mut result, page, packed, took } = read?;
+                self.bytes = self.bytes.saturating_sub(result.bytes);
+                if let Some((page, judgment)) = page {
+                    result.links = match &mut self.crawl.scorer {
+                        Some(scorer) => scorer.links(&work.url, &page, judgment),
+                        None => link_rows(&page, |_| Some((0.0, 0.0))),
+                    };
                 }
-                Next::Settled(work, outcome) => settled.push((work, outcome)),
-                Next::Nothing => {
-                    self.store.give_back(&window.gives_back())?;
-                    let free = (workers - under_way.len()).min(usize::try_from(*left).unwrap_or(usize::MAX));
-                    let work = self.store.take(window.room(free), self.clock.now())?;
-                    if work.is_empty() {
-                        break;
-                    }
-                    work.into_iter().for_each(|work| window.add(work));
+                if let (Some((archive, _)), Some(packed)) = (&mut self.crawl.archive, packed) {
+                    result.span = archive.append(&packed, result.at)?;
                 }
+                if result.outcome == Outcome::Fetched {
+                    self.window.read(&work.url, result.simhash);
+                }
+                self.push(work, result, took);
             }
         }
-        Ok(settled)
+        Ok(())
     }
 
-    /// Why to stop when no answer came for a moment, or when none is awaited.
-    fn nothing_came(
-        &self,
-        is_polite: bool,
-        window: &Window<'_>,
-        under_way: &UnderWay<'_>,
-        observer: &mut dyn Observer,
-    ) -> Option<Stop> {
-        if observer.waiting().is_break() {
-            return Some(Stop::Asked);
-        }
-        match self.store.next_due() {
-            // A guest waits: for answers, for sites that rest, for failures that may have passed.
-            _ if is_polite && !(under_way.is_empty() && window.is_empty()) => None,
-            Some(_) if is_polite => None,
-            Some(due) => Some(Stop::Waiting(due)),
-            None => Some(Stop::Exhausted),
-        }
-    }
-
-    /// Writes what was decided without a request.
-    fn commit_settled(
-        &mut self,
-        settled: Vec<(Work, Outcome)>,
-        observer: &mut dyn Observer,
-    ) -> Result<ControlFlow<()>, CrawlError> {
-        let now = self.clock.now();
-        let results: Vec<(Work, PageResult)> = settled
-            .into_iter()
-            .map(|(work, outcome)| {
-                let result = PageResult { outcome, ..empty_result(&work, self.next_seq, now) };
-                self.next_seq += 1;
-                (work, result)
-            })
-            .collect();
-        self.write(results, observer, |_| Duration::ZERO)
-    }
-
-    fn commit(
-        &mut self,
-        done: Vec<Done>,
-        window: &mut Window<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<ControlFlow<()>, CrawlError> {
-        let mut results = Vec::with_capacity(done.len());
-        let mut took = Vec::with_capacity(done.len());
-        for (work, answer) in done {
-            took.push(answer.as_ref().map_or(Duration::ZERO, |response| response.took));
-            let now = self.clock.now();
-            let mut result =
-                self.reader.result(&work, answer.as_ref().map_err(Clone::clone), self.next_seq, now)?;
-            if let (Some(archive), Ok(response), Outcome::Fetched) =
-                (&mut self.archive, &answer, &result.outcome)
-            {
-                result.span = archive.write(&work.url, now, response)?;
-            }
-            if result.outcome == Outcome::Fetched {
-                window.read(&work.url, result.simhash);
-            }
-            self.next_seq += 1;
-            results.push((work, result));
-        }
-        self.write(results, observer, |at| took[at])
+    /// Numbers a result and has it committed with the next ones.
+    fn push(&mut self, work: Work, mut result: PageResult, took: Duration) {
+        result.seq = self.crawl.next_seq;
+        self.crawl.next_seq += 1;
+        self.pending.push(Pending { work, result, took });
     }
 
     /// Shows results to the observer and commits them.
-    fn write(
-        &mut self,
-        results: Vec<(Work, PageResult)>,
-        observer: &mut dyn Observer,
-        took: impl Fn(usize) -> Duration,
-    ) -> Result<ControlFlow<()>, CrawlError> {
+    fn commit(&mut self) -> Result<ControlFlow<()>, CrawlError> {
         let mut flow = ControlFlow::Continue(());
-        let counts = self.store.counts();
-        for (at, (work, result)) in results.iter().enumerate() {
-            if observer.seen(Seen { url: &work.url, result, took: took(at), counts }).is_break() {
+        if self.pending.is_empty() {
+            return Ok(flow);
+        }
+        let counts = self.crawl.store.counts();
+        for Pending { work, result, took } in &self.pending {
+            if self.observer.seen(Seen { url: &work.url, result, took: *took, counts }).is_break() {
                 flow = ControlFlow::Break(());
             }
         }
-        let results: Vec<PageResult> = results.into_iter().map(|(_, result)| result).collect();
-        let next_seq = self.next_seq.to_string();
+        let results: Vec<PageResult> = self.pending.drain(..).map(|pending| pending.result).collect();
+        let next_seq = self.crawl.next_seq.to_string();
         let settings = [(NEXT_SEQ, next_seq.as_str())];
-        self.store.commit(&Batch { results: &results, settings: &settings, ..Batch::default() })?;
+        let batch = Batch { results: &results, settings: &settings, ..Batch::default() };
+        self.crawl.store.commit(&batch)?;
+        for result in &results {
+            self.taken.remove(&result.oid);
+        }
         Ok(flow)
+    }
+
+    /// Why to stop when nothing came for a moment, or when nothing is awaited.
+    fn nothing_came(&mut self) -> Option<Stop> {
+        if self.observer.waiting().is_break() {
+            return Some(Stop::Asked);
+        }
+        match self.crawl.store.next_due() {
+            // A guest waits: for answers, for sites that rest, for failures that may have passed.
+            _ if self.is_polite && !(self.is_idle() && self.window.is_empty()) => None,
+            Some(_) if self.is_polite => None,
+            Some(due) => Some(Stop::Waiting(due)),
+            None => Some(Stop::Exhausted),
+        }
     }
 }
 
 /// Decided without a request and committed together, at most.
 const MOST_SETTLED: usize = 1_000;
 
-/// Work, and the answer that came.
-type Done = (Work, Result<Response, FetchError>);
-
-/// Requests that were made and not yet answered.
-type UnderWay<'a> = FuturesUnordered<Pin<Box<dyn Future<Output = (Job, Result<Response, FetchError>)> + 'a>>>;
-
 async fn fetch(web: &dyn Fetch, job: Job) -> (Job, Result<Response, FetchError>) {
     let answer = web.fetch(&Request::get(job.url().clone())).await;
     (job, answer)
-}
-
-/// The next answer, if one comes within a moment.
-async fn wait(under_way: &mut UnderWay<'_>) -> Option<(Job, Result<Response, FetchError>)> {
-    if under_way.is_empty() {
-        tokio::time::sleep(MOMENT).await;
-        return None;
-    }
-    tokio::time::timeout(MOMENT, under_way.next()).await.ok().flatten()
 }
 
 /// The setting that numbers the next fetch; committed with the fetches before it.
@@ -423,7 +507,8 @@ mod tests {
             seen.push(format!("{} {} {word}", page.result.seq, page.url.path()));
             ControlFlow::Continue(())
         };
-        let stop = pollster::block_on(crawl.run(Limits { fetches, workers: 1 }, &mut observe)).unwrap();
+        let stop =
+            pollster::block_on(crawl.run(Limits { fetches, ..Limits::default() }, &mut observe)).unwrap();
         (stop, seen)
     }
 
@@ -531,7 +616,7 @@ mod tests {
         (folder, store)
     }
 
-    const TO_THE_END: Limits = Limits { fetches: u64::MAX, workers: 8 };
+    const TO_THE_END: Limits = Limits { fetches: u64::MAX, bytes: u64::MAX, workers: 8 };
 
     #[test]
     fn a_guest_asks_first_waits_its_turn_and_leaves_when_nothing_is_left() {
@@ -568,7 +653,7 @@ mod tests {
             *hosts.entry(seen.url.host().to_owned()).or_insert(0) += 1;
             ControlFlow::Continue(())
         };
-        let limits = Limits { fetches: 120, workers: 4 };
+        let limits = Limits { fetches: 120, workers: 4, ..Limits::default() };
         visit((&web, &mut store), Duration::from_millis(5), starts, limits, &mut observe);
         assert_eq!(hosts["small.test"], 1, "{hosts:?}");
         // More than are held at a time: what was too much came back.

@@ -8,6 +8,7 @@ mod fetch;
 mod glob;
 mod host;
 mod http;
+mod reading;
 mod recent;
 mod result;
 mod robots;
@@ -16,7 +17,7 @@ mod sitemap;
 mod traps;
 mod window;
 
-pub use archive::{Archive, ArchiveError};
+pub use archive::{Archive, ArchiveError, Keep};
 pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
 pub use external::ExternalCritic;

@@ -1,17 +1,18 @@
-//! From the answer to a request to what the store keeps of it.
+//! What the store keeps of a fetch, and what a page's links are worth.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-use porthole_page::{Extractor, Format, Link, Page};
+use porthole_page::{Link, Page};
 use porthole_strategy::{Source, Strategy};
-use porthole_topic::{Judge, JudgeError};
+use porthole_topic::Judge;
 use porthole_types::{
-    CanonicalUrl, Failure, FailureKind, LinkRow, Mark, NewUrl, Outcome, PageResult, Timestamp, UrlId, Work,
+    CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, Mark, NewUrl, Outcome, PageResult, Timestamp,
+    UrlId, Work,
 };
 
-use crate::{FetchError, Response};
+use crate::Response;
 
 /// After this many tries a failure that may pass is taken for good.
 const TRIES: u32 = 3;
@@ -20,95 +21,40 @@ const TRIES: u32 = 3;
 const FIRST_WAIT: Duration = Duration::from_secs(60);
 
 /// What makes a crawl a focused one.
-pub struct Focus<'a> {
+pub struct Focus {
     /// Says how relevant a page is.
-    pub judge: &'a mut dyn Judge,
+    pub judge: Box<dyn Judge>,
     /// Says what its links are worth.
-    pub strategy: &'a mut dyn Strategy,
+    pub strategy: Box<dyn Strategy>,
     /// What every topic means to the crawl, by id.
     pub marks: Vec<Mark>,
 }
 
-/// Reads answers: from the bytes of a page to what the store keeps of it.
-pub(crate) struct Reader<'a> {
-    extractor: Extractor,
-    /// Without one nothing is judged, and links are followed as they were found.
-    focus: Option<Focus<'a>>,
+/// Says what links are worth. There is one: a strategy may learn from page to page.
+pub(crate) struct Scorer {
+    pub(crate) strategy: Box<dyn Strategy>,
+    pub(crate) marks: Vec<Mark>,
 }
 
-impl<'a> Reader<'a> {
-    pub(crate) fn new(focus: Option<Focus<'a>>) -> Self {
-        Reader { extractor: Extractor::default(), focus }
+impl Scorer {
+    /// The rows of a page's links.
+    pub(crate) fn links(&mut self, url: &CanonicalUrl, page: &Page, judgment: Judgment) -> Vec<LinkRow> {
+        let source = Source { url, page, judgment, on_topic: self.is_on_topic(judgment) };
+        let strategy = &mut self.strategy;
+        // Estimated as relevant as the page that links to it (S8).
+        link_rows(page, |link| Some((judgment.relevance, strategy.priority(&source, link)?)))
     }
 
-    /// What becomes of a URL by the answer that came for it.
-    pub(crate) fn result(
-        &mut self,
-        work: &Work,
-        answer: Result<&Response, FetchError>,
-        seq: u64,
-        at: Timestamp,
-    ) -> Result<PageResult, JudgeError> {
-        let mut result = empty_result(work, seq, at);
-        match answer {
-            Err(error) => {
-                let passing =
-                    matches!(error.kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout);
-                result.outcome =
-                    failed(work, at, passing, Failure { kind: error.kind, detail: error.detail });
-            }
-            Ok(response) => {
-                result.status = response.status;
-                result.bytes = response.body.len() as u64;
-                match response.status {
-                    200..300 => self.read_page(&work.url, response, &mut result)?,
-                    300..400 => redirect(work, response, &mut result),
-                    status => {
-                        let failure =
-                            Failure { kind: FailureKind::Status, detail: format!("status {status}") };
-                        result.outcome = failed(work, at, status == 429 || status >= 500, failure);
-                    }
-                }
-            }
-        }
-        Ok(result)
-    }
-
-    fn read_page(
-        &mut self,
-        url: &CanonicalUrl,
-        response: &Response,
-        result: &mut PageResult,
-    ) -> Result<(), JudgeError> {
-        let page = self.extractor.extract(url, &response.headers, &response.body);
-        if page.format == Format::Other {
-            let kind = response.headers.get("content-type").unwrap_or("no content type").to_owned();
-            result.outcome = Outcome::Skipped(Failure { kind: FailureKind::Type, detail: kind });
-            return Ok(());
-        }
-        page.title.clone_into(&mut result.title);
-        page.language.clone_into(&mut result.language);
-        result.simhash = page.simhash;
-        result.links = match &mut self.focus {
-            None => link_rows(&page, |_| Some((0.0, 0.0))),
-            Some(focus) => {
-                let judgment = focus.judge.judge_page(url, &page)?;
-                result.judgment = Some(judgment);
-                let mark = focus.marks.get(usize::from(judgment.best.0)).copied().unwrap_or_default();
-                let on_topic = matches!(mark, Mark::Good | Mark::Subsumed);
-                let source = Source { url, page: &page, judgment, on_topic };
-                let strategy = &mut focus.strategy;
-                // Estimated as relevant as the page that links to it (S8).
-                link_rows(&page, |link| Some((judgment.relevance, strategy.priority(&source, link)?)))
-            }
-        };
-        Ok(())
+    /// Whether a page's best leaf is good or below a good topic.
+    pub(crate) fn is_on_topic(&self, judgment: Judgment) -> bool {
+        let mark = self.marks.get(usize::from(judgment.best.0)).copied().unwrap_or_default();
+        matches!(mark, Mark::Good | Mark::Subsumed)
     }
 }
 
-pub(crate) fn empty_result(work: &Work, seq: u64, at: Timestamp) -> PageResult {
+pub(crate) fn empty_result(work: &Work, at: Timestamp) -> PageResult {
     PageResult {
-        seq,
+        seq: 0,
         oid: work.oid,
         sid: work.sid,
         at,
@@ -125,7 +71,7 @@ pub(crate) fn empty_result(work: &Work, seq: u64, at: Timestamp) -> PageResult {
 }
 
 /// Failures that may pass are tried again, later and later.
-fn failed(work: &Work, at: Timestamp, passing: bool, failure: Failure) -> Outcome {
+pub(crate) fn failed(work: &Work, at: Timestamp, passing: bool, failure: Failure) -> Outcome {
     if !passing || work.numtries + 1 >= TRIES {
         return Outcome::Dead(failure);
     }
@@ -133,7 +79,7 @@ fn failed(work: &Work, at: Timestamp, passing: bool, failure: Failure) -> Outcom
 }
 
 /// The target of a redirect is worth what the URL was.
-fn redirect(work: &Work, response: &Response, result: &mut PageResult) {
+pub(crate) fn redirect(work: &Work, response: &Response, result: &mut PageResult) {
     match response.headers.get("location").map(|location| work.url.join(location)) {
         Some(Ok(target)) => {
             result.outcome = Outcome::Redirected;
@@ -150,7 +96,7 @@ fn dead(detail: String) -> Outcome {
 
 /// The page's links, each target once with the best that is believed of it; none if the page asks not to follow them,
 /// and none that is not worth following: a link that the crawl will not take is not part of its graph.
-fn link_rows(page: &Page, mut belief: impl FnMut(&Link) -> Option<(f64, f64)>) -> Vec<LinkRow> {
+pub(crate) fn link_rows(page: &Page, mut belief: impl FnMut(&Link) -> Option<(f64, f64)>) -> Vec<LinkRow> {
     if page.robots.nofollow {
         return Vec::new();
     }
@@ -180,9 +126,12 @@ fn link_row(url: CanonicalUrl, relevance: f64, priority: f64) -> LinkRow {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use porthole_types::Headers;
 
     use super::*;
+    use crate::reading::{Reader, Unread};
 
     fn work(numtries: u32) -> Work {
         let url = CanonicalUrl::parse("http://a.test/x").unwrap();
@@ -197,7 +146,8 @@ mod tests {
             truncated: false,
             took: Duration::ZERO,
         };
-        Reader::new(None).result(&work(numtries), Ok(&response), 0, Timestamp(0)).unwrap().outcome
+        let unread = Unread { work: work(numtries), answer: Ok(response), at: Timestamp(0) };
+        Reader::new(None, None, Arc::default()).read(unread).unwrap().result.outcome
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::io::{BufReader, Read};
+use std::sync::Arc;
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, Failure, FailureKind, NewUrl, Outcome, SiteId, Timestamp, UrlId, Work};
@@ -21,7 +22,7 @@ pub struct Guest {
     hosts: Hosts,
     /// `None` where there is nobody to ask: in a replay.
     robots: Option<RobotsCache>,
-    scope: Scope,
+    scope: Arc<Scope>,
     /// `None` in a replay, which has an end.
     traps: Option<Traps>,
     /// Work that is held at most; with one worker and nobody to be polite to, just what is fetched next.
@@ -54,7 +55,7 @@ impl Guest {
         Guest {
             hosts: Hosts::new(politeness),
             robots,
-            scope: Scope::default(),
+            scope: Arc::default(),
             traps,
             capacity: Some(CAPACITY),
         }
@@ -63,13 +64,17 @@ impl Guest {
     /// Asks nobody and waits for nothing: for recorded and synthetic webs.
     pub fn alone() -> Self {
         let hosts = Hosts::new(Politeness::off());
-        Guest { hosts, robots: None, scope: Scope::default(), traps: None, capacity: None }
+        Guest { hosts, robots: None, scope: Arc::default(), traps: None, capacity: None }
     }
 
     /// Stays within a scope.
     pub fn within(mut self, scope: Scope) -> Self {
-        self.scope = scope;
+        self.scope = Arc::new(scope);
         self
+    }
+
+    pub(crate) fn scope(&self) -> Arc<Scope> {
+        self.scope.clone()
     }
 
     /// Why a URL is not to be fetched, whatever its site says.

@@ -1,5 +1,7 @@
 //! The critic: a page's terms against the model, from the root down.
 
+use std::sync::Arc;
+
 use porthole_types::{Judgment, Mark, TopicId};
 
 use crate::model::{Model, NO_DECISION, Reading};
@@ -12,7 +14,8 @@ use crate::taxonomy::Taxonomy;
 /// leaf is found through. Keeps its working space from page to page.
 #[derive(Clone, Debug)]
 pub struct Critic {
-    model: Model,
+    /// Shared with the critics of other threads: it is most of the memory.
+    model: Arc<Model>,
     marks: Vec<Mark>,
     tempered: bool,
     reading: Reading,
@@ -26,7 +29,7 @@ impl Critic {
     /// A critic for the good topics of a tree.
     pub fn new(model: Model, tree: &Taxonomy) -> Critic {
         Critic {
-            model,
+            model: Arc::new(model),
             marks: tree.marks(),
             tempered: true,
             reading: Reading::default(),

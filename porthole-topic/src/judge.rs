@@ -9,6 +9,11 @@ use crate::critic::Critic;
 pub trait Judge: Send {
     /// The judgment of one page.
     fn judge_page(&mut self, url: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError>;
+
+    /// One like it for another thread, which judges every page the same; `None` if there can be only this one.
+    fn another(&self) -> Option<Box<dyn Judge>> {
+        None
+    }
 }
 
 /// Why a page could not be judged.
@@ -24,5 +29,9 @@ pub struct JudgeError {
 impl Judge for Critic {
     fn judge_page(&mut self, _: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError> {
         Ok(self.judge(&page.term_counts()))
+    }
+
+    fn another(&self) -> Option<Box<dyn Judge>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -124,6 +124,8 @@ pub enum FailureKind {
     Scope,
     /// A URL of the kind that never ends.
     Trap,
+    /// A page that is empty until its scripts have run.
+    Scripts,
 }
 
 impl FailureKind {
@@ -141,6 +143,7 @@ impl FailureKind {
             FailureKind::Protocol => "protocol",
             FailureKind::Scope => "scope",
             FailureKind::Trap => "trap",
+            FailureKind::Scripts => "scripts",
         }
     }
 }

@@ -88,6 +88,16 @@ impl<W: Write> WarcWriter<W> {
         self
     }
 
+    /// Writes a record that another writer has packed, in the same form: packing is most of the work, and can be done
+    /// elsewhere. Where it was written, and how long it is.
+    pub fn append(&mut self, packed: &[u8]) -> Result<(u64, u64), WarcError> {
+        let offset = self.offset;
+        self.packed.clear();
+        self.packed.extend_from_slice(packed);
+        self.write_packed().map_err(|source| WarcError::Write { offset, source })?;
+        Ok((offset, self.offset - offset))
+    }
+
     /// Offset of the next record.
     pub fn offset(&self) -> u64 {
         self.offset

@@ -53,10 +53,10 @@ fn crawl(
     let store = SqliteStore::open(scratch.path().join("crawl.db"));
     let mut store = store.map_err(porthole_crawl::CrawlError::from)?;
     let clock = ManualClock::default();
-    let mut critic = Critic::new(web.model.clone(), &tree);
+    let judge = Box::new(Critic::new(web.model.clone(), &tree));
     let seed = experiment.seed.wrapping_add(u64::from(sample));
-    let mut strategy_now = porthole_strategy::named(strategy, seed).expect("the experiment was checked");
-    let focus = Focus { judge: &mut critic, strategy: &mut *strategy_now, marks: tree.marks() };
+    let strategy_now = porthole_strategy::named(strategy, seed).expect("the experiment was checked");
+    let focus = Focus { judge, strategy: strategy_now, marks: tree.marks() };
     let started = cpu_ms();
     let mut crawl = Crawl::new(&web.web, &mut store, &clock)?.focused(focus);
     crawl.start(&starts.iter().map(|url| (*url).clone()).collect::<Vec<_>>())?;

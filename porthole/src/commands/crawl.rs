@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use porthole_crawl::{
-    Archive, Crawl, CrawlError, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Limits, Observer, Politeness,
-    Scope, ScopeSettings, Seen, Stop, SystemClock,
+    Archive, Crawl, CrawlError, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Keep, Limits, Observer,
+    Politeness, Scope, ScopeSettings, Seen, Stop, SystemClock,
 };
 use porthole_lab::RecordedWeb;
 use porthole_store::{Counts, Store, StoreReader, Value};
@@ -24,6 +24,7 @@ use crate::workspace::{self, Workspace};
 
 /// Exit codes (requirement 114); 0 is a crawl that did what it was asked to.
 const INTERRUPTED: u8 = 11;
+const SIZE_LIMIT: u8 = 14;
 const TIME_LIMIT: u8 = 15;
 const DISK_FULL: u8 = 16;
 const STAGNATED: u8 = 60;
@@ -38,8 +39,8 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
             "nothing is marked good: `porthole topics mark PATH` says what the crawl is after",
         ));
     }
-    let mut judge = judge(&*store.reader(), &tree, arguments.judge.as_deref())?;
-    let mut strategy =
+    let judge = judge(&*store.reader(), &tree, arguments.judge.as_deref())?;
+    let strategy =
         porthole_strategy::named(&arguments.strategy, arguments.seed).expect("clap knows the names");
     let starts = starts(&*store.reader(), &tree, &arguments.start)?;
     let World { web, guest, workers } = World::of(&workspace, arguments)?;
@@ -52,13 +53,13 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     let mut watch = Watch { tally: Tally::new(&tree, arguments.pages), ends };
     // What fails from here on may be for want of room, and is told from other failures below.
     let stop: Result<Stop, CrawlError> = async {
-        let focus = Focus { judge: &mut *judge, strategy: &mut *strategy, marks: tree.marks() };
+        let focus = Focus { judge, strategy, marks: tree.marks() };
         let mut crawl = Crawl::new(&*web, &mut store, &clock)?.focused(focus).as_guest(guest);
         if !arguments.no_archive {
-            crawl = crawl.archived(Archive::open(&workspace.pages(), clock.now())?);
+            crawl = crawl.archived(Archive::open(&workspace.pages(), clock.now())?, Keep::All);
         }
         crawl.start(&starts)?;
-        let limits = Limits { fetches: arguments.pages.unwrap_or(u64::MAX), workers };
+        let limits = Limits { fetches: arguments.pages.unwrap_or(u64::MAX), workers, ..Limits::default() };
         crawl.run(limits, &mut watch).await
     }
     .await;
@@ -101,11 +102,8 @@ impl World {
             let fetch = &workspace.settings.fetch;
             let settings = if arguments.polite { fetch.ready() } else { fetch.ready_for_loopback() };
             let web = HttpFetch::new(settings?).map_err(|error| misuse(error.to_string()))?;
-            let guest = if arguments.polite {
-                Guest::polite(Politeness::default(), AGENT)
-            } else {
-                Guest::alone()
-            };
+            let guest =
+                if arguments.polite { Guest::polite(Politeness::default(), AGENT) } else { Guest::alone() };
             let guest = guest.within(scope);
             return Ok(World {
                 web: Box::new(web),
@@ -202,6 +200,7 @@ fn ending(
 ) -> anyhow::Result<(&'static str, u8)> {
     match stop {
         Ok(Stop::Limit) => Ok(("limit", 0)),
+        Ok(Stop::Bytes) => Ok(("size", SIZE_LIMIT)),
         Ok(Stop::Exhausted) if arguments.strategy == "hard" => Ok(("stagnated", STAGNATED)),
         Ok(Stop::Exhausted) => Ok(("exhausted", 0)),
         Ok(Stop::Waiting(_)) => Ok(("waiting", 0)),
@@ -342,6 +341,7 @@ impl Summary {
     fn in_words(&self) -> &'static str {
         match self.stop {
             "limit" => "stopped as asked; the same command goes on from here",
+            "size" => "as much came as was asked for; the same command goes on from here",
             "exhausted" => "every URL that is known has been dealt with",
             "waiting" => "what is left failed before and waits for another try; the same command goes on",
             "interrupted" => {

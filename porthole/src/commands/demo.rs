@@ -93,12 +93,13 @@ async fn crawl(
     let mut store = SqliteStore::open(database)?;
     // For questions to a database that is kept: it knows topics by their numbers otherwise.
     store.set_topics(&lesson.tree.rows())?;
-    let mut critic = Critic::new(lesson.model.clone(), &lesson.tree);
-    let mut strategy = porthole_strategy::named(strategy, arguments.seed).expect("a strategy that there is");
+    let judge = Box::new(Critic::new(lesson.model.clone(), &lesson.tree));
+    let strategy = porthole_strategy::named(strategy, arguments.seed).expect("a strategy that there is");
+    let followed = strategy.name();
     let mut tally = Tally::new(&web, lesson, arguments.pages);
     let mut progress = Progress::new(name, arguments.pages);
     let stop = {
-        let focus = Focus { judge: &mut critic, strategy: &mut *strategy, marks: lesson.tree.marks() };
+        let focus = Focus { judge, strategy, marks: lesson.tree.marks() };
         let mut crawl = Crawl::new(&web, &mut store, &*clock)?.focused(focus);
         crawl.start(&lesson.starts)?;
         let mut observe = |seen: Seen<'_>| {
@@ -114,11 +115,11 @@ async fn crawl(
     store.tidy()?;
     progress.finish();
     let stop = match stop {
-        Stop::Asked | Stop::Limit => "limit",
+        Stop::Asked | Stop::Limit | Stop::Bytes => "limit",
         Stop::Exhausted => "exhausted",
         Stop::Waiting(_) => "waiting",
     };
-    let figures = tally.figures(strategy.name(), stop, store.counts());
+    let figures = tally.figures(followed, stop, store.counts());
     let fetches = grouped(&figures.fetches.to_string());
     output::say(&format!("crawled {name}: {fetches} fetches in {:.1} s", figures.seconds));
     Ok(figures)

@@ -1,0 +1,286 @@
+//! From the answer to a request to what is known of a page by itself. Most of a page's time is spent here, and no page
+//! needs another one's: this is what many threads do at once.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::Duration;
+
+use porthole_page::{Extractor, Format, Page};
+use porthole_topic::{Judge, JudgeError};
+use porthole_types::{Failure, FailureKind, Judgment, Outcome, PageResult, Timestamp, TopicId, Work};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::archive::{Keep, Packer};
+use crate::result::{empty_result, failed, redirect};
+use crate::scope::Scope;
+use crate::{FetchError, Response};
+
+/// An answer that nobody has looked into.
+pub(crate) struct Unread {
+    pub(crate) work: Work,
+    pub(crate) answer: Result<Response, FetchError>,
+    /// When it was complete.
+    pub(crate) at: Timestamp,
+}
+
+/// What an answer turned out to be.
+pub(crate) struct Read {
+    pub(crate) work: Work,
+    /// Without number, place in the archive, and the links of a page.
+    pub(crate) result: PageResult,
+    /// The page whose links are to be scored, and what it is worth to them.
+    pub(crate) page: Option<(Page, Judgment)>,
+    /// The page's record for the archive.
+    pub(crate) packed: Option<Vec<u8>>,
+    /// How long the fetch took.
+    pub(crate) took: Duration,
+}
+
+/// Reads answers; every thread has its own.
+pub(crate) struct Reader {
+    extractor: Extractor,
+    /// Without one nothing is judged.
+    judge: Option<Box<dyn Judge>>,
+    packer: Option<(Packer, Keep)>,
+    scope: Arc<Scope>,
+}
+
+impl Reader {
+    pub(crate) fn new(
+        judge: Option<Box<dyn Judge>>,
+        packer: Option<(Packer, Keep)>,
+        scope: Arc<Scope>,
+    ) -> Self {
+        Reader { extractor: Extractor::default(), judge, packer, scope }
+    }
+
+    /// One like it for another thread, if its judge can be had twice.
+    fn another(&self) -> Option<Reader> {
+        let judge = match &self.judge {
+            Some(judge) => Some(judge.another()?),
+            None => None,
+        };
+        let packer = self.packer.as_ref().map(|(packer, keep)| (packer.another(), *keep));
+        Some(Reader::new(judge, packer, self.scope.clone()))
+    }
+
+    /// What becomes of a URL by the answer that came for it. Whatever a page does to us costs that page alone.
+    pub(crate) fn read(&mut self, unread: Unread) -> Result<Read, JudgeError> {
+        let Unread { work, answer, at } = unread;
+        let read = catch_unwind(AssertUnwindSafe(|| self.read_answer(&work, &answer, at)));
+        let (result, page) = read.unwrap_or_else(|_| {
+            self.extractor = Extractor::default();
+            let failure =
+                Failure { kind: FailureKind::Protocol, detail: "reading the page failed".to_owned() };
+            Ok((PageResult { outcome: Outcome::Dead(failure), ..empty_result(&work, at) }, None))
+        })?;
+        let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
+        let packed = match (&mut self.packer, &answer) {
+            (Some((packer, keep)), Ok(response)) if keep.wants(&result) => {
+                packer.pack(&work.url, at, response)
+            }
+            _ => None,
+        };
+        Ok(Read { work, result, page, packed, took })
+    }
+
+    fn read_answer(
+        &mut self,
+        work: &Work,
+        answer: &Result<Response, FetchError>,
+        at: Timestamp,
+    ) -> Result<(PageResult, Option<(Page, Judgment)>), JudgeError> {
+        let mut result = empty_result(work, at);
+        let mut page = None;
+        match answer {
+            Err(error) => {
+                let passing =
+                    matches!(error.kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout);
+                let failure = Failure { kind: error.kind, detail: error.detail.clone() };
+                result.outcome = failed(work, at, passing, failure);
+            }
+            Ok(response) => {
+                result.status = response.status;
+                result.bytes = response.body.len() as u64;
+                match response.status {
+                    200..300 => page = self.read_page(work, response, &mut result)?,
+                    300..400 => redirect(work, response, &mut result),
+                    status => {
+                        let failure =
+                            Failure { kind: FailureKind::Status, detail: format!("status {status}") };
+                        result.outcome = failed(work, at, status == 429 || status >= 500, failure);
+                    }
+                }
+            }
+        }
+        Ok((result, page))
+    }
+
+    fn read_page(
+        &mut self,
+        work: &Work,
+        response: &Response,
+        result: &mut PageResult,
+    ) -> Result<Option<(Page, Judgment)>, JudgeError> {
+        let page = self.extractor.extract(&work.url, &response.headers, &response.body);
+        if page.format == Format::Other {
+            let kind = response.headers.get("content-type").unwrap_or("no content type").to_owned();
+            result.outcome = Outcome::Skipped(Failure { kind: FailureKind::Type, detail: kind });
+            return Ok(None);
+        }
+        page.title.clone_into(&mut result.title);
+        page.language.clone_into(&mut result.language);
+        result.simhash = page.simhash;
+        if let Err(why) = self.scope.admits_language(page.language) {
+            let failure = Failure { kind: FailureKind::Scope, detail: why.to_string() };
+            result.outcome = Outcome::Skipped(failure);
+            return Ok(None);
+        }
+        // What it would say nobody knows, so it is worth what was believed of it, and so are its links.
+        let believed = Judgment { relevance: work.relevance, best: TopicId::ROOT };
+        if page.needs_scripts {
+            let detail = "empty until its scripts have run".to_owned();
+            result.outcome = Outcome::Skipped(Failure { kind: FailureKind::Scripts, detail });
+            return Ok(Some((page, believed)));
+        }
+        match &mut self.judge {
+            None => Ok(Some((page, believed))),
+            Some(judge) => {
+                let judgment = judge.judge_page(&work.url, &page)?;
+                result.judgment = Some(judgment);
+                Ok(Some((page, judgment)))
+            }
+        }
+    }
+}
+
+/// The readers of a crawl: one that reads at once, or several on threads of their own.
+pub(crate) enum Readers {
+    Here(Box<Reader>, VecDeque<Result<Read, JudgeError>>),
+    Threads(Threads),
+}
+
+pub(crate) struct Threads {
+    /// `None` when it is over.
+    unread: Option<mpsc::Sender<Unread>>,
+    read: UnboundedReceiver<Result<Read, JudgeError>>,
+    in_progress: usize,
+    /// Answers that may be waiting before no more should be asked for.
+    most: usize,
+    threads: Vec<thread::JoinHandle<Reader>>,
+}
+
+impl Readers {
+    /// As many as there are cores if so many fetches are under way at once, else just this one: with one fetch at a time
+    /// there is nothing to share.
+    pub(crate) fn start(reader: Reader, workers: usize) -> Self {
+        let cores = thread::available_parallelism().map_or(1, Into::into);
+        let mut readers = Vec::new();
+        if workers > 1 {
+            readers.extend((1..cores.min(workers)).map_while(|_| reader.another()));
+        }
+        if workers == 1 {
+            return Readers::Here(Box::new(reader), VecDeque::new());
+        }
+        readers.push(reader);
+        Readers::Threads(Threads::start(readers))
+    }
+
+    pub(crate) fn send(&mut self, unread: Unread) {
+        match self {
+            Readers::Here(reader, read) => read.push_back(reader.read(unread)),
+            Readers::Threads(threads) => {
+                threads.in_progress += 1;
+                if let Some(queue) = &threads.unread {
+                    // It fails only when all threads are gone, and then `next` says so.
+                    let _ = queue.send(unread);
+                }
+            }
+        }
+    }
+
+    /// Answers that were handed in and have not come back.
+    pub(crate) fn in_progress(&self) -> usize {
+        match self {
+            Readers::Here(_, read) => read.len(),
+            Readers::Threads(threads) => threads.in_progress,
+        }
+    }
+
+    /// Whether reading keeps up.
+    pub(crate) fn keeps_up(&self) -> bool {
+        match self {
+            Readers::Here(..) => true,
+            Readers::Threads(threads) => threads.in_progress < threads.most,
+        }
+    }
+
+    /// The next that was read; does not come while nothing is in progress.
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Read, JudgeError>> {
+        match self {
+            Readers::Here(_, read) => read.pop_front().map_or(Poll::Pending, Poll::Ready),
+            Readers::Threads(threads) if threads.in_progress == 0 => Poll::Pending,
+            Readers::Threads(threads) => threads.read.poll_recv(context).map(|read| {
+                threads.in_progress -= 1;
+                read.unwrap_or_else(|| {
+                    Err(JudgeError { who: "reading".to_owned(), what: "all its threads ended".to_owned() })
+                })
+            }),
+        }
+    }
+
+    /// Ends all of them, and gives the judge back.
+    pub(crate) fn into_judge(self) -> Option<Box<dyn Judge>> {
+        match self {
+            Readers::Here(reader, _) => reader.judge,
+            Readers::Threads(mut threads) => threads.end().and_then(|reader| reader.judge),
+        }
+    }
+}
+
+impl Threads {
+    fn start(readers: Vec<Reader>) -> Self {
+        /// Answers a thread that may be waiting.
+        const WAITING: usize = 16;
+        let (unread, queue) = mpsc::channel();
+        let (done, read) = unbounded_channel();
+        let queue = Arc::new(Mutex::new(queue));
+        let most = readers.len() * WAITING;
+        let start = |reader| {
+            let (queue, done) = (queue.clone(), done.clone());
+            thread::Builder::new().name("reader".to_owned()).spawn(move || work(reader, &queue, &done))
+        };
+        let threads = readers.into_iter().filter_map(|reader| start(reader).ok()).collect();
+        Threads { unread: Some(unread), read, in_progress: 0, most, threads }
+    }
+
+    /// Waits for what is being read, and gives a reader back: the one whose judge there may be only one of.
+    fn end(&mut self) -> Option<Reader> {
+        self.unread = None;
+        self.read.close();
+        self.threads.drain(..).filter_map(|thread| thread.join().ok()).last()
+    }
+}
+
+fn work(
+    mut reader: Reader,
+    queue: &Mutex<mpsc::Receiver<Unread>>,
+    done: &UnboundedSender<Result<Read, JudgeError>>,
+) -> Reader {
+    loop {
+        let next = queue.lock().map(|queue| queue.recv());
+        let Ok(Ok(unread)) = next else { return reader };
+        if done.send(reader.read(unread)).is_err() {
+            return reader;
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
