@@ -12,7 +12,7 @@ pub(super) enum Field {
 }
 
 /// What is beyond is not read: RFC 9309, 2.5.
-const MAX_BYTES: usize = 500 * 1024;
+pub(super) const MAX_BYTES: usize = 500 * 1024;
 
 /// The lines that mean something, in order. `truncated` says that `body` is the beginning of something
 /// longer, whose last line may have been cut.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, Timestamp, UrlId};
 
+use super::lines::MAX_BYTES;
 use super::rules::RobotsRules;
 use crate::{FetchError, Response};
 
@@ -25,7 +26,7 @@ enum Access {
     Rules(Arc<RobotsRules>),
     /// There is no robots.txt (4xx, or too many redirects): everything is allowed.
     Everything,
-    /// It cannot be known (5xx, no answer): nothing is allowed.
+    /// It cannot be known (5xx, no answer, half of one): nothing is allowed.
     Nothing,
 }
 
@@ -149,6 +150,10 @@ impl RobotsFetch {
     ) -> RobotsStep {
         let Ok(response) = answer else { return RobotsStep::Done(self.unreachable(now)) };
         let access = match response.status {
+            // A broken connection is no word about the rest of the file.
+            200..300 if response.truncated && response.body.len() < MAX_BYTES => {
+                return RobotsStep::Done(self.unreachable(now));
+            }
             200..300 => {
                 let rules = RobotsRules::parse(agent, &response.body, response.truncated);
                 Access::Rules(Arc::new(rules))

@@ -7,7 +7,7 @@ use super::lines::{Field, lines};
 use crate::glob;
 
 /// What a robots.txt says to us: the rules of all groups for our product token or, if there are none, of
-/// all groups for `*`.
+/// all groups for `*`. Every rule counts: only the length of the file is limited, and with it their number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RobotsRules {
     /// The most specific first, and of two equal ones the one that allows: the first match decides.
@@ -25,10 +25,6 @@ struct Rule {
     allow: bool,
 }
 
-/// Rules kept for one host. Long files are lists of single pages; nobody needs more.
-const MAX_RULES: usize = 2_000;
-/// Bytes of all patterns of one host.
-const MAX_PATTERN_BYTES: usize = 128 * 1024;
 /// Sitemap lines kept for one host.
 const MAX_SITEMAPS: usize = 32;
 /// No URL of ours is longer than 2,048 bytes.
@@ -77,7 +73,7 @@ impl RobotsRules {
 
     /// What it costs to keep this.
     pub(super) fn bytes(&self) -> usize {
-        let rules: usize = self.rules.iter().map(|rule| size_of::<Rule>() + rule.pattern.len()).sum();
+        let rules: usize = self.rules.iter().map(|rule| size_of::<Rule>() + 16 + rule.pattern.len()).sum();
         let sitemaps: usize = self.sitemaps.iter().map(|sitemap| 16 + sitemap.len()).sum();
         size_of::<Self>() + rules + sitemaps
     }
@@ -132,7 +128,6 @@ struct Parser<'a> {
 struct Group {
     named: bool,
     rules: Vec<Rule>,
-    pattern_bytes: usize,
     crawl_delay: Option<Duration>,
 }
 
@@ -184,7 +179,7 @@ impl<'a> Parser<'a> {
     fn rule(&mut self, allow: bool, value: &[u8]) {
         self.in_rules = true;
         if let Some(rule) = Rule::parse(allow, value) {
-            self.addressed().for_each(|group| group.push(rule.clone()));
+            self.addressed().for_each(|group| group.rules.push(rule.clone()));
         }
     }
 
@@ -197,20 +192,14 @@ impl<'a> Parser<'a> {
 
     fn finish(self) -> RobotsRules {
         let mut group = if self.ours.named { self.ours } else { self.everyones };
-        group.rules.sort_by_key(|rule| (std::cmp::Reverse(rule.octets()), !rule.allow));
+        group.rules.sort_by(|a, b| {
+            let by_rank = (b.octets(), b.allow).cmp(&(a.octets(), a.allow));
+            // Those that say the same side by side, so that one is kept of them.
+            by_rank.then_with(|| (&a.pattern, a.whole).cmp(&(&b.pattern, b.whole)))
+        });
         group.rules.dedup();
         group.rules.shrink_to_fit();
         RobotsRules { rules: group.rules, crawl_delay: group.crawl_delay, sitemaps: self.sitemaps }
-    }
-}
-
-impl Group {
-    fn push(&mut self, rule: Rule) {
-        let pattern_bytes = self.pattern_bytes + rule.pattern.len();
-        if self.rules.len() < MAX_RULES && pattern_bytes <= MAX_PATTERN_BYTES {
-            self.pattern_bytes = pattern_bytes;
-            self.rules.push(rule);
-        }
     }
 }
 

@@ -148,6 +148,39 @@ fn rules_and_paths() {
         ("User-agent: porthole\nSitemap: http://a.test/s\nUser-agent: other\nDisallow: /a", &[], &["/a"]),
         ("User-agent: porthole\nFoo: bar\nDisallow: /a\nHost: b\nDisallow: /c", &[], &["/a", "/c"]),
         ("User-agent: porthole\nDisallow:\nUser-agent: other\nDisallow: /a", &["/a"], &[]),
+        // 2.2.1: no group for us and none for all; `*` only where we are not named, whatever comes first.
+        ("User-agent: other\nDisallow: /\n", &["/", "/a"], &[]),
+        (
+            "User-agent: porthole\nAllow: /\n\nUser-agent: *\nDisallow: /\nUser-agent: *\nDisallow: /x",
+            &["/x"],
+            &[],
+        ),
+        ("User-agent: *\nUser-agent: porthole\nDisallow: /a\nUser-agent: *\nDisallow: /b", &["/b"], &["/a"]),
+        ("User-agent: porthole\nAllow: /a/b\nUser-agent: PORTHOLE\nDisallow: /a", &["/a/b"], &["/a", "/a/c"]),
+        ("User-agent:\nDisallow: /a", &["/a"], &[]),
+        // 2.2.2: from the first octet on, in this case of letters, field names in any case.
+        ("USER-AGENT: *\nDISALLOW: /A\nallow: /A/b", &["/a", "/A/b"], &["/A", "/A/B"]),
+        ("User-agent: *\nDisallow: /%7Ejoe/%2D", &["/joe"], &["/~joe/-", "/%7ejoe/%2d"]),
+        ("User-agent: *\nDisallow: /~joe", &[], &["/%7Ejoe", "/~joe"]),
+        ("User-agent: *\nAllow: /a/\u{e9}\nDisallow: /a/%C3", &["/a/%C3%A9"], &["/a/%c3%a8"]),
+        // The octets of the rule count, with its signs, not those that it matches.
+        ("User-agent: *\nDisallow: /*b\nAllow: /ab", &["/ab", "/abb"], &["/cab"]),
+        ("User-agent: *\nAllow: /a*\nDisallow: /a", &["/a", "/ab"], &[]),
+        ("User-agent: *\nDisallow: /a/$\nAllow: /a/", &["/a/b"], &["/a/"]),
+        // 2.2.3: `$` is a sign at the end only, `#` begins a remark anywhere.
+        ("User-agent: *\nDisallow: $\nDisallow: /$/x", &["/", "/x"], &["/$/x"]),
+        ("User-agent: *#\nDisallow: /#a\nAllow:/b#", &["/robots.txt", "/b"], &["/", "/a"]),
+        // 2.2.4: lines that are not ours to know change nothing, and end no run of agents.
+        (
+            "Clean-param: a /b\nUser-agent: porthole\nRequest-rate: 1/5\nUser-agent: x\nDisallow: /a",
+            &[],
+            &["/a"],
+        ),
+        (
+            "User-agent: porthole\nNoindex: /b\nDisallow: /a\nSitemap: /s\nDisallow: /c",
+            &["/b"],
+            &["/a", "/c"],
+        ),
         // How lines are written.
         ("\u{feff}User-agent: *\nDisallow: /a", &[], &["/a"]),
         ("User-agent: *\r\nDisallow: /a\r\n", &["/"], &["/a"]),
@@ -220,15 +253,61 @@ fn what_is_beyond_the_limit_is_not_read() {
 }
 
 #[test]
-fn memory_is_bounded() {
-    let many: String = (0..40_000).map(|i| format!("Disallow: /{i}\n")).collect();
+fn every_rule_within_the_limit_counts_and_memory_is_bounded() {
+    let many: String = (0..14_000).map(|i| format!("Disallow: /{i}$\n")).collect();
+    assert!(many.len() * 2 < 500 * 1024);
     let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{many}").as_bytes(), false);
-    assert_eq!(rules.len(), 2_000);
-    let wide: String = (0..100).map(|i| format!("Disallow: /{i}{}\n", "\u{e9}".repeat(2_000))).collect();
-    let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{wide}").as_bytes(), false);
-    assert!(rules.bytes() < 200_000 && !rules.is_empty());
+    assert_eq!(rules.len(), 14_000);
+    assert!(!rules.allows("/13999") && rules.allows("/14000"));
+    let same = RobotsRules::parse(AGENT, format!("User-agent: *\n{many}{many}").as_bytes(), false);
+    assert_eq!(same, rules, "what is said twice is kept once");
+    // The shortest rules there are, and those that grow most when they are escaped.
+    let short: String = (0..70_000u32).map(|i| format!("Allow:/{}\n", i % 7)).collect();
+    let wide: String = (0..4_000).map(|i| format!("Disallow:/{i}{}\n", "\u{e9}".repeat(60))).collect();
+    for text in [short, wide] {
+        let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{text}").as_bytes(), false);
+        assert!(rules.bytes() < 3 << 20 && !rules.is_empty(), "{}", rules.bytes());
+    }
     let sitemaps = "Sitemap: http://a.test/s\n".repeat(10_000);
     assert_eq!(RobotsRules::parse(AGENT, sitemaps.as_bytes(), false).sitemaps().count(), 32);
+}
+
+#[test]
+fn many_hostile_rules_are_asked_in_bounded_time() {
+    let rule = |i: u32| format!("Disallow: /{}*{i}\n", "*a".repeat(100));
+    let text: String = (0..2_300).map(rule).collect();
+    let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{text}").as_bytes(), false);
+    assert!(rules.len() > 2_000);
+    let begun = std::time::Instant::now();
+    assert!(rules.allows(&format!("/{}", "a".repeat(2_000))));
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+}
+
+/// RFC 9309, 2.3.1.5: each line is tried, and those that can be read hold.
+#[test]
+fn junk_between_the_lines_does_no_harm() {
+    let check = |text: &[u8], allowed: &[&str], forbidden: &[&str]| {
+        let rules = RobotsRules::parse(AGENT, text, false);
+        let said = String::from_utf8_lossy(text);
+        assert!(allowed.iter().all(|path| rules.allows(path)), "{said}");
+        assert!(forbidden.iter().all(|path| !rules.allows(path)), "{said}");
+    };
+    check(
+        b"User-agent: *\nDisallow: /a\n\x89PNG\r\n\x1a\n\0\0\xff\xfe\nDisallow: /b\n",
+        &["/c"],
+        &["/a", "/b"],
+    );
+    check(b"<!doctype html>\n<pre>\nUser-agent: *\nDisallow: /a\n</pre>", &["/b"], &["/a"]);
+    check(b"\xff\xfeUser-agent: *\nDisallow: /a\nUser-agent: porthole\nDisallow: /b", &["/a"], &["/b"]);
+    // Octets that are no UTF-8 are octets all the same.
+    check(b"User-agent: *\nDisallow: /caf\xe9", &["/cafe", "/caf%C3%A9"], &["/caf%E9", "/caf%e9s"]);
+    check(
+        b"User-agent: *\nDisallow /a /b\n: /c\nDisallow:\n:\nDisallow: /d:e",
+        &["/a", "/b", "/c"],
+        &["/d:e"],
+    );
+    check("User-agent: *\n\u{feff}Disallow: /a\nDisallow: /b".as_bytes(), &["/a"], &["/b"]);
+    check(&(0..=255).collect::<Vec<u8>>(), &["/"], &[]);
 }
 
 /// The twin: no sorting, no normal forms beyond those of the characters used here, every way tried.
@@ -361,6 +440,44 @@ fn redirects() {
         let policy = done(fetch.answered(AGENT, Ok(&response(302, nowhere, "")), Timestamp(0)));
         assert!(policy.allows(&private));
     }
+}
+
+/// 2.3.1.2: the rules that a redirect leads to hold for the site that was asked about, and for no other.
+#[test]
+fn rules_from_elsewhere_hold_where_they_were_asked_for() {
+    let mut cache = RobotsCache::new(AGENT, 20_000);
+    let (asked, other) = (url("http://a.test/private"), url("http://b.test/private"));
+    let RobotsLook::Ask(fetch) = cache.look(&asked, Timestamp(0)) else { panic!("unknown") };
+    let answer = response(301, Some("http://b.test/robots.txt"), "");
+    let RobotsStep::Fetch(next) = cache.answered(fetch, Ok(&answer), Timestamp(0)) else {
+        panic!("a redirect")
+    };
+    assert_eq!(next.url().as_str(), "http://b.test/robots.txt");
+    done(cache.answered(next, Ok(&response(200, None, RULES)), Timestamp(0)));
+    assert!(matches!(cache.look(&asked, Timestamp(0)), RobotsLook::Known(policy) if !policy.allows(&asked)));
+    assert!(matches!(cache.look(&other, Timestamp(0)), RobotsLook::Ask(_)), "b.test has not been asked");
+    // What becomes of the last hop is what becomes of the whole.
+    for (status, allowed) in [(404, true), (500, false), (429, false)] {
+        let fetch = RobotsFetch::new(&asked, None);
+        let RobotsStep::Fetch(next) = fetch.answered(AGENT, Ok(&answer), Timestamp(0)) else {
+            panic!("a redirect")
+        };
+        let policy = done(next.answered(AGENT, Ok(&response(status, None, RULES)), Timestamp(0)));
+        assert_eq!(policy.allows(&asked), allowed, "{status}");
+    }
+}
+
+#[test]
+fn half_a_file_is_no_answer_unless_it_is_more_than_is_read() {
+    let private = url("http://a.test/private");
+    let policy = |body: String| {
+        let answer = Response { truncated: true, ..response(200, None, &body) };
+        done(RobotsFetch::new(&private, None).answered(AGENT, Ok(&answer), Timestamp(0)))
+    };
+    let open = url("http://a.test/open");
+    assert!(!policy(RULES.to_owned()).allows(&open), "who knows what would have followed");
+    let long = policy(format!("{RULES}\n{}", "# more\n".repeat(100_000)));
+    assert!(long.allows(&open) && !long.allows(&private));
 }
 
 #[test]
