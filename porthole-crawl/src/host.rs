@@ -120,6 +120,19 @@ pub struct Flight {
     crawl_delay: Option<Duration>,
 }
 
+impl Flight {
+    /// The address that it went to, if it is known. Who was told [`Turn::InFlight`] because of this address may
+    /// ask again when it has finished, whatever site it was for.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.ip
+    }
+
+    /// What the site's robots.txt asks for, if that became known only by this request.
+    pub fn with_crawl_delay(self, crawl_delay: Option<Duration>) -> Self {
+        Flight { crawl_delay, ..self }
+    }
+}
+
 /// What an answer says about the host, not about the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostAnswer {
@@ -219,12 +232,12 @@ impl Hosts {
         let Flight { site, ip, crawl_delay } = flight;
         let delay = self.politeness.delay(took);
         if let Some(key) = self.ip_key(ip) {
-            self.end(key, now.after(delay), now);
+            self.end(key, not_before(now, delay), now);
         }
         let key = Key::Site(site);
         let crawl_delay = crawl_delay.unwrap_or_default().min(self.politeness.max_crawl_delay);
         let wait = delay.max(crawl_delay).max(self.trouble_wait(key, answer));
-        self.end(key, now.after(wait), now);
+        self.end(key, not_before(now, wait), now);
         self.forget(now);
         self.hosts.get(&key).is_some_and(|host| host.given_up)
     }
@@ -340,6 +353,11 @@ impl Turn {
             (Turn::Now, Turn::Now) => Turn::Now,
         }
     }
+}
+
+/// A part of a millisecond is waited for as a whole one.
+fn not_before(now: Timestamp, wait: Duration) -> Timestamp {
+    now.after(wait.saturating_add(Duration::from_nanos(999_999)))
 }
 
 fn doubled(first: Duration, times: u32) -> Duration {

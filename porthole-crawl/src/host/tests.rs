@@ -55,6 +55,23 @@ fn a_crawl_delay_is_honoured_up_to_a_cap() {
 }
 
 #[test]
+fn a_crawl_delay_holds_from_the_answer_that_it_came_with() {
+    let mut hosts = Hosts::new(Politeness::default());
+    let flight = hosts.started(SITE, Some([127, 0, 0, 1].into()), None).with_crawl_delay(Some(seconds(10)));
+    assert_eq!(flight.address(), Some([127, 0, 0, 1].into()));
+    hosts.finished(flight, HostAnswer::Well, Duration::ZERO, at(0));
+    assert_eq!(hosts.may_start(SITE, None, at(0)), Turn::NotBefore(at(10)));
+}
+
+#[test]
+fn a_part_of_a_millisecond_is_not_taken_off() {
+    let mut hosts = Hosts::new(Politeness::default());
+    let flight = hosts.started(SITE, None, None);
+    hosts.finished(flight, HostAnswer::Well, Duration::from_micros(1_000_100), at(0));
+    assert_eq!(hosts.may_start(SITE, None, at(5)), Turn::NotBefore(Timestamp(5_001)));
+}
+
+#[test]
 fn busy_hosts_are_left_alone_longer_and_longer() {
     let mut hosts = Hosts::new(Politeness::default());
     let mut now = at(0);
