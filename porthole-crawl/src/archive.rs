@@ -80,6 +80,19 @@ impl Archive {
         Packer::new()
     }
 
+    /// Writes a page, and says where it is.
+    pub fn write(
+        &mut self,
+        url: &CanonicalUrl,
+        at: Timestamp,
+        response: &Response,
+    ) -> Result<Option<SegmentSpan>, ArchiveError> {
+        match self.packer().pack(url, at, response) {
+            Some(packed) => self.append(&packed, at),
+            None => Ok(None),
+        }
+    }
+
     /// Writes a page's record, and says where it is.
     pub(crate) fn append(
         &mut self,
@@ -219,10 +232,8 @@ mod tests {
         let url = |n: u32| CanonicalUrl::parse(&format!("http://a.test/{n}")).unwrap();
         let now = Timestamp(1_000_000);
         let mut archive = Archive::open(folder.path(), now).unwrap();
-        let write = |archive: &mut Archive, n, body| {
-            let packed = archive.packer().pack(&url(n), now, &page(body)).unwrap();
-            archive.append(&packed, now).unwrap().unwrap()
-        };
+        let write =
+            |archive: &mut Archive, n, body| archive.write(&url(n), now, &page(body)).unwrap().unwrap();
         let first = write(&mut archive, 1, "first");
         let second = write(&mut archive, 2, "second");
         drop(archive);

@@ -183,7 +183,7 @@ impl<'a> Crawl<'a> {
             observer,
             crawl: self,
         };
-        let stop = run.to_the_end().await;
+        let stop = run.until_it_ends().await;
         let given_back = run.give_all_back();
         self.judge = run.readers.into_judge();
         self.guest = guest;
@@ -225,14 +225,14 @@ struct Pending {
 /// Something that was waited for.
 enum Came {
     Answer(Job, Result<Response, FetchError>),
-    Read(Result<Read, JudgeError>),
+    Read(Result<Box<Read>, JudgeError>),
 }
 
 /// Committed together, at most: a person who watches sees them at once.
 const MOST_PENDING: usize = 64;
 
 impl Run<'_, '_> {
-    async fn to_the_end(&mut self) -> Result<Stop, CrawlError> {
+    async fn until_it_ends(&mut self) -> Result<Stop, CrawlError> {
         loop {
             self.fill()?;
             // Later pages follow from earlier ones: with few workers nothing waits to be committed.
@@ -367,7 +367,7 @@ impl Run<'_, '_> {
                 }
             }
             Came::Read(read) => {
-                let Read { work, mut result, page, packed, took } = read?;
+                let Read { work, mut result, page, packed, took } = *read?;
                 self.bytes = self.bytes.saturating_sub(result.bytes);
                 if let Some((page, judgment)) = page {
                     result.links = match &mut self.crawl.scorer {
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn breadth_first_to_the_end() {
+    fn breadth_first_until_it_ends() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
         let (stop, seen) = crawl(&mut store, u64::MAX);

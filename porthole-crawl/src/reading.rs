@@ -68,7 +68,7 @@ impl Reader {
     }
 
     /// What becomes of a URL by the answer that came for it. Whatever a page does to us costs that page alone.
-    pub(crate) fn read(&mut self, unread: Unread) -> Result<Read, JudgeError> {
+    pub(crate) fn read(&mut self, unread: Unread) -> Result<Box<Read>, JudgeError> {
         let Unread { work, answer, at } = unread;
         let read = catch_unwind(AssertUnwindSafe(|| self.read_answer(&work, &answer, at)));
         let (result, page) = read.unwrap_or_else(|_| {
@@ -84,7 +84,7 @@ impl Reader {
             }
             _ => None,
         };
-        Ok(Read { work, result, page, packed, took })
+        Ok(Box::new(Read { work, result, page, packed, took }))
     }
 
     fn read_answer(
@@ -159,14 +159,14 @@ impl Reader {
 
 /// The readers of a crawl: one that reads at once, or several on threads of their own.
 pub(crate) enum Readers {
-    Here(Box<Reader>, VecDeque<Result<Read, JudgeError>>),
+    Here(Box<Reader>, VecDeque<Result<Box<Read>, JudgeError>>),
     Threads(Threads),
 }
 
 pub(crate) struct Threads {
     /// `None` when it is over.
     unread: Option<mpsc::Sender<Unread>>,
-    read: UnboundedReceiver<Result<Read, JudgeError>>,
+    read: UnboundedReceiver<Result<Box<Read>, JudgeError>>,
     in_progress: usize,
     /// Answers that may be waiting before no more should be asked for.
     most: usize,
@@ -219,7 +219,7 @@ impl Readers {
     }
 
     /// The next that was read; does not come while nothing is in progress.
-    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Read, JudgeError>> {
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Box<Read>, JudgeError>> {
         match self {
             Readers::Here(_, read) => read.pop_front().map_or(Poll::Pending, Poll::Ready),
             Readers::Threads(threads) if threads.in_progress == 0 => Poll::Pending,
@@ -261,14 +261,17 @@ impl Threads {
     fn end(&mut self) -> Option<Reader> {
         self.unread = None;
         self.read.close();
-        self.threads.drain(..).filter_map(|thread| thread.join().ok()).last()
+        let mut readers = self.threads.drain(..).filter_map(|thread| thread.join().ok());
+        let last = readers.next_back();
+        readers.for_each(drop);
+        last
     }
 }
 
 fn work(
     mut reader: Reader,
     queue: &Mutex<mpsc::Receiver<Unread>>,
-    done: &UnboundedSender<Result<Read, JudgeError>>,
+    done: &UnboundedSender<Result<Box<Read>, JudgeError>>,
 ) -> Reader {
     loop {
         let next = queue.lock().map(|queue| queue.recv());
