@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+"""Porthole's whole crawl beside the crate `spider` and beside Scrapy, on the same pages over HTTP on this machine.
+
+    scripts/bench-crawl.py [--pages 10000] [--rounds 5] [--only porthole,spider] [--json]
+
+The pages are those of the synthetic web, put on one host whose links all lead to pages of that host, and served by nginx from
+memory. Porthole judges, archives and stores every page; the others fetch it, look for links and throw it away. Rounds are
+interleaved. CPU seconds are user and system time of the crawler's process alone.
+
+Needs nginx, a release build of porthole, cargo (`spider` is built into target/peers) and PyPI (Scrapy goes into a
+virtual environment there).
+"""
+
+import argparse
+import collections
+import html
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PEERS = ROOT / "target/peers"
+CRAWLERS = ["porthole", "spider", "scrapy"]
+GOOD = "Recreation/Cycling"
+# Pages that the critic learns from belong to other synthetic webs than the one that is crawled.
+CRAWLED_SEED, EXAMPLE_SEEDS = 1, range(2, 7)
+LINK = re.compile(rb"""(?i)<a href=(?:'([^']*)'|"([^"]*)"|([^\s>'"]+))""")
+NGINX = """
+worker_processes 1;
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_timeout 60;
+    keepalive_requests 1000000;
+    open_file_cache max=100000 inactive=10m;
+    types {{ text/html html; }}
+    client_body_temp_path {folder}/tmp; proxy_temp_path {folder}/tmp; fastcgi_temp_path {folder}/tmp;
+    uwsgi_temp_path {folder}/tmp; scgi_temp_path {folder}/tmp;
+    server {{ listen 127.0.0.1:{port}; root {pages}; }}
+}}
+"""
+
+
+def main():
+    options = parse_options()
+    crawlers = options.only.split(",")
+    if unknown := set(crawlers) - set(CRAWLERS):
+        sys.exit(f"error: --only {unknown.pop()}: there is {', '.join(CRAWLERS)}")
+    for needed, what in [("nginx", "install nginx-light"), (options.porthole, "cargo build --release -p porthole")]:
+        if not shutil.which(needed):
+            sys.exit(f"error: there is no {needed}: {what}")
+    build_peers(crawlers)
+    with tempfile.TemporaryDirectory(prefix="porthole-bench-", dir="/dev/shm") as folder:
+        # Workers of nginx that a superuser starts are somebody else.
+        os.chmod(folder, 0o755)
+        bench = Bench(options, pathlib.Path(folder))
+        with bench.serving():
+            if options.serve:
+                say(f"{bench.start}, workspace {bench.trained}; Ctrl-C ends it")
+                signal.pause()
+            runs = bench.run(crawlers)
+    report(options, bench, runs)
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages", type=int, default=10_000, help="pages of the host")
+    parser.add_argument("--scrapy-pages", type=int, default=3_000, help="Scrapy stops after so many: it is slow")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=64, help="fetches under way at once")
+    parser.add_argument("--only", default=",".join(CRAWLERS), help="crawlers, with commas between them")
+    parser.add_argument("--crawl-option", action="append", default=[], help="for porthole crawl, as in =--no-archive")
+    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what Porthole stores")
+    parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
+    parser.add_argument("--serve", action="store_true", help="only serve the pages, to run crawlers by hand")
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+def build_peers(crawlers):
+    if "spider" in crawlers:
+        folder = ROOT / "scripts/peers/spider"
+        command = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", PEERS / "spider"]
+        subprocess.run(command, cwd=folder, check=True)
+    if "scrapy" in crawlers and not (PEERS / "venv/bin/scrapy").exists():
+        subprocess.run([sys.executable, "-m", "venv", PEERS / "venv"], check=True)
+        subprocess.run([PEERS / "venv/bin/pip", "install", "--quiet", "scrapy"], check=True)
+
+
+class Bench:
+    """The pages, their server, and a trained workspace that every run of Porthole gets a copy of."""
+
+    def __init__(self, options, folder):
+        self.options = options
+        self.folder = folder
+        self.pages = folder / "pages"
+        self.trained = folder / "trained"
+        self.figures = self.make_pages()
+        self.figures |= self.train()
+        say("{pages} pages of {mean_bytes:.0f} bytes and {mean_links:.1f} links; {topics} topics".format(**self.figures))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.start = f"http://127.0.0.1:{self.port}/index.html"
+
+    def make_pages(self):
+        with Synth(self.options.porthole, CRAWLED_SEED) as web:
+            pages, moved, listing = web.walk(self.options.pages - 1)
+        local = {url: local_name(url) for url in pages}
+        if len(set(local.values())) < len(local):
+            sys.exit("error: two pages of the synthetic web got the same name")
+        local |= {old: local[new] for old, new in moved.items() if new in local}
+        names = sorted(set(local.values()))
+        size = links = 0
+        for url, body in [*pages.items(), ("http://index.test/", listing)]:
+            body, count = rewrite(url, body, local, names)
+            path = self.pages / local.get(url, "index.html")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(body)
+            size += len(body)
+            links += count
+        found = len(pages) + 1
+        return {"pages": found, "mean_bytes": size / found, "mean_links": links / found}
+
+    def train(self):
+        examples = self.folder / "examples"
+        for seed in EXAMPLE_SEEDS:
+            with Synth(self.options.porthole, seed) as web:
+                for topic, url in web.examples():
+                    body = web.fetch(url)[1]
+                    folder = examples / topic
+                    folder.mkdir(parents=True, exist_ok=True)
+                    (folder / f"{seed}-{len(os.listdir(folder))}.html").write_bytes(body)
+        topics = sum(1 for _, folders, files in os.walk(examples) if files)
+        for command in [
+            ["init", self.trained],
+            ["-C", self.trained, "examples", "import", examples],
+            ["-C", self.trained, "topics", "mark", GOOD],
+            ["-C", self.trained, "train"],
+        ]:
+            subprocess.run([self.options.porthole, *command], check=True, capture_output=True)
+        with (self.trained / "porthole.toml").open("a") as settings:
+            settings.write("\nloopback = true\n")
+        shutil.rmtree(examples)
+        return {"topics": topics}
+
+    def serving(self):
+        (self.folder / "tmp").mkdir()
+        settings = self.folder / "nginx.conf"
+        settings.write_text(NGINX.format(folder=self.folder, port=self.port, pages=self.pages))
+        return Child(["nginx", "-e", self.folder / "error.log", "-c", settings], self.port)
+
+    def run(self, crawlers):
+        """Runs of every crawler, round by round."""
+        runs = collections.defaultdict(list)
+        for number in range(self.options.rounds):
+            for name in crawlers:
+                run = getattr(self, name)()
+                expected = min(self.figures["pages"], self.options.scrapy_pages if name == "scrapy" else 1 << 60)
+                if os.environ.get("X") is None and run["pages"] < 0.99 * expected:
+                    sys.exit(f"error: {name} fetched {run['pages']} of {expected} pages; nothing can be compared")
+                runs[name].append(run)
+                say(f"round {number + 1} {name:9}" + in_words(run))
+        return runs
+
+    def porthole(self):
+        workspace = pathlib.Path(tempfile.mkdtemp(prefix="bench-crawl-", dir=self.options.workspaces))
+        try:
+            shutil.copytree(self.trained, workspace, dirs_exist_ok=True)
+            options = ["--polite", "off", "--workers", self.options.workers, "--pages", self.figures["pages"]]
+            options += ["--start", self.start, "--json", *self.options.crawl_option]
+            return measure([self.options.porthole, "-C", workspace, "crawl", *options])
+        finally:
+            shutil.rmtree(workspace)
+
+    def spider(self):
+        return measure([PEERS / "spider/release/spider-run", self.start, self.options.workers])
+
+    def scrapy(self):
+        script = ROOT / "scripts/peers/scrapy_run.py"
+        options = [self.start, self.options.workers, self.options.scrapy_pages]
+        return measure([PEERS / "venv/bin/python", script, *options])
+
+
+def measure(command):
+    """What a crawler says, and what its process took."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        began = time.perf_counter()
+        child = subprocess.Popen([str(part) for part in command], stdout=output, stderr=errors)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.perf_counter() - began
+        child.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        if child.returncode:
+            sys.exit(f"error: {command[0]} ended with {child.returncode}: {errors.read().decode()[-2000:]}")
+        pages = json.loads(output.read())["pages"]
+    cpu = usage.ru_utime + usage.ru_stime
+    return {
+        "pages": pages,
+        "wall_seconds": wall,
+        "user_seconds": usage.ru_utime,
+        "system_seconds": usage.ru_stime,
+        "pages_per_second": pages / wall,
+        "pages_per_cpu_second": pages / cpu,
+        "peak_rss_mb": usage.ru_maxrss / 1024,
+    }
+
+
+def report(options, bench, runs):
+    medians = {
+        name: {what: statistics.median(run[what] for run in of) for what in of[0]} for name, of in runs.items()
+    }
+    # Of runs of the same round, because the machine is not equally fast at all times.
+    ratios = {
+        peer: statistics.median(
+            ours["pages_per_cpu_second"] / theirs["pages_per_cpu_second"]
+            for ours, theirs in zip(runs["porthole"], runs[peer])
+        )
+        for peer in ["spider", "scrapy"]
+        if peer in runs and "porthole" in runs
+    }
+    if options.json:
+        figures = {"web": bench.figures, "workers": options.workers, "median": medians, "porthole_to": ratios}
+        print(json.dumps(figures | {"runs": runs}, indent=1))
+        return
+    print(f"median of {options.rounds} rounds, {options.workers} fetches at once:")
+    for name, median in medians.items():
+        print(f"  {name:9}" + in_words(median))
+    for peer, ratio in ratios.items():
+        print(f"pages a CPU second, porthole to {peer}: {ratio:.2f}")
+
+
+def in_words(run):
+    return (
+        "{pages:7.0f} pages{pages_per_second:8.0f} a second{pages_per_cpu_second:8.0f} a CPU second "
+        "({user_seconds:.2f} s user, {system_seconds:.2f} s system), {peak_rss_mb:.0f} MB".format(**run)
+    )
+
+
+class Child:
+    """A server that runs as long as the block does, from when its port answers."""
+
+    def __init__(self, command, port):
+        self.command = [str(part) for part in command]
+        self.port = port
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return self
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        sys.exit(f"error: {' '.join(self.command)} does not serve")
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Synth(Child):
+    """A synthetic web, served as a proxy."""
+
+    THREADS = 8
+
+    def __init__(self, porthole, seed):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        web = ["--pages", "20000", "--page-bytes", "37000", "--seed", seed]
+        super().__init__([porthole, "lab", "synth", *web, "--serve", f"127.0.0.1:{port}"], port)
+        self.local = threading.local()
+        self.slow = set()
+
+    def fetch(self, url):
+        """The URL at which redirects end, and the page there; nothing if there is none or if it takes long."""
+        for _ in range(6):
+            host = urllib.parse.urlsplit(url).netloc
+            if host in self.slow:
+                return url, None
+            if not hasattr(self.local, "connection"):
+                self.local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=0.5)
+            try:
+                self.local.connection.request("GET", url, headers={"Host": host})
+                response = self.local.connection.getresponse()
+                body = response.read()
+            except (OSError, http.client.HTTPException):
+                self.local.connection.close()
+                self.slow.add(host)
+                return url, None
+            if not 300 <= response.status < 400:
+                is_page = response.status == 200 and response.headers.get_content_type() == "text/html"
+                return url, body if is_page else None
+            url = urllib.parse.urljoin(url, response.headers["Location"])
+        return url, None
+
+    def listing(self):
+        return self.fetch(f"http://127.0.0.1:{self.port}/")[1]
+
+    def examples(self):
+        """Pages of every topic."""
+        for part in self.listing().decode().split("<h2>/")[1:]:
+            topic, _, rest = part.partition("</h2>")
+            for url in re.findall(r'href="([^"]*)"', rest):
+                yield topic, html.unescape(url)
+
+    def walk(self, wanted):
+        """Pages breadth first from the listing, the old addresses of some of them, and the listing."""
+        listing = self.listing()
+        pages, moved, seen = {}, {}, set()
+        layer = links_of("http://index.test/", listing)
+        while layer and len(pages) < wanted:
+            layer = [url for url in dict.fromkeys(layer) if url not in seen and not is_trap(url)]
+            seen.update(layer)
+            found = self.fetch_all(layer)
+            layer = []
+            for url, (final, body) in found:
+                if body is None or len(pages) == wanted:
+                    continue
+                if final != url:
+                    moved[url] = final
+                    seen.add(final)
+                if final not in pages:
+                    pages[final] = body
+                    layer += links_of(final, body)
+        if len(pages) < wanted:
+            sys.exit(f"error: the synthetic web has only {len(pages)} pages that can be reached")
+        return pages, moved, listing
+
+    def fetch_all(self, urls):
+        answers = [None] * len(urls)
+        numbers = iter(range(len(urls)))
+        lock = threading.Lock()
+
+        def work():
+            while True:
+                with lock:
+                    number = next(numbers, None)
+                if number is None:
+                    return
+                answers[number] = (urls[number], self.fetch(urls[number]))
+
+        threads = [threading.Thread(target=work) for _ in range(self.THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return answers
+
+
+def links_of(url, body):
+    hrefs = (b"".join(found) for found in LINK.findall(body))
+    return [target(url, href) for href in hrefs if not href.startswith(b"mailto:")]
+
+
+def target(url, href):
+    link = urllib.parse.urljoin(url, html.unescape(href.decode()))
+    return link.partition("#")[0].partition("?utm_source")[0]
+
+
+def is_trap(url):
+    return bool(re.search(r"/(calendar/|list\b|loop/)", url))
+
+
+def local_name(url):
+    """The path of a page on the one host: no two pages differ in their case alone, and every name is a file's."""
+    name = re.sub(r"[^a-z0-9/._-]+", "-", url.removeprefix("http://").lower())
+    return re.sub(r"(/|\.html?)?$", "", name, count=1) + ".html"
+
+
+def rewrite(url, body, local, names):
+    """The page with links to the one host's pages, and their number. A link to a page that is not there leads to another."""
+    count = 0
+
+    def replace(found):
+        nonlocal count
+        href = found[1] or found[2] or found[3]
+        if not href or href.startswith(b"mailto:"):
+            return found[0]
+        count += 1
+        link = target(url, href)
+        name = local.get(link) or names[sum(link.encode()) * 7919 % len(names)]
+        return found[0].replace(href, b"/" + name.encode())
+
+    return LINK.sub(replace, body), count
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
