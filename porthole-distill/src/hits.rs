@@ -1,0 +1,114 @@
+//! Relevance-weighted HITS (W 3.2, V 2.2): good hubs point to good authorities, and the other way round.
+
+use crate::bipartite::{Bipartite, Side};
+use crate::options::PageWeights;
+use crate::product::normalise;
+use crate::{Error, Graph, Options, check_length};
+
+/// A graph, seen under options: what each page's links weigh, and who may be an authority.
+pub struct Distiller<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) options: Options<'a>,
+    pub(crate) weights: PageWeights,
+}
+
+/// Scores of all pages, by number. Each side sums to 1, or is 0 throughout if no link counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scores {
+    /// Hub scores.
+    pub hubs: Vec<f64>,
+    /// Authority scores.
+    pub authorities: Vec<f64>,
+    /// How many iterations it took.
+    pub iterations: usize,
+    /// By how much hubs or authorities, whichever moved more, changed in the last one, all changes added up.
+    pub change: f64,
+    /// Whether that was little enough.
+    pub converged: bool,
+}
+
+impl<'a> Distiller<'a> {
+    /// Weighs the links of a graph.
+    ///
+    /// # Errors
+    /// If there is not a factor for every page.
+    pub fn new(graph: &'a Graph, options: Options<'a>) -> Result<Distiller<'a>, Error> {
+        if let Some(factors) = options.factors {
+            check_length("factors", factors, graph.pages())?;
+        }
+        Ok(Distiller { graph, options, weights: PageWeights::new(graph, &options) })
+    }
+
+    /// Only pages that are more relevant than this may be authorities.
+    pub fn rho(&self) -> f64 {
+        self.weights.rho
+    }
+
+    /// Finds hubs and authorities, on all cores.
+    pub fn scores(&self) -> Scores {
+        let sides = Bipartite::new(self.graph, &self.weights, self.options.correct_inflation);
+        let mut state = State::new(&sides);
+        let count = sides.hubs.pages.len();
+        let (mut iterations, mut change) = (0, if count == 0 { 0.0 } else { f64::INFINITY });
+        while change > self.options.tolerance && iterations < self.options.max_iterations {
+            change = state.iterate(&sides);
+            iterations += 1;
+        }
+        Scores {
+            hubs: spread(&sides.hubs, &state.hubs, self.graph.pages()),
+            authorities: spread(&sides.authorities, &state.authorities, self.graph.pages()),
+            iterations,
+            change,
+            converged: change <= self.options.tolerance,
+        }
+    }
+}
+
+/// The scores of those that may have one, and room for the next ones.
+struct State {
+    hubs: Vec<f64>,
+    authorities: Vec<f64>,
+    next_hubs: Vec<f64>,
+    next_authorities: Vec<f64>,
+}
+
+impl State {
+    /// All hubs are alike at first.
+    fn new(sides: &Bipartite) -> State {
+        let (hubs, authorities) = (sides.hubs.pages.len(), sides.authorities.pages.len());
+        State {
+            hubs: vec![1.0 / hubs as f64; hubs],
+            authorities: vec![0.0; authorities],
+            next_hubs: vec![0.0; hubs],
+            next_authorities: vec![0.0; authorities],
+        }
+    }
+
+    /// V Fig. 4: UpdateAuth, then UpdateHubs.
+    fn iterate(&mut self, sides: &Bipartite) -> f64 {
+        let authorities =
+            step(&sides.authorities, &self.hubs, &mut self.authorities, &mut self.next_authorities);
+        let hubs = step(&sides.hubs, &self.authorities, &mut self.hubs, &mut self.next_hubs);
+        hubs.max(authorities)
+    }
+}
+
+/// Gives one side its new scores from those of the other, and returns by how much they changed.
+fn step(side: &Side, others: &[f64], scores: &mut Vec<f64>, next: &mut Vec<f64>) -> f64 {
+    let sum = side.links.times(others, &side.weights, next);
+    if !sum.is_normal() {
+        // Weights so far apart that their products have no number: no better scores can be found.
+        return 0.0;
+    }
+    let change = normalise(next, sum, scores);
+    std::mem::swap(scores, next);
+    change
+}
+
+fn spread(side: &Side, scores: &[f64], pages: usize) -> Vec<f64> {
+    let mut all = vec![0.0; pages];
+    for (page, score) in side.pages.iter().zip(scores) {
+        all[*page as usize] = *score;
+    }
+    all
+}
