@@ -7,8 +7,10 @@ use porthole_types::{CanonicalUrl, Headers, TermId};
 use crate::charset;
 use crate::gather::{FoundLink, Gather, NONE};
 use crate::page::{Cuts, Format, LeafSpan, Link, LinkKind, Page, RobotsMeta};
+use crate::pdf;
 use crate::references::{resolved, resolved_attribute};
 use crate::simhash::simhash;
+use crate::tag::Name;
 use crate::terms::{Terms, Text};
 use crate::token::Tokenizer;
 use crate::tree::Tree;
@@ -23,11 +25,24 @@ pub struct Limits {
     pub links: usize,
     /// Attributes of one tag.
     pub attributes: usize,
+    /// Steps that reading a PDF may take: about one for each byte read or unpacked.
+    pub pdf_steps: usize,
+    /// Objects of a PDF.
+    pub pdf_objects: usize,
+    /// Bytes of text of a PDF.
+    pub pdf_text: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { bytes: 8 << 20, links: 10_000, attributes: 128 }
+        Limits {
+            bytes: 8 << 20,
+            links: 10_000,
+            attributes: 128,
+            pdf_steps: 64 << 20,
+            pdf_objects: 200_000,
+            pdf_text: 4 << 20,
+        }
     }
 }
 
@@ -53,6 +68,7 @@ impl Extractor {
         let mut page = match format {
             Format::Html => self.html(url, content_type, read),
             Format::Text => self.plain_text(content_type, read),
+            Format::Pdf => self.pdf(url, read),
             Format::Other => Page::default(),
         };
         page.format = format;
@@ -72,6 +88,7 @@ impl Extractor {
             links: tree.gather.links_cut,
             attributes: tree.tokens.attributes_cut,
             depth: tree.depth_cut,
+            pdf: false,
         };
         let mut gather = tree.gather;
         if !gather.moved.is_empty() {
@@ -108,6 +125,39 @@ impl Extractor {
             ..Page::default()
         };
         self.find_terms(&mut page, None);
+        page
+    }
+
+    fn pdf(&mut self, url: &CanonicalUrl, body: &[u8]) -> Page {
+        let document = pdf::read(body, &self.limits);
+        let base = document.base.and_then(|base| url.join(&base).ok());
+        let mut page = Page {
+            bad_bytes: document.has_unknown,
+            title: folded(&document.title),
+            text: document.text,
+            leaves: document.leaves,
+            paths: vec![Name::A.path_byte()],
+            encrypted: document.is_encrypted,
+            cuts: Cuts { links: document.links_cut, pdf: document.is_cut, ..Cuts::default() },
+            ..Page::default()
+        };
+        for link in document.links {
+            let Ok(target) = base.as_ref().unwrap_or(url).join(&link.uri) else {
+                page.links_refused += 1;
+                continue;
+            };
+            page.links.push(Link {
+                target,
+                kind: LinkKind::Anchor,
+                first_leaf: link.first,
+                last_leaf: link.last,
+                depth: 1,
+                title: None,
+                rel: None,
+                path: (0, 1),
+            });
+        }
+        self.find_terms(&mut page, document.language.as_deref());
         page
     }
 
@@ -178,6 +228,9 @@ impl Default for Extractor {
 fn format_of(content_type: Option<&str>, body: &[u8]) -> Format {
     let kind = content_type.unwrap_or("").split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     match kind.as_str() {
+        // Servers that do not know the type say all kinds of things.
+        "application/pdf" | "application/x-pdf" => Format::Pdf,
+        _ if body.starts_with(b"%PDF-") => Format::Pdf,
         "text/html" | "application/xhtml+xml" => Format::Html,
         "text/plain" => Format::Text,
         "" | "unknown/unknown" | "application/unknown" | "*/*" => sniffed(body),

@@ -21,6 +21,7 @@ mod english;
 mod extract;
 mod gather;
 mod page;
+mod pdf;
 mod references;
 mod simhash;
 mod tag;

@@ -33,6 +33,8 @@ pub struct Page {
     pub refresh: Option<(u32, CanonicalUrl)>,
     /// The page shows next to nothing until its scripts have run (req. 132).
     pub needs_scripts: bool,
+    /// A PDF that cannot be read without a key.
+    pub encrypted: bool,
     /// What was left out because it was too much.
     pub cuts: Cuts,
     pub(crate) leaves: Vec<LeafSpan>,
@@ -50,6 +52,8 @@ pub enum Format {
     Html,
     /// Plain text: one leaf, no links.
     Text,
+    /// PDF: a leaf for each piece of text that stands together or is in a link.
+    Pdf,
     /// Something else, which is not read.
     #[default]
     Other,
@@ -116,6 +120,8 @@ pub struct Cuts {
     pub attributes: u32,
     /// Start tags that stood too deep.
     pub depth: u32,
+    /// The rest of a PDF, which would have taken too much work or given too much text.
+    pub pdf: bool,
 }
 
 /// A leaf's text, and its place in the tree.

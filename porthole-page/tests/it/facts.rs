@@ -181,7 +181,9 @@ fn formats() {
         ("", "GIF89a\u{1}\u{0}", Format::Other),
         ("unknown/unknown", "<p>", Format::Html),
         ("image/png", "<p>x", Format::Other),
-        ("application/pdf", "%PDF-1.4", Format::Other),
+        ("application/pdf", "%PDF-1.4", Format::Pdf),
+        ("application/octet-stream", "%PDF-1.4", Format::Pdf),
+        ("", "%PDF-1.4\u{0}", Format::Pdf),
         ("text/css", "p {}", Format::Other),
     ] {
         let page = extract_with(&[("content-type", content_type)], body.as_bytes());
@@ -290,7 +292,7 @@ fn fingerprints_are_near_for_a_light_edit_and_far_for_another_page() {
 #[test]
 fn what_is_cut_is_counted() {
     let none = Cuts::default();
-    let limits = Limits { bytes: 1000, links: 3, attributes: 2 };
+    let limits = Limits { bytes: 1000, links: 3, attributes: 2, ..Limits::default() };
     for (html, expected) in [
         ("<p>short".to_owned(), none),
         ("x".repeat(1024), Cuts { bytes: 24, ..none }),

@@ -1,0 +1,178 @@
+//! ToUnicode maps: which text the codes of a font stand for.
+
+use super::file::Budget;
+use super::object::{Object, Reader};
+
+/// Entries of one map, which has at most 65536 codes; and operands of one section, which should have 300.
+const MOST_ENTRIES: usize = 1 << 16;
+const MOST_OPERANDS: usize = 1 << 16;
+
+/// The most characters that one code stands for.
+const LONGEST: usize = 8;
+
+/// A map from codes to text.
+#[derive(Debug, Default)]
+pub(super) struct CMap {
+    /// Sorted by the first code.
+    entries: Vec<Entry>,
+    /// Bytes of its longest code, if it says so.
+    pub(super) code_length: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    first: u32,
+    last: u32,
+    meaning: Meaning,
+}
+
+#[derive(Debug)]
+enum Meaning {
+    /// Of the first code; the codes behind it stand for the characters behind it.
+    Character(u32),
+    Text(Box<str>),
+}
+
+impl CMap {
+    /// Reads a map from any bytes.
+    pub(super) fn read(bytes: &[u8], budget: &Budget) -> CMap {
+        let mut map = CMap::default();
+        let mut operands: Vec<Object<'_>> = Vec::new();
+        let mut reader = Reader::new(bytes, 0);
+        while let Some(object) = reader.next() {
+            match object {
+                Object::Word(b"endbfchar") => operands.chunks_exact(2).for_each(|pair| {
+                    map.add(&pair[0], &pair[0], &pair[1]);
+                }),
+                Object::Word(b"endbfrange") => operands.chunks_exact(3).for_each(|range| {
+                    map.add(&range[0], &range[1], &range[2]);
+                }),
+                Object::Word(b"endcodespacerange") => {
+                    map.code_length = operands.iter().filter_map(Object::text).map(<[u8]>::len).max();
+                }
+                Object::Word(_) => {}
+                object => {
+                    if operands.len() < MOST_OPERANDS {
+                        operands.push(object);
+                    }
+                    continue;
+                }
+            }
+            operands.clear();
+        }
+        budget.spend(reader.at());
+        map.entries.sort_by_key(|entry| entry.first);
+        map
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Hands out the characters that a code stands for; whether it is known.
+    pub(super) fn characters(&self, code: u32, mut found: impl FnMut(char)) -> bool {
+        let behind = self.entries.partition_point(|entry| entry.first <= code);
+        let Some(entry) = self.entries[..behind].last().filter(|entry| code <= entry.last) else {
+            return false;
+        };
+        match &entry.meaning {
+            Meaning::Character(first) => match char::from_u32(first.saturating_add(code - entry.first)) {
+                Some(character) => found(character),
+                None => return false,
+            },
+            Meaning::Text(text) => text.chars().for_each(found),
+        }
+        true
+    }
+
+    fn add(&mut self, first: &Object<'_>, last: &Object<'_>, meaning: &Object<'_>) {
+        let (Some(first), Some(last)) = (code(first), code(last)) else { return };
+        match meaning {
+            Object::Array(texts) => {
+                for (code, text) in (first..=last).zip(texts) {
+                    self.add_text(code, code, text);
+                }
+            }
+            text => self.add_text(first, last, text),
+        }
+    }
+
+    fn add_text(&mut self, first: u32, last: u32, text: &Object<'_>) {
+        let Some(text) = text.text() else { return };
+        if self.entries.len() >= MOST_ENTRIES || last < first {
+            return;
+        }
+        let units = text.chunks(2).map(|unit| unit.iter().fold(0, |unit, &byte| unit << 8 | u16::from(byte)));
+        let characters: String = char::decode_utf16(units)
+            .map(|character| character.unwrap_or('\u{fffd}'))
+            .take(LONGEST)
+            .collect();
+        let mut each = characters.chars();
+        let meaning = match (each.next(), each.next()) {
+            (Some(one), None) => Meaning::Character(one.into()),
+            _ => Meaning::Text(characters.into()),
+        };
+        self.entries.push(Entry { first, last, meaning });
+    }
+}
+
+fn code(object: &Object<'_>) -> Option<u32> {
+    let bytes = object.text()?;
+    (bytes.len() <= 4).then(|| bytes.iter().fold(0, |code, &byte| code << 8 | u32::from(byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::Limits;
+    use crate::pdf::file::File;
+
+    fn read(bytes: &str) -> CMap {
+        CMap::read(bytes.as_bytes(), &File::open(b"", &Limits::default()).budget)
+    }
+
+    fn text(map: &CMap, code: u32) -> Option<String> {
+        let mut text = String::new();
+        map.characters(code, |character| text.push(character)).then_some(text)
+    }
+
+    #[test]
+    fn codes_stand_for_text() {
+        let map = read(
+            "1 begincodespacerange <0000> <ffff> endcodespacerange
+             3 beginbfchar <0003> <0020> <0041><00660069> <0005> <d83edd89> endbfchar
+             2 beginbfrange <0010> <0012> <0061> <0020> <0021> [<0078> <0079007a>] endbfrange",
+        );
+        assert_eq!(map.code_length, Some(2));
+        for (code, expected) in [
+            (3, Some(" ")),
+            (0x41, Some("fi")),
+            (5, Some("\u{1f989}")),
+            (0x10, Some("a")),
+            (0x12, Some("c")),
+            (0x13, None),
+            (0x20, Some("x")),
+            (0x21, Some("yz")),
+            (9, None),
+        ] {
+            assert_eq!(text(&map, code).as_deref(), expected, "for {code}");
+        }
+    }
+
+    #[test]
+    fn bad_maps_are_read_as_far_as_they_make_sense() {
+        let map = read("beginbfrange <00> <ffffffff> <d7f0> <05> <01> <0041> 7 8 9 (x endbfrange");
+        assert!(map.is_empty(), "the text never ends");
+        let map =
+            read("beginbfrange <00> <ffffffff> <d7f0> <0500000000> <01> <0041> endbfrange beginbfchar <01>");
+        assert_eq!(
+            (text(&map, 1).as_deref(), text(&map, 0x20), text(&map, u32::MAX)),
+            (Some("\u{d7f1}"), None, None)
+        );
+        let mut many = String::from("beginbfchar ");
+        (0..200_000).for_each(|n| write!(many, "<{n:06x}><0041>").unwrap());
+        assert!(read(&(many + " endbfchar")).entries.len() <= MOST_ENTRIES);
+    }
+}

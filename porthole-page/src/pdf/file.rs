@@ -1,0 +1,389 @@
+//! A PDF as a set of numbered objects. The table of contents at its end is not looked at: it is often damaged or cut
+//! off, it may lie, and the objects are found as quickly by looking for them. Where a number is used twice, the last
+//! in the file counts, as it does for files that were changed by adding to them.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use memchr::memmem;
+
+use super::filter::{self, Filter, Predictor};
+use super::object::{Dictionary, Object, Reader, is_regular, is_space};
+use crate::Limits;
+
+/// The most that one stream is unpacked to.
+const LARGEST_STREAM: usize = 16 << 20;
+
+/// What looking up an object costs at least.
+const LOOKUP: usize = 32;
+
+/// A PDF whose objects have been found.
+pub(super) struct File<'a> {
+    bytes: &'a [u8],
+    /// Streams of objects, unpacked.
+    unpacked: Vec<Vec<u8>>,
+    places: HashMap<u32, Place, FixedState>,
+    /// What the trailers say.
+    pub(super) root: Option<u32>,
+    pub(super) info: Option<u32>,
+    pub(super) is_encrypted: bool,
+    pub(super) budget: Budget,
+}
+
+/// Where an object is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Where its stream of objects, or else it itself, is in the file.
+    position: usize,
+    stream: Option<u32>,
+    /// Where it starts, in that stream or in the file.
+    start: usize,
+}
+
+/// How much work may still be done: bytes read, and bytes unpacked. Nothing is done that it does not pay for, so that
+/// no file takes long, however it is made.
+pub(super) struct Budget(Cell<usize>);
+
+impl Budget {
+    pub(super) fn spend(&self, steps: usize) {
+        self.0.set(self.0.get().saturating_sub(steps));
+    }
+
+    pub(super) fn left(&self) -> usize {
+        self.0.get()
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.left() == 0
+    }
+}
+
+/// A stream: its dictionary, and its bytes as they are in the file.
+pub(super) struct Stream<'a> {
+    pub(super) dictionary: Dictionary<'a>,
+    packed: &'a [u8],
+}
+
+impl<'a> File<'a> {
+    /// Finds the objects in any bytes.
+    pub(super) fn open(bytes: &'a [u8], limits: &Limits) -> Self {
+        let mut file = File {
+            bytes,
+            unpacked: Vec::new(),
+            places: HashMap::default(),
+            root: None,
+            info: None,
+            is_encrypted: false,
+            budget: Budget(Cell::new(limits.pdf_steps)),
+        };
+        let starts = file.find_objects(limits.pdf_objects);
+        file.read_trailers(&starts);
+        if !file.is_encrypted {
+            file.read_object_streams(&starts, limits.pdf_objects);
+        }
+        file
+    }
+
+    /// `12 0 obj`: keeps the places, and gives them in order.
+    fn find_objects(&mut self, most: usize) -> Vec<usize> {
+        let mut starts = Vec::new();
+        for at in memmem::find_iter(self.bytes, b"obj") {
+            let Some(number) = number_in_front(&self.bytes[..at]) else { continue };
+            if starts.len() >= most {
+                self.budget.spend(usize::MAX);
+                break;
+            }
+            starts.push(at + 3);
+            self.places.insert(number, Place { position: at, stream: None, start: at + 3 });
+        }
+        starts
+    }
+
+    fn read_trailers(&mut self, starts: &[usize]) {
+        let tables = memmem::find_iter(self.bytes, b"trailer").map(|at| at + 7);
+        let streams = memmem::find_iter(self.bytes, b"/XRef").filter_map(|at| last_before(starts, at));
+        let mut trailers: Vec<usize> = tables.chain(streams).collect();
+        trailers.sort_unstable();
+        trailers.dedup();
+        for at in trailers {
+            if let Object::Dictionary(trailer) = self.object_at(self.bytes, at) {
+                self.root = trailer.get(b"Root").reference().or(self.root);
+                self.info = trailer.get(b"Info").reference().or(self.info);
+                self.is_encrypted |= *trailer.get(b"Encrypt") != Object::Null;
+            }
+            if self.budget.is_spent() {
+                return;
+            }
+        }
+    }
+
+    fn read_object_streams(&mut self, starts: &[usize], most: usize) {
+        let mut streams: Vec<usize> =
+            memmem::find_iter(self.bytes, b"/ObjStm").filter_map(|at| last_before(starts, at)).collect();
+        streams.dedup();
+        for start in streams {
+            let Some(stream) = self.stream_at(start).filter(|stream| stream.dictionary.is_type(b"ObjStm"))
+            else {
+                continue;
+            };
+            let unpacked = self.unpack(&stream);
+            let first = stream.dictionary.get(b"First").number().unwrap_or(0.0) as usize;
+            let index = self.unpacked.len() as u32;
+            let mut reader = Reader::new(&unpacked, 0);
+            while reader.at() < first && self.places.len() < most {
+                let (Some(Object::Number(number)), Some(Object::Number(offset))) =
+                    (reader.next(), reader.next())
+                else {
+                    break;
+                };
+                let place =
+                    Place { position: start, stream: Some(index), start: first + offset.max(0.0) as usize };
+                let known = self.places.entry(number as u32).or_insert(place);
+                if known.position <= start {
+                    *known = place;
+                }
+            }
+            self.budget.spend(reader.at());
+            self.unpacked.push(unpacked);
+            if self.budget.is_spent() {
+                return;
+            }
+        }
+    }
+
+    /// The numbers of all objects, in the order of the file.
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        let mut numbers: Vec<u32> = self.places.keys().copied().collect();
+        numbers.sort_unstable_by_key(|number| {
+            let place = self.places[number];
+            (place.position, place.start, *number)
+        });
+        numbers
+    }
+
+    /// The object of this number; `Null` if there is none.
+    pub(super) fn object(&self, number: u32) -> Object<'_> {
+        match self.places.get(&number) {
+            None => Object::Null,
+            Some(place) => self.object_at(self.bytes_of(*place), place.start),
+        }
+    }
+
+    pub(super) fn has(&self, number: u32) -> bool {
+        self.places.contains_key(&number)
+    }
+
+    /// The object itself, or the one that is referred to.
+    pub(super) fn resolve<'b>(&'b self, object: &Object<'b>) -> Object<'b> {
+        match object {
+            Object::Reference(number) => self.object(*number),
+            object => {
+                // A copy of a large object costs as well.
+                self.budget.spend(object.elements().len());
+                object.clone()
+            }
+        }
+    }
+
+    /// The dictionary, or the one that is referred to; an empty one if it is none.
+    pub(super) fn dictionary<'b>(&'b self, object: &Object<'b>) -> Dictionary<'b> {
+        match self.resolve(object) {
+            Object::Dictionary(dictionary) => dictionary,
+            _ => Dictionary::default(),
+        }
+    }
+
+    fn bytes_of(&self, place: Place) -> &[u8] {
+        place.stream.map_or(self.bytes, |stream| &self.unpacked[stream as usize])
+    }
+
+    fn object_at<'b>(&self, bytes: &'b [u8], at: usize) -> Object<'b> {
+        if self.budget.is_spent() {
+            return Object::Null;
+        }
+        let mut reader = Reader::new(bytes, at);
+        let object = reader.next().unwrap_or(Object::Null);
+        self.budget.spend(LOOKUP + reader.at().saturating_sub(at));
+        object
+    }
+
+    /// The stream that is referred to.
+    pub(super) fn stream(&self, object: &Object<'_>) -> Option<Stream<'_>> {
+        let place = self.places.get(&object.reference()?)?;
+        if place.stream.is_some() { None } else { self.stream_at(place.start) }
+    }
+
+    fn stream_at(&self, start: usize) -> Option<Stream<'a>> {
+        if self.budget.is_spent() {
+            return None;
+        }
+        let mut reader = Reader::new(self.bytes, start);
+        let object = reader.next();
+        self.budget.spend(LOOKUP + reader.at().saturating_sub(start));
+        let Some(Object::Dictionary(dictionary)) = object else { return None };
+        let Some(Object::Word(b"stream")) = reader.next() else { return None };
+        let data = &self.bytes[reader.at()..];
+        let data = data.strip_prefix(b"\r").unwrap_or(data);
+        let data = data.strip_prefix(b"\n").unwrap_or(data);
+        let packed = &data[..self.length(&dictionary, data)];
+        Some(Stream { dictionary, packed })
+    }
+
+    /// As long as its dictionary says if it ends there, else up to the next `endstream`, else all there is.
+    fn length(&self, dictionary: &Dictionary<'a>, data: &[u8]) -> usize {
+        let said = match dictionary.get(b"Length") {
+            Object::Reference(number) => self.object(*number).number(),
+            length => length.number(),
+        };
+        if let Some(said) = said.map(|said| said.max(0.0) as usize)
+            && let Some(behind) = data.get(said..)
+            && behind[..behind.len().min(16)].trim_ascii_start().starts_with(b"endstream")
+        {
+            return said;
+        }
+        let found = memmem::find(data, b"endstream").unwrap_or(data.len());
+        self.budget.spend(found / 16);
+        found
+    }
+
+    /// What is in a stream; nothing if it is a picture.
+    pub(super) fn unpack(&self, stream: &Stream<'_>) -> Vec<u8> {
+        let Some(filters) = self.filters(&stream.dictionary) else { return Vec::new() };
+        self.budget.spend(stream.packed.len());
+        let mut bytes: Option<Vec<u8>> = None;
+        for filter in filters {
+            let most = LARGEST_STREAM.min(self.budget.left());
+            let unpacked = filter.unpack(bytes.as_deref().unwrap_or(stream.packed), most);
+            self.budget.spend(unpacked.len());
+            bytes = Some(unpacked);
+        }
+        bytes.unwrap_or_else(|| stream.packed.to_vec())
+    }
+
+    /// The filters in the order in which they are undone; none if one of them is not known.
+    fn filters(&self, dictionary: &Dictionary<'_>) -> Option<Vec<Filter>> {
+        const MOST: usize = 8;
+        let names = self.list(dictionary, [b"Filter", b"F"]);
+        let parameters = self.list(dictionary, [b"DecodeParms", b"DP"]);
+        let mut filters = Vec::new();
+        for (index, name) in names.iter().enumerate().take(MOST) {
+            let name = self.resolve(name);
+            let parameters = parameters.get(index).map(|entry| self.dictionary(entry)).unwrap_or_default();
+            let grows_early = parameters.get(b"EarlyChange").number() != Some(0.0);
+            if name.name() == Some(b"Crypt") {
+                continue;
+            }
+            filters.push(filter::named(name.name()?, grows_early)?);
+            filters.extend(predictor(&parameters).map(Filter::Predictor));
+        }
+        Some(filters)
+    }
+
+    /// One or several of something.
+    fn list<'b>(&'b self, dictionary: &Dictionary<'b>, names: [&[u8]; 2]) -> Vec<Object<'b>> {
+        let object = names.iter().map(|name| dictionary.get(name)).find(|object| **object != Object::Null);
+        match object.map(|object| self.resolve(object)) {
+            None | Some(Object::Null) => Vec::new(),
+            Some(Object::Array(elements)) => elements,
+            Some(one) => vec![one],
+        }
+    }
+}
+
+fn predictor(parameters: &Dictionary<'_>) -> Option<Predictor> {
+    let number = |name: &[u8], otherwise: f64| parameters.get(name).number().unwrap_or(otherwise);
+    let kind = number(b"Predictor", 1.0);
+    let bits = number(b"BitsPerComponent", 8.0).clamp(1.0, 16.0);
+    if kind < 2.0 || kind < 10.0 && bits != 8.0 {
+        return None;
+    }
+    let sample = number(b"Colors", 1.0).clamp(1.0, 32.0) * bits;
+    let row = number(b"Columns", 1.0).clamp(1.0, 65_536.0) * sample;
+    let bytes = |bits: f64| (bits / 8.0).ceil() as usize;
+    Some(Predictor { is_png: kind >= 10.0, step: bytes(sample), row: bytes(row) })
+}
+
+/// The last of the sorted places that is not behind `at`.
+fn last_before(places: &[usize], at: usize) -> Option<usize> {
+    places[..places.partition_point(|&place| place <= at)].last().copied()
+}
+
+/// The `12` of `12 0 ` at the end of these bytes.
+fn number_in_front(bytes: &[u8]) -> Option<u32> {
+    let (rest, _) = digits_at_end(spaces_off(bytes, 0)?)?;
+    let (rest, number) = digits_at_end(spaces_off(rest, 1)?)?;
+    let stands_alone = rest.is_empty()
+        || rest.ends_with(b"endobj")
+        || !is_regular(rest[rest.len() - 1]) && !rest.ends_with(b"(");
+    if stands_alone { Some(number) } else { None }
+}
+
+/// Without the white space at the end, of which there must be some.
+fn spaces_off(bytes: &[u8], least: usize) -> Option<&[u8]> {
+    const MOST: usize = 16;
+    let spaces = bytes.iter().rev().take(MOST).take_while(|&&byte| is_space(byte)).count();
+    if spaces >= least { Some(&bytes[..bytes.len() - spaces]) } else { None }
+}
+
+fn digits_at_end(bytes: &[u8]) -> Option<(&[u8], u32)> {
+    const MOST: usize = 10;
+    let digits = bytes.iter().rev().take(MOST).take_while(|byte| byte.is_ascii_digit()).count();
+    let (rest, digits) = bytes.split_at(bytes.len() - digits);
+    Some((rest, std::str::from_utf8(digits).ok()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(bytes: &[u8]) -> File<'_> {
+        File::open(bytes, &Limits::default())
+    }
+
+    #[test]
+    fn objects_are_found_wherever_they_are() {
+        let file = open(
+            b"1 0 obj(a)endobj 2 0 obj\n(b) endobj 3 0 obj(c)endobj4 0 obj(d)endobj x5 0 obj(e) 2 1 obj(B)",
+        );
+        let text = |number| file.object(number).text().map(|text| String::from_utf8_lossy(text).into_owned());
+        assert_eq!((text(1).as_deref(), text(2).as_deref()), (Some("a"), Some("B")));
+        assert_eq!((text(3).as_deref(), text(4).as_deref(), text(5)), (Some("c"), Some("d"), None));
+        assert_eq!(file.numbers(), [1, 3, 4, 2]);
+    }
+
+    #[test]
+    fn streams_are_as_long_as_they_say_or_as_they_are() {
+        for (bytes, expected) in [
+            (&b"1 0 obj<</Length 3>>stream\nabc\nendstream"[..], &b"abc"[..]),
+            (b"1 0 obj<</Length 9>>stream\r\nabc\nendstream", b"abc\n"),
+            (b"1 0 obj<</Length 2 0 R>>stream\nendstream!\nendstream 2 0 obj 10 endobj", b"endstream!"),
+            (b"1 0 obj<</Length 2 0 R>>stream\nabc", b"abc"),
+            (b"1 0 obj<</Length 1 0 R/Filter/AHx>>stream\n6162>endstream", b"ab"),
+            (b"1 0 obj<</Length 3/Filter/DCTDecode>>stream\nabc\nendstream", b""),
+        ] {
+            let file = open(bytes);
+            let stream = file.stream(&Object::Reference(1)).unwrap();
+            assert_eq!(file.unpack(&stream), expected, "for {}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn objects_in_streams_are_found_and_the_last_one_counts() {
+        let bytes = b"7 0 obj(old)endobj 1 0 obj<</Type/ObjStm/N 2/First 8/Length 16>>stream\n7 0 8 4 (a) (b)\nendstream 8 0 obj(new)";
+        let file = open(bytes);
+        assert_eq!((file.object(7).text(), file.object(8).text()), (Some(&b"a"[..]), Some(&b"new"[..])));
+    }
+
+    #[test]
+    fn trailers_of_both_kinds_are_read() {
+        for (bytes, root, is_encrypted) in [
+            (&b"trailer<</Root 1 0 R>> trailer<</Root 2 0 R/Encrypt 3 0 R>>"[..], Some(2), true),
+            (b"5 0 obj<</Type/XRef/Root 1 0 R>>stream", Some(1), false),
+            (b"nothing", None, false),
+        ] {
+            let file = open(bytes);
+            assert_eq!((file.root, file.is_encrypted), (root, is_encrypted));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! PDF to text: the pages in order, their text as it is drawn, their links where they lie on it, the title.
+//!
+//! Any bytes give what text can be found in them. What may be done for one file is counted, not timed: bytes read and
+//! unpacked, objects, text ([`crate::Limits`]).
+
+mod cmap;
+mod content;
+mod embedded;
+mod file;
+mod filter;
+mod font;
+mod glyphs;
+mod names;
+mod object;
+mod place;
+mod text;
+mod tree;
+
+use content::{Drawing, Resources};
+use file::File;
+use object::{Dictionary, Object};
+use place::Rectangle;
+pub(crate) use text::PlacedLink;
+use text::Writer;
+
+use crate::Limits;
+use crate::page::LeafSpan;
+
+/// What was read of a PDF.
+#[derive(Default)]
+pub(crate) struct Document {
+    pub(crate) title: String,
+    /// The language that it says it is in.
+    pub(crate) language: Option<String>,
+    /// What references are relative to, if it says so.
+    pub(crate) base: Option<String>,
+    pub(crate) text: String,
+    pub(crate) leaves: Vec<LeafSpan>,
+    pub(crate) links: Vec<PlacedLink>,
+    pub(crate) links_cut: u32,
+    /// Characters of some text are not known.
+    pub(crate) has_unknown: bool,
+    /// It needs a key to be read.
+    pub(crate) is_encrypted: bool,
+    /// Some of it was not read because it would have been too much.
+    pub(crate) is_cut: bool,
+}
+
+/// Reads a PDF from any bytes.
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Document {
+    let file = File::open(bytes, limits);
+    if file.is_encrypted {
+        return Document { is_encrypted: true, ..Document::default() };
+    }
+    let catalog = tree::catalog(&file);
+    let (title, language, base) = (title(&file, &catalog), language(&file, &catalog), base(&file, &catalog));
+    let mut links_cut = 0;
+    let mut drawing = Drawing::new(&file, Writer::new(limits.pdf_text));
+    for page in tree::pages(&file, &catalog) {
+        if drawing.is_over() {
+            break;
+        }
+        let links = page_links(&file, &page.dictionary);
+        let left = limits.links - drawing.writer.links.len().min(limits.links);
+        links_cut += links.uris.len().saturating_sub(left) as u32;
+        drawing.writer.start_page(links.uris.into_iter().take(left));
+        let places = links.places.into_iter().filter(|(_, link)| *link < left).collect();
+        let resources = Resources::read(&file, &page.resources);
+        let content = page_content(&file, &page.dictionary);
+        drawing.page(&content, &resources, places);
+        drawing.writer.end_page();
+    }
+    let is_cut = drawing.is_over();
+    let Writer { text, leaves, mut links, has_unknown, .. } = drawing.writer;
+    links.sort_by_key(|link| link.first);
+    Document {
+        title,
+        language,
+        base,
+        text,
+        leaves,
+        links,
+        links_cut,
+        has_unknown,
+        is_encrypted: false,
+        is_cut,
+    }
+}
+
+/// The streams of a page, one behind the other.
+fn page_content(file: &File<'_>, page: &Dictionary<'_>) -> Vec<u8> {
+    let contents = page.get(b"Contents");
+    if let Some(stream) = file.stream(contents) {
+        return file.unpack(&stream);
+    }
+    let mut content = Vec::new();
+    for part in file.resolve(contents).elements() {
+        if let Some(stream) = file.stream(part) {
+            content.extend(file.unpack(&stream));
+            content.push(b'\n');
+        }
+        if file.budget.is_spent() {
+            break;
+        }
+    }
+    content
+}
+
+/// The links of a page, and where they lie on it.
+#[derive(Default)]
+struct PageLinks {
+    uris: Vec<String>,
+    /// With the number of the link in `uris`.
+    places: Vec<(Rectangle, usize)>,
+}
+
+/// The longest reference that is kept: what is longer is no URL.
+const LONGEST_URI: usize = 8 << 10;
+
+fn page_links(file: &File<'_>, page: &Dictionary<'_>) -> PageLinks {
+    let mut links = PageLinks::default();
+    for annotation in file.resolve(page.get(b"Annots")).elements() {
+        let annotation = file.dictionary(annotation);
+        let action = file.dictionary(annotation.get(b"A"));
+        let uri = file.resolve(action.get(b"URI"));
+        let Some(uri) = uri.text().filter(|uri| uri.len() <= LONGEST_URI) else { continue };
+        let uri = glyphs::document_text(uri);
+        // A link over several lines is often one for each line.
+        if links.uris.last() != Some(&uri) {
+            links.uris.push(uri);
+        }
+        let corners = file.resolve(annotation.get(b"Rect"));
+        let mut numbers = corners.elements().iter().filter_map(Object::number);
+        if let (Some(a), Some(b), Some(c), Some(d)) =
+            (numbers.next(), numbers.next(), numbers.next(), numbers.next())
+        {
+            links.places.push((Rectangle::between([a, b, c, d]), links.uris.len() - 1));
+        }
+        if file.budget.is_spent() {
+            break;
+        }
+    }
+    links
+}
+
+/// The title that was given to the document, in one place or the other.
+fn title(file: &File<'_>, catalog: &Dictionary<'_>) -> String {
+    let info = file.info.map(|number| file.dictionary(&Object::Reference(number))).unwrap_or_default();
+    let title = file.resolve(info.get(b"Title")).text().map(glyphs::document_text).unwrap_or_default();
+    if !title.trim().is_empty() {
+        return title;
+    }
+    let metadata = file.stream(catalog.get(b"Metadata")).map(|stream| file.unpack(&stream));
+    metadata.and_then(|metadata| metadata_title(&String::from_utf8_lossy(&metadata))).unwrap_or_default()
+}
+
+/// `<dc:title><rdf:Alt><rdf:li xml:lang="x-default">Owls</rdf:li>`.
+fn metadata_title(metadata: &str) -> Option<String> {
+    let (_, title) = metadata.split_once("<dc:title>")?;
+    let (title, _) = title.split_once("</dc:title>")?;
+    let (_, item) = title.split_once("<rdf:li")?;
+    let (_, item) = item.split_once('>')?;
+    let (item, _) = item.split_once('<')?;
+    Some(crate::references::resolved(item))
+}
+
+fn language(file: &File<'_>, catalog: &Dictionary<'_>) -> Option<String> {
+    file.resolve(catalog.get(b"Lang")).text().map(glyphs::document_text)
+}
+
+fn base(file: &File<'_>, catalog: &Dictionary<'_>) -> Option<String> {
+    file.resolve(file.dictionary(catalog.get(b"URI")).get(b"Base")).text().map(glyphs::document_text)
+}
