@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use porthole_types::{CanonicalUrl, Timestamp, UrlId};
+use porthole_types::{CanonicalUrl, Failure, FailureKind, SiteId, Timestamp, UrlId};
 
 use super::lines::MAX_BYTES;
 use super::rules::RobotsRules;
@@ -18,6 +18,8 @@ pub struct RobotsPolicy {
     ask_again: Timestamp,
     /// Since when the site could not be asked; the policy is older than that, or forbids everything.
     unreachable_since: Option<Timestamp>,
+    /// Why the site could not be asked.
+    trouble: Option<Failure>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -92,6 +94,12 @@ impl RobotsPolicy {
         self.ask_again
     }
 
+    /// Why the site could not be asked, the last time that it was. What keeps us from robots.txt mostly keeps us
+    /// from every page: a name without an address, an address that may not be fetched, nobody there.
+    pub fn trouble(&self) -> Option<&Failure> {
+        self.trouble.as_ref()
+    }
+
     /// Id of the robots.txt that it comes from.
     pub(super) fn key(&self) -> UrlId {
         self.key
@@ -99,7 +107,8 @@ impl RobotsPolicy {
 
     /// What it costs to keep this.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.rules().map_or(0, RobotsRules::bytes)
+        let trouble = self.trouble.as_ref().map_or(0, |failure| failure.detail.len());
+        size_of::<Self>() + trouble + self.rules().map_or(0, RobotsRules::bytes)
     }
 
     fn rules(&self) -> Option<&RobotsRules> {
@@ -116,6 +125,7 @@ impl RobotsPolicy {
 pub struct RobotsFetch {
     url: CanonicalUrl,
     key: UrlId,
+    site: SiteId,
     redirects: u32,
     old: Option<RobotsPolicy>,
 }
@@ -133,12 +143,17 @@ impl RobotsFetch {
     /// Begins to ask for the robots.txt of a page's site. `old` is what was known of it before.
     pub fn new(page: &CanonicalUrl, old: Option<RobotsPolicy>) -> Self {
         let url = robots_url(page);
-        RobotsFetch { key: url.id(), url, redirects: 0, old }
+        RobotsFetch { key: url.id(), site: url.site(), url, redirects: 0, old }
     }
 
     /// What is to be fetched now.
     pub fn url(&self) -> &CanonicalUrl {
         &self.url
+    }
+
+    /// The site whose rules are asked for; after a redirect they may be fetched from another.
+    pub fn site(&self) -> SiteId {
+        self.site
     }
 
     /// Takes the answer. `agent` is the product token that we look for in the rules.
@@ -148,11 +163,19 @@ impl RobotsFetch {
         answer: Result<&Response, &FetchError>,
         now: Timestamp,
     ) -> RobotsStep {
-        let Ok(response) = answer else { return RobotsStep::Done(self.unreachable(now)) };
+        let response = match answer {
+            Ok(response) => response,
+            Err(error) => {
+                let failure = Failure { kind: error.kind, detail: error.detail.clone() };
+                return RobotsStep::Done(self.unreachable(failure, now));
+            }
+        };
         let access = match response.status {
             // A broken connection is no word about the rest of the file.
             200..300 if response.truncated && response.body.len() < MAX_BYTES => {
-                return RobotsStep::Done(self.unreachable(now));
+                let detail = "robots.txt was cut off".to_owned();
+                let failure = Failure { kind: FailureKind::Connect, detail };
+                return RobotsStep::Done(self.unreachable(failure, now));
             }
             200..300 => {
                 let rules = RobotsRules::parse(agent, &response.body, response.truncated);
@@ -160,22 +183,23 @@ impl RobotsFetch {
             }
             304 => match self.old.take() {
                 Some(old) => old.access,
-                None => return RobotsStep::Done(self.unreachable(now)),
+                None => return RobotsStep::Done(self.refused(304, now)),
             },
             300..400 => match self.redirected(response) {
                 Some(next) => return RobotsStep::Fetch(next),
                 None => Access::Everything,
             },
             // Too many requests is no word about the file. RFC 9309 lets us go on; a guest does not.
-            429 => return RobotsStep::Done(self.unreachable(now)),
+            429 => return RobotsStep::Done(self.refused(429, now)),
             400..500 => Access::Everything,
-            _ => return RobotsStep::Done(self.unreachable(now)),
+            status => return RobotsStep::Done(self.refused(status, now)),
         };
         RobotsStep::Done(RobotsPolicy {
             key: self.key,
             access,
             ask_again: now.after(FRESH_FOR),
             unreachable_since: None,
+            trouble: None,
         })
     }
 
@@ -186,9 +210,14 @@ impl RobotsFetch {
         (redirects <= MAX_REDIRECTS).then(|| RobotsFetch { url, redirects, ..self.clone() })
     }
 
+    fn refused(self, status: u16, now: Timestamp) -> RobotsPolicy {
+        let detail = format!("robots.txt has status {status}");
+        self.unreachable(Failure { kind: FailureKind::Status, detail }, now)
+    }
+
     /// Nothing is allowed, unless rules are known from before; a site that is out of reach for very long
     /// counts as one without a robots.txt.
-    fn unreachable(self, now: Timestamp) -> RobotsPolicy {
+    fn unreachable(self, trouble: Failure, now: Timestamp) -> RobotsPolicy {
         let since = self.old.as_ref().and_then(|old| old.unreachable_since).unwrap_or(now);
         let lasted = now.since(since);
         let access = match self.old.map(|old| old.access) {
@@ -201,6 +230,7 @@ impl RobotsFetch {
             access,
             ask_again: now.after(lasted.clamp(FIRST_RETRY, FRESH_FOR)),
             unreachable_since: Some(since),
+            trouble: Some(trouble),
         }
     }
 }

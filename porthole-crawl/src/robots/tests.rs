@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use porthole_types::{CanonicalUrl, FailureKind, Headers, Timestamp};
+use porthole_types::{CanonicalUrl, Failure, FailureKind, Headers, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
@@ -388,9 +388,14 @@ fn the_status_decides() {
         assert!(!policy.allows(&open), "{status}");
         assert_eq!(policy.verdict(&open), RobotsVerdict::NotNow { until: Timestamp(HOUR / 6) });
     }
-    let error = FetchError { url: open.clone(), kind: FailureKind::Timeout, detail: String::new() };
-    let policy = done(RobotsFetch::new(&open, None).answered(AGENT, Err(&error), Timestamp(0)));
-    assert!(!policy.allows(&open));
+    assert_eq!(ask(None, 503, 0).trouble().unwrap().detail, "robots.txt has status 503");
+    assert_eq!(ask(Some(ask(None, 503, 0)), 404, 1).trouble(), None, "it has passed");
+    for kind in [FailureKind::Timeout, FailureKind::Dns, FailureKind::Scope] {
+        let error = FetchError { url: open.clone(), kind, detail: "why".into() };
+        let policy = done(RobotsFetch::new(&open, None).answered(AGENT, Err(&error), Timestamp(0)));
+        assert!(!policy.allows(&open));
+        assert_eq!(policy.trouble(), Some(&Failure { kind, detail: "why".into() }));
+    }
 }
 
 #[test]
@@ -453,6 +458,7 @@ fn rules_from_elsewhere_hold_where_they_were_asked_for() {
         panic!("a redirect")
     };
     assert_eq!(next.url().as_str(), "http://b.test/robots.txt");
+    assert_eq!(next.site(), asked.site());
     done(cache.answered(next, Ok(&response(200, None, RULES)), Timestamp(0)));
     assert!(matches!(cache.look(&asked, Timestamp(0)), RobotsLook::Known(policy) if !policy.allows(&asked)));
     assert!(matches!(cache.look(&other, Timestamp(0)), RobotsLook::Ask(_)), "b.test has not been asked");
