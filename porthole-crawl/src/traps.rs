@@ -45,6 +45,8 @@ pub enum Trap {
         /// The month, 1 to 12.
         month: i32,
     },
+    /// So many redirects one after the other.
+    Redirects(u8),
     /// Nearly all of the last pages, of the site or under one path with changing queries, were
     /// near-duplicates.
     OnlyDuplicates {
@@ -71,6 +73,7 @@ impl fmt::Display for Trap {
             Trap::Calendar { year, month } => {
                 write!(f, "a calendar without end, {year}-{month:02} by now")
             }
+            Trap::Redirects(hops) => write!(f, "{hops} redirects one after the other"),
             Trap::OnlyDuplicates { duplicates, pages } => {
                 write!(f, "{duplicates} of the last {pages} pages from there were near-duplicates")
             }
@@ -87,6 +90,8 @@ pub struct Traps {
     /// The last pages under one path with changing queries: a list without end on a site that is good
     /// otherwise.
     lists: Recent<LastPages>,
+    /// How many redirects led to a URL.
+    hops: Recent<u8>,
     fingerprints: Fingerprints,
 }
 
@@ -94,6 +99,10 @@ pub struct Traps {
 const MAX_SITES: usize = 10_000;
 /// Paths with queries of which something is remembered.
 const MAX_LISTS: usize = 10_000;
+/// Targets of redirects that are remembered, until they have been asked for.
+const MAX_TARGETS: usize = 100_000;
+/// Redirects one after the other that are followed, as browsers do.
+const MAX_HOPS: u8 = 20;
 /// Queries a site that are remembered for their permutations.
 const MAX_QUERIES: usize = 64;
 /// Permutations a site that pass before they are taken for a habit.
@@ -125,6 +134,7 @@ impl Traps {
         Traps {
             sites: Recent::new(MAX_SITES),
             lists: Recent::new(MAX_LISTS),
+            hops: Recent::new(MAX_TARGETS),
             fingerprints: Fingerprints::new(max_fingerprints),
         }
     }
@@ -154,6 +164,18 @@ impl Traps {
     pub fn only_duplicates(&mut self, url: &CanonicalUrl) -> Option<Trap> {
         let list = list_of(url).and_then(|list| self.lists.get(list)?.trap());
         list.or_else(|| self.sites.get(url.site().0)?.last_pages.trap())
+    }
+
+    /// Judges a redirect: a chain of them has to end, and this one leads no further if there is a trap. Its
+    /// target may be a page like others, known from elsewhere, and is not judged. After a restart the count
+    /// starts anew, which makes a chain longer and not endless.
+    pub fn redirected(&mut self, from: &CanonicalUrl, to: &CanonicalUrl) -> Option<Trap> {
+        let hops = self.hops.get(from.id().0).map_or(0, |hops| *hops) + 1;
+        if hops > MAX_HOPS {
+            return Some(Trap::Redirects(hops));
+        }
+        self.hops.put(to.id().0, hops, 1);
+        None
     }
 
     /// Takes note of a page that was read, by its 64-bit simhash. Gives the page that it nearly repeats, if

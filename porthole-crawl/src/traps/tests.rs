@@ -199,12 +199,30 @@ fn memory_is_bounded_and_a_replay_gives_the_same() {
     assert_eq!(run(), run());
 }
 
+#[test]
+fn redirects_without_end() {
+    let hop = |number: u32| url(&format!("http://h{}.test/{number}", number % 3));
+    let follow = |traps: &mut Traps, from: u32| {
+        (from..1_000).find_map(|number| traps.redirected(&hop(number), &hop(number + 1)))
+    };
+    let mut traps = Traps::new(100);
+    let trap = follow(&mut traps, 0).unwrap();
+    assert_eq!(trap.to_string(), "21 redirects one after the other");
+    assert_eq!(traps.redirected(&hop(20), &hop(21)), Some(trap), "asked again, and the same");
+    assert_eq!(traps.check(&hop(21), NOW), None, "who is pointed at has done nothing");
+    // Many that lead to one place are no chain.
+    let login = url("http://a.test/login");
+    assert!((2_000..3_000).all(|number| traps.redirected(&hop(number), &login).is_none()));
+    assert_eq!(traps.redirected(&login, &hop(0)), None);
+    assert_eq!(traps.redirected(&hop(0), &login), None, "nor is a circle, which has an end");
+}
+
 /// URLs of a few sites with every kind of trap among ordinary pages, in an order in which they take turns.
 fn crawled() -> Vec<(CanonicalUrl, u64)> {
     let month = |at: u64| format!("http://cal.test/{}/{:02}/", 2026 + at / 12, at % 12 + 1);
     let list = |at: u64| {
         let names: Vec<_> = (0..7).filter(|bit| at >> bit & 1 == 1).map(|bit| format!("f{bit}=1")).collect();
-        let names = if at % 3 == 0 { names.into_iter().rev().collect() } else { names };
+        let names = if at.is_multiple_of(3) { names.into_iter().rev().collect() } else { names };
         format!("http://shop.test/list?{}", names.join("&"))
     };
     let orders = ["a=1&b=2&c=3", "b=2&a=1&c=3", "c=3&b=2&a=1", "a=1&c=3&b=2", "b=2&c=3&a=1", "c=3&a=1&b=2"];
