@@ -88,7 +88,7 @@ pub(crate) fn fetcher() -> HttpFetch {
 }
 
 /// Names with the addresses of a table.
-pub(crate) struct Names(pub(crate) HashMap<&'static str, Vec<IpAddr>>);
+pub(crate) struct Names(pub(crate) HashMap<String, Vec<IpAddr>>);
 
 impl Resolve for Names {
     fn resolve<'a>(&'a self, name: &'a str) -> ResolveFuture<'a> {
@@ -97,9 +97,9 @@ impl Resolve for Names {
 }
 
 /// A fetcher for which every one of these names has these addresses.
-pub(crate) fn fetcher_with(settings: HttpSettings, names: &[(&'static str, &[&str])]) -> HttpFetch {
+pub(crate) fn fetcher_with(settings: HttpSettings, names: &[(&str, &[&str])]) -> HttpFetch {
     let parse = |addresses: &[&str]| addresses.iter().map(|address| address.parse().unwrap()).collect();
-    let names = names.iter().map(|&(name, addresses)| (name, parse(addresses))).collect();
+    let names = names.iter().map(|&(name, addresses)| (name.to_owned(), parse(addresses))).collect();
     HttpFetch::with_resolver(settings, Arc::new(Names(names))).unwrap()
 }
 
