@@ -13,6 +13,7 @@ virtual environment there).
 
 import argparse
 import collections
+import concurrent.futures
 import html
 import http.client
 import json
@@ -112,32 +113,15 @@ class Bench:
         self.folder = folder
         self.pages = folder / "pages"
         self.trained = folder / "trained"
-        self.figures = self.make_pages()
+        # In a process of its own: what a parent holds at a start counts for its child's peak of memory.
+        with concurrent.futures.ProcessPoolExecutor(1) as elsewhere:
+            self.figures = elsewhere.submit(make_pages, options.porthole, options.pages, self.pages).result()
         self.figures |= self.train()
         say("{pages} pages of {mean_bytes:.0f} bytes and {mean_links:.1f} links; {topics} topics".format(**self.figures))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.start = f"http://127.0.0.1:{self.port}/index.html"
-
-    def make_pages(self):
-        with Synth(self.options.porthole, CRAWLED_SEED) as web:
-            pages, moved, listing = web.walk(self.options.pages - 1)
-        local = {url: local_name(url) for url in pages}
-        if len(set(local.values())) < len(local):
-            sys.exit("error: two pages of the synthetic web got the same name")
-        local |= {old: local[new] for old, new in moved.items() if new in local}
-        names = sorted(set(local.values()))
-        size = links = 0
-        for url, body in [*pages.items(), ("http://index.test/", listing)]:
-            body, count = rewrite(url, body, local, names)
-            path = self.pages / local.get(url, "index.html")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(body)
-            size += len(body)
-            links += count
-        found = len(pages) + 1
-        return {"pages": found, "mean_bytes": size / found, "mean_links": links / found}
 
     def train(self):
         examples = self.folder / "examples"
@@ -174,7 +158,7 @@ class Bench:
             for name in crawlers:
                 run = getattr(self, name)()
                 expected = min(self.figures["pages"], self.options.scrapy_pages if name == "scrapy" else 1 << 60)
-                if os.environ.get("X") is None and run["pages"] < 0.99 * expected:
+                if run["pages"] < 0.99 * expected:
                     sys.exit(f"error: {name} fetched {run['pages']} of {expected} pages; nothing can be compared")
                 runs[name].append(run)
                 say(f"round {number + 1} {name:9}" + in_words(run))
@@ -197,6 +181,26 @@ class Bench:
         script = ROOT / "scripts/peers/scrapy_run.py"
         options = [self.start, self.options.workers, self.options.scrapy_pages]
         return measure([PEERS / "venv/bin/python", script, *options])
+
+
+def make_pages(porthole, wanted, folder):
+    """Writes pages of the synthetic web as files of one host, and gives their figures."""
+    with Synth(porthole, CRAWLED_SEED) as web:
+        pages, moved, listing = web.walk(wanted - 1)
+    local = {url: local_name(url) for url in pages}
+    names = sorted(set(local.values()))
+    if len(names) < len(pages):
+        sys.exit("error: two pages of the synthetic web got the same name")
+    local |= {old: local[new] for old, new in moved.items() if new in local}
+    size = links = 0
+    for url, body in [*pages.items(), ("http://index.test/", listing)]:
+        body, count = rewrite(url, body, local, names)
+        path = folder / local.get(url, "index.html")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(body)
+        size += len(body)
+        links += count
+    return {"pages": wanted, "mean_bytes": size / wanted, "mean_links": links / wanted}
 
 
 def measure(command):
@@ -394,13 +398,14 @@ def rewrite(url, body, local, names):
 
     def replace(found):
         nonlocal count
-        href = found[1] or found[2] or found[3]
-        if not href or href.startswith(b"mailto:"):
+        href = found[found.lastindex]
+        if href.startswith(b"mailto:"):
             return found[0]
         count += 1
         link = target(url, href)
         name = local.get(link) or names[sum(link.encode()) * 7919 % len(names)]
-        return found[0].replace(href, b"/" + name.encode())
+        start = found.start(found.lastindex) - found.start()
+        return found[0][:start] + b"/" + name.encode() + found[0][start + len(href) :]
 
     return LINK.sub(replace, body), count
 
