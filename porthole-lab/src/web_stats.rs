@@ -121,6 +121,7 @@ impl WebStats {
         let format = match page.format {
             Format::Html => "html",
             Format::Text => "text",
+            Format::Pdf => "pdf",
             Format::Other => "other",
         };
         *self.formats.entry(format).or_default() += 1;

@@ -25,6 +25,26 @@ impl Value {
         integer.or_else(real).unwrap_or_else(|| Value::Text(text.to_owned()))
     }
 
+    /// The whole number, if it is one.
+    pub fn integer(&self) -> Option<i64> {
+        if let Value::Integer(number) = *self { Some(number) } else { None }
+    }
+
+    /// The number, if it is one.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn real(&self) -> Option<f64> {
+        match *self {
+            Value::Integer(number) => Some(number as f64),
+            Value::Real(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The text; empty if it is something else.
+    pub fn text(&self) -> &str {
+        if let Value::Text(text) = self { text } else { "" }
+    }
+
     /// Bytes that the value adds to an answer.
     pub(crate) fn size(&self) -> usize {
         match self {

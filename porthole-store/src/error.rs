@@ -63,6 +63,9 @@ pub enum Error {
     /// A result or an estimate for a URL that was never added.
     #[error("the URL {0} is not known to the store")]
     UnknownUrl(UrlId),
+    /// No such site.
+    #[error("no page of {0} is known, so there is no such site here")]
+    UnknownSite(String),
     /// More URLs than row numbers.
     #[error("the frontier is full: it holds 4 billion URLs")]
     Full,

@@ -2,7 +2,7 @@
 //! to questions about it while the crawl runs.
 //!
 //! [`Store`] is what the rest of Porthole sees: a batch of results in, a batch of work out. [`SqliteStore`]
-//! is the default behind it. Appending is the hot path: `crawl` and `link` have no index that the crawl
+//! is the default behind it. [`Desk`] is for what people write beside a crawl. Appending is the hot path: `crawl` and `link` have no index that the crawl
 //! would pay for; which URLs are known and which is next is kept in memory and rebuilt at open.
 //!
 //! What a crawl is about is kept beside it: the tree of topics, the examples of each, the words behind the
@@ -10,7 +10,9 @@
 //!
 //! This is the only room that contains SQL, and no row type of a database leaves it.
 
+mod about;
 mod answer;
+mod desk;
 mod error;
 mod frontier;
 mod queries;
@@ -20,10 +22,12 @@ mod store;
 mod terms;
 mod topics;
 
+pub use about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
 pub use answer::{Answer, Limits, Value};
+pub use desk::Desk;
 pub use error::{Error, Result};
 pub use queries::{Index, NamedQuery, Parameter, QUERIES};
-pub use sqlite::{Judged, Prober, Spent, SqliteReader, SqliteStore, Table};
+pub use sqlite::{Judged, Prober, Spent, SqliteDesk, SqliteReader, SqliteStore, Table};
 pub use statistics::{Document, NodeRow, StatRow};
 pub use store::{Batch, Committed, Counts, Edge, Estimate, Graph, Node, Scores, Store, StoreReader};
 pub use topics::{

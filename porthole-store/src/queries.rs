@@ -54,10 +54,7 @@ pub const QUERIES: &[NamedQuery] = &[
             description: "how far back, from the last page",
             default: "1",
         }],
-        indexes: &[Index {
-            name: "crawl_harvest",
-            sql: "create index if not exists crawl_harvest on crawl(lastvisited, relevance) where state = 1",
-        }],
+        indexes: &[HARVEST],
     },
     NamedQuery {
         name: "missed",
@@ -104,11 +101,7 @@ pub const QUERIES: &[NamedQuery] = &[
               group by failure
               order by urls desc, failure",
         parameters: &[],
-        indexes: &[Index {
-            name: "crawl_failure",
-            sql: "create index if not exists crawl_failure on crawl(failure, state, detail)
-                  where failure is not null",
-        }],
+        indexes: &[FAILURE],
     },
     NamedQuery {
         name: "sites",
@@ -133,7 +126,145 @@ pub const QUERIES: &[NamedQuery] = &[
         parameters: &[],
         indexes: &[],
     },
+    NamedQuery {
+        name: "progress",
+        description: "pages, mean relevance of all and of the last ones, and when the last one came",
+        sql: "select count(*) as pages, avg(relevance) as harvest,
+                     (select avg(relevance)
+                      from (select relevance from crawl where state = 1 order by lastvisited desc limit :last)
+                           as latest) as recent,
+                     max(lastvisited) as lastvisited
+              from crawl
+              where state = 1",
+        parameters: &[Parameter { name: "last", description: "how many are the last ones", default: "100" }],
+        indexes: &[HARVEST],
+    },
+    NamedQuery {
+        name: "top_pages",
+        description: "the most relevant pages, without those that were marked useless",
+        sql: "with recursive below(kcid) as (
+                  select kcid from taxonomy where kcid = :topic
+                  union
+                  select taxonomy.kcid from taxonomy join below on taxonomy.pcid = below.kcid
+              )
+              select relevance, kcid, title, url
+              from crawl
+              where state = 1
+                and (:topic = 0 or kcid in (select kcid from below))
+                and url not in (select url from feedback
+                                where useful = 0
+                                  and id in (select max(id) from feedback where kind = 'page' group by url))
+              order by relevance desc, seq
+              limit :rows",
+        parameters: &[TOPIC, Parameter { name: "rows", description: "at most so many", default: "20" }],
+        indexes: &[],
+    },
+    NamedQuery {
+        name: "top_sites",
+        description: "sites by relevant pages, without those that are disabled or were marked useless",
+        sql: "with recursive below(kcid) as (
+                  select kcid from taxonomy where kcid = :topic
+                  union
+                  select taxonomy.kcid from taxonomy join below on taxonomy.pcid = below.kcid
+              )
+              select site.host, found.relevant, found.pages, found.relevance, site.serverload
+              from (select sid, count(*) as pages, avg(relevance) as relevance,
+                           sum(case when relevance >= :relevant then 1 else 0 end) as relevant
+                    from crawl
+                    where state = 1 and (:topic = 0 or kcid in (select kcid from below))
+                    group by sid) as found
+                   join site on site.sid = found.sid
+              where site.disabled = 0
+                and site.host not in (select url from feedback
+                                      where useful = 0
+                                        and id in (select max(id) from feedback
+                                                   where kind = 'site' group by url))
+              order by found.relevant desc, found.relevance desc, site.host
+              limit :rows",
+        parameters: &[
+            TOPIC,
+            Parameter {
+                name: "relevant",
+                description: "from which R(d) on a page is relevant",
+                default: "0.5",
+            },
+            Parameter { name: "rows", description: "at most so many", default: "20" },
+        ],
+        indexes: &[],
+    },
+    NamedQuery {
+        name: "site_list",
+        description: "sites with what became of their URLs",
+        sql: "select site.host, coalesce(found.pages, 0) as pages, found.relevance,
+                     coalesce(found.queued, 0) as queued, coalesce(found.failures, 0) as failures,
+                     site.serverload, site.disabled
+              from site
+                   left join (select sid, sum(case when state = 1 then 1 else 0 end) as pages,
+                                     avg(case when state = 1 then relevance end) as relevance,
+                                     sum(case when state = 0 then 1 else 0 end) as queued,
+                                     sum(case when failure is null then 0 else 1 end) as failures
+                              from crawl
+                              group by sid) as found on found.sid = site.sid
+              where site.disabled >= :disabled
+              order by pages desc, site.serverload desc, site.host
+              limit :rows",
+        parameters: &[
+            Parameter { name: "disabled", description: "1: only those that are disabled", default: "0" },
+            Parameter { name: "rows", description: "at most so many", default: "100" },
+        ],
+        indexes: &[],
+    },
+    NamedQuery {
+        name: "census_up",
+        description: "fetched pages by topic, those of the topics below it included (V 3.7)",
+        sql: "with recursive above(kcid, at) as (
+                  select kcid, kcid from taxonomy
+                  union
+                  select above.kcid, taxonomy.pcid
+                  from above join taxonomy on taxonomy.kcid = above.at
+                  where taxonomy.pcid > 0
+              )
+              select above.at as kcid, taxonomy.name, sum(best.pages) as pages,
+                     sum(best.relevance) / sum(best.pages) as relevance
+              from (select kcid, count(*) as pages, sum(relevance) as relevance
+                    from crawl where state = 1 and kcid is not null group by kcid) as best
+                   join above on above.kcid = best.kcid
+                   join taxonomy on taxonomy.kcid = above.at
+              group by above.at, taxonomy.name
+              order by pages desc, above.at
+              limit :rows",
+        parameters: &[Parameter { name: "rows", description: "at most so many", default: "100" }],
+        indexes: &[],
+    },
 ];
+
+/// What questions about the harvest need.
+const HARVEST: Index = Index {
+    name: "crawl_harvest",
+    sql: "create index if not exists crawl_harvest on crawl(lastvisited, relevance) where state = 1",
+};
+
+/// What questions about failures need.
+const FAILURE: Index = Index {
+    name: "crawl_failure",
+    sql: "create index if not exists crawl_failure on crawl(failure, state, detail) where failure is not null",
+};
+
+/// With these, counting URLs by state reads only those that were dealt with.
+pub(crate) const COUNTS: &[Index] = &[
+    HARVEST,
+    FAILURE,
+    Index {
+        name: "crawl_redirected",
+        sql: "create index if not exists crawl_redirected on crawl(state) where state = 2",
+    },
+];
+
+const TOPIC: Parameter = Parameter {
+    name: "topic",
+    description: "number of the topic that pages are about; 0: any",
+    default: "0",
+};
 
 /// The query of that name.
 pub(crate) fn find(name: &str) -> Option<&'static NamedQuery> {

@@ -5,6 +5,8 @@
 //! `raised` and taken over in sweeps. What is in memory ([`Window`]) is changed first and then written; if
 //! the write fails, it is rebuilt from the tables.
 
+mod about;
+mod desk;
 mod graph;
 mod load;
 mod migrations;
@@ -22,8 +24,9 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use porthole_types::{CanonicalUrl, NewUrl, SiteId, Timestamp, UrlId, Work};
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
+pub use self::desk::SqliteDesk;
 use self::load::Window;
 use self::open::Lock;
 use self::plan::Plan;
@@ -31,10 +34,7 @@ pub use self::prober::{Judged, Prober, Spent, Table};
 pub use self::reader::SqliteReader;
 use self::write::rowid;
 use crate::frontier::{Belief, State};
-use crate::{
-    Batch, Committed, Counts, Document, Error, Model, NodeRow, Result, Scores, StatRow, Store, StoreReader,
-    TopicChange,
-};
+use crate::{Batch, Committed, Counts, Error, Result, Scores, Store};
 
 /// A crawl in a SQLite database.
 #[derive(Debug)]
@@ -55,6 +55,7 @@ impl SqliteStore {
         let path = path.as_ref().to_owned();
         let lock = open::lock(&path)?;
         let db = open::writer(&path)?;
+        about::drop_indexes(&db)?;
         let window = load::load(&db)?;
         Ok(SqliteStore { path, db, window, stale: None, _lock: lock })
     }
@@ -154,29 +155,8 @@ impl Store for SqliteStore {
         }
     }
 
-    fn setting(&self, name: &str) -> Result<Option<String>> {
-        let mut read = self.db.prepare_cached("select value from setting where name = ?1")?;
-        Ok(read.query_row([name], |row| row.get(0)).optional()?)
-    }
-
     fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()> {
         write::write_scores(&mut self.db, scores)
-    }
-
-    fn change_topics(&mut self, change: &TopicChange<'_>) -> Result<()> {
-        topics::change(&mut self.db, change)
-    }
-
-    fn set_model(&mut self, name: &str, model: &Model) -> Result<()> {
-        topics::write_model(&self.db, name, model)
-    }
-
-    fn set_statistics(&mut self, nodes: &[NodeRow], stats: &mut dyn Iterator<Item = StatRow>) -> Result<()> {
-        statistics::write(&mut self.db, nodes, stats)
-    }
-
-    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = Document>) -> Result<()> {
-        statistics::write_documents(&mut self.db, documents)
     }
 
     fn tidy(&mut self) -> Result<()> {
@@ -185,10 +165,6 @@ impl Store for SqliteStore {
         // What readers keep in the log stays there; that is no error.
         self.db.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))?;
         Ok(())
-    }
-
-    fn reader(&self) -> Box<dyn StoreReader> {
-        Box::new(SqliteReader::at(self.path.clone()))
     }
 }
 

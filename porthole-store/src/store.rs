@@ -1,16 +1,19 @@
 //! The one interface to the database: work out, results in, questions answered.
 
-use porthole_types::{Event, NewUrl, PageResult, SiteId, TermId, Timestamp, TopicId, TopicRow, UrlId, Work};
+use porthole_types::{
+    CanonicalUrl, Event, NewUrl, PageResult, SiteId, TermId, Timestamp, TopicId, TopicRow, UrlId, Work,
+};
 
-use crate::statistics::{Document, NodeRow, StatRow};
-use crate::topics::{Collision, Example, ExampleChange, Model, NewExample, TermWord, Terms, TopicChange};
-use crate::{Answer, Limits, NamedQuery, Result};
+use crate::about::{About, Feedback, SiteFacts};
+use crate::topics::{Collision, Example, Model, Terms};
+use crate::{Answer, Desk, Limits, NamedQuery, Result};
 
-/// A crawl's database. One store writes; any number of [`StoreReader`]s read meanwhile.
+/// A crawl's database. One store writes the frontier; any number of [`Desk`]s write beside it, and of
+/// [`StoreReader`]s read meanwhile.
 ///
 /// The tables are the truth: dropping a store, or killing its process, loses nothing but the work that was
 /// taken and not yet committed, and that is queued again at the next open.
-pub trait Store: Send {
+pub trait Store: Desk {
     /// Adds start URLs, or raises what is believed of those that are known. Returns how many were new.
     fn add(&mut self, urls: &[NewUrl]) -> Result<usize>;
 
@@ -32,66 +35,12 @@ pub trait Store: Send {
     /// How many of what there are. Costs nothing.
     fn counts(&self) -> Counts;
 
-    /// The value of a setting.
-    fn setting(&self, name: &str) -> Result<Option<String>>;
-
-    /// Writes a setting.
-    fn set_setting(&mut self, name: &str, value: &str) -> Result<()> {
-        self.commit(&Batch { settings: &[(name, value)], ..Batch::default() }).map(drop)
-    }
-
-    /// Writes events behind those that are there.
-    fn append(&mut self, events: &[Event]) -> Result<()> {
-        self.commit(&Batch { events, ..Batch::default() }).map(drop)
-    }
-
     /// Writes the scores of a distillation in place of the last one's.
     fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()>;
-
-    /// The tree of topics, by id; there is always the root.
-    fn topics(&self) -> Result<Vec<TopicRow>> {
-        self.reader().topics()
-    }
-
-    /// Writes what changed about topics and their examples, all of it or nothing.
-    fn change_topics(&mut self, change: &TopicChange<'_>) -> Result<()>;
-
-    /// Puts a tree in place of the one that is there. Refused if a topic would vanish that has examples:
-    /// [`change_topics`](Store::change_topics) can move or remove them in the same commit.
-    fn set_topics(&mut self, topics: &[TopicRow]) -> Result<()> {
-        self.change_topics(&TopicChange { topics: Some(topics), ..TopicChange::default() })
-    }
-
-    /// Adds examples, all or none. One with the URL of another of its topic takes that one's place and id.
-    fn add_examples(&mut self, examples: &[NewExample]) -> Result<()> {
-        self.change_topics(&TopicChange { added: examples, ..TopicChange::default() })
-    }
-
-    /// Moves and removes examples, all or none, in this order.
-    fn change_examples(&mut self, changes: &[ExampleChange]) -> Result<()> {
-        self.change_topics(&TopicChange { examples: changes, ..TopicChange::default() })
-    }
-
-    /// Adds readable words for terms; for a stem that has one, the new word counts.
-    fn add_terms(&mut self, terms: &[TermWord]) -> Result<()> {
-        self.change_topics(&TopicChange { terms, ..TopicChange::default() })
-    }
-
-    /// Keeps a model under a name, in place of the one that is there.
-    fn set_model(&mut self, name: &str, model: &Model) -> Result<()>;
-
-    /// Writes what was learnt about the tree in place of what is there: TAXONOMY, STAT and BLOB.
-    fn set_statistics(&mut self, nodes: &[NodeRow], stats: &mut dyn Iterator<Item = StatRow>) -> Result<()>;
-
-    /// Fills DOCUMENT with documents in place of those that are there.
-    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = Document>) -> Result<()>;
 
     /// Brings the tables wholly up to date for readers: until then, the estimates that they show of queued
     /// URLs may be older ones. For the end of a crawl, and before questions about the frontier.
     fn tidy(&mut self) -> Result<()>;
-
-    /// A handle for reading while this store writes, also from other threads.
-    fn reader(&self) -> Box<dyn StoreReader>;
 }
 
 /// Reads a crawl's database while it is written. Each call sees one consistent state.
@@ -129,6 +78,27 @@ pub trait StoreReader: Send + Sync {
 
     /// The model of a name.
     fn model(&self, name: &str) -> Result<Option<Model>>;
+
+    /// The value of a setting.
+    fn setting(&self, name: &str) -> Result<Option<String>>;
+
+    /// How many of what there are, by the tables; nothing is in flight there.
+    fn counts(&self) -> Result<Counts>;
+
+    /// Everything that is known of a URL; `None` if nothing is.
+    fn about(&self, url: &CanonicalUrl) -> Result<Option<About>>;
+
+    /// What its own row says of a URL: its links, rank, scores and feedback are left out.
+    fn about_briefly(&self, url: &CanonicalUrl) -> Result<Option<About>>;
+
+    /// What is known of a site, by the name of its host.
+    fn site(&self, host: &str) -> Result<Option<SiteFacts>>;
+
+    /// What people say of what was found: the last word on each, oldest first.
+    fn feedback(&self) -> Result<Vec<Feedback>>;
+
+    /// Whether a store is open on the database now, here or in another process.
+    fn is_crawled(&self) -> Result<bool>;
 
     /// Another handle on the same database.
     fn another(&self) -> Box<dyn StoreReader>;

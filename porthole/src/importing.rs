@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow, bail};
 use porthole_crawl::{Fetch, Request};
 use porthole_lab::RecordedWeb;
-use porthole_store::{ExampleState, NewExample, Store, StoreReader, TermWord, TopicChange};
+use porthole_store::{Desk, ExampleState, NewExample, StoreReader, TermWord, TopicChange};
 use porthole_topic::import::{Directory, Entry};
 use porthole_topic::prune::{Losses, Pruned, Pruning, prune};
 use porthole_topic::{Taxonomy, TaxonomyError};
@@ -121,7 +121,7 @@ pub(crate) async fn gather(order: &Order<'_>, tree: Taxonomy, known: &Known) -> 
 }
 
 /// Writes what was gathered, all of it or nothing.
-pub(crate) fn write(store: &mut dyn Store, gathered: &Gathered) -> anyhow::Result<()> {
+pub(crate) fn write(store: &mut dyn Desk, gathered: &Gathered) -> anyhow::Result<()> {
     let rows = gathered.tree.rows();
     Ok(store.change_topics(&TopicChange {
         topics: Some(&rows),

@@ -6,7 +6,7 @@ mod report;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context;
-use porthole_store::{ExampleChange, ExampleState, NodeRow, StatRow, Store, StoreReader, TopicChange};
+use porthole_store::{Desk, ExampleChange, ExampleState, NodeRow, StatRow, StoreReader, TopicChange};
 use porthole_topic::logistic::train_logistic;
 use porthole_topic::{
     Example, Kind, Model, Options, Problem, Shape, Statistics, Taxonomy, Tuned, Tuning, Tunings, fingerprint,
@@ -28,7 +28,7 @@ const MUCH: f64 = 0.1;
 
 /// Trains and keeps the critic. `afresh` tunes anew, whether or not anything changed.
 pub(crate) fn train_workspace(
-    store: &mut dyn Store,
+    store: &mut dyn Desk,
     settings: &TrainSettings,
     afresh: bool,
 ) -> anyhow::Result<Report> {
@@ -57,7 +57,7 @@ pub(crate) fn learnt_from(reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<T
 }
 
 /// Fills TAXONOMY, STAT and BLOB from the critic that is kept.
-pub(crate) fn write_tables(store: &mut dyn Store) -> anyhow::Result<()> {
+pub(crate) fn write_tables(store: &mut dyn Desk) -> anyhow::Result<()> {
     let stored = store.reader().model(CRITIC)?.context("there is no critic")?;
     let decisions = Model::from_bytes(&stored.bytes)?.decisions();
     let classes = decisions.iter().flat_map(|decision| &decision.classes);
@@ -106,7 +106,7 @@ struct TopicBasis {
 }
 
 impl Material {
-    fn load(store: &mut dyn Store) -> anyhow::Result<Material> {
+    fn load(store: &mut dyn Desk) -> anyhow::Result<Material> {
         let (mut statistics, inherited) = workspace::pretrained(store)?
             .map(|pretrained| (pretrained.statistics, pretrained.tunings))
             .unwrap_or_default();
@@ -220,7 +220,7 @@ struct Made {
 
 /// Gives the own examples of internal topics a leaf of their own (A 3.1), also those that came with the taxonomy.
 /// Examples at the root stay there: nobody has said yet what they are about. Returns whose examples went.
-fn add_others(store: &mut dyn Store, inherited: &mut Statistics) -> anyhow::Result<(Taxonomy, Vec<TopicId>)> {
+fn add_others(store: &mut dyn Desk, inherited: &mut Statistics) -> anyhow::Result<(Taxonomy, Vec<TopicId>)> {
     let mut tree = workspace::tree(&*store.reader())?;
     let own: BTreeSet<TopicId> =
         store.reader().examples(None)?.into_iter().map(|example| example.topic).collect();
@@ -313,7 +313,7 @@ struct Before {
 impl Before {
     /// None if there is nothing to go on from: everything has to be trained then.
     fn load(
-        store: &dyn Store,
+        store: &dyn Desk,
         settings: &TrainSettings,
         material: &Material,
     ) -> anyhow::Result<Option<Before>> {

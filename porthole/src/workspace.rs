@@ -3,14 +3,18 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use porthole_store::{Model as StoredModel, SqliteReader, SqliteStore, Store, StoreReader, TermWord};
+use porthole_store::{
+    Desk, Model as StoredModel, SqliteDesk, SqliteReader, SqliteStore, StoreReader, TermWord,
+};
 use porthole_topic::{Critic, Model, Pretrained, Taxonomy};
-use porthole_types::{Clock, TermId, TopicId};
+use porthole_types::{Clock, SegmentSpan, TermId, TopicId};
+use porthole_warc::{BLOCK_LIMIT, HttpResponse, Place, read_record};
 
-use crate::output::misuse;
+use crate::output::{self, misuse};
 use crate::settings::{RawSettings, TEMPLATE};
 
 /// A folder that holds a crawl and what it is about.
@@ -91,14 +95,59 @@ impl Workspace {
         self.root.join(PAGES)
     }
 
-    /// The database, for writing.
+    /// The file that a page is kept in.
+    pub(crate) fn segment(&self, span: SegmentSpan) -> PathBuf {
+        self.pages().join(format!("{:05}.warc.gz", span.segment))
+    }
+
+    /// A page as it was kept.
+    pub(crate) fn read_page(&self, span: SegmentSpan) -> anyhow::Result<HttpResponse> {
+        let path = self.segment(span);
+        let read = || -> anyhow::Result<HttpResponse> {
+            let mut file = fs::File::open(&path)?;
+            file.seek(SeekFrom::Start(span.offset))?;
+            let place = Place { offset: span.offset, inside: 0, length: span.length.into() };
+            let member = BufReader::new(file.take(span.length.into()));
+            Ok(read_record(member, place, BLOCK_LIMIT)?.http(BLOCK_LIMIT)?)
+        };
+        read().with_context(|| format!("cannot read the page in {}", path.display()))
+    }
+
+    /// Bytes of the database, with what is yet to be taken over into it, and of the pages.
+    pub(crate) fn disk_use(&self) -> (u64, u64) {
+        let size = |path: PathBuf| fs::metadata(path).map_or(0, |file| file.len());
+        let database = ["", "-wal"].map(|end| size(self.root.join(format!("{DATABASE}{end}"))));
+        let pages = fs::read_dir(self.pages()).into_iter().flatten().flatten();
+        (database.iter().sum(), pages.map(|entry| size(entry.path())).sum())
+    }
+
+    /// The database, for what is written beside a crawl, whether or not one runs.
+    pub(crate) fn desk(&self) -> anyhow::Result<SqliteDesk> {
+        Ok(SqliteDesk::open(self.root.join(DATABASE))?)
+    }
+
+    /// Says that a crawl is running, which takes up what was changed.
+    pub(crate) fn say_if_crawled(&self) -> anyhow::Result<()> {
+        if self.reader()?.is_crawled()? {
+            output::say("a crawl is running: it takes this up");
+        }
+        Ok(())
+    }
+
+    /// The database, for a crawl: nobody else may have it then.
     pub(crate) fn store(&self) -> anyhow::Result<SqliteStore> {
         Ok(SqliteStore::open(self.root.join(DATABASE))?)
     }
 
     /// The database, for reading; also while a crawl writes to it.
     pub(crate) fn reader(&self) -> anyhow::Result<SqliteReader> {
-        Ok(SqliteReader::open(self.root.join(DATABASE))?)
+        let database = self.root.join(DATABASE);
+        let reader = SqliteReader::open(&database).or_else(|_| {
+            // One of an older version is brought up first; whatever else is wrong is wrong still.
+            drop(SqliteDesk::open(&database)?);
+            SqliteReader::open(&database)
+        });
+        Ok(reader?.telling(output::say))
     }
 }
 
@@ -124,12 +173,12 @@ pub(crate) fn critic(reader: &dyn StoreReader) -> anyhow::Result<(Critic, Taxono
 }
 
 /// Keeps bytes under a name.
-pub(crate) fn keep(store: &mut dyn Store, name: &str, bytes: Vec<u8>) -> anyhow::Result<()> {
+pub(crate) fn keep(store: &mut dyn Desk, name: &str, bytes: Vec<u8>) -> anyhow::Result<()> {
     Ok(store.set_model(name, &StoredModel { bytes, made: porthole_crawl::SystemClock.now() })?)
 }
 
 /// What came with the workspace's taxonomy, without what the user has removed.
-pub(crate) fn pretrained(store: &dyn Store) -> anyhow::Result<Option<Pretrained>> {
+pub(crate) fn pretrained(store: &dyn Desk) -> anyhow::Result<Option<Pretrained>> {
     let Some(mut pretrained) = pretrained_as_it_came(&*store.reader())? else { return Ok(None) };
     for topic in removed(store)? {
         pretrained.statistics.forget(topic);
@@ -144,13 +193,13 @@ fn pretrained_as_it_came(reader: &dyn StoreReader) -> anyhow::Result<Option<Pret
     Ok(Some(pretrained.context("cannot use the taxonomy that this workspace was made with")?))
 }
 
-fn removed(store: &dyn Store) -> anyhow::Result<Vec<TopicId>> {
+fn removed(store: &dyn Desk) -> anyhow::Result<Vec<TopicId>> {
     let list = store.setting(REMOVED)?.unwrap_or_default();
     Ok(list.split(',').filter_map(|id| id.parse().ok()).map(TopicId).collect())
 }
 
 /// Remembers that topics were removed.
-pub(crate) fn note_removed(store: &mut dyn Store, gone: &[TopicId]) -> anyhow::Result<()> {
+pub(crate) fn note_removed(store: &mut dyn Desk, gone: &[TopicId]) -> anyhow::Result<()> {
     let mut all = removed(store)?;
     all.extend(gone);
     all.sort_unstable();

@@ -37,6 +37,22 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
     Ok(db)
 }
 
+/// Opens a database that exists for writing beside a crawl. One of an older version is brought up first, which
+/// no crawl may see.
+pub(super) fn desk(path: &Path) -> Result<Connection> {
+    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // A batch of a crawl takes milliseconds, an index that a reader makes as long as it takes.
+    db.busy_timeout(Duration::from_secs(600))?;
+    if version(&db, path)? < VERSION {
+        drop(db);
+        let _lock = lock(path)?;
+        return writer(path);
+    }
+    set_up_writer(&db)?;
+    check_rules(&db, path)?;
+    Ok(db)
+}
+
 /// Opens a database for reading.
 pub(super) fn reader(path: &Path) -> Result<Connection> {
     let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -72,16 +88,42 @@ impl Drop for Lock {
 
 /// Takes the lock that belongs to a database.
 pub(super) fn lock(path: &Path) -> Result<Lock> {
-    let mut name = OsString::from(path);
-    name.push("-lock");
-    let name = PathBuf::from(name);
+    let name = lock_name(path);
     let fail = |error: std::io::Error| Error::Open { path: name.clone(), reason: error.to_string() };
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(fail)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Lock(file)),
-        Err(TryLockError::WouldBlock) => Err(Error::InUse(path.to_owned())),
+    // Whoever looks whether it is taken has it for a moment.
+    for _ in 0..LOOKS {
+        match file.try_lock() {
+            Ok(()) => return Ok(Lock(file)),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(A_LOOK),
+            Err(TryLockError::Error(error)) => return Err(fail(error)),
+        }
+    }
+    Err(Error::InUse(path.to_owned()))
+}
+
+const LOOKS: u32 = 5;
+const A_LOOK: Duration = Duration::from_millis(10);
+
+/// Whether someone has the lock.
+pub(super) fn is_locked(path: &Path) -> Result<bool> {
+    let name = lock_name(path);
+    let fail = |error: std::io::Error| Error::Open { path: name.clone(), reason: error.to_string() };
+    let file = match File::open(&name) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        file => file.map_err(fail)?,
+    };
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().map(|()| false).map_err(fail),
+        Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(fail(error)),
     }
+}
+
+fn lock_name(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push("-lock");
+    PathBuf::from(name)
 }
 
 /// Bytes a page of the database.

@@ -3,17 +3,22 @@
 
 use std::path::{Path, PathBuf};
 
-use porthole_types::{Event, TermId, Timestamp, TopicId, TopicRow};
+use porthole_types::{CanonicalUrl, Event, TermId, Timestamp, TopicId, TopicRow};
 use rusqlite::{Connection, params};
 
-use super::{graph, open, sandbox, topics};
-use crate::queries::{self, Index, NamedQuery, QUERIES};
-use crate::{Answer, Collision, Error, Example, Graph, Limits, Model, Result, StoreReader, Terms, Value};
+use super::{about, desk, graph, open, sandbox, topics};
+use crate::about::{About, Feedback, SiteFacts};
+use crate::queries::{self, COUNTS, Index, NamedQuery, QUERIES};
+use crate::{
+    Answer, Collision, Counts, Error, Example, Graph, Limits, Model, Result, StoreReader, Terms, Value,
+};
 
 /// A handle for reading a SQLite store; it holds no connection.
 #[derive(Clone, Debug)]
 pub struct SqliteReader {
     path: PathBuf,
+    /// Hears of what takes long.
+    tell: fn(&str),
 }
 
 impl SqliteReader {
@@ -25,7 +30,12 @@ impl SqliteReader {
     }
 
     pub(super) fn at(path: PathBuf) -> Self {
-        SqliteReader { path }
+        SqliteReader { path, tell: |_| {} }
+    }
+
+    /// The same reader, which says in a line what it does when that takes long.
+    pub fn telling(self, tell: fn(&str)) -> Self {
+        SqliteReader { tell, ..self }
     }
 
     /// Makes the indexes that are missing. The writer waits meanwhile.
@@ -33,10 +43,23 @@ impl SqliteReader {
         let mut exists = db.prepare("select 1 from sqlite_schema where type = 'index' and name = ?1")?;
         for index in indexes {
             if !exists.exists([index.name])? {
+                let rows: Option<i64> = db.query_row("select max(rowid) from crawl", [], |row| row.get(0))?;
+                if rows.unwrap_or(0) > TELLING {
+                    (self.tell)(&format!("making the index {}, once", index.name));
+                }
                 open::indexer(&self.path)?.execute_batch(index.sql)?;
             }
         }
         Ok(())
+    }
+
+    /// Makes what `about` needs on large tables, unless a crawl would have to wait for it and pay for it.
+    fn prepare_about(&self, db: &Connection) -> Result<()> {
+        let indexes = about::indexes(db)?;
+        if indexes.is_empty() || self.is_crawled()? {
+            return Ok(());
+        }
+        self.prepare(db, &indexes)
     }
 }
 
@@ -97,9 +120,70 @@ impl StoreReader for SqliteReader {
         topics::read_model(&open::reader(&self.path)?, name)
     }
 
+    fn setting(&self, name: &str) -> Result<Option<String>> {
+        desk::read_setting(&open::reader(&self.path)?, name)
+    }
+
+    fn counts(&self) -> Result<Counts> {
+        let mut db = open::reader(&self.path)?;
+        self.prepare(&db, COUNTS)?;
+        counts(&mut db)
+    }
+
+    fn about(&self, url: &CanonicalUrl) -> Result<Option<About>> {
+        let mut db = open::reader(&self.path)?;
+        self.prepare_about(&db)?;
+        about::read(&mut db, url)
+    }
+
+    fn about_briefly(&self, url: &CanonicalUrl) -> Result<Option<About>> {
+        let mut db = open::reader(&self.path)?;
+        let tx = db.transaction()?;
+        Ok(about::read_row(&tx, url)?.map(|(_, about)| about))
+    }
+
+    fn site(&self, host: &str) -> Result<Option<SiteFacts>> {
+        about::read_site(&open::reader(&self.path)?, host)
+    }
+
+    fn feedback(&self) -> Result<Vec<Feedback>> {
+        about::read_feedback(&open::reader(&self.path)?, &[])
+    }
+
+    fn is_crawled(&self) -> Result<bool> {
+        open::is_locked(&self.path)
+    }
+
     fn another(&self) -> Box<dyn StoreReader> {
         Box::new(self.clone())
     }
+}
+
+/// Rows from which on making an index takes a while.
+const TELLING: i64 = 200_000;
+
+/// Counts without reading the rows that are still queued: rows are never deleted, so the last one's number is
+/// their count.
+fn counts(db: &mut Connection) -> Result<Counts> {
+    let tx = db.transaction()?;
+    let count = |sql: &str| -> Result<usize> {
+        let count: Option<i64> = tx.query_row(sql, [], |row| row.get(0))?;
+        Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(0))
+    };
+    let failed = "select count(*) from crawl where failure is not null and state =";
+    let counts = Counts {
+        known: count("select max(rowid) from crawl")?,
+        queued: 0,
+        in_flight: 0,
+        fetched: count("select count(*) from crawl where state = 1")?,
+        redirected: count("select count(*) from crawl where state = 2")?,
+        dead: count(&format!("{failed} 3"))?,
+        skipped: count(&format!("{failed} 4"))?,
+        links: count("select max(rowid) from link")?,
+        sites: count("select max(rowid) from site")?,
+    };
+    let done = counts.fetched + counts.redirected + counts.dead + counts.skipped;
+    Ok(Counts { queued: counts.known.saturating_sub(done), ..counts })
 }
 
 /// The parameters of a query with what was given for them.

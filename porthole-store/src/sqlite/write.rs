@@ -147,7 +147,8 @@ fn update_loads(tx: &Transaction<'_>, loads: &[(u32, u32)]) -> Result<()> {
     Ok(())
 }
 
-fn insert_events(tx: &Transaction<'_>, events: &[Event]) -> Result<()> {
+/// Writes events behind those that are there.
+pub(super) fn insert_events(tx: &Transaction<'_>, events: &[Event]) -> Result<()> {
     let mut insert = tx.prepare_cached("insert into event(at, kind, detail) values (?1, ?2, ?3)")?;
     for event in events {
         insert.execute(params![event.at.0, event.kind, event.detail])?;
@@ -155,7 +156,8 @@ fn insert_events(tx: &Transaction<'_>, events: &[Event]) -> Result<()> {
     Ok(())
 }
 
-fn write_settings(tx: &Transaction<'_>, settings: &[(&str, &str)]) -> Result<()> {
+/// Writes settings.
+pub(super) fn write_settings(tx: &Transaction<'_>, settings: &[(&str, &str)]) -> Result<()> {
     let mut write = tx.prepare_cached(
         "insert into setting(name, value) values (?1, ?2) on conflict(name) do update set value = excluded.value",
     )?;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use porthole_store::{Batch, Error, SqliteReader, SqliteStore, Store};
+use porthole_store::{Batch, Desk, Error, SqliteReader, SqliteStore, Store};
 use rusqlite::Connection;
 
 use crate::web::{Place, commit, link, new_url, oid, oids_of, page, take};
@@ -99,16 +99,17 @@ fn a_database_that_was_made_half_way_is_brought_on() {
     assert_eq!(place.open().counts().known, 0);
     let db = Connection::open(place.path()).unwrap();
     let version: i64 = db.query_row("pragma user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 2);
+    assert_eq!(version, 3);
 }
 
 /// Takes a database back to what version 1 of the tables was.
 fn back_to_version_1(place: &Place) {
     let db = Connection::open(place.path()).unwrap();
-    for table in ["taxonomy", "stat", "blob", "document", "example", "term", "model"] {
+    for table in ["taxonomy", "stat", "blob", "document", "example", "term", "model", "feedback"] {
         db.execute_batch(&format!("drop table {table}")).unwrap();
     }
-    db.execute_batch("pragma user_version = 1").unwrap();
+    let sql = "alter table site drop column disabled; pragma user_version = 1";
+    db.execute_batch(sql).unwrap();
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! One binary for all tests that see the store from outside.
 
 mod contract;
+mod desk;
 mod files;
 mod kill;
 mod prober;

@@ -13,7 +13,7 @@ use porthole_crawl::{
     Politeness, Scope, ScopeSettings, Seen, Stop, SystemClock,
 };
 use porthole_lab::RecordedWeb;
-use porthole_store::{Counts, Store, StoreReader, Value};
+use porthole_store::{Counts, Desk, Store, StoreReader, Value};
 use porthole_topic::{Judge, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, Outcome, TopicId};
 use serde::Serialize;

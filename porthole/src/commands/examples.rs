@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use porthole_store::{Example, ExampleChange, ExampleState, NewExample, Store, StoreReader, TopicChange};
+use porthole_store::{Desk, Example, ExampleChange, ExampleState, NewExample, StoreReader, TopicChange};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, TopicId};
 use serde::Serialize;
@@ -42,7 +42,7 @@ struct AddedFile {
 }
 
 fn add(workspace: &Workspace, arguments: &cli::AddExamples) -> anyhow::Result<()> {
-    let mut store = workspace.store()?;
+    let mut store = workspace.desk()?;
     let mut tree = workspace::tree(&*store.reader())?;
     let before = tree.len();
     let topic = tree.add_path(&arguments.topic)?;
@@ -177,7 +177,7 @@ fn line(example: &Example) -> String {
 }
 
 fn remove(workspace: &Workspace, arguments: &cli::RemoveExamples) -> anyhow::Result<()> {
-    let mut store = workspace.store()?;
+    let mut store = workspace.desk()?;
     let tree = workspace::tree(&*store.reader())?;
     let topic = tree.find(&arguments.topic)?;
     let examples = store.reader().examples(Some(topic))?;
@@ -192,7 +192,7 @@ fn move_to(workspace: &Workspace, arguments: &cli::MoveExamples) -> anyhow::Resu
     let Some((topic, names)) = arguments.names_and_topic.split_last() else {
         bail!("name examples, and the topic that they go to")
     };
-    let mut store = workspace.store()?;
+    let mut store = workspace.desk()?;
     let tree = workspace::tree(&*store.reader())?;
     let to = tree.find(topic)?;
     let examples = store.reader().examples(None)?;

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use porthole_lab::RecordedWeb;
-use porthole_store::Store;
+use porthole_store::Desk;
 use porthole_topic::prune::Pruning;
 
 use crate::cli;
@@ -22,7 +22,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyho
         [] => None,
         files => Some(RecordedWeb::open(files).context("nothing was imported")?),
     };
-    let mut store = workspace.store()?;
+    let mut store = workspace.desk()?;
     let reader = store.reader();
     let order = Order {
         source: &source,

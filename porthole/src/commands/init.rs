@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use porthole_store::Store;
+use porthole_store::Desk;
 use porthole_topic::{Pretrained, Taxonomy};
 
 use crate::cli;
@@ -24,7 +24,7 @@ pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
         Some(name) => Start::read(name).await.context("no workspace was made")?,
     };
     let workspace = Workspace::create(&arguments.folder)?;
-    start.write(&mut workspace.store()?)?;
+    start.write(&mut workspace.desk()?)?;
     say_what_next(&arguments.folder, &start);
     Ok(())
 }
@@ -52,7 +52,7 @@ impl Start {
         Ok(Start::Gathered(Box::new(gathered)))
     }
 
-    fn write(&self, store: &mut dyn Store) -> anyhow::Result<()> {
+    fn write(&self, store: &mut dyn Desk) -> anyhow::Result<()> {
         match self {
             Start::Nothing => Ok(()),
             Start::Gathered(gathered) => importing::write(store, gathered),

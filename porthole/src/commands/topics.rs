@@ -4,7 +4,7 @@ mod tree;
 
 use std::path::Path;
 
-use porthole_store::{ExampleChange, SqliteStore, Store, TopicChange};
+use porthole_store::{Desk, ExampleChange, SqliteDesk, TopicChange};
 use porthole_topic::{Shape, Taxonomy};
 use porthole_types::TopicId;
 
@@ -57,7 +57,7 @@ fn change(
     workspace: &Workspace,
     change: impl FnOnce(&mut Taxonomy) -> anyhow::Result<String>,
 ) -> anyhow::Result<()> {
-    let mut store = workspace.store()?;
+    let mut store = workspace.desk()?;
     let mut tree = workspace::tree(&*store.reader())?;
     let done = change(&mut tree)?;
     let good_before: Vec<TopicId> = workspace::tree(&*store.reader())?.good().collect();
@@ -65,12 +65,13 @@ fn change(
     output::print(&done);
     if !tree.good().eq(good_before) {
         say_if_outdated(&store);
+        workspace.say_if_crawled()?;
     }
     Ok(())
 }
 
 /// A critic of two classes was made for the topics that were good then; all others follow the marks.
-fn say_if_outdated(store: &SqliteStore) {
+fn say_if_outdated(store: &SqliteDesk) {
     if let Ok((critic, _)) = workspace::critic(&*store.reader())
         && critic.model().shape() == Shape::TwoClass
     {
@@ -86,7 +87,7 @@ fn good_topics(tree: &Taxonomy) -> String {
 }
 
 fn remove(workspace: &Workspace, arguments: &cli::Remove) -> anyhow::Result<()> {
-    let mut store = workspace.store()?;
+    let mut store = workspace.desk()?;
     let mut tree = workspace::tree(&*store.reader())?;
     let topic = tree.find(&arguments.path)?;
     let path = tree.path(topic);
@@ -117,7 +118,7 @@ fn remove(workspace: &Workspace, arguments: &cli::Remove) -> anyhow::Result<()> 
 }
 
 fn write_removal(
-    store: &mut SqliteStore,
+    store: &mut SqliteDesk,
     tree: &Taxonomy,
     gone: &[TopicId],
     changes: &[ExampleChange],

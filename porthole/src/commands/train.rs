@@ -18,7 +18,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
     if arguments.tables {
         fit_for_tables(&mut settings)?;
     }
-    let mut store = workspace.store()?;
+    let mut store = workspace.desk()?;
     let spinner = Spinner::new("training");
     let report = training::train_workspace(&mut store, &settings, arguments.cv);
     let report = report.and_then(|report| {

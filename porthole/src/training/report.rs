@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use porthole_store::Store;
+use porthole_store::Desk;
 use porthole_topic::{Decision, Model, Problem, Taxonomy, Tuned, Tunings, logistic, problems};
 use porthole_types::TopicId;
 use serde::{Deserialize, Serialize};
@@ -117,7 +117,7 @@ const CONFUSIONS: usize = 10;
 
 impl Report {
     pub(super) fn of(
-        store: &dyn Store,
+        store: &dyn Desk,
         material: &Material,
         made: Made,
         settings: &TrainSettings,

@@ -1,0 +1,238 @@
+//! Everything that the tables say of one URL.
+//!
+//! Without indexes this reads `link` once and `crawl` a few times, which is quick up to some million rows. For
+//! larger tables indexes are made, and dropped when a crawl begins: it would pay for them at every link.
+
+use std::collections::HashMap;
+
+use porthole_types::{CanonicalUrl, SegmentSpan, SiteId, Timestamp, TopicId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
+use crate::queries::Index;
+use crate::{Error, Result};
+
+/// Pages that are named as those that link to a URL.
+const PARENTS: usize = 10;
+
+/// Rows of a table from which on an index is worth making.
+const LARGE: i64 = 5_000_000;
+
+/// What makes it quick on large tables, by table.
+const INDEXES: &[(&str, Index)] = &[
+    ("crawl", Index { name: "crawl_oid", sql: "create index if not exists crawl_oid on crawl(oid)" }),
+    ("link", Index { name: "link_src", sql: "create index if not exists link_src on link(oid_src)" }),
+    ("link", Index { name: "link_dst", sql: "create index if not exists link_dst on link(oid_dst)" }),
+];
+
+/// The indexes that are worth having for tables of this size.
+pub(super) fn indexes(db: &Connection) -> Result<Vec<Index>> {
+    let mut worth = Vec::new();
+    for (table, index) in INDEXES {
+        let sql = format!("select max(rowid) from {table}");
+        let rows: Option<i64> = db.query_row(&sql, [], |row| row.get(0))?;
+        if rows.unwrap_or(0) > LARGE {
+            worth.push(*index);
+        }
+    }
+    Ok(worth)
+}
+
+/// Takes the indexes away for a crawl.
+pub(super) fn drop_indexes(db: &Connection) -> Result<()> {
+    for (_, index) in INDEXES {
+        db.execute_batch(&format!("drop index if exists {}", index.name))?;
+    }
+    Ok(())
+}
+
+/// Reads it in one transaction: one state of the tables, whatever is written meanwhile.
+pub(super) fn read(db: &mut Connection, url: &CanonicalUrl) -> Result<Option<About>> {
+    let tx = db.transaction()?;
+    let oid = url.id().0.cast_signed();
+    let Some((rowid, mut about)) = read_row(&tx, url)? else { return Ok(None) };
+    if about.state == UrlState::Queued {
+        about.rank = Some(rank(&tx, rowid, &about)?);
+    }
+    links(&tx, oid, &mut about)?;
+    for (table, score) in [("hubs", &mut about.hub), ("auth", &mut about.auth)] {
+        let sql = format!("select score from {table} where oid = ?1");
+        *score = tx.query_row(&sql, [oid], |row| row.get(0)).optional()?;
+    }
+    about.feedback = read_feedback(&tx, &[url.as_str(), url.authority()])?;
+    Ok(Some(about))
+}
+
+/// What the rows of the URL and of its site say, with the number of the first.
+pub(super) fn read_row(db: &Connection, url: &CanonicalUrl) -> Result<Option<(i64, About)>> {
+    let oid = url.id().0.cast_signed();
+    let sql = "select rowid, state, relevance, priority, numtries, lastvisited, seq, kcid, status, failure, \
+               detail, not_before, title, language, bytes, segment, \"offset\", length \
+               from crawl where oid = ?1 limit 1";
+    let found = db.query_row(sql, [oid], |row| Ok((row.get(0)?, about(row, url)))).optional()?;
+    let Some((rowid, about)) = found else { return Ok(None) };
+    let mut about = about?;
+    if about.state == UrlState::Queued {
+        believe(db, rowid, &mut about)?;
+    }
+    if let Some(site) = read_site(db, url.authority())? {
+        about.site = site;
+    }
+    Ok(Some((rowid, about)))
+}
+
+/// What is known of a site.
+pub(super) fn read_site(db: &Connection, host: &str) -> Result<Option<SiteFacts>> {
+    let mut read = db.prepare("select sid, serverload, disabled from site where host = ?1")?;
+    let site = read.query_row([host], |row| {
+        Ok(SiteFacts {
+            sid: SiteId(row.get::<_, i64>(0)?.cast_unsigned()),
+            host: host.to_owned(),
+            serverload: row.get::<_, i64>(1)?.cast_unsigned(),
+            disabled: row.get(2)?,
+        })
+    });
+    Ok(site.optional()?)
+}
+
+/// The last word on each of these names, or on all if there are none.
+pub(super) fn read_feedback(db: &Connection, names: &[&str]) -> Result<Vec<Feedback>> {
+    let sql = "select url, kind, useful, at from feedback \
+               where id in (select max(id) from feedback group by url, kind) order by id";
+    let mut read = db.prepare(sql)?;
+    let mut rows = read.query([])?;
+    let mut feedback = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (name, kind): (String, String) = (row.get(0)?, row.get(1)?);
+        if !names.is_empty() && !names.contains(&name.as_str()) {
+            continue;
+        }
+        let kind = FeedbackKind::of_name(&kind)
+            .ok_or_else(|| Error::Damaged(format!("feedback has the unknown kind {kind}")))?;
+        feedback.push(Feedback { name, kind, useful: row.get(2)?, at: Timestamp(row.get(3)?) });
+    }
+    Ok(feedback)
+}
+
+/// What the row of the URL says.
+fn about(row: &Row<'_>, url: &CanonicalUrl) -> Result<About> {
+    let failure: Option<String> = row.get(9)?;
+    let detail: Option<String> = row.get(10)?;
+    let span = match (row.get(15)?, row.get::<_, Option<i64>>(16)?, row.get(17)?) {
+        (Some(segment), Some(offset), Some(length)) => {
+            Some(SegmentSpan { segment, offset: offset.cast_unsigned(), length })
+        }
+        _ => None,
+    };
+    Ok(About {
+        oid: url.id(),
+        state: state(row.get(1)?)?,
+        relevance: row.get(2)?,
+        priority: row.get(3)?,
+        numtries: row.get(4)?,
+        last_visited: row.get::<_, Option<i64>>(5)?.map(Timestamp),
+        seq: row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned),
+        best: row.get::<_, Option<u16>>(7)?.map(TopicId),
+        status: row.get(8)?,
+        failure: failure.map(|kind| (kind, detail.unwrap_or_default())),
+        not_before: row.get::<_, Option<i64>>(11)?.map(Timestamp),
+        title: row.get::<_, Option<String>>(12)?.unwrap_or_default(),
+        language: row.get::<_, Option<String>>(13)?.unwrap_or_default(),
+        bytes: row.get::<_, Option<i64>>(14)?.map(i64::cast_unsigned),
+        span,
+        site: SiteFacts { sid: url.site(), host: url.authority().to_owned(), serverload: 0, disabled: false },
+        parents: Vec::new(),
+        links_in: 0,
+        links_out: 0,
+        rank: None,
+        hub: None,
+        auth: None,
+        feedback: Vec::new(),
+    })
+}
+
+fn state(code: i64) -> Result<UrlState> {
+    use UrlState::{Dead, Evicted, Fetched, Queued, Redirected, Skipped};
+    let state = usize::try_from(code)
+        .ok()
+        .and_then(|code| [Queued, Fetched, Redirected, Dead, Skipped, Evicted].get(code).copied());
+    state.ok_or_else(|| Error::Damaged(format!("crawl has the unknown state {code}")))
+}
+
+/// Works in the last belief that `crawl` has not taken over yet.
+fn believe(db: &Connection, rowid: i64, about: &mut About) -> Result<()> {
+    let sql = "select relevance, priority from raised where row = ?1 order by rowid desc limit 1";
+    let belief = db.query_row(sql, [rowid], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    if let Some((relevance, priority)) = belief {
+        (about.relevance, about.priority) = (relevance, priority);
+    }
+    Ok(())
+}
+
+/// How many queued URLs come before it: fewer tries first, then the larger priority, then the older row.
+fn rank(db: &Connection, rowid: i64, about: &About) -> Result<u64> {
+    let sql = "with latest as materialized (
+                   select row, priority from raised where rowid in (select max(rowid) from raised group by row)
+               )
+               select count(*)
+               from crawl left join latest on latest.row = crawl.rowid
+               where crawl.state = 0
+                 and (crawl.numtries, -coalesce(latest.priority, crawl.priority), crawl.rowid) < (?1, ?2, ?3)";
+    let before: i64 = db.query_row(sql, params![about.numtries, -about.priority, rowid], |row| row.get(0))?;
+    Ok(before.cast_unsigned())
+}
+
+/// Counts the links of a page, and names those that link to it.
+fn links(db: &Connection, oid: i64, about: &mut About) -> Result<()> {
+    let sql =
+        "select oid_src, oid_dst, discovered from link where oid_src = ?1 or oid_dst = ?1 order by rowid";
+    let mut read = db.prepare(sql)?;
+    let mut rows = read.query([oid])?;
+    let mut found: HashMap<i64, i64> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let (src, dst): (i64, i64) = (row.get(0)?, row.get(1)?);
+        about.links_out += u64::from(src == oid);
+        about.links_in += u64::from(dst == oid);
+        if dst == oid && src != oid {
+            found.entry(src).or_insert(row.get(2)?);
+        }
+    }
+    about.parents = parents(db, &found)?;
+    Ok(())
+}
+
+/// The best of the pages that link to it.
+fn parents(db: &Connection, found: &HashMap<i64, i64>) -> Result<Vec<Parent>> {
+    let has_index = db.prepare("select 1 from sqlite_schema where name = 'crawl_oid'")?.exists([])?;
+    let mut parents = Vec::new();
+    let mut add = |row: &Row<'_>, discovered: i64| -> Result<()> {
+        parents.push(Parent {
+            url: row.get(1)?,
+            relevance: row.get(2)?,
+            seq: row.get::<_, Option<i64>>(3)?.map(i64::cast_unsigned),
+            discovered: Timestamp(discovered),
+        });
+        Ok(())
+    };
+    const PARENT: &str = "select oid, url, relevance, seq from crawl";
+    if has_index {
+        let mut read = db.prepare(&format!("{PARENT} where oid = ?1 limit 1"))?;
+        for (oid, &discovered) in found {
+            let mut rows = read.query([oid])?;
+            if let Some(row) = rows.next()? {
+                add(row, discovered)?;
+            }
+        }
+    } else if !found.is_empty() {
+        let mut read = db.prepare(PARENT)?;
+        let mut rows = read.query([])?;
+        while let Some(row) = rows.next()? {
+            if let Some(&discovered) = found.get(&row.get(0)?) {
+                add(row, discovered)?;
+            }
+        }
+    }
+    parents.sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.seq.cmp(&b.seq)));
+    parents.truncate(PARENTS);
+    Ok(parents)
+}

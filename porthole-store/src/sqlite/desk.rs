@@ -1,0 +1,140 @@
+//! Writes beside a crawl: short transactions that take turns with those of the one store.
+
+use std::path::{Path, PathBuf};
+
+use porthole_types::{CanonicalUrl, Event, TopicRow};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use super::write::{insert_events, write_settings};
+use super::{SqliteReader, SqliteStore, open, statistics, topics};
+use crate::about::{Feedback, FeedbackKind};
+use crate::{Desk, Document, Error, Model, NodeRow, Result, StatRow, StoreReader, TopicChange};
+
+/// A SQLite database, open for what is written beside a crawl. It keeps nothing in memory, and takes no lock
+/// that a crawl would wait for longer than a write takes.
+#[derive(Debug)]
+pub struct SqliteDesk {
+    path: PathBuf,
+    db: Connection,
+}
+
+impl SqliteDesk {
+    /// Opens a database that exists, whether or not a crawl runs on it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let db = open::desk(&path)?;
+        Ok(SqliteDesk { path, db })
+    }
+}
+
+/// What a desk needs of whatever is behind it.
+trait Tables: Send {
+    fn path(&self) -> &Path;
+    fn db(&self) -> &Connection;
+    fn db_mut(&mut self) -> &mut Connection;
+}
+
+impl Tables for SqliteDesk {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn db(&self) -> &Connection {
+        &self.db
+    }
+
+    fn db_mut(&mut self) -> &mut Connection {
+        &mut self.db
+    }
+}
+
+impl Tables for SqliteStore {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn db(&self) -> &Connection {
+        &self.db
+    }
+
+    fn db_mut(&mut self) -> &mut Connection {
+        &mut self.db
+    }
+}
+
+impl<T: Tables> Desk for T {
+    fn setting(&self, name: &str) -> Result<Option<String>> {
+        read_setting(self.db(), name)
+    }
+
+    fn set_settings(&mut self, settings: &[(&str, &str)]) -> Result<()> {
+        let tx = self.db_mut().transaction_with_behavior(TransactionBehavior::Immediate)?;
+        write_settings(&tx, settings)?;
+        Ok(tx.commit()?)
+    }
+
+    fn append(&mut self, events: &[Event]) -> Result<()> {
+        let tx = self.db_mut().transaction_with_behavior(TransactionBehavior::Immediate)?;
+        insert_events(&tx, events)?;
+        Ok(tx.commit()?)
+    }
+
+    fn topics(&self) -> Result<Vec<TopicRow>> {
+        topics::read_topics(self.db())
+    }
+
+    fn change_topics(&mut self, change: &TopicChange<'_>) -> Result<()> {
+        topics::change(self.db_mut(), change)
+    }
+
+    fn set_model(&mut self, name: &str, model: &Model) -> Result<()> {
+        topics::write_model(self.db(), name, model)
+    }
+
+    fn set_statistics(&mut self, nodes: &[NodeRow], stats: &mut dyn Iterator<Item = StatRow>) -> Result<()> {
+        statistics::write(self.db_mut(), nodes, stats)
+    }
+
+    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = Document>) -> Result<()> {
+        statistics::write_documents(self.db_mut(), documents)
+    }
+
+    fn add_feedback(&mut self, feedback: &[Feedback]) -> Result<()> {
+        let tx = self.db_mut().transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let sql = "insert into feedback(oid, url, kind, useful, at) values (?1, ?2, ?3, ?4, ?5)";
+        let mut insert = tx.prepare_cached(sql)?;
+        for word in feedback {
+            let oid = oid(word).map(|url| url.id().0.cast_signed());
+            insert.execute(params![oid, word.name, word.kind.name(), word.useful, word.at.0])?;
+        }
+        drop(insert);
+        Ok(tx.commit()?)
+    }
+
+    fn set_disabled(&mut self, hosts: &[&str], disabled: bool) -> Result<()> {
+        let tx = self.db_mut().transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut update = tx.prepare_cached("update site set disabled = ?2 where host = ?1")?;
+        for host in hosts {
+            if update.execute(params![host, disabled])? == 0 {
+                return Err(Error::UnknownSite((*host).to_owned()));
+            }
+        }
+        drop(update);
+        Ok(tx.commit()?)
+    }
+
+    fn reader(&self) -> Box<dyn StoreReader> {
+        Box::new(SqliteReader::at(self.path().to_owned()))
+    }
+}
+
+/// The value of a setting.
+pub(super) fn read_setting(db: &Connection, name: &str) -> Result<Option<String>> {
+    let mut read = db.prepare_cached("select value from setting where name = ?1")?;
+    Ok(read.query_row([name], |row| row.get(0)).optional()?)
+}
+
+/// The URL that the word is about; a site has none.
+fn oid(word: &Feedback) -> Option<CanonicalUrl> {
+    if word.kind == FeedbackKind::Site { None } else { CanonicalUrl::parse(&word.name).ok() }
+}
