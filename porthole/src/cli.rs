@@ -1,6 +1,8 @@
 //! The command line, as a person types it.
 
 mod crawl;
+mod facts;
+mod feedback;
 mod topics;
 
 use std::net::SocketAddr;
@@ -9,6 +11,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::crawl::Crawl;
+pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
+pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Verdict};
 pub(crate) use self::topics::{
     AddExamples, Classify, Examples, FormatWord, Import, Init, ListExamples, MoveExamples, Propose, Remove,
     RemoveExamples, Topics, Train, Tree,
@@ -41,6 +45,17 @@ pub(crate) enum Command {
     Classify(Classify),
     /// Crawl outwards from the examples of the good topics
     Crawl(Crawl),
+    /// Say how a workspace and its crawl are doing
+    Status(Status),
+    /// Say why a URL was queued, fetched or skipped, and what it is worth
+    Explain(Explain),
+    /// Show the best that was found
+    Top(Top),
+    /// Say whether something that was found is useful, and let the critic learn from it
+    Mark(Mark),
+    /// The sites that were met
+    #[command(subcommand)]
+    Sites(Sites),
     /// Crawl a built-in synthetic web, focused and unfocused; nothing to install, no network
     Demo(Demo),
     /// Recorded and synthetic webs to try crawls on

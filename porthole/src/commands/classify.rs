@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use porthole_store::{ExampleState, StoreReader};
+use porthole_store::{ExampleState, StoreReader, TermWord};
 use porthole_topic::{Critic, Taxonomy};
 use serde::Serialize;
 
@@ -20,12 +20,12 @@ pub(crate) fn run(root: &Path, arguments: &cli::Classify) -> anyhow::Result<()> 
     let reader = workspace.reader()?;
     let (critic, tree) = workspace::critic(&reader)?;
     warn_of_changes(&critic, &tree);
-    let mut judge =
-        Judge { critic, tree, documents: DocumentReader::new(), reader: &reader, all: arguments.all };
+    let mut documents = DocumentReader::new();
+    let mut judge = Judge { critic, tree, reader: &reader, all: arguments.all };
     let is_single = arguments.names.len() == 1;
     let (mut facts, mut failures) = (Vec::new(), 0);
     for name in &arguments.names {
-        match judge.judge(name) {
+        match judge.judge(name, &mut documents) {
             Ok(judged) if arguments.json => facts.push(judged),
             Ok(judged) if is_single => judged.print(&judge.tree),
             Ok(judged) => judged.print_line(),
@@ -52,17 +52,18 @@ fn warn_of_changes(critic: &Critic, tree: &Taxonomy) {
     }
 }
 
-struct Judge<'a> {
-    critic: Critic,
-    tree: Taxonomy,
-    documents: DocumentReader,
-    reader: &'a dyn StoreReader,
-    all: bool,
+/// Judges documents, and finds the words that decide.
+pub(super) struct Judge<'a> {
+    pub(super) critic: Critic,
+    pub(super) tree: Taxonomy,
+    pub(super) reader: &'a dyn StoreReader,
+    /// Whether the probability of every topic is wanted.
+    pub(super) all: bool,
 }
 
 /// What is said of a page.
 #[derive(Serialize)]
-struct Judged {
+pub(super) struct Judged {
     name: String,
     title: String,
     language: String,
@@ -71,7 +72,7 @@ struct Judged {
     state: &'static str,
     detail: String,
     /// R(d); none if no topic is marked good.
-    relevance: Option<f64>,
+    pub(super) relevance: Option<f64>,
     best: Best,
     path: Vec<Step>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,10 +96,20 @@ struct Step {
 }
 
 impl Judge<'_> {
-    fn judge(&mut self, name: &str) -> anyhow::Result<Judged> {
-        let Document { title, language, terms, state } =
-            find_document(&mut self.documents, self.reader, name)?;
-        let lexicon = Lexicon::new(self.reader, &self.documents.take_words());
+    fn judge(&mut self, name: &str, documents: &mut DocumentReader) -> anyhow::Result<Judged> {
+        let document = find_document(documents, self.reader, name)?;
+        self.judge_document(name, document, &documents.take_words())
+    }
+
+    /// What is said of a document with these words.
+    pub(super) fn judge_document(
+        &mut self,
+        name: &str,
+        document: Document,
+        words: &[TermWord],
+    ) -> anyhow::Result<Judged> {
+        let Document { title, language, terms, state } = document;
+        let lexicon = Lexicon::new(self.reader, words);
         let has_good = self.tree.good().next().is_some();
         let relevance = has_good.then(|| self.critic.relevance(&terms));
         let (best, probability) = self.critic.best(&terms);
@@ -162,9 +173,14 @@ impl Judged {
         if self.state != "ok" {
             output::say(&format!("warning: {}; what follows is what is believed of any page", self.detail));
         }
+        self.print_judgment(tree);
+        self.print_all();
+    }
+
+    /// R(d), and the way to the best topic.
+    pub(super) fn print_judgment(&self, tree: &Taxonomy) {
         self.print_relevance(tree);
         self.print_path();
-        self.print_all();
     }
 
     fn print_relevance(&self, tree: &Taxonomy) {

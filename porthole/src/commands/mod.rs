@@ -8,13 +8,19 @@ mod critics;
 mod demo;
 mod examples;
 mod experiment;
+mod explain;
 mod general;
 mod import;
 mod init;
+mod mark;
 mod propose;
+mod sites;
+mod status;
 mod synth;
+mod top;
 mod topics;
 mod train;
+mod units;
 mod web_stats;
 
 use std::process::ExitCode;
@@ -30,6 +36,11 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Examples(arguments) => examples::run(workspace, &arguments).await,
         Command::Train(arguments) => train::run(workspace, &arguments),
         Command::Classify(arguments) => classify::run(workspace, &arguments),
+        Command::Status(arguments) => status::run(workspace, &arguments),
+        Command::Explain(arguments) => explain::run(workspace, &arguments),
+        Command::Top(arguments) => top::run(workspace, &arguments),
+        Command::Mark(arguments) => mark::run(workspace, &arguments),
+        Command::Sites(arguments) => sites::run(workspace, &arguments),
         Command::Demo(arguments) => demo::run(arguments).await,
         Command::Lab(Lab::Bench(Bench::Classifier(arguments))) => bench_classifier::run(&arguments),
         Command::Lab(Lab::Bench(Bench::Critic(arguments))) => bench_critic::run(&arguments),

@@ -1,0 +1,388 @@
+//! `porthole explain`: why a URL was queued, fetched or skipped, and what it is worth (requirement 113).
+
+use std::path::Path;
+
+use porthole_store::{About, FeedbackKind, SiteFacts, StoreReader, UrlState};
+use porthole_topic::Taxonomy;
+use porthole_types::CanonicalUrl;
+use serde::Serialize;
+
+use crate::cli;
+use crate::commands::classify::{Judge, Judged};
+use crate::commands::units::{moment_and_age, size};
+use crate::documents::DocumentReader;
+use crate::output::{self, Paint, count, grouped, misuse, plain};
+use crate::workspace::{self, Workspace, path_of};
+
+pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    let url = CanonicalUrl::parse(&arguments.url)
+        .map_err(|error| misuse(format!("{} is no URL: {error}", plain(&arguments.url))))?;
+    let reader = workspace.reader()?;
+    let tree = workspace::tree(&reader)?;
+    let Some(about) = reader.about(&url)? else {
+        return explain_unknown(&url, reader.site(url.authority())?, arguments.json);
+    };
+    let judged = judge_now(&workspace, &reader, &url, &about).unwrap_or_else(|error| {
+        output::say(&format!("warning: {}", output::in_words(&error)));
+        None
+    });
+    if arguments.json {
+        return output::print_json(&Facts::of(&url, &about, &tree, judged));
+    }
+    Explanation { url: &url, about: &about, tree: &tree }.print(judged.as_ref());
+    Ok(())
+}
+
+/// What the critic says of the page today, if there are a page and a critic.
+fn judge_now(
+    workspace: &Workspace,
+    reader: &dyn StoreReader,
+    url: &CanonicalUrl,
+    about: &About,
+) -> anyhow::Result<Option<Judged>> {
+    let (Some(span), Ok((critic, tree))) = (about.span, workspace::critic(reader)) else { return Ok(None) };
+    let page = workspace.read_page(span)?;
+    let mut documents = DocumentReader::new();
+    let document = documents.bytes(Some(url), &page.headers, &page.body);
+    let mut judge = Judge { critic, tree, reader, all: false };
+    judge.judge_document(url.as_str(), document, &documents.take_words()).map(Some)
+}
+
+/// A URL that was never met, as JSON has it.
+#[derive(Serialize)]
+struct Unknown<'a> {
+    url: &'a str,
+    state: &'static str,
+    site: Option<Site>,
+}
+
+fn explain_unknown(url: &CanonicalUrl, site: Option<SiteFacts>, json: bool) -> anyhow::Result<()> {
+    if json {
+        let site = site.as_ref().map(Site::of);
+        return output::print_json(&Unknown { url: url.as_str(), state: "unknown", site });
+    }
+    output::print(&format!("{} is not known: no page that was fetched links to it", plain(url.as_str())));
+    match site {
+        Some(site) => output::print(&format!("its site is known: {}", site_in_words(&site))),
+        None => output::print(&format!("nothing else of {} is known either", plain(url.authority()))),
+    }
+    Ok(())
+}
+
+/// The facts, as JSON has them. Moments are milliseconds since 1970.
+#[derive(Serialize)]
+struct Facts<'a> {
+    url: &'a str,
+    state: &'static str,
+    relevance: f64,
+    priority: f64,
+    numtries: u32,
+    lastvisited: Option<i64>,
+    seq: Option<u64>,
+    topic: Option<String>,
+    title: &'a str,
+    language: &'a str,
+    bytes: Option<u64>,
+    status: Option<u16>,
+    failure: Option<Failure<'a>>,
+    not_before: Option<i64>,
+    /// How many queued URLs come before it.
+    rank: Option<u64>,
+    parents: Vec<Parent<'a>>,
+    links_in: u64,
+    links_out: u64,
+    site: Site,
+    kept: Option<Kept>,
+    hub: Option<f64>,
+    auth: Option<f64>,
+    feedback: Vec<Word>,
+    /// What the critic says of the page today.
+    judged: Option<Judged>,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    kind: &'a str,
+    detail: &'a str,
+}
+
+#[derive(Serialize)]
+struct Parent<'a> {
+    url: &'a str,
+    relevance: f64,
+    seq: Option<u64>,
+    discovered: i64,
+}
+
+#[derive(Serialize)]
+struct Site {
+    host: String,
+    serverload: u64,
+    disabled: bool,
+}
+
+#[derive(Serialize)]
+struct Kept {
+    segment: u32,
+    offset: u64,
+    length: u32,
+}
+
+#[derive(Serialize)]
+struct Word {
+    kind: &'static str,
+    useful: bool,
+    at: i64,
+}
+
+impl Site {
+    fn of(site: &SiteFacts) -> Site {
+        Site { host: site.host.clone(), serverload: site.serverload, disabled: site.disabled }
+    }
+}
+
+impl<'a> Facts<'a> {
+    fn of(url: &'a CanonicalUrl, about: &'a About, tree: &Taxonomy, judged: Option<Judged>) -> Self {
+        let parents = about.parents.iter().map(|parent| Parent {
+            url: &parent.url,
+            relevance: parent.relevance,
+            seq: parent.seq,
+            discovered: parent.discovered.0,
+        });
+        let words = about.feedback.iter().map(|word| Word {
+            kind: word.kind.name(),
+            useful: word.useful,
+            at: word.at.0,
+        });
+        Facts {
+            url: url.as_str(),
+            state: about.state.name(),
+            relevance: about.relevance,
+            priority: about.priority,
+            numtries: about.numtries,
+            lastvisited: about.last_visited.map(|at| at.0),
+            seq: about.seq,
+            topic: about.best.map(|topic| path_of(tree, topic)),
+            title: &about.title,
+            language: &about.language,
+            bytes: about.bytes,
+            status: about.status,
+            failure: about.failure.as_ref().map(|(kind, detail)| Failure { kind, detail }),
+            not_before: about.not_before.map(|at| at.0),
+            rank: about.rank,
+            parents: parents.collect(),
+            links_in: about.links_in,
+            links_out: about.links_out,
+            site: Site::of(&about.site),
+            kept: about.span.map(|span| Kept {
+                segment: span.segment,
+                offset: span.offset,
+                length: span.length,
+            }),
+            hub: about.hub,
+            auth: about.auth,
+            feedback: words.collect(),
+            judged,
+        }
+    }
+}
+
+/// The facts in words, for a person.
+struct Explanation<'a> {
+    url: &'a CanonicalUrl,
+    about: &'a About,
+    tree: &'a Taxonomy,
+}
+
+impl Explanation<'_> {
+    fn print(&self, judged: Option<&Judged>) {
+        if !self.about.title.is_empty() {
+            output::print(&Paint::Strong.on(&plain(&self.about.title)));
+        }
+        output::print(&Paint::Faint.on(&plain(self.url.as_str())));
+        output::print("");
+        line("state", &self.state());
+        for more in self.what_came() {
+            line("", &more);
+        }
+        line("score", &self.score());
+        self.print_parents();
+        line("site", &site_in_words(&self.about.site));
+        for word in &self.about.feedback {
+            let useful = if word.useful { "useful" } else { "useless" };
+            let what = if word.kind == FeedbackKind::Page {
+                String::new()
+            } else {
+                format!(" as a {}", word.kind.name())
+            };
+            line("marked", &format!("{useful}{what}, {}", moment_and_age(word.at)));
+        }
+        for (score, name) in [(self.about.hub, "hub"), (self.about.auth, "authority")] {
+            if let Some(score) = score {
+                line(name, &format!("{score:.6}"));
+            }
+        }
+        if let Some(judged) = judged {
+            self.print_judged(judged);
+        }
+    }
+
+    /// What has become of it, and why.
+    fn state(&self) -> String {
+        let about = self.about;
+        let name = Paint::Strong.on(about.state.name());
+        let (kind, detail) = about.failure.clone().unwrap_or_default();
+        let why = reason(&kind, &plain(&detail));
+        match about.state {
+            UrlState::Queued => format!("{name}{}", self.when_next()),
+            UrlState::Fetched => format!("{name}{}", self.fetch()),
+            UrlState::Redirected => format!("{name}: it leads to another URL{}", self.fetch()),
+            UrlState::Dead => format!("{name}: {why}; it is not tried again"),
+            UrlState::Skipped => format!("{name}: {why}"),
+            UrlState::Evicted => format!("{name}: the queue was full of better ones"),
+        }
+    }
+
+    /// When a queued URL has its turn.
+    fn when_next(&self) -> String {
+        let about = self.about;
+        if about.site.disabled {
+            return ", but its site is disabled: `porthole sites enable` lets it be fetched".to_owned();
+        }
+        let place = match about.rank {
+            Some(0) => "; it is the next in the order of the queue".to_owned(),
+            Some(rank) => format!("; {} before it", come(rank)),
+            None => String::new(),
+        };
+        match about.not_before {
+            Some(at) => format!(" for another try, not before {}", moment_and_age(at)),
+            None => place,
+        }
+    }
+
+    /// When it was fetched last.
+    fn fetch(&self) -> String {
+        let seq =
+            self.about.seq.map_or_else(String::new, |seq| format!(" as no. {}", grouped(&seq.to_string())));
+        let at = self.about.last_visited.map_or_else(String::new, |at| format!(", {}", moment_and_age(at)));
+        format!("{seq}{at}")
+    }
+
+    /// What the last try brought.
+    fn what_came(&self) -> Vec<String> {
+        let about = self.about;
+        let mut lines = Vec::new();
+        if let (UrlState::Queued, Some((kind, detail))) = (about.state, &about.failure) {
+            let tries = count(about.numtries as usize, "time");
+            lines.push(format!(
+                "tried {tries}{}; the last time: {}",
+                self.fetch(),
+                reason(kind, &plain(detail))
+            ));
+        }
+        let mut facts = Vec::new();
+        if let Some(status) = about.status.filter(|&status| status != 0) {
+            facts.push(format!("HTTP {status}"));
+        }
+        if about.state == UrlState::Fetched {
+            facts.extend(about.bytes.map(size));
+            facts.extend((!about.language.is_empty()).then(|| format!("language {}", about.language)));
+            facts.push(match about.span {
+                Some(span) => format!("kept in pages/{:05}.warc.gz at {}", span.segment, span.offset),
+                None => "not kept".to_owned(),
+            });
+        }
+        if !facts.is_empty() {
+            lines.push(facts.join(", "));
+        }
+        lines
+    }
+
+    fn score(&self) -> String {
+        let about = self.about;
+        let topic = about.best.map_or_else(String::new, |best| {
+            format!("; best topic {}", Paint::Strong.on(&path_of(self.tree, best)))
+        });
+        let what = match about.state {
+            UrlState::Fetched => "R(d)",
+            _ if about.parents.is_empty() => "R(d) is estimated at",
+            _ => "R(d) is estimated from the pages that link to it at",
+        };
+        format!("{what} {:.3}, priority {:.3}{topic}", about.relevance, about.priority)
+    }
+
+    /// Where it was found.
+    fn print_parents(&self) {
+        let about = self.about;
+        if about.parents.is_empty() {
+            line("found", "as a start, in a sitemap or as an example: no page that was fetched links to it");
+        } else {
+            line("found", &format!("{} to it; the best pages that have one:", lead(about.links_in)));
+            for parent in &about.parents {
+                let seq =
+                    parent.seq.map_or_else(String::new, |seq| format!("no. {}", grouped(&seq.to_string())));
+                line("", &format!("{:.3}  {seq:>9}  {}", parent.relevance, plain(&parent.url)));
+            }
+        }
+        if about.state == UrlState::Fetched {
+            line(
+                "links",
+                &format!(
+                    "{} on the page",
+                    count(usize::try_from(about.links_out).unwrap_or(usize::MAX), "link")
+                ),
+            );
+        }
+    }
+
+    fn print_judged(&self, judged: &Judged) {
+        judged.print_judgment(self.tree);
+        if let Some(now) = judged.relevance
+            && (now - self.about.relevance).abs() > 0.005
+        {
+            output::print(&Paint::Faint.on(
+                "\nwhat the critic says now is not what is stored: topics, marks or examples have changed since",
+            ));
+        }
+    }
+}
+
+fn line(label: &str, text: &str) {
+    output::print(&format!("{} {text}", Paint::Faint.on(&format!("{label:<9}"))));
+}
+
+fn come(rank: u64) -> String {
+    let urls = count(usize::try_from(rank).unwrap_or(usize::MAX), "URL");
+    format!("{urls} {}", if rank == 1 { "comes" } else { "come" })
+}
+
+fn lead(links: u64) -> String {
+    let number = count(usize::try_from(links).unwrap_or(usize::MAX), "link");
+    format!("{number} {}", if links == 1 { "leads" } else { "lead" })
+}
+
+/// A failure in words: what kind it is, and the detail that was kept.
+fn reason(kind: &str, detail: &str) -> String {
+    let what = match kind {
+        "robots" => "robots.txt does not allow it",
+        "scope" => "outside of what the crawl is confined to",
+        "trap" => "a URL of the kind that never ends",
+        "dns" => "its host has no address",
+        "connect" => "no connection, or it broke",
+        "tls" => "TLS failed",
+        "timeout" => "too slow",
+        "status" => "the server refused",
+        "size" => "larger than allowed",
+        "type" => "of a type that is not read",
+        "protocol" => "not an answer that HTTP allows",
+        other => other,
+    };
+    if detail.is_empty() { what.to_owned() } else { format!("{what} ({detail})") }
+}
+
+fn site_in_words(site: &SiteFacts) -> String {
+    let fetched = count(usize::try_from(site.serverload).unwrap_or(usize::MAX), "URL");
+    let disabled = if site.disabled { ", disabled" } else { "" };
+    format!("{}, {fetched} fetched{disabled}", plain(&site.host))
+}

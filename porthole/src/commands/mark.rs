@@ -1,0 +1,299 @@
+//! `porthole mark`: what a person finds useful or not, back to the critic (W 2.1).
+//!
+//! A page that is useful becomes an example of a good topic. One that is useless needs a home, too: the critic tells
+//! topics apart, and learns only from pages that are about something.
+
+use std::path::Path;
+
+use porthole_store::{
+    Desk, Example, ExampleChange, ExampleState, Feedback, FeedbackKind, NewExample, SqliteDesk, TopicChange,
+};
+use porthole_topic::{Critic, Taxonomy};
+use porthole_types::{CanonicalUrl, Clock, TopicId};
+use serde::Serialize;
+
+use crate::cli::{self, Verdict};
+use crate::documents::{Document, DocumentReader};
+use crate::output::{self, misuse, plain};
+use crate::workspace::{self, Workspace};
+
+/// What examples that came this way are said to come from.
+const SOURCE: &str = "feedback";
+
+/// A topic that is as probable as this is a home for a page that is useless. Below that the critic does not know a
+/// better topic, and the page would only blur one.
+const PLAUSIBLE: f64 = 0.1;
+
+pub(crate) fn run(root: &Path, arguments: &cli::Mark) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    let url = CanonicalUrl::parse(&arguments.url)
+        .map_err(|error| misuse(format!("{} is no URL: {error}", plain(&arguments.url))))?;
+    let mut desk = workspace.desk()?;
+    let kind = match arguments {
+        cli::Mark { site: true, .. } => FeedbackKind::Site,
+        cli::Mark { hub: true, .. } => FeedbackKind::Hub,
+        _ => FeedbackKind::Page,
+    };
+    let useful = arguments.verdict == Verdict::Useful;
+    let lesson = match kind {
+        FeedbackKind::Site => check_site(&desk, &url).map(|()| Lesson::None("a site is not learnt from"))?,
+        FeedbackKind::Hub => check_known(&desk, &url).map(|()| Lesson::None("links are not learnt from"))?,
+        FeedbackKind::Page => {
+            Teacher::new(&workspace, &desk, &url, useful)?.teach(&mut desk, arguments.topic.as_deref())?
+        }
+    };
+    let name = if kind == FeedbackKind::Site { url.authority() } else { url.as_str() };
+    let at = porthole_crawl::SystemClock.now();
+    desk.add_feedback(&[Feedback { name: name.to_owned(), kind, useful, at }])?;
+    let marked = Marked::of(name, kind, useful, &lesson);
+    if arguments.json {
+        return output::print_json(&marked);
+    }
+    marked.print();
+    Ok(())
+}
+
+fn check_site(desk: &SqliteDesk, url: &CanonicalUrl) -> anyhow::Result<()> {
+    match desk.reader().site(url.authority())? {
+        Some(_) => Ok(()),
+        None => Err(misuse(format!("no page of {} is known", plain(url.authority())))),
+    }
+}
+
+fn check_known(desk: &SqliteDesk, url: &CanonicalUrl) -> anyhow::Result<()> {
+    match desk.reader().about_briefly(url)? {
+        Some(_) => Ok(()),
+        None => Err(unknown(url)),
+    }
+}
+
+fn unknown(url: &CanonicalUrl) -> anyhow::Error {
+    misuse(format!("{} is not known here; `porthole top pages` shows what was found", plain(url.as_str())))
+}
+
+/// What follows from a mark for the critic.
+enum Lesson {
+    /// The page is an example of this topic from now on.
+    Example(String),
+    /// Nothing, and why.
+    None(&'static str),
+}
+
+/// What was done, as JSON has it.
+#[derive(Serialize)]
+struct Marked<'a> {
+    name: &'a str,
+    kind: &'static str,
+    useful: bool,
+    /// The topic that it is an example of from now on.
+    topic: Option<&'a str>,
+    /// Why it is none.
+    why_not: Option<&'a str>,
+}
+
+impl<'a> Marked<'a> {
+    fn of(name: &'a str, kind: FeedbackKind, useful: bool, lesson: &'a Lesson) -> Self {
+        let (topic, why_not) = match lesson {
+            Lesson::Example(topic) => (Some(topic.as_str()), None),
+            Lesson::None(why) => (None, Some(*why)),
+        };
+        Marked { name, kind: kind.name(), useful, topic, why_not }
+    }
+
+    fn print(&self) {
+        let useful = if self.useful { "useful" } else { "useless" };
+        let kind = if self.kind == "page" { String::new() } else { format!(" as a {}", self.kind) };
+        output::print(&format!("marked {useful}{kind}: {}", plain(self.name)));
+        match (self.topic, self.why_not) {
+            (Some(topic), _) => output::print(&format!(
+                "it is an example of {topic} now, and `porthole train` learns from it; `--topic PATH` names another"
+            )),
+            (None, Some(why)) if self.kind == "page" => {
+                output::say(&format!("the critic learns nothing from it: {why}"));
+            }
+            _ if self.kind == "site" && !self.useful => output::print(
+                "`porthole top sites` leaves it out; `porthole sites disable` stops fetching from it",
+            ),
+            _ => {}
+        }
+    }
+}
+
+/// Makes an example of a page.
+struct Teacher {
+    url: CanonicalUrl,
+    useful: bool,
+    tree: Taxonomy,
+    critic: Option<Critic>,
+    /// Examples that the page is already.
+    examples: Vec<Example>,
+    document: Option<Document>,
+    words: Vec<porthole_store::TermWord>,
+    /// Why there is no document.
+    why_not: &'static str,
+}
+
+impl Teacher {
+    fn new(
+        workspace: &Workspace,
+        desk: &SqliteDesk,
+        url: &CanonicalUrl,
+        useful: bool,
+    ) -> anyhow::Result<Teacher> {
+        let reader = desk.reader();
+        let about = reader.about_briefly(url)?;
+        let mut examples = reader.examples(None)?;
+        examples.retain(|example| example.url == url.as_str());
+        if about.is_none() && examples.is_empty() {
+            return Err(unknown(url));
+        }
+        let mut documents = DocumentReader::new();
+        let (document, why_not) = match about.as_ref().and_then(|about| about.span) {
+            Some(span) => {
+                let page = workspace.read_page(span)?;
+                let document = documents.bytes(Some(url), &page.headers, &page.body);
+                (Some(document).filter(|document| document.state == ExampleState::Ok), "it has no words")
+            }
+            None => (None, "its page was not fetched, or not kept"),
+        };
+        Ok(Teacher {
+            url: url.clone(),
+            useful,
+            tree: workspace::tree(&*reader)?,
+            critic: workspace::critic(&*reader).ok().map(|(critic, _)| critic),
+            examples,
+            document,
+            words: documents.take_words(),
+            why_not,
+        })
+    }
+
+    /// Writes the example, and takes away those that say the opposite.
+    fn teach(mut self, desk: &mut SqliteDesk, path: Option<&str>) -> anyhow::Result<Lesson> {
+        let topics_before = self.tree.len();
+        let contrary: Vec<Example> =
+            self.examples.iter().filter(|example| self.is_contrary(example)).cloned().collect();
+        if self.document.is_none() && contrary.is_empty() {
+            return Ok(Lesson::None(self.why_not));
+        }
+        let Some(topic) = self.topic(path)? else {
+            return Err(misuse(
+                "there is no critic yet that could say what the page is about: name a topic with --topic PATH",
+            ));
+        };
+        let changes: Vec<ExampleChange> = contrary
+            .iter()
+            .map(|example| match self.document {
+                Some(_) => ExampleChange::Remove(example.id),
+                None => ExampleChange::Move(example.id, topic),
+            })
+            .collect();
+        let added: Vec<NewExample> =
+            self.document.take().map(|document| self.example(topic, document)).into_iter().collect();
+        let rows = self.tree.rows();
+        desk.change_topics(&TopicChange {
+            topics: (self.tree.len() > topics_before).then_some(&rows),
+            examples: &changes,
+            added: &added,
+            terms: &self.words,
+        })?;
+        Ok(Lesson::Example(self.tree.path(topic)))
+    }
+
+    fn example(&self, topic: TopicId, document: Document) -> NewExample {
+        NewExample {
+            topic,
+            url: self.url.as_str().to_owned(),
+            title: document.title,
+            source: SOURCE.to_owned(),
+            language: document.language,
+            state: document.state,
+            terms: document.terms,
+        }
+    }
+
+    /// Whether an example says the opposite of the mark. What a person has put elsewhere stays there when the page is
+    /// useful: it can be about both.
+    fn is_contrary(&self, example: &Example) -> bool {
+        match self.useful {
+            true => example.source == SOURCE && !is_wanted(&self.tree, example.topic),
+            false => is_wanted(&self.tree, example.topic),
+        }
+    }
+
+    /// The topic that learns from the page; `None` if there is nothing to choose it by.
+    fn topic(&mut self, path: Option<&str>) -> anyhow::Result<Option<TopicId>> {
+        if let Some(path) = path {
+            return self.named(path).map(Some);
+        }
+        if self.tree.good().next().is_none() {
+            return Err(misuse(
+                "no topic is marked good: `porthole topics mark PATH` says what you are after",
+            ));
+        }
+        let (Some(critic), Some(document)) = (&mut self.critic, &self.document) else {
+            return Ok(self.without_judgment());
+        };
+        let mut leaves = critic.all(&document.terms);
+        leaves.retain(|(topic, _)| self.tree.contains(*topic) && self.tree.is_leaf(*topic));
+        leaves.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let first =
+            |wanted: bool| leaves.iter().copied().find(|(topic, _)| is_wanted(&self.tree, *topic) == wanted);
+        let good = first(true).map(|(topic, _)| topic);
+        if self.useful {
+            return Ok(good.or_else(|| self.tree.good().next()));
+        }
+        match first(false) {
+            Some((topic, probability)) if probability >= PLAUSIBLE => Ok(Some(topic)),
+            other => {
+                Ok(Some(self.other_than(good)?.or(other.map(|(topic, _)| topic)).unwrap_or(TopicId::ROOT)))
+            }
+        }
+    }
+
+    /// The topic that a person named, if it fits the mark.
+    fn named(&self, path: &str) -> anyhow::Result<TopicId> {
+        let topic = self.tree.find(path)?;
+        match (self.useful, is_wanted(&self.tree, topic)) {
+            (true, false) => Err(misuse(format!(
+                "{path} is not good, so the critic would learn that such pages are not wanted; mark it good first, or name \
+                 another topic"
+            ))),
+            (false, true) => Err(misuse(format!(
+                "{path} is good, so the critic would learn that such pages are wanted; name a topic that is not"
+            ))),
+            _ => Ok(topic),
+        }
+    }
+
+    /// Without a page to judge, only a single good topic leaves no choice.
+    fn without_judgment(&mut self) -> Option<TopicId> {
+        let good: Vec<TopicId> = self.tree.good().collect();
+        match (self.useful, good.as_slice()) {
+            (true, &[only]) => Some(only),
+            (true, _) => None,
+            (false, _) => {
+                let topic = self
+                    .examples
+                    .iter()
+                    .map(|example| example.topic)
+                    .find(|&topic| is_wanted(&self.tree, topic));
+                self.other_than(topic.or(good.first().copied())).ok().flatten()
+            }
+        }
+    }
+
+    /// The leaf beside a good topic for what is like it and not about it (A 3.1); `None` if that is good itself.
+    fn other_than(&mut self, wanted: Option<TopicId>) -> anyhow::Result<Option<TopicId>> {
+        let wanted = wanted.or_else(|| self.tree.good().next()).unwrap_or(TopicId::ROOT);
+        let is_good = |id: &TopicId| self.tree.is_good(*id);
+        let good = std::iter::once(wanted).chain(self.tree.ancestors(wanted)).find(is_good).unwrap_or(wanted);
+        let other = self.tree.add_other(self.tree.parent(good))?;
+        Ok(Some(other).filter(|&other| !is_wanted(&self.tree, other)))
+    }
+}
+
+/// Whether pages about a topic are what the crawl is after: it is good, or below one that is.
+fn is_wanted(tree: &Taxonomy, topic: TopicId) -> bool {
+    tree.contains(topic) && std::iter::once(topic).chain(tree.ancestors(topic)).any(|id| tree.is_good(id))
+}

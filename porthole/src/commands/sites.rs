@@ -1,0 +1,127 @@
+//! `porthole sites`: which sites were met, and which are left alone from now on.
+
+use std::path::Path;
+
+use anyhow::Context;
+use porthole_store::{Desk, Limits, StoreReader, Value};
+use porthole_types::CanonicalUrl;
+use serde::Serialize;
+
+use crate::cli::{self, Sites};
+use crate::output::{self, misuse};
+use crate::workspace::Workspace;
+
+pub(crate) fn run(root: &Path, arguments: &Sites) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    match arguments {
+        Sites::List(arguments) => list(&workspace, arguments),
+        Sites::Disable(arguments) => switch(&workspace, arguments, true),
+        Sites::Enable(arguments) => switch(&workspace, arguments, false),
+    }
+}
+
+/// A site as JSON has it.
+#[derive(Serialize)]
+struct Site {
+    host: String,
+    pages: i64,
+    /// Mean R(d) of the pages.
+    relevance: Option<f64>,
+    queued: i64,
+    /// URLs whose last try failed, or that were left out.
+    failures: i64,
+    /// URLs that were fetched from it.
+    serverload: i64,
+    disabled: bool,
+}
+
+fn list(workspace: &Workspace, arguments: &cli::ListSites) -> anyhow::Result<()> {
+    let (rows, disabled) = (arguments.rows.to_string(), u8::from(arguments.disabled).to_string());
+    let parameters = [("rows", rows.as_str()), ("disabled", disabled.as_str())];
+    let answer = workspace.reader()?.query("site_list", &parameters, &Limits::default())?;
+    let number = |value: &Value| value.integer().unwrap_or_default();
+    let site = |row: &Vec<Value>| Site {
+        host: row[0].text().to_owned(),
+        pages: number(&row[1]),
+        relevance: row[2].real(),
+        queued: number(&row[3]),
+        failures: number(&row[4]),
+        serverload: number(&row[5]),
+        disabled: number(&row[6]) != 0,
+    };
+    let sites: Vec<Site> = answer.rows.iter().map(site).collect();
+    if arguments.json {
+        return output::print_json(&sites);
+    }
+    match sites.as_slice() {
+        [] if arguments.disabled => output::say("no site is disabled"),
+        [] => output::say("no site is known yet: `porthole crawl` finds some"),
+        sites => print(sites),
+    }
+    Ok(())
+}
+
+fn print(sites: &[Site]) {
+    let row = |site: &Site| {
+        vec![
+            output::plain(&site.host),
+            site.pages.to_string(),
+            site.relevance.map_or_else(|| "–".to_owned(), |relevance| format!("{relevance:.3}")),
+            site.queued.to_string(),
+            site.failures.to_string(),
+            site.serverload.to_string(),
+            if site.disabled { "disabled".to_owned() } else { String::new() },
+        ]
+    };
+    let rows: Vec<_> = sites.iter().map(row).collect();
+    output::print_table(&["site", "pages", "mean R", "queued", "failures", "fetched", ""], &rows);
+}
+
+/// What was changed, as JSON has it.
+#[derive(Serialize)]
+struct Switched {
+    hosts: Vec<String>,
+    disabled: bool,
+}
+
+fn switch(workspace: &Workspace, arguments: &cli::SwitchSites, disabled: bool) -> anyhow::Result<()> {
+    let hosts = arguments.hosts.iter().map(|text| host(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut desk = workspace.desk()?;
+    let names: Vec<&str> = hosts.iter().map(String::as_str).collect();
+    desk.set_disabled(&names, disabled)
+        .map_err(|error| match error {
+            porthole_store::Error::UnknownSite(_) => misuse(error.to_string()),
+            error => error.into(),
+        })
+        .context("nothing was changed")?;
+    if arguments.json {
+        return output::print_json(&Switched { hosts, disabled });
+    }
+    let what = if disabled { "disabled" } else { "enabled" };
+    output::print(&format!("{what} {}", output::plain(&hosts.join(", "))));
+    workspace.say_if_crawled()
+}
+
+/// The name of a site from what a person types: a host, or any URL of the site.
+fn host(text: &str) -> anyhow::Result<String> {
+    let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}/") };
+    let url = CanonicalUrl::parse(&url).map_err(|error| misuse(format!("{text} is no host: {error}")))?;
+    Ok(url.authority().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host;
+
+    #[test]
+    fn hosts_are_taken_as_people_write_them() {
+        for (text, expected) in [
+            ("Owls.Test", "owls.test"),
+            ("http://owls.test:8080/a?b", "owls.test:8080"),
+            ("owls.test:80", "owls.test"),
+        ] {
+            assert_eq!(host(text).unwrap(), expected);
+        }
+        assert!(host("no host").is_err());
+    }
+}

@@ -1,0 +1,285 @@
+//! `porthole status`: how a workspace and its crawl are doing.
+
+use std::path::Path;
+
+use porthole_store::{Counts, Limits, StoreReader, Value};
+use porthole_topic::Taxonomy;
+use porthole_types::{CanonicalUrl, Timestamp};
+use serde::Serialize;
+
+use crate::cli;
+use crate::commands::units::{clock_time, moment_and_age, size};
+use crate::output::{self, Paint, bar_of, count, grouped, plain};
+use crate::workspace::{self, CRITIC, Workspace};
+
+/// The setting under which a crawl leaves why it ended.
+const LAST_STOP: &str = "last_stop";
+/// Minutes of the harvest that are shown.
+const MINUTES: usize = 10;
+/// Sites that are shown.
+const SITES: &str = "5";
+
+pub(crate) fn run(root: &Path, arguments: &cli::Status) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    let status = Status::of(&workspace)?;
+    if arguments.json {
+        return output::print_json(&status);
+    }
+    status.print();
+    Ok(())
+}
+
+/// The facts. Moments are milliseconds since 1970.
+#[derive(Serialize)]
+struct Status {
+    /// Whether a crawl runs now.
+    crawling: bool,
+    /// Why the last crawl ended.
+    last_stop: Option<String>,
+    good: Vec<String>,
+    /// When the critic was trained.
+    trained: Option<i64>,
+    pages: usize,
+    /// Mean R(d) of all pages.
+    harvest: Option<f64>,
+    /// Mean R(d) of the last hundred pages.
+    recent_harvest: Option<f64>,
+    last_page: Option<i64>,
+    known: usize,
+    queued: usize,
+    redirected: usize,
+    dead: usize,
+    skipped: usize,
+    sites: usize,
+    links: usize,
+    database_bytes: u64,
+    pages_bytes: u64,
+    /// The last minutes in which pages came.
+    minutes: Vec<Minute>,
+    busiest_sites: Vec<Site>,
+    failures: Vec<Failures>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Minute {
+    began: i64,
+    pages: i64,
+    harvest: f64,
+}
+
+#[derive(Serialize)]
+struct Site {
+    host: String,
+    fetched: i64,
+}
+
+/// URLs whose last try failed in the same way, or that were left out for the same reason.
+#[derive(Serialize)]
+struct Failures {
+    kind: String,
+    urls: i64,
+    dead: i64,
+    example: String,
+}
+
+impl Status {
+    fn of(workspace: &Workspace) -> anyhow::Result<Status> {
+        let reader = workspace.reader()?;
+        let tree = workspace::tree(&reader)?;
+        let ask =
+            |query: &str, parameters: &[(&str, &str)]| reader.query(query, parameters, &Limits::default());
+        // Before the questions: these make what counting needs.
+        let counts = reader.counts()?;
+        let progress = ask("progress", &[])?.rows.remove(0);
+        let mut minutes: Vec<Minute> = ask("harvest", &[])?.rows.iter().map(|row| minute(row)).collect();
+        minutes.drain(..minutes.len().saturating_sub(MINUTES));
+        let trained = reader.model(CRITIC)?.map(|critic| critic.made.0);
+        let (database_bytes, pages_bytes) = workspace.disk_use();
+        Ok(Status {
+            crawling: reader.is_crawled()?,
+            last_stop: reader.setting(LAST_STOP)?,
+            good: tree.good().map(|id| tree.path(id)).collect(),
+            trained,
+            pages: counts.fetched,
+            harvest: progress[1].real(),
+            recent_harvest: progress[2].real(),
+            last_page: progress[3].integer(),
+            known: counts.known,
+            queued: counts.queued,
+            redirected: counts.redirected,
+            dead: counts.dead,
+            skipped: counts.skipped,
+            sites: counts.sites,
+            links: counts.links,
+            database_bytes,
+            pages_bytes,
+            minutes,
+            busiest_sites: ask("sites", &[("rows", SITES)])?.rows.iter().map(|row| site(row)).collect(),
+            failures: ask("failures", &[])?.rows.iter().map(|row| failures(row)).collect(),
+            warnings: warnings(&reader, &tree, counts, trained.is_some())?,
+        })
+    }
+
+    fn print(&self) {
+        self.print_heading();
+        self.print_counts();
+        self.print_minutes();
+        self.print_sites();
+        self.print_failures();
+        for warning in &self.warnings {
+            output::say(&format!("warning: {warning}"));
+        }
+    }
+
+    fn print_heading(&self) {
+        let doing = match (&self.last_stop, self.last_page) {
+            _ if self.crawling => Paint::Good.on("a crawl is running"),
+            (Some(stop), _) => format!("no crawl is running; the last one ended: {}", plain(stop)),
+            (None, Some(_)) => "no crawl is running".to_owned(),
+            (None, None) => "nothing has been crawled yet".to_owned(),
+        };
+        output::print(&doing);
+        if let Some(at) = self.last_page {
+            output::print(&format!("last page    {}", moment_and_age(Timestamp(at))));
+        }
+        if !self.good.is_empty() {
+            output::print(&format!("good topics  {}", Paint::Good.on(&self.good.join(", "))));
+        }
+        if let Some(at) = self.trained {
+            output::print(&format!("critic       trained {}", moment_and_age(Timestamp(at))));
+        }
+        output::print("");
+    }
+
+    fn print_counts(&self) {
+        let mean = |mean: Option<f64>| mean.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.3}"));
+        let rows = [
+            ("pages", self.pages.to_string()),
+            ("  mean R of all", mean(self.harvest)),
+            ("  mean R of the last 100", mean(self.recent_harvest)),
+            ("URLs known", self.known.to_string()),
+            ("  queued", self.queued.to_string()),
+            ("  redirected", self.redirected.to_string()),
+            ("  dead", self.dead.to_string()),
+            ("  skipped", self.skipped.to_string()),
+            ("sites", self.sites.to_string()),
+            ("links", self.links.to_string()),
+            ("database on disk", size(self.database_bytes)),
+            ("pages on disk", size(self.pages_bytes)),
+        ];
+        output::print_rows(&rows.map(|(label, value)| (label.to_owned(), value)));
+    }
+
+    fn print_minutes(&self) {
+        if self.minutes.is_empty() {
+            return;
+        }
+        output::print("\nharvest, mean R by minute (UTC)");
+        for minute in &self.minutes {
+            output::print(&format!(
+                "  {}  {:>7}  {:.3}  {}",
+                clock_time(Timestamp(minute.began)),
+                grouped(&minute.pages.to_string()),
+                minute.harvest,
+                bar_of(minute.harvest, 30)
+            ));
+        }
+    }
+
+    fn print_sites(&self) {
+        if self.busiest_sites.is_empty() {
+            return;
+        }
+        output::print("\nbusiest sites, by URLs fetched");
+        for site in &self.busiest_sites {
+            output::print(&format!("  {:>7}  {}", grouped(&site.fetched.to_string()), plain(&site.host)));
+        }
+    }
+
+    fn print_failures(&self) {
+        if self.failures.is_empty() {
+            return;
+        }
+        output::print("\nfailures, by URLs");
+        for failure in &self.failures {
+            let example = if failure.example.is_empty() {
+                String::new()
+            } else {
+                format!(" such as {}", plain(&failure.example))
+            };
+            let dead = match failure.dead {
+                0 => String::new(),
+                dead if dead == failure.urls => ", for good".to_owned(),
+                dead => format!(", {} of them for good", grouped(&dead.to_string())),
+            };
+            output::print(&format!(
+                "  {:>7}  {}{dead}{}",
+                grouped(&failure.urls.to_string()),
+                failure.kind,
+                Paint::Faint.on(&example)
+            ));
+        }
+    }
+}
+
+fn minute(row: &[Value]) -> Minute {
+    Minute {
+        began: row[0].integer().unwrap_or_default() * 60_000,
+        pages: row[1].integer().unwrap_or_default(),
+        harvest: row[2].real().unwrap_or_default(),
+    }
+}
+
+fn site(row: &[Value]) -> Site {
+    Site { host: row[0].text().to_owned(), fetched: row[1].integer().unwrap_or_default() }
+}
+
+fn failures(row: &[Value]) -> Failures {
+    Failures {
+        kind: row[0].text().to_owned(),
+        urls: row[1].integer().unwrap_or_default(),
+        dead: row[2].integer().unwrap_or_default(),
+        example: row[3].text().to_owned(),
+    }
+}
+
+/// What keeps a crawl from finding anything.
+fn warnings(
+    reader: &dyn StoreReader,
+    tree: &Taxonomy,
+    counts: Counts,
+    is_trained: bool,
+) -> anyhow::Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    let mut good = tree.good().peekable();
+    if good.peek().is_none() {
+        warnings
+            .push("no topic is marked good: `porthole topics mark PATH` says what you are after".to_owned());
+    } else if counts.known == 0 && !has_start(reader, tree)? {
+        warnings.push(
+            "there is nowhere to start: no good topic has an example with a URL; add some, or crawl with --start URL"
+                .to_owned(),
+        );
+    }
+    if !is_trained {
+        warnings.push("there is no critic yet: show it examples, then `porthole train`".to_owned());
+    }
+    let waiting = reader.examples(Some(porthole_types::TopicId::ROOT))?.len();
+    if waiting > 0 {
+        warnings.push(format!(
+            "{} without a topic: `porthole topics propose` says where they fit",
+            count(waiting, "example")
+        ));
+    }
+    Ok(warnings)
+}
+
+fn has_start(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Result<bool> {
+    for topic in tree.good().flat_map(|good| tree.below(good)) {
+        if reader.examples(Some(topic))?.iter().any(|example| CanonicalUrl::parse(&example.url).is_ok()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,110 @@
+//! `porthole top`: the best pages and sites that were found.
+
+use std::path::Path;
+
+use porthole_store::{Answer, Limits, StoreReader, Value};
+use porthole_topic::Taxonomy;
+use porthole_types::TopicId;
+use serde::Serialize;
+
+use crate::cli::{self, TopWhat};
+use crate::output::{self, Paint};
+use crate::workspace::{self, Workspace, path_of};
+
+pub(crate) fn run(root: &Path, arguments: &cli::Top) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    let reader = workspace.reader()?;
+    let tree = workspace::tree(&reader)?;
+    let topic = tree.find(arguments.topic.as_deref().unwrap_or("/"))?;
+    let (topic, rows) = (topic.0.to_string(), arguments.rows.to_string());
+    let parameters = [("topic", topic.as_str()), ("rows", rows.as_str())];
+    let ask = |query: &str| reader.query(query, &parameters, &Limits::default());
+    match arguments.what {
+        TopWhat::Pages => show(&pages(&ask("top_pages")?, &tree), arguments.json, print_pages),
+        TopWhat::Sites => show(&sites(&ask("top_sites")?), arguments.json, print_sites),
+    }
+}
+
+fn show<T: Serialize>(found: &[T], json: bool, print: fn(&[T])) -> anyhow::Result<()> {
+    if json {
+        return output::print_json(&found);
+    }
+    if found.is_empty() {
+        output::say("there are none yet; `porthole status` says how far the crawl is");
+    } else {
+        print(found);
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Page {
+    relevance: f64,
+    /// The topic that is best for it.
+    topic: String,
+    title: String,
+    url: String,
+}
+
+fn pages(answer: &Answer, tree: &Taxonomy) -> Vec<Page> {
+    let page = |row: &Vec<Value>| Page {
+        relevance: row[0].real().unwrap_or_default(),
+        topic: topic(tree, &row[1]).unwrap_or_default(),
+        title: row[2].text().to_owned(),
+        url: row[3].text().to_owned(),
+    };
+    answer.rows.iter().map(page).collect()
+}
+
+/// The path of a topic by its number.
+fn topic(tree: &Taxonomy, kcid: &Value) -> Option<String> {
+    let kcid = u16::try_from(kcid.integer()?).ok()?;
+    Some(path_of(tree, TopicId(kcid)))
+}
+
+fn print_pages(pages: &[Page]) {
+    for page in pages {
+        let title = if page.title.is_empty() { "(no title)" } else { &page.title };
+        let title = Paint::Strong.on(&output::plain(title));
+        output::print(&format!("{:.3}  {title}  {}", page.relevance, Paint::Faint.on(&page.topic)));
+        output::print(&format!("       {}", output::plain(&page.url)));
+    }
+}
+
+#[derive(Serialize)]
+struct Site {
+    host: String,
+    /// Pages with an R(d) of at least one half.
+    relevant: i64,
+    pages: i64,
+    /// Mean R(d) of the pages.
+    relevance: f64,
+    /// URLs that were fetched from it.
+    serverload: i64,
+}
+
+fn sites(answer: &Answer) -> Vec<Site> {
+    let number = |value: &Value| value.integer().unwrap_or_default();
+    let site = |row: &Vec<Value>| Site {
+        host: row[0].text().to_owned(),
+        relevant: number(&row[1]),
+        pages: number(&row[2]),
+        relevance: row[3].real().unwrap_or_default(),
+        serverload: number(&row[4]),
+    };
+    answer.rows.iter().map(site).collect()
+}
+
+fn print_sites(sites: &[Site]) {
+    let row = |site: &Site| {
+        vec![
+            output::plain(&site.host),
+            site.relevant.to_string(),
+            site.pages.to_string(),
+            format!("{:.3}", site.relevance),
+            site.serverload.to_string(),
+        ]
+    };
+    let rows: Vec<_> = sites.iter().map(row).collect();
+    output::print_table(&["site", "relevant pages", "pages", "mean R", "fetched"], &rows);
+}
