@@ -85,8 +85,10 @@ pub(crate) struct Asked {
     pub(crate) path: String,
     /// The whole head has been read.
     pub(crate) arrived: Instant,
-    /// The last byte is about to be written, or the client has hung up. `None` while it is under way.
+    /// The last byte is about to be written, or the client is seen to have hung up. `None` while it is under way.
     pub(crate) answered: Option<Instant>,
+    /// The client hung up, some time before it was seen.
+    pub(crate) is_given_up: bool,
     pub(crate) retry_after: Option<Duration>,
 }
 
@@ -178,19 +180,22 @@ async fn converse(mut stream: TcpStream, says: Arc<HashMap<String, Says>>, log: 
         let at = {
             let mut log = log.lock().unwrap();
             let address = local.ip();
-            log.push(Asked { host, address, path, arrived, answered: None, retry_after });
+            log.push(Asked { host, address, path, arrived, answered: None, is_given_up: false, retry_after });
             log.len() - 1
         };
-        let note_end = || log.lock().unwrap()[at].answered = Some(Instant::now());
+        let note_end = |is_given_up: bool| {
+            let asked = &mut log.lock().unwrap()[at];
+            (asked.answered, asked.is_given_up) = (Some(Instant::now()), is_given_up);
+        };
         tokio::time::sleep(answer.wait).await;
         if answer.is_silent {
             let _ = stream.read(&mut [0]).await;
-            note_end();
+            note_end(true);
             return;
         }
         let (most, last) = answer.bytes();
         let sent = stream.write_all(&most).await;
-        note_end();
+        note_end(sent.is_err());
         if sent.is_err() || stream.write_all(&last).await.is_err() {
             return;
         }
