@@ -43,7 +43,10 @@ pub struct About {
     pub links_in: u64,
     /// How many links its page has.
     pub links_out: u64,
-    /// How many queued URLs come before it, if it is queued; those that wait for another try included.
+    /// The URL that a redirected one leads to.
+    pub leads_to: Option<String>,
+    /// How many queued URLs come before it under the policy of discovery, if it is queued; those that wait for
+    /// another try included. `None` under another policy.
     pub rank: Option<u64>,
     /// Its hub score, if the last distillation gave it one.
     pub hub: Option<f64>,

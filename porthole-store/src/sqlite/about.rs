@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use porthole_types::{CanonicalUrl, SegmentSpan, SiteId, Timestamp, TopicId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::desk::read_setting;
 use crate::about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
 use crate::queries::Index;
 use crate::{Error, Result};
@@ -51,7 +52,7 @@ pub(super) fn read(db: &mut Connection, url: &CanonicalUrl) -> Result<Option<Abo
     let tx = db.transaction()?;
     let oid = url.id().0.cast_signed();
     let Some((rowid, mut about)) = read_row(&tx, url)? else { return Ok(None) };
-    if about.state == UrlState::Queued {
+    if about.state == UrlState::Queued && is_discovery(&tx)? {
         about.rank = Some(rank(&tx, rowid, &about)?);
     }
     links(&tx, oid, &mut about)?;
@@ -144,6 +145,7 @@ fn about(row: &Row<'_>, url: &CanonicalUrl) -> Result<About> {
         parents: Vec::new(),
         links_in: 0,
         links_out: 0,
+        leads_to: None,
         rank: None,
         hub: None,
         auth: None,
@@ -169,6 +171,12 @@ fn believe(db: &Connection, rowid: i64, about: &mut About) -> Result<()> {
     Ok(())
 }
 
+/// Whether the policy is the one that [`rank`] counts by.
+fn is_discovery(db: &Connection) -> Result<bool> {
+    let policy = read_setting(db, "policy")?;
+    Ok(policy.is_none_or(|order| order == "discovery" || order.starts_with("numtries asc, priority desc")))
+}
+
 /// How many queued URLs come before it: fewer tries first, then the larger priority, then the older row.
 fn rank(db: &Connection, rowid: i64, about: &About) -> Result<u64> {
     let sql = "with latest as materialized (
@@ -188,7 +196,7 @@ fn links(db: &Connection, oid: i64, about: &mut About) -> Result<()> {
         "select oid_src, oid_dst, discovered from link where oid_src = ?1 or oid_dst = ?1 order by rowid";
     let mut read = db.prepare(sql)?;
     let mut rows = read.query([oid])?;
-    let mut found: HashMap<i64, i64> = HashMap::new();
+    let (mut found, mut target) = (HashMap::<i64, i64>::new(), None);
     while let Some(row) = rows.next()? {
         let (src, dst): (i64, i64) = (row.get(0)?, row.get(1)?);
         about.links_out += u64::from(src == oid);
@@ -196,6 +204,13 @@ fn links(db: &Connection, oid: i64, about: &mut About) -> Result<()> {
         if dst == oid && src != oid {
             found.entry(src).or_insert(row.get(2)?);
         }
+        if src == oid {
+            target = Some(dst);
+        }
+    }
+    if let (UrlState::Redirected, Some(target)) = (about.state, target) {
+        let sql = "select url from crawl where oid = ?1 limit 1";
+        about.leads_to = db.query_row(sql, [target], |row| row.get(0)).optional()?;
     }
     about.parents = parents(db, &found)?;
     Ok(())

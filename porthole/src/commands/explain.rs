@@ -23,15 +23,22 @@ pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
     let Some(about) = reader.about(&url)? else {
         return explain_unknown(&url, reader.site(url.authority())?, arguments.json);
     };
+    let examples = examples(&reader, &tree, &url)?;
     let judged = judge_now(&workspace, &reader, &url, &about).unwrap_or_else(|error| {
         output::say(&format!("warning: {}", output::in_words(&error)));
         None
     });
     if arguments.json {
-        return output::print_json(&Facts::of(&url, &about, &tree, judged));
+        return output::print_json(&Facts::of(&url, &about, &tree, examples, judged));
     }
-    Explanation { url: &url, about: &about, tree: &tree }.print(judged.as_ref());
+    Explanation { url: &url, about: &about, tree: &tree, examples }.print(judged.as_ref());
     Ok(())
+}
+
+/// The topics that a URL is an example of: crawls start at those of good ones.
+fn examples(reader: &dyn StoreReader, tree: &Taxonomy, url: &CanonicalUrl) -> anyhow::Result<Vec<String>> {
+    let examples = reader.examples(None)?.into_iter().filter(|example| example.url == url.as_str());
+    Ok(examples.map(|example| path_of(tree, example.topic)).collect())
 }
 
 /// What the critic says of the page today, if there are a page and a critic.
@@ -89,9 +96,12 @@ struct Facts<'a> {
     not_before: Option<i64>,
     /// How many queued URLs come before it.
     rank: Option<u64>,
+    /// Topics that it is an example of.
+    examples: Vec<String>,
     parents: Vec<Parent<'a>>,
     links_in: u64,
     links_out: u64,
+    leads_to: Option<&'a str>,
     site: Site,
     kept: Option<Kept>,
     hub: Option<f64>,
@@ -143,7 +153,13 @@ impl Site {
 }
 
 impl<'a> Facts<'a> {
-    fn of(url: &'a CanonicalUrl, about: &'a About, tree: &Taxonomy, judged: Option<Judged>) -> Self {
+    fn of(
+        url: &'a CanonicalUrl,
+        about: &'a About,
+        tree: &Taxonomy,
+        examples: Vec<String>,
+        judged: Option<Judged>,
+    ) -> Self {
         let parents = about.parents.iter().map(|parent| Parent {
             url: &parent.url,
             relevance: parent.relevance,
@@ -171,9 +187,11 @@ impl<'a> Facts<'a> {
             failure: about.failure.as_ref().map(|(kind, detail)| Failure { kind, detail }),
             not_before: about.not_before.map(|at| at.0),
             rank: about.rank,
+            examples,
             parents: parents.collect(),
             links_in: about.links_in,
             links_out: about.links_out,
+            leads_to: about.leads_to.as_deref(),
             site: Site::of(&about.site),
             kept: about.span.map(|span| Kept {
                 segment: span.segment,
@@ -193,6 +211,7 @@ struct Explanation<'a> {
     url: &'a CanonicalUrl,
     about: &'a About,
     tree: &'a Taxonomy,
+    examples: Vec<String>,
 }
 
 impl Explanation<'_> {
@@ -237,7 +256,10 @@ impl Explanation<'_> {
         match about.state {
             UrlState::Queued => format!("{name}{}", self.when_next()),
             UrlState::Fetched => format!("{name}{}", self.fetch()),
-            UrlState::Redirected => format!("{name}: it leads to another URL{}", self.fetch()),
+            UrlState::Redirected => {
+                let target = about.leads_to.as_deref().unwrap_or("another URL");
+                format!("{name} to {}{}", plain(target), self.fetch())
+            }
             UrlState::Dead => format!("{name}: {why}; it is not tried again"),
             UrlState::Skipped => format!("{name}: {why}"),
             UrlState::Evicted => format!("{name}: the queue was full of better ones"),
@@ -306,19 +328,24 @@ impl Explanation<'_> {
         });
         let what = match about.state {
             UrlState::Fetched => "R(d)",
-            _ if about.parents.is_empty() => "R(d) is estimated at",
-            _ => "R(d) is estimated from the pages that link to it at",
+            _ if about.parents.is_empty() => "estimated R(d)",
+            _ => "R(d) as estimated from the pages that link to it",
         };
-        format!("{what} {:.3}, priority {:.3}{topic}", about.relevance, about.priority)
+        format!("{what}: {:.3}; priority {:.3}{topic}", about.relevance, about.priority)
     }
 
-    /// Where it was found.
+    /// Where it was found, and so why it was queued.
     fn print_parents(&self) {
         let about = self.about;
-        if about.parents.is_empty() {
-            line("found", "as a start, in a sitemap or as an example: no page that was fetched links to it");
-        } else {
-            line("found", &format!("{} to it; the best pages that have one:", lead(about.links_in)));
+        for topic in &self.examples {
+            line("found", &format!("it is an example of {topic}"));
+        }
+        if about.parents.is_empty() && self.examples.is_empty() {
+            line("found", "as a start or in a sitemap: no page that was fetched links to it");
+        }
+        if !about.parents.is_empty() {
+            let links = lead(about.links_in);
+            line("found", &format!("{links} to it; the best pages that have one, with their R(d):"));
             for parent in &about.parents {
                 let seq =
                     parent.seq.map_or_else(String::new, |seq| format!("no. {}", grouped(&seq.to_string())));
@@ -326,13 +353,7 @@ impl Explanation<'_> {
             }
         }
         if about.state == UrlState::Fetched {
-            line(
-                "links",
-                &format!(
-                    "{} on the page",
-                    count(usize::try_from(about.links_out).unwrap_or(usize::MAX), "link")
-                ),
-            );
+            line("links", &format!("{} on the page", many(about.links_out, "link")));
         }
     }
 
@@ -352,14 +373,16 @@ fn line(label: &str, text: &str) {
     output::print(&format!("{} {text}", Paint::Faint.on(&format!("{label:<9}"))));
 }
 
+fn many(number: u64, noun: &str) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), noun)
+}
+
 fn come(rank: u64) -> String {
-    let urls = count(usize::try_from(rank).unwrap_or(usize::MAX), "URL");
-    format!("{urls} {}", if rank == 1 { "comes" } else { "come" })
+    format!("{} {}", many(rank, "URL"), if rank == 1 { "comes" } else { "come" })
 }
 
 fn lead(links: u64) -> String {
-    let number = count(usize::try_from(links).unwrap_or(usize::MAX), "link");
-    format!("{number} {}", if links == 1 { "leads" } else { "lead" })
+    format!("{} {}", many(links, "link"), if links == 1 { "leads" } else { "lead" })
 }
 
 /// A failure in words: what kind it is, and the detail that was kept.
@@ -382,7 +405,7 @@ fn reason(kind: &str, detail: &str) -> String {
 }
 
 fn site_in_words(site: &SiteFacts) -> String {
-    let fetched = count(usize::try_from(site.serverload).unwrap_or(usize::MAX), "URL");
+    let fetched = many(site.serverload, "URL");
     let disabled = if site.disabled { ", disabled" } else { "" };
     format!("{}, {fetched} fetched{disabled}", plain(&site.host))
 }

@@ -13,7 +13,7 @@ use crate::output::{self, Paint, bar_of, count, grouped, plain};
 use crate::workspace::{self, CRITIC, Workspace};
 
 /// The setting under which a crawl leaves why it ended.
-const LAST_STOP: &str = "last_stop";
+const LAST_STOP: &str = "crawl.last_stop";
 /// Minutes of the harvest that are shown.
 const MINUTES: usize = 10;
 /// Sites that are shown.
@@ -175,7 +175,7 @@ impl Status {
         if self.minutes.is_empty() {
             return;
         }
-        output::print("\nharvest, mean R by minute (UTC)");
+        output::print("\nharvest by minute (UTC): pages, mean R");
         for minute in &self.minutes {
             output::print(&format!(
                 "  {}  {:>7}  {:.3}  {}",
@@ -206,7 +206,7 @@ impl Status {
             let example = if failure.example.is_empty() {
                 String::new()
             } else {
-                format!(" such as {}", plain(&failure.example))
+                format!("  such as: {}", plain(&failure.example))
             };
             let dead = match failure.dead {
                 0 => String::new(),

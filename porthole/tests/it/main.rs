@@ -3,4 +3,5 @@
 mod arrows;
 mod commands;
 mod crawl;
+mod desk;
 mod workspace;
