@@ -9,7 +9,7 @@ help:
 	@echo "make demo   crawl a synthetic web and see what comes of it"
 	@echo "make test   format, lints, all tests"
 	@echo "make bench  the extractor and the store, measured (several minutes)"
-	@echo "make fuzz   both fuzz targets, ten minutes each"
+	@echo "make fuzz   the fuzz targets, ten minutes each"
 
 demo: toolchain
 	$(CARGO) run --quiet --release -p porthole -- demo
@@ -26,6 +26,7 @@ bench: toolchain
 fuzz: toolchain
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
 	scripts/fuzz page 600
+	scripts/fuzz pdf 600
 	scripts/fuzz warc 600
 
 .PHONY: toolchain warcio

@@ -9,6 +9,7 @@ use crate::gather::{FoundLink, Gather, NONE};
 use crate::page::{Cuts, Format, LeafSpan, Link, LinkKind, Page, RobotsMeta};
 use crate::pdf;
 use crate::references::{resolved, resolved_attribute};
+use crate::scripts::needs_scripts;
 use crate::simhash::simhash;
 use crate::tag::Name;
 use crate::terms::{Terms, Text};
@@ -109,7 +110,7 @@ impl Extractor {
         resolve_links(base.as_ref().unwrap_or(url), &gather.links, &mut page);
         (page.text, page.leaves, page.paths) = (gather.text, gather.leaves, gather.paths);
         self.find_terms(&mut page, gather.language);
-        page.needs_scripts = needs_scripts(&page, gather.scripts, gather.script_bytes);
+        page.needs_scripts = needs_scripts(&page, &decoded.text, gather.scripts, gather.script_bytes);
         page
     }
 
@@ -344,15 +345,4 @@ fn put_in_order(gather: &mut Gather<'_>) {
         }
     }
     (gather.text, gather.leaves) = (text, leaves);
-}
-
-/// Next to no text and hardly a link, but scripts: a person would see more (req. 132).
-fn needs_scripts(page: &Page, scripts: u32, script_bytes: usize) -> bool {
-    const FEW_TERMS: usize = 20;
-    const FEW_LINKS: usize = 4;
-    const MUCH_SCRIPT: usize = 256;
-    let anchors = page.links.iter().filter(|link| link.kind == LinkKind::Anchor).count();
-    let frames = page.links.iter().any(|link| matches!(link.kind, LinkKind::Frame | LinkKind::Iframe));
-    let body_terms = page.terms.len() - page.term_ends[0] as usize;
-    body_terms < FEW_TERMS && anchors < FEW_LINKS && !frames && (scripts > 0 || script_bytes > MUCH_SCRIPT)
 }

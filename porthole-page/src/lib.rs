@@ -23,6 +23,7 @@ mod gather;
 mod page;
 mod pdf;
 mod references;
+mod scripts;
 mod simhash;
 mod tag;
 mod terms;

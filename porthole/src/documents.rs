@@ -143,8 +143,9 @@ fn headers(path: &Path) -> Headers {
 fn state(page: &Page, terms: &[(TermId, u32)]) -> ExampleState {
     let empty = |why: &str| ExampleState::Empty(why.to_owned());
     match page.format {
-        Format::Other => empty("neither text nor HTML"),
+        Format::Other => empty("neither text nor HTML nor PDF"),
         _ if !terms.is_empty() => ExampleState::Ok,
+        _ if page.encrypted => empty("cannot be read without a key"),
         _ if page.needs_scripts => empty("no words until its scripts have run"),
         _ => empty("no words"),
     }

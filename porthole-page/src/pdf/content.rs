@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use super::file::File;
 use super::font::{Font, Glyph};
 use super::object::{Dictionary, Object, Reader, is_space};
-use super::place::{Matrix, Pen, Rectangle};
+use super::place::{Matrix, Pen, Rectangle, Step};
 use super::text::Writer;
 
 /// Operands of one operator, saved states, drawings inside drawings, fonts that are kept.
@@ -16,6 +16,11 @@ const MOST_OPERANDS: usize = 64;
 const MOST_STATES: usize = 256;
 const DEEPEST_FORM: usize = 4;
 const MOST_FONTS: usize = 64;
+
+/// Ghostscript writes `y e` as `ye` with so much space between letters, in parts of the size; where more letters than
+/// these have as much, they are set wide apart.
+const WORD_GAP: f64 = 0.15;
+const FEW_LETTERS: usize = 3;
 
 /// Draws pages, and writes down their text.
 pub(super) struct Drawing<'f> {
@@ -234,7 +239,7 @@ impl<'f> Drawing<'f> {
         let state = &run.state;
         let scale = Matrix([state.size * state.stretch, 0.0, 0.0, state.size, 0.0, state.rise]);
         let placed = scale.then(run.text).then(state.matrix);
-        let start = Pen::at(placed);
+        let start = Pen::at(placed, font.size());
         if let Some(pen) = &self.pen {
             self.writer.step(pen.step_to(&start));
         }
@@ -246,11 +251,13 @@ impl<'f> Drawing<'f> {
             state,
             placed,
             width: 0.0,
+            is_spaced: state.letter_space > WORD_GAP * state.size && string.len() <= FEW_LETTERS,
+            is_behind_gap: false,
         };
         font.each_glyph(string, &mut shown, Shown::character, Shown::glyph);
         let width = shown.width * state.stretch;
         run.text = Matrix::moved(width, 0.0).then(run.text);
-        self.pen = Some(Pen::at(scale.then(run.text).then(state.matrix)));
+        self.pen = Some(Pen::at(scale.then(run.text).then(state.matrix), font.size()));
     }
 
     /// A drawing in the drawing, if it is one and no picture.
@@ -292,10 +299,17 @@ struct Shown<'s> {
     placed: Matrix,
     /// How far it has come, in the coordinates of text.
     width: f64,
+    /// The space between its letters is one between words.
+    is_spaced: bool,
+    is_behind_gap: bool,
 }
 
 impl Shown<'_> {
     fn character(&mut self, character: char) {
+        if self.is_behind_gap {
+            self.writer.step(Step::Space);
+            self.is_behind_gap = false;
+        }
         if !self.links.is_empty() && self.writer.is_at_word() && !character.is_whitespace() {
             self.writer.set_link(self.link());
         }
@@ -309,11 +323,12 @@ impl Shown<'_> {
             self.width += state.word_space;
         }
         self.writer.has_unknown |= !glyph.is_known;
+        self.is_behind_gap = self.is_spaced;
     }
 
     /// The link that a point a little inside the next character is in.
     fn link(&self) -> Option<usize> {
-        self.file.budget.spend(self.links.len() / 4);
+        self.file.budget.spend(self.links.len());
         let size = if self.state.size == 0.0 { 1.0 } else { self.state.size };
         let Matrix([.., x, y]) = Matrix::moved(self.width / size + 0.1, 0.3).then(self.placed);
         self.links.iter().find(|(place, _)| place.contains(x, y)).map(|(_, link)| *link)

@@ -180,7 +180,7 @@ impl<'a> File<'a> {
             Object::Reference(number) => self.object(*number),
             object => {
                 // A copy of a large object costs as well.
-                self.budget.spend(object.elements().len());
+                self.budget.spend(object.weight());
                 object.clone()
             }
         }

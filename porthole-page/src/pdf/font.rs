@@ -67,6 +67,11 @@ impl Font {
         Font { codes, unicode, widths: Widths::composite(file, &descendant) }
     }
 
+    /// How large it is at the size 1, as its glyphs are drawn.
+    pub(super) fn size(&self) -> f64 {
+        self.widths.size
+    }
+
     /// Hands out the codes of a string, after the characters that each stands for.
     pub(super) fn each_glyph<T>(
         &self,
@@ -144,7 +149,9 @@ fn simple_table(file: &File<'_>, font: &Dictionary<'_>) -> Table {
             Object::Number(number) => code = number.clamp(0.0, 256.0) as usize,
             Object::Name(name) => {
                 if let Some(place) = table.get_mut(code) {
-                    *place = glyphs::character(name).unwrap_or('\0');
+                    *place = glyphs::character(name)
+                        .or_else(|| glyphs::numbered_by_tex(name, code))
+                        .unwrap_or('\0');
                 }
                 code += 1;
             }
@@ -173,7 +180,11 @@ struct Widths {
     /// Sorted by the first code: from, to, width.
     ranges: Vec<(u32, u32, f32)>,
     otherwise: f32,
+    size: f64,
 }
+
+/// No code is larger, and those behind it can be counted.
+const LARGEST_CODE: f64 = 16_777_215.0;
 
 /// The most ranges, as there are that many codes.
 const MOST_RANGES: usize = 1 << 16;
@@ -193,13 +204,17 @@ impl Widths {
         // The glyphs of Type 3 fonts are drawn on a grid of their own.
         let matrix = file.resolve(font.get(b"FontMatrix"));
         let grid = matrix.elements().first().and_then(Object::number).unwrap_or(0.001);
-        let first = file.resolve(font.get(b"FirstChar")).number().unwrap_or(0.0) as u32;
+        let first = file.resolve(font.get(b"FirstChar")).number().unwrap_or(0.0).min(256.0) as u32;
         let width = |object: &Object<'_>| (object.number().unwrap_or(0.0) * grid) as f32;
         let ranges =
             (first..).zip(widths.elements()).take(256).map(|(code, object)| (code, code, width(object)));
         let descriptor = file.dictionary(font.get(b"FontDescriptor"));
         let otherwise = width(descriptor.get(b"MissingWidth"));
-        Widths { ranges: ranges.collect(), otherwise }
+        let ranges: Vec<_> = ranges.collect();
+        let widest = f64::from(ranges.iter().fold(0.0, |widest, range| range.2.max(widest)));
+        // Where a font is drawn much larger than its size, its widest letter says how large.
+        let size = if (0.2..5.0).contains(&widest) || widest <= 0.0 { 1.0 } else { widest };
+        Widths { ranges, otherwise, size }
     }
 
     /// `W`: a code with the widths from there on, or two codes with the width of all between them.
@@ -218,7 +233,7 @@ impl Widths {
                     ranges.push((*first, *last, thousandth(&width)));
                     codes.clear();
                 }
-                (_, code) => codes.extend(code.number().map(|code| code as u32)),
+                (_, code) => codes.extend(code.number().map(|code| code.min(LARGEST_CODE) as u32)),
             }
             if ranges.len() > MOST_RANGES || file.budget.is_spent() {
                 break;
@@ -226,21 +241,21 @@ impl Widths {
         }
         ranges.sort_by_key(|range| range.0);
         let otherwise = font.get(b"DW").number().map_or(1.0, |width| (width / 1000.0) as f32);
-        Widths { ranges, otherwise }
+        Widths { ranges, otherwise, size: 1.0 }
     }
 
     /// Fonts that every reader has come without widths.
     fn standard(name: &[u8]) -> Widths {
         let has = |part: &[u8]| memchr::memmem::find(name, part).is_some();
         let (printable, otherwise) = match () {
-            () if has(b"Courier") => return Widths { ranges: Vec::new(), otherwise: 0.6 },
+            () if has(b"Courier") => return Widths { ranges: Vec::new(), otherwise: 0.6, size: 1.0 },
             () if has(b"Times") => (&TIMES, 0.5),
             () => (&HELVETICA, 0.556),
         };
         // Bold letters are a little wider.
         let scale = if has(b"Bold") { 1.06 } else { 1.0 } / 1000.0;
         let ranges = (0x20..).zip(printable).map(|(code, &width)| (code, code, f32::from(width) * scale));
-        Widths { ranges: ranges.collect(), otherwise }
+        Widths { ranges: ranges.collect(), otherwise, size: 1.0 }
     }
 }
 

@@ -29,6 +29,9 @@ pub(super) fn table_of_font(name: &[u8]) -> Table {
     }
 }
 
+/// Some programs show the white space of their sources.
+const SPACES: [usize; 3] = [9, 10, 13];
+
 static WINDOWS: LazyLock<Table> = LazyLock::new(|| {
     let mut table = table_of(WINDOWS_1252);
     // Codes that have no character are bullets, and a soft hyphen is a hyphen.
@@ -36,6 +39,7 @@ static WINDOWS: LazyLock<Table> = LazyLock::new(|| {
         table[code] = '\u{2022}';
     }
     table[0xad] = '-';
+    SPACES.into_iter().for_each(|code| table[code] = ' ');
     table
 });
 
@@ -54,6 +58,7 @@ static STANDARD: LazyLock<Table> = LazyLock::new(|| {
     let mut table = ['\0'; 256];
     (b' '..=b'~').for_each(|code| table[usize::from(code)] = char::from(code));
     (table[0x27], table[0x60]) = ('\u{2019}', '\u{2018}');
+    SPACES.into_iter().for_each(|code| table[code] = ' ');
     let upper = [
         (0xa1, "¡¢£⁄¥ƒ§¤'“«‹›ﬁﬂ"),
         (0xb1, "–†‡·"),
@@ -114,6 +119,29 @@ fn numbered(name: &str) -> Option<char> {
         return None;
     }
     char::from_u32(u32::from_str_radix(digits, 16).ok()?)
+}
+
+/// `a65`: TeX names the glyphs of fonts that it drew itself by their codes, which are ASCII with ligatures, quotes and
+/// dashes among the controls.
+pub(super) fn numbered_by_tex(name: &[u8], code: usize) -> Option<char> {
+    let digits = name.strip_prefix(b"a")?;
+    let number: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    if number != code {
+        return None;
+    }
+    Some(match code {
+        11 | 27 => 'ﬀ',
+        12 | 28 => 'ﬁ',
+        13 | 29 => 'ﬂ',
+        14 | 30 => 'ﬃ',
+        15 | 31 => 'ﬄ',
+        16 => '“',
+        17 => '”',
+        21 => '–',
+        22 => '—',
+        0x21..0x7f | 0xc0..0x100 => char::from(code as u8),
+        _ => return None,
+    })
 }
 
 /// All names, sorted.
@@ -178,6 +206,11 @@ mod tests {
         ] {
             assert_eq!(character(name.as_bytes()), expected, "for {name}");
         }
+        assert_eq!(numbered_by_tex(b"a65", 65), Some('A'));
+        assert_eq!(
+            (numbered_by_tex(b"a65", 66), numbered_by_tex(b"a", 0), numbered_by_tex(b"b65", 65)),
+            (None, None, None)
+        );
         assert!(NAMES.len() > 350, "{} names", NAMES.len());
     }
 

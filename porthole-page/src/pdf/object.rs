@@ -41,6 +41,17 @@ impl<'a> Object<'a> {
         if let Object::Array(elements) = self { elements } else { &[] }
     }
 
+    /// How many objects it is, with all that is in it.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Object::Array(elements) => 1 + elements.iter().map(Object::weight).sum::<usize>(),
+            Object::Dictionary(Dictionary(pairs)) => {
+                1 + pairs.iter().map(|pair| pair.1.weight()).sum::<usize>()
+            }
+            _ => 1,
+        }
+    }
+
     pub(super) fn reference(&self) -> Option<u32> {
         if let Object::Reference(number) = self { Some(*number) } else { None }
     }

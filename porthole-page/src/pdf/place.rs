@@ -40,6 +40,8 @@ pub(super) struct Pen {
 pub(super) enum Step {
     /// Nothing.
     Inside,
+    /// The next goes over the last: an accent and its letter.
+    Over,
     Space,
     Line,
     /// Something else begins: a column, a heading, a paragraph that stands apart.
@@ -48,7 +50,9 @@ pub(super) enum Step {
 
 /// A gap that is wider than this part of the size is a space: less than the narrowest that typesetters leave between
 /// words, more than they move letters apart.
-const SPACE: f64 = 0.15;
+const SPACE: f64 = 0.1;
+/// Text that goes so far back is drawn over what is there.
+const OVER: f64 = -0.15;
 /// A gap that is wider is one between columns.
 const COLUMN: f64 = 3.0;
 /// Text that is less far up or down stands on the same line: indices do.
@@ -59,11 +63,11 @@ const PARAGRAPH: f64 = 1.8;
 const HEADING: f64 = 1.15;
 
 impl Pen {
-    /// At the origin of this coordinate system, in which the text has the size 1.
-    pub(super) fn at(Matrix([a, b, c, d, x, y]): Matrix) -> Pen {
+    /// At the origin of this coordinate system, in which the text has this size.
+    pub(super) fn at(Matrix([a, b, c, d, x, y]): Matrix, size: f64) -> Pen {
         let length = a.hypot(b);
         let along = if length > 0.0 { (a / length, b / length) } else { (1.0, 0.0) };
-        Pen { x, y, along, size: c.hypot(d) }
+        Pen { x, y, along, size: c.hypot(d) * size }
     }
 
     /// What is between the end of a piece of text and the start of the next.
@@ -80,6 +84,7 @@ impl Pen {
             () if upward.abs() <= LINE => match () {
                 () if !(-1.0..=COLUMN).contains(&forward) => Step::Leaf,
                 () if forward * size > SPACE * next.size => Step::Space,
+                () if forward < OVER => Step::Over,
                 () => Step::Inside,
             },
             () if (-PARAGRAPH..0.0).contains(&upward) && forward < COLUMN && !is_resized => Step::Line,
@@ -114,12 +119,13 @@ mod tests {
 
     #[test]
     fn steps_say_what_is_between() {
-        let pen = |x: f64, y: f64, size: f64| Pen::at(Matrix([size, 0.0, 0.0, size, x, y]));
+        let pen = |x: f64, y: f64, size: f64| Pen::at(Matrix([size, 0.0, 0.0, size, x, y]), 1.0);
         let end = pen(100.0, 500.0, 10.0);
         for (next, expected) in [
             (pen(100.0, 500.0, 10.0), Step::Inside),
             (pen(99.0, 500.0, 10.0), Step::Inside),
-            (pen(101.0, 500.0, 10.0), Step::Inside),
+            (pen(100.8, 500.0, 10.0), Step::Inside),
+            (pen(95.0, 500.0, 10.0), Step::Over),
             (pen(100.5, 503.0, 6.0), Step::Inside),
             (pen(102.2, 500.0, 10.0), Step::Space),
             (pen(140.0, 500.0, 10.0), Step::Leaf),
@@ -128,7 +134,7 @@ mod tests {
             (pen(20.0, 488.0, 14.0), Step::Leaf),
             (pen(300.0, 700.0, 10.0), Step::Leaf),
             (pen(f64::NAN, f64::INFINITY, 0.0), Step::Leaf),
-            (Pen::at(Matrix([0.0, 10.0, -10.0, 0.0, 100.0, 500.0])), Step::Leaf),
+            (Pen::at(Matrix([0.0, 10.0, -10.0, 0.0, 100.0, 500.0]), 1.0), Step::Leaf),
         ] {
             assert_eq!(end.step_to(&next), expected, "for {next:?}");
         }

@@ -1,5 +1,6 @@
 //! The text of a document while it is read: words with single spaces between them, in leaves, some of them in links.
 
+use super::glyphs;
 use super::place::Step;
 use crate::page::LeafSpan;
 
@@ -76,7 +77,7 @@ impl Writer {
 
     /// Whether the next character is the first of a word.
     pub(super) fn is_at_word(&self) -> bool {
-        self.waiting != Step::Inside || !self.is_leaf_open
+        !matches!(self.waiting, Step::Inside | Step::Over) || !self.is_leaf_open
     }
 
     /// The next word is in this one of the page's links.
@@ -91,7 +92,8 @@ impl Writer {
         match (step, self.waiting) {
             (Step::Leaf, _) => self.close_leaf(),
             (Step::Inside, _) => {}
-            (_, Step::Line) => {}
+            (Step::Over, Step::Inside) => self.waiting = Step::Over,
+            (Step::Over, _) | (_, Step::Line) => {}
             (step, _) => self.waiting = step,
         }
     }
@@ -125,11 +127,39 @@ impl Writer {
             if part.chars().all(char::is_lowercase) {
                 self.text.pop();
             }
+        } else if self.waiting == Step::Over {
+            if let Some(letter) = self.accented(part) {
+                self.text.pop();
+                self.text.push(letter);
+                self.waiting = Step::Inside;
+                return;
+            }
         } else if self.waiting != Step::Inside {
             self.text.push(' ');
         }
         self.waiting = Step::Inside;
         self.text.push_str(part);
+    }
+
+    /// The last character over this letter, if it is an accent.
+    fn accented(&self, letter: &str) -> Option<char> {
+        let start = self.leaves.last()?.start as usize;
+        let accent = match self.text[start..].chars().next_back()? {
+            '`' => "grave",
+            '\u{b4}' => "acute",
+            '^' | '\u{2c6}' => "circumflex",
+            '~' | '\u{2dc}' => "tilde",
+            '\u{a8}' => "dieresis",
+            '\u{2c7}' => "caron",
+            '\u{2d8}' => "breve",
+            '\u{af}' => "macron",
+            '\u{2d9}' => "dotaccent",
+            '\u{2da}' => "ring",
+            '\u{2dd}' => "hungarumlaut",
+            _ => return None,
+        };
+        let letter = if letter == "\u{131}" { "i" } else { letter };
+        glyphs::character(&[letter.as_bytes(), accent.as_bytes()].concat())
     }
 
     fn ends_in_hyphen(&self) -> bool {
@@ -204,6 +234,10 @@ mod tests {
             (vec![("1990-", Step::Line), ("2000", Step::Leaf)], "1990- 2000"),
             (vec![("soft\u{ad}", Step::Line), (" ly", Step::Leaf)], "softly"),
             (vec![("\u{fb01}nd o\u{fb03}ce\u{1}", Step::Inside)], "find office"),
+            (
+                vec![("d\u{b4}", Step::Over), ("ej`", Step::Over), ("a", Step::Over), ("b", Step::Leaf)],
+                "d\u{e9}j\u{e0}b",
+            ),
             (vec![("a", Step::Leaf), ("", Step::Leaf), ("b", Step::Leaf)], "a b"),
         ] {
             assert_eq!(written(&parts).text, expected, "for {parts:?}");

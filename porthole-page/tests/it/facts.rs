@@ -226,23 +226,40 @@ fn languages() {
 
 #[test]
 fn pages_that_need_scripts() {
-    let shell = "<!doctype html><title>App</title><link rel=stylesheet href=main.css><noscript>You need to enable \
-        JavaScript to run this app.</noscript><div id=root></div><script src=/static/js/main.js></script>";
-    let inline = format!("<div id=app></div><script>{}</script>", "render(1); ".repeat(40));
-    let article = format!("{OWLS}<script src=count.js></script>");
-    let menu = "<a href=1>a</a><a href=2>b</a><a href=3>c</a><a href=4>d</a><script src=m.js></script>";
-    for (html, needs) in [
-        (shell, true),
-        (&inline, true),
-        (&article, false),
-        (menu, false),
-        ("<p>Moved to another place.", false),
-        ("<h1>Not found</h1><script>var a = 1;</script>", false),
-        ("<script src=a.js></script><frameset><frame src=a><frame src=b></frameset>", false),
-        ("<script src=a.js></script><iframe src=inner.html></iframe>", false),
-        ("", false),
+    const SCRIPT: &str = "<script src=/static/js/main.js></script>";
+    let with_script = |html: &str| format!("<!doctype html><title>App</title>{html}{SCRIPT}");
+    for shell in [
+        "<noscript>You need to enable JavaScript to run this app.</noscript><div id=root></div>",
+        "<div id=\"root\"></div>",
+        "<div id='__next' class=x>\n</div><footer>Our house, since 1998</footer>",
+        "<app-root>One moment</app-root>",
+        "<div id=main><div class=spinner></div>Loading\u{2026}</div>",
+        "<p>Bitte aktivieren Sie JavaScript, um diese Seite zu sehen.</p>",
+        "<img src=logo.png>",
+        "",
     ] {
-        assert_eq!(extract(html).needs_scripts, needs, "for {html}");
+        assert!(extract(&with_script(shell)).needs_scripts, "for {shell}");
+        assert!(!extract(shell).needs_scripts, "without a script, for {shell}");
+    }
+    let inline = format!("<div id=app></div><script>{}</script>", "render(1); ".repeat(40));
+    assert!(extract(&inline).needs_scripts);
+    for page in [
+        OWLS,
+        "<p>Moved to another place.",
+        "<h1>404 Not Found</h1><p>nginx",
+        "<h1>Opening hours</h1><p>Monday to Friday, nine to five.",
+        "<div id=root><h1>Snowy owls</h1><p>A short page about them.</div>",
+        "<a href=1>a</a><a href=2>b</a><a href=3>c</a><a href=4>d</a>",
+        "<a href=main.html><img src=welcome.jpg></a>",
+        "<meta http-equiv=refresh content='0; url=next.html'>",
+        "<meta http-equiv=refresh content='5; url=next.html'><p>Loading the new page. JavaScript is on its way.",
+        "<frameset><frame src=a><frame src=b></frameset>",
+        "<iframe src=inner.html></iframe>",
+    ] {
+        assert!(!extract(&format!("{SCRIPT}{page}")).needs_scripts, "for {page}");
+    }
+    for page in ["<h1>Not found</h1><script>var a = 1;</script>", "<script>location = 'next.html'</script>"] {
+        assert!(!extract(page).needs_scripts, "for {page}");
     }
 }
 

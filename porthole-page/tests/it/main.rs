@@ -6,6 +6,8 @@ mod hostile;
 mod invariants;
 mod leaves;
 mod oracle;
+mod pdf;
+mod pdf_hostile;
 mod soup;
 
 use std::cell::RefCell;
