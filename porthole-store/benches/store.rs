@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use porthole_store::{Batch, SqliteStore, Store};
+use porthole_store::{Batch, Desk, SqliteStore, Store};
 use porthole_types::{
     CanonicalUrl, Judgment, LinkRow, NewUrl, Outcome, PageResult, SegmentSpan, Timestamp, TopicId, UrlId,
     Work,

@@ -66,6 +66,9 @@ pub enum Error {
     /// No such site.
     #[error("no page of {0} is known, so there is no such site here")]
     UnknownSite(String),
+    /// A policy that is none.
+    #[error(transparent)]
+    Policy(#[from] crate::PolicyError),
     /// More URLs than row numbers.
     #[error("the frontier is full: it holds 4 billion URLs")]
     Full,

@@ -1,22 +1,32 @@
 //! The window on the `crawl` table: which URLs are known, what is believed of them, and which is next.
 //!
-//! All of it follows from the table and is rebuilt from it at open. A known URL costs 31 bytes: 14 in the
-//! map of ids, 13 for what is believed of it, and 4 in the queue while it waits there. So that it fits,
-//! beliefs are kept at single precision.
+//! All of it follows from the tables and is rebuilt from them at open. A known URL costs 33 bytes: 13 in
+//! the map of ids, 16 for what is believed of it, how often it was tried and where it lies, and 4 in the
+//! queue while it waits there. So that it fits, beliefs are kept at single precision. A policy that goes by
+//! time or scores costs 4 bytes more a key, and one without `serverload` 3 bytes less.
 
 mod chunked;
+mod columns;
 mod heap;
 mod key_map;
-mod policy;
+mod look;
+mod order;
+mod rule;
+mod sites;
 mod waiting;
 
-use porthole_types::{Timestamp, UrlId};
+use porthole_types::{SiteId, Timestamp, UrlId};
 
 pub(crate) use self::chunked::Chunked;
+use self::columns::{Columns, Place};
+pub(crate) use self::columns::{Facts, Tries};
 use self::heap::Heap;
 pub(crate) use self::key_map::KeyMap;
-use self::policy::Policy;
+pub(crate) use self::order::Needs;
+use self::order::Order;
+pub(crate) use self::sites::Sites;
 use self::waiting::Waiting;
+use crate::Policy;
 
 /// What the table says of a URL's state; the numbers are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +36,26 @@ pub(crate) enum State {
     Redirected = 2,
     Dead = 3,
     Skipped = 4,
+    /// Was queued, and had to make room for better ones.
+    Evicted = 5,
 }
 
 impl State {
-    pub(crate) const ALL: [State; 5] =
-        [State::Queued, State::Fetched, State::Redirected, State::Dead, State::Skipped];
+    pub(crate) const ALL: [State; 6] =
+        [State::Queued, State::Fetched, State::Redirected, State::Dead, State::Skipped, State::Evicted];
 
     pub(crate) fn from_code(code: i64) -> Option<State> {
         usize::try_from(code).ok().and_then(|code| State::ALL.get(code).copied())
+    }
+
+    /// Whether a result has settled it.
+    pub(crate) fn is_done(self) -> bool {
+        !matches!(self, State::Queued | State::Evicted)
+    }
+
+    /// Whether the URL led to a page or elsewhere.
+    pub(crate) fn came(self) -> bool {
+        matches!(self, State::Fetched | State::Redirected)
     }
 }
 
@@ -64,12 +86,14 @@ pub(crate) fn probability(value: f64) -> f64 {
 }
 
 /// What the frontier made of a link's target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Seen {
     /// Not known before; it has this row now.
     New(u32),
     /// Queued, and better than was believed: its row in the table must change.
     Raised(u32),
+    /// It was evicted and is queued again; what was believed of it before.
+    Back(u32, Belief),
     /// Nothing changes.
     Known,
 }
@@ -79,21 +103,22 @@ pub(crate) enum Seen {
 pub(crate) struct Restored {
     pub(crate) oid: UrlId,
     pub(crate) belief: Belief,
-    pub(crate) numtries: u32,
+    pub(crate) tries: Tries,
     pub(crate) state: State,
     pub(crate) not_before: Option<Timestamp>,
+    pub(crate) facts: Facts,
 }
 
 /// Known URLs and the queue. Row numbers are rowids less one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Frontier {
-    policy: Policy,
     known: KeyMap,
-    rows: Chunked<Row>,
-    numtries: Chunked<u8>,
-    /// One heap a level; the first that is not empty has the next URL.
+    columns: Columns,
+    /// The first that is not empty has the next URL.
     levels: Vec<Heap>,
     waiting: Waiting,
+    /// At most so many wait in the queue.
+    bound: Option<usize>,
     tally: Tally,
 }
 
@@ -103,53 +128,45 @@ pub(crate) struct Tally {
     /// By [`State`], as the table has it.
     pub(crate) states: [usize; State::ALL.len()],
     pub(crate) taken: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    relevance: f32,
-    priority: f32,
-    place: Place,
-}
-
-/// Where a URL is: in a heap at some place, or one of the marks at the end of the range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place(u32);
-
-impl Place {
-    const FIRST_MARK: u32 = u32::MAX - 7;
-    const WAITING: Place = Place(Place::FIRST_MARK);
-    const TAKEN: Place = Place(Place::FIRST_MARK + 1);
-
-    #[allow(clippy::cast_possible_truncation)]
-    fn at(at: usize) -> Place {
-        Place(at as u32)
-    }
-
-    fn done(state: State) -> Place {
-        Place(Place::TAKEN.0 + state as u32)
-    }
-
-    fn in_heap(self) -> Option<usize> {
-        (self.0 < Place::FIRST_MARK).then_some(self.0 as usize)
-    }
-
-    fn state(self) -> State {
-        State::ALL[self.0.saturating_sub(Place::TAKEN.0) as usize]
-    }
+    /// Queued, on sites that are disabled.
+    pub(crate) parked: usize,
 }
 
 impl Frontier {
     /// More URLs than this cannot be held.
     pub(crate) const CAPACITY: usize = Place::FIRST_MARK as usize;
 
+    /// An empty one, with the sites that are known.
+    pub(crate) fn new(policy: &Policy, bound: Option<usize>, sites: Sites) -> Self {
+        Frontier {
+            known: KeyMap::default(),
+            columns: Columns::new(Order::new(policy), sites),
+            levels: Vec::new(),
+            waiting: Waiting::default(),
+            bound,
+            tally: Tally::default(),
+        }
+    }
+
     /// Number of known URLs, which is the next row number.
     pub(crate) fn len(&self) -> usize {
-        self.rows.len()
+        self.columns.rows.len()
     }
 
     pub(crate) fn tally(&self) -> Tally {
         self.tally
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.columns.order.policy
+    }
+
+    pub(crate) fn sites(&self) -> &Sites {
+        &self.columns.sites
+    }
+
+    pub(crate) fn sites_mut(&mut self) -> &mut Sites {
+        &mut self.columns.sites
     }
 
     /// The row of a known URL.
@@ -162,37 +179,54 @@ impl Frontier {
     pub(crate) fn touch(&self, oids: impl Iterator<Item = UrlId> + Clone) {
         oids.clone().for_each(|oid| self.known.touch(oid.0));
         for row in oids.filter_map(|oid| self.find(oid)) {
-            std::hint::black_box(self.rows[row as usize].place);
+            std::hint::black_box(self.columns.rows[row as usize].place);
         }
     }
 
     /// The state of a row, as the table has it.
     pub(crate) fn state(&self, row: u32) -> State {
-        self.rows[row as usize].place.state()
+        self.columns.rows[row as usize].place.state()
+    }
+
+    /// What is known of a row's tries.
+    pub(crate) fn tries(&self, row: u32) -> Tries {
+        self.columns.tries[row as usize]
     }
 
     /// What is believed of a row, at the precision that is kept.
     pub(crate) fn belief(&self, row: u32) -> Belief {
-        let held = self.rows[row as usize];
+        let held = self.columns.rows[row as usize];
         Belief { relevance: widen(held.relevance), priority: widen(held.priority) }
     }
 
     /// A URL was seen: it becomes known, or what is believed of it rises, or nothing happens.
-    pub(crate) fn see(&mut self, oid: UrlId, belief: Belief) -> Seen {
-        let (row, new) = self.known.get_or_insert(oid.0, Place::at(self.rows.len()).0);
-        if new {
-            self.append(belief, 0);
-            self.enqueue(row);
-            return Seen::New(row);
+    pub(crate) fn see(&mut self, oid: UrlId, sid: SiteId, belief: Belief) -> Seen {
+        let (row, new) = self.known.get_or_insert(oid.0, Place::at(self.len()).0);
+        if !new {
+            return self.raise(row, belief);
         }
-        let held = self.rows[row as usize];
+        let (site, _) = self.columns.sites.see(sid, 0);
+        self.columns.push(belief, Tries::default(), Facts { site, ..Facts::default() });
+        self.tally.states[State::Queued as usize] += 1;
+        self.enqueue(row);
+        Seen::New(row)
+    }
+
+    /// What is believed of a URL rises, or nothing happens. One that was evicted is queued again.
+    pub(crate) fn raise(&mut self, row: u32, belief: Belief) -> Seen {
+        let held = self.columns.rows[row as usize];
         let (relevance, priority) = belief.narrow();
         let better = relevance > held.relevance || priority > held.priority;
-        if !better || held.place.state() != State::Queued {
+        let state = held.place.state();
+        if state.is_done() || (state == State::Queued && !better) {
             return Seen::Known;
         }
+        let before = (state == State::Evicted).then(|| self.belief(row));
         self.believe(row, relevance.max(held.relevance), priority.max(held.priority));
-        Seen::Raised(row)
+        let Some(before) = before else { return Seen::Raised(row) };
+        self.change_state(row, State::Queued);
+        self.enqueue(row);
+        Seen::Back(row, before)
     }
 
     /// Sets what is believed of a URL, up or down; whether it is queued, so that this matters.
@@ -205,22 +239,41 @@ impl Frontier {
         queued
     }
 
+    /// Nothing is believed any more of URLs that are yet to be fetched. A page that is to be visited again
+    /// keeps its R(d): that is no belief.
+    pub(crate) fn forget(&mut self) {
+        for row in 0..self.len() {
+            if !self.columns.rows[row].place.state().is_done() {
+                let came = self.columns.tries[row].has_come();
+                let held = &mut self.columns.rows[row];
+                held.priority = 0.0;
+                held.relevance = if came { held.relevance } else { 0.0 };
+            }
+        }
+        self.rebuild();
+    }
+
     /// The best `n` rows that are due, in the order of the policy; they are in flight from now on.
     pub(crate) fn take(&mut self, n: usize, now: Timestamp) -> Vec<u32> {
         while let Some(row) = self.waiting.pop_due(now) {
             self.enqueue(row);
         }
-        let mut taken = Vec::with_capacity(n.min(self.tally.states[State::Queued as usize]));
-        for heap in &mut self.levels {
-            while taken.len() < n
-                && let Some(row) = heap.pop(&mut self.rows)
-            {
-                self.rows[row as usize].place = Place::TAKEN;
-                taken.push(row);
-            }
+        let best = look::best(&self.levels, &self.columns, n);
+        for &row in &best {
+            self.fly(row);
         }
-        self.tally.taken += taken.len();
-        taken
+        best
+    }
+
+    /// Takes a row if it is queued and due; whether it is in flight now and was not before.
+    pub(crate) fn take_this(&mut self, row: u32, now: Timestamp) -> bool {
+        let place = self.columns.rows[row as usize].place;
+        let due = place.in_heap().is_some() || place == Place::WAITING && self.waiting.is_due(row, now);
+        let takes = due && !self.columns.is_disabled(row);
+        if takes {
+            self.fly(row);
+        }
+        takes
     }
 
     /// Puts a row that is in flight back into the queue, to its old place in the order.
@@ -234,39 +287,41 @@ impl Frontier {
     /// Marks a queued row as in flight, as it was before the window was rebuilt.
     pub(crate) fn take_again(&mut self, row: u32) {
         if self.state(row) == State::Queued && !self.is_taken(row) {
-            self.withdraw(row);
-            self.rows[row as usize].place = Place::TAKEN;
-            self.tally.taken += 1;
+            self.fly(row);
         }
     }
 
     /// Whether a row is in flight.
     pub(crate) fn is_taken(&self, row: u32) -> bool {
-        self.rows[row as usize].place == Place::TAKEN
+        self.columns.rows[row as usize].place == Place::TAKEN
     }
 
     /// The rows that are in flight.
     pub(crate) fn taken(&self) -> Vec<u32> {
-        let rows = (0..self.rows.len()).filter(|&row| self.rows[row].place == Place::TAKEN);
-        rows.map(|row| Place::at(row).0).collect()
+        self.rows_at(Place::TAKEN)
     }
 
     /// A URL was tried: it is done, or queued again until `not_before`.
-    pub(crate) fn tried(&mut self, row: u32, state: State, not_before: Option<Timestamp>) {
-        let old = self.state(row);
-        self.tally.states[old as usize] -= 1;
-        self.tally.states[state as usize] += 1;
+    pub(crate) fn tried(&mut self, row: u32, state: State, not_before: Option<Timestamp>, at: Timestamp) {
         self.withdraw(row);
-        let tries = &mut self.numtries[row as usize];
-        *tries = tries.saturating_add(1);
+        self.change_state(row, state);
+        self.columns.tried(row, state.came(), at);
         self.place(row, state, not_before);
+    }
+
+    /// Queues a URL that is done once more, as if it had not been tried.
+    pub(crate) fn queue_again(&mut self, row: u32) {
+        self.change_state(row, State::Queued);
+        self.columns.tries[row as usize] = self.columns.tries[row as usize].afresh();
+        self.enqueue(row);
     }
 
     /// A page was judged: that is what the table has as its relevance from now on.
     pub(crate) fn judged(&mut self, row: u32, relevance: f64) {
         #[allow(clippy::cast_possible_truncation)]
         let relevance = probability(relevance) as f32;
-        self.rows[row as usize].relevance = relevance;
+        self.columns.rows[row as usize].relevance = relevance;
+        self.moved(row);
     }
 
     /// When the next waiting URL is due.
@@ -277,70 +332,88 @@ impl Frontier {
     /// Appends a row as the table has it; false if its URL is known already, which a whole table rules out.
     #[must_use]
     pub(crate) fn restore(&mut self, row: Restored) -> bool {
-        let (number, new) = self.known.get_or_insert(row.oid.0, Place::at(self.rows.len()).0);
-        if !new {
-            return false;
+        let (number, new) = self.known.get_or_insert(row.oid.0, Place::at(self.len()).0);
+        if new {
+            self.columns.push(row.belief, row.tries, row.facts);
+            self.tally.states[row.state as usize] += 1;
+            self.place(number, row.state, row.not_before);
         }
-        self.append(row.belief, u8::try_from(row.numtries).unwrap_or(u8::MAX));
-        self.tally.states[State::Queued as usize] -= 1;
-        self.tally.states[row.state as usize] += 1;
-        self.place(number, row.state, row.not_before);
-        true
-    }
-
-    fn append(&mut self, belief: Belief, numtries: u8) {
-        let (relevance, priority) = belief.narrow();
-        self.rows.push(Row { relevance, priority, place: Place::WAITING });
-        self.numtries.push(numtries);
-        self.tally.states[State::Queued as usize] += 1;
+        new
     }
 
     fn place(&mut self, row: u32, state: State, not_before: Option<Timestamp>) {
         match (state, not_before) {
             (State::Queued, Some(due)) => {
-                self.rows[row as usize].place = Place::WAITING;
+                self.columns.rows[row as usize].place = Place::WAITING;
                 self.waiting.push(row, due);
             }
             (State::Queued, None) => self.enqueue(row),
-            _ => self.rows[row as usize].place = Place::done(state),
+            _ => self.columns.rows[row as usize].place = Place::done(state),
         }
     }
 
+    /// What a page that came is worth is known, and no belief changes that.
     fn believe(&mut self, row: u32, relevance: f32, priority: f32) {
-        let held = &mut self.rows[row as usize];
-        let moves = priority != held.priority;
+        let came = self.columns.tries[row as usize].has_come();
+        let held = &mut self.columns.rows[row as usize];
+        let relevance = if came { held.relevance } else { relevance };
+        let moves = priority != held.priority || (relevance != held.relevance && !self.columns.order.plain);
         (held.relevance, held.priority) = (relevance, priority);
-        if let Some(at) = held.place.in_heap()
-            && moves
-        {
-            let level = self.level(row);
-            self.levels[level].moved(at, &mut self.rows);
+        if moves {
+            self.moved(row);
+        }
+    }
+
+    /// What a row is ordered by has changed.
+    fn moved(&mut self, row: u32) {
+        if let Some(at) = self.columns.rows[row as usize].place.in_heap() {
+            let level = self.columns.level(row);
+            self.levels[level].moved(at, &mut self.columns);
         }
     }
 
     fn enqueue(&mut self, row: u32) {
-        let level = self.level(row);
+        if self.columns.is_disabled(row) {
+            self.columns.rows[row as usize].place = Place::PARKED;
+            self.tally.parked += 1;
+            return;
+        }
+        let level = self.columns.level(row);
         while self.levels.len() <= level {
             self.levels.push(Heap::default());
         }
-        self.levels[level].push(row, &mut self.rows);
+        self.levels[level].push(row, &mut self.columns);
+    }
+
+    fn fly(&mut self, row: u32) {
+        self.withdraw(row);
+        self.columns.rows[row as usize].place = Place::TAKEN;
+        self.tally.taken += 1;
     }
 
     /// Takes a row out of wherever it waits.
     fn withdraw(&mut self, row: u32) {
-        let place = self.rows[row as usize].place;
+        let place = self.columns.rows[row as usize].place;
         if let Some(at) = place.in_heap() {
-            let level = self.level(row);
-            self.levels[level].remove(at, &mut self.rows);
+            let level = self.columns.level(row);
+            self.levels[level].remove(at, &mut self.columns);
         } else if place == Place::WAITING {
             self.waiting.remove(row);
+        } else if place == Place::PARKED {
+            self.tally.parked -= 1;
         } else if place == Place::TAKEN {
             self.tally.taken -= 1;
         }
     }
 
-    fn level(&self, row: u32) -> usize {
-        self.policy.level(self.numtries[row as usize])
+    fn change_state(&mut self, row: u32, state: State) {
+        self.tally.states[self.state(row) as usize] -= 1;
+        self.tally.states[state as usize] += 1;
+    }
+
+    fn rows_at(&self, place: Place) -> Vec<u32> {
+        let rows = (0..self.len()).filter(|&row| self.columns.rows[row].place == place);
+        rows.map(|row| Place::at(row).0).collect()
     }
 }
 

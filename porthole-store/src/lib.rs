@@ -15,6 +15,7 @@ mod answer;
 mod desk;
 mod error;
 mod frontier;
+mod policy;
 mod queries;
 mod sqlite;
 mod statistics;
@@ -26,10 +27,13 @@ pub use about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
 pub use answer::{Answer, Limits, Value};
 pub use desk::Desk;
 pub use error::{Error, Result};
+pub use policy::{Direction, Key, Policy, PolicyError};
 pub use queries::{Index, NamedQuery, Parameter, QUERIES};
 pub use sqlite::{Judged, Prober, Spent, SqliteDesk, SqliteReader, SqliteStore, Table};
 pub use statistics::{Document, NodeRow, StatRow};
-pub use store::{Batch, Committed, Counts, Edge, Estimate, Graph, Node, Scores, Store, StoreReader};
+pub use store::{
+    Batch, Committed, Counts, Edge, Estimate, Graph, Node, Rejudged, Scores, Store, StoreReader,
+};
 pub use topics::{
     Collision, Example, ExampleChange, ExampleId, ExampleState, Model, NewExample, TermWord, Terms,
     TopicChange,

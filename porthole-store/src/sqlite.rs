@@ -14,8 +14,8 @@ mod open;
 mod plan;
 mod prober;
 mod reader;
+mod revisit;
 mod sandbox;
-mod sites;
 mod statistics;
 mod sweep;
 mod topics;
@@ -24,7 +24,7 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use porthole_types::{CanonicalUrl, NewUrl, SiteId, Timestamp, UrlId, Work};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
 pub use self::desk::SqliteDesk;
 use self::load::Window;
@@ -33,8 +33,8 @@ use self::plan::Plan;
 pub use self::prober::{Judged, Prober, Spent, Table};
 pub use self::reader::SqliteReader;
 use self::write::rowid;
-use crate::frontier::{Belief, State};
-use crate::{Batch, Committed, Counts, Error, Result, Scores, Store};
+use crate::frontier::{Belief, Needs, State, Tries};
+use crate::{Batch, Committed, Counts, Desk, Error, Policy, Result, Scores, Store};
 
 /// A crawl in a SQLite database.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub struct SqliteStore {
     /// After a write that failed, the rows that were in flight before it: the window has run ahead of the
     /// tables, and nothing else may be done before it is rebuilt.
     stale: Option<Vec<u32>>,
+    /// What SQLite calls the data's version, when it was last looked for what others wrote.
+    looked: i64,
     /// Keeps other writers out; the last field, so that it is released when the database is closed.
     _lock: Lock,
 }
@@ -56,26 +58,73 @@ impl SqliteStore {
         let lock = open::lock(&path)?;
         let db = open::writer(&path)?;
         about::drop_indexes(&db)?;
+        let looked = data_version(&db)?;
         let window = load::load(&db)?;
-        Ok(SqliteStore { path, db, window, stale: None, _lock: lock })
+        Ok(SqliteStore { path, db, window, stale: None, looked, _lock: lock })
     }
 
-    /// Writes a plan that the window follows already.
-    fn write(&mut self, plan: Result<Plan<'_>>, batch: &Batch<'_>) -> Result<Committed> {
+    /// Works something into the window and writes what follows from it. The transaction comes first: until
+    /// it begins, others may add sites.
+    fn write<'a>(
+        &mut self,
+        batch: &Batch<'a>,
+        plan: impl FnOnce(&mut Window) -> Result<Plan<'a>>,
+    ) -> Result<Committed> {
+        self.refresh()?;
+        sweep::sweep_if_due(&mut self.db, &mut self.window)?;
+        let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        load::new_sites(&tx, self.window.frontier.sites_mut())?;
         // A plan that fails has not changed the window.
-        let plan = plan?;
-        match write::write(&mut self.db, &plan, batch, &self.window.frontier) {
-            Ok(()) => {
+        let plan = plan(&mut self.window)?;
+        let written = write::write(&tx, &plan, batch, &self.window.frontier);
+        match written.and_then(|links| Ok(tx.commit().map(|()| links)?)) {
+            Ok(links) => {
+                self.window.links += links;
                 self.window.pending += plan.believed.len();
-                Ok(Committed { new_urls: plan.new_urls.len(), believed: plan.believed.len() })
+                Ok(Committed {
+                    new_urls: plan.new_urls.len(),
+                    believed: plan.believed.len(),
+                    evicted: plan.evicted,
+                })
             }
             Err(error) => {
-                let in_flight = self.window.frontier.taken().into_iter().chain(plan.landed);
-                self.stale = Some(in_flight.collect());
+                self.distrust(plan.landed);
                 self.refresh()?;
                 Err(error)
             }
         }
+    }
+
+    /// The window may be wrong; these rows are in flight besides those that it says are.
+    fn distrust(&mut self, landed: Vec<u32>) {
+        self.stale = Some(self.window.frontier.taken().into_iter().chain(landed).collect());
+    }
+
+    /// Follows the flags of the sites.
+    fn follow_sites(&mut self) -> Result<()> {
+        load::new_sites(&self.db, self.window.frontier.sites_mut())?;
+        let disabled = load::disabled(&self.db)?;
+        if disabled == *self.window.frontier.sites().disabled() {
+            return Ok(());
+        }
+        let lacks = self.window.frontier.set_disabled(disabled);
+        self.reorder(lacks)?;
+        // What comes back may be too much.
+        self.write(&Batch::default(), |window| Ok(Plan::for_bound(window))).map(drop)
+    }
+
+    /// Follows the policy that is set.
+    fn follow_policy(&mut self) -> Result<()> {
+        let policy = load::policy(&self.db)?;
+        if policy == *self.window.frontier.policy() {
+            return Ok(());
+        }
+        let lacks = self.window.frontier.set_policy(&policy);
+        self.reorder(lacks)
+    }
+
+    fn reorder(&mut self, lacks: Needs) -> Result<()> {
+        load::fill(&self.db, &mut self.window.frontier, lacks).inspect_err(|_| self.distrust(Vec::new()))
     }
 
     /// Rebuilds the window after a write that failed. What is in flight stays so: its holders live.
@@ -93,30 +142,42 @@ impl SqliteStore {
     }
 
     fn read_work(&self, rows: &[u32]) -> Result<Vec<Work>> {
-        let mut read =
-            self.db.prepare_cached("select oid, sid, url, numtries from crawl where rowid = ?1")?;
-        let belief = |row| self.window.frontier.belief(row);
-        let mut work = |row| read.query_row([rowid(row)], |found| Ok(work(found, belief(row))))?;
+        let mut read = self.db.prepare_cached("select oid, sid, url from crawl where rowid = ?1")?;
+        let frontier = &self.window.frontier;
+        let mut work = |row| {
+            let (belief, tries) = (frontier.belief(row), frontier.tries(row));
+            read.query_row([rowid(row)], |found| Ok(work(found, belief, tries)))?
+        };
         rows.iter().map(|&row| work(row)).collect()
+    }
+
+    /// The work of rows that are in flight from now on; they are not if it cannot be read.
+    fn hand_out(&mut self, rows: &[u32]) -> Result<Vec<Work>> {
+        self.read_work(rows).inspect_err(|_| {
+            for &row in rows {
+                self.window.frontier.give_back(row);
+            }
+        })
     }
 }
 
 impl Store for SqliteStore {
     fn add(&mut self, urls: &[NewUrl]) -> Result<usize> {
-        self.refresh()?;
-        sweep::sweep_if_due(&mut self.db, &mut self.window)?;
-        let plan = Plan::for_urls(&mut self.window, urls);
-        Ok(self.write(plan, &Batch::default())?.new_urls)
+        Ok(self.write(&Batch::default(), |window| Plan::for_urls(window, urls))?.new_urls)
     }
 
     fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>> {
         self.refresh()?;
         let rows = self.window.frontier.take(n, now);
-        self.read_work(&rows).inspect_err(|_| {
-            for &row in &rows {
-                self.window.frontier.give_back(row);
-            }
-        })
+        self.hand_out(&rows)
+    }
+
+    fn take_these(&mut self, oids: &[UrlId], now: Timestamp) -> Result<Vec<Work>> {
+        self.refresh()?;
+        let frontier = &mut self.window.frontier;
+        let mut take = |oid| frontier.find(oid).filter(|&row| frontier.take_this(row, now));
+        let rows: Vec<u32> = oids.iter().filter_map(|&oid| take(oid)).collect();
+        self.hand_out(&rows)
     }
 
     fn give_back(&mut self, oids: &[UrlId]) -> Result<()> {
@@ -129,10 +190,64 @@ impl Store for SqliteStore {
     }
 
     fn commit(&mut self, batch: &Batch<'_>) -> Result<Committed> {
+        self.write(batch, |window| Plan::for_batch(window, batch))
+    }
+
+    fn queue_again(&mut self, oids: &[UrlId]) -> Result<usize> {
+        let mut queued = 0;
+        self.write(&Batch::default(), |window| {
+            let plan = Plan::for_revisits(window, oids)?;
+            queued = plan.again.len();
+            Ok(plan)
+        })?;
+        Ok(queued)
+    }
+
+    fn forget_estimates(&mut self) -> Result<()> {
         self.refresh()?;
-        sweep::sweep_if_due(&mut self.db, &mut self.window)?;
-        let plan = Plan::for_batch(&mut self.window, batch);
-        self.write(plan, batch)
+        write::forget_estimates(&mut self.db)?;
+        self.window.frontier.forget();
+        self.window.pending = 0;
+        Ok(())
+    }
+
+    fn policy(&self) -> &Policy {
+        self.window.frontier.policy()
+    }
+
+    fn set_policy(&mut self, policy: &Policy) -> Result<()> {
+        self.refresh()?;
+        self.set_setting(Policy::SETTING, &policy.to_string())?;
+        self.follow_policy()
+    }
+
+    fn bound(&mut self, most: Option<usize>) -> Result<()> {
+        let text = most.map_or_else(String::new, |most| most.to_string());
+        let settings = [(load::BOUND_SETTING, text.as_str())];
+        let plan = |window: &mut Window| {
+            window.frontier.set_bound(most);
+            Ok(Plan::for_bound(window))
+        };
+        self.write(&Batch { settings: &settings, ..Batch::default() }, plan).map(drop)
+    }
+
+    fn switch_sites(&mut self, hosts: &[(&str, bool)]) -> Result<()> {
+        self.refresh()?;
+        let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        load::new_sites(&tx, self.window.frontier.sites_mut())?;
+        let written = write::switch_sites(&tx, hosts, self.window.frontier.sites_mut());
+        let written = written.and_then(|()| Ok(tx.commit()?));
+        written.inspect_err(|_| self.distrust(Vec::new()))?;
+        self.follow_sites()
+    }
+
+    fn look_again(&mut self) -> Result<bool> {
+        self.refresh()?;
+        let version = data_version(&self.db)?;
+        let others_wrote = std::mem::replace(&mut self.looked, version) != version;
+        self.follow_sites()?;
+        self.follow_policy()?;
+        Ok(others_wrote)
     }
 
     fn next_due(&self) -> Option<Timestamp> {
@@ -150,13 +265,22 @@ impl Store for SqliteStore {
             redirected: of(State::Redirected),
             dead: of(State::Dead),
             skipped: of(State::Skipped),
+            evicted: of(State::Evicted),
+            parked: tally.parked,
             links: self.window.links,
-            sites: self.window.sites.len(),
+            sites: self.window.frontier.sites().len(),
         }
     }
 
     fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()> {
-        write::write_scores(&mut self.db, scores)
+        self.refresh()?;
+        write::write_scores(&mut self.db, scores)?;
+        if self.window.frontier.uses_scores() != (false, false) {
+            let read = load::scores(&self.db, &mut self.window.frontier);
+            read.inspect_err(|_| self.distrust(Vec::new()))?;
+            self.window.frontier.rebuild();
+        }
+        Ok(())
     }
 
     fn tidy(&mut self) -> Result<()> {
@@ -168,14 +292,19 @@ impl Store for SqliteStore {
     }
 }
 
-fn work(row: &Row<'_>, belief: Belief) -> Result<Work> {
+/// Changes whenever another connection has written, and only then.
+fn data_version(db: &Connection) -> Result<i64> {
+    Ok(db.prepare_cached("pragma data_version")?.query_row([], |row| row.get(0))?)
+}
+
+fn work(row: &Row<'_>, belief: Belief, tries: Tries) -> Result<Work> {
     let url: String = row.get(2)?;
     Ok(Work {
         oid: UrlId(row.get::<_, i64>(0)?.cast_unsigned()),
         sid: SiteId(row.get::<_, i64>(1)?.cast_unsigned()),
         url: CanonicalUrl::parse(&url)
             .map_err(|error| Error::Damaged(format!("crawl has {url}: {error}")))?,
-        numtries: row.get(3)?,
+        numtries: tries.count().into(),
         relevance: belief.relevance,
         priority: belief.priority,
     })

@@ -1,12 +1,13 @@
 //! The one interface to the database: work out, results in, questions answered.
 
 use porthole_types::{
-    CanonicalUrl, Event, NewUrl, PageResult, SiteId, TermId, Timestamp, TopicId, TopicRow, UrlId, Work,
+    CanonicalUrl, Event, Judgment, NewUrl, PageResult, SiteId, TermId, Timestamp, TopicId, TopicRow, UrlId,
+    Work,
 };
 
 use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, Example, Model, Terms};
-use crate::{Answer, Desk, Limits, NamedQuery, Result};
+use crate::{Answer, Desk, Limits, NamedQuery, Policy, Result};
 
 /// A crawl's database. One store writes the frontier; any number of [`Desk`]s write beside it, and of
 /// [`StoreReader`]s read meanwhile.
@@ -23,11 +24,50 @@ pub trait Store: Desk {
     /// Estimates are kept at single precision; ties go to the URL that was known first.
     fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>>;
 
+    /// Takes these URLs, in this order, for strategies that choose themselves. Those that are not queued, not
+    /// due by `now`, in flight, or on a disabled site are left out.
+    fn take_these(&mut self, oids: &[UrlId], now: Timestamp) -> Result<Vec<Work>>;
+
     /// Gives back work that will not be done; it takes its old place in the order.
     fn give_back(&mut self, oids: &[UrlId]) -> Result<()>;
 
     /// Writes a batch, all of it or nothing.
     fn commit(&mut self, batch: &Batch<'_>) -> Result<Committed>;
+
+    /// Queues URLs again that are done, for revisits and maintenance; how many they were. What is known of
+    /// them stays, and `numtries` goes on counting; but for the order, and in [`Work::numtries`], tries
+    /// count from 0 again, so that a revisit is not starved by URLs that were never tried (the policy key
+    /// `visits` is for those who want that). Of the links of a page that comes again, only those are added
+    /// that are not known of it; the first call makes an index for that.
+    fn queue_again(&mut self, oids: &[UrlId]) -> Result<usize>;
+
+    /// All estimates of URLs that are yet to be fetched fall to 0, relevance and priority, because what they
+    /// came from is no longer true; [`Batch::raised`] builds them up anew. A page that is queued again keeps
+    /// its R(d).
+    fn forget_estimates(&mut self) -> Result<()>;
+
+    /// The order in which work is taken.
+    fn policy(&self) -> &Policy;
+
+    /// Changes the order in which work is taken, at once and until it is changed again, also for those who
+    /// open the store later. It is kept as the setting `policy`.
+    fn set_policy(&mut self, policy: &Policy) -> Result<()>;
+
+    /// Lets at most so many URLs wait in the queue (MAX_BUFFER of P 2.2), now and after every write: the
+    /// worst by the policy go. They keep what was believed of them, and are queued again when a link to
+    /// them is seen, if they are good enough then. URLs in flight or on disabled sites do not count, and what
+    /// is given back is not evicted before the next write. Kept as the setting `bound`.
+    ///
+    /// A write that is too much takes time in proportion to the bound: this is for small ones.
+    fn bound(&mut self, most: Option<usize>) -> Result<()>;
+
+    /// Disables sites, or enables them again, by the names of their hosts as `site` has them (W 4.2), at
+    /// once. URLs of a disabled site stay queued and are not taken. Sites that are not known become so.
+    fn switch_sites(&mut self, hosts: &[(&str, bool)]) -> Result<()>;
+
+    /// Follows what was written beside this store: which sites are disabled, and the policy. Whether others
+    /// wrote anything since the last look, or since the store was opened. Costs microseconds if not.
+    fn look_again(&mut self) -> Result<bool>;
 
     /// When the next URL that waits for another try is due.
     fn next_due(&self) -> Option<Timestamp>;
@@ -109,12 +149,27 @@ pub trait StoreReader: Send + Sync {
 pub struct Batch<'a> {
     /// What became of the work that was taken.
     pub results: &'a [PageResult],
-    /// New beliefs about URLs, up or down; applied after the results. Ignored for URLs that are done.
+    /// Pages that were judged again, because what is good has changed; applied after the results. Ignored for
+    /// URLs that have no page.
+    pub judgments: &'a [Rejudged],
+    /// New beliefs about URLs, up or down; applied after the judgments. Ignored for URLs that are done.
     pub estimates: &'a [Estimate],
+    /// What is believed at least, as a link would say it: it counts where it is more than what is believed.
+    /// Applied after the estimates. Ignored for URLs that are done.
+    pub raised: &'a [Estimate],
     /// What happened.
     pub events: &'a [Event],
     /// Settings to write, so that what must agree with the results does.
     pub settings: &'a [(&'a str, &'a str)],
+}
+
+/// What a page is worth from now on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rejudged {
+    /// The URL.
+    pub oid: UrlId,
+    /// The critic's new word.
+    pub judgment: Judgment,
 }
 
 /// What is believed of a queued URL from now on.
@@ -135,6 +190,8 @@ pub struct Committed {
     pub new_urls: usize,
     /// Queued URLs of which something else is believed than before.
     pub believed: usize,
+    /// URLs that had to go because the queue is bounded.
+    pub evicted: usize,
 }
 
 /// How many of what a store holds.
@@ -154,6 +211,10 @@ pub struct Counts {
     pub dead: usize,
     /// URLs that were left out on purpose.
     pub skipped: usize,
+    /// URLs that had to go because the queue is bounded.
+    pub evicted: usize,
+    /// Those of the queued URLs that are on disabled sites.
+    pub parked: usize,
     /// Links.
     pub links: usize,
     /// Sites.

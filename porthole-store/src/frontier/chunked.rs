@@ -25,10 +25,6 @@ impl<T> Chunked<T> {
         self.len
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     pub(crate) fn push(&mut self, value: T) {
         if self.len == self.chunks.len() * CHUNK {
             self.chunks.push(Vec::with_capacity(CHUNK));
@@ -78,7 +74,7 @@ mod tests {
             let expected = if value == CHUNK { 7 } else { value };
             assert_eq!(chunked.pop(), Some(expected));
         }
-        assert_eq!((chunked.pop(), chunked.len(), chunked.is_empty()), (None, 0, true));
+        assert_eq!((chunked.pop(), chunked.len()), (None, 0));
         chunked.push(1);
         assert_eq!(chunked[0], 1);
     }

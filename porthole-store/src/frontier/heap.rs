@@ -1,7 +1,7 @@
 //! One level of the queue: a heap of row numbers, ordered by what the rows hold.
 
 use super::chunked::Chunked;
-use super::{Place, Row};
+use super::columns::{Columns, Place};
 
 /// Children a node. Four halve the way up of a new best URL, which is what a focused crawl inserts.
 const ARITY: usize = 4;
@@ -11,82 +11,86 @@ const ARITY: usize = 4;
 pub(super) struct Heap(Chunked<u32>);
 
 impl Heap {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn push(&mut self, row: u32, rows: &mut Chunked<Row>) {
+    pub(super) fn push(&mut self, row: u32, columns: &mut Columns) {
         let at = self.0.len();
         self.0.push(row);
-        self.up(at, row, rows);
+        self.up(at, row, columns);
     }
 
-    pub(super) fn pop(&mut self, rows: &mut Chunked<Row>) -> Option<u32> {
-        let best = (!self.is_empty()).then(|| self.0[0])?;
-        self.remove(0, rows);
-        Some(best)
+    /// The row at a place.
+    pub(super) fn get(&self, at: usize) -> Option<u32> {
+        (at < self.0.len()).then(|| self.0[at])
+    }
+
+    /// The places that are next in order below a place.
+    pub(super) fn below(at: usize) -> std::ops::Range<usize> {
+        at * ARITY + 1..(at + 1) * ARITY + 1
+    }
+
+    /// Takes out any row.
+    pub(super) fn drain(&mut self) -> Option<u32> {
+        self.0.pop()
+    }
+
+    /// All rows, in no order.
+    pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
+        (0..self.0.len()).map(|at| self.0[at])
     }
 
     /// Takes out the row at a place; its own place is the caller's to write.
-    pub(super) fn remove(&mut self, at: usize, rows: &mut Chunked<Row>) {
+    pub(super) fn remove(&mut self, at: usize, columns: &mut Columns) {
         let last = self.0.pop().expect("a row that has a place is in the heap");
         if at < self.0.len() {
-            self.settle(at, last, rows);
+            self.settle(at, last, columns);
         }
     }
 
     /// The row at a place has become better or worse.
-    pub(super) fn moved(&mut self, at: usize, rows: &mut Chunked<Row>) {
+    pub(super) fn moved(&mut self, at: usize, columns: &mut Columns) {
         let row = self.0[at];
-        self.settle(at, row, rows);
+        self.settle(at, row, columns);
     }
 
-    fn settle(&mut self, at: usize, row: u32, rows: &mut Chunked<Row>) {
-        if at > 0 && before(row, self.0[(at - 1) / ARITY], rows) {
-            self.up(at, row, rows);
+    fn settle(&mut self, at: usize, row: u32, columns: &mut Columns) {
+        if at > 0 && columns.before(row, self.0[(at - 1) / ARITY]) {
+            self.up(at, row, columns);
         } else {
-            self.down(at, row, rows);
+            self.down(at, row, columns);
         }
     }
 
-    fn up(&mut self, mut at: usize, row: u32, rows: &mut Chunked<Row>) {
+    fn up(&mut self, mut at: usize, row: u32, columns: &mut Columns) {
         while at > 0 {
             let parent = (at - 1) / ARITY;
-            if !before(row, self.0[parent], rows) {
+            if !columns.before(row, self.0[parent]) {
                 break;
             }
-            self.put(at, self.0[parent], rows);
+            self.put(at, self.0[parent], columns);
             at = parent;
         }
-        self.put(at, row, rows);
+        self.put(at, row, columns);
     }
 
-    fn down(&mut self, mut at: usize, row: u32, rows: &mut Chunked<Row>) {
-        while let Some(child) = self.best_child(at, rows) {
-            if !before(self.0[child], row, rows) {
+    fn down(&mut self, mut at: usize, row: u32, columns: &mut Columns) {
+        while let Some(child) = self.best_child(at, columns) {
+            if !columns.before(self.0[child], row) {
                 break;
             }
-            self.put(at, self.0[child], rows);
+            self.put(at, self.0[child], columns);
             at = child;
         }
-        self.put(at, row, rows);
+        self.put(at, row, columns);
     }
 
-    fn best_child(&self, at: usize, rows: &Chunked<Row>) -> Option<usize> {
+    fn best_child(&self, at: usize, columns: &Columns) -> Option<usize> {
         let first = at * ARITY + 1;
         let end = (first + ARITY).min(self.0.len());
         (first..end)
-            .reduce(|best, child| if before(self.0[child], self.0[best], rows) { child } else { best })
+            .reduce(|best, child| if columns.before(self.0[child], self.0[best]) { child } else { best })
     }
 
-    fn put(&mut self, at: usize, row: u32, rows: &mut Chunked<Row>) {
+    fn put(&mut self, at: usize, row: u32, columns: &mut Columns) {
         self.0[at] = row;
-        rows[row as usize].place = Place::at(at);
+        columns.rows[row as usize].place = Place::at(at);
     }
-}
-
-/// Whether row `a` is taken before row `b` of the same level.
-fn before(a: u32, b: u32, rows: &Chunked<Row>) -> bool {
-    let (first, second) = (rows[a as usize].priority, rows[b as usize].priority);
-    first > second || (first == second && a < b)
 }

@@ -1,6 +1,6 @@
-//! A map from 64-bit ids to row numbers at some 14 bytes an entry, at any size.
+//! A map from 64-bit ids to row numbers at some 13 bytes an entry, at any size.
 //!
-//! Ids are spread over 256 tables by their top bits. A table grows by an eighth and alone, so that growing
+//! Ids are spread over 256 tables by their top bits, which the tables therefore need not hold. A table grows by an eighth and alone, so that growing
 //! needs no more than a 256th of the map twice; the tables start at staggered sizes, so that they do not
 //! all grow at the same moment. Within a table, keys lie almost sorted: each at or behind the place that
 //! its value points to, in ascending order, with gaps. A search ends at the first key that is not
@@ -11,8 +11,10 @@ use std::hint::black_box;
 
 const TABLES: usize = 256;
 const TABLE_BITS: u32 = TABLES.trailing_zeros();
+/// Bytes of a key in a table.
+const WIDTH: usize = 7;
 /// Marks a gap. It sorts behind every key, which ends a search without a check of its own.
-const GAP: u64 = u64::MAX;
+const GAP: u64 = u64::MAX >> TABLE_BITS;
 /// Slots behind the last place a key can point to, so that runs at the end need not wrap round.
 const TAIL: usize = 32;
 /// Places of the smallest table at first.
@@ -40,29 +42,65 @@ impl Default for KeyMap {
 impl KeyMap {
     /// The row of an id.
     pub(crate) fn get(&self, id: u64) -> Option<u32> {
-        let key = self.key(id);
-        self.tables[table_of(key)].get(key)
+        let (table, key) = self.key(id);
+        self.tables[table].get(key)
     }
 
     /// Begins to fetch what a search for an id will read, so that many searches wait for memory together
     /// and not one after the other.
     pub(crate) fn touch(&self, id: u64) {
-        let key = self.key(id);
-        let table = &self.tables[table_of(key)];
+        let (table, key) = self.key(id);
+        let table = &self.tables[table];
         let start = place(key, table.home);
-        black_box((table.keys[start], table.rows[start]));
+        black_box((table.keys.get(start), table.rows[start]));
     }
 
     /// The row of an id, or the given one, under which it is known from now on; whether it was new.
     pub(crate) fn get_or_insert(&mut self, id: u64, row: u32) -> (u32, bool) {
-        let key = self.key(id);
-        self.tables[table_of(key)].get_or_insert(key, row)
+        let (table, key) = self.key(id);
+        self.tables[table].get_or_insert(key, row)
     }
 
-    /// A bijection, but for the one value that marks gaps: it joins its neighbour, which is no likelier
-    /// than two URLs with one id.
-    fn key(&self, id: u64) -> u64 {
-        id.wrapping_mul(self.multiplier).min(GAP - 1)
+    /// The table of an id, and its key there. A bijection, but for the one value a table that marks gaps: it
+    /// joins its neighbour, which happens to one id in 2^56.
+    fn key(&self, id: u64) -> (usize, u64) {
+        let mixed = id.wrapping_mul(self.multiplier);
+        ((mixed >> (64 - TABLE_BITS)) as usize, (mixed & GAP).min(GAP - 1))
+    }
+}
+
+/// Keys one after the other, without the byte that all of a table share.
+#[derive(Debug)]
+struct Keys(Box<[u8]>);
+
+impl Keys {
+    fn gaps(len: usize) -> Self {
+        // A byte more, so that eight can be read at the last key, too.
+        Keys(vec![u8::MAX; len * WIDTH + 1].into())
+    }
+
+    fn len(&self) -> usize {
+        self.0.len() / WIDTH
+    }
+
+    fn get(&self, at: usize) -> u64 {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.0[at * WIDTH..at * WIDTH + 8]);
+        u64::from_le_bytes(bytes) & GAP
+    }
+
+    fn set(&mut self, at: usize, key: u64) {
+        self.0[at * WIDTH..][..WIDTH].copy_from_slice(&key.to_le_bytes()[..WIDTH]);
+    }
+
+    /// The first place from `start` on whose key is not smaller.
+    fn search(&self, start: usize, key: u64) -> Option<usize> {
+        (start..self.len()).find(|&at| self.get(at) >= key)
+    }
+
+    /// Moves the keys of a range one place on.
+    fn shift(&mut self, range: std::ops::Range<usize>) {
+        self.0.copy_within(range.start * WIDTH..range.end * WIDTH, (range.start + 1) * WIDTH);
     }
 }
 
@@ -71,25 +109,25 @@ struct Table {
     /// Number of places that keys point to; behind them lies the tail.
     home: usize,
     len: usize,
-    keys: Box<[u64]>,
+    keys: Keys,
     rows: Box<[u32]>,
 }
 
 impl Table {
     fn with_home(home: usize) -> Self {
         let slots = home + TAIL;
-        Table { home, len: 0, keys: vec![GAP; slots].into(), rows: vec![0; slots].into() }
+        Table { home, len: 0, keys: Keys::gaps(slots), rows: vec![0; slots].into() }
     }
 
     fn get(&self, key: u64) -> Option<u32> {
         let at = self.search(key)?;
-        (self.keys[at] == key).then(|| self.rows[at])
+        (self.keys.get(at) == key).then(|| self.rows[at])
     }
 
     fn get_or_insert(&mut self, key: u64, row: u32) -> (u32, bool) {
         loop {
             match self.search(key) {
-                Some(at) if self.keys[at] == key => return (self.rows[at], false),
+                Some(at) if self.keys.get(at) == key => return (self.rows[at], false),
                 Some(at) if self.has_room() && self.insert_at(at, key, row) => return (row, true),
                 _ => self.grow(),
             }
@@ -98,8 +136,7 @@ impl Table {
 
     /// The first slot whose key is not smaller; `None` if the tail ends before.
     fn search(&self, key: u64) -> Option<usize> {
-        let start = place(key, self.home);
-        self.keys[start..].iter().position(|&k| k >= key).map(|steps| start + steps)
+        self.keys.search(place(key, self.home), key)
     }
 
     fn has_room(&self) -> bool {
@@ -108,12 +145,11 @@ impl Table {
 
     /// Moves what follows one slot on, up to the next gap. Fails if there is none.
     fn insert_at(&mut self, at: usize, key: u64, row: u32) -> bool {
-        let Some(gap) = self.keys[at..].iter().position(|&k| k == GAP).map(|steps| at + steps) else {
-            return false;
-        };
-        self.keys.copy_within(at..gap, at + 1);
+        let Some(gap) = self.keys.search(at, GAP) else { return false };
+        self.keys.shift(at..gap);
         self.rows.copy_within(at..gap, at + 1);
-        (self.keys[at], self.rows[at]) = (key, row);
+        self.keys.set(at, key);
+        self.rows[at] = row;
         self.len += 1;
         true
     }
@@ -133,19 +169,16 @@ impl Table {
     fn moved_to(&self, home: usize) -> Option<Table> {
         let mut larger = Table::with_home(home);
         let mut next = 0;
-        for (&key, &row) in self.keys.iter().zip(&self.rows).filter(|&(&key, _)| key != GAP) {
+        for (from, &row) in self.rows.iter().enumerate().filter(|&(from, _)| self.keys.get(from) != GAP) {
+            let key = self.keys.get(from);
             let at = place(key, home).max(next);
-            *larger.keys.get_mut(at)? = key;
-            larger.rows[at] = row;
+            *larger.rows.get_mut(at)? = row;
+            larger.keys.set(at, key);
             next = at + 1;
         }
         larger.len = self.len;
         Some(larger)
     }
-}
-
-fn table_of(key: u64) -> usize {
-    (key >> (64 - TABLE_BITS)) as usize
 }
 
 /// Where a key points to among `home` places: ascending with the key.
@@ -177,7 +210,7 @@ mod tests {
     }
 
     fn bytes(map: &KeyMap) -> usize {
-        map.tables.iter().map(|table| table.keys.len() * 12).sum()
+        map.tables.iter().map(|table| table.keys.0.len() + table.rows.len() * 4).sum()
     }
 
     #[test]
@@ -206,14 +239,14 @@ mod tests {
     }
 
     #[test]
-    fn costs_at_most_16_bytes_an_id_at_any_size() {
+    fn costs_at_most_15_bytes_an_id_at_any_size() {
         let (mut map, mut state) = (KeyMap::default(), 2);
         for row in 0..1_000_000_u32 {
             map.get_or_insert(random(&mut state), row);
             if row >= 400_000 && row % 10_000 == 0 {
                 #[allow(clippy::cast_precision_loss)]
                 let each = bytes(&map) as f64 / len(&map) as f64;
-                assert!((13.0..=16.0).contains(&each), "{each} bytes at {row}");
+                assert!((12.0..=15.0).contains(&each), "{each} bytes at {row}");
             }
         }
     }

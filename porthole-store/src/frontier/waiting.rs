@@ -35,6 +35,15 @@ impl Waiting {
         Some(row)
     }
 
+    pub(super) fn is_due(&self, row: u32, now: Timestamp) -> bool {
+        self.due.get(&row).is_some_and(|&due| due <= now)
+    }
+
+    /// All rows, in no order.
+    pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
+        self.due.keys().copied()
+    }
+
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         self.queue.peek().map(|Reverse((due, _))| *due)
     }

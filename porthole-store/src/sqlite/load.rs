@@ -1,17 +1,21 @@
 //! Rebuilds what is kept in memory from the tables.
 
+use std::collections::HashSet;
+
 use porthole_types::{SiteId, Timestamp, UrlId};
 use rusqlite::{Connection, Row};
 
-use super::sites::Sites;
-use crate::frontier::{Belief, Frontier, Restored, State};
-use crate::{Error, Result};
+use super::desk::read_setting;
+use crate::frontier::{Belief, Facts, Frontier, Needs, Restored, Sites, State, Tries};
+use crate::{Error, Policy, Result};
+
+/// Setting that holds how many URLs may wait.
+pub(super) const BOUND_SETTING: &str = "bound";
 
 /// What a store keeps in memory of its tables.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Window {
     pub(super) frontier: Frontier,
-    pub(super) sites: Sites,
     pub(super) links: usize,
     /// Rows of `raised`.
     pub(super) pending: usize,
@@ -19,14 +23,106 @@ pub(super) struct Window {
 
 /// Reads the tables once, in the order of their rows.
 pub(super) fn load(db: &Connection) -> Result<Window> {
-    let mut frontier = frontier(db)?;
+    let mut sites = Sites::default();
+    new_sites(db, &mut sites)?;
+    sites.set_disabled(disabled(db)?);
+    let mut frontier = Frontier::new(&policy(db)?, bound(db)?, sites);
+    rows(db, &mut frontier)?;
     let pending = beliefs(db, &mut frontier)?;
-    Ok(Window { frontier, sites: sites(db)?, links: links(db)?, pending })
+    if frontier.uses_scores() != (false, false) {
+        scores(db, &mut frontier)?;
+        frontier.rebuild();
+    }
+    Ok(Window { frontier, links: links(db)?, pending })
 }
 
-fn frontier(db: &Connection) -> Result<Frontier> {
-    let mut frontier = Frontier::default();
-    let sql = "select rowid, oid, relevance, priority, numtries, state, not_before from crawl order by rowid";
+/// The policy that was set last.
+pub(super) fn policy(db: &Connection) -> Result<Policy> {
+    let text = read_setting(db, Policy::SETTING)?;
+    Ok(text.map_or_else(|| Ok(Policy::default()), |text| Policy::parse(&text))?)
+}
+
+/// How many URLs may wait.
+fn bound(db: &Connection) -> Result<Option<usize>> {
+    let text = read_setting(db, BOUND_SETTING)?.filter(|text| !text.is_empty());
+    let parse = |text: String| {
+        text.parse().map_err(|_| Error::Damaged(format!("the setting `{BOUND_SETTING}` is `{text}`")))
+    };
+    text.map(parse).transpose()
+}
+
+/// Reads the sites that are not known yet; they are behind those that are.
+pub(super) fn new_sites(db: &Connection, sites: &mut Sites) -> Result<()> {
+    let sql = "select rowid, sid, serverload from site where rowid > ?1 order by rowid";
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query([i64::try_from(sites.len()).unwrap_or(i64::MAX)])?;
+    while let Some(row) = rows.next()? {
+        in_sequence("site", row.get(0)?, sites.len())?;
+        let sid = site_id(row, 1)?;
+        if !sites.see(sid, row.get(2)?).1 {
+            return Err(Error::Damaged(format!("site has {sid} twice")));
+        }
+    }
+    Ok(())
+}
+
+/// The rows of disabled sites. A small index has them, so this may be asked often.
+pub(super) fn disabled(db: &Connection) -> Result<HashSet<u32>> {
+    let mut statement = db.prepare_cached("select rowid - 1 from site where disabled <> 0")?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Reads columns that the frontier has need of from now on, and puts the queue into its order.
+pub(super) fn fill(db: &Connection, frontier: &mut Frontier, lacks: Needs) -> Result<()> {
+    if lacks.sites || lacks.visits || lacks.lastvisited {
+        let mut statement = db.prepare("select sid, numtries, lastvisited from crawl order by rowid")?;
+        let mut rows = statement.query([])?;
+        let mut number = 0;
+        while let Some(row) = rows.next()? {
+            let facts = Facts {
+                site: if lacks.sites { site(frontier.sites(), site_id(row, 0)?)? } else { 0 },
+                visits: row.get(1)?,
+                lastvisited: row.get::<_, Option<i64>>(2)?.map(Timestamp),
+            };
+            frontier.fill(number, facts);
+            number += 1;
+        }
+    }
+    if lacks.hubs || lacks.auth {
+        scores(db, frontier)?;
+    }
+    frontier.rebuild();
+    Ok(())
+}
+
+/// Reads the scores that the policy goes by.
+pub(super) fn scores(db: &Connection, frontier: &mut Frontier) -> Result<()> {
+    let (hubs, auth) = frontier.uses_scores();
+    frontier.clear_scores();
+    let tables = [
+        ("hubs", hubs, Frontier::set_hub as fn(&mut Frontier, u32, f64)),
+        ("auth", auth, Frontier::set_auth),
+    ];
+    for (table, used, set) in tables {
+        if used {
+            let mut statement = db.prepare(&format!("select oid, score from {table}"))?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                if let Some(known) = frontier.find(UrlId(row.get::<_, i64>(0)?.cast_unsigned())) {
+                    set(frontier, known, row.get(1)?);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn rows(db: &Connection, frontier: &mut Frontier) -> Result<()> {
+    let mut revisits = db.prepare("select row, numtries, came from revisit order by row")?;
+    let mut revisits = Revisits::new(revisits.query([])?)?;
+    let sql = "select rowid, oid, sid, relevance, priority, numtries, lastvisited, state, not_before \
+               from crawl order by rowid";
     let mut statement = db.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -35,24 +131,78 @@ fn frontier(db: &Connection) -> Result<Frontier> {
         if frontier.len() == Frontier::CAPACITY {
             return Err(Error::Full);
         }
-        let restored = restored(row)?;
+        let restored = restored(row, frontier.sites(), revisits.at(row.get(0)?)?)?;
         if !frontier.restore(restored) {
             return Err(Error::Damaged(format!("crawl has the URL {} twice", restored.oid)));
         }
     }
-    Ok(frontier)
+    Ok(())
 }
 
-fn restored(row: &Row<'_>) -> Result<Restored> {
-    let state = row.get(5)?;
+fn restored(row: &Row<'_>, sites: &Sites, revisit: Option<Revisit>) -> Result<Restored> {
+    let code = row.get(7)?;
+    let state = State::from_code(code)
+        .ok_or_else(|| Error::Damaged(format!("crawl has the unknown state {code}")))?;
+    let visits: u32 = row.get(5)?;
+    let tries = match revisit {
+        None => Tries::new(visits).come(state.came()),
+        Some(before) => {
+            Tries::new(visits.saturating_sub(before.numtries)).again().come(before.came || state.came())
+        }
+    };
     Ok(Restored {
         oid: UrlId(row.get::<_, i64>(1)?.cast_unsigned()),
-        belief: Belief::new(row.get(2)?, row.get(3)?),
-        numtries: row.get(4)?,
-        state: State::from_code(state)
-            .ok_or_else(|| Error::Damaged(format!("crawl has the unknown state {state}")))?,
-        not_before: row.get::<_, Option<i64>>(6)?.map(Timestamp),
+        belief: Belief::new(row.get(3)?, row.get(4)?),
+        tries,
+        state,
+        not_before: row.get::<_, Option<i64>>(8)?.map(Timestamp),
+        facts: Facts {
+            site: site(sites, site_id(row, 2)?)?,
+            visits,
+            lastvisited: row.get::<_, Option<i64>>(6)?.map(Timestamp),
+        },
     })
+}
+
+/// What is remembered of a URL from before it was queued again.
+#[derive(Clone, Copy, Debug)]
+struct Revisit {
+    row: i64,
+    numtries: u32,
+    came: bool,
+}
+
+/// The table `revisit`, read in step with `crawl`.
+struct Revisits<'a> {
+    rows: rusqlite::Rows<'a>,
+    next: Option<Revisit>,
+}
+
+impl<'a> Revisits<'a> {
+    fn new(rows: rusqlite::Rows<'a>) -> Result<Self> {
+        let mut revisits = Revisits { rows, next: None };
+        revisits.advance()?;
+        Ok(revisits)
+    }
+
+    /// What it has of a row; rows are asked for in ascending order.
+    fn at(&mut self, row: i64) -> Result<Option<Revisit>> {
+        let found = self.next.filter(|next| next.row == row);
+        if found.is_some() {
+            self.advance()?;
+        }
+        Ok(found)
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        self.next = match self.rows.next()? {
+            None => None,
+            Some(row) => {
+                Some(Revisit { row: row.get(0)?, numtries: row.get(1)?, came: row.get::<_, i64>(2)? != 0 })
+            }
+        };
+        Ok(())
+    }
 }
 
 /// Works in what was believed since the last sweep, oldest first; how many rows it was.
@@ -70,24 +220,18 @@ fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<usize> {
     Ok(pending)
 }
 
-fn sites(db: &Connection) -> Result<Sites> {
-    let mut sites = Sites::default();
-    let mut statement = db.prepare("select rowid, sid, serverload from site order by rowid")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        in_sequence("site", row.get(0)?, sites.len())?;
-        let sid = SiteId(row.get::<_, i64>(1)?.cast_unsigned());
-        if !sites.see(sid, row.get(2)?) {
-            return Err(Error::Damaged(format!("site has {sid} twice")));
-        }
-    }
-    Ok(sites)
-}
-
 /// Links are only appended, so the last row's number is their count.
 fn links(db: &Connection) -> Result<usize> {
     let last: Option<i64> = db.query_row("select max(rowid) from link", [], |row| row.get(0))?;
     Ok(usize::try_from(last.unwrap_or(0)).unwrap_or(0))
+}
+
+fn site(sites: &Sites, sid: SiteId) -> Result<u32> {
+    sites.find(sid).ok_or_else(|| Error::Damaged(format!("crawl has the unknown site {sid}")))
+}
+
+fn site_id(row: &Row<'_>, column: usize) -> Result<SiteId> {
+    Ok(SiteId(row.get::<_, i64>(column)?.cast_unsigned()))
 }
 
 fn in_sequence(table: &str, rowid: i64, before: usize) -> Result<()> {

@@ -127,6 +127,20 @@ const MIGRATIONS: &[&str] = &[
     r#"
         -- A site that is disabled (W 4.2) keeps its rows, and nothing is fetched from it.
         alter table site add column disabled integer not null default 0;
+        -- Which are disabled is asked often; this index has no rows but theirs.
+        create index site_disabled on site(sid) where disabled <> 0;
+        -- URLs that were done and queued again: how often they were tried before that, and whether they
+        -- ever came, 1 as a page, 2 as a redirect. `row` is the rowid in crawl.
+        create table revisit(row integer primary key, numtries integer not null, came integer not null);
+        -- A state more: 5 evicted, which had to go from a bounded queue.
+        drop view page;
+        create view page as
+            select crawl.oid, crawl.url, crawl.sid, site.host, crawl.relevance, crawl.priority,
+                   crawl.numtries, site.serverload, crawl.lastvisited, crawl.kcid,
+                   case crawl.state when 0 then 'queued' when 1 then 'fetched' when 2 then 'redirected'
+                                    when 3 then 'dead' when 4 then 'skipped' else 'evicted' end as state,
+                   crawl.status, crawl.failure, crawl.detail, crawl.title, crawl.language, crawl.bytes
+            from crawl left join site on site.sid = crawl.sid;
         -- Useful or not (W 2.1). The last word on a URL of a kind counts.
         create table feedback(
             id integer primary key,

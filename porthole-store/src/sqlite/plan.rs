@@ -13,20 +13,42 @@ pub(super) struct Plan<'a> {
     pub(super) new_sites: Vec<(SiteId, &'a str)>,
     /// Rows of which something else is believed than the tables say.
     pub(super) believed: Vec<u32>,
-    pub(super) pages: Vec<(u32, &'a PageResult)>,
+    pub(super) visits: Vec<Visit<'a>>,
+    /// Rows that are done and queued again, with the state they had.
+    pub(super) again: Vec<(u32, State)>,
+    pub(super) judgments: Vec<(u32, Judgment)>,
+    /// Rows that were evicted, or are queued again after that.
+    pub(super) moved: Vec<u32>,
+    pub(super) evicted: usize,
     /// Rows that were in flight and are not any more; they would be again if the plan cannot be written.
     pub(super) landed: Vec<u32>,
     /// Rows of `site`, with their new load.
     pub(super) loads: Vec<(u32, u32)>,
+    /// Rows that had been evicted and were seen again, with what the tables say of them.
+    returned: Vec<(u32, Belief)>,
 }
 
 /// A URL that becomes known.
 #[derive(Debug)]
 pub(super) struct NewRow<'a> {
+    pub(super) row: u32,
     pub(super) oid: UrlId,
     pub(super) sid: SiteId,
     pub(super) url: &'a CanonicalUrl,
     pub(super) belief: Belief,
+}
+
+/// A result on its way to the tables.
+#[derive(Debug)]
+pub(super) struct Visit<'a> {
+    pub(super) row: u32,
+    pub(super) result: &'a PageResult,
+    /// The state of a URL that was done when the result came.
+    pub(super) unasked: Option<State>,
+    /// Whether it was done before, so that some of its links may be known.
+    pub(super) again: bool,
+    /// Whether it came before and did not come now: the page that is kept stays.
+    pub(super) lost: bool,
 }
 
 /// The state that a result leaves its URL in, and until when it waits.
@@ -57,23 +79,51 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
+    /// The plan for URLs that are to be visited again. Fails before anything changed if one is not known.
+    pub(super) fn for_revisits(window: &mut Window, oids: &[UrlId]) -> Result<Self> {
+        let rows: Vec<u32> = oids.iter().map(|&oid| known(&window.frontier, oid)).collect::<Result<_>>()?;
+        let mut plan = Plan::default();
+        for row in rows {
+            let state = window.frontier.state(row);
+            if state.is_done() {
+                window.frontier.queue_again(row);
+                plan.again.push((row, state));
+                plan.believed.push(row);
+            }
+        }
+        plan.finish(window);
+        Ok(plan)
+    }
+
+    /// The plan for what a change of the queue as a whole pushes out of it.
+    pub(super) fn for_bound(window: &mut Window) -> Self {
+        let mut plan = Plan::default();
+        plan.finish(window);
+        plan
+    }
+
     /// The plan for a batch. Fails before anything changed if it names a URL that is not known.
     pub(super) fn for_batch(window: &mut Window, batch: &Batch<'a>) -> Result<Self> {
-        let links = batch.results.iter().map(|result| result.links.len()).sum();
+        let links: usize = batch.results.iter().map(|result| result.links.len()).sum();
         has_room(&window.frontier, links)?;
+        let find = |oid| known(&window.frontier, oid);
+        let pages = batch.results.iter().map(|result| find(result.oid)).collect::<Result<Vec<_>>>()?;
+        let judged = batch.judgments.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
+        let estimated = batch.estimates.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
+        let raised = batch.raised.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let mut plan = Plan::default();
-        for result in batch.results {
-            plan.pages.push((known(&window.frontier, result.oid)?, result));
-        }
-        for estimate in batch.estimates {
-            known(&window.frontier, estimate.oid)?;
-        }
-        for at in 0..plan.pages.len() {
-            let (row, result) = plan.pages[at];
+        for (row, result) in pages.into_iter().zip(batch.results) {
             plan.work_in(window, row, result);
         }
-        for estimate in batch.estimates {
-            plan.believe(window, estimate)?;
+        for (row, new) in judged.into_iter().zip(batch.judgments) {
+            plan.judge(window, row, new.judgment);
+        }
+        for (row, estimate) in estimated.into_iter().zip(batch.estimates) {
+            plan.believe(window, row, estimate);
+        }
+        for (row, estimate) in raised.into_iter().zip(batch.raised) {
+            let seen = window.frontier.raise(row, Belief::new(estimate.relevance, estimate.priority));
+            plan.note(seen);
         }
         plan.finish(window);
         Ok(plan)
@@ -81,17 +131,21 @@ impl<'a> Plan<'a> {
 
     fn work_in(&mut self, window: &mut Window, row: u32, result: &'a PageResult) {
         let (before, (state, not_before)) = (window.frontier.state(row), verdict(&result.outcome));
-        let came = |state| matches!(state, State::Fetched | State::Redirected);
-        if came(state)
-            && !came(before)
-            && let Some(site) = window.sites.count(result.sid)
+        let unasked = before.is_done().then_some(before);
+        if unasked.is_some() {
+            window.frontier.queue_again(row);
+        }
+        let tries = window.frontier.tries(row);
+        if state.came()
+            && !tries.has_come()
+            && let Some(site) = window.frontier.sites_mut().count(result.sid)
         {
             self.loads.push((site, 0));
         }
         if window.frontier.is_taken(row) {
             self.landed.push(row);
         }
-        window.frontier.tried(row, state, not_before);
+        window.frontier.tried(row, state, not_before, result.at);
         if let Some(judgment) = judgment(result) {
             window.frontier.judged(row, judgment.relevance);
         }
@@ -99,45 +153,87 @@ impl<'a> Plan<'a> {
         if state == State::Queued && before != State::Queued {
             self.believed.push(row);
         }
+        let (again, lost) = (tries.is_again(), tries.has_come() && !state.came());
+        self.visits.push(Visit { row, result, unasked, again, lost });
         window.frontier.touch(result.links.iter().map(|link| link.oid));
         for link in &result.links {
             self.see(window, link.oid, link.sid, &link.target);
         }
-        window.links += result.links.len();
     }
 
-    fn believe(&mut self, window: &mut Window, estimate: &Estimate) -> Result<()> {
-        let row = known(&window.frontier, estimate.oid)?;
+    /// Only a page can be judged; it may be waiting for another visit.
+    fn judge(&mut self, window: &mut Window, row: u32, judgment: Judgment) {
+        let frontier = &mut window.frontier;
+        let state = frontier.state(row);
+        if state == State::Fetched || state == State::Queued && frontier.tries(row).has_come() {
+            frontier.judged(row, judgment.relevance);
+            self.judgments.push((row, judgment));
+        }
+    }
+
+    fn believe(&mut self, window: &mut Window, row: u32, estimate: &Estimate) {
         if window.frontier.set(row, Belief::new(estimate.relevance, estimate.priority)) {
             self.believed.push(row);
         }
-        Ok(())
     }
 
     fn see(&mut self, window: &mut Window, oid: UrlId, sid: SiteId, new: &'a NewUrl) {
         let belief = Belief::new(new.relevance, new.priority);
-        match window.frontier.see(oid, belief) {
-            Seen::Known => {}
-            Seen::New(_) => {
-                self.new_urls.push(NewRow { oid, sid, url: &new.url, belief });
-                if window.sites.see(sid, 0) {
-                    self.new_sites.push((sid, new.url.authority()));
-                }
+        let sites = window.frontier.sites().len();
+        let seen = window.frontier.see(oid, sid, belief);
+        if let Seen::New(row) = seen {
+            self.new_urls.push(NewRow { row, oid, sid, url: &new.url, belief });
+            if window.frontier.sites().len() > sites {
+                self.new_sites.push((sid, new.url.authority()));
             }
+        }
+        self.note(seen);
+    }
+
+    fn note(&mut self, seen: Seen) {
+        match seen {
+            Seen::New(_) | Seen::Known => {}
             Seen::Raised(row) => self.believed.push(row),
+            Seen::Back(row, before) => {
+                self.returned.push((row, before));
+                self.believed.push(row);
+            }
         }
     }
 
-    fn finish(&mut self, window: &Window) {
+    fn finish(&mut self, window: &mut Window) {
+        self.evict(window);
         self.believed.sort_unstable();
         self.believed.dedup();
         // Stable: of two results for one URL, the later has the last word.
-        self.pages.sort_by_key(|&(row, _)| row);
+        self.visits.sort_by_key(|visit| visit.row);
         self.loads.sort_unstable();
         self.loads.dedup();
         for (row, load) in &mut self.loads {
-            *load = window.sites.load(*row);
+            *load = window.frontier.sites().load(*row);
         }
+    }
+
+    /// Lets what is too much go, and finds out whose state in the table is another now.
+    fn evict(&mut self, window: &mut Window) {
+        let evicted = window.frontier.trim();
+        if evicted.is_empty() && self.returned.is_empty() {
+            return;
+        }
+        let frontier = &window.frontier;
+        let is_evicted = |row: u32| frontier.state(row) == State::Evicted;
+        self.evicted = evicted.len();
+        self.returned.sort_unstable_by_key(|&(row, _)| row);
+        // Rows that are new are written as evicted.
+        let first_new = self.new_urls.first().map_or(u32::MAX, |new| new.row);
+        let came_back = |row: &u32| self.returned.binary_search_by_key(row, |&(row, _)| row).is_ok();
+        self.moved.extend(evicted.into_iter().filter(|row| *row < first_new && !came_back(row)));
+        // What came back and had to go at once is where it was.
+        let same = |row: u32, before: Belief| is_evicted(row) && frontier.belief(row) == before;
+        let changed = self.returned.iter().filter(|&&(row, before)| !same(row, before));
+        self.moved.extend(changed.map(|&(row, _)| row));
+        self.moved.sort_unstable();
+        self.believed.retain(|&row| !is_evicted(row));
     }
 }
 

@@ -179,10 +179,15 @@ fn counts(db: &mut Connection) -> Result<Counts> {
         redirected: count("select count(*) from crawl where state = 2")?,
         dead: count(&format!("{failed} 3"))?,
         skipped: count(&format!("{failed} 4"))?,
+        // Read only where the queue was ever bounded.
+        evicted: count(
+            "select count(*) from crawl where state = 5 and exists (select 1 from setting where name = 'bound')",
+        )?,
+        parked: 0,
         links: count("select max(rowid) from link")?,
         sites: count("select max(rowid) from site")?,
     };
-    let done = counts.fetched + counts.redirected + counts.dead + counts.skipped;
+    let done = counts.fetched + counts.redirected + counts.dead + counts.skipped + counts.evicted;
     Ok(Counts { queued: counts.known.saturating_sub(done), ..counts })
 }
 

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::load::Window;
-use super::write::rowid;
+use super::write::{estimate, rowid};
 use crate::Result;
 use crate::frontier::{Frontier, State};
 
@@ -25,11 +25,13 @@ pub(super) fn sweep_if_due(db: &mut Connection, window: &mut Window) -> Result<(
 pub(super) fn sweep(db: &mut Connection, window: &mut Window) -> Result<()> {
     for rows in changed(db, &window.frontier)?.chunks(ROWS) {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut update =
-            tx.prepare_cached("update crawl set relevance = ?2, priority = ?3 where rowid = ?1")?;
+        let mut update = tx.prepare_cached(
+            "update crawl set relevance = coalesce(?2, relevance), priority = ?3 where rowid = ?1",
+        )?;
         for &row in rows {
             let belief = window.frontier.belief(row);
-            update.execute(params![rowid(row), belief.relevance, belief.priority])?;
+            let relevance = estimate(&window.frontier, row, belief);
+            update.execute(params![rowid(row), relevance, belief.priority])?;
         }
         drop(update);
         tx.commit()?;

@@ -1,30 +1,32 @@
 //! Writes a plan: one transaction, prepared statements, rows in ascending order.
 
-use porthole_types::{Event, Failure, Outcome, PageResult};
+use porthole_types::{Event, Failure, LinkRow, Outcome, PageResult, SiteId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::plan::{NewRow, Plan, judgment, verdict};
-use crate::frontier::{Frontier, probability};
+use super::plan::{NewRow, Plan, Visit, judgment, verdict};
+use super::revisit;
+use crate::frontier::{Belief, Frontier, Sites, State, probability};
 use crate::{Batch, Error, Result, Scores};
 
-/// Writes everything, or nothing. The frontier is as it will be after it.
+/// Writes everything that a plan has; how many links were new. The frontier is as it will be after it.
 pub(super) fn write(
-    db: &mut Connection,
+    tx: &Transaction<'_>,
     plan: &Plan<'_>,
     batch: &Batch<'_>,
     frontier: &Frontier,
-) -> Result<()> {
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    insert_sites(&tx, plan)?;
-    insert_urls(&tx, &plan.new_urls, frontier.len())?;
-    insert_beliefs(&tx, &plan.believed, frontier)?;
-    update_pages(&tx, &plan.pages, frontier)?;
-    insert_links(&tx, batch.results)?;
-    update_loads(&tx, &plan.loads)?;
-    insert_events(&tx, batch.events)?;
-    write_settings(&tx, batch.settings)?;
-    tx.commit()?;
-    Ok(())
+) -> Result<usize> {
+    insert_sites(tx, plan, frontier.sites().len())?;
+    insert_urls(tx, &plan.new_urls, frontier)?;
+    revisit::queue(tx, &plan.again)?;
+    insert_beliefs(tx, &plan.believed, frontier)?;
+    update_pages(tx, &plan.visits, frontier)?;
+    update_judgments(tx, plan)?;
+    update_states(tx, &plan.moved, frontier)?;
+    let links = insert_links(tx, plan, batch.results)?;
+    update_loads(tx, &plan.loads)?;
+    insert_events(tx, batch.events)?;
+    write_settings(tx, batch.settings)?;
+    Ok(links)
 }
 
 /// Writes scores in place of those that are there.
@@ -44,33 +46,70 @@ pub(super) fn write_scores(db: &mut Connection, scores: &Scores<'_>) -> Result<(
     Ok(())
 }
 
-fn insert_sites(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<()> {
+/// Nothing is believed any more of URLs that are yet to be fetched. What came before keeps its relevance.
+pub(super) fn forget_estimates(db: &mut Connection) -> Result<()> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    tx.execute(
+        "update crawl set priority = 0, relevance = case when exists (
+             select 1 from revisit where row = crawl.rowid and came <> 0) then relevance else 0 end
+         where state in (?1, ?2) and (relevance <> 0 or priority <> 0)",
+        [State::Queued as u8, State::Evicted as u8],
+    )?;
+    tx.execute("delete from raised", [])?;
+    tx.commit()?;
+    Ok(())
+}
+
+/// Disables and enables sites; those that are not known become so.
+pub(super) fn switch_sites(tx: &Transaction<'_>, hosts: &[(&str, bool)], sites: &mut Sites) -> Result<()> {
     let mut insert = tx.prepare_cached("insert into site(sid, host, serverload) values (?1, ?2, 0)")?;
-    for (sid, host) in &plan.new_sites {
-        insert.execute(params![sid.0.cast_signed(), host])?;
+    let mut update = tx.prepare_cached("update site set disabled = ?2 where rowid = ?1")?;
+    for &(host, disabled) in hosts {
+        let sid = SiteId::of(host);
+        let (row, new) = sites.see(sid, 0);
+        if new {
+            insert.execute(params![sid.0.cast_signed(), host])?;
+            counted("site", tx, sites.len())?;
+        }
+        update.execute(params![rowid(row), disabled])?;
     }
     Ok(())
 }
 
-fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], expected: usize) -> Result<()> {
+fn insert_sites(tx: &Transaction<'_>, plan: &Plan<'_>, expected: usize) -> Result<()> {
+    let mut insert = tx.prepare_cached("insert into site(sid, host, serverload) values (?1, ?2, 0)")?;
+    for (sid, host) in &plan.new_sites {
+        insert.execute(params![sid.0.cast_signed(), host])?;
+    }
+    if plan.new_sites.is_empty() { Ok(()) } else { counted("site", tx, expected) }
+}
+
+fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -> Result<()> {
     let mut insert = tx.prepare_cached(
         "insert into crawl(oid, url, sid, relevance, priority, numtries, state) \
-         values (?1, ?2, ?3, ?4, ?5, 0, 0)",
+         values (?1, ?2, ?3, ?4, ?5, 0, ?6)",
     )?;
     for row in rows {
+        // What was raised since stands in `raised`, unless it is of no account there.
+        let evicted = frontier.state(row.row) == State::Evicted;
+        let (belief, state) =
+            if evicted { (frontier.belief(row.row), State::Evicted) } else { (row.belief, State::Queued) };
         insert.execute(params![
             row.oid.0.cast_signed(),
             row.url.as_str(),
             row.sid.0.cast_signed(),
-            row.belief.relevance,
-            row.belief.priority,
+            belief.relevance,
+            belief.priority,
+            state as u8,
         ])?;
     }
-    // The memory has counted the rows; the table must have given them the same numbers.
-    if !rows.is_empty() && usize::try_from(tx.last_insert_rowid()) != Ok(expected) {
-        return Err(Error::Damaged("another program has written to crawl".into()));
-    }
-    Ok(())
+    if rows.is_empty() { Ok(()) } else { counted("crawl", tx, frontier.len()) }
+}
+
+/// The memory has counted the rows; the table must have given them the same numbers.
+fn counted(table: &str, tx: &Transaction<'_>, expected: usize) -> Result<()> {
+    let same = usize::try_from(tx.last_insert_rowid()) == Ok(expected);
+    same.then_some(()).ok_or_else(|| Error::Damaged(format!("another program has written to {table}")))
 }
 
 fn insert_beliefs(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
@@ -82,14 +121,22 @@ fn insert_beliefs(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Re
     Ok(())
 }
 
-fn update_pages(tx: &Transaction<'_>, pages: &[(u32, &PageResult)], frontier: &Frontier) -> Result<()> {
+fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier) -> Result<()> {
     let mut update = tx.prepare_cached(
         "update crawl set relevance = ?2, kcid = coalesce(?3, kcid), priority = ?18, \
          numtries = numtries + 1, lastvisited = ?4, state = ?5, not_before = ?6, seq = ?7, status = ?8, \
          failure = ?9, detail = ?10, title = ?11, language = ?12, bytes = ?13, simhash = ?14, \
          segment = ?15, \"offset\" = ?16, length = ?17 where rowid = ?1",
     )?;
-    for &(row, page) in pages {
+    for visit in visits {
+        let (row, page) = (visit.row, visit.result);
+        if let Some(state) = visit.unasked {
+            revisit::remember(tx, row, state)?;
+        }
+        if visit.lost {
+            revisit::lose(tx, visit, frontier)?;
+            continue;
+        }
         let (state, not_before) = verdict(&page.outcome);
         let judgment = judgment(page);
         let belief = frontier.belief(row);
@@ -119,24 +166,57 @@ fn update_pages(tx: &Transaction<'_>, pages: &[(u32, &PageResult)], frontier: &F
     Ok(())
 }
 
-fn insert_links(tx: &Transaction<'_>, results: &[PageResult]) -> Result<()> {
+/// Gives pages that were judged anew what they are worth now.
+fn update_judgments(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<()> {
+    let mut update = tx.prepare_cached("update crawl set relevance = ?2, kcid = ?3 where rowid = ?1")?;
+    for &(row, judgment) in &plan.judgments {
+        update.execute(params![rowid(row), probability(judgment.relevance), judgment.best.0])?;
+    }
+    Ok(())
+}
+
+/// Writes who is queued and who is evicted, together with what is believed of them.
+fn update_states(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
+    let mut update = tx.prepare_cached(
+        "update crawl set relevance = coalesce(?2, relevance), priority = ?3, state = ?4, not_before = null \
+         where rowid = ?1",
+    )?;
+    for &row in rows {
+        let belief = frontier.belief(row);
+        let relevance = estimate(frontier, row, belief);
+        update.execute(params![rowid(row), relevance, belief.priority, frontier.state(row) as u8])?;
+    }
+    Ok(())
+}
+
+/// The estimated relevance of a row; a page that came has none, because its relevance is known.
+pub(super) fn estimate(frontier: &Frontier, row: u32, belief: Belief) -> Option<f64> {
+    (!frontier.tries(row).has_come()).then_some(belief.relevance)
+}
+
+fn insert_links(tx: &Transaction<'_>, plan: &Plan<'_>, results: &[PageResult]) -> Result<usize> {
+    let mut known = revisit::known_links(tx, plan)?;
     let mut insert = tx.prepare_cached(
         "insert into link(oid_src, sid_src, oid_dst, sid_dst, wgt_fwd, wgt_rev, discovered) \
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
+    let mut links = 0;
     for page in results {
+        let mut known = known.get_mut(&page.oid);
         insert.raw_bind_parameter(1, page.oid.0.cast_signed())?;
         insert.raw_bind_parameter(2, page.sid.0.cast_signed())?;
         insert.raw_bind_parameter(7, page.at.0)?;
-        for link in &page.links {
+        let mut is_new = |link: &&LinkRow| known.as_mut().is_none_or(|known| known.insert(link.oid));
+        for link in page.links.iter().filter(&mut is_new) {
             insert.raw_bind_parameter(3, link.oid.0.cast_signed())?;
             insert.raw_bind_parameter(4, link.sid.0.cast_signed())?;
             insert.raw_bind_parameter(5, link.wgt_fwd)?;
             insert.raw_bind_parameter(6, link.wgt_rev)?;
             insert.raw_execute()?;
+            links += 1;
         }
     }
-    Ok(())
+    Ok(links)
 }
 
 fn update_loads(tx: &Transaction<'_>, loads: &[(u32, u32)]) -> Result<()> {
@@ -172,7 +252,8 @@ pub(super) fn rowid(row: u32) -> i64 {
     i64::from(row) + 1
 }
 
-fn failure(outcome: &Outcome) -> Option<&Failure> {
+/// Why a fetch failed, if it did.
+pub(super) fn failure(outcome: &Outcome) -> Option<&Failure> {
     match outcome {
         Outcome::Fetched | Outcome::Redirected => None,
         Outcome::Retry { failure, .. } | Outcome::Dead(failure) | Outcome::Skipped(failure) => Some(failure),

@@ -126,6 +126,8 @@ fn every_outcome_is_counted_and_kept(backend: &dyn Backend) {
         redirected: 1,
         dead: 1,
         skipped: 1,
+        evicted: 0,
+        parked: 0,
         links: 2,
         sites: 2,
     };

@@ -1,72 +1,101 @@
-//! The frontier against a twin that keeps a plain list and sorts it: the same work in the same order, also
-//! when the store is closed and opened in between.
+//! The frontier against a twin that keeps a plain list and sorts it: the same work in the same order under
+//! every policy, also when the store is closed and opened in between.
 
-use std::collections::HashSet;
+mod model;
 
-use porthole_store::{Batch, Estimate, Store};
-use porthole_types::Timestamp;
+use std::collections::{HashMap, HashSet};
+
+use porthole_store::{Batch, Estimate, Policy, Rejudged, Scores, Store};
+use porthole_types::{FailureKind, Judgment, Outcome, PageResult, Timestamp, TopicId, UrlId, Work};
 use proptest::prelude::*;
 
-use crate::web::{Place, commit, link, new_url, oid, page, retry, take};
+use self::model::{State, Twin};
+use crate::web::{Place, failure, link, new_url, oid, page, retry, take, url, with_outcome};
 
 #[derive(Clone, Debug)]
 enum Step {
-    Add { number: u64, value: f64 },
-    Take { n: usize, wait: i64 },
-    Fetched { number: u64, links: Vec<(u64, f64)> },
-    Retry { number: u64, wait: i64 },
-    Set { number: u64, value: f64 },
-    GiveBack { number: u64 },
+    Add {
+        number: u64,
+        value: f64,
+    },
+    /// Many URLs that tie.
+    Flood {
+        value: f64,
+    },
+    Take {
+        n: usize,
+        wait: i64,
+    },
+    TakeThese {
+        numbers: Vec<u64>,
+        wait: i64,
+    },
+    Fetched {
+        number: u64,
+        links: Vec<(u64, f64)>,
+    },
+    Dead {
+        number: u64,
+    },
+    Retry {
+        number: u64,
+        wait: i64,
+    },
+    QueueAgain {
+        number: u64,
+    },
+    Set {
+        number: u64,
+        value: f64,
+    },
+    Raise {
+        number: u64,
+        value: f64,
+    },
+    Judge {
+        number: u64,
+        value: f64,
+    },
+    Forget,
+    GiveBack {
+        number: u64,
+    },
+    Score {
+        scores: Vec<(u64, f64)>,
+    },
+    Follow {
+        policy: &'static str,
+    },
+    Bound {
+        most: Option<usize>,
+    },
+    Switch {
+        number: u64,
+        disabled: bool,
+    },
     Tidy,
     Reopen,
 }
 
-/// One URL as the twin sees it.
-#[derive(Debug)]
-struct Known {
-    number: u64,
-    relevance: f64,
-    priority: f64,
-    numtries: u32,
-    not_before: i64,
-    done: bool,
-}
+/// Numbers that come one by one; a flood brings those from here on.
+const FEW: u64 = 24;
+const MANY: u64 = FEW + 90;
 
-#[derive(Debug, Default)]
-struct Twin {
-    known: Vec<Known>,
-    taken: HashSet<u64>,
-}
+const POLICIES: &[&str] = &[
+    "discovery",
+    "relevance",
+    "hard",
+    "refresh",
+    "repair",
+    "serverload asc, relevance desc, discovered desc",
+    "priority desc, serverload desc, numtries asc, hub desc",
+    "numtries desc, visits asc, lastvisited desc",
+    "discovered desc",
+];
 
-impl Twin {
-    fn find(&mut self, number: u64) -> Option<&mut Known> {
-        self.known.iter_mut().find(|known| known.number == number)
-    }
-
-    fn see(&mut self, number: u64, relevance: f64, priority: f64) {
-        match self.find(number) {
-            Some(known) if known.done => {}
-            Some(known) => {
-                known.relevance = known.relevance.max(relevance);
-                known.priority = known.priority.max(priority);
-            }
-            None => {
-                let (numtries, not_before, done) = (0, i64::MIN, false);
-                self.known.push(Known { number, relevance, priority, numtries, not_before, done });
-            }
-        }
-    }
-
-    fn take(&mut self, n: usize, now: i64) -> Vec<u64> {
-        let due = |known: &&Known| !known.done && known.not_before <= now;
-        let mut due: Vec<_> =
-            self.known.iter().filter(due).filter(|known| !self.taken.contains(&known.number)).collect();
-        // Stable, so ties stay in the order of insertion.
-        due.sort_by(|a, b| a.numtries.cmp(&b.numtries).then(b.priority.total_cmp(&a.priority)));
-        let numbers: Vec<u64> = due.iter().take(n).map(|known| known.number).collect();
-        self.taken.extend(&numbers);
-        numbers
-    }
+/// The site of a number's URL.
+fn site(number: u64) -> u64 {
+    number / 10
 }
 
 fn run(steps: &[Step]) {
@@ -75,89 +104,203 @@ fn run(steps: &[Step]) {
     for step in steps {
         if matches!(step, Step::Reopen) {
             drop(store.take());
-            twin.taken.clear();
+            twin.reopen();
             store = Some(place.open());
         }
         let store = store.as_mut().expect("open between steps");
         apply(step, store, &mut twin, &mut now);
-        let queued = twin.known.iter().filter(|known| !known.done).count();
-        assert_eq!((store.counts().queued, store.counts().in_flight), (queued, twin.taken.len()));
+        check(store, &twin);
     }
     let rest = twin.take(usize::MAX, i64::MAX);
     let store = store.as_mut().expect("open between steps");
     assert_eq!(take(store, usize::MAX, i64::MAX), rest.iter().map(|&n| oid(n)).collect::<Vec<_>>());
 }
 
+fn check(store: &dyn Store, twin: &Twin) {
+    let counts = store.counts();
+    let [queued, fetched, dead, evicted] =
+        [State::Queued, State::Fetched, State::Dead, State::Evicted].map(|state| twin.count(state));
+    assert_eq!(
+        (counts.queued, counts.fetched, counts.dead, counts.evicted),
+        (queued, fetched, dead, evicted)
+    );
+    assert_eq!((counts.in_flight, counts.parked), (twin.taken.len(), twin.parked()));
+    assert_eq!((counts.known, counts.links), (twin.known.len(), twin.links.len()));
+}
+
 fn apply(step: &Step, store: &mut dyn Store, twin: &mut Twin, now: &mut i64) {
     match step {
-        Step::Add { number, value } => {
-            twin.see(*number, *value, *value);
-            store.add(&[new_url(*number, *value, *value)]).unwrap();
-        }
+        Step::Add { number, value } => add(store, twin, &[*number], *value),
+        Step::Flood { value } => add(store, twin, &(FEW..MANY).collect::<Vec<_>>(), *value),
         Step::Take { n, wait } => {
             *now += wait;
             let expected = twin.take(*n, *now);
-            let work = store.take(*n, Timestamp(*now)).unwrap();
-            let beliefs = expected.iter().map(|&number| {
-                let known = twin.known.iter().find(|known| known.number == number).unwrap();
-                (oid(number), known.relevance, known.priority, known.numtries)
-            });
-            let taken = work.iter().map(|work| (work.oid, work.relevance, work.priority, work.numtries));
-            assert_eq!(taken.collect::<Vec<_>>(), beliefs.collect::<Vec<_>>());
+            compare(twin, &expected, &store.take(*n, Timestamp(*now)).unwrap());
+        }
+        Step::TakeThese { numbers, wait } => {
+            *now += wait;
+            let expected = twin.take_these(numbers, *now);
+            let oids: Vec<UrlId> = numbers.iter().map(|&number| oid(number)).collect();
+            compare(twin, &expected, &store.take_these(&oids, Timestamp(*now)).unwrap());
         }
         Step::Fetched { number, links } => {
-            let Some(known) = twin.find(*number) else { return };
-            (known.done, known.numtries, known.relevance) = (true, known.numtries + 1, 0.125);
-            twin.taken.remove(number);
-            for &(target, value) in links {
-                twin.see(target, value, 1.0 - value);
+            let mut seen = HashSet::new();
+            let links: Vec<_> = links.iter().filter(|(target, _)| seen.insert(*target)).collect();
+            let rows = links.iter().map(|(target, value)| link(*target, *value, 1.0 - value)).collect();
+            if twin.tried(*number, State::Fetched, None, *now) {
+                twin.judge(*number, 0.125);
+                for (target, value) in links {
+                    twin.see(*target, *value, 1.0 - value);
+                    twin.links.insert((*number, *target));
+                }
+                commit(store, twin, page(*number, 0.125, rows), *now);
             }
-            let links = links.iter().map(|&(target, value)| link(target, value, 1.0 - value)).collect();
-            commit(store, &[page(*number, 0.125, links)]);
+        }
+        Step::Dead { number } => {
+            if twin.tried(*number, State::Dead, None, *now) {
+                let result = with_outcome(*number, Outcome::Dead(failure(FailureKind::Status)));
+                commit(store, twin, result, *now);
+            }
         }
         Step::Retry { number, wait } => {
             let due = *now + wait;
-            let Some(known) = twin.find(*number) else { return };
-            (known.done, known.numtries, known.not_before) = (false, known.numtries + 1, due);
-            twin.taken.remove(number);
-            commit(store, &[retry(*number, due)]);
-        }
-        Step::Set { number, value } => {
-            let Some(known) = twin.find(*number).filter(|known| !known.done) else { return };
-            (known.relevance, known.priority) = (*value, *value);
-            let estimates = [Estimate { oid: oid(*number), relevance: *value, priority: *value }];
-            store.commit(&Batch { estimates: &estimates, ..Batch::default() }).unwrap();
+            if twin.tried(*number, State::Queued, Some(due), *now) {
+                commit(store, twin, retry(*number, due), *now);
+            }
         }
         Step::GiveBack { number } => {
-            if twin.taken.remove(number) {
+            if twin.give_back(*number) {
                 store.give_back(&[oid(*number)]).unwrap();
             }
         }
         Step::Tidy => store.tidy().unwrap(),
         Step::Reopen => {}
+        _ => rule(step, store, twin),
     }
+}
+
+/// The steps that change what is believed, or the order.
+fn rule(step: &Step, store: &mut dyn Store, twin: &mut Twin) {
+    let batch = |store: &mut dyn Store, batch: Batch<'_>| {
+        store.commit(&batch).unwrap();
+    };
+    let estimate = |number, value| [Estimate { oid: oid(number), relevance: value, priority: value }];
+    match *step {
+        Step::Set { number, value } if twin.find(number).is_some() => {
+            twin.set(number, value);
+            twin.trim();
+            batch(store, Batch { estimates: &estimate(number, value), ..Batch::default() });
+        }
+        Step::Raise { number, value } if twin.find(number).is_some() => {
+            twin.see(number, value, value);
+            twin.trim();
+            batch(store, Batch { raised: &estimate(number, value), ..Batch::default() });
+        }
+        Step::Judge { number, value } if twin.find(number).is_some() => {
+            twin.judge(number, value);
+            twin.trim();
+            let judgment = Judgment { relevance: value, best: TopicId(3) };
+            let judgments = [Rejudged { oid: oid(number), judgment }];
+            batch(store, Batch { judgments: &judgments, ..Batch::default() });
+        }
+        Step::QueueAgain { number } if twin.find(number).is_some() => {
+            let queued = twin.queue_again(number);
+            twin.trim();
+            assert_eq!(store.queue_again(&[oid(number)]).unwrap(), queued);
+        }
+        Step::Forget => {
+            twin.forget();
+            store.forget_estimates().unwrap();
+        }
+        Step::Score { ref scores } => {
+            let known: HashSet<u64> = twin.known.iter().map(|known| known.number).collect();
+            let scored = |add: u64| scores.iter().map(move |&(number, score)| (number + add, score));
+            twin.hubs = scored(0).filter(|(number, _)| known.contains(number)).collect();
+            twin.auth = scored(1).filter(|(number, _)| known.contains(number)).collect();
+            let list = |of: &HashMap<u64, f64>| of.iter().map(|(&n, &s)| (oid(n), s)).collect::<Vec<_>>();
+            store.set_scores(&Scores { hubs: &list(&twin.hubs), auth: &list(&twin.auth) }).unwrap();
+        }
+        Step::Follow { policy } => {
+            twin.policy = Policy::parse(policy).unwrap();
+            store.set_policy(&twin.policy).unwrap();
+        }
+        Step::Bound { most } => {
+            twin.bound = most;
+            twin.trim();
+            store.bound(most).unwrap();
+        }
+        Step::Switch { number, disabled } => {
+            let changes = if disabled {
+                twin.disabled.insert(site(number))
+            } else {
+                twin.disabled.remove(&site(number))
+            };
+            if changes {
+                twin.trim();
+            }
+            store.switch_sites(&[(url(number).authority(), disabled)]).unwrap();
+        }
+        _ => {}
+    }
+}
+
+fn add(store: &mut dyn Store, twin: &mut Twin, numbers: &[u64], value: f64) {
+    for &number in numbers {
+        twin.see(number, value, value);
+    }
+    twin.trim();
+    store.add(&numbers.iter().map(|&number| new_url(number, value, value)).collect::<Vec<_>>()).unwrap();
+}
+
+fn commit(store: &mut dyn Store, twin: &mut Twin, mut result: PageResult, now: i64) {
+    twin.trim();
+    // Order goes by the second.
+    result.at = Timestamp(now * 1000);
+    store.commit(&Batch { results: &[result], ..Batch::default() }).unwrap();
+}
+
+fn compare(twin: &mut Twin, expected: &[u64], work: &[Work]) {
+    let beliefs = expected.iter().map(|&number| {
+        let known = twin.find(number).unwrap();
+        (oid(number), known.relevance, known.priority, known.tries)
+    });
+    let taken = work.iter().map(|work| (work.oid, work.relevance, work.priority, work.numtries));
+    assert_eq!(taken.collect::<Vec<_>>(), beliefs.collect::<Vec<_>>());
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     // Few numbers and few values, so that URLs meet again and ties are common.
-    let number = 0..24_u64;
-    let value = (0..=8_u8).prop_map(|eighths| f64::from(eighths) / 8.0);
-    let links = proptest::collection::vec((number.clone(), value.clone()), 0..8);
+    let number = || prop_oneof![9 => 0..FEW, 1 => FEW..MANY];
+    let value = || (0..=8_u8).prop_map(|eighths| f64::from(eighths) / 8.0);
+    let both = move || (number(), value());
+    let links = move || proptest::collection::vec(both(), 0..8);
     let step = prop_oneof![
-        3 => (number.clone(), value.clone()).prop_map(|(number, value)| Step::Add { number, value }),
-        5 => (0..6_usize, 0..20_i64).prop_map(|(n, wait)| Step::Take { n, wait }),
-        6 => (number.clone(), links).prop_map(|(number, links)| Step::Fetched { number, links }),
-        2 => (number.clone(), 0..40_i64).prop_map(|(number, wait)| Step::Retry { number, wait }),
-        2 => (number.clone(), value).prop_map(|(number, value)| Step::Set { number, value }),
-        1 => number.prop_map(|number| Step::GiveBack { number }),
-        1 => Just(Step::Tidy),
-        2 => Just(Step::Reopen),
+        6 => both().prop_map(|(number, value)| Step::Add { number, value }),
+        1 => value().prop_map(|value| Step::Flood { value }),
+        12 => (0..6_usize, 0..20_i64).prop_map(|(n, wait)| Step::Take { n, wait }),
+        2 => (proptest::collection::vec(number(), 0..6), 0..20_i64)
+            .prop_map(|(numbers, wait)| Step::TakeThese { numbers, wait }),
+        12 => (number(), links()).prop_map(|(number, links)| Step::Fetched { number, links }),
+        2 => number().prop_map(|number| Step::Dead { number }),
+        4 => (number(), 0..40_i64).prop_map(|(number, wait)| Step::Retry { number, wait }),
+        4 => number().prop_map(|number| Step::QueueAgain { number }),
+        3 => both().prop_map(|(number, value)| Step::Set { number, value }),
+        3 => both().prop_map(|(number, value)| Step::Raise { number, value }),
+        3 => both().prop_map(|(number, value)| Step::Judge { number, value }),
+        1 => Just(Step::Forget),
+        2 => number().prop_map(|number| Step::GiveBack { number }),
+        2 => links().prop_map(|scores| Step::Score { scores }),
+        4 => proptest::sample::select(POLICIES).prop_map(|policy| Step::Follow { policy }),
+        2 => proptest::option::weighted(0.7, 0..12_usize).prop_map(|most| Step::Bound { most }),
+        2 => (number(), any::<bool>()).prop_map(|(number, disabled)| Step::Switch { number, disabled }),
+        2 => Just(Step::Tidy),
+        4 => Just(Step::Reopen),
     ];
-    proptest::collection::vec(step, 1..60)
+    proptest::collection::vec(step, 1..80)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_store_and_its_twin_agree(steps in steps()) {

@@ -1,0 +1,309 @@
+//! What is kept of every known URL, column by column, and how two of them compare.
+
+use std::cmp::Ordering;
+
+use porthole_types::Timestamp;
+
+use super::chunked::Chunked;
+use super::order::{Needs, Order};
+use super::sites::{SiteColumn, Sites};
+use super::{Belief, State};
+use crate::policy::{Direction, Key};
+
+/// The columns by row number. Those that only some policies use are there only then.
+#[derive(Debug)]
+pub(super) struct Columns {
+    pub(super) order: Order,
+    pub(super) sites: Sites,
+    pub(super) rows: Chunked<Row>,
+    pub(super) tries: Chunked<Tries>,
+    /// Row of the URL's site.
+    pub(super) site: Option<SiteColumn>,
+    pub(super) visits: Option<Chunked<u8>>,
+    /// Seconds since 1970, 0 for a URL that was never tried.
+    pub(super) lastvisited: Option<Chunked<u32>>,
+    pub(super) hubs: Option<Chunked<f32>>,
+    pub(super) auth: Option<Chunked<f32>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub(super) relevance: f32,
+    pub(super) priority: f32,
+    pub(super) place: Place,
+}
+
+/// What the optional columns hold of a row.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) site: u32,
+    pub(crate) visits: u32,
+    pub(crate) lastvisited: Option<Timestamp>,
+}
+
+impl Columns {
+    pub(super) fn new(order: Order, sites: Sites) -> Self {
+        let mut columns = Columns {
+            order,
+            sites,
+            rows: Chunked::default(),
+            tries: Chunked::default(),
+            site: None,
+            visits: None,
+            lastvisited: None,
+            hubs: None,
+            auth: None,
+        };
+        let needs = columns.needs();
+        columns.keep(needs);
+        columns
+    }
+
+    /// The columns that the policy and disabled sites call for.
+    pub(super) fn needs(&self) -> Needs {
+        let needs = self.order.needs();
+        Needs { sites: needs.sites || !self.sites.disabled().is_empty(), ..needs }
+    }
+
+    /// The columns that are called for and are not there.
+    pub(super) fn lacks(&self) -> Needs {
+        let needs = self.needs();
+        Needs {
+            sites: needs.sites && self.site.is_none(),
+            visits: needs.visits && self.visits.is_none(),
+            lastvisited: needs.lastvisited && self.lastvisited.is_none(),
+            hubs: needs.hubs && self.hubs.is_none(),
+            auth: needs.auth && self.auth.is_none(),
+        }
+    }
+
+    /// Makes the columns that are needed, empty, and drops the others.
+    pub(super) fn keep(&mut self, needs: Needs) {
+        if !needs.sites {
+            self.site = None;
+        } else if self.site.is_none() {
+            self.site = Some(SiteColumn::default());
+        }
+        keep(&mut self.visits, needs.visits);
+        keep(&mut self.lastvisited, needs.lastvisited);
+        keep(&mut self.hubs, needs.hubs);
+        keep(&mut self.auth, needs.auth);
+    }
+
+    pub(super) fn push(&mut self, belief: Belief, tries: Tries, facts: Facts) {
+        let (relevance, priority) = belief.narrow();
+        self.rows.push(Row { relevance, priority, place: Place::WAITING });
+        self.tries.push(tries);
+        self.push_facts(facts);
+        push(&mut self.hubs, 0.0);
+        push(&mut self.auth, 0.0);
+    }
+
+    /// Appends to the columns that `crawl` fills.
+    fn push_facts(&mut self, facts: Facts) {
+        if let Some(site) = &mut self.site {
+            site.push(facts.site);
+        }
+        push(&mut self.visits, u8::try_from(facts.visits).unwrap_or(u8::MAX));
+        push(&mut self.lastvisited, seconds(facts.lastvisited));
+    }
+
+    /// Appends to those of the columns that are shorter than the others: they are being filled.
+    pub(super) fn fill(&mut self, at: usize, facts: Facts) {
+        let shorter = |len: usize| len == at;
+        if let Some(site) = self.site.as_mut().filter(|site| shorter(site.len())) {
+            site.push(facts.site);
+        }
+        fill(&mut self.visits, shorter, u8::try_from(facts.visits).unwrap_or(u8::MAX));
+        fill(&mut self.lastvisited, shorter, seconds(facts.lastvisited));
+    }
+
+    /// A URL was tried once more.
+    pub(super) fn tried(&mut self, row: u32, came: bool, at: Timestamp) {
+        let row = row as usize;
+        self.tries[row] = self.tries[row].tried(came);
+        if let Some(visits) = &mut self.visits {
+            visits[row] = visits[row].saturating_add(1);
+        }
+        if let Some(lastvisited) = &mut self.lastvisited {
+            lastvisited[row] = seconds(Some(at));
+        }
+    }
+
+    /// The heap of a row; the lowest comes first.
+    pub(super) fn level(&self, row: u32) -> usize {
+        let tries = usize::from(self.tries[row as usize].count());
+        match self.order.level {
+            None => 0,
+            Some(Direction::Asc) => tries,
+            Some(Direction::Desc) => usize::from(Tries::MOST) - tries,
+        }
+    }
+
+    /// Whether row `a` is before row `b` of the same heap.
+    pub(super) fn before(&self, a: u32, b: u32) -> bool {
+        if self.order.plain {
+            let (first, second) = (self.rows[a as usize].priority, self.rows[b as usize].priority);
+            return first > second || (first == second && a < b);
+        }
+        self.compare(&self.order.heap, a, b).then(a.cmp(&b)) == Ordering::Less
+    }
+
+    /// Whether two rows of the same heap tie on the keys before `serverload`.
+    pub(super) fn tie(&self, a: u32, b: u32) -> bool {
+        self.compare(&self.order.heap, a, b) == Ordering::Equal
+    }
+
+    /// By the keys behind `serverload`, then by the order of discovery.
+    pub(super) fn compare_rest(&self, a: u32, b: u32) -> Ordering {
+        self.compare(&self.order.rest, a, b).then(a.cmp(&b))
+    }
+
+    /// By all keys, whatever heap the rows are in.
+    pub(super) fn compare_wholly(&self, a: u32, b: u32) -> Ordering {
+        let levels = self.level(a).cmp(&self.level(b));
+        let heap = || self.compare(&self.order.heap, a, b);
+        let load = || self.order.load.map_or(Ordering::Equal, |_| self.load(a).cmp(&self.load(b)));
+        levels.then_with(heap).then_with(load).then_with(|| self.compare_rest(a, b))
+    }
+
+    /// The load of a row's site, turned so that the smaller number comes first.
+    pub(super) fn load(&self, row: u32) -> u32 {
+        let load = self.site.as_ref().map_or(0, |site| self.sites.load(site.get(row)));
+        if self.order.load == Some(Direction::Desc) { u32::MAX - load } else { load }
+    }
+
+    pub(super) fn is_disabled(&self, row: u32) -> bool {
+        self.site.as_ref().is_some_and(|site| self.sites.is_disabled(site.get(row)))
+    }
+
+    fn compare(&self, keys: &[(Key, Direction)], a: u32, b: u32) -> Ordering {
+        keys.iter().fold(Ordering::Equal, |so_far, &(key, direction)| {
+            so_far.then_with(|| {
+                let ascending = self.compare_by(key, a, b);
+                if direction == Direction::Asc { ascending } else { ascending.reverse() }
+            })
+        })
+    }
+
+    fn compare_by(&self, key: Key, a: u32, b: u32) -> Ordering {
+        let (first, second) = (a as usize, b as usize);
+        match key {
+            Key::Numtries => self.tries[first].count().cmp(&self.tries[second].count()),
+            Key::Priority => self.rows[first].priority.total_cmp(&self.rows[second].priority),
+            Key::Relevance => self.rows[first].relevance.total_cmp(&self.rows[second].relevance),
+            Key::Visits => by(&self.visits, |column| column[first].cmp(&column[second])),
+            Key::Lastvisited => by(&self.lastvisited, |column| column[first].cmp(&column[second])),
+            Key::Hub => by(&self.hubs, |column| column[first].total_cmp(&column[second])),
+            Key::Authority => by(&self.auth, |column| column[first].total_cmp(&column[second])),
+            Key::Discovered => a.cmp(&b),
+            // Never among these keys.
+            Key::Serverload => Ordering::Equal,
+        }
+    }
+}
+
+/// How often a URL was tried since it was queued, and two facts about the time before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tries(u8);
+
+impl Tries {
+    const MOST: u8 = 0x3f;
+    const AGAIN: u8 = 0x40;
+    const CAME: u8 = 0x80;
+
+    pub(crate) fn new(count: u32) -> Self {
+        Tries(u8::try_from(count).unwrap_or(u8::MAX).min(Tries::MOST))
+    }
+
+    pub(crate) fn count(self) -> u8 {
+        self.0 & Tries::MOST
+    }
+
+    /// Whether the URL was queued again after it had been done.
+    pub(crate) fn is_again(self) -> bool {
+        self.0 & Tries::AGAIN != 0
+    }
+
+    /// Whether it ever led to a page or elsewhere, so that its site's load has it.
+    pub(crate) fn has_come(self) -> bool {
+        self.0 & Tries::CAME != 0
+    }
+
+    /// The same, if it came.
+    pub(crate) fn come(self, came: bool) -> Self {
+        Tries(self.0 | if came { Tries::CAME } else { 0 })
+    }
+
+    /// The same, queued again.
+    pub(crate) fn again(self) -> Self {
+        Tries(self.0 | Tries::AGAIN)
+    }
+
+    /// None since it is queued again.
+    pub(super) fn afresh(self) -> Self {
+        Tries(self.0 & Tries::CAME | Tries::AGAIN)
+    }
+
+    fn tried(self, came: bool) -> Self {
+        Tries(self.0 + u8::from(self.count() < Tries::MOST)).come(came)
+    }
+}
+
+/// Where a URL is: in a heap at some place, or one of the marks at the end of the range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place(pub(super) u32);
+
+impl Place {
+    pub(super) const FIRST_MARK: u32 = u32::MAX - 15;
+    pub(super) const WAITING: Place = Place(Place::FIRST_MARK);
+    /// Queued, but its site is disabled.
+    pub(super) const PARKED: Place = Place(Place::FIRST_MARK + 1);
+    pub(super) const TAKEN: Place = Place(Place::FIRST_MARK + 2);
+
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn at(at: usize) -> Place {
+        Place(at as u32)
+    }
+
+    pub(super) fn done(state: State) -> Place {
+        Place(Place::TAKEN.0 + state as u32)
+    }
+
+    pub(super) fn in_heap(self) -> Option<usize> {
+        (self.0 < Place::FIRST_MARK).then_some(self.0 as usize)
+    }
+
+    pub(super) fn state(self) -> State {
+        State::ALL[self.0.saturating_sub(Place::TAKEN.0) as usize]
+    }
+}
+
+fn keep<T>(column: &mut Option<Chunked<T>>, needed: bool) {
+    if !needed {
+        *column = None;
+    } else if column.is_none() {
+        *column = Some(Chunked::default());
+    }
+}
+
+fn push<T>(column: &mut Option<Chunked<T>>, value: T) {
+    if let Some(column) = column {
+        column.push(value);
+    }
+}
+
+fn fill<T>(column: &mut Option<Chunked<T>>, shorter: impl Fn(usize) -> bool, value: T) {
+    if let Some(column) = column.as_mut().filter(|column| shorter(column.len())) {
+        column.push(value);
+    }
+}
+
+fn by<T>(column: &Option<Chunked<T>>, compare: impl Fn(&Chunked<T>) -> Ordering) -> Ordering {
+    column.as_ref().map_or(Ordering::Equal, compare)
+}
+
+fn seconds(at: Option<Timestamp>) -> u32 {
+    let seconds = at.map_or(0, |at| at.0.div_euclid(1000)).clamp(0, i64::from(u32::MAX));
+    u32::try_from(seconds).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,104 @@
+//! What changes the queue as a whole: another policy, other scores, a bound, disabled sites.
+
+use std::collections::HashSet;
+
+use super::columns::{Facts, Place};
+use super::{Frontier, Heap, Needs, Order, State};
+use crate::Policy;
+
+impl Frontier {
+    /// Changes the order. What the new one lacks, if anything, is to be filled in before it counts; then
+    /// [`rebuild`](Frontier::rebuild) does the rest.
+    pub(crate) fn set_policy(&mut self, policy: &Policy) -> Needs {
+        self.columns.order = Order::new(policy);
+        self.make_columns()
+    }
+
+    /// Disables these sites and no others. What is lacking is to be filled in before it counts; then
+    /// [`rebuild`](Frontier::rebuild) does the rest.
+    pub(crate) fn set_disabled(&mut self, sites: HashSet<u32>) -> Needs {
+        self.columns.sites.set_disabled(sites);
+        self.make_columns()
+    }
+
+    fn make_columns(&mut self) -> Needs {
+        let lacks = self.columns.lacks();
+        self.columns.keep(self.columns.needs());
+        lacks
+    }
+
+    /// Fills in what is lacking of a row; row by row from the first.
+    pub(crate) fn fill(&mut self, row: usize, facts: Facts) {
+        self.columns.fill(row, facts);
+    }
+
+    /// Whether the policy goes by hub scores, by authority scores.
+    pub(crate) fn uses_scores(&self) -> (bool, bool) {
+        (self.columns.hubs.is_some(), self.columns.auth.is_some())
+    }
+
+    /// No row has a score.
+    pub(crate) fn clear_scores(&mut self) {
+        clear(&mut self.columns.hubs, self.columns.rows.len());
+        clear(&mut self.columns.auth, self.columns.rows.len());
+    }
+
+    pub(crate) fn set_hub(&mut self, row: u32, score: f64) {
+        set(&mut self.columns.hubs, row, score);
+    }
+
+    pub(crate) fn set_auth(&mut self, row: u32, score: f64) {
+        set(&mut self.columns.auth, row, score);
+    }
+
+    /// Puts all that waits in the order that counts now.
+    pub(crate) fn rebuild(&mut self) {
+        let mut heaps = std::mem::take(&mut self.levels);
+        let parked = self.rows_at(Place::PARKED);
+        self.tally.parked = 0;
+        // Emptied while the new ones fill, so that no memory is needed twice.
+        for heap in &mut heaps {
+            while let Some(row) = heap.drain() {
+                self.enqueue(row);
+            }
+        }
+        parked.into_iter().for_each(|row| self.enqueue(row));
+    }
+
+    pub(crate) fn set_bound(&mut self, bound: Option<usize>) {
+        self.bound = bound;
+    }
+
+    /// Evicts the worst of what waits, so that no more than the bound are left; their rows, ascending.
+    /// Takes time in proportion to the bound.
+    pub(crate) fn trim(&mut self) -> Vec<u32> {
+        let waits = self.tally.states[State::Queued as usize] - self.tally.taken - self.tally.parked;
+        let Some(bound) = self.bound.filter(|&bound| bound < waits) else { return Vec::new() };
+        let mut rows: Vec<u32> = self.levels.iter().flat_map(Heap::rows).chain(self.waiting.rows()).collect();
+        let columns = &self.columns;
+        let (_, _, _) = rows.select_nth_unstable_by(bound, |&a, &b| columns.compare_wholly(a, b));
+        let mut evicted = rows.split_off(bound);
+        evicted.sort_unstable();
+        for &row in &evicted {
+            self.withdraw(row);
+            self.change_state(row, State::Evicted);
+            self.columns.rows[row as usize].place = Place::done(State::Evicted);
+        }
+        evicted
+    }
+}
+
+fn clear(column: &mut Option<super::Chunked<f32>>, len: usize) {
+    if let Some(column) = column {
+        *column = super::Chunked::default();
+        (0..len).for_each(|_| column.push(0.0));
+    }
+}
+
+fn set(column: &mut Option<super::Chunked<f32>>, row: u32, score: f64) {
+    #[allow(clippy::cast_possible_truncation)]
+    let score = if score.is_nan() { 0.0 } else { score as f32 + 0.0 };
+    if let Some(column) = column {
+        column[row as usize] = score;
+    }
+}

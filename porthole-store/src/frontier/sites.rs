@@ -1,0 +1,106 @@
+//! Sites in memory: which are known, how many URLs were fetched from each, and which are disabled.
+
+use std::collections::{HashMap, HashSet};
+
+use porthole_types::SiteId;
+
+use super::{Chunked, KeyMap};
+
+/// The window on the `site` table. Row numbers are rowids less one.
+#[derive(Debug, Default)]
+pub(crate) struct Sites {
+    known: KeyMap,
+    loads: Chunked<u32>,
+    /// Few, if any.
+    disabled: HashSet<u32>,
+}
+
+impl Sites {
+    pub(crate) fn len(&self) -> usize {
+        self.loads.len()
+    }
+
+    /// The row of a site, which becomes known if it was not; whether it was new.
+    pub(crate) fn see(&mut self, sid: SiteId, serverload: u32) -> (u32, bool) {
+        let next = u32::try_from(self.loads.len()).expect("fewer sites than URLs");
+        let (row, new) = self.known.get_or_insert(sid.0, next);
+        if new {
+            self.loads.push(serverload);
+        }
+        (row, new)
+    }
+
+    /// The row of a known site.
+    pub(crate) fn find(&self, sid: SiteId) -> Option<u32> {
+        self.known.get(sid.0)
+    }
+
+    /// Counts one more URL that was fetched from a site; the site's row.
+    pub(crate) fn count(&mut self, sid: SiteId) -> Option<u32> {
+        let row = self.find(sid)?;
+        self.loads[row as usize] += 1;
+        Some(row)
+    }
+
+    pub(crate) fn load(&self, row: u32) -> u32 {
+        self.loads[row as usize]
+    }
+
+    /// The rows of disabled sites.
+    pub(crate) fn disabled(&self) -> &HashSet<u32> {
+        &self.disabled
+    }
+
+    pub(crate) fn set_disabled(&mut self, rows: HashSet<u32>) {
+        self.disabled = rows;
+    }
+
+    pub(super) fn is_disabled(&self, row: u32) -> bool {
+        !self.disabled.is_empty() && self.disabled.contains(&row)
+    }
+}
+
+/// The site of every row, in three bytes. Rows of sites beyond the first 16 million cost more.
+#[derive(Debug, Default)]
+pub(super) struct SiteColumn {
+    near: Chunked<[u8; 3]>,
+    far: HashMap<u32, u32>,
+}
+
+impl SiteColumn {
+    /// Marks rows whose site is among the far ones.
+    const FAR: u32 = 0xff_ffff;
+
+    pub(super) fn len(&self) -> usize {
+        self.near.len()
+    }
+
+    pub(super) fn push(&mut self, site: u32) {
+        let [a, b, c, _] = site.min(SiteColumn::FAR).to_le_bytes();
+        if site >= SiteColumn::FAR {
+            let row = u32::try_from(self.near.len()).expect("fewer rows than row numbers");
+            self.far.insert(row, site);
+        }
+        self.near.push([a, b, c]);
+    }
+
+    pub(super) fn get(&self, row: u32) -> u32 {
+        let [a, b, c] = self.near[row as usize];
+        let near = u32::from_le_bytes([a, b, c, 0]);
+        if near == SiteColumn::FAR { self.far[&row] } else { near }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sites_near_and_far_are_told_apart() {
+        let sites = [0, 1, 255, 256, 65_536, 0xff_fffe, 0xff_ffff, 0x0100_0000, u32::MAX];
+        let mut column = SiteColumn::default();
+        sites.iter().for_each(|&site| column.push(site));
+        let found: Vec<u32> = (0..).take(column.len()).map(|row| column.get(row)).collect();
+        assert_eq!((found.as_slice(), column.far.len()), (sites.as_slice(), 3));
+    }
+}

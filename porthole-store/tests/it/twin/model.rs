@@ -1,0 +1,256 @@
+//! The twin: a plain list of URLs that is sorted whenever something is taken or evicted.
+
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+
+use porthole_store::{Direction, Key, Policy};
+
+use super::site;
+
+/// How far `serverload` looks.
+const LOOK: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Queued,
+    Fetched,
+    Dead,
+    Evicted,
+}
+
+/// One URL as the twin sees it.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) number: u64,
+    pub(super) relevance: f64,
+    pub(super) priority: f64,
+    pub(super) state: State,
+    /// Since it was queued.
+    pub(super) tries: u32,
+    visits: u32,
+    came: bool,
+    lastvisited: i64,
+    not_before: Option<i64>,
+    /// Its time has not come, or nobody has asked since it came.
+    waits: bool,
+}
+
+impl Known {
+    fn new(number: u64, relevance: f64, priority: f64) -> Self {
+        Known {
+            number,
+            relevance,
+            priority,
+            state: State::Queued,
+            tries: 0,
+            visits: 0,
+            came: false,
+            lastvisited: 0,
+            not_before: None,
+            waits: false,
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(self.state, State::Fetched | State::Dead)
+    }
+
+    /// R(d) of a page is no belief.
+    fn believe(&mut self, relevance: f64, priority: f64) {
+        self.priority = priority;
+        if !self.came {
+            self.relevance = relevance;
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Twin {
+    pub(super) known: Vec<Known>,
+    pub(super) taken: HashSet<u64>,
+    pub(super) links: HashSet<(u64, u64)>,
+    pub(super) policy: Policy,
+    pub(super) bound: Option<usize>,
+    pub(super) disabled: HashSet<u64>,
+    pub(super) hubs: HashMap<u64, f64>,
+    pub(super) auth: HashMap<u64, f64>,
+    loads: HashMap<u64, u32>,
+}
+
+impl Twin {
+    pub(super) fn find(&mut self, number: u64) -> Option<&mut Known> {
+        self.known.iter_mut().find(|known| known.number == number)
+    }
+
+    pub(super) fn count(&self, state: State) -> usize {
+        self.known.iter().filter(|known| known.state == state).count()
+    }
+
+    pub(super) fn parked(&self) -> usize {
+        self.known.iter().filter(|known| self.is_parked(known)).count()
+    }
+
+    pub(super) fn reopen(&mut self) {
+        self.taken.clear();
+        for known in &mut self.known {
+            known.waits = known.not_before.is_some();
+        }
+    }
+
+    pub(super) fn see(&mut self, number: u64, relevance: f64, priority: f64) {
+        match self.find(number) {
+            Some(known) if known.is_done() => {}
+            Some(known) => {
+                known.believe(known.relevance.max(relevance), known.priority.max(priority));
+                known.state = State::Queued;
+            }
+            None => self.known.push(Known::new(number, relevance, priority)),
+        }
+    }
+
+    pub(super) fn set(&mut self, number: u64, value: f64) {
+        if let Some(known) = self.find(number).filter(|known| known.state == State::Queued) {
+            known.believe(value, value);
+        }
+    }
+
+    pub(super) fn judge(&mut self, number: u64, value: f64) {
+        if let Some(known) = self.find(number)
+            && (known.state == State::Fetched || known.state == State::Queued && known.came)
+        {
+            known.relevance = value;
+        }
+    }
+
+    pub(super) fn forget(&mut self) {
+        for known in self.known.iter_mut().filter(|known| !known.is_done()) {
+            known.believe(0.0, 0.0);
+        }
+    }
+
+    /// A result came; whether its URL is known.
+    pub(super) fn tried(&mut self, number: u64, state: State, not_before: Option<i64>, at: i64) -> bool {
+        let Some(known) = self.find(number) else { return false };
+        if known.is_done() {
+            known.tries = 0;
+        }
+        (known.tries, known.visits) = (known.tries + 1, known.visits + 1);
+        (known.state, known.not_before, known.waits) = (state, not_before, not_before.is_some());
+        known.lastvisited = at;
+        if state == State::Fetched && !std::mem::replace(&mut known.came, true) {
+            *self.loads.entry(site(number)).or_default() += 1;
+        }
+        self.taken.remove(&number);
+        true
+    }
+
+    pub(super) fn queue_again(&mut self, number: u64) -> usize {
+        let Some(known) = self.find(number).filter(|known| known.is_done()) else { return 0 };
+        (known.state, known.tries, known.not_before, known.waits) = (State::Queued, 0, None, false);
+        1
+    }
+
+    pub(super) fn give_back(&mut self, number: u64) -> bool {
+        self.taken.remove(&number)
+    }
+
+    pub(super) fn take(&mut self, n: usize, now: i64) -> Vec<u64> {
+        self.come_due(now);
+        let mut taken = Vec::new();
+        while taken.len() < n
+            && let Some(number) = self.next()
+        {
+            self.taken.insert(number);
+            taken.push(number);
+        }
+        taken
+    }
+
+    pub(super) fn take_these(&mut self, numbers: &[u64], now: i64) -> Vec<u64> {
+        let mut taken = Vec::new();
+        for &number in numbers {
+            let in_flight = self.taken.contains(&number);
+            let disabled = self.disabled.contains(&site(number));
+            let Some(known) = self.find(number) else { continue };
+            let due = !known.waits || known.not_before.is_none_or(|at| at <= now);
+            if known.state == State::Queued && due && !in_flight && !disabled {
+                known.waits = false;
+                self.taken.insert(number);
+                taken.push(number);
+            }
+        }
+        taken
+    }
+
+    /// The queue holds no more than the bound; the worst go.
+    pub(super) fn trim(&mut self) {
+        let waits = |known: &&Known| {
+            known.state == State::Queued && !self.taken.contains(&known.number) && !self.is_parked(known)
+        };
+        let mut waiting: Vec<&Known> = self.known.iter().filter(waits).collect();
+        waiting.sort_by(|a, b| self.compare(self.policy.keys(), a, b));
+        let too_many = waiting.iter().skip(self.bound.unwrap_or(usize::MAX));
+        let evicted: HashSet<u64> = too_many.map(|known| known.number).collect();
+        for known in self.known.iter_mut().filter(|known| evicted.contains(&known.number)) {
+            (known.state, known.not_before, known.waits) = (State::Evicted, None, false);
+        }
+    }
+
+    fn come_due(&mut self, now: i64) {
+        for known in self.known.iter_mut().filter(|known| known.not_before.is_some_and(|at| at <= now)) {
+            known.waits = false;
+        }
+    }
+
+    /// Of the first so many that tie on the keys before `serverload`, the best by the rest.
+    fn next(&self) -> Option<u64> {
+        let keys = self.policy.keys();
+        let (first, rest) = match keys.iter().position(|(key, _)| *key == Key::Serverload) {
+            Some(at) => keys.split_at(at),
+            None => (keys, &keys[keys.len()..]),
+        };
+        let free = |known: &&Known| {
+            known.state == State::Queued
+                && !known.waits
+                && !self.taken.contains(&known.number)
+                && !self.disabled.contains(&site(known.number))
+        };
+        let mut free: Vec<&Known> = self.known.iter().filter(free).collect();
+        // Stable, so ties stay in the order in which they became known.
+        free.sort_by(|a, b| self.compare(first, a, b));
+        let ties = free.iter().take_while(|known| self.compare(first, free[0], known) == Ordering::Equal);
+        let mut look: Vec<&&Known> = ties.take(LOOK).collect();
+        look.sort_by(|a, b| self.compare(rest, a, b));
+        look.first().map(|known| known.number)
+    }
+
+    fn is_parked(&self, known: &Known) -> bool {
+        known.state == State::Queued
+            && !known.waits
+            && !self.taken.contains(&known.number)
+            && self.disabled.contains(&site(known.number))
+    }
+
+    fn compare(&self, keys: &[(Key, Direction)], a: &Known, b: &Known) -> Ordering {
+        let by = |(key, direction): &(Key, Direction)| {
+            let ordering = self.value(*key, a).total_cmp(&self.value(*key, b));
+            if *direction == Direction::Asc { ordering } else { ordering.reverse() }
+        };
+        keys.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
+    }
+
+    fn value(&self, key: Key, known: &Known) -> f64 {
+        let place = || self.known.iter().position(|other| other.number == known.number).unwrap();
+        match key {
+            Key::Numtries => f64::from(known.tries),
+            Key::Visits => f64::from(known.visits),
+            Key::Priority => known.priority,
+            Key::Relevance => known.relevance,
+            Key::Serverload => self.loads.get(&site(known.number)).copied().unwrap_or(0).into(),
+            Key::Lastvisited => known.lastvisited as f64,
+            Key::Hub => self.hubs.get(&known.number).copied().unwrap_or(0.0),
+            Key::Authority => self.auth.get(&known.number).copied().unwrap_or(0.0),
+            Key::Discovered => place() as f64,
+        }
+    }
+}
