@@ -375,6 +375,21 @@ async fn a_host_is_spared_whoever_redirects_to_its_robots_txt() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "the window counts a redirected robots.txt for the site that redirects"]
+async fn robots_txts_that_lead_to_each_other_are_none() {
+    let robots = |number: usize, port: u16| {
+        Answer::redirect(&format!("http://{}:{port}/robots.txt", name((number + 1) % 3)))
+    };
+    let web = Web::serve(few(&[73, 74, 75], robots)).await;
+    let log = crawl_all(&web, 3).await;
+    for requests in by(&log, |asked| asked.host.clone()).values() {
+        check_pauses(requests, |_| Duration::ZERO);
+        let robots = requests.iter().filter(|asked| asked.path == "/robots.txt").count();
+        assert_eq!(robots, 6, "five redirects are followed for each of three sites");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the window does not ask for addresses"]
 async fn hosts_that_share_an_address_share_its_pauses() {
     let web = Web::serve(few(&[71, 71, 71, 71, 72, 72], |_, _| Answer::text(RULES))).await;
