@@ -7,6 +7,7 @@ use porthole_store::{
     Store, StoreReader, UrlState, Value,
 };
 use porthole_types::{Event, FailureKind, Mark, Outcome, Timestamp, TopicId};
+use rusqlite::Connection;
 
 use crate::topics::topic;
 use crate::web::{Place, commit, failure, link, new_url, oid, page, retry, take, url, with_outcome};
@@ -148,6 +149,26 @@ fn everything_that_is_known_of_a_url() {
     assert_eq!(reader.about(&url(77)).unwrap(), None);
     let brief = reader.about_briefly(&url(3)).unwrap().unwrap();
     assert_eq!((brief.state, brief.parents.len(), brief.rank), (UrlState::Queued, 0, None));
+}
+
+#[test]
+fn with_indexes_the_same_is_known_and_a_crawl_drops_them() {
+    let place = Place::new();
+    drop(small_crawl(&place));
+    let reader = desk_reader(&place);
+    let known = || [1, 2, 3, 7, 8].map(|number| reader.about(&url(number)).unwrap());
+    let before = known();
+    let db = Connection::open(place.path()).unwrap();
+    db.execute_batch(
+        "create index crawl_oid on crawl(oid); create index link_src on link(oid_src);
+         create index link_dst on link(oid_dst);",
+    )
+    .unwrap();
+    assert_eq!(known(), before);
+    drop(place.open());
+    let sql = "select count(*) from sqlite_schema where name in ('crawl_oid', 'link_src', 'link_dst')";
+    assert_eq!(db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+    assert_eq!(known(), before);
 }
 
 #[test]
