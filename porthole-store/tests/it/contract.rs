@@ -3,6 +3,7 @@
 use porthole_store::{Batch, Committed, Counts, Error, Estimate, Limits, Scores, Store, Value};
 use porthole_types::{CANON_VERSION, Event, FailureKind, Outcome, Timestamp, UrlId};
 
+use crate::frontier::*;
 use crate::topics::*;
 use crate::web::{Place, commit, failure, link, new_url, oid, oids_of, page, retry, take, url, with_outcome};
 
@@ -258,7 +259,7 @@ fn tidying_changes_nothing_but_what_readers_see(backend: &dyn Backend) {
     assert_eq!(take(&mut *backend.open(), 9, 0), oids_of(&[2, 3]));
 }
 
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
         Value::Integer(number) => number.to_string(),
@@ -305,6 +306,16 @@ macro_rules! contract {
             a_change_that_fails_in_one_part_changes_nothing
             words_for_terms_and_their_collisions
             a_model_is_kept_under_its_name
+            a_page_is_visited_again_and_only_its_new_links_are_added
+            a_revisit_that_fails_keeps_what_there_is
+            pages_are_judged_again_in_place
+            estimates_are_forgotten_and_raised_anew
+            a_policy_orders_the_queue_at_once_and_is_remembered
+            a_maintenance_order_goes_by_visits
+            ties_go_to_the_sites_with_less_load_as_far_as_one_looks
+            a_bounded_queue_lets_the_worst_go
+            these_are_taken_and_no_others
+            nothing_is_taken_from_a_disabled_site
         }
     };
 }

@@ -180,3 +180,66 @@ fn a_write_that_fails_leaves_the_store_as_it_was() {
     assert_eq!(store.take(1, porthole_types::Timestamp(0)).unwrap(), []);
     assert!(store.give_back(&[oid(77)]).is_err());
 }
+
+#[test]
+fn a_revisit_that_cannot_be_written_is_none() {
+    let place = filled();
+    let mut store = place.open();
+    let before = store.counts();
+    let db = Connection::open(place.path()).unwrap();
+    db.execute_batch("create trigger full before insert on revisit begin select raise(abort, 'full'); end")
+        .unwrap();
+    assert!(store.queue_again(&[oid(1)]).is_err());
+    assert_eq!(store.counts(), before);
+    db.execute_batch("drop trigger full").unwrap();
+    assert_eq!(store.queue_again(&[oid(1)]).unwrap(), 1);
+    assert_eq!(store.counts().queued, before.queued + 1);
+}
+
+#[test]
+fn what_others_write_is_followed_when_one_looks() {
+    let place = filled();
+    let mut store = place.open();
+    assert!(!store.look_again().unwrap());
+    store.add(&[new_url(1001, 0.1, 0.1)]).unwrap();
+    assert!(!store.look_again().unwrap(), "what the store writes itself is no news");
+    let db = Connection::open(place.path()).unwrap();
+    db.execute_batch(
+        "update site set disabled = 1 where host <> 'site2.test' and host <> 'site100.test';
+         insert into setting values ('policy', 'discovered desc');",
+    )
+    .unwrap();
+    assert!(store.look_again().unwrap());
+    assert!(!store.look_again().unwrap());
+    assert_eq!(store.policy().to_string(), "discovered desc");
+    assert_eq!(take(&mut store, 2, 0), oids_of(&[1001, 29]));
+    db.execute_batch("update setting set value = 'sideways' where name = 'policy'").unwrap();
+    assert!(store.look_again().unwrap_err().to_string().contains("cannot order by `sideways`"));
+    db.execute_batch("update setting set value = 'hard' where name = 'policy'; update site set disabled = 0")
+        .unwrap();
+    store.look_again().unwrap();
+    assert_eq!((store.policy().name(), store.counts().parked), (Some("hard"), 0));
+}
+
+#[test]
+fn sites_that_others_add_do_not_mix_up_those_that_the_store_adds() {
+    let place = filled();
+    let mut store = place.open();
+    let sites = store.counts().sites;
+    let sid = porthole_types::SiteId::of("site77.test").0.cast_signed();
+    let db = Connection::open(place.path()).unwrap();
+    let sql = "insert into site(sid, host, serverload, disabled) values (?1, 'site77.test', 0, 1)";
+    db.execute(sql, [sid]).unwrap();
+    commit(&mut store, &[page(2, 0.5, vec![link(770, 0.5, 0.5), link(880, 0.5, 0.5)])]);
+    commit(&mut store, &[page(880, 0.5, Vec::new())]);
+    assert_eq!(store.counts().sites, sites + 2);
+    let load = |host: &str| {
+        let sql = "select serverload from site where host = ?1";
+        db.query_row(sql, [host], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!((load("site77.test"), load("site88.test")), (0, 1));
+    store.look_again().unwrap();
+    assert_eq!(store.counts().parked, 1);
+    drop(store);
+    assert_eq!(place.open().counts().parked, 1);
+}

@@ -3,6 +3,7 @@
 mod contract;
 mod desk;
 mod files;
+mod frontier;
 mod kill;
 mod prober;
 mod sandbox;

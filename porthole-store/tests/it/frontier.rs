@@ -1,0 +1,216 @@
+//! What every store does with its queue beyond the usual: policies, revisits, bounds, disabled sites.
+
+use porthole_store::{Batch, Error, Estimate, Limits, Policy, Rejudged, Scores, Store};
+use porthole_types::{FailureKind, Judgment, Outcome, Timestamp, TopicId};
+
+use crate::contract::{Backend, shown};
+use crate::web::{commit, failure, link, new_url, oid, oids_of, page, retry, take, url, with_outcome};
+
+/// The rows of an answer, a line each.
+fn lines(store: &dyn Store, sql: &str) -> Vec<String> {
+    let answer = store.reader().sql(sql, &Limits::default()).unwrap();
+    answer.rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// A store in which 1, with links to 2 and 3, was fetched.
+fn visited(backend: &dyn Backend) -> Box<dyn Store> {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.9, 0.9)]).unwrap();
+    let mut first = page(1, 0.75, vec![link(2, 0.5, 0.5), link(3, 0.25, 0.25)]);
+    first.at = Timestamp(5_000);
+    commit(&mut *store, &[first]);
+    store
+}
+
+pub(crate) fn a_page_is_visited_again_and_only_its_new_links_are_added(backend: &dyn Backend) {
+    let mut store = visited(backend);
+    assert_eq!(store.queue_again(&oids_of(&[1, 2, 1])).unwrap(), 1);
+    assert!(matches!(store.queue_again(&oids_of(&[1, 99])), Err(Error::UnknownUrl(_))));
+    assert_eq!((store.counts().queued, store.counts().fetched), (3, 0));
+    drop(store);
+    let mut store = backend.open();
+    let sql = "select state, numtries, lastvisited, relevance, title from page where url like '%/1'";
+    assert_eq!(lines(&*store, sql), ["queued 1 5000 0.75 page 1"]);
+    assert!(store.reader().graph().unwrap().nodes[0].fetched);
+    // It is not starved by the untried ones: its priority decides, as it did the first time.
+    let work = store.take(3, Timestamp(0)).unwrap();
+    assert_eq!((work[0].oid, work[0].numtries, work[0].relevance), (oid(1), 0, 0.75));
+    commit(&mut *store, &[page(1, 0.5, vec![link(3, 0.5, 0.5), link(4, 0.5, 0.5)])]);
+    assert_eq!((store.counts().links, store.counts().fetched), (3, 1));
+    assert_eq!(lines(&*store, "select serverload from site"), ["1"]);
+    assert_eq!(
+        lines(&*store, "select state, numtries, relevance from page where url like '%/1'"),
+        ["fetched 2 0.5"]
+    );
+}
+
+pub(crate) fn a_revisit_that_fails_keeps_what_there_is(backend: &dyn Backend) {
+    let mut store = visited(backend);
+    store.queue_again(&[oid(1)]).unwrap();
+    take(&mut *store, 1, 0);
+    commit(&mut *store, &[retry(1, 500)]);
+    // What others say of it does not change what it is.
+    commit(&mut *store, &[page(2, 0.5, vec![link(1, 1.0, 1.0)])]);
+    store.tidy().unwrap();
+    drop(store);
+    let mut store = backend.open();
+    let work = store.take(9, Timestamp(500)).unwrap();
+    let seen: Vec<_> = work.iter().map(|work| (work.oid, work.numtries, work.relevance)).collect();
+    assert_eq!(seen, [(oid(3), 0, 0.25), (oid(1), 1, 0.75)]);
+    commit(&mut *store, &[with_outcome(1, Outcome::Dead(failure(FailureKind::Status)))]);
+    let sql = "select state, numtries, relevance, title, bytes, failure from page where url like '%/1'";
+    assert_eq!(lines(&*store, sql), ["dead 3 0.75 page 1 1234 status"]);
+}
+
+pub(crate) fn pages_are_judged_again_in_place(backend: &dyn Backend) {
+    let mut store = visited(backend);
+    let judgment = Judgment { relevance: 0.1, best: TopicId(3) };
+    let judge = |store: &mut dyn Store, number| {
+        store.commit(&Batch { judgments: &[Rejudged { oid: oid(number), judgment }], ..Batch::default() })
+    };
+    judge(&mut *store, 1).unwrap();
+    // No page, nothing to judge.
+    judge(&mut *store, 2).unwrap();
+    assert!(matches!(judge(&mut *store, 99), Err(Error::UnknownUrl(_))));
+    let sql = "select relevance, kcid, state from page order by url";
+    assert_eq!(lines(&*store, sql), ["0.1 3 fetched", "0.5 null queued", "0.25 null queued"]);
+    store.queue_again(&[oid(1)]).unwrap();
+    judge(&mut *store, 1).unwrap();
+    assert_eq!(store.take(1, Timestamp(0)).unwrap()[0].relevance, 0.1);
+}
+
+pub(crate) fn estimates_are_forgotten_and_raised_anew(backend: &dyn Backend) {
+    let mut store = visited(backend);
+    store.queue_again(&[oid(1)]).unwrap();
+    store.commit(&Batch { raised: &[estimate(3, 0.6)], ..Batch::default() }).unwrap();
+    store.forget_estimates().unwrap();
+    let sql = "select relevance, priority from page order by url";
+    assert_eq!(lines(&*store, sql), ["0.75 0", "0 0", "0 0"]);
+    let raised = [estimate(2, 0.1), estimate(3, 0.2), estimate(3, 0.1)];
+    let done = store.commit(&Batch { raised: &raised, ..Batch::default() }).unwrap();
+    assert_eq!(done.believed, 2);
+    drop(store);
+    let mut store = backend.open();
+    let work = store.take(9, Timestamp(0)).unwrap();
+    let seen: Vec<_> = work.iter().map(|work| (work.oid, work.relevance, work.priority)).collect();
+    assert_eq!(seen, [(oid(3), 0.2, 0.2), (oid(2), 0.1, 0.1), (oid(1), 0.75, 0.0)]);
+}
+
+fn estimate(number: u64, value: f64) -> Estimate {
+    Estimate { oid: oid(number), relevance: value, priority: value }
+}
+
+pub(crate) fn a_policy_orders_the_queue_at_once_and_is_remembered(backend: &dyn Backend) {
+    let mut store = backend.open();
+    assert_eq!(store.policy(), &Policy::default());
+    store.add(&[new_url(1, 0.1, 0.9), new_url(2, 0.9, 0.1), new_url(3, 0.5, 0.5)]).unwrap();
+    let mut follow = |policy: &str, expected: &[u64]| {
+        store.set_policy(&Policy::parse(policy).unwrap()).unwrap();
+        assert_eq!(take(&mut *store, 9, 0), oids_of(expected), "{policy}");
+        store.give_back(&oids_of(expected)).unwrap();
+    };
+    follow("relevance", &[2, 3, 1]);
+    follow("discovery", &[1, 3, 2]);
+    follow("hard", &[1, 2, 3]);
+    follow("discovered desc", &[3, 2, 1]);
+    follow("hub desc, relevance desc", &[2, 3, 1]);
+    // Scores count as soon as they are set.
+    store.set_scores(&Scores { hubs: &[(oid(3), 0.5)], auth: &[(oid(1), 1.0)] }).unwrap();
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[3]));
+    drop(store);
+    let mut store = backend.open();
+    assert_eq!(store.policy().to_string(), "hub desc, relevance desc");
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[3, 2, 1]));
+    store.give_back(&oids_of(&[1, 2, 3])).unwrap();
+    store.set_policy(&Policy::parse("repair").unwrap()).unwrap();
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[1, 2, 3]));
+}
+
+pub(crate) fn a_maintenance_order_goes_by_visits(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&(1..=4).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
+    for (number, at) in [(1, 9_000), (2, 3_000), (3, 6_000), (3, 7_000)] {
+        let mut result = page(number, 0.5, Vec::new());
+        result.at = Timestamp(at);
+        commit(&mut *store, &[result]);
+    }
+    store.queue_again(&oids_of(&[1, 2, 3])).unwrap();
+    store.set_policy(&Policy::parse("refresh").unwrap()).unwrap();
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[4, 2, 3, 1]));
+    store.give_back(&oids_of(&[1, 2, 3, 4])).unwrap();
+    store.set_policy(&Policy::parse("repair").unwrap()).unwrap();
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[3, 1, 2, 4]));
+}
+
+pub(crate) fn ties_go_to_the_sites_with_less_load_as_far_as_one_looks(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&(0..90).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[0]));
+    commit(&mut *store, &[page(0, 0.5, Vec::new())]);
+    assert_eq!(take(&mut *store, 2, 0), oids_of(&[10, 11]), "a site of which nothing was fetched");
+    store.give_back(&oids_of(&[10, 11])).unwrap();
+    for number in (10..80).step_by(10) {
+        commit(&mut *store, &[page(number, 0.5, Vec::new())]);
+    }
+    // Nothing was fetched of the last site, but 72 URLs of others come before it, and the look is at 64.
+    assert_eq!(take(&mut *store, 10, 0), oids_of(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 80]));
+}
+
+pub(crate) fn a_bounded_queue_lets_the_worst_go(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.bound(Some(2)).unwrap();
+    store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.2, 0.2), new_url(3, 0.3, 0.3)]).unwrap();
+    assert_eq!((store.counts().queued, store.counts().evicted), (2, 1));
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
+    // In flight does not count: there is room for one more, and 2 comes back, but 4 and 5 are better.
+    let links = vec![link(2, 0.1, 0.1), link(4, 0.4, 0.4), link(5, 0.5, 0.5)];
+    let done = commit(&mut *store, &[page(1, 0.9, links)]);
+    assert_eq!((done.new_urls, done.evicted), (2, 2));
+    drop(store);
+    let mut store = backend.open();
+    let sql = "select url, state from page where state = 'evicted' order by url";
+    assert_eq!(lines(&*store, sql), [format!("{} evicted", url(2)), format!("{} evicted", url(3))]);
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[5, 4]));
+    // Now there is room, and what was believed of it still holds.
+    commit(&mut *store, &[page(5, 0.9, vec![link(2, 0.1, 0.1)])]);
+    let work = store.take(9, Timestamp(0)).unwrap();
+    assert_eq!((work.len(), work[0].oid, work[0].priority), (1, oid(2), 0.2));
+    store.bound(None).unwrap();
+    store.add(&[new_url(6, 0.1, 0.1), new_url(7, 0.1, 0.1), new_url(3, 0.0, 0.0)]).unwrap();
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[3, 6, 7]));
+}
+
+pub(crate) fn these_are_taken_and_no_others(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&(1..=5).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
+    commit(&mut *store, &[page(1, 0.5, Vec::new()), retry(2, 500)]);
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[3]));
+    let mut these = |now| {
+        let work = store.take_these(&oids_of(&[5, 1, 2, 3, 5, 99]), Timestamp(now)).unwrap();
+        work.iter().map(|work| work.oid).collect::<Vec<_>>()
+    };
+    assert_eq!((these(499), these(500)), (oids_of(&[5]), oids_of(&[2])));
+    assert_eq!((store.counts().in_flight, store.next_due()), (3, None));
+    assert_eq!(take(&mut *store, 9, 500), oids_of(&[4]));
+}
+
+pub(crate) fn nothing_is_taken_from_a_disabled_site(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.8, 0.8), new_url(11, 0.1, 0.1)]).unwrap();
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
+    let (here, later) = (url(1).authority().to_owned(), url(21).authority().to_owned());
+    store.switch_sites(&[(&here, true), (&later, true)]).unwrap();
+    // What is in flight comes home; a site can be disabled before anything of it is known.
+    commit(&mut *store, &[page(1, 0.9, vec![link(3, 0.9, 0.9), link(21, 0.9, 0.9)])]);
+    assert_eq!((store.counts().queued, store.counts().parked), (4, 3));
+    assert_eq!(store.take_these(&oids_of(&[2, 21]), Timestamp(0)).unwrap(), []);
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[11]));
+    drop(store);
+    let mut store = backend.open();
+    assert_eq!((take(&mut *store, 9, 0), store.counts().parked), (oids_of(&[11]), 3));
+    store.set_policy(&Policy::parse("hard").unwrap()).unwrap();
+    store.switch_sites(&[(&here, false)]).unwrap();
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[2, 3]));
+    store.switch_sites(&[(&later, false)]).unwrap();
+    assert_eq!((take(&mut *store, 9, 0), store.counts().sites), (oids_of(&[21]), 3));
+}
