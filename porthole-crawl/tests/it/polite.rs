@@ -11,14 +11,13 @@ use porthole_types::CanonicalUrl;
 
 use crate::web::{Answer, Asked, Host, Says, Web};
 
+const LEAST: Duration = Duration::from_millis(60);
+const FACTOR: u32 = 5;
+const MOST: Duration = Duration::from_secs(1);
+
 /// The defaults, thirty times faster.
 fn politeness() -> Politeness {
-    Politeness {
-        min_delay: Duration::from_millis(60),
-        delay_factor: 5,
-        max_delay: Duration::from_secs(1),
-        ..Politeness::default()
-    }
+    Politeness { min_delay: LEAST, delay_factor: FACTOR, max_delay: MOST, ..Politeness::default() }
 }
 
 /// Our clock counts in whole milliseconds.
@@ -265,9 +264,9 @@ fn check_pauses(requests: &[&Asked], also: impl Fn(&Asked) -> Duration) {
         let Some(answered) = before.answered.filter(is_over) else {
             panic!("{} {} came during {}", next.host, next.path, before.path);
         };
-        let politeness = politeness();
         let retry_after = before.retry_after.unwrap_or_default();
-        let pause = politeness.delay(before.took()).max(retry_after).max(also(before));
+        let took = before.took().saturating_sub(slack);
+        let pause = (took * FACTOR).clamp(LEAST, MOST).max(retry_after).max(also(before));
         let waited = next.arrived.saturating_duration_since(answered);
         assert!(
             waited + slack >= pause,
