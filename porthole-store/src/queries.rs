@@ -118,7 +118,7 @@ pub const QUERIES: &[NamedQuery] = &[
         name: "frontier",
         description: "URLs by state and number of tries",
         sql: "select case state when 0 then 'queued' when 1 then 'fetched' when 2 then 'redirected'
-                                when 3 then 'dead' else 'skipped' end as state,
+                                when 3 then 'dead' when 4 then 'skipped' else 'evicted' end as state,
                      numtries, count(*) as urls
               from crawl
               group by crawl.state, numtries
