@@ -48,10 +48,12 @@ fn has_empty_root(html: &str) -> bool {
 /// From the value of an `id` on.
 fn is_empty_root(html: &str) -> bool {
     const LONGEST_TAG: usize = 512;
-    let html = &html[..html.floor_char_boundary(LONGEST_TAG)];
     let value = html.trim_start_matches(['"', '\'']);
-    let id =
-        value.split(|c: char| c.is_ascii_whitespace() || matches!(c, '"' | '\'' | '>')).next().unwrap_or("");
-    let Some((_, content)) = value.split_once('>').filter(|_| ROOTS.contains(&id)) else { return false };
-    content.trim_start().starts_with("</")
+    let Some(id) = ROOTS.iter().find(|root| value.starts_with(**root)) else { return false };
+    let behind = &value[id.len()..];
+    let behind = &behind[..behind.floor_char_boundary(LONGEST_TAG)];
+    if !behind.starts_with(|c: char| c.is_ascii_whitespace() || matches!(c, '"' | '\'' | '>')) {
+        return false;
+    }
+    behind.split_once('>').is_some_and(|(_, content)| content.trim_start().starts_with("</"))
 }
