@@ -5,6 +5,7 @@
 //! queue while it waits there. So that it fits, beliefs are kept at single precision. A policy that goes by
 //! time or scores costs 4 bytes more a key, and one without `serverload` 3 bytes less.
 
+mod belief;
 mod chunked;
 mod columns;
 mod heap;
@@ -17,6 +18,7 @@ mod waiting;
 
 use porthole_types::{SiteId, Timestamp, UrlId};
 
+pub(crate) use self::belief::{Belief, probability};
 pub(crate) use self::chunked::Chunked;
 use self::columns::{Columns, Place};
 pub(crate) use self::columns::{Facts, Tries};
@@ -57,32 +59,6 @@ impl State {
     pub(crate) fn came(self) -> bool {
         matches!(self, State::Fetched | State::Redirected)
     }
-}
-
-/// What is believed of a URL before it is fetched, cleaned: finite, and relevance within 0..=1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Belief {
-    pub(crate) relevance: f64,
-    pub(crate) priority: f64,
-}
-
-impl Belief {
-    pub(crate) fn new(relevance: f64, priority: f64) -> Self {
-        let (lowest, highest) = (f64::from(f32::MIN), f64::from(f32::MAX));
-        // Adding zero makes one zero of two: the table does not tell them apart.
-        let priority = if priority.is_nan() { lowest } else { priority.clamp(lowest, highest) + 0.0 };
-        Belief { relevance: probability(relevance), priority }
-    }
-
-    #[allow(clippy::cast_possible_truncation)]
-    fn narrow(self) -> (f32, f32) {
-        (self.relevance as f32, self.priority as f32)
-    }
-}
-
-/// A relevance as it is stored: what is not a number says nothing, and nothing is 0.
-pub(crate) fn probability(value: f64) -> f64 {
-    if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) + 0.0 }
 }
 
 /// What the frontier made of a link's target.
@@ -196,7 +172,7 @@ impl Frontier {
     /// What is believed of a row, at the precision that is kept.
     pub(crate) fn belief(&self, row: u32) -> Belief {
         let held = self.columns.rows[row as usize];
-        Belief { relevance: widen(held.relevance), priority: widen(held.priority) }
+        Belief::wide(held.relevance, held.priority)
     }
 
     /// A URL was seen: it becomes known, or what is believed of it rises, or nothing happens.
@@ -415,12 +391,4 @@ impl Frontier {
         let rows = (0..self.len()).filter(|&row| self.columns.rows[row].place == place);
         rows.map(|row| Place::at(row).0).collect()
     }
-}
-
-/// The number that reads the same: 0.9 for 0.9, not 0.8999999761581421. Narrowed, it is the old one again.
-fn widen(narrow: f32) -> f64 {
-    let wide = narrow.to_string().parse().unwrap_or(f64::from(narrow));
-    #[allow(clippy::cast_possible_truncation)]
-    let same = wide as f32 == narrow;
-    if same { wide } else { f64::from(narrow) }
 }
