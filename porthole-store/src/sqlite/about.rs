@@ -1,7 +1,8 @@
 //! Everything that the tables say of one URL.
 //!
 //! Without indexes this reads `link` once and `crawl` a few times: a second of CPU for a million URLs and five
-//! million links. For far larger tables indexes are made, and dropped when a crawl begins: it would pay for them at every link.
+//! million links. For far larger tables indexes are made, and dropped when a crawl begins: it would pay for them
+//! at every link.
 
 use std::collections::HashMap;
 

@@ -50,6 +50,8 @@ struct Status {
     redirected: usize,
     dead: usize,
     skipped: usize,
+    /// Had to go from a queue that is bounded.
+    evicted: usize,
     sites: usize,
     links: usize,
     database_bytes: u64,
@@ -110,6 +112,7 @@ impl Status {
             redirected: counts.redirected,
             dead: counts.dead,
             skipped: counts.skipped,
+            evicted: counts.evicted,
             sites: counts.sites,
             links: counts.links,
             database_bytes,
@@ -154,7 +157,7 @@ impl Status {
 
     fn print_counts(&self) {
         let mean = |mean: Option<f64>| mean.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.3}"));
-        let rows = [
+        let mut rows = vec![
             ("pages", self.pages.to_string()),
             ("  mean R of all", mean(self.harvest)),
             ("  mean R of the last 100", mean(self.recent_harvest)),
@@ -163,12 +166,17 @@ impl Status {
             ("  redirected", self.redirected.to_string()),
             ("  dead", self.dead.to_string()),
             ("  skipped", self.skipped.to_string()),
+            ("  evicted", self.evicted.to_string()),
             ("sites", self.sites.to_string()),
             ("links", self.links.to_string()),
             ("database on disk", size(self.database_bytes)),
             ("pages on disk", size(self.pages_bytes)),
         ];
-        output::print_rows(&rows.map(|(label, value)| (label.to_owned(), value)));
+        if self.evicted == 0 {
+            rows.retain(|(label, _)| *label != "  evicted");
+        }
+        let rows: Vec<_> = rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect();
+        output::print_rows(&rows);
     }
 
     fn print_minutes(&self) {
