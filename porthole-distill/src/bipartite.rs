@@ -1,16 +1,21 @@
 //! The part of the graph in which prestige flows: hubs on one side, authorities on the other, and between them only
 //! links that count.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::Graph;
-use crate::csr::{Csr, by_work, split};
-use crate::inflation::{Code, Codes, Counter};
+use crate::csr::Csr;
+use crate::inflation::Inflation;
 use crate::options::PageWeights;
-use crate::product::Matrix;
+use crate::product::{Blocks, Matrix, Place, Value};
 
 /// Not on this side of the graph. No site has this number.
 const NONE: u32 = u32::MAX;
+
+/// How many rows are brought into the cache at a time.
+const BATCH: usize = 64;
 
 /// Hubs and authorities, each numbered by falling degree: the ones that are looked up most lie side by side.
 pub(crate) struct Bipartite {
@@ -24,7 +29,7 @@ pub(crate) struct Side {
     pub(crate) pages: Vec<u32>,
     /// What each one's links weigh.
     pub(crate) weights: Vec<f64>,
-    /// Their links, to the other side.
+    /// From the scores of the other side to theirs.
     pub(crate) links: Matrix,
 }
 
@@ -34,12 +39,15 @@ impl Bipartite {
         let hubs = Numbering::new(graph.out(), &hub_sites, &authority_sites);
         let authorities = Numbering::new(graph.back(), &authority_sites, &hub_sites);
         let matrix = |rows: &Csr, from: &Numbering, to: &Numbering| {
-            let codes = correct_inflation.then(|| Codes::new(rows, graph.sites(), graph.site_count()));
-            fill(graph, rows, from, to, codes)
+            let inflation = correct_inflation.then(|| Inflation::new(graph, rows));
+            Columns { graph, links: rows, from, to, inflation }.matrix()
         };
-        let out = matrix(graph.out(), &hubs, &authorities);
-        let back = matrix(graph.back(), &authorities, &hubs);
-        Bipartite { hubs: hubs.side(&weights.rev, out), authorities: authorities.side(&weights.fwd, back) }
+        let to_authorities = matrix(graph.out(), &hubs, &authorities);
+        let to_hubs = matrix(graph.back(), &authorities, &hubs);
+        Bipartite {
+            hubs: hubs.side(&weights.rev, to_hubs),
+            authorities: authorities.side(&weights.fwd, to_authorities),
+        }
     }
 }
 
@@ -49,33 +57,36 @@ fn sites_of(graph: &Graph, weights: &[f64]) -> Vec<u32> {
     graph.sites().iter().zip(weights).map(site).collect()
 }
 
-/// Which pages are on a side, and which numbers they have there.
+/// Which pages are on a side, and where they are in its vector.
 struct Numbering {
     /// By number.
     pages: Vec<u32>,
+    /// How many links that count each has.
     degrees: Vec<u32>,
-    /// By page: site and number.
-    places: Vec<(u32, u32)>,
+    /// By page: site and place.
+    places: Vec<(u32, Place)>,
 }
 
 impl Numbering {
     /// Takes the pages that have a weight, and a link that counts to one of the other side.
     fn new(rows: &Csr, sites: &[u32], others: &[u32]) -> Numbering {
-        let counts = |site: u32, other: &&u32| {
-            let other = others[**other as usize];
-            other != NONE && other != site
-        };
+        let counts = |site: u32, other: u32| other != NONE && other != site;
         let degree = |page: usize| match sites[page] {
             NONE => 0,
-            site => rows.row(page).iter().filter(|other| counts(site, other)).count() as u32,
+            site => {
+                rows.row(page).iter().filter(|other| counts(site, others[**other as usize])).count() as u32
+            }
         };
         let degrees: Vec<u32> = (0..rows.rows()).into_par_iter().with_min_len(1 << 12).map(degree).collect();
         let pages = by_falling_degree(&degrees);
-        let mut places = vec![(NONE, NONE); sites.len()];
-        for (number, page) in pages.iter().enumerate() {
-            places[*page as usize] = (sites[*page as usize], number as u32);
+        let degrees: Vec<u32> = pages.iter().map(|page| degrees[*page as usize]).collect();
+        let mut places = vec![(NONE, Place { block: 0, offset: 0 }); sites.len()];
+        for (block, range) in Blocks::new(&degrees).ranges().iter().enumerate() {
+            for (offset, page) in pages[range.clone()].iter().enumerate() {
+                let place = Place { block: block as u16, offset: offset as u16 };
+                places[*page as usize] = (sites[*page as usize], place);
+            }
         }
-        let degrees = pages.iter().map(|page| degrees[*page as usize]).collect();
         Numbering { pages, degrees, places }
     }
 
@@ -88,7 +99,7 @@ impl Numbering {
 /// The numbers of those above 0, in linear time; equal ones keep their order.
 fn by_falling_degree(degrees: &[u32]) -> Vec<u32> {
     let highest = degrees.iter().copied().max().unwrap_or(0) as usize;
-    let mut next = vec![0_u32; highest + 2];
+    let mut next = vec![0_u32; highest + 1];
     for degree in degrees {
         next[*degree as usize] += 1;
     }
@@ -105,62 +116,56 @@ fn by_falling_degree(degrees: &[u32]) -> Vec<u32> {
     pages
 }
 
-fn fill(graph: &Graph, rows: &Csr, from: &Numbering, to: &Numbering, codes: Option<Codes>) -> Matrix {
-    let mut kept = Csr::of_degrees(from.degrees.iter().copied());
-    let mut kept_codes: Vec<Code> = vec![0; if codes.is_some() { kept.len() } else { 0 }];
-    let (starts, columns) = kept.places();
-    // More parts than cores, since not every link takes the same time.
-    let ranges = by_work(starts, 4 * rayon::current_num_threads());
-    let columns = split(columns, starts, &ranges);
-    let job = |range| Job { graph, rows, from, to, range };
-    match &codes {
-        None => columns.into_par_iter().for_each(|(range, columns)| job(range).fill(columns)),
-        Some(codes) => {
-            let parts = columns.into_par_iter().zip(split(&mut kept_codes, starts, &ranges));
-            parts.for_each(|((range, columns), (_, places))| job(range).fill_both(columns, codes, places));
-        }
-    }
-    Matrix::new(kept, kept_codes, codes.map_or_else(Vec::new, Codes::into_reciprocals))
-}
-
-/// A range of rows to fill.
-struct Job<'a> {
+/// The columns of a matrix: links of one side to the other.
+struct Columns<'a> {
     graph: &'a Graph,
-    rows: &'a Csr,
+    links: &'a Csr,
     from: &'a Numbering,
     to: &'a Numbering,
-    range: std::ops::Range<usize>,
+    inflation: Option<Inflation>,
 }
 
-impl Job<'_> {
-    fn fill(&self, columns: &mut [u32]) {
-        let mut places = columns.iter_mut();
-        for page in &self.from.pages[self.range.clone()] {
-            let numbers = self.counting(*page).map(|(_, number)| number);
-            numbers.zip(&mut places).for_each(|(number, place)| *place = number);
-        }
+impl Columns<'_> {
+    fn matrix(mut self) -> Matrix {
+        let (rows, columns) = (Blocks::new(&self.to.degrees), Blocks::new(&self.from.degrees));
+        let factors = self.inflation.as_mut().map(Inflation::take_factors).unwrap_or_default();
+        Matrix::new(rows, columns, &self.from.degrees, factors, |range| self.block(range))
     }
 
-    fn fill_both(&self, columns: &mut [u32], codes: &Codes, codes_of: &mut [Code]) {
-        let sites = self.graph.sites();
-        let mut counter = Counter::new(self.graph.site_count());
-        let mut places = columns.iter_mut().zip(codes_of);
-        for page in &self.from.pages[self.range.clone()] {
-            let row = self.rows.row(*page as usize);
-            counter.count(row, sites);
-            for (site, number) in self.counting(*page) {
-                let (column, code) = places.next().expect("as many places as links were counted");
-                (*column, *code) = (number, counter.code(codes, site));
+    /// The links of some pages that count.
+    fn block(&self, range: Range<usize>) -> Vec<Value> {
+        let count = self.from.degrees[range.clone()].iter().map(|degree| *degree as usize).sum();
+        let mut values = Vec::with_capacity(count);
+        for (batch, pages) in self.from.pages[range].chunks(BATCH).enumerate() {
+            self.touch(pages);
+            for (page, column) in pages.iter().zip(batch * BATCH..) {
+                self.push(*page, column as u16, &mut values);
             }
-            counter.forget(row, sites);
+        }
+        values
+    }
+
+    fn push(&self, page: u32, column: u16, values: &mut Vec<Value>) {
+        let own = self.graph.site(page);
+        let row = self.links.row(page as usize);
+        let places = row.iter().map(|other| self.to.places[*other as usize]);
+        let counts = |site: u32| site != NONE && site != own;
+        match &self.inflation {
+            None => {
+                values.extend(places.filter(|(site, _)| counts(*site)).map(|(_, place)| (place, column, 0)))
+            }
+            Some(inflation) => {
+                let coded = places.zip(inflation.row(page, row.len())).filter(|((site, _), _)| counts(*site));
+                values.extend(coded.map(|((_, place), code)| (place, column, *code)));
+            }
         }
     }
 
-    /// Site and number of the pages to which there is a link that counts.
-    fn counting(&self, page: u32) -> impl Iterator<Item = (u32, u32)> {
-        let own = self.graph.site(page);
-        let places = self.rows.row(page as usize).iter().map(|other| self.to.places[*other as usize]);
-        places.filter(move |(site, _)| *site != NONE && *site != own)
+    /// Has the rows of pages brought into the cache all at once: they lie anywhere, and one after the other each
+    /// would have to be waited for.
+    fn touch(&self, pages: &[u32]) {
+        let firsts = pages.iter().filter_map(|page| self.links.row(*page as usize).first());
+        std::hint::black_box(firsts.fold(0, |all, first| all ^ first));
     }
 }
 

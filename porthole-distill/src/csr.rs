@@ -52,21 +52,13 @@ impl Csr {
         self.columns.len()
     }
 
-    pub(crate) fn starts(&self) -> &[u32] {
-        &self.starts
-    }
-
     /// Where rows start, and the place for their columns.
     pub(crate) fn places(&mut self) -> (&[u32], &mut [u32]) {
         (&self.starts, &mut self.columns)
     }
 
-    pub(crate) fn span(&self, row: usize) -> Range<usize> {
-        self.starts[row] as usize..self.starts[row + 1] as usize
-    }
-
     pub(crate) fn row(&self, row: usize) -> &[u32] {
-        &self.columns[self.span(row)]
+        &self.columns[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
     /// Keeps the first so many columns of each row.

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::csr::Csr;
 
-/// Inflation is counted in 16 bits ([`inflation`](crate::inflation)), which is enough for so many links.
-const MAX_LINKS: usize = 1 << 30;
+/// Places and inflation are kept in 16 bits, which is enough for so many pages and links.
+const MOST: usize = 1 << 30;
 
 /// A page, as it is handed in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,7 +122,7 @@ impl Graph {
 }
 
 fn check<L: Sync>(pages: usize, links: &[L], ends: impl Fn(&L) -> (u32, u32) + Sync) -> Result<(), Error> {
-    let limits = [("pages", pages, u32::MAX as usize), ("links", links.len(), MAX_LINKS)];
+    let limits = [("pages", pages, MOST), ("links", links.len(), MOST)];
     for (what, found, limit) in limits {
         if found > limit {
             return Err(Error::TooMany { what, found, limit });

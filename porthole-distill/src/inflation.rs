@@ -2,110 +2,158 @@
 //! as said once.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::csr::Csr;
+use crate::Graph;
+use crate::csr::{Csr, by_work, split};
 
 /// Counts below this are their own codes.
 const PLAIN: u32 = 1 << 15;
 
-/// Stands for how often a site occurs in a row. Two bytes a link, and one over the count at double precision.
+/// Stands for the number of links between one site and one page. Two bytes a link, and one over the number at double
+/// precision.
 pub(crate) type Code = u16;
 
-/// The meaning of codes. Counts from [`PLAIN`] on get the codes above it: with at most 2^30 links there are fewer
+/// The codes of all links. Counts from [`PLAIN`] on get the codes above it: with at most 2^30 links there are fewer
 /// different ones than such codes.
-pub(crate) struct Codes {
-    large: Vec<u32>,
-    reciprocals: Vec<f64>,
-}
-
-impl Codes {
-    /// Codes for all counts that occur in rows of pages.
-    pub(crate) fn new(rows: &Csr, sites: &[u32], site_count: usize) -> Codes {
-        let long = (0..rows.rows()).into_par_iter().filter(|row| rows.row(*row).len() >= PLAIN as usize);
-        let large: BTreeSet<u32> =
-            long.flat_map_iter(|row| large_counts(rows.row(row), sites, site_count)).collect();
-        let large: Vec<u32> = large.into_iter().collect();
-        let longest = (0..rows.rows()).map(|row| rows.row(row).len()).max().unwrap_or(0);
-        let plain = 0..PLAIN.min(longest as u32 + 1);
-        // There is no count 0; as 1, it does no harm.
-        let counts = plain.chain(large.iter().copied()).map(|count| f64::from(count.max(1)).recip());
-        Codes { reciprocals: counts.collect(), large }
-    }
-
+pub(crate) struct Inflation {
+    /// Where the codes of each page's links start: the pages of a site follow each other.
+    starts: Vec<u32>,
+    codes: Vec<Code>,
     /// One over the count, by code.
-    pub(crate) fn into_reciprocals(self) -> Vec<f64> {
-        self.reciprocals
+    factors: Vec<f64>,
+}
+
+impl Inflation {
+    /// Counts, for every link in a row, how many pages of the site of the row's page have this column: with links to
+    /// targets k, with links from sources l.
+    pub(crate) fn new(graph: &Graph, rows: &Csr) -> Inflation {
+        let pages = pages_of_sites(graph);
+        let (starts, site_starts) = starts(rows, &pages);
+        let large = large_counts(rows, &pages);
+        let mut codes = vec![0; rows.len()];
+        // More parts than cores, since not every link takes the same time.
+        let parts = by_work(&site_starts, 4 * rayon::current_num_threads());
+        let parts = split(&mut codes, &site_starts, &parts);
+        parts.into_par_iter().for_each(|(sites, codes)| fill(rows, &pages, sites, &large, codes));
+        let largest = (0..pages.rows()).map(|site| pages.row(site).len()).max().unwrap_or(0);
+        let plain = 0..PLAIN.min(largest as u32 + 1);
+        // There is no count 0; as 1, it does no harm.
+        let factors =
+            plain.chain(large.iter().copied()).map(|count| f64::from(count.max(1)).recip()).collect();
+        Inflation { starts, codes, factors }
     }
 
-    fn code(&self, count: u32) -> Code {
-        if count < PLAIN {
-            return count as Code;
-        }
-        (PLAIN as usize + self.large.partition_point(|large| *large < count)) as Code
+    /// The codes of a page's links.
+    pub(crate) fn row(&self, page: u32, length: usize) -> &[Code] {
+        let start = self.starts[page as usize] as usize;
+        &self.codes[start..start + length]
+    }
+
+    /// What codes stand for: one over the count.
+    pub(crate) fn take_factors(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.factors)
     }
 }
 
-/// Those counts that need a code of their own. The order does not matter.
-fn large_counts(row: &[u32], sites: &[u32], site_count: usize) -> Vec<u32> {
-    let mut counter = Counter::new(site_count);
-    counter.count(row, sites);
-    counter.counts.retain(|count| *count >= PLAIN);
-    counter.counts
+/// For every site its pages.
+fn pages_of_sites(graph: &Graph) -> Csr {
+    let mut degrees = vec![0; graph.site_count()];
+    graph.sites().iter().for_each(|site| degrees[*site as usize] += 1);
+    let mut pages = Csr::of_degrees(degrees.into_iter());
+    let (starts, columns) = pages.places();
+    let mut next = starts.to_vec();
+    for (page, site) in graph.sites().iter().enumerate() {
+        columns[next[*site as usize] as usize] = page as u32;
+        next[*site as usize] += 1;
+    }
+    pages
 }
 
-/// Counts how often each site occurs in a row.
-pub(crate) struct Counter {
-    counts: Vec<u32>,
+/// Where links start by page, and by site.
+fn starts(rows: &Csr, pages: &Csr) -> (Vec<u32>, Vec<u32>) {
+    let mut by_page = vec![0; rows.rows()];
+    let mut by_site = Vec::with_capacity(pages.rows() + 1);
+    let mut end = 0;
+    for site in 0..pages.rows() {
+        by_site.push(end);
+        for page in pages.row(site) {
+            by_page[*page as usize] = end;
+            end += rows.row(*page as usize).len() as u32;
+        }
+    }
+    by_site.push(end);
+    (by_page, by_site)
 }
 
-impl Counter {
-    pub(crate) fn new(site_count: usize) -> Counter {
-        Counter { counts: vec![0; site_count] }
+/// Those counts that need a code of their own, ascending. Only huge sites have them.
+fn large_counts(rows: &Csr, pages: &Csr) -> Vec<u32> {
+    let huge = (0..pages.rows()).filter(|site| pages.row(*site).len() >= PLAIN as usize);
+    let mut found = BTreeSet::new();
+    for site in huge {
+        let mut counter = vec![0; rows.rows()];
+        columns(rows, pages.row(site)).for_each(|column| counter[column as usize] += 1);
+        found.extend(counter.into_iter().filter(|count| *count >= PLAIN));
     }
+    found.into_iter().collect()
+}
 
-    pub(crate) fn count(&mut self, row: &[u32], sites: &[u32]) {
-        for page in row {
-            self.counts[sites[*page as usize] as usize] += 1;
+fn fill(rows: &Csr, pages: &Csr, sites: Range<usize>, large: &[u32], mut codes: &mut [Code]) {
+    let mut counter = vec![0_u32; rows.rows()];
+    for site in sites {
+        let pages = pages.row(site);
+        let length = pages.iter().map(|page| rows.row(*page as usize).len()).sum();
+        let (part, rest) = codes.split_at_mut(length);
+        codes = rest;
+        if pages.len() == 1 {
+            part.fill(1);
+            continue;
         }
+        columns(rows, pages).for_each(|column| counter[column as usize] += 1);
+        let counted = columns(rows, pages).map(|column| code(counter[column as usize], large));
+        part.iter_mut().zip(counted).for_each(|(place, code)| *place = code);
+        columns(rows, pages).for_each(|column| counter[column as usize] = 0);
     }
+}
 
-    /// How many pages of the row are on this site.
-    pub(crate) fn of(&self, site: u32) -> u32 {
-        self.counts[site as usize]
-    }
+fn columns(rows: &Csr, pages: &[u32]) -> impl Iterator<Item = u32> {
+    pages.iter().flat_map(|page| rows.row(*page as usize)).copied()
+}
 
-    pub(crate) fn code(&self, codes: &Codes, site: u32) -> Code {
-        codes.code(self.of(site))
+fn code(count: u32, large: &[u32]) -> Code {
+    if count < PLAIN {
+        return count as Code;
     }
-
-    /// Forgets the row that was counted.
-    pub(crate) fn forget(&mut self, row: &[u32], sites: &[u32]) {
-        for page in row {
-            self.counts[sites[*page as usize] as usize] = 0;
-        }
-    }
+    (PLAIN as usize + large.partition_point(|other| *other < count)) as Code
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Node;
 
     #[test]
     fn large_counts_keep_their_precision() {
-        // 40,000 and 50,000 pages of two sites and 3 of a third link to page 0; a million pages are not needed.
-        let sites: Vec<u32> =
-            (0..90_004).map(|page| u32::from(page > 40_000) + u32::from(page > 90_000)).collect();
-        let links: Vec<u32> = (1..90_004).collect();
-        let rows = Csr::of_pairs(90_004, &links, |page| (0, *page), 1);
-        let codes = Codes::new(&rows, &sites, 3);
-        let mut counter = Counter::new(3);
-        counter.count(rows.row(0), &sites);
-        let found: Vec<_> = (0..3).map(|site| counter.code(&codes, site)).collect();
-        assert_eq!(found, [32_768, 32_769, 3]);
-        let reciprocals = codes.into_reciprocals();
-        let values: Vec<f64> = found.iter().map(|code| reciprocals[usize::from(*code)]).collect();
-        assert_eq!(values, [1.0 / 40_000.0, 1.0 / 50_000.0, 1.0 / 3.0]);
+        // To page 0 link 40,000 and 50,000 pages of two sites and 3 of a third, to page 1 one less of the first.
+        let site = |page: u64| u64::from(page > 1) + u64::from(page > 40_001) + u64::from(page > 90_001);
+        let nodes: Vec<Node> =
+            (0..90_005).map(|page| Node { site: site(page), relevance: 1.0, fetched: true }).collect();
+        let mut links: Vec<(u32, u32)> = (2..90_005).map(|page| (page, 0)).collect();
+        links.extend((3..40_002).map(|page| (page, 1)));
+        let graph = Graph::new(&nodes, &links, |link| *link).unwrap();
+        let inflation = Inflation::new(&graph, graph.out());
+        let count = |page: u32, at: usize| {
+            let code = inflation.row(page, graph.targets(page).len())[at];
+            inflation.factors[usize::from(code)].recip().round()
+        };
+        let found = [count(2, 0), count(40_001, 0), count(40_001, 1), count(40_002, 0), count(90_004, 0)];
+        assert_eq!(found, [40_000.0, 40_000.0, 39_999.0, 50_000.0, 3.0]);
+        // No page links to two pages of a site but for those that link to both.
+        let inflation = Inflation::new(&graph, graph.back());
+        let factors: Vec<f64> =
+            inflation.row(0, 3).iter().map(|code| inflation.factors[usize::from(*code)]).collect();
+        assert_eq!(factors, [1.0, 0.5, 0.5]);
     }
 }

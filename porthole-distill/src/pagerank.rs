@@ -1,6 +1,6 @@
 //! PageRank over what is known of the web: where a reader ends up who follows links at random.
 
-use crate::product::{chunks, in_chunks, normalise, sum};
+use crate::product::{each_row, normalise};
 use crate::{Error, Graph, check_length};
 
 /// How to rank.
@@ -41,7 +41,6 @@ pub struct PageRank {
 /// If there is not a restart weight for every page.
 pub fn page_rank(graph: &Graph, options: &PageRankOptions<'_>) -> Result<PageRank, Error> {
     let restart = restart(graph.pages(), options.restart)?;
-    let chunks = chunks(graph.back());
     // Looked up once a link instead of divided by: of pages without links, whatever it is, nothing is looked up.
     let shares: Vec<f64> =
         (0..graph.pages()).map(|page| (graph.out().row(page).len() as f64).recip()).collect();
@@ -50,12 +49,11 @@ pub fn page_rank(graph: &Graph, options: &PageRankOptions<'_>) -> Result<PageRan
     let (mut iterations, mut change) = (0, if ranks.is_empty() { 0.0 } else { f64::INFINITY });
     while change > options.tolerance && iterations < options.max_iterations {
         let give = |page: usize| if shares[page].is_finite() { ranks[page] * shares[page] } else { 0.0 };
-        in_chunks(&chunks, &mut given, give);
-        let moved =
-            in_chunks(&chunks, &mut next, |page| options.damping * sum(graph.back().row(page), &given));
+        each_row(&mut given, give);
+        let moved = each_row(&mut next, |page| options.damping * sum(graph.back().row(page), &given));
         // What the links do not carry, also from pages without any, comes back by the restart.
         let back = 1.0 - moved;
-        let total = in_chunks(&chunks, &mut given, |page| next[page] + back * restart[page]);
+        let total = each_row(&mut given, |page| next[page] + back * restart[page]);
         std::mem::swap(&mut next, &mut given);
         change = normalise(&mut next, total, &ranks);
         std::mem::swap(&mut ranks, &mut next);
@@ -75,4 +73,17 @@ fn restart(pages: usize, wanted: Option<&[f64]>) -> Result<Vec<f64>, Error> {
         return Ok(even());
     }
     Ok(wanted.iter().copied().map(|weight| harmless(weight) / sum).collect())
+}
+
+/// Four sums at once, so that an addition need not wait for the one before it.
+fn sum(pages: &[u32], given: &[f64]) -> f64 {
+    let (fours, rest) = pages.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for four in fours {
+        for (sum, page) in sums.iter_mut().zip(four) {
+            *sum += given[*page as usize];
+        }
+    }
+    let rest: f64 = rest.iter().map(|page| given[*page as usize]).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
