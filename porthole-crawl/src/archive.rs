@@ -5,12 +5,15 @@
 //! of a record; that is cut off when it is opened again.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, FailureKind, Outcome, PageResult, SegmentSpan, Timestamp};
-use porthole_warc::{Answer, Form, Truncation, WarcError, WarcWriter, last_whole};
+use porthole_warc::{
+    Answer, BLOCK_LIMIT, Form, Place, Truncation, WarcError, WarcWriter, last_whole, read_record,
+};
 
 use crate::Response;
 
@@ -109,6 +112,11 @@ impl Archive {
         Ok(u32::try_from(length).ok().map(span))
     }
 
+    /// A page as it was kept.
+    pub fn read(&self, span: SegmentSpan) -> Result<Response, ArchiveError> {
+        read_page(&self.folder, span)
+    }
+
     fn say_what_it_is(&mut self, at: Timestamp) -> Result<(), ArchiveError> {
         let name = file_name(self.segment);
         let software = concat!("porthole/", env!("CARGO_PKG_VERSION"));
@@ -119,6 +127,24 @@ impl Archive {
     fn failed(&self, source: WarcError) -> ArchiveError {
         ArchiveError::Warc { path: self.folder.join(file_name(self.segment)), source }
     }
+}
+
+/// A page as it was kept in the segments of a folder.
+pub fn read_page(folder: &Path, span: SegmentSpan) -> Result<Response, ArchiveError> {
+    let path = folder.join(file_name(span.segment));
+    let mut file = File::open(&path).map_err(|source| io_error(&path, source))?;
+    file.seek(SeekFrom::Start(span.offset)).map_err(|source| io_error(&path, source))?;
+    let place = Place { offset: span.offset, inside: 0, length: span.length.into() };
+    let member = io::BufReader::new(file.take(span.length.into()));
+    let page = read_record(member, place, BLOCK_LIMIT).and_then(|record| record.http(BLOCK_LIMIT));
+    let page = page.map_err(|source| ArchiveError::Warc { path, source })?;
+    Ok(Response {
+        status: page.status,
+        headers: page.headers,
+        body: page.body,
+        truncated: false,
+        took: Duration::ZERO,
+    })
 }
 
 /// Which pages are kept.
@@ -209,8 +235,6 @@ fn io_error(path: &Path, source: io::Error) -> ArchiveError {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use porthole_types::Headers;
     use porthole_warc::WarcReader;
 
@@ -240,6 +264,7 @@ mod tests {
         let path = folder.path().join("00000.warc.gz");
         let bytes = fs::read(&path).unwrap();
         assert_eq!(second.offset, first.offset + u64::from(first.length));
+        assert_eq!(read_page(folder.path(), second).unwrap().body, b"second");
         // Whatever part of the last record made it to the disk.
         for end in [bytes.len() as u64, second.offset + 1, bytes.len() as u64 - 1] {
             fs::write(&path, &bytes[..end as usize]).unwrap();

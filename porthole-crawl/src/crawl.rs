@@ -5,16 +5,19 @@
 
 use std::collections::HashSet;
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use porthole_store::{Batch, Counts, Store};
 use porthole_topic::{Judge, JudgeError};
-use porthole_types::{CanonicalUrl, Clock, NewUrl, Outcome, PageResult, Timestamp, UrlId, Work};
+use porthole_types::{
+    CanonicalUrl, Clock, Mark, NewUrl, Outcome, PageResult, SiteId, Timestamp, UrlId, Work,
+};
 
 use crate::archive::{Archive, ArchiveError, Keep};
 use crate::reading::{Read, Reader, Readers, Unread};
@@ -52,6 +55,9 @@ pub enum Stop {
     Waiting(Timestamp),
     /// The observer asked for it.
     Asked,
+    /// Somebody has written to the database beside the crawl: topics, examples or a critic may have changed. What was
+    /// under way has been dealt with; run on when all is as it should be.
+    Changed,
 }
 
 /// What an observer is told of each fetch, before it is committed.
@@ -115,13 +121,13 @@ const MOMENT: Duration = Duration::from_millis(50);
 /// A crawl over a web and a store.
 pub struct Crawl<'a> {
     web: &'a dyn Fetch,
-    store: &'a mut dyn Store,
+    pub(crate) store: &'a mut dyn Store,
     clock: &'a dyn Clock,
-    judge: Option<Box<dyn Judge>>,
+    pub(crate) judge: Option<Box<dyn Judge>>,
     /// Without one links are followed as they were found.
-    scorer: Option<Scorer>,
-    archive: Option<(Archive, Keep)>,
-    guest: Guest,
+    pub(crate) scorer: Option<Scorer>,
+    pub(crate) archive: Option<(Archive, Keep)>,
+    pub(crate) guest: Guest,
     next_seq: u64,
 }
 
@@ -145,6 +151,14 @@ impl<'a> Crawl<'a> {
         self
     }
 
+    /// Judges by another critic and other marks from now on; see [`Crawl::judged_by`] for what was judged before.
+    pub fn refocus(&mut self, judge: Box<dyn Judge>, marks: Vec<Mark>) {
+        self.judge = Some(judge);
+        if let Some(scorer) = &mut self.scorer {
+            scorer.marks = marks;
+        }
+    }
+
     /// Minds robots.txt and pauses. Needs a runtime with timers.
     pub fn as_guest(mut self, guest: Guest) -> Self {
         self.guest = guest;
@@ -159,7 +173,7 @@ impl<'a> Crawl<'a> {
 
     /// Adds URLs to begin with. How many of them were new.
     pub fn start(&mut self, urls: &[CanonicalUrl]) -> Result<usize, CrawlError> {
-        let start = |url: &CanonicalUrl| NewUrl { url: url.clone(), relevance: 1.0, priority: 1.0 };
+        let start = |url: &CanonicalUrl| NewUrl { url: url.clone(), relevance: 1.0, priority: 1.0, depth: 0 };
         Ok(self.store.add(&urls.iter().map(start).collect::<Vec<_>>())?)
     }
 
@@ -168,6 +182,7 @@ impl<'a> Crawl<'a> {
     pub async fn run(&mut self, limits: Limits, observer: &mut dyn Observer) -> Result<Stop, CrawlError> {
         // Apart from the crawl while it runs, so that both can be worked with.
         let mut guest = std::mem::replace(&mut self.guest, Guest::alone());
+        guest.remember(self.next_seq, &*self.store.reader())?;
         let packer = self.archive.as_ref().map(|(archive, keep)| (archive.packer(), *keep));
         let reader = Reader::new(self.judge.take(), packer, guest.scope());
         let mut run = Run {
@@ -175,6 +190,8 @@ impl<'a> Crawl<'a> {
             workers: limits.workers.max(1),
             fetches: limits.fetches,
             bytes: limits.bytes,
+            changed: false,
+            looked: Instant::now(),
             window: Window::new(&mut guest),
             readers: Readers::start(reader, limits.workers.max(1)),
             under_way: UnderWay::new(),
@@ -193,7 +210,7 @@ impl<'a> Crawl<'a> {
 }
 
 /// Requests that were made and not yet answered.
-type UnderWay<'a> = FuturesUnordered<Pin<Box<dyn Future<Output = (Job, Result<Response, FetchError>)> + 'a>>>;
+type UnderWay<'a> = FuturesUnordered<Pin<Box<dyn Future<Output = Came> + 'a>>>;
 
 /// A crawl while it runs.
 ///
@@ -205,6 +222,9 @@ struct Run<'c, 'a> {
     /// How many fetches may still be started, and how many bytes may still come.
     fetches: u64,
     bytes: u64,
+    /// Somebody has written beside us: what is under way is dealt with, and nothing else is begun.
+    changed: bool,
+    looked: Instant,
     window: Window<'c>,
     readers: Readers,
     under_way: UnderWay<'a>,
@@ -225,6 +245,7 @@ struct Pending {
 /// Something that was waited for.
 enum Came {
     Answer(Job, Result<Response, FetchError>),
+    Address(SiteId, Option<IpAddr>),
     Read(Result<Box<Read>, JudgeError>),
 }
 
@@ -234,6 +255,7 @@ const MOST_PENDING: usize = 64;
 impl Run<'_, '_> {
     async fn until_it_ends(&mut self) -> Result<Stop, CrawlError> {
         loop {
+            self.look_round()?;
             self.fill()?;
             // Later pages follow from earlier ones: with few workers nothing waits to be committed.
             let enough = (self.workers / 2).clamp(1, MOST_PENDING);
@@ -243,8 +265,12 @@ impl Run<'_, '_> {
                 }
                 continue;
             }
-            if self.is_idle() && (self.fetches == 0 || self.bytes == 0) {
-                return Ok(if self.fetches == 0 { Stop::Limit } else { Stop::Bytes });
+            if self.is_idle() && self.is_closing() {
+                return Ok(match (self.fetches, self.bytes) {
+                    (0, _) => Stop::Limit,
+                    (_, 0) => Stop::Bytes,
+                    _ => Stop::Changed,
+                });
             }
             match self.wait().await {
                 Some(came) => {
@@ -268,6 +294,21 @@ impl Run<'_, '_> {
         }
     }
 
+    /// Looks whether somebody has written beside us, now and then.
+    fn look_round(&mut self) -> Result<(), CrawlError> {
+        const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
+        if self.looked.elapsed() >= BETWEEN_LOOKS {
+            self.looked = Instant::now();
+            self.changed |= self.crawl.store.look_again()?;
+        }
+        Ok(())
+    }
+
+    /// Whether nothing else is to be begun.
+    fn is_closing(&self) -> bool {
+        self.changed || self.fetches == 0 || self.bytes == 0
+    }
+
     /// Whether nothing is awaited, from the network or from the readers.
     fn is_idle(&self) -> bool {
         self.under_way.is_empty() && self.readers.in_progress() == 0
@@ -276,8 +317,7 @@ impl Run<'_, '_> {
     /// Starts as many requests as may be started.
     fn fill(&mut self) -> Result<(), CrawlError> {
         while self.under_way.len() < self.workers
-            && self.fetches > 0
-            && self.bytes > 0
+            && !self.is_closing()
             && self.readers.keeps_up()
             && self.pending.len() < MOST_SETTLED
         {
@@ -287,6 +327,7 @@ impl Run<'_, '_> {
                     self.fetches -= u64::from(matches!(job.what, What::Page(_)));
                     self.under_way.push(Box::pin(fetch(self.crawl.web, job)));
                 }
+                Next::Locate(site, url) => self.under_way.push(Box::pin(locate(self.crawl.web, site, url))),
                 Next::Settled(work, outcome) => {
                     let result = PageResult { outcome, ..empty_result(&work, now) };
                     self.push(work, result, Duration::ZERO);
@@ -349,7 +390,7 @@ impl Run<'_, '_> {
                 return Poll::Ready(Came::Read(read));
             }
             match self.under_way.poll_next_unpin(context) {
-                Poll::Ready(Some((job, answer))) => Poll::Ready(Came::Answer(job, answer)),
+                Poll::Ready(Some(came)) => Poll::Ready(came),
                 _ => Poll::Pending,
             }
         })
@@ -366,13 +407,14 @@ impl Run<'_, '_> {
                     Finished::Errand => {}
                 }
             }
+            Came::Address(site, ip) => self.window.found(site, ip),
             Came::Read(read) => {
                 let Read { work, mut result, page, packed, took } = *read?;
                 self.bytes = self.bytes.saturating_sub(result.bytes);
                 if let Some((page, judgment)) = page {
                     result.links = match &mut self.crawl.scorer {
-                        Some(scorer) => scorer.links(&work.url, &page, judgment),
-                        None => link_rows(&page, |_| Some((0.0, 0.0))),
+                        Some(scorer) => scorer.links(&work, &page, judgment),
+                        None => link_rows(&page, work.depth + 1, |_| Some((0.0, 0.0))),
                     };
                 }
                 if let (Some((archive, _)), Some(packed)) = (&mut self.crawl.archive, packed) {
@@ -380,6 +422,12 @@ impl Run<'_, '_> {
                 }
                 if result.outcome == Outcome::Fetched {
                     self.window.read(&work.url, result.simhash);
+                }
+                if let (Outcome::Redirected, Some(to)) = (&result.outcome, result.links.first())
+                    && let Some(failure) = self.window.redirected(&work.url, &to.target.url)
+                {
+                    result.outcome = Outcome::Skipped(failure);
+                    result.links.clear();
                 }
                 self.push(work, result, took);
             }
@@ -435,239 +483,17 @@ impl Run<'_, '_> {
 /// Decided without a request and committed together, at most.
 const MOST_SETTLED: usize = 1_000;
 
-async fn fetch(web: &dyn Fetch, job: Job) -> (Job, Result<Response, FetchError>) {
+async fn fetch(web: &dyn Fetch, job: Job) -> Came {
     let answer = web.fetch(&Request::get(job.url().clone())).await;
-    (job, answer)
+    Came::Answer(job, answer)
+}
+
+async fn locate(web: &dyn Fetch, site: SiteId, url: CanonicalUrl) -> Came {
+    Came::Address(site, web.address(&url).await)
 }
 
 /// The setting that numbers the next fetch; committed with the fetches before it.
 const NEXT_SEQ: &str = "crawl.next_seq";
 
 #[cfg(test)]
-mod tests {
-    use std::collections::HashMap;
-    use std::sync::Mutex;
-    use std::time::Instant;
-
-    use porthole_store::SqliteStore;
-    use porthole_types::{FailureKind, Headers, ManualClock};
-
-    use super::*;
-    use crate::FetchFuture;
-
-    /// A web of a few pages: path to (status, content type or location, body).
-    struct TinyWeb(HashMap<&'static str, (u16, &'static str, &'static str)>);
-
-    impl Fetch for TinyWeb {
-        fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
-            Box::pin(async move {
-                let url = request.url.clone();
-                let Some((status, about, body)) = self.0.get(request.url.path()) else {
-                    return Err(FetchError { url, kind: FailureKind::Connect, detail: "refused".into() });
-                };
-                let header = if *status / 100 == 3 { ("location", *about) } else { ("content-type", *about) };
-                let headers: Headers = [header].into_iter().collect();
-                let took = Duration::from_millis(5);
-                Ok(Response {
-                    status: *status,
-                    headers,
-                    body: body.as_bytes().to_vec(),
-                    truncated: false,
-                    took,
-                })
-            })
-        }
-    }
-
-    fn web() -> TinyWeb {
-        TinyWeb(HashMap::from([
-            (
-                "/",
-                (200, "text/html", "<title>home</title><a href=/a>a</a><a href=/b>b</a><a href=/a>again</a>"),
-            ),
-            ("/a", (200, "text/html", "<a href=/c>c</a><a href=/>home</a>")),
-            ("/b", (301, "/d", "")),
-            ("/c", (200, "application/zip", "PK")),
-            ("/d", (404, "text/html", "gone")),
-        ]))
-    }
-
-    fn crawl(store: &mut SqliteStore, fetches: u64) -> (Stop, Vec<String>) {
-        let (web, clock) = (web(), ManualClock::at(Timestamp(1_000)));
-        let mut crawl = Crawl::new(&web, store, &clock).unwrap();
-        crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
-        let mut seen = Vec::new();
-        let mut observe = |page: Seen<'_>| {
-            let word = match &page.result.outcome {
-                Outcome::Fetched => "fetched",
-                Outcome::Redirected => "redirected",
-                Outcome::Retry { failure, .. } => failure.kind.name(),
-                Outcome::Dead(failure) | Outcome::Skipped(failure) => failure.kind.name(),
-            };
-            seen.push(format!("{} {} {word}", page.result.seq, page.url.path()));
-            ControlFlow::Continue(())
-        };
-        let stop =
-            pollster::block_on(crawl.run(Limits { fetches, ..Limits::default() }, &mut observe)).unwrap();
-        (stop, seen)
-    }
-
-    #[test]
-    fn breadth_first_until_it_ends() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
-        let (stop, seen) = crawl(&mut store, u64::MAX);
-        assert_eq!(stop, Stop::Exhausted);
-        assert_eq!(seen, ["0 / fetched", "1 /a fetched", "2 /b redirected", "3 /c type", "4 /d status"]);
-        let counts = store.counts();
-        assert_eq!(
-            (counts.known, counts.fetched, counts.redirected, counts.dead, counts.skipped),
-            (5, 2, 1, 1, 1)
-        );
-        assert_eq!(counts.links, 5, "each target once a page");
-    }
-
-    #[test]
-    fn a_second_run_goes_on_where_the_first_stopped() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("crawl.db");
-        let (stop, first) = crawl(&mut SqliteStore::open(&path).unwrap(), 2);
-        assert_eq!((stop, first.len()), (Stop::Limit, 2));
-        let (stop, second) = crawl(&mut SqliteStore::open(&path).unwrap(), u64::MAX);
-        assert_eq!(stop, Stop::Exhausted);
-        assert_eq!(second, ["2 /b redirected", "3 /c type", "4 /d status"]);
-    }
-
-    /// Three hosts of ten pages each, and one that forbids everything; notes who asks for what and when.
-    #[derive(Default)]
-    struct HostsWeb {
-        in_flight: Mutex<HashMap<String, u32>>,
-        asked: Mutex<Vec<(String, String, Instant)>>,
-    }
-
-    impl Fetch for HostsWeb {
-        fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
-            Box::pin(async move {
-                let (host, path) = (request.url.host().to_owned(), request.url.path().to_owned());
-                let before = Instant::now();
-                self.asked.lock().unwrap().push((host.clone(), path.clone(), before));
-                let under_way = {
-                    let mut in_flight = self.in_flight.lock().unwrap();
-                    let count = in_flight.entry(host.clone()).or_default();
-                    *count += 1;
-                    *count
-                };
-                assert_eq!(under_way, 1, "two requests at {host}");
-                tokio::time::sleep(Duration::from_millis(3)).await;
-                *self.in_flight.lock().unwrap().get_mut(&host).unwrap() -= 1;
-                let (kind, body) = match path.as_str() {
-                    "/robots.txt" if host == "closed.test" => {
-                        ("text/plain", "User-agent: *\nDisallow: /".to_owned())
-                    }
-                    "/robots.txt" if host == "a.test" => {
-                        ("text/plain", "Sitemap: /map.xml\nUser-agent: porthole\nDisallow: /9".to_owned())
-                    }
-                    "/robots.txt" => ("text/plain", "User-agent: porthole\nDisallow: /9".to_owned()),
-                    "/map.xml" => {
-                        let page = |url| format!("<url><loc>{url}</loc></url>");
-                        let pages =
-                            ["http://a.test/hidden", "http://a.test/1", "http://b.test/elsewhere"].map(page);
-                        ("application/xml", format!("<urlset>{}</urlset>", pages.concat()))
-                    }
-                    _ => {
-                        let links = (0..10).flat_map(|n| {
-                            ["a", "b", "c", "closed"]
-                                .map(|host| format!("<a href=http://{host}.test/{n}>x</a>"))
-                        });
-                        ("text/html", links.collect())
-                    }
-                };
-                let headers: Headers = [("content-type", kind)].into_iter().collect();
-                let took = before.elapsed();
-                Ok(Response { status: 200, headers, body: body.into_bytes(), truncated: false, took })
-            })
-        }
-    }
-
-    /// Crawls as a guest who pauses for so long, from these URLs on.
-    fn visit(
-        (web, store): (&HostsWeb, &mut SqliteStore),
-        pause: Duration,
-        starts: impl Iterator<Item = String>,
-        limits: Limits,
-        observe: &mut dyn Observer,
-    ) -> Stop {
-        let politeness =
-            crate::Politeness { min_delay: pause, delay_factor: 0, ..crate::Politeness::default() };
-        let starts: Vec<_> = starts.map(|url| CanonicalUrl::parse(&url).unwrap()).collect();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(async {
-            let guest = Guest::polite(politeness, "porthole");
-            let mut crawl = Crawl::new(web, store, &crate::SystemClock).unwrap().as_guest(guest);
-            crawl.start(&starts).unwrap();
-            let run = crawl.run(limits, observe);
-            tokio::time::timeout(Duration::from_secs(60), run).await.expect("it ends").unwrap()
-        })
-    }
-
-    fn scratch() -> (tempfile::TempDir, SqliteStore) {
-        let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
-        (folder, store)
-    }
-
-    const TO_THE_END: Limits = Limits { fetches: u64::MAX, bytes: u64::MAX, workers: 8 };
-
-    #[test]
-    fn a_guest_asks_first_waits_its_turn_and_leaves_when_nothing_is_left() {
-        const PAUSE: Duration = Duration::from_millis(20);
-        let (_folder, mut store) = scratch();
-        let web = HostsWeb::default();
-        let starts = ["http://a.test/0".to_owned()].into_iter();
-        let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
-        assert_eq!(visit((&web, &mut store), PAUSE, starts, TO_THE_END, &mut observe), Stop::Exhausted);
-        let asked = web.asked.into_inner().unwrap();
-        for host in ["a.test", "b.test", "c.test", "closed.test"] {
-            let own: Vec<_> = asked.iter().filter(|(asked, ..)| asked == host).collect();
-            assert_eq!(own[0].1, "/robots.txt", "{host} is asked first");
-            // a.test has a sitemap, too, and a page that only the sitemap knows.
-            let requests = [("closed.test", 1), ("a.test", 12)].into_iter().find(|(known, _)| *known == host);
-            assert_eq!(own.len(), requests.map_or(10, |(_, count)| count), "{host}: {own:?}");
-            assert!(host != "a.test" || own[11].1 == "/hidden", "{own:?}");
-            assert!(own.iter().all(|(_, path, _)| path != "/9"));
-            let gaps = own.windows(2).map(|pair| pair[1].2 - pair[0].2);
-            assert!(gaps.into_iter().all(|gap| gap >= PAUSE), "{host} got a request too early");
-        }
-        let counts = store.counts();
-        assert_eq!((counts.fetched, counts.skipped), (28, 13));
-    }
-
-    #[test]
-    fn a_huge_site_does_not_fill_the_window() {
-        let (_folder, mut store) = scratch();
-        let web = HostsWeb::default();
-        let huge = (0..6_000).map(|page| format!("http://huge.test/{page}x"));
-        let starts = huge.chain(["http://small.test/1x".to_owned()]);
-        let mut hosts = HashMap::new();
-        let mut observe = |seen: Seen<'_>| {
-            *hosts.entry(seen.url.host().to_owned()).or_insert(0) += 1;
-            ControlFlow::Continue(())
-        };
-        let limits = Limits { fetches: 120, workers: 4, ..Limits::default() };
-        visit((&web, &mut store), Duration::from_millis(5), starts, limits, &mut observe);
-        assert_eq!(hosts["small.test"], 1, "{hosts:?}");
-        // More than are held at a time: what was too much came back.
-        assert!(hosts["huge.test"] > 80, "{hosts:?}");
-    }
-
-    #[test]
-    fn a_huge_site_that_forbids_everything_is_dealt_with_and_the_crawl_ends() {
-        let (_folder, mut store) = scratch();
-        let web = HostsWeb::default();
-        let starts = (0..500).map(|page| format!("http://closed.test/{page}x"));
-        let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
-        let stop = visit((&web, &mut store), Duration::from_millis(5), starts, TO_THE_END, &mut observe);
-        assert_eq!((stop, store.counts().skipped), (Stop::Exhausted, 500));
-        assert_eq!(web.asked.into_inner().unwrap().len(), 1, "robots.txt alone was asked for");
-    }
-}
+mod tests;

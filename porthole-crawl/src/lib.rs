@@ -1,5 +1,6 @@
 //! The crawl: work from the frontier, through [`Fetch`], page by page into the store.
 
+mod again;
 mod archive;
 mod clock;
 mod crawl;
@@ -17,7 +18,7 @@ mod sitemap;
 mod traps;
 mod window;
 
-pub use archive::{Archive, ArchiveError, Keep};
+pub use archive::{Archive, ArchiveError, Keep, read_page};
 pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
 pub use external::ExternalCritic;

@@ -38,11 +38,12 @@ pub(crate) struct Scorer {
 
 impl Scorer {
     /// The rows of a page's links.
-    pub(crate) fn links(&mut self, url: &CanonicalUrl, page: &Page, judgment: Judgment) -> Vec<LinkRow> {
+    pub(crate) fn links(&mut self, work: &Work, page: &Page, judgment: Judgment) -> Vec<LinkRow> {
+        let url = &work.url;
         let source = Source { url, page, judgment, on_topic: self.is_on_topic(judgment) };
         let strategy = &mut self.strategy;
         // Estimated as relevant as the page that links to it (S8).
-        link_rows(page, |link| Some((judgment.relevance, strategy.priority(&source, link)?)))
+        link_rows(page, work.depth + 1, |link| Some((judgment.relevance, strategy.priority(&source, link)?)))
     }
 
     /// Whether a page's best leaf is good or below a good topic.
@@ -83,7 +84,7 @@ pub(crate) fn redirect(work: &Work, response: &Response, result: &mut PageResult
     match response.headers.get("location").map(|location| work.url.join(location)) {
         Some(Ok(target)) => {
             result.outcome = Outcome::Redirected;
-            result.links = vec![link_row(target, work.relevance, work.priority)];
+            result.links = vec![link_row(target, work.relevance, work.priority, work.depth)];
         }
         Some(Err(error)) => result.outcome = dead(format!("redirect to what is no URL: {error}")),
         None => result.outcome = dead("redirect without a location".to_owned()),
@@ -96,7 +97,11 @@ fn dead(detail: String) -> Outcome {
 
 /// The page's links, each target once with the best that is believed of it; none if the page asks not to follow them,
 /// and none that is not worth following: a link that the crawl will not take is not part of its graph.
-pub(crate) fn link_rows(page: &Page, mut belief: impl FnMut(&Link) -> Option<(f64, f64)>) -> Vec<LinkRow> {
+pub(crate) fn link_rows(
+    page: &Page,
+    depth: u32,
+    mut belief: impl FnMut(&Link) -> Option<(f64, f64)>,
+) -> Vec<LinkRow> {
     if page.robots.nofollow {
         return Vec::new();
     }
@@ -107,7 +112,7 @@ pub(crate) fn link_rows(page: &Page, mut belief: impl FnMut(&Link) -> Option<(f6
         match places.entry(link.target.id()) {
             Entry::Vacant(place) => {
                 place.insert(rows.len());
-                rows.push(link_row(link.target.clone(), relevance, priority));
+                rows.push(link_row(link.target.clone(), relevance, priority, depth));
             }
             Entry::Occupied(place) => {
                 let known = &mut rows[*place.get()].target;
@@ -118,9 +123,9 @@ pub(crate) fn link_rows(page: &Page, mut belief: impl FnMut(&Link) -> Option<(f6
     rows
 }
 
-fn link_row(url: CanonicalUrl, relevance: f64, priority: f64) -> LinkRow {
+fn link_row(url: CanonicalUrl, relevance: f64, priority: f64, depth: u32) -> LinkRow {
     let (oid, sid) = (url.id(), url.site());
-    let target = NewUrl { url, relevance, priority };
+    let target = NewUrl { url, relevance, priority, depth };
     LinkRow { oid, sid, target, wgt_fwd: 0.0, wgt_rev: 0.0 }
 }
 
@@ -135,7 +140,16 @@ mod tests {
 
     fn work(numtries: u32) -> Work {
         let url = CanonicalUrl::parse("http://a.test/x").unwrap();
-        Work { oid: url.id(), sid: url.site(), url, numtries, relevance: 0.0, priority: 0.0 }
+        Work {
+            oid: url.id(),
+            sid: url.site(),
+            url,
+            numtries,
+            relevance: 0.0,
+            priority: 0.0,
+            depth: 0,
+            pages_of_site: 0,
+        }
     }
 
     fn outcome(numtries: u32, status: u16) -> Outcome {

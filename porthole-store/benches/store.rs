@@ -184,7 +184,7 @@ impl Web {
         write!(self.text, "http://www.site{site}.example.org/articles/{}/page-{number}.html", number % 12)
             .expect("writing to a string");
         let url = self.root.join(&self.text).expect("a URL");
-        NewUrl { url, relevance, priority: relevance }
+        NewUrl { url, relevance, priority: relevance, depth: 0 }
     }
 
     /// A third of the pages is about the topic.

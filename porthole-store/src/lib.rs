@@ -32,7 +32,7 @@ pub use queries::{Index, NamedQuery, Parameter, QUERIES};
 pub use sqlite::{Judged, Prober, Spent, SqliteDesk, SqliteReader, SqliteStore, Table};
 pub use statistics::{Document, NodeRow, StatRow};
 pub use store::{
-    Batch, Committed, Counts, Edge, Estimate, Graph, Node, Rejudged, Scores, Store, StoreReader,
+    Batch, Committed, Counts, Edge, Estimate, Graph, Node, Rejudged, Scores, Store, StoreReader, Tried,
 };
 pub use topics::{
     Collision, Example, ExampleChange, ExampleId, ExampleState, Model, NewExample, TermWord, Terms,

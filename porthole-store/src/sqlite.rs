@@ -19,6 +19,7 @@ mod sandbox;
 mod statistics;
 mod sweep;
 mod topics;
+mod tried;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -142,11 +143,13 @@ impl SqliteStore {
     }
 
     fn read_work(&self, rows: &[u32]) -> Result<Vec<Work>> {
-        let mut read = self.db.prepare_cached("select oid, sid, url from crawl where rowid = ?1")?;
+        let mut read = self.db.prepare_cached("select oid, sid, url, depth from crawl where rowid = ?1")?;
         let frontier = &self.window.frontier;
         let mut work = |row| {
             let (belief, tries) = (frontier.belief(row), frontier.tries(row));
-            read.query_row([rowid(row)], |found| Ok(work(found, belief, tries)))?
+            let mut work = read.query_row([rowid(row)], |found| Ok(work(found, belief, tries)))??;
+            work.pages_of_site = frontier.sites().load_of(work.sid);
+            Ok(work)
         };
         rows.iter().map(|&row| work(row)).collect()
     }
@@ -307,5 +310,7 @@ fn work(row: &Row<'_>, belief: Belief, tries: Tries) -> Result<Work> {
         numtries: tries.count().into(),
         relevance: belief.relevance,
         priority: belief.priority,
+        depth: row.get(3)?,
+        pages_of_site: 0,
     })
 }

@@ -1,8 +1,8 @@
 //! The one interface to the database: work out, results in, questions answered.
 
 use porthole_types::{
-    CanonicalUrl, Event, Judgment, NewUrl, PageResult, SiteId, TermId, Timestamp, TopicId, TopicRow, UrlId,
-    Work,
+    CanonicalUrl, Event, Judgment, NewUrl, PageResult, SegmentSpan, SiteId, TermId, Timestamp, TopicId,
+    TopicRow, UrlId, Work,
 };
 
 use crate::about::{About, Feedback, SiteFacts};
@@ -140,6 +140,9 @@ pub trait StoreReader: Send + Sync {
     /// Whether a store is open on the database now, here or in another process.
     fn is_crawled(&self) -> Result<bool>;
 
+    /// What was tried behind the fetch of that number, in the order of the fetches, at most `limit`.
+    fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<Tried>>;
+
     /// Another handle on the same database.
     fn another(&self) -> Box<dyn StoreReader>;
 }
@@ -157,6 +160,8 @@ pub struct Batch<'a> {
     /// What is believed at least, as a link would say it: it counts where it is more than what is believed.
     /// Applied after the estimates. Ignored for URLs that are done.
     pub raised: &'a [Estimate],
+    /// URLs that were not met as links of a page; added like start URLs.
+    pub urls: &'a [NewUrl],
     /// What happened.
     pub events: &'a [Event],
     /// Settings to write, so that what must agree with the results does.
@@ -170,6 +175,29 @@ pub struct Rejudged {
     pub oid: UrlId,
     /// The critic's new word.
     pub judgment: Judgment,
+}
+
+/// A URL that was tried, and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// The URL.
+    pub oid: UrlId,
+    /// Its text.
+    pub url: String,
+    /// The fetch's number in the crawl.
+    pub seq: u64,
+    /// When it was tried.
+    pub at: Timestamp,
+    /// How many links it is away from a start.
+    pub depth: u32,
+    /// The critic's word, if it is a page that was judged.
+    pub judgment: Option<Judgment>,
+    /// Simhash of its text.
+    pub simhash: u64,
+    /// The kind of the failure, if it failed.
+    pub failure: Option<String>,
+    /// Where the page is kept, if it is.
+    pub span: Option<SegmentSpan>,
 }
 
 /// What is believed of a queued URL from now on.

@@ -20,6 +20,8 @@ pub struct NewUrl {
     pub relevance: f64,
     /// What the strategy says; larger is sooner.
     pub priority: f64,
+    /// How many links it is away from a start, on the way on which it became known.
+    pub depth: u32,
 }
 
 /// One unit of work taken from the frontier.
@@ -37,6 +39,10 @@ pub struct Work {
     pub relevance: f64,
     /// The strategy's priority.
     pub priority: f64,
+    /// How many links it is away from a start.
+    pub depth: u32,
+    /// Pages that have come from its site.
+    pub pages_of_site: u32,
 }
 
 /// What became of one fetch, with everything that the store keeps of it.

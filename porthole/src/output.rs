@@ -222,7 +222,7 @@ impl Progress {
         }
     }
 
-    pub(crate) fn finish(self) {
+    pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }

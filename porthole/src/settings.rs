@@ -1,8 +1,10 @@
 //! porthole.toml: as it is written ([`RawSettings`]), and as it is used ([`TrainSettings`]).
 
+use std::time::Duration;
+
 use anyhow::Context;
 use clap::ValueEnum;
-use porthole_crawl::{AllowedAddresses, HttpSettings, HttpSettingsError};
+use porthole_crawl::{AllowedAddresses, HttpSettings, HttpSettingsError, Politeness};
 use porthole_topic::{Counting, Kind, Options, Shape};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,20 @@ pub(crate) struct RawSettings {
     pub(crate) train: RawTrain,
     #[serde(default)]
     pub(crate) fetch: RawFetch,
+    #[serde(default)]
+    pub(crate) polite: RawPolite,
+}
+
+/// How one behaves towards sites, as far as anything is said about it; times in seconds.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawPolite {
+    pub(crate) delay: Option<f64>,
+    pub(crate) delay_factor: Option<u32>,
+    pub(crate) longest_delay: Option<f64>,
+    pub(crate) longest_crawl_delay: Option<f64>,
+    pub(crate) connections: Option<u32>,
+    pub(crate) per_address: Option<bool>,
 }
 
 /// How to reach the web, as far as anything is said about it.
@@ -99,12 +115,48 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. What is comme
 # contact = "you@example.org"   # how the people who run servers reach you; needed for the open web
 # proxy = "socks5://127.0.0.1:9050"   # or "http://…"; everything goes through it
 # loopback = false              # whether this machine may be crawled
+
+[polite]
+# delay = 2.0                   # seconds between two requests to a site, at least
+# delay-factor = 5              # or so many times what its last answer took, if that is more
+# longest-delay = 30.0          # but no longer than this
+# longest-crawl-delay = 60.0    # the Crawl-delay of a robots.txt is obeyed up to this
+# connections = 1               # requests to a site that may be under way at once
+# per-address = true            # sites on one machine share its pauses
 "#;
 
 impl RawSettings {
     /// The settings in the text of a file.
     pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
         toml::from_str(text).map_err(|error| misuse(error.to_string().trim_end()))
+    }
+}
+
+impl RawPolite {
+    /// The settings to work with, or what is wrong with them.
+    pub(crate) fn ready(&self) -> anyhow::Result<Politeness> {
+        let defaults = Politeness::default();
+        let seconds = |name: &str, value: Option<f64>, default: Duration| match value {
+            None => Ok(default),
+            Some(value) => Duration::try_from_secs_f64(value)
+                .map_err(|_| misuse(format!("[polite] {name} = {value}: seconds are needed, 0 or more"))),
+        };
+        if self.connections == Some(0) {
+            return Err(misuse("[polite] connections = 0: nothing could be fetched"));
+        }
+        Ok(Politeness {
+            min_delay: seconds("delay", self.delay, defaults.min_delay)?,
+            delay_factor: self.delay_factor.unwrap_or(defaults.delay_factor),
+            max_delay: seconds("longest-delay", self.longest_delay, defaults.max_delay)?,
+            max_crawl_delay: seconds(
+                "longest-crawl-delay",
+                self.longest_crawl_delay,
+                defaults.max_crawl_delay,
+            )?,
+            in_flight: self.connections.unwrap_or(defaults.in_flight),
+            per_ip: self.per_address.unwrap_or(defaults.per_ip),
+            ..defaults
+        })
     }
 }
 

@@ -115,10 +115,16 @@ impl Workspace {
 
     /// Bytes of the database, with what is yet to be taken over into it, and of the pages.
     pub(crate) fn disk_use(&self) -> (u64, u64) {
-        let size = |path: PathBuf| fs::metadata(path).map_or(0, |file| file.len());
-        let database = ["", "-wal"].map(|end| size(self.root.join(format!("{DATABASE}{end}"))));
-        let pages = fs::read_dir(self.pages()).into_iter().flatten().flatten();
-        (database.iter().sum(), pages.map(|entry| size(entry.path())).sum())
+        disk_use(&self.root)
+    }
+
+    /// Says what the workspace takes up, whenever it is asked.
+    pub(crate) fn sizes(&self) -> impl Fn() -> u64 + 'static {
+        let root = self.root.clone();
+        move || {
+            let (database, pages) = disk_use(&root);
+            database + pages
+        }
     }
 
     /// The database, for what is written beside a crawl, whether or not one runs.
@@ -153,6 +159,13 @@ impl Workspace {
 
 fn shown(root: &Path) -> String {
     if root == Path::new(".") { "this folder".to_owned() } else { root.display().to_string() }
+}
+
+fn disk_use(root: &Path) -> (u64, u64) {
+    let size = |path: PathBuf| fs::metadata(path).map_or(0, |file| file.len());
+    let database = ["", "-wal"].map(|end| size(root.join(format!("{DATABASE}{end}"))));
+    let pages = fs::read_dir(root.join(PAGES)).into_iter().flatten().flatten();
+    (database.iter().sum(), pages.map(|entry| size(entry.path())).sum())
 }
 
 /// The tree as it is stored.

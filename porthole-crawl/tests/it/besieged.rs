@@ -374,7 +374,6 @@ async fn crawl_to_the_end(fetch: &HttpFetch, start: &str) -> BTreeMap<String, &'
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the window waits for the robots.txt of such a site for days"]
 async fn a_site_that_cannot_be_reached_ends_with_the_reason() {
     let silent =
         serve_bad(IpAddr::from([127, 3, 0, 1]), |stream, _| Box::pin(stay_silent(stream)), true).await;
@@ -394,7 +393,6 @@ async fn a_site_that_cannot_be_reached_ends_with_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the crawl does not ask Traps about redirects"]
 async fn redirects_without_end_come_to_one() {
     let chain: Talk = |stream, path| {
         let hop: u64 = path[1..].parse().unwrap_or(0);

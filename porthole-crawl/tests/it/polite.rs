@@ -327,7 +327,6 @@ async fn crawl_all(web: &Web, count: usize) -> Vec<Asked> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the window knows a Crawl-delay only from the second page on"]
 async fn a_crawl_delay_holds_from_the_robots_txt_on_and_around_sitemaps() {
     const DELAY: Duration = Duration::from_millis(300);
     let robots = |_, _| Answer::text(format!("{RULES}Crawl-delay: 0.3\nSitemap: /c/sitemap.xml\n"));
@@ -340,7 +339,6 @@ async fn a_crawl_delay_holds_from_the_robots_txt_on_and_around_sitemaps() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the window does not measure how long a failure took"]
 async fn the_pause_after_a_failure_follows_the_time_that_it_took() {
     let mut hosts = few(&[63], |_, _| Answer::text(RULES));
     hosts[0].says = Box::new(|path, port| match path {
@@ -356,7 +354,6 @@ async fn the_pause_after_a_failure_follows_the_time_that_it_took() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the window counts a redirected robots.txt for the site that redirects"]
 async fn a_host_is_spared_whoever_redirects_to_its_robots_txt() {
     // All hosts have their rules with the first, which is slow.
     let robots = |number: usize, port: u16| match number {
@@ -374,7 +371,6 @@ async fn a_host_is_spared_whoever_redirects_to_its_robots_txt() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the window counts a redirected robots.txt for the site that redirects"]
 async fn robots_txts_that_lead_to_each_other_are_none() {
     let robots = |number: usize, port: u16| {
         Answer::redirect(&format!("http://{}:{port}/robots.txt", name((number + 1) % 3)))
@@ -389,7 +385,6 @@ async fn robots_txts_that_lead_to_each_other_are_none() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the window does not ask for addresses"]
 async fn hosts_that_share_an_address_share_its_pauses() {
     let web = Web::serve(few(&[71, 71, 71, 71, 72, 72], |_, _| Answer::text(RULES))).await;
     let log = crawl_all(&web, 6).await;

@@ -46,6 +46,11 @@ impl Sites {
         self.loads[row as usize]
     }
 
+    /// The load of a site; one that is not known has none.
+    pub(crate) fn load_of(&self, sid: SiteId) -> u32 {
+        self.find(sid).map_or(0, |row| self.load(row))
+    }
+
     /// The rows of disabled sites.
     pub(crate) fn disabled(&self) -> &HashSet<u32> {
         &self.disabled

@@ -129,6 +129,8 @@ const MIGRATIONS: &[&str] = &[
         alter table site add column disabled integer not null default 0;
         -- Which are disabled is asked often; this index has no rows but theirs.
         create index site_disabled on site(sid) where disabled <> 0;
+        -- How many links a URL is away from a start.
+        alter table crawl add column depth integer not null default 0;
         -- URLs that were done and queued again: how often they were tried before that, and whether they
         -- ever came, 1 as a page, 2 as a redirect. `row` is the rowid in crawl.
         create table revisit(row integer primary key, numtries integer not null, came integer not null);

@@ -36,6 +36,7 @@ pub(super) struct NewRow<'a> {
     pub(super) sid: SiteId,
     pub(super) url: &'a CanonicalUrl,
     pub(super) belief: Belief,
+    pub(super) depth: u32,
 }
 
 /// A result on its way to the tables.
@@ -105,7 +106,7 @@ impl<'a> Plan<'a> {
     /// The plan for a batch. Fails before anything changed if it names a URL that is not known.
     pub(super) fn for_batch(window: &mut Window, batch: &Batch<'a>) -> Result<Self> {
         let links: usize = batch.results.iter().map(|result| result.links.len()).sum();
-        has_room(&window.frontier, links)?;
+        has_room(&window.frontier, links + batch.urls.len())?;
         let find = |oid| known(&window.frontier, oid);
         let pages = batch.results.iter().map(|result| find(result.oid)).collect::<Result<Vec<_>>>()?;
         let judged = batch.judgments.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
@@ -117,6 +118,9 @@ impl<'a> Plan<'a> {
         }
         for (row, new) in judged.into_iter().zip(batch.judgments) {
             plan.judge(window, row, new.judgment);
+        }
+        for new in batch.urls {
+            plan.see(window, new.url.id(), new.url.site(), new);
         }
         for (row, estimate) in estimated.into_iter().zip(batch.estimates) {
             plan.believe(window, row, estimate);
@@ -182,7 +186,7 @@ impl<'a> Plan<'a> {
         let sites = window.frontier.sites().len();
         let seen = window.frontier.see(oid, sid, belief);
         if let Seen::New(row) = seen {
-            self.new_urls.push(NewRow { row, oid, sid, url: &new.url, belief });
+            self.new_urls.push(NewRow { row, oid, sid, url: &new.url, belief, depth: new.depth });
             if window.frontier.sites().len() > sites {
                 self.new_sites.push((sid, new.url.authority()));
             }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use porthole_types::{CanonicalUrl, Event, TermId, Timestamp, TopicId, TopicRow};
 use rusqlite::{Connection, params};
 
-use super::{about, desk, graph, open, sandbox, topics};
+use super::{about, desk, graph, open, sandbox, topics, tried};
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, COUNTS, Index, NamedQuery, QUERIES};
 use crate::{
-    Answer, Collision, Counts, Error, Example, Graph, Limits, Model, Result, StoreReader, Terms, Value,
+    Answer, Collision, Counts, Error, Example, Graph, Limits, Model, Result, StoreReader, Terms, Tried, Value,
 };
 
 /// A handle for reading a SQLite store; it holds no connection.
@@ -148,6 +148,12 @@ impl StoreReader for SqliteReader {
 
     fn feedback(&self) -> Result<Vec<Feedback>> {
         about::read_feedback(&open::reader(&self.path)?, &[])
+    }
+
+    fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<Tried>> {
+        let db = open::reader(&self.path)?;
+        self.prepare(&db, &[tried::INDEX])?;
+        tried::read(&db, after, limit)
     }
 
     fn is_crawled(&self) -> Result<bool> {

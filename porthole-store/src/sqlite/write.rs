@@ -86,8 +86,8 @@ fn insert_sites(tx: &Transaction<'_>, plan: &Plan<'_>, expected: usize) -> Resul
 
 fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -> Result<()> {
     let mut insert = tx.prepare_cached(
-        "insert into crawl(oid, url, sid, relevance, priority, numtries, state) \
-         values (?1, ?2, ?3, ?4, ?5, 0, ?6)",
+        "insert into crawl(oid, url, sid, relevance, priority, numtries, state, depth) \
+         values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)",
     )?;
     for row in rows {
         // What was raised since stands in `raised`, unless it is of no account there.
@@ -101,6 +101,7 @@ fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -
             belief.relevance,
             belief.priority,
             state as u8,
+            row.depth,
         ])?;
     }
     if rows.is_empty() { Ok(()) } else { counted("crawl", tx, frontier.len()) }

@@ -36,7 +36,7 @@ pub(crate) fn oid(number: u64) -> UrlId {
 }
 
 pub(crate) fn new_url(number: u64, relevance: f64, priority: f64) -> NewUrl {
-    NewUrl { url: url(number), relevance, priority }
+    NewUrl { url: url(number), relevance, priority, depth: 0 }
 }
 
 pub(crate) fn link(number: u64, relevance: f64, priority: f64) -> LinkRow {

@@ -1,9 +1,12 @@
 //! The command line of a crawl.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use porthole_crawl::Keep;
+use porthole_store::Policy;
 
 /// What a crawl is told.
 #[derive(Debug, Args)]
@@ -35,6 +38,18 @@ pub(crate) struct Crawl {
     /// Only this domain and the hosts below it
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) domain: Vec<String>,
+    /// Only pages in this language, such as en
+    #[arg(long, value_name = "CODE")]
+    pub(crate) language: Vec<String>,
+    /// Only URLs that are at most so many links from a start
+    #[arg(long, value_name = "LINKS")]
+    pub(crate) depth: Option<u32>,
+    /// At most so many pages of a site
+    #[arg(long, value_name = "PAGES")]
+    pub(crate) site_pages: Option<u64>,
+    /// The order of the queue from now on, as in `numtries asc, relevance desc, serverload asc`; or its name
+    #[arg(long, value_name = "ORDER", value_parser = Policy::parse)]
+    pub(crate) policy: Option<Policy>,
     /// Let a program judge instead of the critic: JSON lines in and out, see the README
     #[arg(long, value_name = "COMMAND")]
     pub(crate) judge: Option<String>,
@@ -44,9 +59,24 @@ pub(crate) struct Crawl {
     /// Seed of the unfocused order
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Do not keep the pages
-    #[arg(long)]
-    pub(crate) no_archive: bool,
+    /// Which pages are kept: all, none, or those with an R of at least so much
+    #[arg(long, default_value = "all", value_name = "all|none|R", value_parser = archived)]
+    pub(crate) archive: Archived,
+    /// Stop after so many bytes of pages: 500MB, 20GB
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) bytes: Option<u64>,
+    /// Stop when the workspace takes up so much: 500MB, 20GB
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) disk: Option<u64>,
+    /// Stop after so many pages in a row that are not good, 0 for never [default: 5000 when focused]
+    #[arg(long, value_name = "PAGES")]
+    pub(crate) patience: Option<u64>,
+    /// Write a line of JSON for every fetch to this file, or to standard output
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) events: Option<PathBuf>,
+    /// Serve figures for Prometheus at http://ADDR/metrics
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Print the closing figures as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -58,6 +88,55 @@ fn on_or_off(text: &str) -> Result<bool, String> {
         "off" => Ok(false),
         _ => Err("on or off".to_owned()),
     }
+}
+
+/// Which pages are kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Archived {
+    None,
+    Some(Keep),
+}
+
+impl Archived {
+    pub(crate) fn keep(self) -> Option<Keep> {
+        match self {
+            Archived::None => None,
+            Archived::Some(keep) => Some(keep),
+        }
+    }
+}
+
+fn archived(text: &str) -> Result<Archived, String> {
+    match (text, text.parse::<f64>()) {
+        ("all", _) => Ok(Archived::Some(Keep::All)),
+        ("none", _) => Ok(Archived::None),
+        (_, Ok(least)) if (0.0..=1.0).contains(&least) => Ok(Archived::Some(Keep::Above(least))),
+        _ => Err("all, none, or a number between 0 and 1".to_owned()),
+    }
+}
+
+/// `500MB`, `20 GB`, `1TiB`; a bare number is bytes.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let number: f64 = digits.parse().map_err(|_| "a number with MB or GB behind it is needed".to_owned())?;
+    let unit: f64 = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "kb" | "k" => 1e3,
+        "mb" | "m" => 1e6,
+        "gb" | "g" => 1e9,
+        "tb" | "t" => 1e12,
+        "kib" => 1024.0,
+        "mib" => 1024.0 * 1024.0,
+        "gib" => 1024.0 * 1024.0 * 1024.0,
+        "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        unit => return Err(format!("{unit:?} is no unit of size: use kB, MB, GB or TB")),
+    };
+    if number < 1.0 || !number.is_finite() {
+        return Err("a size of at least one is needed".to_owned());
+    }
+    #[expect(clippy::cast_sign_loss, reason = "it is at least one")]
+    let bytes = (number * unit) as u64;
+    Ok(bytes)
 }
 
 /// `90s`, `15m`, `2h`; a bare number is seconds.
@@ -77,6 +156,20 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_and_what_is_kept() {
+        for (text, expected) in
+            [("17", 17), ("500MB", 500_000_000), ("1.5 GB", 1_500_000_000), ("2KiB", 2048)]
+        {
+            assert_eq!(bytes(text), Ok(expected));
+        }
+        for text in ["", "MB", "-1", "0", "1XB", "inf"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+        assert_eq!(archived("0.5"), Ok(Archived::Some(Keep::Above(0.5))));
+        assert!(archived("2").is_err() && archived("some").is_err());
+    }
 
     #[test]
     fn durations() {

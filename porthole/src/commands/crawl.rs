@@ -1,23 +1,27 @@
 //! `porthole crawl`: from the examples of the good topics outwards, best first.
 
-use std::collections::VecDeque;
-use std::ops::ControlFlow;
+mod events;
+mod metrics;
+mod summary;
+mod watch;
+
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use porthole_crawl::{
-    Archive, Crawl, CrawlError, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Keep, Limits, Observer,
-    Politeness, Scope, ScopeSettings, Seen, Stop, SystemClock,
+    Archive, Crawl, CrawlError, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Limits, Scope, ScopeSettings,
+    Stop, SystemClock,
 };
 use porthole_lab::RecordedWeb;
-use porthole_store::{Counts, Desk, Store, StoreReader, Value};
+use porthole_store::{Desk, Store, StoreReader};
 use porthole_topic::{Judge, Taxonomy};
-use porthole_types::{CanonicalUrl, Clock, Outcome, TopicId};
-use serde::Serialize;
+use porthole_types::{CanonicalUrl, Clock};
 
+use self::events::Events;
+use self::metrics::Board;
+use self::summary::{Summary, explain_stagnation};
+use self::watch::{End, Ends, Watch};
 use crate::cli;
 use crate::output::{self, Progress, misuse};
 use crate::workspace::{self, Workspace};
@@ -29,20 +33,18 @@ const TIME_LIMIT: u8 = 15;
 const DISK_FULL: u8 = 16;
 const STAGNATED: u8 = 60;
 
+/// Pages in a row without a good one after which nothing good is expected any more.
+const PATIENCE_PAGES: u64 = 5_000;
+
 pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<ExitCode> {
     let ends = Ends::listen(arguments.time);
     let workspace = Workspace::open(root)?;
     let mut store = workspace.store()?;
-    let tree = workspace::tree(&*store.reader())?;
-    if tree.good().next().is_none() {
-        return Err(misuse(
-            "nothing is marked good: `porthole topics mark PATH` says what the crawl is after",
-        ));
-    }
-    let judge = judge(&*store.reader(), &tree, arguments.judge.as_deref())?;
+    let reader = store.reader();
+    let aim = Aim::now(&*reader, arguments.judge.as_deref())?;
     let strategy =
         porthole_strategy::named(&arguments.strategy, arguments.seed).expect("clap knows the names");
-    let starts = starts(&*store.reader(), &tree, &arguments.start)?;
+    let starts = starts(&*reader, &aim.tree, &arguments.start)?;
     let World { web, guest, workers } = World::of(&workspace, arguments)?;
     let clock = SystemClock;
     if starts.is_empty() && store.counts().known == 0 {
@@ -50,33 +52,137 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
             "there is nowhere to start: no good topic has an example with a URL; give --start URL",
         ));
     }
-    let mut watch = Watch { tally: Tally::new(&tree, arguments.pages), ends };
+    if let Some(policy) = &arguments.policy {
+        store.set_policy(policy)?;
+    }
+    let mut watch = watch(&workspace, arguments, ends, aim.tree.clone()).await?;
     // What fails from here on may be for want of room, and is told from other failures below.
     let stop: Result<Stop, CrawlError> = async {
+        let Aim { judge, tree, name } = aim;
         let focus = Focus { judge, strategy, marks: tree.marks() };
         let mut crawl = Crawl::new(&*web, &mut store, &clock)?.focused(focus).as_guest(guest);
-        if !arguments.no_archive {
-            crawl = crawl.archived(Archive::open(&workspace.pages(), clock.now())?, Keep::All);
+        if let Some(keep) = arguments.archive.keep() {
+            crawl = crawl.archived(Archive::open(&workspace.pages(), clock.now())?, keep);
         }
+        take_up(&mut crawl, &*reader, &name).await?;
         crawl.start(&starts)?;
-        let limits = Limits { fetches: arguments.pages.unwrap_or(u64::MAX), workers, ..Limits::default() };
-        crawl.run(limits, &mut watch).await
+        let limits = Limits {
+            fetches: arguments.pages.unwrap_or(u64::MAX),
+            bytes: arguments.bytes.unwrap_or(u64::MAX),
+            workers,
+        };
+        go_on(&mut crawl, limits, &mut watch, &*reader, &starts, arguments).await
     }
     .await;
-    let (ending, code) = ending(stop, arguments, &watch.ends)?;
+    let (ending, code) = ending(stop, arguments, watch.ended)?;
     if code != DISK_FULL {
+        store.set_setting(LAST_STOP, ending)?;
         store.tidy()?;
     }
-    let summary = watch.tally.summary(arguments, ending, store.counts());
+    watch.finish(ending);
+    let summary = Summary::new(&watch, &arguments.strategy, ending, store.counts());
     if arguments.json {
         output::print_json(&summary)?;
     } else {
         summary.print();
         if code == STAGNATED {
-            explain_stagnation(&*store.reader(), &tree)?;
+            explain_stagnation(&*reader, watch.tree(), arguments.strategy == "hard")?;
         }
     }
     Ok(code.into())
+}
+
+/// The setting that says how the last run ended.
+pub(crate) const LAST_STOP: &str = "crawl.last_stop";
+
+/// What the crawl is after, as the workspace says it now.
+struct Aim {
+    judge: Box<dyn Judge>,
+    tree: Taxonomy,
+    /// Tells this critic with these marks from others.
+    name: String,
+}
+
+impl Aim {
+    fn now(reader: &dyn StoreReader, program: Option<&str>) -> anyhow::Result<Aim> {
+        let tree = workspace::tree(reader)?;
+        if tree.good().next().is_none() {
+            return Err(misuse(
+                "nothing is marked good: `porthole topics mark PATH` says what the crawl is after",
+            ));
+        }
+        let (judge, critic) = judge(reader, &tree, program)?;
+        let good: Vec<String> = tree.good().map(|good| tree.path(good)).collect();
+        Ok(Aim { judge, name: format!("{critic}: {}", good.join(" ")), tree })
+    }
+}
+
+/// Crawls on, also when somebody has changed the marks, the critic, the policy or the sites meanwhile.
+async fn go_on(
+    crawl: &mut Crawl<'_>,
+    mut limits: Limits,
+    watch: &mut Watch,
+    reader: &dyn StoreReader,
+    starts: &[CanonicalUrl],
+    arguments: &cli::Crawl,
+) -> Result<Stop, CrawlError> {
+    loop {
+        let (fetches, bytes) = (watch.fetches, watch.bytes);
+        let stop = crawl.run(limits, watch).await?;
+        if stop != Stop::Changed {
+            return Ok(stop);
+        }
+        limits.fetches = limits.fetches.saturating_sub(watch.fetches - fetches);
+        limits.bytes = limits.bytes.saturating_sub(watch.bytes - bytes);
+        match Aim::now(reader, arguments.judge.as_deref()) {
+            Ok(aim) => {
+                crawl.refocus(aim.judge, aim.tree.marks());
+                watch.follow(aim.tree);
+                take_up(crawl, reader, &aim.name).await?;
+                crawl.start(starts)?;
+            }
+            Err(error) => output::say(&format!("the crawl goes on as before: {}", output::in_words(&error))),
+        }
+    }
+}
+
+/// Has the pages that are kept judged by the critic of now, if they are not.
+async fn take_up(crawl: &mut Crawl<'_>, reader: &dyn StoreReader, critic: &str) -> Result<(), CrawlError> {
+    let mut progress = None;
+    let step = || {
+        let progress = progress.get_or_insert_with(|| Progress::new("judging again", 0));
+        progress.step(String::new);
+    };
+    let pages = crawl.judged_by(critic, reader, step).await?;
+    if let Some(progress) = progress {
+        progress.finish();
+    }
+    if pages > 0 {
+        let pages = output::count(usize::try_from(pages).unwrap_or(usize::MAX), "page");
+        output::say(&format!("topics or critic have changed: {pages} judged again"));
+    }
+    Ok(())
+}
+
+async fn watch(
+    workspace: &Workspace,
+    arguments: &cli::Crawl,
+    ends: Ends,
+    tree: Taxonomy,
+) -> anyhow::Result<Watch> {
+    let is_focused = !matches!(arguments.strategy.as_str(), "unfocused" | "breadth");
+    let patience = arguments.patience.or(is_focused.then_some(PATIENCE_PAGES)).filter(|&pages| pages > 0);
+    let ends = ends.at_size(arguments.disk, workspace.sizes()).when_stagnant(patience);
+    let events = arguments.events.as_deref().map(Events::open).transpose()?;
+    let board = match arguments.metrics {
+        Some(address) => {
+            let board = Board::default();
+            metrics::serve(address, board.clone()).await?;
+            Some(board)
+        }
+        None => None,
+    };
+    Ok(Watch::new(tree, arguments.pages, ends, events, board))
 }
 
 /// What is crawled, and how one behaves there.
@@ -95,6 +201,9 @@ impl World {
             include: arguments.include.clone(),
             exclude: arguments.exclude.clone(),
             domains: arguments.domain.clone(),
+            languages: arguments.language.clone(),
+            max_depth: arguments.depth,
+            max_pages_a_site: arguments.site_pages,
             ..ScopeSettings::default()
         });
         let scope = scope.map_err(|error| misuse(error.to_string()))?;
@@ -102,8 +211,11 @@ impl World {
             let fetch = &workspace.settings.fetch;
             let settings = if arguments.polite { fetch.ready() } else { fetch.ready_for_loopback() };
             let web = HttpFetch::new(settings?).map_err(|error| misuse(error.to_string()))?;
-            let guest =
-                if arguments.polite { Guest::polite(Politeness::default(), AGENT) } else { Guest::alone() };
+            let guest = if arguments.polite {
+                Guest::polite(workspace.settings.polite.ready()?, AGENT)
+            } else {
+                Guest::alone()
+            };
             let guest = guest.within(scope);
             return Ok(World {
                 web: Box::new(web),
@@ -122,31 +234,23 @@ const AGENT: &str = "porthole";
 /// How long a program may take for a judgment.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The trained critic, or a program in its place.
-fn judge(reader: &dyn StoreReader, tree: &Taxonomy, program: Option<&str>) -> anyhow::Result<Box<dyn Judge>> {
+/// The trained critic, or a program in its place, and what tells it from others.
+fn judge(
+    reader: &dyn StoreReader,
+    tree: &Taxonomy,
+    program: Option<&str>,
+) -> anyhow::Result<(Box<dyn Judge>, String)> {
     match program {
-        None => Ok(Box::new(workspace::critic(reader)?.0)),
+        None => {
+            let critic = workspace::critic(reader)?.0;
+            let made = reader.model(workspace::CRITIC)?.map_or(0, |model| model.made.0);
+            Ok((Box::new(critic), format!("trained {made}")))
+        }
         Some(program) => {
             let command = ["sh", "-c", program].map(str::to_owned);
-            Ok(Box::new(ExternalCritic::start(&command, tree.clone(), PATIENCE)?))
+            let critic = ExternalCritic::start(&command, tree.clone(), PATIENCE)?;
+            Ok((Box::new(critic), program.to_owned()))
         }
-    }
-}
-
-/// Counts what comes, and knows when to end.
-struct Watch<'a> {
-    tally: Tally<'a>,
-    ends: Ends,
-}
-
-impl Observer for Watch<'_> {
-    fn seen(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
-        self.tally.add(&seen);
-        self.waiting()
-    }
-
-    fn waiting(&mut self) -> ControlFlow<()> {
-        if self.ends.now() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -164,213 +268,29 @@ fn starts(reader: &dyn StoreReader, tree: &Taxonomy, more: &[String]) -> anyhow:
     Ok(starts)
 }
 
-/// What ends a crawl from outside: Ctrl-C, and the time.
-struct Ends {
-    interrupted: Arc<AtomicBool>,
-    until: Option<Instant>,
-}
-
-impl Ends {
-    fn listen(time: Option<Duration>) -> Self {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = interrupted.clone();
-        tokio::spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                flag.store(true, Ordering::Relaxed);
-                output::say("stopping: what has come is being stored");
-            }
-        });
-        Ends { interrupted, until: time.map(|time| Instant::now() + time) }
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
-    }
-
-    fn now(&self) -> bool {
-        self.is_interrupted() || self.until.is_some_and(|until| Instant::now() >= until)
-    }
-}
-
 /// Why a crawl ended, in a word, and the exit code.
 fn ending(
     stop: Result<Stop, CrawlError>,
     arguments: &cli::Crawl,
-    ends: &Ends,
+    ended: Option<End>,
 ) -> anyhow::Result<(&'static str, u8)> {
-    match stop {
-        Ok(Stop::Limit) => Ok(("limit", 0)),
-        Ok(Stop::Bytes) => Ok(("size", SIZE_LIMIT)),
-        Ok(Stop::Exhausted) if arguments.strategy == "hard" => Ok(("stagnated", STAGNATED)),
-        Ok(Stop::Exhausted) => Ok(("exhausted", 0)),
-        Ok(Stop::Waiting(_)) => Ok(("waiting", 0)),
-        Ok(Stop::Asked) if ends.is_interrupted() => Ok(("interrupted", INTERRUPTED)),
-        Ok(Stop::Asked) => Ok(("time", TIME_LIMIT)),
+    let stop = match stop {
+        Ok(stop) => stop,
         Err(error) if error.is_disk_full() => {
             output::say(&format!("error: {error}"));
-            Ok(("disk full", DISK_FULL))
+            return Ok(("disk full", DISK_FULL));
         }
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Counts what a crawl brings.
-struct Tally<'a> {
-    tree: &'a Taxonomy,
-    began: Instant,
-    progress: Progress,
-    fetches: u64,
-    pages: u64,
-    failures: u64,
-    relevance: f64,
-    on_topic: u64,
-    last: VecDeque<f64>,
-}
-
-/// Pages over which the harvest of the moment is taken.
-const WINDOW: usize = 100;
-
-impl<'a> Tally<'a> {
-    fn new(tree: &'a Taxonomy, pages: Option<u64>) -> Self {
-        Tally {
-            tree,
-            began: Instant::now(),
-            progress: Progress::new("crawling", pages.unwrap_or(0)),
-            fetches: 0,
-            pages: 0,
-            failures: 0,
-            relevance: 0.0,
-            on_topic: 0,
-            last: VecDeque::with_capacity(WINDOW),
-        }
-    }
-
-    fn add(&mut self, seen: &Seen<'_>) {
-        self.fetches += 1;
-        match (&seen.result.outcome, seen.result.judgment) {
-            (Outcome::Fetched, Some(judgment)) => {
-                self.pages += 1;
-                self.relevance += judgment.relevance;
-                let is_good = |id| self.tree.is_good(id);
-                let on_topic = is_good(judgment.best) || self.tree.ancestors(judgment.best).any(is_good);
-                self.on_topic += u64::from(on_topic);
-                if self.last.len() == WINDOW {
-                    self.last.pop_front();
-                }
-                self.last.push_back(judgment.relevance);
-            }
-            (Outcome::Redirected, _) => {}
-            _ => self.failures += 1,
-        }
-        let (now, overall) = (self.now(), self.harvest());
-        let (queued, failures) = (seen.counts.queued, self.failures);
-        self.progress.step(|| {
-            format!("harvest {now:.2} now, {overall:.2} overall; {queued} queued, {failures} failed")
-        });
-    }
-
-    /// Mean R over the last pages.
-    fn now(&self) -> f64 {
-        self.last.iter().sum::<f64>() / self.last.len().max(1) as f64
-    }
-
-    /// Mean R over all pages of this run.
-    fn harvest(&self) -> f64 {
-        self.relevance / self.pages.max(1) as f64
-    }
-
-    fn summary(self, arguments: &cli::Crawl, stop: &'static str, counts: Counts) -> Summary {
-        let seconds = self.began.elapsed().as_secs_f64();
-        let harvest = self.harvest();
-        self.progress.finish();
-        Summary {
-            strategy: arguments.strategy.clone(),
-            stop,
-            fetches: self.fetches,
-            pages: self.pages,
-            failures: self.failures,
-            harvest,
-            on_topic: self.on_topic,
-            pages_in_all: counts.fetched,
-            known: counts.known,
-            queued: counts.queued,
-            links: counts.links,
-            sites: counts.sites,
-            seconds,
-        }
-    }
-}
-
-/// What a crawl says at its end.
-#[derive(Serialize)]
-struct Summary {
-    strategy: String,
-    stop: &'static str,
-    fetches: u64,
-    pages: u64,
-    failures: u64,
-    harvest: f64,
-    on_topic: u64,
-    pages_in_all: usize,
-    known: usize,
-    queued: usize,
-    links: usize,
-    sites: usize,
-    seconds: f64,
-}
-
-impl Summary {
-    fn print(&self) {
-        let rate = self.fetches as f64 / self.seconds.max(1e-9);
-        output::print_rows(&[
-            (format!("fetches, {}", self.strategy), self.fetches.to_string()),
-            ("  pages".to_owned(), self.pages.to_string()),
-            ("  failed".to_owned(), self.failures.to_string()),
-            ("harvest, mean R of these pages".to_owned(), format!("{:.3}", self.harvest)),
-            ("pages whose best topic is good".to_owned(), self.on_topic.to_string()),
-            ("pages in all".to_owned(), self.pages_in_all.to_string()),
-            ("URLs known".to_owned(), self.known.to_string()),
-            ("URLs queued".to_owned(), self.queued.to_string()),
-            ("links".to_owned(), self.links.to_string()),
-            ("sites".to_owned(), self.sites.to_string()),
-            ("fetches a second".to_owned(), format!("{rate:.0}")),
-        ]);
-        output::print(&format!("\n{}", self.in_words()));
-    }
-
-    fn in_words(&self) -> &'static str {
-        match self.stop {
-            "limit" => "stopped as asked; the same command goes on from here",
-            "size" => "as much came as was asked for; the same command goes on from here",
-            "exhausted" => "every URL that is known has been dealt with",
-            "waiting" => "what is left failed before and waits for another try; the same command goes on",
-            "interrupted" => {
-                "interrupted; nothing that was fetched is lost, the same command goes on from here"
-            }
-            "time" => "the time is up; the same command goes on from here",
-            "disk full" => "the disk is full; make room, and the same command goes on from here",
-            _ => "stagnated: no page that is left to expand has a good best topic",
-        }
-    }
-}
-
-/// What the pages are about that were fetched, so that one sees what to mark (V 3.7).
-fn explain_stagnation(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Result<()> {
-    output::print("\nthe pages that were fetched are mostly about");
-    let census = reader.query("census", &[("rows", "8")], &porthole_store::Limits::default())?;
-    for row in &census.rows {
-        if let [Value::Integer(kcid), _, Value::Integer(pages), ..] = row[..] {
-            let topic = TopicId(u16::try_from(kcid).unwrap_or_default());
-            output::print(&format!("  {pages:>6}  {}", tree.path(topic)));
-        }
-    }
-    output::print(
-        "\nhard focus does not keep the links that it turns down, so another strategy starts in a new workspace:",
-    );
-    output::print("  soft focus (`--strategy soft`) follows the best of what there is");
-    for parent in tree.good().map(|good| tree.parent(good)).filter(|&parent| parent != TopicId::ROOT) {
-        let path = output::quoted(&tree.path(parent));
-        output::print(&format!("  a wider topic (`porthole topics mark {path}`) turns less down"));
-    }
-    Ok(())
+        Err(error) => return Err(error.into()),
+    };
+    Ok(match (stop, ended) {
+        (Stop::Asked | Stop::Changed, None | Some(End::Interrupted)) => ("interrupted", INTERRUPTED),
+        (Stop::Asked | Stop::Changed, Some(End::Time)) => ("time", TIME_LIMIT),
+        (Stop::Asked | Stop::Changed, Some(End::Disk)) => ("disk", SIZE_LIMIT),
+        (Stop::Asked | Stop::Changed, Some(End::Stagnated)) => ("stagnated", STAGNATED),
+        (Stop::Limit, _) => ("limit", 0),
+        (Stop::Bytes, _) => ("size", SIZE_LIMIT),
+        (Stop::Exhausted, _) if arguments.strategy == "hard" => ("stagnated", STAGNATED),
+        (Stop::Exhausted, _) => ("exhausted", 0),
+        (Stop::Waiting(_), _) => ("waiting", 0),
+    })
 }

@@ -1,0 +1,123 @@
+//! Judging again: when the marks or the critic have changed, the pages that are kept get their new R, and the queue the
+//! estimates that follow from it, without a fetch (V 2.1.3, 3.7).
+
+use porthole_store::{Batch, Rejudged, StoreReader, Tried};
+use porthole_types::{CanonicalUrl, Work};
+
+use crate::crawl::{Crawl, CrawlError};
+use crate::reading::{Read, Reader, Readers, Unread};
+
+/// Pages that are looked up at once.
+const LOOKED_UP: usize = 4_096;
+
+/// Pages that are committed at once.
+const COMMITTED: usize = 64;
+
+impl Crawl<'_> {
+    /// Sees to it that all pages are judged by who judges now: `critic` names the critic with its marks, and if the pages
+    /// were judged by another one, those that are kept are judged again. How many; `progress` hears of each.
+    ///
+    /// A page that was not kept stays as it was judged. What start pages are worth is for [`Crawl::start`] to say anew.
+    pub async fn judged_by(
+        &mut self,
+        critic: &str,
+        reader: &dyn StoreReader,
+        mut progress: impl FnMut(),
+    ) -> Result<u64, CrawlError> {
+        let before = self.store.setting(JUDGED_BY)?;
+        if before.as_deref() == Some(critic) {
+            return Ok(0);
+        }
+        let mut pages = 0;
+        if before.is_some() && self.archive.is_some() && self.store.counts().fetched > 0 {
+            pages = self.judge_again(reader, &mut progress).await?;
+        }
+        // Only now: until it is done, a crawl that goes on begins it anew.
+        self.store.set_setting(JUDGED_BY, critic)?;
+        Ok(pages)
+    }
+
+    async fn judge_again(
+        &mut self,
+        reader: &dyn StoreReader,
+        progress: &mut dyn FnMut(),
+    ) -> Result<u64, CrawlError> {
+        self.store.forget_estimates()?;
+        let threads = std::thread::available_parallelism().map_or(1, Into::into);
+        let mut readers = Readers::start(Reader::new(self.judge.take(), None, self.guest.scope()), threads);
+        let judged = self.judge_all(reader, &mut readers, progress).await;
+        self.judge = readers.into_judge();
+        judged
+    }
+
+    async fn judge_all(
+        &mut self,
+        reader: &dyn StoreReader,
+        readers: &mut Readers,
+        progress: &mut dyn FnMut(),
+    ) -> Result<u64, CrawlError> {
+        let (mut pages, mut after) = (0, None);
+        loop {
+            let tried = reader.tried(after, LOOKED_UP)?;
+            let Some(last) = tried.last() else { break };
+            after = Some(last.seq);
+            let mut kept = tried.iter().filter(|tried| tried.judgment.is_some() && tried.span.is_some());
+            let mut judged = Vec::new();
+            loop {
+                while readers.keeps_up()
+                    && let Some(next) = kept.next()
+                {
+                    if let Some(unread) = self.unread(next) {
+                        readers.send(unread);
+                    }
+                }
+                if readers.in_progress() == 0 {
+                    break;
+                }
+                judged.push(*std::future::poll_fn(|context| readers.poll_next(context)).await?);
+                progress();
+                pages += 1;
+                if judged.len() >= COMMITTED {
+                    self.commit_judged(judged.drain(..))?;
+                }
+            }
+            self.commit_judged(judged.drain(..))?;
+        }
+        Ok(pages)
+    }
+
+    /// A page as it came then; what cannot be read any more stays as it was judged.
+    fn unread(&self, tried: &Tried) -> Option<Unread> {
+        let url = CanonicalUrl::parse(&tried.url).ok()?;
+        let response = self.archive.as_ref()?.0.read(tried.span?).ok()?;
+        let work = Work {
+            oid: tried.oid,
+            sid: url.site(),
+            url,
+            numtries: 0,
+            relevance: 0.0,
+            priority: 0.0,
+            depth: tried.depth,
+            pages_of_site: 0,
+        };
+        Some(Unread { work, answer: Ok(response), at: tried.at })
+    }
+
+    fn commit_judged(&mut self, judged: impl Iterator<Item = Read>) -> Result<(), CrawlError> {
+        let (mut judgments, mut urls) = (Vec::new(), Vec::new());
+        for read in judged {
+            let (Some(judgment), Some((page, _))) = (read.result.judgment, read.page) else { continue };
+            judgments.push(Rejudged { oid: read.work.oid, judgment });
+            if let Some(scorer) = &mut self.scorer {
+                let links = scorer.links(&read.work, &page, judgment);
+                urls.extend(links.into_iter().map(|link| link.target));
+            }
+        }
+        let batch = Batch { judgments: &judgments, urls: &urls, ..Batch::default() };
+        self.store.commit(&batch)?;
+        Ok(())
+    }
+}
+
+/// The setting that names the critic whose judgments the pages have.
+const JUDGED_BY: &str = "crawl.judged_by";

@@ -1,0 +1,234 @@
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use porthole_store::SqliteStore;
+use porthole_types::{FailureKind, Headers, ManualClock};
+
+use super::*;
+use crate::{AddressFuture, FetchFuture};
+
+/// A web of a few pages: path to (status, content type or location, body).
+struct TinyWeb(HashMap<&'static str, (u16, &'static str, &'static str)>);
+
+impl Fetch for TinyWeb {
+    fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+        Box::pin(async move {
+            let url = request.url.clone();
+            let Some((status, about, body)) = self.0.get(request.url.path()) else {
+                return Err(FetchError { url, kind: FailureKind::Connect, detail: "refused".into() });
+            };
+            let header = if *status / 100 == 3 { ("location", *about) } else { ("content-type", *about) };
+            let headers: Headers = [header].into_iter().collect();
+            let took = Duration::from_millis(5);
+            Ok(Response { status: *status, headers, body: body.as_bytes().to_vec(), truncated: false, took })
+        })
+    }
+}
+
+fn web() -> TinyWeb {
+    TinyWeb(HashMap::from([
+        ("/", (200, "text/html", "<title>home</title><a href=/a>a</a><a href=/b>b</a><a href=/a>again</a>")),
+        ("/a", (200, "text/html", "<a href=/c>c</a><a href=/>home</a>")),
+        ("/b", (301, "/d", "")),
+        ("/c", (200, "application/zip", "PK")),
+        ("/d", (404, "text/html", "gone")),
+    ]))
+}
+
+fn crawl(store: &mut SqliteStore, fetches: u64) -> (Stop, Vec<String>) {
+    let (web, clock) = (web(), ManualClock::at(Timestamp(1_000)));
+    let mut crawl = Crawl::new(&web, store, &clock).unwrap();
+    crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
+    let mut seen = Vec::new();
+    let mut observe = |page: Seen<'_>| {
+        let word = match &page.result.outcome {
+            Outcome::Fetched => "fetched",
+            Outcome::Redirected => "redirected",
+            Outcome::Retry { failure, .. } => failure.kind.name(),
+            Outcome::Dead(failure) | Outcome::Skipped(failure) => failure.kind.name(),
+        };
+        seen.push(format!("{} {} {word}", page.result.seq, page.url.path()));
+        ControlFlow::Continue(())
+    };
+    let stop = pollster::block_on(crawl.run(Limits { fetches, ..Limits::default() }, &mut observe)).unwrap();
+    (stop, seen)
+}
+
+#[test]
+fn breadth_first_until_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
+    let (stop, seen) = crawl(&mut store, u64::MAX);
+    assert_eq!(stop, Stop::Exhausted);
+    assert_eq!(seen, ["0 / fetched", "1 /a fetched", "2 /b redirected", "3 /c type", "4 /d status"]);
+    let counts = store.counts();
+    assert_eq!(
+        (counts.known, counts.fetched, counts.redirected, counts.dead, counts.skipped),
+        (5, 2, 1, 1, 1)
+    );
+    assert_eq!(counts.links, 5, "each target once a page");
+}
+
+#[test]
+fn a_second_run_goes_on_where_the_first_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("crawl.db");
+    let (stop, first) = crawl(&mut SqliteStore::open(&path).unwrap(), 2);
+    assert_eq!((stop, first.len()), (Stop::Limit, 2));
+    let (stop, second) = crawl(&mut SqliteStore::open(&path).unwrap(), u64::MAX);
+    assert_eq!(stop, Stop::Exhausted);
+    assert_eq!(second, ["2 /b redirected", "3 /c type", "4 /d status"]);
+}
+
+/// Three hosts of ten pages each, and one that forbids everything; notes who asks for what and when.
+#[derive(Default)]
+struct HostsWeb {
+    in_flight: Mutex<HashMap<String, u32>>,
+    asked: Mutex<Vec<(String, String, Instant)>>,
+    /// Where all of them are.
+    address: Option<IpAddr>,
+}
+
+impl Fetch for HostsWeb {
+    fn address<'a>(&'a self, _: &'a CanonicalUrl) -> AddressFuture<'a> {
+        Box::pin(std::future::ready(self.address))
+    }
+
+    fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+        Box::pin(async move {
+            let (host, path) = (request.url.host().to_owned(), request.url.path().to_owned());
+            let before = Instant::now();
+            self.asked.lock().unwrap().push((host.clone(), path.clone(), before));
+            let under_way = {
+                let mut in_flight = self.in_flight.lock().unwrap();
+                let count = in_flight.entry(host.clone()).or_default();
+                *count += 1;
+                *count
+            };
+            assert_eq!(under_way, 1, "two requests at {host}");
+            tokio::time::sleep(Duration::from_millis(3)).await;
+            *self.in_flight.lock().unwrap().get_mut(&host).unwrap() -= 1;
+            let (kind, body) = match path.as_str() {
+                "/robots.txt" if host == "closed.test" => {
+                    ("text/plain", "User-agent: *\nDisallow: /".to_owned())
+                }
+                "/robots.txt" if host == "a.test" => {
+                    ("text/plain", "Sitemap: /map.xml\nUser-agent: porthole\nDisallow: /9".to_owned())
+                }
+                "/robots.txt" => ("text/plain", "User-agent: porthole\nDisallow: /9".to_owned()),
+                "/map.xml" => {
+                    let page = |url| format!("<url><loc>{url}</loc></url>");
+                    let pages =
+                        ["http://a.test/hidden", "http://a.test/1", "http://b.test/elsewhere"].map(page);
+                    ("application/xml", format!("<urlset>{}</urlset>", pages.concat()))
+                }
+                _ => {
+                    let links = (0..10).flat_map(|n| {
+                        ["a", "b", "c", "closed"].map(|host| format!("<a href=http://{host}.test/{n}>x</a>"))
+                    });
+                    ("text/html", links.collect())
+                }
+            };
+            let headers: Headers = [("content-type", kind)].into_iter().collect();
+            let took = before.elapsed();
+            Ok(Response { status: 200, headers, body: body.into_bytes(), truncated: false, took })
+        })
+    }
+}
+
+/// Crawls as a guest who pauses for so long, from these URLs on.
+fn visit(
+    (web, store): (&HostsWeb, &mut SqliteStore),
+    pause: Duration,
+    starts: impl Iterator<Item = String>,
+    limits: Limits,
+    observe: &mut dyn Observer,
+) -> Stop {
+    let politeness = crate::Politeness { min_delay: pause, delay_factor: 0, ..crate::Politeness::default() };
+    let starts: Vec<_> = starts.map(|url| CanonicalUrl::parse(&url).unwrap()).collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let guest = Guest::polite(politeness, "porthole");
+        let mut crawl = Crawl::new(web, store, &crate::SystemClock).unwrap().as_guest(guest);
+        crawl.start(&starts).unwrap();
+        let run = crawl.run(limits, observe);
+        tokio::time::timeout(Duration::from_secs(60), run).await.expect("it ends").unwrap()
+    })
+}
+
+fn scratch() -> (tempfile::TempDir, SqliteStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
+    (folder, store)
+}
+
+const TO_THE_END: Limits = Limits { fetches: u64::MAX, bytes: u64::MAX, workers: 8 };
+
+#[test]
+fn a_guest_asks_first_waits_its_turn_and_leaves_when_nothing_is_left() {
+    const PAUSE: Duration = Duration::from_millis(20);
+    let (_folder, mut store) = scratch();
+    let web = HostsWeb::default();
+    let starts = ["http://a.test/0".to_owned()].into_iter();
+    let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
+    assert_eq!(visit((&web, &mut store), PAUSE, starts, TO_THE_END, &mut observe), Stop::Exhausted);
+    let asked = web.asked.into_inner().unwrap();
+    for host in ["a.test", "b.test", "c.test", "closed.test"] {
+        let own: Vec<_> = asked.iter().filter(|(asked, ..)| asked == host).collect();
+        assert_eq!(own[0].1, "/robots.txt", "{host} is asked first");
+        // a.test has a sitemap, too, and a page that only the sitemap knows.
+        let requests = [("closed.test", 1), ("a.test", 12)].into_iter().find(|(known, _)| *known == host);
+        assert_eq!(own.len(), requests.map_or(10, |(_, count)| count), "{host}: {own:?}");
+        assert!(host != "a.test" || own[11].1 == "/hidden", "{own:?}");
+        assert!(own.iter().all(|(_, path, _)| path != "/9"));
+        let gaps = own.windows(2).map(|pair| pair[1].2 - pair[0].2);
+        assert!(gaps.into_iter().all(|gap| gap >= PAUSE), "{host} got a request too early");
+    }
+    let counts = store.counts();
+    assert_eq!((counts.fetched, counts.skipped), (28, 13));
+}
+
+#[test]
+fn sites_that_share_a_machine_share_its_pauses() {
+    const PAUSE: Duration = Duration::from_millis(30);
+    let (_folder, mut store) = scratch();
+    let web = HostsWeb { address: Some(IpAddr::from([192, 0, 2, 1])), ..HostsWeb::default() };
+    let starts = ["a", "b", "c"].map(|host| format!("http://{host}.test/x")).into_iter();
+    let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
+    let limits = Limits { fetches: 9, ..TO_THE_END };
+    assert_eq!(visit((&web, &mut store), PAUSE, starts, limits, &mut observe), Stop::Limit);
+    let asked = web.asked.into_inner().unwrap();
+    let hosts: HashSet<_> = asked.iter().map(|(host, ..)| host.as_str()).collect();
+    assert!(hosts.len() >= 3, "each has its turn: {hosts:?}");
+    assert!(asked.windows(2).all(|pair| pair[1].2 - pair[0].2 >= PAUSE), "{asked:?}");
+}
+
+#[test]
+fn a_huge_site_does_not_fill_the_window() {
+    let (_folder, mut store) = scratch();
+    let web = HostsWeb::default();
+    let huge = (0..6_000).map(|page| format!("http://huge.test/{page}x"));
+    let starts = huge.chain(["http://small.test/1x".to_owned()]);
+    let mut hosts = HashMap::new();
+    let mut observe = |seen: Seen<'_>| {
+        *hosts.entry(seen.url.host().to_owned()).or_insert(0) += 1;
+        ControlFlow::Continue(())
+    };
+    let limits = Limits { fetches: 120, workers: 4, ..Limits::default() };
+    visit((&web, &mut store), Duration::from_millis(5), starts, limits, &mut observe);
+    assert_eq!(hosts["small.test"], 1, "{hosts:?}");
+    // More than are held at a time: what was too much came back.
+    assert!(hosts["huge.test"] > 80, "{hosts:?}");
+}
+
+#[test]
+fn a_huge_site_that_forbids_everything_is_dealt_with_and_the_crawl_ends() {
+    let (_folder, mut store) = scratch();
+    let web = HostsWeb::default();
+    let starts = (0..500).map(|page| format!("http://closed.test/{page}x"));
+    let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
+    let stop = visit((&web, &mut store), Duration::from_millis(5), starts, TO_THE_END, &mut observe);
+    assert_eq!((stop, store.counts().skipped), (Stop::Exhausted, 500));
+    assert_eq!(web.asked.into_inner().unwrap().len(), 1, "robots.txt alone was asked for");
+}

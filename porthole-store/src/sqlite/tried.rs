@@ -1,0 +1,46 @@
+//! What was tried, in the order in which the crawl went.
+
+use porthole_types::{Judgment, SegmentSpan, Timestamp, TopicId, UrlId};
+use rusqlite::{Connection, Row, params};
+
+use crate::queries::Index;
+use crate::{Result, Tried};
+
+/// Has no rows but those that were tried, each behind the one before: a crawl hardly notices it.
+pub(super) const INDEX: Index = Index {
+    name: "crawl_seq",
+    sql: "create index if not exists crawl_seq on crawl(seq) where seq is not null",
+};
+
+pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<Vec<Tried>> {
+    let mut read = db.prepare(
+        "select oid, url, seq, lastvisited, depth, relevance, kcid, simhash, failure, segment, \"offset\", length \
+         from crawl where seq is not null and seq > ?1 order by seq limit ?2",
+    )?;
+    let after = after.map_or(-1, |after| i64::try_from(after).unwrap_or(i64::MAX));
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let found = read.query_map(params![after, limit], tried)?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+fn tried(row: &Row<'_>) -> rusqlite::Result<Tried> {
+    let relevance = row.get(5)?;
+    let judgment = row.get::<_, Option<u16>>(6)?.map(|best| Judgment { relevance, best: TopicId(best) });
+    let span = match (row.get(9)?, row.get::<_, Option<i64>>(10)?, row.get(11)?) {
+        (Some(segment), Some(offset), Some(length)) => {
+            Some(SegmentSpan { segment, offset: offset.cast_unsigned(), length })
+        }
+        _ => None,
+    };
+    Ok(Tried {
+        oid: UrlId(row.get::<_, i64>(0)?.cast_unsigned()),
+        url: row.get(1)?,
+        seq: row.get::<_, i64>(2)?.cast_unsigned(),
+        at: Timestamp(row.get::<_, Option<i64>>(3)?.unwrap_or(0)),
+        depth: row.get(4)?,
+        judgment,
+        simhash: row.get::<_, Option<i64>>(7)?.unwrap_or(0).cast_unsigned(),
+        failure: row.get(8)?,
+        span,
+    })
+}

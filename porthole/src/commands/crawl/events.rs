@@ -1,0 +1,110 @@
+//! `--events FILE|-`: a line of JSON for every fetch, for programs that watch a crawl.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use porthole_crawl::Seen;
+use porthole_topic::Taxonomy;
+use porthole_types::{Failure, Outcome};
+use serde::Serialize;
+
+/// Where events go.
+pub(super) struct Events(BufWriter<Box<dyn Write + Send>>);
+
+/// One fetch.
+#[derive(Serialize)]
+struct Fetch<'a> {
+    event: &'static str,
+    at: i64,
+    seq: u64,
+    url: &'a str,
+    outcome: &'static str,
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relevance: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topic: Option<String>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    title: &'a str,
+    bytes: u64,
+    links: usize,
+    took_ms: u128,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
+}
+
+/// The end of a run.
+#[derive(Serialize)]
+struct End<'a> {
+    event: &'static str,
+    stop: &'a str,
+    fetches: u64,
+    pages: u64,
+}
+
+impl Events {
+    /// Events to a file, behind what is in it, or to standard output.
+    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+        let out: Box<dyn Write + Send> = if path == Path::new("-") {
+            Box::new(io::stdout())
+        } else {
+            let file = OpenOptions::new().create(true).append(true).open(path);
+            Box::new(file.with_context(|| format!("--events {}", path.display()))?)
+        };
+        Ok(Events(BufWriter::new(out)))
+    }
+
+    /// Tells of a fetch. A reader that went away is no reason to end a crawl.
+    pub(super) fn fetched(&mut self, seen: &Seen<'_>, tree: &Taxonomy) {
+        let (outcome, failure) = outcome(&seen.result.outcome);
+        let judgment = seen.result.judgment;
+        self.write(&Fetch {
+            event: "fetch",
+            at: seen.result.at.0,
+            seq: seen.result.seq,
+            url: seen.url.as_str(),
+            outcome,
+            status: seen.result.status,
+            relevance: judgment.map(|judgment| judgment.relevance),
+            topic: judgment.map(|judgment| tree.path(judgment.best)),
+            title: &seen.result.title,
+            bytes: seen.result.bytes,
+            links: seen.result.links.len(),
+            took_ms: seen.took.as_millis(),
+            failure: failure.map(|failure| failure.kind.name()),
+            detail: failure.map(|failure| failure.detail.as_str()),
+        });
+    }
+
+    /// Tells of the end.
+    pub(super) fn ended(&mut self, stop: &str, fetches: u64, pages: u64) {
+        self.write(&End { event: "end", stop, fetches, pages });
+        self.flush();
+    }
+
+    /// Has everything arrive.
+    pub(super) fn flush(&mut self) {
+        let _ = self.0.flush();
+    }
+
+    fn write(&mut self, event: &impl Serialize) {
+        if serde_json::to_writer(&mut self.0, event).is_ok() {
+            let _ = self.0.write_all(b"\n");
+        }
+    }
+}
+
+/// The word for an outcome, and what went wrong.
+pub(super) fn outcome(outcome: &Outcome) -> (&'static str, Option<&Failure>) {
+    match outcome {
+        Outcome::Fetched => ("fetched", None),
+        Outcome::Redirected => ("redirected", None),
+        Outcome::Retry { failure, .. } => ("retry", Some(failure)),
+        Outcome::Dead(failure) => ("dead", Some(failure)),
+        Outcome::Skipped(failure) => ("skipped", Some(failure)),
+    }
+}

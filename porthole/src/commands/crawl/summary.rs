@@ -1,0 +1,119 @@
+//! What a crawl says at its end.
+
+use porthole_store::{Counts, StoreReader, Value};
+use porthole_topic::Taxonomy;
+use porthole_types::TopicId;
+use serde::Serialize;
+
+use super::watch::Watch;
+use crate::output;
+
+/// The figures of a run.
+#[derive(Serialize)]
+pub(super) struct Summary {
+    strategy: String,
+    pub(super) stop: &'static str,
+    fetches: u64,
+    pages: u64,
+    failures: u64,
+    failures_by_kind: Vec<(&'static str, u64)>,
+    harvest: f64,
+    on_topic: u64,
+    pages_in_all: usize,
+    known: usize,
+    queued: usize,
+    links: usize,
+    sites: usize,
+    seconds: f64,
+}
+
+impl Summary {
+    pub(super) fn new(watch: &Watch, strategy: &str, stop: &'static str, counts: Counts) -> Self {
+        let failures_by_kind = watch.failures();
+        Summary {
+            strategy: strategy.to_owned(),
+            stop,
+            fetches: watch.fetches,
+            pages: watch.pages,
+            failures: failures_by_kind.iter().map(|(_, count)| count).sum(),
+            failures_by_kind,
+            harvest: watch.harvest(),
+            on_topic: watch.on_topic,
+            pages_in_all: counts.fetched,
+            known: counts.known,
+            queued: counts.queued,
+            links: counts.links,
+            sites: counts.sites,
+            seconds: watch.seconds(),
+        }
+    }
+
+    pub(super) fn print(&self) {
+        let rate = self.fetches as f64 / self.seconds.max(1e-9);
+        let mut rows = vec![
+            (format!("fetches, {}", self.strategy), self.fetches.to_string()),
+            ("  pages".to_owned(), self.pages.to_string()),
+            ("  failed".to_owned(), self.failures.to_string()),
+        ];
+        let kinds =
+            self.failures_by_kind.iter().map(|(kind, count)| (format!("    {kind}"), count.to_string()));
+        rows.extend(kinds);
+        rows.extend([
+            ("harvest, mean R of these pages".to_owned(), format!("{:.3}", self.harvest)),
+            ("pages whose best topic is good".to_owned(), self.on_topic.to_string()),
+            ("pages in all".to_owned(), self.pages_in_all.to_string()),
+            ("URLs known".to_owned(), self.known.to_string()),
+            ("URLs queued".to_owned(), self.queued.to_string()),
+            ("links".to_owned(), self.links.to_string()),
+            ("sites".to_owned(), self.sites.to_string()),
+            ("fetches a second".to_owned(), format!("{rate:.0}")),
+        ]);
+        output::print_rows(&rows);
+        output::print(&format!("\n{}", self.in_words()));
+    }
+
+    fn in_words(&self) -> &'static str {
+        match self.stop {
+            "limit" => "stopped as asked; the same command goes on from here",
+            "size" => "as much came as was asked for; the same command goes on from here",
+            "disk" => "the workspace is as large as it may become; with more room the same command goes on",
+            "exhausted" => "every URL that is known has been dealt with",
+            "waiting" => "what is left failed before and waits for another try; the same command goes on",
+            "interrupted" => {
+                "interrupted; nothing that was fetched is lost, the same command goes on from here"
+            }
+            "time" => "the time is up; the same command goes on from here",
+            "disk full" => "the disk is full; make room, and the same command goes on from here",
+            _ => "stagnated: nothing good has come for long, and nothing promises to",
+        }
+    }
+}
+
+/// What the pages are about that were fetched, so that one sees what to mark (V 3.7), and what else to do.
+pub(super) fn explain_stagnation(
+    reader: &dyn StoreReader,
+    tree: &Taxonomy,
+    is_hard: bool,
+) -> anyhow::Result<()> {
+    output::print("\nthe pages that were fetched are mostly about");
+    let census = reader.query("census", &[("rows", "8")], &porthole_store::Limits::default())?;
+    for row in &census.rows {
+        if let [Value::Integer(kcid), _, Value::Integer(pages), ..] = row[..] {
+            let topic = TopicId(u16::try_from(kcid).unwrap_or_default());
+            output::print(&format!("  {pages:>6}  {}", tree.path(topic)));
+        }
+    }
+    output::print("\nwhat can be done:");
+    if is_hard {
+        output::print(
+            "  soft focus (`--strategy soft`) follows the best of what there is; hard focus does not keep the links\n  \
+             that it turns down, so it starts in a new workspace",
+        );
+    }
+    for parent in tree.good().map(|good| tree.parent(good)).filter(|&parent| parent != TopicId::ROOT) {
+        let path = output::quoted(&tree.path(parent));
+        output::print(&format!("  a wider topic (`porthole topics mark {path}`) turns less down"));
+    }
+    output::print("  more examples (`porthole examples add`) and more starts (`--start URL`) lead elsewhere");
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! Watches a crawl: counts what comes, shows it, and knows when to end.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use porthole_crawl::{Observer, Seen};
+use porthole_topic::Taxonomy;
+use porthole_types::{Outcome, TopicId};
+
+use super::events::{Events, outcome};
+use super::metrics::{Board, Figures};
+use crate::output::{self, Progress};
+
+/// Why a watcher ends a crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Interrupted,
+    Time,
+    /// The workspace is as large as it may become.
+    Disk,
+    /// Nothing good has come for long.
+    Stagnated,
+}
+
+/// What ends a crawl from outside.
+pub(super) struct Ends {
+    interrupted: Arc<AtomicBool>,
+    until: Option<Instant>,
+    /// How large the workspace is, how large it may become, and when it was looked at.
+    disk: Option<(Box<dyn Fn() -> u64>, u64, Instant)>,
+    /// Pages in a row without a good one.
+    patience: Option<u64>,
+}
+
+impl Ends {
+    /// Listens for Ctrl-C.
+    pub(super) fn listen(time: Option<Duration>) -> Self {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = interrupted.clone();
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                flag.store(true, Ordering::Relaxed);
+                output::say("stopping: what has come is being stored");
+            }
+        });
+        let until = time.map(|time| Instant::now() + time);
+        Ends { interrupted, until, disk: None, patience: None }
+    }
+
+    /// Ends it, too, when what it takes up has become so large.
+    pub(super) fn at_size(mut self, bytes: Option<u64>, size: impl Fn() -> u64 + 'static) -> Self {
+        self.disk = bytes.map(|bytes| (Box::new(size) as Box<_>, bytes, Instant::now()));
+        self
+    }
+
+    /// Ends it, too, when so many pages in a row were not good.
+    pub(super) fn when_stagnant(mut self, pages: Option<u64>) -> Self {
+        self.patience = pages;
+        self
+    }
+
+    fn now(&mut self, since_good: u64) -> Option<End> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Some(End::Interrupted);
+        }
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Some(End::Time);
+        }
+        if self.patience.is_some_and(|patience| since_good >= patience) {
+            return Some(End::Stagnated);
+        }
+        self.is_disk_used_up().then_some(End::Disk)
+    }
+
+    fn is_disk_used_up(&mut self) -> bool {
+        const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+        let Some((size, most, looked)) = &mut self.disk else { return false };
+        if looked.elapsed() < BETWEEN_LOOKS {
+            return false;
+        }
+        *looked = Instant::now();
+        size() >= *most
+    }
+}
+
+/// Counts what a crawl brings.
+pub(super) struct Watch {
+    tree: Taxonomy,
+    began: Instant,
+    progress: Progress,
+    events: Option<Events>,
+    board: Option<Board>,
+    ends: Ends,
+    pub(super) ended: Option<End>,
+    pub(super) fetches: u64,
+    pub(super) pages: u64,
+    pub(super) on_topic: u64,
+    relevance: f64,
+    pub(super) bytes: u64,
+    last: VecDeque<f64>,
+    since_good: u64,
+    failures: BTreeMap<&'static str, u64>,
+    shown: Instant,
+}
+
+/// Pages over which the harvest of the moment is taken.
+const WINDOW: usize = 100;
+
+impl Watch {
+    pub(super) fn new(
+        tree: Taxonomy,
+        pages: Option<u64>,
+        ends: Ends,
+        events: Option<Events>,
+        board: Option<Board>,
+    ) -> Self {
+        Watch {
+            tree,
+            began: Instant::now(),
+            progress: Progress::new("crawling", pages.unwrap_or(0)),
+            events,
+            board,
+            ends,
+            ended: None,
+            fetches: 0,
+            pages: 0,
+            on_topic: 0,
+            relevance: 0.0,
+            bytes: 0,
+            last: VecDeque::with_capacity(WINDOW),
+            since_good: 0,
+            failures: BTreeMap::new(),
+            shown: Instant::now(),
+        }
+    }
+
+    /// The tree that pages are seen by.
+    pub(super) fn tree(&self) -> &Taxonomy {
+        &self.tree
+    }
+
+    /// Sees pages by another tree from now on.
+    pub(super) fn follow(&mut self, tree: Taxonomy) {
+        self.tree = tree;
+        self.since_good = 0;
+    }
+
+    /// Mean R over the last pages.
+    fn now(&self) -> f64 {
+        self.last.iter().sum::<f64>() / self.last.len().max(1) as f64
+    }
+
+    /// Mean R over all pages of this run.
+    pub(super) fn harvest(&self) -> f64 {
+        self.relevance / self.pages.max(1) as f64
+    }
+
+    pub(super) fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    /// Failures by kind, the most frequent first.
+    pub(super) fn failures(&self) -> Vec<(&'static str, u64)> {
+        let mut failures: Vec<_> = self.failures.iter().map(|(kind, count)| (*kind, *count)).collect();
+        failures.sort_by_key(|&(kind, count)| (std::cmp::Reverse(count), kind));
+        failures
+    }
+
+    /// Says that it is over.
+    pub(super) fn finish(&mut self, stop: &str) {
+        self.progress.finish();
+        if let Some(events) = &mut self.events {
+            events.ended(stop, self.fetches, self.pages);
+        }
+    }
+
+    fn count(&mut self, seen: &Seen<'_>) {
+        self.fetches += 1;
+        self.bytes += seen.result.bytes;
+        if let Some(failure) = outcome(&seen.result.outcome).1 {
+            *self.failures.entry(failure.kind.name()).or_default() += 1;
+        }
+        if let (Outcome::Fetched, Some(judgment)) = (&seen.result.outcome, seen.result.judgment) {
+            let on_topic = is_on_topic(&self.tree, judgment.best);
+            self.pages += 1;
+            self.relevance += judgment.relevance;
+            self.on_topic += u64::from(on_topic);
+            self.since_good = if on_topic { 0 } else { self.since_good + 1 };
+            if self.last.len() == WINDOW {
+                self.last.pop_front();
+            }
+            self.last.push_back(judgment.relevance);
+        }
+    }
+
+    fn show(&mut self, seen: &Seen<'_>) {
+        /// Nobody reads faster, and adding up costs.
+        const BETWEEN_SHOWS: Duration = Duration::from_millis(100);
+        let (now, overall, counts) = (self.now(), self.harvest(), seen.counts);
+        let failed: u64 = self.failures.values().sum();
+        self.progress.step(|| {
+            format!(
+                "harvest {now:.2} now, {overall:.2} overall; {} queued, {} sites, {failed} failed",
+                output::grouped(&counts.queued.to_string()),
+                output::grouped(&counts.sites.to_string()),
+            )
+        });
+        if self.shown.elapsed() < BETWEEN_SHOWS {
+            return;
+        }
+        self.shown = Instant::now();
+        if let Some(events) = &mut self.events {
+            events.flush();
+        }
+        let figures = Figures {
+            fetches: self.fetches,
+            pages: self.pages,
+            on_topic: self.on_topic,
+            bytes: self.bytes,
+            harvest_now: now,
+            harvest: overall,
+            seconds: self.seconds(),
+            known: counts.known,
+            queued: counts.queued,
+            sites: counts.sites,
+            links: counts.links,
+            failures: self.failures(),
+        };
+        if let Some(mut board) = self.board.as_ref().and_then(|board| board.lock().ok()) {
+            *board = figures;
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn seen(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
+        self.count(&seen);
+        if let Some(events) = &mut self.events {
+            events.fetched(&seen, &self.tree);
+        }
+        self.show(&seen);
+        self.waiting()
+    }
+
+    fn waiting(&mut self) -> ControlFlow<()> {
+        self.ended = self.ended.or_else(|| self.ends.now(self.since_good));
+        if self.ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Whether a topic is good or below a good one.
+fn is_on_topic(tree: &Taxonomy, topic: TopicId) -> bool {
+    tree.is_good(topic) || tree.ancestors(topic).any(|above| tree.is_good(above))
+}
