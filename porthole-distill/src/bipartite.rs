@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::Graph;
 use crate::csr::Csr;
-use crate::inflation::Inflation;
+use crate::inflation::{Code, Inflation};
 use crate::options::PageWeights;
 use crate::product::{Blocks, Matrix, Place, Value};
 
@@ -149,15 +149,14 @@ impl Columns<'_> {
         let own = self.graph.site(page);
         let row = self.links.row(page as usize);
         let places = row.iter().map(|other| self.to.places[*other as usize]);
-        let counts = |site: u32| site != NONE && site != own;
-        match &self.inflation {
-            None => {
-                values.extend(places.filter(|(site, _)| counts(*site)).map(|(_, place)| (place, column, 0)))
-            }
-            Some(inflation) => {
-                let coded = places.zip(inflation.row(page, row.len())).filter(|((site, _), _)| counts(*site));
-                values.extend(coded.map(|((_, place), code)| (place, column, *code)));
-            }
+        let counting = |((site, place), code): ((u32, Place), Code)| {
+            (site != NONE && site != own).then_some((place, column, code))
+        };
+        if let Some(inflation) = &self.inflation {
+            let codes = inflation.row(page, row.len()).iter().copied();
+            values.extend(places.zip(codes).filter_map(counting));
+        } else {
+            values.extend(places.map(|place| (place, 0)).filter_map(counting));
         }
     }
 
