@@ -79,14 +79,8 @@ impl Keys {
         Keys(vec![u8::MAX; len * WIDTH + 1].into())
     }
 
-    fn len(&self) -> usize {
-        self.0.len() / WIDTH
-    }
-
     fn get(&self, at: usize) -> u64 {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(&self.0[at * WIDTH..at * WIDTH + 8]);
-        u64::from_le_bytes(bytes) & GAP
+        key_of(&self.0[at * WIDTH..][..WIDTH + 1])
     }
 
     fn set(&mut self, at: usize, key: u64) {
@@ -95,13 +89,21 @@ impl Keys {
 
     /// The first place from `start` on whose key is not smaller.
     fn search(&self, start: usize, key: u64) -> Option<usize> {
-        (start..self.len()).find(|&at| self.get(at) >= key)
+        let mut keys = self.0[start * WIDTH..].windows(WIDTH + 1).step_by(WIDTH);
+        keys.position(|bytes| key_of(bytes) >= key).map(|steps| start + steps)
     }
 
     /// Moves the keys of a range one place on.
     fn shift(&mut self, range: std::ops::Range<usize>) {
         self.0.copy_within(range.start * WIDTH..range.end * WIDTH, (range.start + 1) * WIDTH);
     }
+}
+
+/// The key at the beginning of eight bytes; the last of them belongs to the next key.
+fn key_of(bytes: &[u8]) -> u64 {
+    let mut eight = [0; WIDTH + 1];
+    eight.copy_from_slice(bytes);
+    u64::from_le_bytes(eight) & GAP
 }
 
 #[derive(Debug)]
