@@ -108,7 +108,7 @@ fn back_to_version_1(place: &Place) {
     for table in ["taxonomy", "stat", "blob", "document", "example", "term", "model", "feedback"] {
         db.execute_batch(&format!("drop table {table}")).unwrap();
     }
-    let sql = "drop table revisit; drop index site_disabled; alter table site drop column disabled; pragma user_version = 1";
+    let sql = "drop table revisit; drop index site_disabled; alter table site drop column disabled; alter table crawl drop column depth; pragma user_version = 1";
     db.execute_batch(sql).unwrap();
 }
 
