@@ -5,6 +5,7 @@
 //! leaves it in a file for others to compute on, and `--serve` measures on demand, a line at a time:
 //! `scripts/bench-distill.py` uses both.
 
+use std::cell::OnceCell;
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufRead, BufWriter, Write};
@@ -29,26 +30,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(path) = after("--write") {
         web.write(path)?;
     }
+    let handed_in = peak();
     let bench = Bench::new(&web)?;
     if arguments.iter().any(|argument| argument == "--serve") {
         return bench.serve();
     }
-    println!(
-        "{pages} pages, {} different links, {} cores",
-        bench.plain.links(),
-        rayon::current_num_threads()
-    );
+    let (links, cores) = (bench.weighted.links(), rayon::current_num_threads());
+    println!("{pages} pages, {links} different links, {cores} cores; memory at most {handed_in} handed in");
     println!("graph built in {:.3} s; memory at most {} so far", bench.built, peak());
-    for what in ["plain", "weighted", "papers"] {
-        println!("{what:>9}: {}", bench.measure(what).0.report());
+    for what in ["papers", "weighted"] {
+        println!("{what:>9}: {}; memory at most {} so far", bench.measure(what).0.report(), peak());
     }
     let start = Instant::now();
-    let ranks = page_rank(&bench.plain, &PageRankOptions::default())?;
+    let ranks = page_rank(&bench.weighted, &PageRankOptions::default())?;
     let seconds = start.elapsed().as_secs_f64();
-    println!(" PageRank: {seconds:.3} s in {} iterations", ranks.iterations);
-    println!("memory at most {}", peak());
+    println!(
+        " PageRank: {seconds:.3} s in {} iterations; memory at most {} so far",
+        ranks.iterations,
+        peak()
+    );
+    println!("    plain: {}", bench.measure("plain").0.report());
     bench.measure_walk();
-    println!("memory with the walk at most {}", peak());
+    println!("memory with a second graph and the walk at most {}", peak());
     Ok(())
 }
 
@@ -93,7 +96,8 @@ impl Web {
 struct Bench<'a> {
     web: &'a Web,
     /// Every page on a site of its own and wholly relevant: HITS as everyone knows it.
-    plain: Graph,
+    /// Built when it is needed.
+    plain: OnceCell<Graph>,
     weighted: Graph,
     /// Seconds to build one.
     built: f64,
@@ -104,16 +108,21 @@ impl Bench<'_> {
         let start = Instant::now();
         let weighted = Graph::new(&web.nodes, &web.links, |link| *link)?;
         let built = start.elapsed().as_secs_f64();
+        Ok(Bench { web, plain: OnceCell::new(), weighted, built })
+    }
+
+    fn plain(&self) -> &Graph {
         let alone = |(site, _)| Node { site: site as u64, relevance: 1.0, fetched: true };
-        let nodes: Vec<Node> = web.nodes.iter().enumerate().map(alone).collect();
-        Ok(Bench { web, plain: Graph::new(&nodes, &web.links, |link| *link)?, weighted, built })
+        let nodes = || self.web.nodes.iter().enumerate().map(alone).collect::<Vec<Node>>();
+        self.plain
+            .get_or_init(|| Graph::new(&nodes(), &self.web.links, |link| *link).expect("as the other graph"))
     }
 
     /// Times and hub scores of a computation.
     fn measure(&self, what: &str) -> (Figures, Vec<f64>) {
         let whole = Options { rho: Rho::All, ..Options::default() };
         let (graph, options) = match what {
-            "plain" => (&self.plain, Options { correct_inflation: false, ..whole }),
+            "plain" => (self.plain(), Options { correct_inflation: false, ..whole }),
             "weighted" => (&self.weighted, whole),
             _ => (&self.weighted, Options::default()),
         };
