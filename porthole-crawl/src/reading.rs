@@ -131,6 +131,11 @@ impl Reader {
             result.outcome = Outcome::Skipped(Failure { kind: FailureKind::Type, detail: kind });
             return Ok(None);
         }
+        if page.encrypted {
+            let detail = "encrypted".to_owned();
+            result.outcome = Outcome::Skipped(Failure { kind: FailureKind::Type, detail });
+            return Ok(None);
+        }
         page.title.clone_into(&mut result.title);
         page.language.clone_into(&mut result.language);
         result.simhash = page.simhash;

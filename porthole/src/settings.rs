@@ -180,13 +180,17 @@ impl RawFetch {
 impl RawFetch {
     /// The same, and nobody but this machine can be reached.
     pub(crate) fn ready_for_loopback(&self) -> anyhow::Result<HttpSettings> {
-        if self.loopback != Some(true) || self.proxy.is_some() {
+        let settings = self.ready();
+        let is_elsewhere = settings
+            .as_ref()
+            .is_ok_and(|settings| settings.proxy.as_ref().is_some_and(|proxy| !proxy.is_loopback()));
+        if self.loopback != Some(true) || is_elsewhere {
             return Err(misuse(
-                "`--polite off` is for this machine alone: set `loopback = true` and no `proxy` under [fetch] in \
-                 porthole.toml, or replay a recorded web with --web FILE.warc.gz",
+                "`--polite off` is for this machine alone: set `loopback = true` and no `proxy` elsewhere under \
+                 [fetch] in porthole.toml, or replay a recorded web with --web FILE.warc.gz",
             ));
         }
-        Ok(HttpSettings { contact: None, ..self.ready()? })
+        Ok(HttpSettings { contact: None, ..settings? })
     }
 }
 

@@ -2,8 +2,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use porthole_store::SqliteStore;
-use porthole_types::{FailureKind, Headers, ManualClock};
+use porthole_store::{Desk, SqliteStore};
+use porthole_types::{FailureKind, Headers, Judgment, ManualClock, TopicId};
 
 use super::*;
 use crate::{AddressFuture, FetchFuture};
@@ -231,4 +231,90 @@ fn a_huge_site_that_forbids_everything_is_dealt_with_and_the_crawl_ends() {
     let stop = visit((&web, &mut store), Duration::from_millis(5), starts, TO_THE_END, &mut observe);
     assert_eq!((stop, store.counts().skipped), (Stop::Exhausted, 500));
     assert_eq!(web.asked.into_inner().unwrap().len(), 1, "robots.txt alone was asked for");
+}
+
+/// Finds pages relevant that say its word.
+struct Says(&'static str);
+
+impl Judge for Says {
+    fn judge_page(&mut self, _: &CanonicalUrl, page: &porthole_page::Page) -> Result<Judgment, JudgeError> {
+        let says = page.text.contains(self.0);
+        Ok(Judgment { relevance: if says { 0.9 } else { 0.1 }, best: TopicId(u16::from(says)) })
+    }
+}
+
+#[test]
+fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
+    let (folder, mut store) = scratch();
+    let web = TinyWeb(HashMap::from([
+        ("/", (200, "text/html", "<p>start<a href=/owls>1</a><a href=/cats>2</a>")),
+        ("/owls", (200, "text/html", "<p>owls<a href=/more-owls>more</a>")),
+        ("/cats", (200, "text/html", "<p>cats<a href=/more-cats>more</a>")),
+    ]));
+    let clock = ManualClock::at(Timestamp(1_000));
+    let focus = |word| Focus {
+        judge: Box::new(Says(word)),
+        strategy: porthole_strategy::named("soft", 1).unwrap(),
+        marks: vec![Mark::Path, Mark::Good],
+    };
+    let archive = Archive::open(&folder.path().join("pages"), clock.now()).unwrap();
+    let reader = store.reader();
+    let relevances = || {
+        let answer =
+            reader.sql("select url, relevance from crawl order by url", &porthole_store::Limits::default());
+        let rows = answer.unwrap().rows;
+        let row = |row: &Vec<porthole_store::Value>| format!("{:?}", row).replace("http://tiny.test", "");
+        rows.iter().map(row).collect::<Vec<_>>().join(" ")
+    };
+    let mut crawl =
+        Crawl::new(&web, &mut store, &clock).unwrap().focused(focus("owls")).archived(archive, Keep::All);
+    crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
+    let mut fetched = 0;
+    let mut observe = |_: Seen<'_>| {
+        fetched += 1;
+        ControlFlow::Continue(())
+    };
+    pollster::block_on(async {
+        assert_eq!(crawl.judged_by("owls", &*reader, || ()).await.unwrap(), 0);
+        let limits = Limits { fetches: 4, ..Limits::default() };
+        assert_eq!(crawl.run(limits, &mut observe).await.unwrap(), Stop::Limit);
+        crawl.store.tidy().unwrap();
+        let before = relevances();
+        crawl.refocus(Box::new(Says("cats")), vec![Mark::Path, Mark::Good]);
+        assert_eq!(crawl.judged_by("cats", &*reader, || ()).await.unwrap(), 3);
+        assert_eq!(crawl.judged_by("cats", &*reader, || ()).await.unwrap(), 0, "once is enough");
+        crawl.store.tidy().unwrap();
+        let after = relevances();
+        // Pages and what is queued behind them have changed places.
+        let swapped = before.replace("owls", "?").replace("cats", "owls").replace('?', "cats");
+        let sorted = |text: &str| {
+            let mut rows: Vec<String> =
+                text.split("] ").map(|row| row.trim_end_matches(']').to_owned()).collect();
+            rows.sort();
+            rows
+        };
+        assert_eq!(sorted(&after), sorted(&swapped));
+        assert!(before != after, "{before}");
+    });
+    assert_eq!(fetched, 4, "three pages, and one that is not there yet");
+}
+
+#[test]
+fn what_others_write_ends_a_run_when_all_that_was_under_way_is_done() {
+    let (folder, mut store) = scratch();
+    let web = HostsWeb::default();
+    let starts = (0..500).map(|page| format!("http://a.test/{page}x"));
+    let path = folder.path().join("crawl.db");
+    let mut seen = 0;
+    let mut observe = |_: Seen<'_>| {
+        seen += 1;
+        if seen == 5 {
+            porthole_store::SqliteDesk::open(&path).unwrap().set_setting("from", "outside").unwrap();
+        }
+        ControlFlow::Continue(())
+    };
+    let stop = visit((&web, &mut store), Duration::from_millis(20), starts, TO_THE_END, &mut observe);
+    assert_eq!(stop, Stop::Changed);
+    let counts = store.counts();
+    assert_eq!((counts.in_flight, counts.fetched + counts.skipped), (0, seen));
 }

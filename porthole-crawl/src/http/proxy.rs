@@ -24,6 +24,14 @@ pub struct Proxy {
     login: Option<(String, String)>,
 }
 
+impl Proxy {
+    /// Whether it is on this machine.
+    pub fn is_loopback(&self) -> bool {
+        let address = self.host.trim_matches(['[', ']']).parse::<IpAddr>();
+        self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    }
+}
+
 /// The language of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProxyKind {

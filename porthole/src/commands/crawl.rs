@@ -197,10 +197,15 @@ const WORKERS: u16 = 64;
 
 impl World {
     fn of(workspace: &Workspace, arguments: &cli::Crawl) -> anyhow::Result<World> {
+        let is_impolite = !arguments.polite && arguments.web.is_empty();
+        let mut domains = arguments.domain.clone();
+        if is_impolite && workspace.settings.fetch.proxy.is_some() {
+            confine(&mut domains)?;
+        }
         let scope = Scope::new(&ScopeSettings {
             include: arguments.include.clone(),
             exclude: arguments.exclude.clone(),
-            domains: arguments.domain.clone(),
+            domains,
             languages: arguments.language.clone(),
             max_depth: arguments.depth,
             max_pages_a_site: arguments.site_pages,
@@ -225,6 +230,24 @@ impl World {
         }
         let web = Box::new(RecordedWeb::open(&arguments.web)?);
         Ok(World { web, guest: Guest::alone().within(scope), workers: arguments.workers.unwrap_or(1).into() })
+    }
+}
+
+/// Names that mean nobody on the open web (RFC 2606).
+const RESERVED: [&str; 4] = ["test", "localhost", "example", "invalid"];
+
+/// Leaves only names that mean nobody: where a proxy on this machine leads to, nobody here knows.
+fn confine(domains: &mut Vec<String>) -> anyhow::Result<()> {
+    if domains.is_empty() {
+        domains.extend(RESERVED.map(str::to_owned));
+    }
+    let is_reserved = |domain: &String| RESERVED.contains(&domain.rsplit('.').next().unwrap_or_default());
+    match domains.iter().find(|domain| !is_reserved(domain)) {
+        None => Ok(()),
+        Some(domain) => Err(misuse(format!(
+            "--domain {domain}: with `--polite off` and a proxy only names that mean nobody are fetched, below {}",
+            RESERVED.join(", ")
+        ))),
     }
 }
 
