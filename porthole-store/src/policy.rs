@@ -10,7 +10,8 @@ use std::str::FromStr;
 ///
 /// | name | order | for |
 /// |---|---|---|
-/// | `discovery` | `numtries asc, priority desc, serverload asc` | finding new resources, as the strategy sees fit; the default |
+/// | `discovery` | `numtries asc, priority desc` | finding new resources, as the strategy sees fit; the default |
+/// | `spread` | `numtries asc, priority desc, serverload asc` | the same, and among equals sites that gave little so far |
 /// | `relevance` | `numtries asc, relevance desc, serverload asc` | the same by estimated relevance alone: V 3.2 to the letter |
 /// | `hard` | `numtries asc` | hard focus, where what was not kept out is equal (W 3.3) |
 /// | `refresh` | `lastvisited asc, hub desc` | going round old pages, great hubs first (V 3.2) |
@@ -81,7 +82,8 @@ pub enum PolicyError {
 impl Policy {
     /// The names, with the order that each stands for; the first is the default.
     pub const NAMED: &'static [(&'static str, &'static str)] = &[
-        ("discovery", "numtries asc, priority desc, serverload asc"),
+        ("discovery", "numtries asc, priority desc"),
+        ("spread", "numtries asc, priority desc, serverload asc"),
         ("relevance", "numtries asc, relevance desc, serverload asc"),
         ("hard", "numtries asc"),
         ("refresh", "lastvisited asc, hub desc"),
@@ -125,7 +127,7 @@ impl Policy {
 impl Default for Policy {
     fn default() -> Self {
         use Direction::{Asc, Desc};
-        Policy { keys: vec![(Key::Numtries, Asc), (Key::Priority, Desc), (Key::Serverload, Asc)] }
+        Policy { keys: vec![(Key::Numtries, Asc), (Key::Priority, Desc)] }
     }
 }
 

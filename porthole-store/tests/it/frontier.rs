@@ -144,6 +144,7 @@ pub(crate) fn a_maintenance_order_goes_by_visits(backend: &dyn Backend) {
 
 pub(crate) fn ties_go_to_the_sites_with_less_load_as_far_as_one_looks(backend: &dyn Backend) {
     let mut store = backend.open();
+    store.set_policy(&Policy::parse("spread").unwrap()).unwrap();
     store.add(&(0..90).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[0]));
     commit(&mut *store, &[page(0, 0.5, Vec::new())]);

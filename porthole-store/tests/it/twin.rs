@@ -83,6 +83,7 @@ const MANY: u64 = FEW + 90;
 
 const POLICIES: &[&str] = &[
     "discovery",
+    "spread",
     "relevance",
     "hard",
     "refresh",
