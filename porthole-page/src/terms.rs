@@ -37,14 +37,16 @@ const VOTERS: usize = 128;
 /// Bytes that the statistical detector looks at.
 const SAMPLE: usize = 1024;
 
-/// Entries of the cache of terms: the words that make up most of any text, in reach of the processor's own
-/// caches. To stem another one costs less than to wait for memory.
-const CACHED: usize = 32_768;
+/// Entries of the cache of terms, for words of up to eight bytes and for longer ones: the words that make up most of any
+/// text, in reach of the processor's own caches. To stem another one costs less than to wait for memory.
+const SHORT: usize = 16_384;
+const LONG: usize = 8_192;
 
 /// Turns words into terms. Holds a cache of stems, so one is kept for many pages; what it gives does not
 /// depend on what it gave before.
 pub(crate) struct Terms {
-    cache: Box<[Cached; CACHED]>,
+    short: Box<[Short; SHORT]>,
+    long: Box<[Cached; LONG]>,
     stemmers: Vec<Option<Stemmer>>,
     /// The language of the last page, as a first guess for the next: only speed depends on it.
     guess: Language,
@@ -72,6 +74,16 @@ struct Cached {
     language: u16,
 }
 
+/// The same of a word of up to eight bytes: four entries a cache line.
+#[derive(Clone, Copy)]
+#[repr(align(16))]
+struct Short {
+    word: u64,
+    term: TermId,
+    stops: u16,
+    language: u16,
+}
+
 /// The bit of a word that says nothing in any language.
 const NOTHING: u16 = 1 << 15;
 
@@ -96,7 +108,8 @@ impl Terms {
         let empty = Cached { word: Word([0; 3]), term: TermId(0), stops: 0, language: 0 };
         let stemmers = LANGUAGES.iter().map(|_| None).collect();
         Terms {
-            cache: vec![empty; CACHED].try_into().ok().expect("as many as there should be"),
+            short: vec![Short::of(empty); SHORT].try_into().ok().expect("as many as there should be"),
+            long: vec![empty; LONG].try_into().ok().expect("as many as there should be"),
             stemmers,
             guess: Language(0),
             known: Vec::new(),
@@ -132,21 +145,21 @@ impl Terms {
         terms.truncate(used);
     }
 
-    /// What is known of the first `count` words of a text goes into `known`. Of 64 words, first those that the cache
-    /// answers, without a branch on it, so that many look-ups are under way at once; then the others.
+    /// What is known of the first `count` words of a text goes into `known`. Of 64 words, first the short ones that the
+    /// cache answers, without a branch on it, so that many look-ups are under way at once; then the others.
     fn look_up_first(&mut self, count: usize, text: Text<'_>) {
         let Text { text, words, language } = text;
         if self.known.len() < count {
             self.known.resize(count, (TermId(0), 0));
         }
-        let mut spelt = words.iter(text);
+        let mut short = words.short(text);
         for start in (0..count).step_by(64) {
             let stretch = &mut self.known[start..count.min(start + 64)];
             let mut missing = 0u64;
-            for ((index, known), word) in stretch.iter_mut().enumerate().zip(&mut spelt) {
-                let cached = &self.cache[slot(word)];
+            for ((index, known), (word, is_whole)) in stretch.iter_mut().enumerate().zip(&mut short) {
+                let cached = &self.short[slot::<SHORT>(mixed_short(word))];
                 *known = (cached.term, cached.stops);
-                missing |= u64::from(!cached.is(word, language)) << index;
+                missing |= u64::from(!(cached.is(word, language) & is_whole)) << index;
             }
             while missing != 0 {
                 let index = start + missing.trailing_zeros() as usize;
@@ -157,14 +170,24 @@ impl Terms {
     }
 
     /// The term of a word, and the languages that it is a stop word in.
+    #[inline]
     fn entry(&mut self, word: Word, language: Language) -> (TermId, u16) {
-        let slot = slot(word);
-        if !self.cache[slot].is(word, language) {
-            self.cache[slot] = self.look_up(word, language);
+        let [first, rest @ ..] = word.0;
+        if rest == [0; 2] {
+            let slot = slot::<SHORT>(mixed_short(first));
+            if !self.short[slot].is(first, language) {
+                self.short[slot] = Short::of(self.look_up(word, language));
+            }
+            return (self.short[slot].term, self.short[slot].stops);
         }
-        (self.cache[slot].term, self.cache[slot].stops)
+        let slot = slot::<LONG>(word.mixed());
+        if !self.long[slot].is(word, language) {
+            self.long[slot] = self.look_up(word, language);
+        }
+        (self.long[slot].term, self.long[slot].stops)
     }
 
+    #[inline(never)]
     fn look_up(&mut self, word: Word, language: Language) -> Cached {
         let stops = stop_words().get(word);
         let stops = stops | if word.says_nothing() { NOTHING } else { 0 };
@@ -278,10 +301,27 @@ impl Terms {
     }
 }
 
-/// Where a word's entry in the cache is, if it has one.
+/// Where the entry of a word with this mixed number is, if it has one.
 #[inline(always)]
-fn slot(word: Word) -> usize {
-    (word.mixed() >> (64 - CACHED.trailing_zeros())) as usize
+fn slot<const ENTRIES: usize>(mixed: u64) -> usize {
+    (mixed >> (64 - ENTRIES.trailing_zeros())) as usize
+}
+
+/// `Word::mixed` of a word of up to eight bytes.
+#[inline(always)]
+fn mixed_short(word: u64) -> u64 {
+    Word([word, 0, 0]).mixed()
+}
+
+impl Short {
+    fn of(Cached { word, term, stops, language }: Cached) -> Short {
+        Short { word: word.0[0], term, stops, language }
+    }
+
+    #[inline(always)]
+    fn is(&self, word: u64, language: Language) -> bool {
+        (self.word ^ word) | u64::from(self.language ^ (language.0 + 1)) == 0
+    }
 }
 
 impl Cached {

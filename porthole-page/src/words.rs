@@ -193,6 +193,24 @@ impl Words {
         self.spans.iter().map(|&span| self.spelt(text.as_bytes(), span))
     }
 
+    /// The words again, each as the number that its first bytes are, and whether they are all of it: so are most words,
+    /// and the price of the others is left to `get`.
+    #[inline(always)]
+    pub(crate) fn short<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (u64, bool)> + 'a {
+        let text = text.as_bytes();
+        self.spans.iter().map(move |&Span { start, length }| {
+            let start = start as usize;
+            match text.get(start..start + 8) {
+                // What is wide has a length that is far beyond.
+                Some(window) => {
+                    let bytes = u64::from_le_bytes(*window.first_chunk().expect("eight bytes"));
+                    ((bytes | repeated(0x20)) & USED[length.min(8) as usize][0], length <= 8)
+                }
+                None => (0, false),
+            }
+        })
+    }
+
     /// A word of the text that the words were found in.
     pub(crate) fn get(&self, text: &str, index: usize) -> Word {
         self.spelt(text.as_bytes(), self.spans[index])
