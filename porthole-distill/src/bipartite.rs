@@ -35,15 +35,20 @@ pub(crate) struct Side {
 
 impl Bipartite {
     pub(crate) fn new(graph: &Graph, weights: &PageWeights, correct_inflation: bool) -> Bipartite {
-        let (hub_sites, authority_sites) = (sites_of(graph, &weights.rev), sites_of(graph, &weights.fwd));
-        let hubs = Numbering::new(graph.out(), &hub_sites, &authority_sites);
-        let authorities = Numbering::new(graph.back(), &authority_sites, &hub_sites);
+        let (hub_sites, authority_sites) =
+            rayon::join(|| sites_of(graph, &weights.rev), || sites_of(graph, &weights.fwd));
+        let (hubs, authorities) = rayon::join(
+            || Numbering::new(graph.out(), &hub_sites, &authority_sites),
+            || Numbering::new(graph.back(), &authority_sites, &hub_sites),
+        );
         let matrix = |rows: &Csr, from: &Numbering, to: &Numbering| {
             let inflation = correct_inflation.then(|| Inflation::new(graph, rows));
             Columns { graph, links: rows, from, to, inflation }.matrix()
         };
-        let to_authorities = matrix(graph.out(), &hubs, &authorities);
-        let to_hubs = matrix(graph.back(), &authorities, &hubs);
+        let (to_authorities, to_hubs) = rayon::join(
+            || matrix(graph.out(), &hubs, &authorities),
+            || matrix(graph.back(), &authorities, &hubs),
+        );
         Bipartite {
             hubs: hubs.side(&weights.rev, to_hubs),
             authorities: authorities.side(&weights.fwd, to_authorities),
@@ -163,8 +168,9 @@ impl Columns<'_> {
     /// Has the rows of pages brought into the cache all at once: they lie anywhere, and one after the other each
     /// would have to be waited for.
     fn touch(&self, pages: &[u32]) {
-        let firsts = pages.iter().filter_map(|page| self.links.row(*page as usize).first());
-        std::hint::black_box(firsts.fold(0, |all, first| all ^ first));
+        let rows = pages.iter().map(|page| self.links.row(*page as usize));
+        let ends = rows.map(|row| row.first().copied().unwrap_or(0) ^ row.last().copied().unwrap_or(0));
+        std::hint::black_box(ends.fold(0, |all, end| all ^ end));
     }
 }
 

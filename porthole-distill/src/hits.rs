@@ -54,13 +54,12 @@ impl<'a> Distiller<'a> {
             change = state.iterate(&sides);
             iterations += 1;
         }
-        Scores {
-            hubs: spread(&sides.hubs, &state.hubs, self.graph.pages()),
-            authorities: spread(&sides.authorities, &state.authorities, self.graph.pages()),
-            iterations,
-            change,
-            converged: change <= self.options.tolerance,
-        }
+        let pages = self.graph.pages();
+        let (hubs, authorities) = rayon::join(
+            || spread(&sides.hubs, &state.hubs, pages),
+            || spread(&sides.authorities, &state.authorities, pages),
+        );
+        Scores { hubs, authorities, iterations, change, converged: change <= self.options.tolerance }
     }
 }
 
