@@ -140,8 +140,8 @@ class Bench:
             ["-C", self.trained, "train"],
         ]:
             subprocess.run([self.options.porthole, *command], check=True, capture_output=True)
-        with (self.trained / "porthole.toml").open("a") as settings:
-            settings.write("\nloopback = true\n")
+        settings = self.trained / "porthole.toml"
+        settings.write_text(settings.read_text().replace("[fetch]\n", "[fetch]\nloopback = true\n", 1))
         shutil.rmtree(examples)
         return {"topics": topics}
 
