@@ -3,10 +3,13 @@
 //!
 //! Pure: bytes and plain data in, plain data out. No file, no clock, no random number without a seed.
 
+mod background;
+mod broaden;
 mod bytes;
 mod calibration;
 mod critic;
 mod explain;
+mod grow;
 pub mod import;
 mod judge;
 pub mod logistic;
@@ -20,10 +23,13 @@ mod taxonomy;
 mod train;
 mod tune;
 
+pub use background::{BACKGROUND, IRRELEVANT, Sample, add_background, background};
+pub use broaden::{Broadening, Census, Found, broaden};
 pub use bytes::FormatError;
 pub use calibration::Calibration;
 pub use critic::Critic;
 pub use explain::{Proposal, Step};
+pub use grow::{Grower, HeldOut, Specialty, specialty_sites};
 pub use judge::{Judge, JudgeError};
 pub use model::{ClassModel, Decision, Feature, Kind, Model};
 pub use naive_bayes::{Counting, Tuning};
