@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use porthole_types::{Judgment, Mark, TopicId};
+use porthole_types::{Judgment, Mark, TermId, TopicId};
 
 use crate::model::{Model, NO_DECISION, Reading};
 use crate::statistics::Counts;
@@ -62,14 +62,30 @@ impl Critic {
 
     /// R(d) (V eq. 3) and the most probable leaf.
     pub fn judge(&mut self, counts: &Counts) -> Judgment {
-        let relevance = self.relevance(counts);
+        self.model.read(counts, &mut self.reading);
+        self.judge_reading()
+    }
+
+    /// The same of a page's terms as they stand, any number of times: nobody has to count and sort them.
+    pub fn judge_terms(&mut self, terms: &[TermId]) -> Judgment {
+        self.model.read_terms(terms, &mut self.reading);
+        self.judge_reading()
+    }
+
+    fn judge_reading(&mut self) -> Judgment {
+        let relevance = self.relevance_of_reading();
         // R needed the decisions on the path; the best leaf goes on from what they left.
         Judgment { relevance, best: self.best_in_pool() }
     }
 
     /// R(d) alone: only the nodes on the way to good topics are evaluated (V 2.1.3).
     pub fn relevance(&mut self, counts: &Counts) -> f64 {
-        self.start(counts);
+        self.model.read(counts, &mut self.reading);
+        self.relevance_of_reading()
+    }
+
+    fn relevance_of_reading(&mut self) -> f64 {
+        self.start();
         if self.mark(TopicId::ROOT) == Mark::Good {
             return 1.0;
         }
@@ -94,7 +110,8 @@ impl Critic {
     /// The most probable leaf and its probability, best first: the most probable class is gone into until it
     /// is a leaf (V 2.1.1). What is left cannot be more probable, so it is the best of all.
     pub fn best(&mut self, counts: &Counts) -> (TopicId, f64) {
-        self.start(counts);
+        self.model.read(counts, &mut self.reading);
+        self.start();
         let best = self.best_in_pool();
         let probability =
             self.pool.iter().map(|(probability, _)| probability).copied().fold(f64::MIN, f64::max);
@@ -103,7 +120,8 @@ impl Critic {
 
     /// Pr\[c|d\] of every topic that the model knows, by going everywhere; ordered by topic.
     pub fn all(&mut self, counts: &Counts) -> Vec<(TopicId, f64)> {
-        self.start(counts);
+        self.model.read(counts, &mut self.reading);
+        self.start();
         let mut all = Vec::with_capacity(self.model.classes.len());
         while let Some((probability, class)) = self.pool.pop() {
             all.push((self.model.classes[class as usize].topic, probability.exp()));
@@ -126,11 +144,10 @@ impl Critic {
         classes.iter().map(|class| class.topic).zip(self.scores.iter().copied()).collect()
     }
 
-    /// Reads a document and decides at the root.
-    fn start(&mut self, counts: &Counts) {
+    /// Decides at the root about what was read.
+    fn start(&mut self) {
         self.pool.clear();
         self.decided = 0;
-        self.model.read(counts, &mut self.reading);
         if !self.model.heads.is_empty() {
             self.decide(0, 0.0);
         }

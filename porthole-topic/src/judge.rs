@@ -28,7 +28,7 @@ pub struct JudgeError {
 
 impl Judge for Critic {
     fn judge_page(&mut self, _: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError> {
-        Ok(self.judge(&page.term_counts()))
+        Ok(self.judge_terms(page.terms()))
     }
 
     fn another(&self) -> Option<Box<dyn Judge>> {

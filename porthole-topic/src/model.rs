@@ -102,6 +102,9 @@ pub struct Model {
     pub(crate) posting_gains: Vec<f32>,
     /// A hash table by the low bits of a term: the term, and one more than its number. Follows from `terms`.
     pub(crate) slots: Vec<(TermId, u32)>,
+    /// The decisions that each term takes part in, a bit each; the last bit is for all that are beyond. Follows from
+    /// `entries`.
+    pub(crate) decided: Vec<u64>,
 }
 
 /// A decision without its terms.
@@ -130,8 +133,24 @@ pub(crate) const NO_DECISION: u32 = u32::MAX;
 /// A document's terms as a model knows them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
-    /// How often a term occurs, and its entries from where to where.
-    found: Vec<(u32, u32, u32)>,
+    /// In the order of the terms.
+    found: Vec<Found>,
+    /// How often each of the model's terms occurs, by one more than its number: 0 between documents. At 0 are the
+    /// terms that the model does not know.
+    counts: Vec<u32>,
+    /// Those that occur, a bit each.
+    occurring: Vec<u64>,
+}
+
+/// A term of a document that the model knows.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    count: u32,
+    /// Its entries, from where to where.
+    first: u32,
+    end: u32,
+    /// The decisions that it takes part in.
+    decided: u64,
 }
 
 impl Model {
@@ -150,6 +169,7 @@ impl Model {
             posting_classes: Vec::new(),
             posting_gains: Vec::new(),
             slots: Vec::new(),
+            decided: Vec::new(),
         };
         for decision in decisions {
             model.heads.push(Head {
@@ -196,6 +216,7 @@ impl Model {
         let first_posting = self.posting_classes.len() as u32;
         self.entries.push(Entry { decision: NO_DECISION, scale: 0.0, first_posting });
         self.slots = slots(&self.terms);
+        self.decided = decided(&self.entry_starts, &self.entries);
     }
 
     /// Takes the model apart again.
@@ -263,29 +284,54 @@ impl Model {
     /// Looks every term of a document up, once.
     pub(crate) fn read(&self, counts: &Counts, reading: &mut Reading) {
         reading.found.clear();
-        for &(term, count) in counts {
-            if let Some((first, end)) = self.find(term) {
-                reading.found.push((count, first, end));
+        let known = counts.iter().map(|&(term, count)| (self.number(term), count));
+        reading.found.extend(known.filter(|(number, _)| *number != 0).map(|known| self.found(known)));
+    }
+
+    /// The same for a document's terms as they stand, any number of times. Counted by their numbers, they are in the
+    /// order of the terms without sorting, and those that the model does not know cost no more than looking them up.
+    pub(crate) fn read_terms(&self, terms: &[TermId], reading: &mut Reading) {
+        let Reading { found, counts, occurring } = reading;
+        counts.resize(self.terms.len() + 1, 0);
+        occurring.resize(counts.len().div_ceil(64), 0);
+        for &term in terms {
+            let number = self.number(term) as usize;
+            counts[number] += 1;
+            occurring[number / 64] |= 1 << (number % 64);
+        }
+        occurring[0] &= !1;
+        counts[0] = 0;
+        found.clear();
+        for (word, bits) in occurring.iter_mut().enumerate() {
+            while *bits != 0 {
+                let number = word * 64 + bits.trailing_zeros() as usize;
+                found.push(self.found((number as u32, std::mem::take(&mut counts[number]))));
+                *bits &= *bits - 1;
             }
         }
     }
 
-    /// A term's entries, from where to where.
+    /// One more than a term's number; 0 if the model does not know it.
     #[inline]
-    fn find(&self, term: TermId) -> Option<(u32, u32)> {
+    fn number(&self, term: TermId) -> u32 {
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = term.0 as usize & mask;
         loop {
-            let &(known, number) = self.slots.get(at)?;
-            if number == 0 {
-                return None;
-            }
-            if known == term {
-                let number = number as usize;
-                return Some((self.entry_starts[number - 1], self.entry_starts[number]));
+            let Some(&(known, number)) = self.slots.get(at) else { return 0 };
+            // One branch for both, which is almost always taken.
+            if (known == term) | (number == 0) {
+                return number;
             }
             at = (at + 1) & mask;
         }
+    }
+
+    /// What is known of the term with a number, as `number` gives it, that occurs so often.
+    #[inline]
+    fn found(&self, (number, count): (u32, u32)) -> Found {
+        let number = number as usize;
+        let (first, end) = (self.entry_starts[number - 1], self.entry_starts[number]);
+        Found { count, first, end, decided: self.decided[number - 1] }
     }
 
     /// ln Pr\[ci|c0,d\] of every class of a decision.
@@ -306,9 +352,9 @@ impl Model {
             Kind::NaiveBayes => head.counting.weight(count),
             Kind::Logistic => f64::from(count).ln_1p(),
         };
-        for &(count, first, end) in &reading.found {
-            let Some(at) = self.entry_at(first, end, number) else { continue };
-            let weight = weight(count) * f64::from(self.entries[at].scale);
+        for found in &reading.found {
+            let Some(at) = self.entry_at(found, number) else { continue };
+            let weight = weight(found.count) * f64::from(self.entries[at].scale);
             length += weight;
             squares += weight * weight;
             self.add_postings(at, weight, scores);
@@ -327,6 +373,11 @@ impl Model {
     fn add_postings(&self, entry: usize, weight: f64, scores: &mut [f64]) {
         let postings = self.postings(entry);
         let gains = &self.posting_gains[postings.clone()];
+        if gains.len() == scores.len() {
+            // It says something of every class, in order: several can be added at once.
+            scores.iter_mut().zip(gains).for_each(|(score, &gain)| *score += weight * f64::from(gain));
+            return;
+        }
         for (&class, &gain) in self.posting_classes[postings].iter().zip(gains) {
             scores[usize::from(class)] += weight * f64::from(gain);
         }
@@ -337,21 +388,27 @@ impl Model {
         self.entries[entry].first_posting as usize..self.entries[entry + 1].first_posting as usize
     }
 
-    /// The entry of a term at a decision: they are in order, and the root's, asked for most, comes first.
+    /// The entry of a term at a decision. They are in order, so its place among them is the number of decisions
+    /// before it.
     #[inline]
-    fn entry_at(&self, first: u32, end: u32, number: u32) -> Option<usize> {
-        let first = first as usize;
-        if self.entries[first].decision == number {
+    fn entry_at(&self, found: &Found, number: u32) -> Option<usize> {
+        let bit = number.min(BEYOND);
+        if found.decided >> bit & 1 == 0 {
+            return None;
+        }
+        let before = (found.decided & ((1 << bit) - 1)).count_ones();
+        let first = (found.first + before) as usize;
+        if bit < BEYOND {
             return Some(first);
         }
-        let entries = &self.entries[first..end as usize];
+        let entries = &self.entries[first..found.end as usize];
         entries.binary_search_by_key(&number, |entry| entry.decision).ok().map(|at| first + at)
     }
 
     /// What a term says for every class of a decision, if it is a feature there.
     pub(crate) fn says(&self, number: u32, term: TermId) -> Option<(f32, Vec<f64>)> {
-        let (first, end) = self.find(term)?;
-        let at = self.entry_at(first, end, number)?;
+        let known = Some(self.number(term)).filter(|known| *known != 0)?;
+        let at = self.entry_at(&self.found((known, 1)), number)?;
         let head = &self.heads[number as usize];
         let mut gains = vec![0.0; head.class_count as usize];
         self.add_postings(at, 1.0, &mut gains);
@@ -369,6 +426,16 @@ pub(crate) fn next_decisions(heads: &[Head], classes: &[ClassModel]) -> Vec<u32>
         by_topic[usize::from(head.node.0)] = number as u32;
     }
     classes.iter().map(|class| by_topic[usize::from(class.topic.0)]).collect()
+}
+
+/// The bit of all decisions that have none of their own.
+const BEYOND: u32 = u64::BITS - 1;
+
+/// The decisions that each term takes part in.
+pub(crate) fn decided(entry_starts: &[u32], entries: &[Entry]) -> Vec<u64> {
+    let bit = |entry: &Entry| 1 << entry.decision.min(BEYOND);
+    let of = |range: &[u32]| entries.get(range[0] as usize..range[1] as usize).unwrap_or_default();
+    entry_starts.windows(2).map(|range| of(range).iter().fold(0, |bits, entry| bits | bit(entry))).collect()
 }
 
 /// A hash table at most half full, from terms to one more than their numbers.

@@ -2,7 +2,7 @@
 
 use porthole_types::{TermId, TopicId};
 
-use super::{ClassModel, Entry, Head, Kind, Model, next_decisions, slots};
+use super::{ClassModel, Entry, Head, Kind, Model, decided, next_decisions, slots};
 use crate::bytes::{FormatError, Reader, Writer};
 use crate::calibration::Calibration;
 use crate::naive_bayes::Counting;
@@ -67,7 +67,7 @@ impl Model {
             return Err(from.damaged());
         }
         let entries = decisions.into_iter().zip(scales).zip(first_postings);
-        let entries = entries
+        let entries: Vec<Entry> = entries
             .map(|((decision, scale), first_posting)| Entry { decision, scale, first_posting })
             .collect();
         let posting_classes = from.array(u16::from_le_bytes)?;
@@ -75,6 +75,7 @@ impl Model {
         from.finish()?;
         let next = next_decisions(&heads, &classes);
         let slots = slots(&terms);
+        let decided = decided(&entry_starts, &entries);
         let model = Model {
             kind,
             shape,
@@ -88,6 +89,7 @@ impl Model {
             posting_classes,
             posting_gains,
             slots,
+            decided,
         };
         if model.is_consistent() { Ok(model) } else { Err(FormatError::Damaged(WHAT)) }
     }

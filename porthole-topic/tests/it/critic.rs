@@ -218,6 +218,23 @@ fn descend(
     }
 }
 
+#[test]
+fn a_term_may_take_part_in_any_number_of_decisions() {
+    let mut tree = Taxonomy::new();
+    let mut documents: Vec<Document> = Vec::new();
+    for branch in 0..90 {
+        for leaf in 0..2 {
+            let topic = tree.add_path(&format!("/b{branch}/l{leaf}")).unwrap();
+            documents.push((topic, counts(&[(1 + leaf, 3), (3 + branch % 3, 1), (100 + branch, 2)])));
+        }
+    }
+    let page = counts(&[(1, 2), (2, 1), (4, 4), (170, 1), (185, 1)]);
+    let found = critic(&tree, &documents).all(&page);
+    let expected = dense(&tree, &documents, &page, Counting::Each, 1.0);
+    assert_eq!(found.len(), 270);
+    found.iter().for_each(|(topic, probability)| close(*probability, expected[topic]));
+}
+
 fn bag() -> impl Strategy<Value = Vec<(TermId, u32)>> {
     prop::collection::btree_map(0..12_u32, 1..6_u32, 1..6)
         .prop_map(|terms| terms.into_iter().map(|(term, count)| (TermId(term), count)).collect())
@@ -282,6 +299,14 @@ proptest! {
         let relevance = critic.relevance(&page);
         let expected = if good == TopicId::ROOT { 1.0 } else { all.get(&good).copied().unwrap_or(0.0) };
         prop_assert!((relevance - expected).abs() < 1e-9, "{relevance} {expected}");
-        prop_assert_eq!(critic.judge(&page).best, best);
+        let judgment = critic.judge(&page);
+        prop_assert_eq!(judgment.best, best);
+        // The terms in any order, each as often as it occurs, are the same page to the last bit.
+        let mut terms: Vec<TermId> =
+            page.iter().rev().flat_map(|&(term, count)| vec![term; count as usize]).collect();
+        let half = terms.len() / 2;
+        terms.rotate_left(half);
+        prop_assert_eq!(critic.judge_terms(&terms), judgment);
+        prop_assert_eq!(critic.judge_terms(&terms), judgment);
     }
 }
