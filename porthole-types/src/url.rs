@@ -132,27 +132,27 @@ impl CanonicalUrl {
     /// The common case at the price of a copy: a relative or absolute path, or a whole URL on a host in
     /// plain letters, of characters that no rule touches. Equal to the full way, which a test checks.
     fn join_plain(&self, reference: &str) -> Option<Self> {
-        let end = reference.bytes().position(|b| b == b'#').unwrap_or(reference.len());
-        let reference = &reference[..end];
-        let (prefix, path) = if let Some(rest) = reference.strip_prefix("http://") {
-            let slash = rest.bytes().position(|b| b == b'/')?;
-            if !is_plain_host(&rest[..slash]) {
+        let (prefix, path_start) = if let Some(host_start) = absolute(reference) {
+            let length = reference[host_start..].bytes().position(|b| b == b'/')?;
+            if !is_plain_host(&reference[host_start..host_start + length]) {
                 return None;
             }
-            ("", &rest[slash..])
+            // Two slashes at the start stand for the page's own scheme.
+            (if host_start == 2 { &self.0[..=self.scheme().len()] } else { "" }, host_start + length)
         } else if reference.starts_with('/') {
-            (&self.0[..self.path_start()], reference)
+            (&self.0[..self.path_start()], 0)
         } else {
             let base = &self.0[..self.path_start() + self.path().len()];
-            (&base[..=base.rfind('/')?], reference)
+            (&base[..=base.rfind('/')?], 0)
         };
-        let length = prefix.len() + reference.len();
-        if path.is_empty() || !is_plain_path(path) || length > MAX_LENGTH {
+        let end = path_start + plain_length(&reference.as_bytes()[path_start..])?;
+        let length = prefix.len() + end;
+        if end == path_start || length > MAX_LENGTH || !is_plain_query(&reference[path_start..end]) {
             return None;
         }
         let mut text = String::with_capacity(length);
         text.push_str(prefix);
-        text.push_str(reference);
+        text.push_str(&reference[..end]);
         Some(CanonicalUrl(text.into()))
     }
 }
@@ -175,6 +175,11 @@ impl AsRef<str> for CanonicalUrl {
     }
 }
 
+/// Where the host of a reference starts, if it names one.
+fn absolute(reference: &str) -> Option<usize> {
+    ["http://", "https://", "//"].iter().find(|start| reference.starts_with(**start)).map(|start| start.len())
+}
+
 /// Lower-case letters, digits, hyphens and single dots, with a letter in the last label: nothing that
 /// needs IDNA, an address parser or a port rule.
 fn is_plain_host(host: &str) -> bool {
@@ -191,26 +196,55 @@ fn is_plain_host(host: &str) -> bool {
     host[label_start..].starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// A path in which nothing can be decoded, collapsed, stripped or mistaken for a scheme.
-fn is_plain_path(path: &str) -> bool {
-    let bytes = path.as_bytes();
+/// How long a path and its query are, up to a fragment, if there is nothing in them that can be decoded, escaped,
+/// collapsed, stripped or mistaken for a scheme.
+fn plain_length(bytes: &[u8]) -> Option<usize> {
     // A segment that starts with a dot may be a dot segment, and two slashes at the start are a host.
     let mut after_slash = true;
-    let mut at = 0;
+    let (mut at, mut allowed) = (0, PATH);
     while at < bytes.len() {
         let byte = bytes[at];
-        match byte {
-            b'%' if is_settled_escape(bytes.get(at + 1..at + 3)) => at += 2,
-            b'.' if after_slash => return false,
-            b'/' if after_slash && at == 1 => return false,
-            b'/' | b'-' | b'_' | b'~' | b'.' | b',' | b'+' | b'(' | b')' | b'!' | b'*' | b'\'' => {}
-            _ if byte.is_ascii_alphanumeric() => {}
-            _ => return false,
+        if PLAIN[usize::from(byte)] & allowed == 0 {
+            match byte {
+                b'#' => return Some(at),
+                // Without a path, the page's own would have to be put in front.
+                b'?' if at > 0 => allowed = QUERY,
+                b'%' if is_settled_escape(bytes.get(at + 1..at + 3)) => at += 2,
+                b'.' if !after_slash => {}
+                b'/' if !after_slash || at != 1 => {}
+                _ => return None,
+            }
         }
         after_slash = byte == b'/';
         at += 1;
     }
-    true
+    Some(at)
+}
+
+const PATH: u8 = 1;
+const QUERY: u8 = 2;
+
+/// For each byte, whether it is plain wherever it stands in a path or in a query.
+static PLAIN: [u8; 256] = {
+    let mut plain = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        plain[byte as usize] = match byte {
+            b'-' | b'_' | b'~' | b',' | b'+' | b'(' | b')' | b'!' | b'*' => PATH | QUERY,
+            b'\'' => PATH,
+            b'.' | b'/' | b'=' | b'&' | b':' | b';' | b'@' | b'$' => QUERY,
+            _ if byte.is_ascii_alphanumeric() => PATH | QUERY,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    plain
+};
+
+/// Whether nothing would be left out of what is behind the `?`, if there is one.
+fn is_plain_query(path_and_query: &str) -> bool {
+    let Some(mark) = path_and_query.bytes().position(|b| b == b'?') else { return true };
+    path_and_query[mark + 1..].split('&').all(|parameter| !parameter.is_empty() && !is_noise(parameter))
 }
 
 /// An escape in upper case of a character that has to be escaped.
@@ -369,15 +403,14 @@ fn is_noise(parameter: &str) -> bool {
     const SESSION_IF_LONG: &[&str] = &["sid", "s", "session", "oscsid", "sessid"];
 
     let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-    let name = name.to_ascii_lowercase();
-    let name = name.as_str();
-    TRACKING.contains(&name)
-        || TRACKING_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || SESSION.contains(&name)
-        || name.starts_with("aspsessionid")
-        || (SESSION_IF_LONG.contains(&name)
-            && value.len() >= 24
-            && value.bytes().all(|b| b.is_ascii_hexdigit()))
+    let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let starts_with =
+        |prefix: &&str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+    is_one_of(TRACKING)
+        || TRACKING_PREFIXES.iter().any(starts_with)
+        || is_one_of(SESSION)
+        || starts_with(&"aspsessionid")
+        || (is_one_of(SESSION_IF_LONG) && value.len() >= 24 && value.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]
@@ -518,8 +551,10 @@ mod tests {
 
         #[test]
         fn the_short_way_equals_the_full_way(
-            base in "http://[a-z]{1,5}\\.test/([a-z.]{0,6}/){0,3}[a-z.]{0,5}(\\?[a-z]=1)?",
-            reference in "(http://[a-z0-9.-]{1,8}|/)?([a-zA-Z0-9/._~,+()!*'#-]|%[0-9A-Ea-e][0-9A-E]){0,20}",
+            base in "https?://[a-z]{1,5}\\.test/([a-z.]{0,6}/){0,3}[a-z.]{0,5}(\\?[a-z]=1)?",
+            reference in "(https?://[a-z0-9.-]{1,8}|//[a-z0-9.-]{1,8}|/)?\
+                ([a-zA-Z0-9/._~,+()!*'#-]|%[0-9A-Ea-e][0-9A-E]){0,20}\
+                (\\?(utm_|sid=|_ga=|[a-zA-Z0-9=&/._~,+()!*'#:;@$?|-]|%[0-9A-Ea-e][0-9A-E]){0,12})?",
         ) {
             if let Ok(base) = CanonicalUrl::parse(&base)
                 && let Some(short) = base.join_plain(&reference)
