@@ -27,6 +27,7 @@ mod fields;
 mod http;
 mod input;
 mod message;
+mod quick;
 mod reader;
 mod record;
 mod stream;

@@ -6,6 +6,7 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use porthole_types::{SegmentSpan, Timestamp};
 
 use crate::message::{date, push_answer_head, push_field, push_question};
+use crate::quick::QuickGzip;
 use crate::{Answer, Digest, Original, Question, RecordId, RecordKind, WarcError};
 
 /// How records are packed.
@@ -42,13 +43,19 @@ pub struct WarcWriter<W> {
     out: W,
     seed: u64,
     offset: u64,
-    /// Kept from record to record: its tables are large.
-    deflate: Option<Compress>,
+    packing: Packing,
     head: Vec<u8>,
     block_head: Vec<u8>,
     packed: Vec<u8>,
     /// A write failed, so nobody knows what is in the file.
     broken: bool,
+}
+
+/// What packs records; kept from one to the next, because its tables are large.
+enum Packing {
+    Plain,
+    Quick(Box<QuickGzip>),
+    Level(Compress),
 }
 
 const INFO_TYPE: &str = "application/warc-fields";
@@ -60,13 +67,15 @@ impl<W: Write> WarcWriter<W> {
     /// Writes from the start of a file. Record names follow from the seed, the offset and the contents: a
     /// file written again is the same file, and each file should have a seed of its own.
     pub fn new(out: W, form: Form, seed: u64) -> Self {
-        const WINDOW_BITS: u8 = 15;
-        let deflate = (form == Form::Gzip).then(|| Compress::new_gzip(Compression::default(), WINDOW_BITS));
+        let packing = match form {
+            Form::Plain => Packing::Plain,
+            Form::Gzip => Packing::Level(deflate(Compression::default())),
+        };
         WarcWriter {
             out,
             seed,
             offset: 0,
-            deflate,
+            packing,
             head: Vec::new(),
             block_head: Vec::new(),
             packed: Vec::new(),
@@ -82,9 +91,11 @@ impl<W: Write> WarcWriter<W> {
 
     /// Compresses with another gzip level: 1 is fast, 6 is what is used otherwise, 9 is small.
     pub fn with_level(mut self, level: u32) -> Self {
-        if self.deflate.is_some() {
-            self.deflate = Some(deflate(Compression::new(level.clamp(1, 9))));
-        }
+        self.packing = match (self.packing, level) {
+            (Packing::Plain, _) => Packing::Plain,
+            (_, 0 | 1) => Packing::Quick(Box::new(QuickGzip::new())),
+            _ => Packing::Level(deflate(Compression::new(level.min(9)))),
+        };
         self
     }
 
@@ -92,10 +103,8 @@ impl<W: Write> WarcWriter<W> {
     /// elsewhere. Where it was written, and how long it is.
     pub fn append(&mut self, packed: &[u8]) -> Result<(u64, u64), WarcError> {
         let offset = self.offset;
-        self.packed.clear();
-        self.packed.extend_from_slice(packed);
-        self.write_packed().map_err(|source| WarcError::Write { offset, source })?;
-        Ok((offset, self.offset - offset))
+        self.write(packed)?;
+        Ok((offset, packed.len() as u64))
     }
 
     /// Offset of the next record.
@@ -123,18 +132,19 @@ impl<W: Write> WarcWriter<W> {
         self.start(RecordKind::Warcinfo, at);
         push_field(&mut self.head, "WARC-Filename", filename);
         self.push_block_fields(fields);
-        self.finish(at, INFO_TYPE, &[])
+        self.finish_short(at, INFO_TYPE)
     }
 
     /// Records an answer.
     pub fn response(&mut self, answer: &Answer<'_>) -> Result<Written, WarcError> {
         self.start_answer(RecordKind::Response, answer);
-        let digest = Digest::of(answer.body);
-        push_field(&mut self.head, "WARC-Payload-Digest", &digest.to_string());
+        let digest = Digest::of(answer.body).to_string();
+        push_field(&mut self.head, "WARC-Payload-Digest", &digest);
         if let Some(truncation) = answer.truncated {
             push_field(&mut self.head, "WARC-Truncated", truncation.name());
         }
-        self.finish(answer.date, RESPONSE_TYPE, answer.body)
+        // Another digest, of the whole block, would cost as much again and is not required.
+        self.finish(answer.date, RESPONSE_TYPE, &digest, answer.body)
     }
 
     /// Records an answer whose body was recorded before: its head, and where the body is.
@@ -148,7 +158,7 @@ impl<W: Write> WarcWriter<W> {
         push_field(&mut self.head, "WARC-Refers-To-Target-URI", original.url);
         push_field(&mut self.head, "WARC-Refers-To-Date", &date(original.date));
         push_field(&mut self.head, "WARC-Payload-Digest", &original.digest.to_string());
-        self.finish(answer.date, RESPONSE_TYPE, &[])
+        self.finish_short(answer.date, RESPONSE_TYPE)
     }
 
     /// Records a request.
@@ -159,7 +169,7 @@ impl<W: Write> WarcWriter<W> {
             push_field(&mut self.head, "WARC-Concurrent-To", &answer.to_string());
         }
         push_question(&mut self.block_head, question);
-        self.finish(question.date, REQUEST_TYPE, &[])
+        self.finish_short(question.date, REQUEST_TYPE)
     }
 
     /// Records what is known of another record, such as topic and relevance of a page.
@@ -174,7 +184,7 @@ impl<W: Write> WarcWriter<W> {
         push_field(&mut self.head, "WARC-Target-URI", url);
         push_field(&mut self.head, "WARC-Refers-To", &about.to_string());
         self.push_block_fields(fields);
-        self.finish(at, INFO_TYPE, &[])
+        self.finish_short(at, INFO_TYPE)
     }
 
     fn start(&mut self, kind: RecordKind, at: Timestamp) {
@@ -200,31 +210,46 @@ impl<W: Write> WarcWriter<W> {
         }
     }
 
-    /// Adds what every record has and writes it. The block is what was put into `block_head`, and `body`.
-    fn finish(&mut self, at: Timestamp, content_type: &str, body: &[u8]) -> Result<Written, WarcError> {
-        let digest = Digest::of_parts(&[&self.block_head, body]).to_string();
+    /// Finishes a record whose block is what was put into `block_head`.
+    fn finish_short(&mut self, at: Timestamp, content_type: &str) -> Result<Written, WarcError> {
+        let digest = Digest::of(&self.block_head).to_string();
+        push_field(&mut self.head, "WARC-Block-Digest", &digest);
+        self.finish(at, content_type, &digest, &[])
+    }
+
+    /// Adds what every record has and writes it. The block is what was put into `block_head`, and `body`; the digest is
+    /// that of what sets it apart.
+    fn finish(
+        &mut self,
+        at: Timestamp,
+        content_type: &str,
+        digest: &str,
+        body: &[u8],
+    ) -> Result<Written, WarcError> {
         let name = [&self.seed.to_le_bytes(), &self.offset.to_le_bytes(), &at.0.to_le_bytes()];
-        let name: Vec<&[u8]> = name.iter().map(|part| &part[..]).chain([digest.as_bytes()]).collect();
-        let id = RecordId::from_name(&name);
+        let [seed, offset, date] = name.map(|part| &part[..]);
+        let id = RecordId::from_name(&[seed, offset, date, &self.head, digest.as_bytes()]);
         let length = self.block_head.len() + body.len();
         push_field(&mut self.head, "WARC-Record-ID", &id.to_string());
-        push_field(&mut self.head, "WARC-Block-Digest", &digest);
         push_field(&mut self.head, "Content-Type", content_type);
         push_field(&mut self.head, "Content-Length", &length.to_string());
         self.head.extend_from_slice(b"\r\n");
 
         let offset = self.offset;
         self.pack(body);
-        self.write_packed().map_err(|source| WarcError::Write { offset, source })?;
-        Ok(Written { offset, length: self.offset - offset, id })
+        let packed = std::mem::take(&mut self.packed);
+        let written = self.write(&packed);
+        self.packed = packed;
+        written.map(|()| Written { offset, length: self.offset - offset, id })
     }
 
     fn pack(&mut self, body: &[u8]) {
         self.packed.clear();
         let parts: [&[u8]; 4] = [&self.head, &self.block_head, body, b"\r\n\r\n"];
-        match &mut self.deflate {
-            None => parts.iter().for_each(|part| self.packed.extend_from_slice(part)),
-            Some(deflate) => {
+        match &mut self.packing {
+            Packing::Plain => parts.iter().for_each(|part| self.packed.extend_from_slice(part)),
+            Packing::Quick(gzip) => gzip.pack(&parts, &mut self.packed),
+            Packing::Level(deflate) => {
                 deflate.reset();
                 for part in parts {
                     deflate_part(deflate, part, &mut self.packed, FlushCompress::None);
@@ -234,14 +259,16 @@ impl<W: Write> WarcWriter<W> {
         }
     }
 
-    fn write_packed(&mut self) -> io::Result<()> {
+    fn write(&mut self, packed: &[u8]) -> Result<(), WarcError> {
+        let failed = |source| WarcError::Write { offset: self.offset, source };
         if self.broken {
-            return Err(io::Error::other("an earlier write failed; cut the file and open it again"));
+            return Err(failed(io::Error::other("an earlier write failed; cut the file and open it again")));
         }
-        self.broken = true;
-        self.out.write_all(&self.packed)?;
-        self.broken = false;
-        self.offset += self.packed.len() as u64;
+        if let Err(source) = self.out.write_all(packed) {
+            self.broken = true;
+            return Err(failed(source));
+        }
+        self.offset += packed.len() as u64;
         Ok(())
     }
 }

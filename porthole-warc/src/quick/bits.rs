@@ -1,0 +1,88 @@
+//! Bits in the order of deflate: the first one is the lowest of the first byte.
+
+/// Some bits, packed with their number so that both come with one load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bits(u32);
+
+impl Bits {
+    /// At most 24 bits; those above `count` must be 0.
+    pub(crate) const fn new(bits: u32, count: u32) -> Self {
+        debug_assert!(count <= 24 && bits >> count == 0);
+        Bits(bits | count << 24)
+    }
+
+    pub(crate) const fn count(self) -> u32 {
+        self.0 >> 24
+    }
+
+    pub(crate) const fn bits(self) -> u64 {
+        (self.0 & 0xff_ffff) as u64
+    }
+
+    /// These, and others behind them.
+    pub(crate) const fn and(self, bits: u32, count: u32) -> Self {
+        Bits::new(self.0 & 0xff_ffff | bits << self.count(), self.count() + count)
+    }
+}
+
+/// Writes bits into a buffer that is there already: growing it would be asked about at every turn.
+pub(crate) struct BitWriter<'a> {
+    out: &'a mut [u8],
+    at: usize,
+    bits: u64,
+    count: u32,
+}
+
+impl<'a> BitWriter<'a> {
+    /// Starts at a byte. Every flush needs eight bytes of room behind what was written.
+    pub(crate) fn new(out: &'a mut [u8], at: usize) -> Self {
+        BitWriter { out, at, bits: 0, count: 0 }
+    }
+
+    /// Takes bits in; at most 56 of them between two flushes.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, bits: Bits) {
+        self.bits |= bits.bits() << (self.count & 63);
+        self.count += bits.count();
+    }
+
+    /// Takes the first `few` of three in; what is not wanted is masked, because guessing how many there are fails often.
+    #[inline(always)]
+    pub(crate) fn push_few(&mut self, three: [Bits; 3], few: usize) {
+        let [first, second, third] = three;
+        let two = first.count() + second.count();
+        let ends = [0, first.count(), two, two + third.count()];
+        let count = ends[few & 3];
+        let bits = first.bits() | second.bits() << first.count() | third.bits() << (two & 63);
+        self.bits |= (bits & ((1 << (count & 63)) - 1)) << (self.count & 63);
+        self.count += count;
+    }
+
+    /// Writes out whole bytes; fewer than eight bits stay.
+    #[inline(always)]
+    pub(crate) fn flush(&mut self) {
+        self.out[self.at..][..8].copy_from_slice(&self.bits.to_le_bytes());
+        self.at += (self.count >> 3) as usize;
+        self.bits >>= self.count & 56;
+        self.count &= 7;
+    }
+
+    /// Pushes and flushes; for what is not hurried.
+    pub(crate) fn write(&mut self, bits: Bits) {
+        self.push(bits);
+        self.flush();
+    }
+
+    /// Fills the last byte with zeros, and says where the next one is.
+    pub(crate) fn align(&mut self) -> usize {
+        self.count = (self.count + 7) & !7;
+        self.flush();
+        self.at
+    }
+
+    /// Writes bytes behind an aligned end.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.out[self.at..][..bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
+}

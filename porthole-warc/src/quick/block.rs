@@ -1,0 +1,250 @@
+//! Writing sequences as a block: with codes made for them, with the fixed ones, or the bytes as they are.
+
+use super::bits::{BitWriter, Bits};
+use super::codes::{code_lengths, codes};
+use super::matches::Sequence;
+use super::tables::{
+    DISTANCES, END, FIXED_DISTANCES, FIXED_LITERALS, LENGTHS, LITERALS, ORDER, distance_extra,
+};
+
+/// Codes of more bits than this hardly save any, and five of them fit between two flushes.
+const LIMIT: usize = 11;
+
+/// Most bytes of a block, and so of a stored one.
+pub(crate) const BLOCK: usize = u16::MAX as usize;
+
+/// Bytes that a block may take up beyond its contents: the head of a stored one, and room for the last flush.
+pub(crate) const ROOM: usize = 5 + 16;
+
+/// How often each symbol occurs.
+struct Counts {
+    literals: [u32; LITERALS],
+    distances: [u32; DISTANCES],
+}
+
+/// Lengths of the codes of a block.
+struct Lengths {
+    literals: [u8; LITERALS + 2],
+    distances: [u8; DISTANCES],
+}
+
+/// Writes `bytes[..length]`, which `sequences` describe, as a block. At least four bytes follow, whatever they are.
+pub(crate) fn write_block(
+    out: &mut BitWriter<'_>,
+    bytes: &[u8],
+    length: usize,
+    sequences: &[Sequence],
+    is_last: bool,
+) {
+    let counts = Counts::of(bytes, sequences);
+    let mut made = Lengths { literals: [0; LITERALS + 2], distances: [0; DISTANCES] };
+    code_lengths(&counts.literals, LIMIT, &mut made.literals[..LITERALS]);
+    code_lengths(&counts.distances, LIMIT, &mut made.distances);
+    let head = Head::of(&made);
+    let fixed = Lengths { literals: FIXED_LITERALS, distances: FIXED_DISTANCES };
+
+    let extra = counts.extra_bits();
+    let with_made = head.bits() + counts.bits(&made) + extra;
+    let with_fixed = counts.bits(&fixed) + extra;
+    let stored = 8 * (length as u64 + 5);
+    let is_last = u32::from(is_last);
+    if stored < with_made.min(with_fixed) {
+        out.write(Bits::new(is_last, 3));
+        out.align();
+        out.bytes(&(length as u16).to_le_bytes());
+        out.bytes(&(!length as u16).to_le_bytes());
+        out.bytes(&bytes[..length]);
+    } else if with_fixed <= with_made {
+        out.write(Bits::new(1 << 1 | is_last, 3));
+        write_sequences(out, bytes, sequences, &fixed);
+    } else {
+        out.write(Bits::new(2 << 1 | is_last, 3));
+        head.write(out);
+        write_sequences(out, bytes, sequences, &made);
+    }
+}
+
+impl Counts {
+    fn of(bytes: &[u8], sequences: &[Sequence]) -> Counts {
+        // Several tables: the same byte twice would have to wait for itself.
+        let mut of_bytes = [[0u32; 256]; 4];
+        let mut of_lengths = [0u32; 512];
+        let mut distances = [0u32; 32];
+        let mut at = 0;
+        for sequence in sequences {
+            let mut left = usize::from(sequence.literals);
+            while left >= 4 {
+                for (counts, byte) in of_bytes.iter_mut().zip(four(bytes, at)) {
+                    counts[usize::from(byte)] += 1;
+                }
+                (at, left) = (at + 4, left - 4);
+            }
+            // Nothing is added for those that are too many: guessing how many there are fails often.
+            for (place, (counts, byte)) in of_bytes.iter_mut().zip(four(bytes, at)).enumerate().take(3) {
+                counts[usize::from(byte)] += u32::from(place < left);
+            }
+            of_lengths[usize::from(sequence.length) & 511] += 1;
+            distances[usize::from(sequence.symbol) & 31] += 1;
+            at += left + usize::from(sequence.length);
+        }
+        let mut counts = Counts { literals: [0; LITERALS], distances: [0; DISTANCES] };
+        for (byte, count) in counts.literals[..256].iter_mut().enumerate() {
+            *count = of_bytes.iter().map(|counts| counts[byte]).sum();
+        }
+        counts.literals[END] = 1;
+        for (code, count) in LENGTHS.iter().zip(&of_lengths).skip(3) {
+            counts.literals[usize::from(code.symbol)] += count;
+        }
+        // The last sequence copies nothing.
+        distances[0] -= of_lengths[0];
+        counts.distances.copy_from_slice(&distances[..DISTANCES]);
+        counts
+    }
+
+    /// Bits of all codes.
+    fn bits(&self, lengths: &Lengths) -> u64 {
+        let sum = |counts: &[u32], lengths: &[u8]| -> u64 {
+            counts.iter().zip(lengths).map(|(count, length)| u64::from(*count) * u64::from(*length)).sum()
+        };
+        sum(&self.literals, &lengths.literals) + sum(&self.distances, &lengths.distances)
+    }
+
+    /// Bits that follow the codes.
+    fn extra_bits(&self) -> u64 {
+        let of_length =
+            |symbol: usize| if symbol < 265 || symbol == 285 { 0 } else { (symbol - 261) as u64 / 4 };
+        let of_distance = |symbol: usize| (symbol as u64 / 2).saturating_sub(1);
+        let lengths = (257..LITERALS).map(|symbol| u64::from(self.literals[symbol]) * of_length(symbol));
+        let distances = self.distances.iter().enumerate();
+        lengths.sum::<u64>()
+            + distances.map(|(symbol, count)| u64::from(*count) * of_distance(symbol)).sum::<u64>()
+    }
+}
+
+fn write_sequences(out: &mut BitWriter<'_>, bytes: &[u8], sequences: &[Sequence], lengths: &Lengths) {
+    let mut literal_codes = [Bits::default(); LITERALS + 2];
+    codes(&lengths.literals, &mut literal_codes);
+    let mut distance_codes = [Bits::default(); 32];
+    codes(&lengths.distances, &mut distance_codes);
+    let mut length_codes = [Bits::default(); 512];
+    for (length, (code, bits)) in LENGTHS.iter().zip(&mut length_codes).enumerate().skip(3) {
+        let symbol = literal_codes[usize::from(code.symbol)];
+        *bits = symbol.and((length - usize::from(code.base)) as u32, code.extra.into());
+    }
+    let end = literal_codes[END];
+    let literal_codes: &[Bits; 256] = literal_codes.first_chunk().expect("all bytes have codes");
+
+    let mut at = 0;
+    for sequence in sequences {
+        let mut left = usize::from(sequence.literals);
+        while left >= 4 {
+            for byte in four(bytes, at) {
+                out.push(literal_codes[usize::from(byte)]);
+            }
+            out.flush();
+            (at, left) = (at + 4, left - 4);
+        }
+        let [first, second, third, _] = four(bytes, at).map(|byte| literal_codes[usize::from(byte)]);
+        out.push_few([first, second, third], left);
+        out.flush();
+        if sequence.length > 0 {
+            out.push(length_codes[usize::from(sequence.length) & 511]);
+            out.push(distance_codes[usize::from(sequence.symbol) & 31]);
+            let extra = distance_extra(sequence.symbol.into());
+            out.push(Bits::new(u32::from(sequence.distance) & ((1 << extra) - 1), extra));
+            out.flush();
+        }
+        at += left + usize::from(sequence.length);
+    }
+    out.write(end);
+}
+
+#[inline(always)]
+fn four(bytes: &[u8], at: usize) -> [u8; 4] {
+    bytes[at..][..4].try_into().expect("four bytes")
+}
+
+/// The head of a block with its own codes: their lengths, with codes of their own.
+struct Head {
+    literals: usize,
+    distances: usize,
+    /// Symbols and the bits that follow them.
+    runs: Vec<(u8, u8)>,
+    lengths: [u8; 19],
+    shown: usize,
+}
+
+impl Head {
+    fn of(made: &Lengths) -> Head {
+        let used = |lengths: &[u8]| lengths.iter().rposition(|length| *length > 0).map_or(0, |at| at + 1);
+        let literals = used(&made.literals[..LITERALS]).max(END + 1);
+        let distances = used(&made.distances).max(1);
+        let mut all = [0; LITERALS + DISTANCES];
+        all[..literals].copy_from_slice(&made.literals[..literals]);
+        all[literals..][..distances].copy_from_slice(&made.distances[..distances]);
+        let runs = runs(&all[..literals + distances]);
+        let mut counts = [0; 19];
+        for (symbol, _) in &runs {
+            counts[usize::from(*symbol)] += 1;
+        }
+        let mut lengths = [0; 19];
+        code_lengths(&counts, 7, &mut lengths);
+        let shown = ORDER.iter().rposition(|symbol| lengths[*symbol] > 0).map_or(4, |at| (at + 1).max(4));
+        Head { literals, distances, runs, lengths, shown }
+    }
+
+    fn bits(&self) -> u64 {
+        let of_run = |(symbol, _): &(u8, u8)| {
+            u64::from(self.lengths[usize::from(*symbol)]) + u64::from(follow(*symbol))
+        };
+        14 + 3 * self.shown as u64 + self.runs.iter().map(of_run).sum::<u64>()
+    }
+
+    fn write(&self, out: &mut BitWriter<'_>) {
+        out.write(Bits::new((self.literals - 257) as u32, 5));
+        out.write(Bits::new((self.distances - 1) as u32, 5));
+        out.write(Bits::new((self.shown - 4) as u32, 4));
+        for symbol in &ORDER[..self.shown] {
+            out.write(Bits::new(self.lengths[*symbol].into(), 3));
+        }
+        let mut symbols = [Bits::default(); 19];
+        codes(&self.lengths, &mut symbols);
+        for (symbol, bits) in &self.runs {
+            out.write(symbols[usize::from(*symbol)].and((*bits).into(), follow(*symbol)));
+        }
+    }
+}
+
+/// Bits that follow a symbol for code lengths.
+fn follow(symbol: u8) -> u32 {
+    match symbol {
+        16 => 2,
+        17 => 3,
+        18 => 7,
+        _ => 0,
+    }
+}
+
+/// Code lengths with repetitions put together.
+fn runs(mut lengths: &[u8]) -> Vec<(u8, u8)> {
+    let mut runs = Vec::with_capacity(lengths.len());
+    while let Some(first) = lengths.first() {
+        let mut same = lengths.iter().take_while(|length| *length == first).count();
+        lengths = &lengths[same..];
+        if *first > 0 {
+            runs.push((*first, 0));
+            same -= 1;
+        }
+        while same > 0 {
+            let (run, taken) = match (*first, same) {
+                (0, 11..) => ((18, same.min(138) as u8 - 11), same.min(138)),
+                (0, 3..) => ((17, same as u8 - 3), same),
+                (1.., 3..) => ((16, same.min(6) as u8 - 3), same.min(6)),
+                _ => ((*first, 0), 1),
+            };
+            runs.push(run);
+            same -= taken;
+        }
+    }
+    runs
+}

@@ -1,0 +1,142 @@
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use proptest::prelude::*;
+
+use super::*;
+
+/// Packs with what is left from another record, and unpacks.
+fn check(gzip: &mut QuickGzip, parts: &[&[u8]]) -> usize {
+    let mut packed = b"before".to_vec();
+    gzip.pack(parts, &mut packed);
+    let mut alone = b"before".to_vec();
+    QuickGzip::new().pack(parts, &mut alone);
+    assert!(packed == alone, "the same parts make the same member");
+    let mut unpacked = Vec::new();
+    let mut decoder = GzDecoder::new(&packed[6..]);
+    decoder.read_to_end(&mut unpacked).unwrap();
+    assert!(unpacked == parts.concat());
+    let blocks = unpacked.len() / BLOCK + 1;
+    assert!(packed.len() <= 6 + 18 + unpacked.len() + 5 * blocks + 1, "stored at worst");
+    packed.len() - 6
+}
+
+/// Bytes that look like nothing.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 1u64;
+    let next = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    (0..length).map(next).collect()
+}
+
+const SIZES: [usize; 16] = [
+    32_767, 32_768, 32_769, 32_776, 65_534, 65_535, 65_536, 65_537, 98_303, 98_304, 131_069, 131_070,
+    131_071, 131_072, 1_048_575, 1_048_577,
+];
+
+#[test]
+fn small_inputs() {
+    let mut gzip = QuickGzip::new();
+    let noise = noise(300);
+    let text = b"the boats in the harbour and the boats at sea; ".repeat(7);
+    for length in 0..=300 {
+        check(&mut gzip, &[&noise[..length]]);
+        check(&mut gzip, &[&text[..length]]);
+        check(&mut gzip, &[&vec![b'a'; length]]);
+        check(&mut gzip, &[&text[..length / 2], b"", &noise[..length / 2]]);
+    }
+}
+
+#[test]
+fn sizes_around_the_window_and_the_blocks() {
+    let mut gzip = QuickGzip::new();
+    let noise = noise(1_048_577);
+    let text: Vec<u8> = noise.chunks(7).flat_map(|word| [&b"word "[..], &word[..2]].concat()).collect();
+    for length in SIZES {
+        check(&mut gzip, &[&noise[..length]]);
+        let packed = check(&mut gzip, &[&text[..length]]);
+        assert!(packed < length / 2, "{packed} of {length}");
+        let packed = check(&mut gzip, &[&vec![0; length]]);
+        assert!(packed < length / 100 + 100, "{packed} of {length}");
+    }
+}
+
+#[test]
+fn copies_from_as_far_back_as_can_be() {
+    let mut gzip = QuickGzip::new();
+    let noise = noise(60);
+    let mut packed_with = |distance: usize| {
+        let zeros = vec![0; distance - noise.len()];
+        check(&mut gzip, &[&noise, &zeros, &noise, &zeros, &noise])
+    };
+    let (near, far, too_far) = (packed_with(32_767), packed_with(32_768), packed_with(32_769));
+    assert!(near + 30 < too_far && far + 80 < too_far, "{near}, {far}, {too_far}");
+}
+
+#[test]
+fn words_that_share_a_place_in_the_table() {
+    // Two kinds of words in turn, each driving the other out where their hashes are the same.
+    let mut gzip = QuickGzip::new();
+    let mut input = Vec::new();
+    for number in 0u64..40_000 {
+        input.extend_from_slice(&(number.wrapping_mul(0x9e37_79b9) << 20).to_le_bytes());
+        input.extend_from_slice(&(number % 8192).to_le_bytes()[..3]);
+    }
+    check(&mut gzip, &[&input]);
+}
+
+/// Other people's programs are to read it too. Run where `GZIP_PROGRAM` names one that knows `-t`.
+#[test]
+fn other_programs_unpack_it() {
+    let Some(program) = std::env::var_os("GZIP_PROGRAM") else {
+        println!("SKIPPED: set GZIP_PROGRAM to gzip or another program that tests a file with -t");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("all.gz");
+    let mut gzip = QuickGzip::new();
+    let noise = noise(200_000);
+    let mut packed = Vec::new();
+    for length in (0..300).chain(SIZES.into_iter().filter(|size| *size < noise.len())) {
+        gzip.pack(&[&noise[..length], &noise[..length / 3], &b"boats".repeat(length)], &mut packed);
+    }
+    std::fs::write(&path, packed).unwrap();
+    assert!(std::process::Command::new(program).arg("-t").arg(&path).status().unwrap().success());
+}
+
+/// Pieces that real inputs are made of: noise, runs, words, and copies of what came before.
+fn input() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..400).prop_map(|bytes| (bytes, 0, 0)),
+        (any::<u8>(), 0usize..2000).prop_map(|(byte, length)| (vec![byte; length], 0, 0)),
+        "([a-e]{1,6} ){0,60}".prop_map(|text| (text.into_bytes(), 0, 0)),
+        (1usize..40_000, 1usize..3000).prop_map(|(back, length)| (Vec::new(), back, length)),
+    ];
+    proptest::collection::vec(piece, 0..60).prop_map(|pieces| {
+        let mut input: Vec<u8> = Vec::new();
+        for (bytes, back, length) in pieces {
+            input.extend_from_slice(&bytes);
+            if let Some(start) = input.len().checked_sub(back) {
+                (start..start + length.min(input.len() * length))
+                    .for_each(|at| input.extend(input.get(at).copied()));
+            }
+        }
+        input
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_come_back(inputs in proptest::collection::vec(input(), 1..4)) {
+        let mut gzip = QuickGzip::new();
+        for input in &inputs {
+            check(&mut gzip, &[input]);
+        }
+        let all: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        check(&mut gzip, &all);
+    }
+}
