@@ -224,6 +224,13 @@ impl<'a> Gather<'a> {
 fn regular_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
     loop {
+        while let Some(window) = bytes[at..].first_chunk::<65>() {
+            let regular = irregular_of_64(window);
+            at += regular;
+            if regular < 64 {
+                break;
+            }
+        }
         let regular = match bytes[at..].first_chunk::<17>() {
             Some(window) => irregular(*window.first_chunk().expect("16 of 17 bytes"), window[16]),
             None => irregular(filled(&bytes[at..]), 0),
@@ -239,6 +246,20 @@ fn regular_prefix(bytes: &[u8]) -> usize {
             _ => return at,
         }
     }
+}
+
+/// `irregular` of 64 bytes, by the byte behind them, too: in long texts, a quarter of the steps.
+#[inline(always)]
+fn irregular_of_64(window: &[u8; 65]) -> usize {
+    let (mut spaces, mut controls) = (0u64, 0u64);
+    for (index, sixteen) in window.as_chunks::<16>().0.iter().enumerate() {
+        let (bytes, space) = (vector(sixteen), i8x16::splat(b' '.cast_signed()));
+        spaces |= u64::from(bytes.simd_eq(space).to_bitmask()) << (16 * index);
+        let below = space.simd_gt(bytes) & bytes.simd_gt(i8x16::splat(-1));
+        controls |= u64::from(below.to_bitmask()) << (16 * index);
+    }
+    let blanks_behind = (spaces | controls) >> 1 | u64::from(window[64] <= b' ') << 63;
+    (controls | spaces & blanks_behind).trailing_zeros() as usize
 }
 
 /// Where the first of sixteen bytes is that is a control character, or a space in front of a space or a control
