@@ -57,7 +57,12 @@ pub(crate) struct RawTrain {
     pub(crate) features: Option<usize>,
     pub(crate) calibrate: Option<bool>,
     pub(crate) folds: Option<usize>,
+    /// Pages of the crawl that stand for what is about no topic.
+    pub(crate) background: Option<usize>,
 }
+
+/// Pages of the crawl that stand for what is about no topic, if nothing else is said.
+const BACKGROUND: usize = 300;
 
 /// How to train, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,6 +115,7 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. What is comme
 # features = 5000          # terms that take part at each node; chosen by cross-validation if not given
 # calibrate = true         # temper decisions, which are too sure of themselves on long pages
 # folds = 5                # parts of a cross-validation
+# background = 300         # pages of the crawl that stand for what is about no topic, at most; 0: none
 
 [fetch]
 # contact = "you@example.org"   # how the people who run servers reach you; needed for the open web
@@ -190,7 +196,10 @@ impl RawFetch {
                  [fetch] in porthole.toml, or replay a recorded web with --web FILE.warc.gz",
             ));
         }
-        Ok(HttpSettings { contact: None, ..settings? })
+        let settings = settings?;
+        // Without a contact the open web is out of reach; a proxy wants one, and the crawl is confined otherwise.
+        let contact = settings.proxy.is_some().then(|| "nobody@localhost".to_owned());
+        Ok(HttpSettings { contact, ..settings })
     }
 }
 
@@ -205,7 +214,13 @@ impl RawTrain {
             features: self.features.or(other.features),
             calibrate: self.calibrate.or(other.calibrate),
             folds: self.folds.or(other.folds),
+            background: self.background.or(other.background),
         }
+    }
+
+    /// How many pages of the crawl may stand for what is about no topic.
+    pub(crate) fn background(&self) -> usize {
+        self.background.unwrap_or(BACKGROUND)
     }
 
     /// The settings to work with, or what is wrong with them.
