@@ -14,14 +14,16 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use porthole_store::{Batch, Counts, Store};
+use porthole_strategy::{Discipline, Selection};
 use porthole_topic::{Judge, JudgeError};
 use porthole_types::{
-    CanonicalUrl, Clock, Mark, NewUrl, Outcome, PageResult, SiteId, Timestamp, UrlId, Work,
+    CanonicalUrl, Clock, Judgment, Mark, NewUrl, Outcome, PageResult, SiteId, Timestamp, UrlId, Work,
 };
 
 use crate::archive::{Archive, ArchiveError, Keep};
 use crate::reading::{Read, Reader, Readers, Unread};
 use crate::result::{Focus, Scorer, empty_result, link_rows};
+use crate::scope::truncations;
 use crate::window::{Finished, Guest, Job, Next, What, Window};
 use crate::{Fetch, FetchError, Request, Response};
 
@@ -128,6 +130,7 @@ pub struct Crawl<'a> {
     pub(crate) scorer: Option<Scorer>,
     pub(crate) archive: Option<(Archive, Keep)>,
     pub(crate) guest: Guest,
+    truncates: bool,
     next_seq: u64,
 }
 
@@ -140,7 +143,17 @@ impl<'a> Crawl<'a> {
     ) -> Result<Self, CrawlError> {
         let next_seq = store.setting(NEXT_SEQ)?.and_then(|seq| seq.parse().ok()).unwrap_or(0);
         let guest = Guest::alone();
-        Ok(Crawl { web, store, clock, judge: None, scorer: None, archive: None, guest, next_seq })
+        Ok(Crawl {
+            web,
+            store,
+            clock,
+            judge: None,
+            scorer: None,
+            archive: None,
+            guest,
+            truncates: false,
+            next_seq,
+        })
     }
 
     /// Judges pages and follows links by what they are worth.
@@ -165,6 +178,12 @@ impl<'a> Crawl<'a> {
         self
     }
 
+    /// Tries the folders above good pages, too: `/a/b/c` leads to `/a/b/`, `/a/` and `/` (V 3.2).
+    pub fn truncating(mut self, truncates: bool) -> Self {
+        self.truncates = truncates;
+        self
+    }
+
     /// Keeps pages that come.
     pub fn archived(mut self, archive: Archive, keep: Keep) -> Self {
         self.archive = Some((archive, keep));
@@ -182,6 +201,9 @@ impl<'a> Crawl<'a> {
     pub async fn run(&mut self, limits: Limits, observer: &mut dyn Observer) -> Result<Stop, CrawlError> {
         // Apart from the crawl while it runs, so that both can be worked with.
         let mut guest = std::mem::replace(&mut self.guest, Guest::alone());
+        let discipline =
+            self.scorer.as_ref().map_or_else(Discipline::default, |scorer| scorer.strategy.discipline());
+        self.store.bound(discipline.bound)?;
         guest.remember(self.next_seq, &*self.store.reader())?;
         let packer = self.archive.as_ref().map(|(archive, keep)| (archive.packer(), *keep));
         let reader = Reader::new(self.judge.take(), packer, guest.scope());
@@ -190,6 +212,7 @@ impl<'a> Crawl<'a> {
             workers: limits.workers.max(1),
             fetches: limits.fetches,
             bytes: limits.bytes,
+            selection: discipline.selection,
             changed: false,
             looked: Instant::now(),
             window: Window::new(&mut guest),
@@ -197,6 +220,7 @@ impl<'a> Crawl<'a> {
             under_way: UnderWay::new(),
             taken: HashSet::default(),
             pending: Vec::new(),
+            urls: Vec::new(),
             observer,
             crawl: self,
         };
@@ -222,6 +246,7 @@ struct Run<'c, 'a> {
     /// How many fetches may still be started, and how many bytes may still come.
     fetches: u64,
     bytes: u64,
+    selection: Selection,
     /// Somebody has written beside us: what is under way is dealt with, and nothing else is begun.
     changed: bool,
     looked: Instant,
@@ -231,6 +256,8 @@ struct Run<'c, 'a> {
     /// Work whose result has not been committed.
     taken: HashSet<UrlId, foldhash::fast::FixedState>,
     pending: Vec<Pending>,
+    /// URLs that were met otherwise than as links, to be committed with them.
+    urls: Vec<NewUrl>,
     observer: &'c mut dyn Observer,
     crawl: &'c mut Crawl<'a>,
 }
@@ -259,7 +286,8 @@ impl Run<'_, '_> {
             self.fill()?;
             // Later pages follow from earlier ones: with few workers nothing waits to be committed.
             let enough = (self.workers / 2).clamp(1, MOST_PENDING);
-            if self.pending.len() >= enough || (self.is_idle() && !self.pending.is_empty()) {
+            let is_any = !(self.pending.is_empty() && self.urls.is_empty());
+            if self.pending.len() >= enough || (self.is_idle() && is_any) {
                 if self.commit()?.is_break() {
                     return Ok(Stop::Asked);
                 }
@@ -348,8 +376,14 @@ impl Run<'_, '_> {
     /// Takes work from the frontier; whether there was any.
     fn take(&mut self, now: Timestamp) -> Result<bool, CrawlError> {
         let free = self.workers - self.under_way.len();
-        let free = free.min(usize::try_from(self.fetches).unwrap_or(usize::MAX));
-        let work = self.crawl.store.take(self.window.room(free), now)?;
+        let free = self.window.room(free.min(usize::try_from(self.fetches).unwrap_or(usize::MAX)));
+        let store = &mut self.crawl.store;
+        let work = match (self.selection, &mut self.crawl.scorer) {
+            (Selection::Batch(size), _) if self.taken.is_empty() => store.take(size.max(1), now)?,
+            (Selection::Batch(_), _) => Vec::new(),
+            (Selection::Own, Some(scorer)) => store.take_these(&scorer.strategy.choose(free), now)?,
+            _ => store.take(free, now)?,
+        };
         let is_any = !work.is_empty();
         for work in work {
             self.taken.insert(work.oid);
@@ -403,36 +437,53 @@ impl Run<'_, '_> {
                 let at = self.crawl.clock.now();
                 match self.window.finished(job, answer, at) {
                     Finished::Page(work, answer) => self.readers.send(Unread { work, answer, at }),
-                    Finished::Listed(urls) => drop(self.crawl.store.add(&urls)?),
+                    Finished::Listed(urls) => self.urls.extend(urls),
                     Finished::Errand => {}
                 }
             }
             Came::Address(site, ip) => self.window.found(site, ip),
-            Came::Read(read) => {
-                let Read { work, mut result, page, packed, took } = *read?;
-                self.bytes = self.bytes.saturating_sub(result.bytes);
-                if let Some((page, judgment)) = page {
-                    result.links = match &mut self.crawl.scorer {
-                        Some(scorer) => scorer.links(&work, &page, judgment),
-                        None => link_rows(&page, work.depth + 1, |_| Some((0.0, 0.0))),
-                    };
-                }
-                if let (Some((archive, _)), Some(packed)) = (&mut self.crawl.archive, packed) {
-                    result.span = archive.append(&packed, result.at)?;
-                }
-                if result.outcome == Outcome::Fetched {
-                    self.window.read(&work.url, result.simhash);
-                }
-                if let (Outcome::Redirected, Some(to)) = (&result.outcome, result.links.first())
-                    && let Some(failure) = self.window.redirected(&work.url, &to.target.url)
-                {
-                    result.outcome = Outcome::Skipped(failure);
-                    result.links.clear();
-                }
-                self.push(work, result, took);
-            }
+            Came::Read(read) => self.take_in_read(*read?)?,
         }
         Ok(())
+    }
+
+    fn take_in_read(&mut self, read: Read) -> Result<(), CrawlError> {
+        let Read { work, mut result, page, packed, took } = read;
+        self.bytes = self.bytes.saturating_sub(result.bytes);
+        if let Some((page, judgment)) = page {
+            result.links = match &mut self.crawl.scorer {
+                Some(scorer) => scorer.links(&work, &page, judgment),
+                None => link_rows(&page, work.depth + 1, |_| Some((0.0, 0.0))),
+            };
+        }
+        if let (Some((archive, _)), Some(packed)) = (&mut self.crawl.archive, packed) {
+            result.span = archive.append(&packed, result.at)?;
+        }
+        if result.outcome == Outcome::Fetched {
+            self.window.read(&work.url, result.simhash);
+            self.truncate(&work, result.judgment);
+        }
+        if let (Outcome::Redirected, Some(to)) = (&result.outcome, result.links.first())
+            && let Some(failure) = self.window.redirected(&work.url, &to.target.url)
+        {
+            result.outcome = Outcome::Skipped(failure);
+            result.links.clear();
+        }
+        self.push(work, result, took);
+        Ok(())
+    }
+
+    /// Has the folders above a good page tried: the nearest for half of what a link of the page would be worth, and so on.
+    fn truncate(&mut self, work: &Work, judgment: Option<Judgment>) {
+        let (Some(scorer), Some(judgment)) = (&self.crawl.scorer, judgment) else { return };
+        if !self.crawl.truncates || !scorer.is_on_topic(judgment) {
+            return;
+        }
+        let mut worth = judgment.relevance;
+        for url in truncations(&work.url) {
+            worth /= 2.0;
+            self.urls.push(NewUrl { url, relevance: worth, priority: worth, depth: work.depth + 1 });
+        }
     }
 
     /// Numbers a result and has it committed with the next ones.
@@ -445,7 +496,7 @@ impl Run<'_, '_> {
     /// Shows results to the observer and commits them.
     fn commit(&mut self) -> Result<ControlFlow<()>, CrawlError> {
         let mut flow = ControlFlow::Continue(());
-        if self.pending.is_empty() {
+        if self.pending.is_empty() && self.urls.is_empty() {
             return Ok(flow);
         }
         let counts = self.crawl.store.counts();
@@ -457,8 +508,13 @@ impl Run<'_, '_> {
         let results: Vec<PageResult> = self.pending.drain(..).map(|pending| pending.result).collect();
         let next_seq = self.crawl.next_seq.to_string();
         let settings = [(NEXT_SEQ, next_seq.as_str())];
-        let batch = Batch { results: &results, settings: &settings, ..Batch::default() };
+        let batch = Batch { results: &results, urls: &self.urls, settings: &settings, ..Batch::default() };
+        // No row may point at what is not there.
+        if let Some((archive, _)) = &mut self.crawl.archive {
+            archive.flush()?;
+        }
         self.crawl.store.commit(&batch)?;
+        self.urls.clear();
         for result in &results {
             self.taken.remove(&result.oid);
         }

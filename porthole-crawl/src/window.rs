@@ -73,6 +73,12 @@ impl Guest {
         Guest { hosts, robots: None, scope: Arc::default(), traps: None, remembers: false, capacity: None }
     }
 
+    /// Looks out for traps: for webs without an end.
+    pub fn wary(mut self) -> Self {
+        self.traps = Some(Traps::new(FINGERPRINTS));
+        self
+    }
+
     /// Stays within a scope.
     pub fn within(mut self, scope: Scope) -> Self {
         self.scope = Arc::new(scope);

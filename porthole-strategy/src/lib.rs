@@ -4,7 +4,7 @@
 mod simple;
 
 use porthole_page::{Link, Page};
-use porthole_types::{CanonicalUrl, Judgment};
+use porthole_types::{CanonicalUrl, Judgment, UrlId};
 
 pub use simple::{Breadth, Hard, Soft, Unfocused};
 
@@ -21,10 +21,49 @@ pub struct Source<'a> {
     pub on_topic: bool,
 }
 
+/// How a strategy has work taken from the frontier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Discipline {
+    /// Which URLs are next.
+    pub selection: Selection,
+    /// So many URLs wait at most; the worst are evicted (MAX_BUFFER of P 2.2).
+    pub bound: Option<usize>,
+}
+
+/// Which URLs are next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// The best, whenever there is room for one more.
+    #[default]
+    Best,
+    /// The best so many, which are finished before the frontier is looked at again (Best-N-First, P 2.2).
+    Batch(usize),
+    /// Those that the strategy chooses itself, such as agents with links of their own.
+    Own,
+}
+
+/// The priority of a link in one of several layers, the lowest first, as context graphs have them: whatever it is worth
+/// within its layer (in 0..=1), it comes after all links of lower layers.
+pub fn in_layer(layer: u32, worth: f64) -> f64 {
+    worth.clamp(0.0, 1.0) * 0.5 - f64::from(layer)
+}
+
 /// Gives links their priorities.
 pub trait Strategy: Send {
     /// The word for it in commands, tables and reports.
     fn name(&self) -> &'static str;
+
+    /// How work is taken from the frontier; the best next, if nothing else is said.
+    fn discipline(&self) -> Discipline {
+        Discipline::default()
+    }
+
+    /// Under [`Selection::Own`]: which of the queued URLs are next, at most `n`. What is not queued any more is passed
+    /// over; none ends the crawl.
+    fn choose(&mut self, n: usize) -> Vec<UrlId> {
+        let _ = n;
+        Vec::new()
+    }
 
     /// What a link is worth, larger is sooner; `None` if it is not to be followed. Of several pages that link to the
     /// same URL the highest counts.

@@ -318,3 +318,91 @@ fn what_others_write_ends_a_run_when_all_that_was_under_way_is_done() {
     let counts = store.counts();
     assert_eq!((counts.in_flight, counts.fetched + counts.skipped), (0, seen));
 }
+
+/// Takes links in the order of their URLs, by some discipline.
+struct Disciplined(Discipline, Vec<UrlId>);
+
+impl porthole_strategy::Strategy for Disciplined {
+    fn name(&self) -> &'static str {
+        "disciplined"
+    }
+
+    fn discipline(&self) -> Discipline {
+        self.0
+    }
+
+    fn choose(&mut self, n: usize) -> Vec<UrlId> {
+        let left = self.1.split_off(n.min(self.1.len()));
+        std::mem::replace(&mut self.1, left)
+    }
+
+    fn priority(&mut self, _: &porthole_strategy::Source<'_>, link: &porthole_page::Link) -> Option<f64> {
+        self.1.push(link.target.id());
+        Some(-f64::from(link.target.path().as_bytes()[1]))
+    }
+}
+
+/// Where a crawl of a little tree goes under a discipline, and how many URLs were evicted.
+fn disciplined(discipline: Discipline, workers: usize) -> (String, usize) {
+    let (_folder, mut store) = scratch();
+    let web = TinyWeb(HashMap::from([
+        ("/", (200, "text/html", "<a href=/d>d</a><a href=/m>m</a><a href=/x>x</a>")),
+        ("/d", (200, "text/html", "<a href=/a>a</a><a href=/e>e</a>")),
+        ("/m", (200, "text/html", "<a href=/b>b</a>")),
+        ("/a", (200, "text/html", "a")),
+        ("/b", (200, "text/html", "b")),
+        ("/e", (200, "text/html", "e")),
+        ("/x", (200, "text/html", "x")),
+    ]));
+    let clock = ManualClock::at(Timestamp(1_000));
+    let root = CanonicalUrl::parse("http://tiny.test/").unwrap();
+    let strategy = Box::new(Disciplined(discipline, vec![root.id()]));
+    let focus = Focus { judge: Box::new(Says("nothing")), strategy, marks: vec![Mark::Path] };
+    let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus);
+    crawl.start(&[root]).unwrap();
+    let mut way = String::new();
+    let mut observe = |seen: Seen<'_>| {
+        way.push_str(&seen.url.path()[1..]);
+        way.push(' ');
+        ControlFlow::Continue(())
+    };
+    let limits = Limits { workers, ..Limits::default() };
+    pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
+    (way.trim().to_owned(), store.counts().evicted)
+}
+
+#[test]
+fn strategies_state_their_discipline() {
+    let discipline = |selection, bound| Discipline { selection, bound };
+    // The best next: what /d leads to comes before /m.
+    assert_eq!(disciplined(Discipline::default(), 1), ("d a e m b x".to_owned(), 0));
+    // Two at a time: /m was chosen together with /d.
+    assert_eq!(disciplined(discipline(Selection::Batch(2), None), 1).0, "d m a b e x");
+    // At most one waits: the others are gone for good.
+    assert_eq!(disciplined(discipline(Selection::Best, Some(1)), 1), ("d a".to_owned(), 3));
+    // First found, first taken, as this strategy has it.
+    assert_eq!(disciplined(discipline(Selection::Own, None), 1).0, "d m x a e b");
+}
+
+#[test]
+fn folders_above_good_pages_are_tried() {
+    let (_folder, mut store) = scratch();
+    let web = TinyWeb(HashMap::from([
+        ("/a/b/owls", (200, "text/html", "<p>owls")),
+        ("/c/cats", (200, "text/html", "<p>cats")),
+        ("/a/", (200, "text/html", "<p>list")),
+    ]));
+    let clock = ManualClock::at(Timestamp(1_000));
+    let strategy = porthole_strategy::named("soft", 1).unwrap();
+    let focus = Focus { judge: Box::new(Says("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
+    let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus).truncating(true);
+    let starts = ["/a/b/owls", "/c/cats"].map(|path| format!("http://tiny.test{path}"));
+    crawl.start(&starts.map(|url| CanonicalUrl::parse(&url).unwrap())).unwrap();
+    let mut asked = Vec::new();
+    let mut observe = |seen: Seen<'_>| {
+        asked.push(seen.url.path().to_owned());
+        ControlFlow::Continue(())
+    };
+    pollster::block_on(crawl.run(Limits::default(), &mut observe)).unwrap();
+    assert_eq!(asked, ["/a/b/owls", "/c/cats", "/a/b/", "/a/", "/"]);
+}

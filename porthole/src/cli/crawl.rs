@@ -50,6 +50,9 @@ pub(crate) struct Crawl {
     /// The order of the queue from now on, as in `numtries asc, relevance desc, serverload asc`; or its name
     #[arg(long, value_name = "ORDER", value_parser = Policy::parse)]
     pub(crate) policy: Option<Policy>,
+    /// Try the folders above good pages, too: /a/b/c leads to /a/b/ and /a/
+    #[arg(long)]
+    pub(crate) truncate: bool,
     /// Let a program judge instead of the critic: JSON lines in and out, see the README
     #[arg(long, value_name = "COMMAND")]
     pub(crate) judge: Option<String>,

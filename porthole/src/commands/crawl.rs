@@ -60,7 +60,10 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     let stop: Result<Stop, CrawlError> = async {
         let Aim { judge, tree, name } = aim;
         let focus = Focus { judge, strategy, marks: tree.marks() };
-        let mut crawl = Crawl::new(&*web, &mut store, &clock)?.focused(focus).as_guest(guest);
+        let mut crawl = Crawl::new(&*web, &mut store, &clock)?
+            .focused(focus)
+            .as_guest(guest)
+            .truncating(arguments.truncate);
         if let Some(keep) = arguments.archive.keep() {
             crawl = crawl.archived(Archive::open(&workspace.pages(), clock.now())?, keep);
         }
@@ -219,7 +222,7 @@ impl World {
             let guest = if arguments.polite {
                 Guest::polite(workspace.settings.polite.ready()?, AGENT)
             } else {
-                Guest::alone()
+                Guest::alone().wary()
             };
             let guest = guest.within(scope);
             return Ok(World {
