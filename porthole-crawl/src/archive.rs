@@ -1,18 +1,18 @@
 //! The page store: WARC segments in a folder, written one after the other.
 //!
-//! A page is written here before its row is committed, so that after a kill no row points at what is not there; segments
-//! are not synced, so a power cut may lose what the system had not written. The last segment may then end in the middle
-//! of a record; that is cut off when it is opened again.
+//! Records are gathered and written out together, by [`Archive::flush`] before their rows are committed: after a kill no
+//! row points at what is not there. Segments are not synced, so a power cut may lose what the system had not written. The
+//! last segment may then end in the middle of a record; that is cut off when it is opened again.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, FailureKind, Outcome, PageResult, SegmentSpan, Timestamp};
 use porthole_warc::{
-    Answer, BLOCK_LIMIT, Form, Place, Truncation, WarcError, WarcWriter, last_whole, read_record,
+    Answer, BLOCK_LIMIT, Form, LastWhole, Place, Truncation, WarcError, WarcWriter, last_whole, read_record,
 };
 
 use crate::Response;
@@ -21,7 +21,7 @@ use crate::Response;
 pub struct Archive {
     folder: PathBuf,
     segment: u32,
-    writer: WarcWriter<File>,
+    writer: WarcWriter<Segment>,
 }
 
 /// Why pages cannot be kept.
@@ -68,9 +68,21 @@ const LEVEL: u32 = 1;
 impl Archive {
     /// Opens the segments in a folder to write on behind the last whole record.
     pub fn open(folder: &Path, now: Timestamp) -> Result<Self, ArchiveError> {
+        Archive::open_after(folder, None, now)
+    }
+
+    /// The same, for whoever knows the last record that a row points at: the last segment is read from there on, and not
+    /// from its start.
+    pub fn open_after(
+        folder: &Path,
+        last: Option<SegmentSpan>,
+        now: Timestamp,
+    ) -> Result<Self, ArchiveError> {
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
         let segment = last_segment(folder).map_err(|source| io_error(folder, source))?;
-        let (writer, is_new) = open_segment(folder, segment)?;
+        let last = last.filter(|last| last.segment == segment);
+        let writer = open_segment(folder, segment, last)?;
+        let is_new = writer.offset() == 0;
         let mut archive = Archive { folder: folder.to_owned(), segment, writer };
         if is_new {
             archive.say_what_it_is(now)?;
@@ -90,29 +102,39 @@ impl Archive {
         at: Timestamp,
         response: &Response,
     ) -> Result<Option<SegmentSpan>, ArchiveError> {
-        match self.packer().pack(url, at, response) {
-            Some(packed) => self.append(&packed, at),
-            None => Ok(None),
-        }
+        let Some(packed) = self.packer().pack(url, at, response) else { return Ok(None) };
+        let span = self.append(&packed, at)?;
+        self.flush()?;
+        Ok(span)
     }
 
-    /// Writes a page's record, and says where it is.
+    /// Takes in a page's record, and says where it will be once [`flush`](Self::flush) has been called.
     pub(crate) fn append(
         &mut self,
         packed: &[u8],
         at: Timestamp,
     ) -> Result<Option<SegmentSpan>, ArchiveError> {
         if self.writer.offset() >= SEGMENT_BYTES {
+            self.flush()?;
             self.segment += 1;
-            self.writer = open_segment(&self.folder, self.segment)?.0;
+            self.writer = open_segment(&self.folder, self.segment, None)?;
             self.say_what_it_is(at)?;
         }
         let (offset, length) = self.writer.append(packed).map_err(|source| self.failed(source))?;
+        // Not needed once whoever commits rows flushes before.
+        self.flush()?;
         let span = |length| SegmentSpan { segment: self.segment, offset, length };
         Ok(u32::try_from(length).ok().map(span))
     }
 
-    /// A page as it was kept.
+    /// Writes out what was gathered. To be called before rows are committed that point at it.
+    pub fn flush(&mut self) -> Result<(), ArchiveError> {
+        let offset = self.writer.offset();
+        let written = self.writer.get_mut().flush();
+        written.map_err(|source| self.failed(WarcError::Write { offset, source }))
+    }
+
+    /// A page as it was kept and written out.
     pub fn read(&self, span: SegmentSpan) -> Result<Response, ArchiveError> {
         read_page(&self.folder, span)
     }
@@ -201,17 +223,81 @@ impl Packer {
     }
 }
 
-fn open_segment(folder: &Path, segment: u32) -> Result<(WarcWriter<File>, bool), ArchiveError> {
+/// A segment's file, written to in large pieces.
+struct Segment {
+    file: File,
+    gathered: Vec<u8>,
+    /// A write failed, so nobody knows what is in the file.
+    broken: bool,
+}
+
+/// Bytes that are gathered before they are written out.
+const GATHERED: usize = 256 << 10;
+
+impl Write for Segment {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.gathered.len() + bytes.len() > GATHERED {
+            self.flush()?;
+        }
+        self.gathered.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        if self.broken {
+            return Err(io::Error::other("an earlier write failed; open the pages again"));
+        }
+        self.broken = true;
+        self.file.write_all(&self.gathered)?;
+        self.broken = false;
+        self.gathered.clear();
+        self.gathered.shrink_to(GATHERED);
+        Ok(())
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // No row points at what is not written here: rows are committed after a flush that could fail aloud.
+        let _ = self.flush();
+    }
+}
+
+fn open_segment(
+    folder: &Path,
+    segment: u32,
+    last: Option<SegmentSpan>,
+) -> Result<WarcWriter<Segment>, ArchiveError> {
     let path = folder.join(file_name(segment));
     let failed = |source| io_error(&path, source);
     let mut file =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
-    let whole = last_whole(io::BufReader::new(&file), 0)
-        .map_err(|source| ArchiveError::Warc { path: path.clone(), source })?;
-    file.set_len(whole.end).map_err(failed)?;
-    file.seek(SeekFrom::Start(whole.end)).map_err(failed)?;
-    let writer = WarcWriter::new(file, Form::Gzip, segment.into()).with_level(LEVEL).with_offset(whole.end);
-    Ok((writer, whole.end == 0))
+    let end =
+        end_of_whole(&mut file, last).map_err(|source| ArchiveError::Warc { path: path.clone(), source })?;
+    file.set_len(end).map_err(failed)?;
+    file.seek(SeekFrom::Start(end)).map_err(failed)?;
+    let segment_file = Segment { file, gathered: Vec::new(), broken: false };
+    Ok(WarcWriter::new(segment_file, Form::Gzip, segment.into()).with_level(LEVEL).with_offset(end))
+}
+
+/// Where the last whole record ends. Reading starts at the record that is known, and at the start of the file if it is not
+/// there: what follows a wrong place would be cut off.
+fn end_of_whole(file: &mut File, last: Option<SegmentSpan>) -> Result<u64, WarcError> {
+    if let Some(SegmentSpan { offset, length, .. }) = last {
+        let found = whole_from(file, offset)?;
+        if found.records > 0 && found.end >= offset.saturating_add(length.into()) {
+            return Ok(found.end);
+        }
+    }
+    whole_from(file, 0).map(|found| found.end)
+}
+
+fn whole_from(file: &mut File, offset: u64) -> Result<LastWhole, WarcError> {
+    file.seek(SeekFrom::Start(offset)).map_err(|source| WarcError::Read { offset, source })?;
+    last_whole(io::BufReader::new(file), offset)
 }
 
 fn file_name(segment: u32) -> String {
@@ -282,5 +368,63 @@ mod tests {
             };
             assert_eq!(targets, expected);
         }
+    }
+
+    #[test]
+    fn what_is_gathered_is_written_out_by_a_flush_and_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = Timestamp(1_000_000);
+        let archive = Archive::open(folder.path(), now).unwrap();
+        let url = CanonicalUrl::parse("http://a.test/").unwrap();
+        let packed = archive.packer().pack(&url, now, &page("first")).unwrap();
+        drop(archive);
+        let path = folder.path().join("00000.warc.gz");
+        let size = || fs::metadata(&path).unwrap().len();
+        let before = size();
+        assert!(before > 0, "a segment says what it is");
+        let mut writer = open_segment(folder.path(), 0, None).unwrap();
+        let length = packed.len() as u64;
+        assert_eq!(writer.append(&packed).unwrap(), (before, length));
+        assert_eq!(size(), before);
+        writer.get_mut().flush().unwrap();
+        assert_eq!(size(), before + length);
+        for _ in 0..GATHERED as u64 / length + 1 {
+            writer.append(&packed).unwrap();
+        }
+        assert!(size() > before + length, "no more is gathered than there is room for");
+        let end = writer.offset();
+        drop(writer);
+        assert_eq!(size(), end);
+    }
+
+    #[test]
+    fn a_segment_is_read_from_the_last_known_record_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = Timestamp(1_000_000);
+        let url = CanonicalUrl::parse("http://a.test/").unwrap();
+        let mut archive = Archive::open(folder.path(), now).unwrap();
+        let mut write = |body| archive.write(&url, now, &page(body)).unwrap().unwrap();
+        let [first, second, third] = ["first", "second", "third"].map(&mut write);
+        drop(archive);
+        let path = folder.path().join("00000.warc.gz");
+        let bytes = fs::read(&path).unwrap();
+        let end_after = |cut: &[u8], last| {
+            fs::write(&path, cut).unwrap();
+            Archive::open_after(folder.path(), last, now).unwrap().writer.offset()
+        };
+        let cut = &bytes[..bytes.len() - 1];
+        assert_eq!(end_after(&bytes, Some(second)), bytes.len() as u64);
+        assert_eq!(end_after(cut, Some(first)), third.offset);
+        // The known record itself is not whole, is elsewhere, or is in another segment.
+        assert_eq!(end_after(cut, Some(third)), third.offset);
+        let wrong = SegmentSpan { offset: second.offset + 1, ..second };
+        assert_eq!(end_after(&bytes, Some(wrong)), bytes.len() as u64);
+        assert_eq!(end_after(&bytes, Some(SegmentSpan { offset: 1 << 40, ..second })), bytes.len() as u64);
+        assert_eq!(end_after(&bytes, Some(SegmentSpan { segment: 7, ..second })), bytes.len() as u64);
+        // What is before the known record is not looked at.
+        let mut damaged = bytes.clone();
+        damaged[first.offset as usize + 20] ^= 1;
+        assert_eq!(end_after(&damaged, None), first.offset);
+        assert_eq!(end_after(&damaged, Some(second)), bytes.len() as u64);
     }
 }
