@@ -328,7 +328,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_is_what_splitting_and_joining_is(text in "[ab\\xe9\\x01\\x0b \\n\\t\\x0c]{0,80}") {
+        fn folding_is_what_splitting_and_joining_is(text in "[ab\\xe9\\x01\\x0b \\n\\t\\x0c]{0,200}") {
             let folded = text.split(|c: char| c.is_ascii() && is_space(c as u8)).filter(|word| !word.is_empty());
             prop_assert_eq!(pushed(&[&text]), folded.collect::<Vec<_>>().join(" "));
         }
