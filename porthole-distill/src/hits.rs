@@ -33,8 +33,8 @@ impl<'a> Distiller<'a> {
     /// # Errors
     /// If there is not a factor for every page.
     pub fn new(graph: &'a Graph, options: Options<'a>) -> Result<Distiller<'a>, Error> {
-        if let Some(factors) = options.factors {
-            check_length("factors", factors, graph.pages())?;
+        for (what, factors) in [("factors", options.factors), ("hub factors", options.hub_factors)] {
+            factors.map_or(Ok(()), |factors| check_length(what, factors, graph.pages()))?;
         }
         Ok(Distiller { graph, options, weights: PageWeights::new(graph, &options) })
     }

@@ -25,6 +25,8 @@ pub struct Options<'a> {
     /// A factor a page for what people said of it: 0 for a useless one, above 1 for a useful one. It multiplies the
     /// relevance of the page in both steps, and does not change who may be an authority.
     pub factors: Option<&'a [f64]>,
+    /// Another one for what people said of its links: it counts in the hub step alone.
+    pub hub_factors: Option<&'a [f64]>,
     /// Enough if neither hubs nor authorities changed by more than this in an iteration, all changes added up.
     pub tolerance: f64,
     /// Enough after so many iterations in any case.
@@ -37,6 +39,7 @@ impl Default for Options<'_> {
             rho: Rho::Share(0.15),
             correct_inflation: true,
             factors: None,
+            hub_factors: None,
             tolerance: 1e-9,
             max_iterations: 200,
         }
@@ -58,10 +61,20 @@ impl PageWeights {
     /// The factors must have been checked to be one a page.
     pub(crate) fn new(graph: &Graph, options: &Options<'_>) -> PageWeights {
         let rho = threshold(graph, options.rho);
-        let factor = |page: usize| options.factors.map_or(1.0, |factors| harmless(factors[page]));
-        let rev: Vec<f64> = graph.relevances().iter().enumerate().map(|(page, r)| r * factor(page)).collect();
-        let fwd = graph.relevances().iter().zip(&rev).map(|(r, w)| if *r > rho { *w } else { 0.0 }).collect();
+        let pages = || (0..graph.pages() as u32).zip(graph.relevances());
+        let worth = |page: u32| options.worth(graph, page);
+        let hub = |page: u32| options.hub_factors.map_or(1.0, |factors| harmless(factors[page as usize]));
+        let fwd = pages().map(|(page, r)| if *r > rho { worth(page) } else { 0.0 }).collect();
+        let rev = pages().map(|(page, _)| worth(page) * hub(page)).collect();
         PageWeights { fwd, rev, rho }
+    }
+}
+
+impl Options<'_> {
+    /// The relevance of a page after what people said of it.
+    pub(crate) fn worth(&self, graph: &Graph, page: u32) -> f64 {
+        let factor = self.factors.map_or(1.0, |factors| harmless(factors[page as usize]));
+        graph.relevance(page) * factor
     }
 }
 

@@ -30,8 +30,8 @@ pub fn link_weights<L: Sync>(
     let mut weights = vec![Weights::default(); links.len()];
     for at in &counted {
         let (src, dst) = ends(&links[*at as usize]);
-        let page = |page: u32| distiller.weights.rev[page as usize];
-        weights[*at as usize] = Weights { fwd: page(dst), rev: page(src) };
+        let fwd = distiller.options.worth(graph, dst);
+        weights[*at as usize] = Weights { fwd, rev: distiller.weights.rev[src as usize] };
     }
     if distiller.options.correct_inflation {
         let from_site = |at: u32| (graph.site(ends(&links[at as usize]).0), ends(&links[at as usize]).1);

@@ -278,6 +278,8 @@ pub struct Node {
     pub relevance: f32,
     /// Whether its page was fetched.
     pub fetched: bool,
+    /// Whether it was tried before, or left out on purpose.
+    pub tried: bool,
 }
 
 /// A link. Kept small: there are some fifty a page.

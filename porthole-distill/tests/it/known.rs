@@ -130,6 +130,14 @@ fn marks_weigh_in() {
 }
 
 #[test]
+fn a_useless_hub_may_be_an_authority() {
+    let web = Web::plain(4, &[(0, 1), (1, 2), (1, 3), (0, 2)]);
+    let useless = [1.0, 0.0, 1.0, 1.0];
+    let marked = Options { hub_factors: Some(&useless), ..all() };
+    web.check(marked, &[1.0, 0.0, 0.0, 0.0], &[0.0, 0.5, 0.5, 0.0]);
+}
+
+#[test]
 fn fewer_iterations_than_needed_are_not_passed_off_as_enough() {
     let web = Web::plain(4, &[(0, 2), (0, 3), (1, 3)]);
     let scores = web.scores(Options { max_iterations: 2, ..all() });

@@ -17,6 +17,7 @@ fn matrices(web: &Web, options: &Options<'_>, rho: f64) -> (Matrix, Matrix) {
     let linked = |u: usize, v: usize| site(u) != site(v) && links[u][v];
     let relevance = |page: usize| if web.nodes[page].fetched { web.nodes[page].relevance } else { 0.0 };
     let factor = |page: usize| options.factors.map_or(1.0, |factors| factors[page]);
+    let hub_factor = |page: usize| factor(page) * options.hub_factors.map_or(1.0, |factors| factors[page]);
     let (mut fwd, mut rev) = (vec![vec![0.0; count]; count], vec![vec![0.0; count]; count]);
     for u in 0..count {
         for v in (0..count).filter(|v| linked(u, *v) && relevance(*v) > rho) {
@@ -24,7 +25,7 @@ fn matrices(web: &Web, options: &Options<'_>, rho: f64) -> (Matrix, Matrix) {
             let l = (0..count).filter(|other| site(*other) == site(v) && linked(u, *other)).count();
             let (k, l) = if options.correct_inflation { (k, l) } else { (1, 1) };
             fwd[u][v] = relevance(v) * factor(v) / k as f64;
-            rev[u][v] = relevance(u) * factor(u) / l as f64;
+            rev[u][v] = relevance(u) * hub_factor(u) / l as f64;
         }
     }
     (fwd, rev)
@@ -78,12 +79,15 @@ proptest! {
         rho in rhos(),
         correct_inflation: bool,
         factors in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), 0.5..3.0], 16),
+        hub_factors in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), 0.5..3.0], 16),
         marked: bool,
+        hubs_marked: bool,
         max_iterations in 1_usize..60,
     ) {
         let factors = marked.then_some(&factors[..web.nodes.len()]);
+        let hub_factors = hubs_marked.then_some(&hub_factors[..web.nodes.len()]);
         // To the last iteration, so that both stop at the same.
-        let options = Options { rho, correct_inflation, factors, tolerance: 0.0, max_iterations };
+        let options = Options { rho, correct_inflation, factors, hub_factors, tolerance: 0.0, max_iterations };
         let graph = web.graph();
         let distiller = Distiller::new(&graph, options).unwrap();
         let (hubs, authorities) = twin(&web, &options, distiller.rho());

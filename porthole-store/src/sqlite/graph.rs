@@ -21,17 +21,18 @@ fn nodes(db: &Connection) -> Result<(Vec<Node>, KeyMap)> {
     let (mut nodes, mut numbers) = (Vec::with_capacity(count.unwrap_or(0) as usize), KeyMap::default());
     // A page that is to be visited again has been fetched nonetheless.
     let sql = "select oid, sid, relevance, state = ?1 or (state = 0 and exists (
-                   select 1 from revisit where row = crawl.rowid and came = ?1))
+                   select 1 from revisit where row = crawl.rowid and came = ?1)),
+                   numtries > 0 or state not in (?2, ?3)
                from crawl order by rowid";
     let mut statement = db.prepare(sql)?;
-    let mut rows = statement.query([State::Fetched as i64])?;
+    let mut rows = statement.query([State::Fetched, State::Queued, State::Evicted].map(|state| state as i64))?;
     while let Some(row) = rows.next()? {
         let oid = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
         let sid = SiteId(row.get::<_, i64>(1)?.cast_unsigned());
         let relevance: f64 = row.get(2)?;
-        let fetched = row.get(3)?;
+        let (fetched, tried) = (row.get(3)?, row.get(4)?);
         numbers.get_or_insert(oid.0, u32::try_from(nodes.len()).map_err(|_| Error::Full)?);
-        nodes.push(Node { oid, sid, relevance: relevance as f32, fetched });
+        nodes.push(Node { oid, sid, relevance: relevance as f32, fetched, tried });
     }
     Ok((nodes, numbers))
 }

@@ -1,0 +1,153 @@
+//! The link graph of a store as the distiller takes it, with what people said of its pages (W 2.1).
+
+use std::collections::HashMap;
+
+use porthole_distill::{Distiller, Graph, Options, Rho, Scores, link_weights, top, walk};
+use porthole_store::{Edge, Feedback, FeedbackKind, Graph as StoredGraph, Node, StoreReader};
+use porthole_types::{SiteId, UrlId};
+
+use super::DistillError;
+
+/// What is useful counts so many times as much.
+const USEFUL: f64 = 2.0;
+
+/// Who finds the scores. All find the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Sparse products in memory.
+    Native,
+    /// Link by link along the table (V 3.8).
+    Walk,
+}
+
+/// A link graph at one moment.
+pub struct Snapshot {
+    stored: StoredGraph,
+    graph: Graph,
+    /// What people said of pages and sites, and of pages as hubs, if anybody said anything.
+    factors: Option<Vec<f64>>,
+    hub_factors: Option<Vec<f64>>,
+}
+
+impl Snapshot {
+    /// Reads the graph as it is committed now.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is too large.
+    pub fn read(reader: &dyn StoreReader) -> Result<Snapshot, DistillError> {
+        Snapshot::new(reader.graph()?, &reader.feedback()?)
+    }
+
+    /// A graph with what people said of its pages.
+    ///
+    /// # Errors
+    /// If it is too large, or damaged.
+    pub fn new(stored: StoredGraph, feedback: &[Feedback]) -> Result<Snapshot, DistillError> {
+        let node = |node: &Node| porthole_distill::Node {
+            site: node.sid.0,
+            relevance: node.relevance.into(),
+            fetched: node.fetched,
+        };
+        let nodes: Vec<porthole_distill::Node> = stored.nodes.iter().map(node).collect();
+        let graph = Graph::new(&nodes, &stored.edges, ends)?;
+        let said = Said::new(feedback);
+        let all = |factor: &dyn Fn(&Node) -> f64| stored.nodes.iter().map(factor).collect::<Vec<_>>();
+        let factors = said.is_of_pages().then(|| all(&|node| said.of_page(node)));
+        let hub_factors = (!said.hubs.is_empty()).then(|| all(&|node| said.of_hub(node)));
+        Ok(Snapshot { stored, graph, factors, hub_factors })
+    }
+
+    /// The graph; a page is the number of its node.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// What the store has on a page.
+    pub fn node(&self, page: u32) -> &Node {
+        &self.stored.nodes[page as usize]
+    }
+
+    /// The links in the order of the table, repetitions included.
+    pub fn links(&self) -> &[Edge] {
+        &self.stored.edges
+    }
+
+    /// The graph as it is distilled if a share `rho` of the pages may be authorities.
+    ///
+    /// # Errors
+    /// None that can be met.
+    pub fn distiller(&self, rho: f64) -> Result<Distiller<'_>, DistillError> {
+        let options = Options {
+            rho: Rho::Share(rho),
+            factors: self.factors.as_deref(),
+            hub_factors: self.hub_factors.as_deref(),
+            ..Options::default()
+        };
+        Ok(Distiller::new(&self.graph, options)?)
+    }
+
+    /// Finds hubs and authorities.
+    ///
+    /// # Errors
+    /// None that can be met.
+    pub fn scores(&self, rho: f64, engine: Engine) -> Result<Scores, DistillError> {
+        let distiller = self.distiller(rho)?;
+        Ok(match engine {
+            Engine::Native => distiller.scores(),
+            Engine::Walk => {
+                let weights = link_weights(&distiller, &self.stored.edges, ends);
+                walk(&distiller, &self.stored.edges, &weights, ends)
+            }
+        })
+    }
+
+    /// Scores above 0 as the store takes them, best first.
+    pub fn stored(&self, scores: &[f64]) -> Vec<(UrlId, f64)> {
+        let best = top(scores, scores.len());
+        best.into_iter().map(|(page, score)| (self.node(page).oid, score)).collect()
+    }
+
+    /// Whether nobody said that the page or its site is useless.
+    pub(super) fn is_welcome(&self, page: u32) -> bool {
+        self.factors.as_ref().is_none_or(|factors| factors[page as usize] > 0.0)
+    }
+}
+
+fn ends(edge: &Edge) -> (u32, u32) {
+    (edge.src, edge.dst)
+}
+
+/// What people said, as factors.
+struct Said {
+    pages: HashMap<UrlId, f64>,
+    sites: HashMap<SiteId, f64>,
+    hubs: HashMap<UrlId, f64>,
+}
+
+impl Said {
+    fn new(feedback: &[Feedback]) -> Said {
+        let mut said = Said { pages: HashMap::new(), sites: HashMap::new(), hubs: HashMap::new() };
+        for Feedback { name, kind, useful, .. } in feedback {
+            let factor = if *useful { USEFUL } else { 0.0 };
+            match kind {
+                FeedbackKind::Page => said.pages.insert(UrlId::of(name), factor),
+                FeedbackKind::Site => said.sites.insert(SiteId::of(name), factor),
+                FeedbackKind::Hub => said.hubs.insert(UrlId::of(name), factor),
+            };
+        }
+        said
+    }
+
+    fn is_of_pages(&self) -> bool {
+        !self.pages.is_empty() || !self.sites.is_empty()
+    }
+
+    fn of_page(&self, node: &Node) -> f64 {
+        let of = |factor: Option<&f64>| factor.copied().unwrap_or(1.0);
+        of(self.pages.get(&node.oid)) * of(self.sites.get(&node.sid))
+    }
+
+    fn of_hub(&self, node: &Node) -> f64 {
+        self.hubs.get(&node.oid).copied().unwrap_or(1.0)
+    }
+}
