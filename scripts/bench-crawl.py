@@ -33,7 +33,8 @@ import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "target/peers"
-CRAWLERS = ["porthole", "spider", "scrapy"]
+# Scrapy with its own settings, and with every part of it off that can be.
+CRAWLERS = ["porthole", "spider", "scrapy", "scrapy_bare"]
 GOOD = "Recreation/Cycling"
 # Pages that the critic learns from belong to other synthetic webs than the one that is crawled.
 CRAWLED_SEED, EXAMPLE_SEEDS = 1, range(2, 7)
@@ -100,7 +101,7 @@ def build_peers(crawlers):
         folder = ROOT / "scripts/peers/spider"
         command = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", PEERS / "spider"]
         subprocess.run(command, cwd=folder, check=True)
-    if "scrapy" in crawlers and not (PEERS / "venv/bin/scrapy").exists():
+    if {"scrapy", "scrapy_bare"} & set(crawlers) and not (PEERS / "venv/bin/scrapy").exists():
         subprocess.run([sys.executable, "-m", "venv", PEERS / "venv"], check=True)
         subprocess.run([PEERS / "venv/bin/pip", "install", "--quiet", "scrapy"], check=True)
 
@@ -157,7 +158,7 @@ class Bench:
         for number in range(self.options.rounds):
             for name in crawlers:
                 run = getattr(self, name)()
-                expected = min(self.figures["pages"], self.options.scrapy_pages if name == "scrapy" else 1 << 60)
+                expected = min(self.figures["pages"], self.options.scrapy_pages if "scrapy" in name else 1 << 60)
                 if run["pages"] < 0.99 * expected:
                     sys.exit(f"error: {name} fetched {run['pages']} of {expected} pages; nothing can be compared")
                 runs[name].append(run)
@@ -169,7 +170,7 @@ class Bench:
         try:
             shutil.copytree(self.trained, workspace, dirs_exist_ok=True)
             options = ["--polite", "off", "--workers", self.options.workers, "--pages", self.figures["pages"]]
-            options += ["--start", self.start, "--json", *self.options.crawl_option]
+            options += ["--start", self.start, "--patience", "0", "--json", *self.options.crawl_option]
             return measure([self.options.porthole, "-C", workspace, "crawl", *options])
         finally:
             shutil.rmtree(workspace)
@@ -178,8 +179,14 @@ class Bench:
         return measure([PEERS / "spider/release/spider-run", self.start, self.options.workers])
 
     def scrapy(self):
+        return self.run_scrapy("as-it-comes")
+
+    def scrapy_bare(self):
+        return self.run_scrapy("bare")
+
+    def run_scrapy(self, manner):
         script = ROOT / "scripts/peers/scrapy_run.py"
-        options = [self.start, self.options.workers, self.options.scrapy_pages]
+        options = [self.start, self.options.workers, self.options.scrapy_pages, manner]
         return measure([PEERS / "venv/bin/python", script, *options])
 
 
@@ -238,7 +245,7 @@ def report(options, bench, runs):
             ours["pages_per_cpu_second"] / theirs["pages_per_cpu_second"]
             for ours, theirs in zip(runs["porthole"], runs[peer])
         )
-        for peer in ["spider", "scrapy"]
+        for peer in CRAWLERS[1:]
         if peer in runs and "porthole" in runs
     }
     if options.json:

@@ -1,6 +1,8 @@
-"""Crawls one host with Scrapy, everything that slows it down switched off, and prints the number of pages that came.
+"""Crawls one host with Scrapy without pauses, and prints the number of pages that came.
 
-    scrapy_run.py URL WORKERS PAGES
+    scrapy_run.py URL WORKERS PAGES as-it-comes|bare
+
+As it comes, it does what a crawler needs to: redirects, retries, compression, cookies, depths. Bare, all of that is off.
 """
 
 import json
@@ -47,9 +49,16 @@ class Links(scrapy.Spider):
 
 
 def main():
-    url, workers, pages = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    url, workers, pages, manner = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     Links.start_urls = [url]
     Links.home = url[: url.index("/", len("http://")) + 1]
+    bare = {
+        "COOKIES_ENABLED": False,
+        "RETRY_ENABLED": False,
+        "REDIRECT_ENABLED": False,
+        "DOWNLOADER_MIDDLEWARES": dict.fromkeys(PARTS),
+        "SPIDER_MIDDLEWARES": dict.fromkeys(SPIDER_PARTS),
+    }
     process = CrawlerProcess(
         {
             "ROBOTSTXT_OBEY": False,
@@ -59,13 +68,9 @@ def main():
             "RANDOMIZE_DOWNLOAD_DELAY": False,
             "AUTOTHROTTLE_ENABLED": False,
             "CLOSESPIDER_PAGECOUNT": pages,
-            "COOKIES_ENABLED": False,
-            "RETRY_ENABLED": False,
-            "REDIRECT_ENABLED": False,
             "LOG_ENABLED": False,
             "TELNETCONSOLE_ENABLED": False,
-            "DOWNLOADER_MIDDLEWARES": dict.fromkeys(PARTS),
-            "SPIDER_MIDDLEWARES": dict.fromkeys(SPIDER_PARTS),
+            **(bare if manner == "bare" else {}),
         }
     )
     process.crawl(Links)
