@@ -63,9 +63,11 @@ pub struct Answer {
     pub columns: Vec<String>,
     /// The rows, each with one value a column.
     pub rows: Vec<Vec<Value>>,
+    /// Whether there would be more rows than were allowed; never so unless that was asked for.
+    pub is_cut: bool,
 }
 
-/// How much a question may cost. Going beyond is an error, never a shortened answer.
+/// How much a question may cost. Going beyond is an error, and a shortened answer only where one is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Rows of the answer.
@@ -74,11 +76,13 @@ pub struct Limits {
     pub bytes: usize,
     /// Time from the start of the question to the last row.
     pub time: Duration,
+    /// Whether the first rows will do if there are more than allowed.
+    pub shorten: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { rows: 100_000, bytes: 32 << 20, time: Duration::from_secs(30) }
+        Limits { rows: 100_000, bytes: 32 << 20, time: Duration::from_secs(30), shorten: false }
     }
 }
 

@@ -103,6 +103,29 @@ pub enum Error {
         /// The parameter that was given.
         parameter: String,
     },
+    /// The query cannot do without a parameter.
+    #[error("the query `{query}` needs {parameter}=… ({meaning})")]
+    MissingParameter {
+        /// Name of the query.
+        query: String,
+        /// The parameter that was not given.
+        parameter: String,
+        /// What it means.
+        meaning: String,
+    },
+    /// A parameter was given what it cannot be.
+    #[error("{parameter}={value}: it must be {wanted}")]
+    WrongValue {
+        /// The parameter.
+        parameter: String,
+        /// What was given.
+        value: String,
+        /// What it can be.
+        wanted: &'static str,
+    },
+    /// No topic at a path.
+    #[error("there is no topic {0}; `porthole topics tree` shows those that there are")]
+    NoSuchTopic(String),
     /// The statement is not plain reading.
     #[error("refused: {0}; only reading the tables is allowed")]
     Refused(String),

@@ -28,8 +28,11 @@ pub use answer::{Answer, Limits, Value};
 pub use desk::Desk;
 pub use error::{Error, Result};
 pub use policy::{Direction, Key, Policy, PolicyError};
-pub use queries::{Index, NamedQuery, Parameter, QUERIES};
-pub use sqlite::{Judged, Prober, Spent, SqliteDesk, SqliteReader, SqliteStore, Table};
+pub use queries::{Index, Kind, NamedQuery, Parameter, QUERIES};
+pub use sqlite::{
+    Judged, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteDesk, SqliteReader, SqliteStore,
+    Table,
+};
 pub use statistics::{Document, NodeRow, StatRow};
 pub use store::{
     Batch, Committed, Counts, Edge, Estimate, Graph, Node, Rejudged, Scores, Store, StoreReader, Tried,

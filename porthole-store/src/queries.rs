@@ -1,6 +1,14 @@
-//! The named queries: what people ask of a crawl again and again, V 3.7 first.
+//! The named queries: what people ask of a crawl again and again. [`monitor`] asks how it is doing, [`standing`]
+//! what it found out about topics, their pages and the links between them.
 //!
 //! The SQL keeps to what SQLite and PostgreSQL share.
+
+mod monitor;
+mod scored;
+mod standing;
+mod values;
+
+pub(crate) use self::values::values;
 
 /// A question that has a name.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +24,11 @@ pub struct NamedQuery {
     /// Indexes it needs to be quick, made when it is first asked. The hot path pays for them from then on,
     /// so they cover few rows and grow at their end.
     pub indexes: &'static [Index],
+    /// Whether it looks for links by their ends. For large tables the indexes for that are made, unless a crawl
+    /// runs: it would pay for them at every link, and takes them away when it begins.
+    pub follows_links: bool,
+    /// The columns by which a row is known again in a later answer; all if there are none.
+    pub key: &'static [&'static str],
 }
 
 /// A parameter of a named query.
@@ -25,8 +38,21 @@ pub struct Parameter {
     pub name: &'static str,
     /// What it means.
     pub description: &'static str,
-    /// Its value unless another is given.
-    pub default: &'static str,
+    /// What it can be.
+    pub kind: Kind,
+    /// Its value unless another is given; without one it has to be given.
+    pub default: Option<&'static str>,
+}
+
+/// What a parameter can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number.
+    Whole,
+    /// Any number.
+    Number,
+    /// The path of a topic, `/` for the root, or its number. The query takes the topics below it, too.
+    Topic,
 }
 
 /// An index that a query wants.
@@ -40,220 +66,33 @@ pub struct Index {
 
 /// All named queries.
 pub const QUERIES: &[NamedQuery] = &[
-    NamedQuery {
-        name: "harvest",
-        description: "pages and mean relevance by minute of the last hours of the crawl (V 3.7)",
-        sql: "select lastvisited / 60000 as minute, count(*) as pages, avg(relevance) as harvest
-              from crawl
-              where state = 1
-                and lastvisited > (select max(lastvisited) from crawl where state = 1) - :hours * 3600000
-              group by lastvisited / 60000
-              order by minute",
-        parameters: &[Parameter {
-            name: "hours",
-            description: "how far back, from the last page",
-            default: "1",
-        }],
-        indexes: &[HARVEST],
-    },
-    NamedQuery {
-        name: "missed",
-        description: "neighbours of great hubs on other sites that were never tried (V 3.7)",
-        sql: "select url, relevance
-              from crawl
-              where oid in (select oid_dst from link
-                            where oid_src in (select oid from hubs order by score desc
-                                              limit (select (count(*) * (100 - :percentile) + 99) / 100
-                                                     from hubs))
-                              and sid_src <> sid_dst)
-                and numtries = 0
-              order by relevance desc, url
-              limit :rows",
-        parameters: &[
-            Parameter {
-                name: "percentile",
-                description: "hub scores above this percentile are great",
-                default: "90",
-            },
-            Parameter { name: "rows", description: "at most so many", default: "100" },
-        ],
-        indexes: &[],
-    },
-    NamedQuery {
-        name: "census",
-        description: "fetched pages by the topic that is best for each (V 3.7)",
-        sql: "select crawl.kcid, taxonomy.name, count(*) as pages, avg(crawl.relevance) as relevance
-              from crawl join taxonomy on taxonomy.kcid = crawl.kcid
-              where crawl.state = 1
-              group by crawl.kcid, taxonomy.name
-              order by pages desc, crawl.kcid
-              limit :rows",
-        parameters: &[Parameter { name: "rows", description: "at most so many", default: "100" }],
-        indexes: &[],
-    },
-    NamedQuery {
-        name: "failures",
-        description: "failed tries by kind, with how many URLs failed for good",
-        sql: "select failure, count(*) as urls, sum(case when state = 3 then 1 else 0 end) as dead,
-                     max(detail) as example
-              from crawl
-              where failure is not null
-              group by failure
-              order by urls desc, failure",
-        parameters: &[],
-        indexes: &[FAILURE],
-    },
-    NamedQuery {
-        name: "sites",
-        description: "sites by fetched pages",
-        sql: "select host, serverload
-              from site
-              where serverload > 0
-              order by serverload desc, host
-              limit :rows",
-        parameters: &[Parameter { name: "rows", description: "at most so many", default: "100" }],
-        indexes: &[],
-    },
-    NamedQuery {
-        name: "frontier",
-        description: "URLs by state and number of tries",
-        sql: "select case state when 0 then 'queued' when 1 then 'fetched' when 2 then 'redirected'
-                                when 3 then 'dead' when 4 then 'skipped' else 'evicted' end as state,
-                     numtries, count(*) as urls
-              from crawl
-              group by crawl.state, numtries
-              order by crawl.state, numtries",
-        parameters: &[],
-        indexes: &[],
-    },
-    NamedQuery {
-        name: "progress",
-        description: "pages, mean relevance of all and of the last ones, and when the last one came",
-        sql: "select count(*) as pages, avg(relevance) as harvest,
-                     (select avg(relevance)
-                      from (select relevance from crawl where state = 1 order by lastvisited desc limit :last)
-                           as latest) as recent,
-                     max(lastvisited) as lastvisited
-              from crawl
-              where state = 1",
-        parameters: &[Parameter { name: "last", description: "how many are the last ones", default: "100" }],
-        indexes: &[HARVEST],
-    },
-    NamedQuery {
-        name: "top_pages",
-        description: "the most relevant pages, without those that were marked useless",
-        sql: "with recursive below(kcid) as (
-                  select kcid from taxonomy where kcid = :topic
-                  union
-                  select taxonomy.kcid from taxonomy join below on taxonomy.pcid = below.kcid
-              )
-              select relevance, kcid, title, url
-              from crawl
-              where state = 1
-                and (:topic = 0 or kcid in (select kcid from below))
-                and url not in (select url from feedback
-                                where useful = 0
-                                  and id in (select max(id) from feedback where kind = 'page' group by url))
-              order by relevance desc, seq
-              limit :rows",
-        parameters: &[TOPIC, Parameter { name: "rows", description: "at most so many", default: "20" }],
-        indexes: &[],
-    },
-    NamedQuery {
-        name: "top_sites",
-        description: "sites by relevant pages, without those that are disabled or were marked useless",
-        sql: "with recursive below(kcid) as (
-                  select kcid from taxonomy where kcid = :topic
-                  union
-                  select taxonomy.kcid from taxonomy join below on taxonomy.pcid = below.kcid
-              )
-              select site.host, found.relevant, found.pages, found.relevance, site.serverload
-              from (select sid, count(*) as pages, avg(relevance) as relevance,
-                           sum(case when relevance >= :relevant then 1 else 0 end) as relevant
-                    from crawl
-                    where state = 1 and (:topic = 0 or kcid in (select kcid from below))
-                    group by sid) as found
-                   join site on site.sid = found.sid
-              where site.disabled = 0
-                and site.host not in (select url from feedback
-                                      where useful = 0
-                                        and id in (select max(id) from feedback
-                                                   where kind = 'site' group by url))
-              order by found.relevant desc, found.relevance desc, site.host
-              limit :rows",
-        parameters: &[
-            TOPIC,
-            Parameter {
-                name: "relevant",
-                description: "from which R(d) on a page is relevant",
-                default: "0.5",
-            },
-            Parameter { name: "rows", description: "at most so many", default: "20" },
-        ],
-        indexes: &[],
-    },
-    NamedQuery {
-        name: "site_list",
-        description: "sites with what became of their URLs",
-        sql: "select site.host, coalesce(found.pages, 0) as pages, found.relevance,
-                     coalesce(found.queued, 0) as queued, coalesce(found.failures, 0) as failures,
-                     site.serverload, site.disabled
-              from site
-                   left join (select sid, sum(case when state = 1 then 1 else 0 end) as pages,
-                                     avg(case when state = 1 then relevance end) as relevance,
-                                     sum(case when state = 0 then 1 else 0 end) as queued,
-                                     sum(case when failure is null then 0 else 1 end) as failures
-                              from crawl
-                              group by sid) as found on found.sid = site.sid
-              where site.disabled >= :disabled
-              order by pages desc, site.serverload desc, site.host
-              limit :rows",
-        parameters: &[
-            Parameter { name: "disabled", description: "1: only those that are disabled", default: "0" },
-            Parameter { name: "rows", description: "at most so many", default: "100" },
-        ],
-        indexes: &[],
-    },
-    NamedQuery {
-        name: "census_up",
-        description: "fetched pages by topic, those of the topics below it included (V 3.7)",
-        sql: "with recursive above(kcid, at) as (
-                  select kcid, kcid from taxonomy
-                  union
-                  select above.kcid, taxonomy.pcid
-                  from above join taxonomy on taxonomy.kcid = above.at
-                  where taxonomy.pcid > 0
-              )
-              select above.at as kcid, taxonomy.name, sum(best.pages) as pages,
-                     sum(best.relevance) / sum(best.pages) as relevance
-              from (select kcid, count(*) as pages, sum(relevance) as relevance
-                    from crawl where state = 1 and kcid is not null group by kcid) as best
-                   join above on above.kcid = best.kcid
-                   join taxonomy on taxonomy.kcid = above.at
-              group by above.at, taxonomy.name
-              order by pages desc, above.at
-              limit :rows",
-        parameters: &[Parameter { name: "rows", description: "at most so many", default: "100" }],
-        indexes: &[],
-    },
+    standing::CITATION_SOCIOLOGY,
+    standing::SPAM_FILTER,
+    standing::TYPED_LINK,
+    standing::COMMUNITY_EVOLUTION,
+    standing::TOPIC_LINKS,
+    standing::SPECIALTY_SITES,
+    standing::COMMUNITY_CULTURE,
+    standing::TIMESCALES,
+    monitor::HARVEST_BY_MINUTE,
+    monitor::CENSUS,
+    monitor::CENSUS_UP,
+    monitor::MISSED,
+    monitor::PROGRESS,
+    monitor::FAILURES,
+    monitor::FRONTIER,
+    monitor::SITES,
+    monitor::SITE_LIST,
+    monitor::TOP_PAGES,
+    monitor::TOP_SITES,
+    scored::TOP_HUBS,
+    scored::TOP_AUTHORITIES,
 ];
-
-/// What questions about the harvest need.
-const HARVEST: Index = Index {
-    name: "crawl_harvest",
-    sql: "create index if not exists crawl_harvest on crawl(lastvisited, relevance) where state = 1",
-};
-
-/// What questions about failures need.
-const FAILURE: Index = Index {
-    name: "crawl_failure",
-    sql: "create index if not exists crawl_failure on crawl(failure, state, detail) where failure is not null",
-};
 
 /// With these, counting URLs by state reads only those that were dealt with.
 pub(crate) const COUNTS: &[Index] = &[
-    HARVEST,
-    FAILURE,
+    monitor::HARVEST,
+    monitor::FAILURE,
     Index {
         name: "crawl_redirected",
         sql: "create index if not exists crawl_redirected on crawl(state) where state = 2",
@@ -262,11 +101,17 @@ pub(crate) const COUNTS: &[Index] = &[
 
 const TOPIC: Parameter = Parameter {
     name: "topic",
-    description: "number of the topic that pages are about; 0: any",
-    default: "0",
+    description: "what pages are about; /: anything",
+    kind: Kind::Topic,
+    default: Some("/"),
 };
 
-/// The query of that name.
+/// How many rows there may be.
+const fn rows(default: &'static str) -> Parameter {
+    Parameter { name: "rows", description: "at most so many", kind: Kind::Whole, default: Some(default) }
+}
+
+/// The query of that name; `_` will do for `-`.
 pub(crate) fn find(name: &str) -> Option<&'static NamedQuery> {
-    QUERIES.iter().find(|query| query.name == name)
+    QUERIES.iter().find(|query| query.name == name.replace('_', "-"))
 }

@@ -7,6 +7,7 @@
 
 mod about;
 mod desk;
+mod distill;
 mod graph;
 mod load;
 mod migrations;
@@ -28,6 +29,7 @@ use porthole_types::{CanonicalUrl, NewUrl, SiteId, Timestamp, UrlId, Work};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
 pub use self::desk::SqliteDesk;
+pub use self::distill::{SqlDistillation, SqlDistiller, SqlScores};
 use self::load::Window;
 use self::open::Lock;
 use self::plan::Plan;

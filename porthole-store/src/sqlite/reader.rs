@@ -10,7 +10,7 @@ use super::{about, desk, graph, open, sandbox, topics, tried};
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, COUNTS, Index, NamedQuery, QUERIES};
 use crate::{
-    Answer, Collision, Counts, Error, Example, Graph, Limits, Model, Result, StoreReader, Terms, Tried, Value,
+    Answer, Collision, Counts, Error, Example, Graph, Limits, Model, Result, StoreReader, Terms, Tried,
 };
 
 /// A handle for reading a SQLite store; it holds no connection.
@@ -33,6 +33,10 @@ impl SqliteReader {
         SqliteReader { path, tell: |_| {} }
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The same reader, which says in a line what it does when that takes long.
     pub fn telling(self, tell: fn(&str)) -> Self {
         SqliteReader { tell, ..self }
@@ -53,8 +57,8 @@ impl SqliteReader {
         Ok(())
     }
 
-    /// Makes what `about` needs on large tables, unless a crawl would have to wait for it and pay for it.
-    fn prepare_about(&self, db: &Connection) -> Result<()> {
+    /// Makes what finding links by their ends needs on large tables, unless a crawl would have to wait for it and pay for it.
+    fn prepare_links(&self, db: &Connection) -> Result<()> {
         let indexes = about::indexes(db)?;
         if indexes.is_empty() || self.is_crawled()? {
             return Ok(());
@@ -82,9 +86,12 @@ impl StoreReader for SqliteReader {
 
     fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &Limits) -> Result<Answer> {
         let query = queries::find(name).ok_or_else(|| Error::UnknownQuery(name.to_owned()))?;
-        let values = values(query, parameters)?;
         let db = open::reader(&self.path)?;
+        let values = queries::values(query, parameters, || topics::read_topics(&db))?;
         self.prepare(&db, query.indexes)?;
+        if query.follows_links {
+            self.prepare_links(&db)?;
+        }
         sandbox::answer(db, query.sql, &values, limits)
     }
 
@@ -132,7 +139,7 @@ impl StoreReader for SqliteReader {
 
     fn about(&self, url: &CanonicalUrl) -> Result<Option<About>> {
         let mut db = open::reader(&self.path)?;
-        self.prepare_about(&db)?;
+        self.prepare_links(&db)?;
         about::read(&mut db, url)
     }
 
@@ -195,18 +202,4 @@ fn counts(db: &mut Connection) -> Result<Counts> {
     };
     let done = counts.fetched + counts.redirected + counts.dead + counts.skipped + counts.evicted;
     Ok(Counts { queued: counts.known.saturating_sub(done), ..counts })
-}
-
-/// The parameters of a query with what was given for them.
-fn values(query: &NamedQuery, given: &[(&str, &str)]) -> Result<Vec<(String, Value)>> {
-    let of_query = |name: &str| query.parameters.iter().any(|parameter| parameter.name == name);
-    if let Some((name, _)) = given.iter().find(|(name, _)| !of_query(name)) {
-        return Err(Error::UnknownParameter { query: query.name.to_owned(), parameter: (*name).to_owned() });
-    }
-    let value = |name: &str| given.iter().rev().find(|(given, _)| *given == name).map(|(_, value)| *value);
-    let bound = query.parameters.iter().map(|parameter| {
-        let text = value(parameter.name).unwrap_or(parameter.default);
-        (format!(":{}", parameter.name), Value::parse(text))
-    });
-    Ok(bound.collect())
 }

@@ -111,7 +111,7 @@ fn allowed(action: &AuthAction<'_>) -> bool {
 /// The rows; the outer result is about limits, the inner one about SQLite.
 fn collect(statement: &mut Statement<'_>, limits: &Limits) -> Result<rusqlite::Result<Answer>> {
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    let (mut answer, mut bytes) = (Answer { columns, rows: Vec::new() }, 0);
+    let (mut answer, mut bytes) = (Answer { columns, ..Answer::default() }, 0);
     let mut rows = statement.raw_query();
     loop {
         let row = match rows.next() {
@@ -120,6 +120,9 @@ fn collect(statement: &mut Statement<'_>, limits: &Limits) -> Result<rusqlite::R
             Err(error) => return Ok(Err(error)),
         };
         if answer.rows.len() == limits.rows {
+            if limits.shorten {
+                return Ok(Ok(Answer { is_cut: true, ..answer }));
+            }
             return Err(Error::TooManyRows(limits.rows));
         }
         let mut values = Vec::with_capacity(answer.columns.len());

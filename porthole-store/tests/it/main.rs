@@ -6,6 +6,7 @@ mod files;
 mod frontier;
 mod kill;
 mod prober;
+mod queries;
 mod sandbox;
 mod topics;
 mod twin;

@@ -111,10 +111,15 @@ fn it_takes_one_statement_that_makes_sense() {
 fn rows_bytes_and_time_are_bounded() {
     const ENDLESS: &str = "with recursive n(i) as (values(1) union all select i+1 from n)";
     with_reader(|reader| {
-        let limits = Limits { rows: 10, bytes: 100_000, time: Duration::from_millis(200) };
+        let limits = Limits { rows: 10, bytes: 100_000, time: Duration::from_millis(200), shorten: false };
         let ask = |sql: &str| reader.sql(sql, &limits);
         assert_eq!(ask("select oid from crawl limit 10").unwrap().rows.len(), 10);
         assert!(matches!(ask("select oid from crawl"), Err(Error::TooManyRows(10))));
+        let shortened = Limits { shorten: true, ..limits };
+        let cut =
+            |sql: &str| reader.sql(sql, &shortened).map(|answer| (answer.rows.len(), answer.is_cut)).unwrap();
+        assert_eq!(cut("select oid from crawl"), (10, true));
+        assert_eq!(cut("select oid from crawl limit 10"), (10, false));
         assert!(matches!(ask("select zeroblob(20000) from crawl limit 10"), Err(Error::TooLarge(100_000))));
         assert!(matches!(ask("select zeroblob(2000000000)"), Err(Error::TooLarge(_))));
         assert!(matches!(ask("select length(printf('%.*c', 2000000, 'a'))"), Err(Error::TooLarge(_))));

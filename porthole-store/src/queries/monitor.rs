@@ -1,0 +1,259 @@
+//! Questions about how a crawl is doing, V 3.7 first.
+
+use super::Kind::{Number, Whole};
+use super::{Index, NamedQuery, Parameter, TOPIC, rows};
+
+pub(super) const HARVEST_BY_MINUTE: NamedQuery = NamedQuery {
+    name: "harvest",
+    description: "pages and mean relevance by minute of the last hours of the crawl (V 3.7)",
+    sql: "select lastvisited / 60000 as minute, count(*) as pages, avg(relevance) as harvest
+          from crawl
+          where state = 1
+            and lastvisited > (select max(lastvisited) from crawl where state = 1) - :hours * 3600000
+          group by lastvisited / 60000
+          order by minute",
+    parameters: &[Parameter {
+        name: "hours",
+        description: "how far back, from the last page",
+        kind: Number,
+        default: Some("1"),
+    }],
+    indexes: &[HARVEST],
+    follows_links: false,
+    key: &["minute"],
+};
+
+pub(super) const MISSED: NamedQuery = NamedQuery {
+    name: "missed",
+    description: "neighbours of great hubs on other sites that were never tried (V 3.7)",
+    sql: "select url, relevance
+          from crawl
+          where oid in (select oid_dst from link
+                        where oid_src in (select oid from hubs order by score desc
+                                          limit (select (count(*) * (100 - :percentile) + 99) / 100
+                                                 from hubs))
+                          and sid_src <> sid_dst)
+            and numtries = 0
+          order by relevance desc, url
+          limit :rows",
+    parameters: &[
+        Parameter {
+            name: "percentile",
+            description: "hub scores above this percentile are great",
+            kind: Whole,
+            default: Some("90"),
+        },
+        rows("100"),
+    ],
+    indexes: &[],
+    follows_links: true,
+    key: &["url"],
+};
+
+pub(super) const CENSUS: NamedQuery = NamedQuery {
+    name: "census",
+    description: "fetched pages by the topic that is best for each (V 3.7)",
+    sql: "select crawl.kcid, taxonomy.name, count(*) as pages, avg(crawl.relevance) as relevance
+          from crawl join taxonomy on taxonomy.kcid = crawl.kcid
+          where crawl.state = 1
+          group by crawl.kcid, taxonomy.name
+          order by pages desc, crawl.kcid
+          limit :rows",
+    parameters: &[rows("100")],
+    indexes: &[],
+    follows_links: false,
+    key: &["kcid"],
+};
+
+pub(super) const FAILURES: NamedQuery = NamedQuery {
+    name: "failures",
+    description: "failed tries by kind, with how many URLs failed for good",
+    sql: "select failure, count(*) as urls, sum(case when state = 3 then 1 else 0 end) as dead,
+                 max(detail) as example
+          from crawl
+          where failure is not null
+          group by failure
+          order by urls desc, failure",
+    parameters: &[],
+    indexes: &[FAILURE],
+    follows_links: false,
+    key: &["failure"],
+};
+
+pub(super) const SITES: NamedQuery = NamedQuery {
+    name: "sites",
+    description: "sites by fetched pages",
+    sql: "select host, serverload
+          from site
+          where serverload > 0
+          order by serverload desc, host
+          limit :rows",
+    parameters: &[rows("100")],
+    indexes: &[],
+    follows_links: false,
+    key: &["host"],
+};
+
+pub(super) const FRONTIER: NamedQuery = NamedQuery {
+    name: "frontier",
+    description: "URLs by state and number of tries",
+    sql: "select case state when 0 then 'queued' when 1 then 'fetched' when 2 then 'redirected'
+                            when 3 then 'dead' when 4 then 'skipped' else 'evicted' end as state,
+                 numtries, count(*) as urls
+          from crawl
+          group by crawl.state, numtries
+          order by crawl.state, numtries",
+    parameters: &[],
+    indexes: &[],
+    follows_links: false,
+    key: &["state", "numtries"],
+};
+
+pub(super) const PROGRESS: NamedQuery = NamedQuery {
+    name: "progress",
+    description: "pages, mean relevance of all and of the last ones, and when the last one came",
+    sql: "select count(*) as pages, avg(relevance) as harvest,
+                 (select avg(relevance)
+                  from (select relevance from crawl where state = 1 order by lastvisited desc limit :last)
+                       as latest) as recent,
+                 max(lastvisited) as lastvisited
+          from crawl
+          where state = 1",
+    parameters: &[Parameter {
+        name: "last",
+        description: "how many are the last ones",
+        kind: Whole,
+        default: Some("100"),
+    }],
+    indexes: &[HARVEST],
+    follows_links: false,
+    key: &[],
+};
+
+pub(super) const TOP_PAGES: NamedQuery = NamedQuery {
+    name: "top-pages",
+    description: "the most relevant pages, without those that were marked useless",
+    sql: "with recursive below(kcid) as (
+              select kcid from taxonomy where kcid = :topic
+              union
+              select taxonomy.kcid from taxonomy join below on taxonomy.pcid = below.kcid
+          )
+          select relevance, kcid, title, url
+          from crawl
+          where state = 1
+            and (:topic = 0 or kcid in (select kcid from below))
+            and url not in (select url from feedback
+                            where useful = 0
+                              and id in (select max(id) from feedback where kind = 'page' group by url))
+          order by relevance desc, seq
+          limit :rows",
+    parameters: &[TOPIC, rows("20")],
+    indexes: &[],
+    follows_links: false,
+    key: &["url"],
+};
+
+pub(super) const TOP_SITES: NamedQuery = NamedQuery {
+    name: "top-sites",
+    description: "sites by relevant pages, without those that are disabled or were marked useless",
+    sql: "with recursive below(kcid) as (
+              select kcid from taxonomy where kcid = :topic
+              union
+              select taxonomy.kcid from taxonomy join below on taxonomy.pcid = below.kcid
+          )
+          select site.host, found.relevant, found.pages, found.relevance, site.serverload
+          from (select sid, count(*) as pages, avg(relevance) as relevance,
+                       sum(case when relevance >= :relevant then 1 else 0 end) as relevant
+                from crawl
+                where state = 1 and (:topic = 0 or kcid in (select kcid from below))
+                group by sid) as found
+               join site on site.sid = found.sid
+          where site.disabled = 0
+            and site.host not in (select url from feedback
+                                  where useful = 0
+                                    and id in (select max(id) from feedback
+                                               where kind = 'site' group by url))
+          order by found.relevant desc, found.relevance desc, site.host
+          limit :rows",
+    parameters: &[
+        TOPIC,
+        Parameter {
+            name: "relevant",
+            description: "from which R(d) on a page is relevant",
+            kind: Number,
+            default: Some("0.5"),
+        },
+        rows("20"),
+    ],
+    indexes: &[],
+    follows_links: false,
+    key: &["host"],
+};
+
+pub(super) const SITE_LIST: NamedQuery = NamedQuery {
+    name: "site-list",
+    description: "sites with what became of their URLs",
+    sql: "select site.host, coalesce(found.pages, 0) as pages, found.relevance,
+                 coalesce(found.queued, 0) as queued, coalesce(found.failures, 0) as failures,
+                 site.serverload, site.disabled
+          from site
+               left join (select sid, sum(case when state = 1 then 1 else 0 end) as pages,
+                                 avg(case when state = 1 then relevance end) as relevance,
+                                 sum(case when state = 0 then 1 else 0 end) as queued,
+                                 sum(case when failure is null then 0 else 1 end) as failures
+                          from crawl
+                          group by sid) as found on found.sid = site.sid
+          where site.disabled >= :disabled
+          order by pages desc, site.serverload desc, site.host
+          limit :rows",
+    parameters: &[
+        Parameter {
+            name: "disabled",
+            description: "1: only those that are disabled",
+            kind: Whole,
+            default: Some("0"),
+        },
+        rows("100"),
+    ],
+    indexes: &[],
+    follows_links: false,
+    key: &["host"],
+};
+
+pub(super) const CENSUS_UP: NamedQuery = NamedQuery {
+    name: "census-up",
+    description: "fetched pages by topic, those of the topics below it included, the root left out (V 3.7)",
+    sql: "with recursive above(kcid, at) as (
+              select kcid, kcid from taxonomy
+              union
+              select above.kcid, taxonomy.pcid
+              from above join taxonomy on taxonomy.kcid = above.at
+              where taxonomy.pcid > 0
+          )
+          select above.at as kcid, taxonomy.name, sum(best.pages) as pages,
+                 sum(best.relevance) / sum(best.pages) as relevance
+          from (select kcid, count(*) as pages, sum(relevance) as relevance
+                from crawl where state = 1 and kcid is not null group by kcid) as best
+               join above on above.kcid = best.kcid
+               join taxonomy on taxonomy.kcid = above.at
+          where above.at <> 0
+          group by above.at, taxonomy.name
+          order by pages desc, above.at
+          limit :rows",
+    parameters: &[rows("100")],
+    indexes: &[],
+    follows_links: false,
+    key: &["kcid"],
+};
+
+/// What questions about the harvest need.
+pub(super) const HARVEST: Index = Index {
+    name: "crawl_harvest",
+    sql: "create index if not exists crawl_harvest on crawl(lastvisited, relevance) where state = 1",
+};
+
+/// What questions about failures need.
+pub(super) const FAILURE: Index = Index {
+    name: "crawl_failure",
+    sql: "create index if not exists crawl_failure on crawl(failure, state, detail) where failure is not null",
+};

@@ -1,0 +1,198 @@
+//! Hubs and authorities by joins inside the database: UpdateAuth and UpdateHubs of V Fig. 4.
+//!
+//! Everything is done in temporary tables of a connection that only reads: a crawl that writes meanwhile is not
+//! held up, and the database stays as it is. The statements keep to what SQLite and PostgreSQL share.
+
+use porthole_types::{SiteId, UrlId};
+use rusqlite::{Connection, params};
+
+use super::{SqliteReader, open};
+use crate::Result;
+
+/// How links are weighed.
+#[derive(Clone, Copy, Debug)]
+pub struct SqlDistillation<'a> {
+    /// Only pages that are more relevant than this may be authorities.
+    pub rho: f64,
+    /// Whether k pages of a site that link to one page weigh 1/k each, and l pages of a site to which one page
+    /// links 1/l each (V 2.2.2).
+    pub correct_inflation: bool,
+    /// A factor for the relevance of each of these pages, for what people said of them. It does not change who may
+    /// be an authority.
+    pub factors: &'a [(UrlId, f64)],
+    /// Sites that count as another one, as all hosts of a domain do for whoever wants that.
+    pub sites: &'a [(SiteId, SiteId)],
+}
+
+/// A distillation inside the database, iteration by iteration.
+#[derive(Debug)]
+pub struct SqlDistiller {
+    db: Connection,
+}
+
+/// Scores of the pages that have one; each side sums to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SqlScores {
+    /// Hub scores.
+    pub hubs: Vec<(UrlId, f64)>,
+    /// Authority scores.
+    pub authorities: Vec<(UrlId, f64)>,
+    /// How many iterations it took.
+    pub iterations: usize,
+    /// By how much hubs or authorities, whichever moved more, changed in the last one, all changes added up.
+    pub change: f64,
+    /// Whether that was little enough.
+    pub converged: bool,
+}
+
+impl SqliteReader {
+    /// Weighs the links for a distillation inside the database. One state of the tables is read, and from then on
+    /// only what was taken from it.
+    pub fn distiller(&self, how: &SqlDistillation<'_>) -> Result<SqlDistiller> {
+        let mut db = open::reader(self.path())?;
+        db.execute_batch("pragma temp.cache_size = -65536")?;
+        db.execute_batch(TABLES)?;
+        let tx = db.transaction()?;
+        hand_in(&tx, how)?;
+        tx.execute(PAGES, params![how.rho])?;
+        tx.execute(LINKS, params![how.correct_inflation])?;
+        tx.execute_batch(INDEXES)?;
+        tx.execute_batch(START)?;
+        tx.commit()?;
+        Ok(SqlDistiller { db })
+    }
+}
+
+impl SqlDistiller {
+    /// UpdateAuth, then UpdateHubs; by how much either changed at most.
+    pub fn iterate(&mut self) -> Result<f64> {
+        let tx = self.db.transaction()?;
+        let authorities = update(&tx, "authority", UPDATE_AUTH)?;
+        let hubs = update(&tx, "hub", UPDATE_HUBS)?;
+        tx.commit()?;
+        Ok(hubs.max(authorities))
+    }
+
+    /// Iterates until neither side changes by more than `tolerance`, or it was done often enough.
+    pub fn run(mut self, tolerance: f64, max_iterations: usize) -> Result<SqlScores> {
+        let is_empty = !self.db.prepare("select 1 from hub")?.exists([])?;
+        let (mut iterations, mut change) = (0, if is_empty { 0.0 } else { f64::INFINITY });
+        while change > tolerance && iterations < max_iterations {
+            change = self.iterate()?;
+            iterations += 1;
+        }
+        let (hubs, authorities) = (self.scores("hub")?, self.scores("authority")?);
+        Ok(SqlScores { hubs, authorities, iterations, change, converged: change <= tolerance })
+    }
+
+    fn scores(&self, table: &str) -> Result<Vec<(UrlId, f64)>> {
+        let mut read = self.db.prepare(&format!("select oid, score from {table}"))?;
+        let scores =
+            read.query_map([], |row| Ok((UrlId(row.get::<_, i64>(0)?.cast_unsigned()), row.get(1)?)))?;
+        Ok(scores.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+/// The one part that is SQLite's own: an `integer primary key` is the row's number.
+const TABLES: &str = "
+    create temporary table factor(oid integer primary key, value real not null);
+    create temporary table alias(sid integer primary key, other integer not null);
+    create temporary table judged(oid integer primary key, relevance real not null, candidate integer not null);
+    create temporary table weighed(oid_src integer not null, oid_dst integer not null,
+                                   wgt_fwd real not null, wgt_rev real not null);
+    create temporary table hub(oid integer primary key, score real not null);
+    create temporary table authority(oid integer primary key, score real not null);
+    create temporary table next(oid integer primary key, score real not null);";
+
+/// What is only believed of a page makes it neither hub nor authority.
+const PAGES: &str = "
+    insert into judged(oid, relevance, candidate)
+    select page.oid, page.relevance * coalesce(factor.value, 1), case when page.relevance > ?1 then 1 else 0 end
+    from (select oid, case when relevance > 1 then 1.0 else relevance end as relevance
+          from crawl
+          where relevance > 0 and (state = 1 or (state = 0 and kcid is not null))) as page
+         left join factor on factor.oid = page.oid
+    where coalesce(factor.value, 1) > 0";
+
+/// E_F and E_B (W 3.2) of every link between sites, over what inflates them. A link that is there twice counts once.
+const LINKS: &str = "
+    insert into weighed(oid_src, oid_dst, wgt_fwd, wgt_rev)
+    select counted.oid_src, counted.oid_dst,
+           dst.relevance / (case when ?1 then counted.from_site else 1 end),
+           src.relevance / (case when ?1 then counted.to_site else 1 end)
+    from (select oid_src, oid_dst,
+                 count(*) over (partition by sid_src, oid_dst) as from_site,
+                 count(*) over (partition by oid_src, sid_dst) as to_site
+          from (select distinct link.oid_src, coalesce(src.other, link.sid_src) as sid_src,
+                                link.oid_dst, coalesce(dst.other, link.sid_dst) as sid_dst
+                from link
+                     left join alias as src on src.sid = link.sid_src
+                     left join alias as dst on dst.sid = link.sid_dst
+                where coalesce(src.other, link.sid_src) <> coalesce(dst.other, link.sid_dst)) as once
+         ) as counted
+         join judged as src on src.oid = counted.oid_src
+         join judged as dst on dst.oid = counted.oid_dst";
+
+/// Each step meets the links in the order in which it adds up.
+const INDEXES: &str = "
+    create index temp.weighed_dst on weighed(oid_dst, oid_src, wgt_fwd);
+    create index temp.weighed_src on weighed(oid_src, oid_dst, wgt_rev);";
+
+/// All hubs are alike at first: those that have a link that counts.
+const START: &str = "
+    insert into hub(oid, score)
+    select distinct weighed.oid_src, 1.0
+    from weighed join judged on judged.oid = weighed.oid_dst
+    where judged.candidate = 1;
+    update hub set score = score / (select sum(score) from hub);";
+
+/// V Fig. 4; links within a site are not among the weighed ones.
+const UPDATE_AUTH: &str = "
+    insert into next(oid, score)
+    select weighed.oid_dst, sum(hub.score * weighed.wgt_fwd)
+    from hub, weighed, judged
+    where hub.oid = weighed.oid_src and weighed.oid_dst = judged.oid and judged.candidate = 1
+    group by weighed.oid_dst";
+
+/// V Fig. 4.
+const UPDATE_HUBS: &str = "
+    insert into next(oid, score)
+    select weighed.oid_src, sum(authority.score * weighed.wgt_rev)
+    from authority, weighed
+    where authority.oid = weighed.oid_dst
+    group by weighed.oid_src";
+
+fn hand_in(db: &Connection, how: &SqlDistillation<'_>) -> Result<()> {
+    let mut insert = db.prepare("insert into factor(oid, value) values (?1, ?2)")?;
+    for &(oid, factor) in how.factors {
+        // What is no factor is none in favour of the page, as for the distiller in memory.
+        let harmless = if factor > 0.0 && factor.is_finite() { factor } else { 0.0 };
+        insert.execute(params![oid.0.cast_signed(), harmless])?;
+    }
+    let mut insert = db.prepare("insert into alias(sid, other) values (?1, ?2)")?;
+    for &(sid, other) in how.sites {
+        insert.execute(params![sid.0.cast_signed(), other.0.cast_signed()])?;
+    }
+    Ok(())
+}
+
+/// Gives one side its new scores, normalised to a sum of 1, and says by how much they changed.
+fn update(db: &Connection, table: &str, step: &str) -> Result<f64> {
+    db.prepare_cached("delete from next")?.execute([])?;
+    db.prepare_cached(step)?.execute([])?;
+    let sum: Option<f64> =
+        db.prepare_cached("select sum(score) from next")?.query_row([], |row| row.get(0))?;
+    if !sum.is_some_and(f64::is_normal) {
+        // Weights so far apart that their products have no number: no better scores can be found.
+        return Ok(0.0);
+    }
+    db.prepare_cached("update next set score = score / (select sum(score) from next)")?.execute([])?;
+    let moved = format!(
+        "select sum(abs(next.score - coalesce({table}.score, 0)))
+         from next left join {table} on {table}.oid = next.oid"
+    );
+    let change = db.prepare_cached(&moved)?.query_row([], |row| row.get(0))?;
+    db.prepare_cached(&format!("delete from {table}"))?.execute([])?;
+    db.prepare_cached(&format!("insert into {table}(oid, score) select oid, score from next"))?.execute([])?;
+    Ok(change)
+}
