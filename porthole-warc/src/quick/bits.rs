@@ -1,6 +1,6 @@
 //! Bits in the order of deflate: the first one is the lowest of the first byte.
 
-/// Some bits, packed with their number so that both come with one load.
+/// Some bits above their number: both come with one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bits(u32);
 
@@ -8,20 +8,20 @@ impl Bits {
     /// At most 24 bits; those above `count` must be 0.
     pub(crate) const fn new(bits: u32, count: u32) -> Self {
         debug_assert!(count <= 24 && bits >> count == 0);
-        Bits(bits | count << 24)
+        Bits(bits << 8 | count)
     }
 
     pub(crate) const fn count(self) -> u32 {
-        self.0 >> 24
+        self.0 & 0xff
     }
 
-    pub(crate) const fn bits(self) -> u64 {
-        (self.0 & 0xff_ffff) as u64
+    const fn bits(self) -> u64 {
+        (self.0 >> 8) as u64
     }
 
     /// These, and others behind them.
     pub(crate) const fn and(self, bits: u32, count: u32) -> Self {
-        Bits::new(self.0 & 0xff_ffff | bits << self.count(), self.count() + count)
+        Bits::new(self.0 >> 8 | bits << self.count(), self.count() + count)
     }
 }
 
@@ -46,14 +46,22 @@ impl<'a> BitWriter<'a> {
         self.count += bits.count();
     }
 
+    /// Takes four in: in pairs, because each would have to wait for the one before.
+    #[inline(always)]
+    pub(crate) fn push_four(&mut self, [first, second, third, fourth]: [Bits; 4]) {
+        let low = first.bits() | second.bits() << (first.count() & 63);
+        let high = third.bits() | fourth.bits() << (third.count() & 63);
+        let low_count = first.count() + second.count();
+        self.bits |= (low | high << (low_count & 63)) << (self.count & 63);
+        self.count += low_count + third.count() + fourth.count();
+    }
+
     /// Takes the first `few` of three in; what is not wanted is masked, because guessing how many there are fails often.
     #[inline(always)]
-    pub(crate) fn push_few(&mut self, three: [Bits; 3], few: usize) {
-        let [first, second, third] = three;
+    pub(crate) fn push_few(&mut self, [first, second, third]: [Bits; 3], few: usize) {
         let two = first.count() + second.count();
-        let ends = [0, first.count(), two, two + third.count()];
-        let count = ends[few & 3];
-        let bits = first.bits() | second.bits() << first.count() | third.bits() << (two & 63);
+        let count = [0, first.count(), two, two + third.count()][few & 3];
+        let bits = first.bits() | second.bits() << (first.count() & 63) | third.bits() << (two & 63);
         self.bits |= (bits & ((1 << (count & 63)) - 1)) << (self.count & 63);
         self.count += count;
     }

@@ -6,15 +6,13 @@ use super::matches::Sequence;
 use super::tables::{
     DISTANCES, END, FIXED_DISTANCES, FIXED_LITERALS, LENGTHS, LITERALS, ORDER, distance_extra,
 };
+use super::window::{BLOCK, Window};
 
-/// Codes of more bits than this hardly save any, and five of them fit between two flushes.
+/// Longer codes save hardly any bits; without them, four codes and more fit between two flushes.
 const LIMIT: usize = 11;
 
-/// Most bytes of a block, and so of a stored one.
-pub(crate) const BLOCK: usize = u16::MAX as usize;
-
-/// Bytes that a block may take up beyond its contents: the head of a stored one, and room for the last flush.
-pub(crate) const ROOM: usize = 5 + 16;
+/// Bytes that a block may take up beyond its contents: the heads of two stored ones, and room for the last flush.
+pub(crate) const ROOM: usize = 2 * 5 + 16;
 
 /// How often each symbol occurs.
 struct Counts {
@@ -28,15 +26,14 @@ struct Lengths {
     distances: [u8; DISTANCES],
 }
 
-/// Writes `bytes[..length]`, which `sequences` describe, as a block. At least four bytes follow, whatever they are.
-pub(crate) fn write_block(
-    out: &mut BitWriter<'_>,
-    bytes: &[u8],
-    length: usize,
+/// Writes the block in a window, which `sequences` describe.
+pub(crate) fn write_block<'a>(
+    mut out: BitWriter<'a>,
+    window: &Window,
     sequences: &[Sequence],
     is_last: bool,
-) {
-    let counts = Counts::of(bytes, sequences);
+) -> BitWriter<'a> {
+    let counts = Counts::of(window, sequences);
     let mut made = Lengths { literals: [0; LITERALS + 2], distances: [0; DISTANCES] };
     code_lengths(&counts.literals, LIMIT, &mut made.literals[..LITERALS]);
     code_lengths(&counts.distances, LIMIT, &mut made.distances);
@@ -46,41 +43,53 @@ pub(crate) fn write_block(
     let extra = counts.extra_bits();
     let with_made = head.bits() + counts.bits(&made) + extra;
     let with_fixed = counts.bits(&fixed) + extra;
-    let stored = 8 * (length as u64 + 5);
-    let is_last = u32::from(is_last);
+    let stored = 8 * (window.block().len() as u64 + 5);
     if stored < with_made.min(with_fixed) {
-        out.write(Bits::new(is_last, 3));
-        out.align();
-        out.bytes(&(length as u16).to_le_bytes());
-        out.bytes(&(!length as u16).to_le_bytes());
-        out.bytes(&bytes[..length]);
+        write_stored(out, window.block(), is_last)
     } else if with_fixed <= with_made {
-        out.write(Bits::new(1 << 1 | is_last, 3));
-        write_sequences(out, bytes, sequences, &fixed);
+        out.write(Bits::new(1 << 1 | u32::from(is_last), 3));
+        write_sequences(out, window, sequences, &fixed)
     } else {
-        out.write(Bits::new(2 << 1 | is_last, 3));
-        head.write(out);
-        write_sequences(out, bytes, sequences, &made);
+        out.write(Bits::new(2 << 1 | u32::from(is_last), 3));
+        head.write(&mut out);
+        write_sequences(out, window, sequences, &made)
+    }
+}
+
+/// Writes bytes as they are. The largest block is a byte too long for that, and becomes two.
+fn write_stored<'a>(mut out: BitWriter<'a>, mut bytes: &[u8], is_last: bool) -> BitWriter<'a> {
+    loop {
+        let (piece, rest) = bytes.split_at(bytes.len().min(BLOCK - 1));
+        out.write(Bits::new(u32::from(is_last && rest.is_empty()), 3));
+        out.align();
+        let length = piece.len() as u16;
+        out.bytes(&length.to_le_bytes());
+        out.bytes(&(!length).to_le_bytes());
+        out.bytes(piece);
+        if rest.is_empty() {
+            return out;
+        }
+        bytes = rest;
     }
 }
 
 impl Counts {
-    fn of(bytes: &[u8], sequences: &[Sequence]) -> Counts {
+    fn of(window: &Window, sequences: &[Sequence]) -> Counts {
         // Several tables: the same byte twice would have to wait for itself.
         let mut of_bytes = [[0u32; 256]; 4];
         let mut of_lengths = [0u32; 512];
         let mut distances = [0u32; 32];
-        let mut at = 0;
+        let mut at = BLOCK;
         for sequence in sequences {
             let mut left = usize::from(sequence.literals);
             while left >= 4 {
-                for (counts, byte) in of_bytes.iter_mut().zip(four(bytes, at)) {
+                for (counts, byte) in of_bytes.iter_mut().zip(window.four(at)) {
                     counts[usize::from(byte)] += 1;
                 }
                 (at, left) = (at + 4, left - 4);
             }
             // Nothing is added for those that are too many: guessing how many there are fails often.
-            for (place, (counts, byte)) in of_bytes.iter_mut().zip(four(bytes, at)).enumerate().take(3) {
+            for (place, (counts, byte)) in of_bytes.iter_mut().zip(window.four(at)).enumerate().take(3) {
                 counts[usize::from(byte)] += u32::from(place < left);
             }
             of_lengths[usize::from(sequence.length) & 511] += 1;
@@ -95,7 +104,7 @@ impl Counts {
         for (code, count) in LENGTHS.iter().zip(&of_lengths).skip(3) {
             counts.literals[usize::from(code.symbol)] += count;
         }
-        // The last sequence copies nothing.
+        // Sequences that copy nothing have no distance.
         distances[0] -= of_lengths[0];
         counts.distances.copy_from_slice(&distances[..DISTANCES]);
         counts
@@ -121,7 +130,13 @@ impl Counts {
     }
 }
 
-fn write_sequences(out: &mut BitWriter<'_>, bytes: &[u8], sequences: &[Sequence], lengths: &Lengths) {
+/// The writer is handed over and back, so that it can be in registers.
+fn write_sequences<'a>(
+    mut out: BitWriter<'a>,
+    window: &Window,
+    sequences: &[Sequence],
+    lengths: &Lengths,
+) -> BitWriter<'a> {
     let mut literal_codes = [Bits::default(); LITERALS + 2];
     codes(&lengths.literals, &mut literal_codes);
     let mut distance_codes = [Bits::default(); 32];
@@ -134,17 +149,15 @@ fn write_sequences(out: &mut BitWriter<'_>, bytes: &[u8], sequences: &[Sequence]
     let end = literal_codes[END];
     let literal_codes: &[Bits; 256] = literal_codes.first_chunk().expect("all bytes have codes");
 
-    let mut at = 0;
+    let mut at = BLOCK;
     for sequence in sequences {
         let mut left = usize::from(sequence.literals);
         while left >= 4 {
-            for byte in four(bytes, at) {
-                out.push(literal_codes[usize::from(byte)]);
-            }
+            out.push_four(window.four(at).map(|byte| literal_codes[usize::from(byte)]));
             out.flush();
             (at, left) = (at + 4, left - 4);
         }
-        let [first, second, third, _] = four(bytes, at).map(|byte| literal_codes[usize::from(byte)]);
+        let [first, second, third, _] = window.four(at).map(|byte| literal_codes[usize::from(byte)]);
         out.push_few([first, second, third], left);
         out.flush();
         if sequence.length > 0 {
@@ -157,11 +170,7 @@ fn write_sequences(out: &mut BitWriter<'_>, bytes: &[u8], sequences: &[Sequence]
         at += left + usize::from(sequence.length);
     }
     out.write(end);
-}
-
-#[inline(always)]
-fn four(bytes: &[u8], at: usize) -> [u8; 4] {
-    bytes[at..][..4].try_into().expect("four bytes")
+    out
 }
 
 /// The head of a block with its own codes: their lengths, with codes of their own.

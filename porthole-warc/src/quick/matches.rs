@@ -1,13 +1,14 @@
 //! Finding what was there before: one look at one earlier place for each position.
 
 use super::tables::{LONGEST, distance_symbol};
+use super::window::{BLOCK, Window};
 
 /// Some bytes as they are, and then a copy of earlier ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sequence {
-    /// Bytes that are not copied; a block has no more than fit.
+    /// Bytes that are not copied.
     pub(crate) literals: u16,
-    /// Bytes that are; 0 at the end of a block.
+    /// Bytes that are; 0 if none.
     pub(crate) length: u16,
     /// How far back they are, less one.
     pub(crate) distance: u16,
@@ -15,15 +16,20 @@ pub(crate) struct Sequence {
     pub(crate) symbol: u16,
 }
 
-/// Bytes that must stand behind what is looked at, whatever they are: words are read at the last position too.
-pub(crate) const PADDING: usize = 8;
-
-const WINDOW: usize = 1 << 15;
+const FARTHEST: usize = 1 << 15;
 const HASH_BITS: u32 = 13;
+/// The shortest match that is looked for. Time goes by the number of matches; beside literals with codes of their own, short
+/// ones save little.
+const SHORTEST: usize = 8;
+/// Looks get rarer behind a match, up to every fourth place; what they miss at first is found from behind.
+const RARER: u32 = 1;
+const RAREST: usize = 3;
+/// Where nothing is found for long, they get rarer and rarer.
+const HOPELESS: u32 = 8;
 
 /// Where bytes with the same hash were last seen.
 pub(crate) struct Finder {
-    /// Positions without their high bits. What they say is never trusted: bytes are compared.
+    /// The low bits of places in the window. What they say is not trusted: bytes are compared.
     last: Box<[u16; 1 << HASH_BITS]>,
 }
 
@@ -32,54 +38,50 @@ impl Finder {
         Finder { last: Box::new([0; 1 << HASH_BITS]) }
     }
 
-    /// Forgets all positions: the same input is to give the same output, whatever came before.
-    pub(crate) fn reset(&mut self) {
+    /// Forgets all places: the same input is to give the same output, whatever came before.
+    pub(crate) fn clear(&mut self) {
         self.last.fill(0);
     }
 
-    /// Cuts `input[from..to]` into sequences that may copy from anything before; [`PADDING`] bytes are behind it.
-    pub(crate) fn cut(&mut self, input: &[u8], from: usize, to: usize, sequences: &mut Vec<Sequence>) {
-        let input = &input[..to + PADDING];
-        let (mut at, mut done) = (from, from);
-        while at < to {
-            let word = word(input, at);
+    /// Cuts the block into sequences that may copy from anything before.
+    pub(crate) fn cut(&mut self, window: &Window, sequences: &mut Vec<Sequence>) {
+        let (start, end) = (window.start(), window.end());
+        let (mut at, mut done) = (BLOCK, BLOCK);
+        while at < end {
+            let word = window.word(at);
             let before = std::mem::replace(&mut self.last[hash(word)], at as u16);
             let distance = usize::from((at as u16).wrapping_sub(before));
-            if distance.wrapping_sub(1) < at.min(WINDOW) {
-                let differs = word ^ self::word(input, at - distance);
-                if differs & COMPARED == 0 {
-                    let length = if differs != 0 {
-                        differs.trailing_zeros() as usize / 8
-                    } else {
-                        common(input, at, distance)
-                    };
-                    let length = length.min(to - at);
-                    if length < SHORTEST {
-                        break;
-                    }
-                    sequences.push(Sequence {
-                        literals: (at - done) as u16,
-                        length: length as u16,
-                        distance: (distance - 1) as u16,
-                        symbol: distance_symbol(distance - 1) as u16,
-                    });
-                    at += length;
-                    done = at;
-                    self.last[hash(self::word(input, at - 2))] = (at - 2) as u16;
-                    continue;
-                }
+            let differs = word ^ window.word(at.wrapping_sub(distance));
+            if differs << (64 - 8 * SHORTEST) != 0 || !(1..=FARTHEST.min(at - start)).contains(&distance) {
+                let without = at - done;
+                at += 1 + (without >> RARER).min(RAREST) + (without >> HOPELESS);
+                continue;
             }
-            at += 1 + ((at - done) >> SKIP);
+            let length = common(window, at, distance, differs).min(end - at);
+            if length < SHORTEST {
+                break;
+            }
+            // Looks that were left out may have been in the middle of a match.
+            let back = common_before(window, at, distance).min(at - done).min(at - distance - start);
+            at -= back;
+            let length = (length + back).min(LONGEST);
+            sequences.push(Sequence {
+                literals: (at - done) as u16,
+                length: length as u16,
+                distance: (distance - 1) as u16,
+                symbol: distance_symbol(distance - 1) as u16,
+            });
+            at += length;
+            done = at;
+            self.last[hash(window.word(at - 2))] = (at - 2) as u16;
         }
-        sequences.push(Sequence { literals: (to - done) as u16, ..Sequence::default() });
+        // In two halves: a whole block would be one too many to be counted.
+        let left = end - done;
+        for literals in [left / 2, left - left / 2] {
+            sequences.push(Sequence { literals: literals as u16, ..Sequence::default() });
+        }
     }
 }
-
-/// The shortest match that is taken; shorter ones hardly pay beside literals with codes of their own.
-const SHORTEST: usize = 6;
-const COMPARED: u64 = u64::MAX >> (64 - 8 * SHORTEST);
-/// Looks get rarer by one for so many bytes without a match, as a power of two.
-const SKIP: u32 = 6;
 
 #[inline(always)]
 fn hash(word: u64) -> usize {
@@ -87,27 +89,21 @@ fn hash(word: u64) -> usize {
     ((word << (64 - 8 * SHORTEST)).wrapping_mul(ODD) >> (64 - HASH_BITS)) as usize
 }
 
+/// How many of the eight bytes in front are the same as those `distance` before, from the last one on.
 #[inline(always)]
-fn word(input: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(input[at..][..8].try_into().expect("eight bytes"))
+fn common_before(window: &Window, at: usize, distance: usize) -> usize {
+    let differs = window.word(at - 8) ^ window.word((at - 8).wrapping_sub(distance));
+    differs.leading_zeros() as usize / 8
 }
 
-/// How many bytes are the same as those `distance` before, after the first eight, which are.
+/// How many bytes are the same as those `distance` before; `differs` says where the first eight are not.
 #[inline(always)]
-fn common(input: &[u8], at: usize, distance: usize) -> usize {
-    let here = input[at + 8..].chunks_exact(8);
-    let there = input[at + 8 - distance..].chunks_exact(8);
-    let mut length = 8;
-    for (here, there) in here.zip(there) {
-        let differs = word(here, 0) ^ word(there, 0);
-        if differs != 0 {
-            length += differs.trailing_zeros() as usize / 8;
-            break;
-        }
+fn common(window: &Window, at: usize, distance: usize, mut differs: u64) -> usize {
+    let mut length = 0;
+    while differs == 0 && length < LONGEST {
         length += 8;
-        if length >= LONGEST {
-            break;
-        }
+        differs = window.word(at + length) ^ window.word(at + length - distance);
     }
-    length.min(LONGEST)
+    // Eight equal bytes give 64 zeros.
+    (length + differs.trailing_zeros() as usize / 8).min(LONGEST)
 }
