@@ -14,8 +14,8 @@ pub(crate) use self::crawl::Crawl;
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Verdict};
 pub(crate) use self::topics::{
-    AddExamples, Classify, Examples, FormatWord, Import, Init, ListExamples, MoveExamples, Propose, Remove,
-    RemoveExamples, Topics, Train, Tree,
+    AddExamples, Broaden, Classify, Documents, Examples, FormatWord, Grow, Import, Init, ListExamples,
+    MoveExamples, Propose, Remove, RemoveExamples, Topics, Train, Tree,
 };
 
 /// Porthole finds the part of the web that is about what you care about.
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Examples(Examples),
     /// Train the critic on the examples
     Train(Train),
+    /// Fill the papers' table DOCUMENT with the terms of the pages that were fetched, for SQL; it is large
+    Documents(Documents),
     /// Judge pages, and say why
     Classify(Classify),
     /// Crawl outwards from the examples of the good topics

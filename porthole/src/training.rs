@@ -1,6 +1,9 @@
 //! Training in a workspace: the tree, the examples and what came with the taxonomy go in, a critic comes out and is
 //! kept. Trains only what changed where that is enough.
 
+pub(crate) mod background;
+pub(crate) mod growing;
+pub(crate) mod pages;
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,11 +83,14 @@ pub(crate) fn write_tables(store: &mut dyn Desk) -> anyhow::Result<()> {
     Ok(store.set_statistics(&nodes, &mut stats)?)
 }
 
+/// An example: its topic, and its terms.
+type Placed = (TopicId, Vec<(TermId, u32)>);
+
 /// Everything that training needs.
 pub(crate) struct Material {
     tree: Taxonomy,
     statistics: Statistics,
-    examples: Vec<(TopicId, Vec<(TermId, u32)>)>,
+    examples: Vec<Placed>,
     /// What was chosen where the taxonomy comes from.
     inherited: Tunings,
     basis: BTreeMap<u16, TopicBasis>,
@@ -239,11 +245,7 @@ fn add_others(store: &mut dyn Desk, inherited: &mut Statistics) -> anyhow::Resul
     Ok((tree, moved.into_iter().map(|(from, _)| from).collect()))
 }
 
-fn basis(
-    tree: &Taxonomy,
-    statistics: &Statistics,
-    examples: &[(TopicId, Vec<(TermId, u32)>)],
-) -> BTreeMap<u16, TopicBasis> {
+fn basis(tree: &Taxonomy, statistics: &Statistics, examples: &[Placed]) -> BTreeMap<u16, TopicBasis> {
     let known = statistics.topics().filter(|(topic, _)| tree.contains(*topic));
     let mut basis: BTreeMap<u16, TopicBasis> = known
         .map(|(topic, seen)| {

@@ -45,6 +45,10 @@ pub(crate) enum Topics {
     Unmark(Paths),
     /// Say which topics examples fit best, and the words that decide
     Propose(Propose),
+    /// Say which topics commingle with good ones in the crawl, and so might be good, too
+    Broaden(Broaden),
+    /// Take pages of specialty sites of the crawl as examples, as far as the critic gets no worse
+    Grow(Grow),
 }
 
 #[derive(Debug, Args)]
@@ -94,6 +98,31 @@ pub(crate) struct Propose {
     #[arg(long, default_value_t = 10, value_name = "N")]
     pub(crate) most: usize,
     /// Print the proposals as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Broaden {
+    /// Print the topics as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Grow {
+    /// Path of the topic, which is good or below a good one
+    pub(crate) topic: String,
+    /// Sites to take pages from, at most
+    #[arg(long, default_value_t = 10, value_name = "N", value_parser = at_least_one)]
+    pub(crate) sites: usize,
+    /// Pages to take from a site, at most
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = at_least_one)]
+    pub(crate) pages: usize,
+    /// Pages to take in all, at most
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = at_least_one)]
+    pub(crate) accept: usize,
+    /// Print what was taken as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -213,10 +242,20 @@ pub(crate) struct Train {
     /// Believe decisions as they are
     #[arg(long)]
     pub(crate) no_calibration: bool,
+    /// Pages of the crawl that stand for what is about no topic, at most; 0 for none
+    #[arg(long, value_name = "N")]
+    pub(crate) background: Option<usize>,
     /// Also fill the papers' tables TAXONOMY, STAT and BLOB, for SQL; they are large
     #[arg(long)]
     pub(crate) tables: bool,
     /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Documents {
+    /// Print how many there are as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -245,10 +284,11 @@ impl Train {
             features: self.features,
             calibrate: self.no_calibration.then_some(false),
             folds: None,
+            background: self.background,
         }
     }
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&k| k > 0).ok_or_else(|| "a number of examples, at least 1".to_owned())
+    text.parse().ok().filter(|&k| k > 0).ok_or_else(|| "a number, at least 1".to_owned())
 }

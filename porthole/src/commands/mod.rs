@@ -2,14 +2,17 @@
 
 mod bench_classifier;
 mod bench_critic;
+mod broaden;
 mod classify;
 mod crawl;
 mod critics;
 mod demo;
+mod documents;
 mod examples;
 mod experiment;
 mod explain;
 mod general;
+mod grow;
 mod import;
 mod init;
 mod mark;
@@ -35,6 +38,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Topics(arguments) => topics::run(workspace, &arguments),
         Command::Examples(arguments) => examples::run(workspace, &arguments).await,
         Command::Train(arguments) => train::run(workspace, &arguments),
+        Command::Documents(arguments) => documents::run(workspace, &arguments),
         Command::Classify(arguments) => classify::run(workspace, &arguments),
         Command::Status(arguments) => status::run(workspace, &arguments),
         Command::Explain(arguments) => explain::run(workspace, &arguments),

@@ -5,11 +5,11 @@ mod tree;
 use std::path::Path;
 
 use porthole_store::{Desk, ExampleChange, SqliteDesk, TopicChange};
-use porthole_topic::{Shape, Taxonomy};
+use porthole_topic::{Shape, Taxonomy, background};
 use porthole_types::TopicId;
 
 use crate::cli::{self, Topics};
-use crate::commands::propose;
+use crate::commands::{broaden, grow, propose};
 use crate::output::{self, count, misuse};
 use crate::workspace::{self, Workspace};
 
@@ -18,6 +18,8 @@ pub(crate) fn run(root: &Path, arguments: &Topics) -> anyhow::Result<()> {
     match arguments {
         Topics::Tree(arguments) => tree::run(&workspace, arguments),
         Topics::Propose(arguments) => propose::run(&workspace, arguments),
+        Topics::Broaden(arguments) => broaden::run(&workspace, arguments),
+        Topics::Grow(arguments) => grow::run(&workspace, arguments),
         Topics::Add(arguments) => change(&workspace, |tree| {
             let before = tree.len();
             let topic = tree.add_path(&arguments.path)?;
@@ -37,6 +39,7 @@ pub(crate) fn run(root: &Path, arguments: &Topics) -> anyhow::Result<()> {
         Topics::Mark(arguments) => change(&workspace, |tree| {
             for path in &arguments.paths {
                 let topic = tree.find(path)?;
+                refuse_background(tree, topic)?;
                 tree.mark(topic)?;
             }
             Ok(good_topics(tree))
@@ -79,6 +82,18 @@ fn say_if_outdated(store: &SqliteDesk) {
             "the critic tells two classes apart, made of other good topics: `porthole train` makes a new one",
         );
     }
+}
+
+/// What is about no topic is nothing to look for.
+fn refuse_background(tree: &Taxonomy, topic: TopicId) -> anyhow::Result<()> {
+    if background(tree) != Some(topic) {
+        return Ok(());
+    }
+    Err(misuse(format!(
+        "{0} is for pages that are about no topic, so it is never good; `porthole topics rename {0} NAME` makes it a topic \
+         like others",
+        tree.path(topic)
+    )))
 }
 
 fn good_topics(tree: &Taxonomy) -> String {

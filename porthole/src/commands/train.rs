@@ -3,30 +3,33 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use porthole_topic::{Counting, FEATURES, Kind, Shape};
+use porthole_topic::{BACKGROUND, Counting, FEATURES, Kind, Shape};
 
 use crate::cli;
 use crate::output::{self, Paint, Spinner, count, misuse};
 use crate::settings::{CriticWord, TrainSettings};
-use crate::training::{self, ChosenBy, NodeFigures, Report, Scope};
+use crate::training::{self, ChosenBy, NodeFigures, Report, Scope, background};
 use crate::workspace::Workspace;
 
 pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
     refuse_mixed(arguments)?;
-    let mut settings = arguments.settings().or(workspace.settings.train).ready()?;
+    let raw = arguments.settings().or(workspace.settings.train);
+    let mut settings = raw.ready()?;
     if arguments.tables {
         fit_for_tables(&mut settings)?;
     }
     let mut store = workspace.desk()?;
     let spinner = Spinner::new("training");
-    let report = training::train_workspace(&mut store, &settings, arguments.cv);
-    let report = report.and_then(|report| {
+    let mut train = || -> anyhow::Result<Report> {
+        let background = background::refresh(&workspace, &mut store, raw.background())?;
+        let report = training::train_workspace(&mut store, &settings, arguments.cv)?;
         if arguments.tables {
             training::write_tables(&mut store)?;
         }
-        Ok(report)
-    });
+        Ok(Report { background, ..report })
+    };
+    let report = train();
     spinner.finish();
     let report = report?;
     if arguments.json {
@@ -86,6 +89,13 @@ fn print(report: &Report, cv: bool) {
         output::print(&format!(
             "own examples of topics with others below them went to a topic Other: {}",
             report.to_other.join(", ")
+        ));
+    }
+    if report.background.examples > 0 {
+        output::print(&format!(
+            "{} of the crawl stand for what is about no topic: /{BACKGROUND}, {} new",
+            count(report.background.examples, "page"),
+            report.background.came
         ));
     }
     print_nodes(&report.nodes);
@@ -266,6 +276,12 @@ fn warn(report: &Report) {
         output::say(&format!(
             "{} no page with words, and nothing was learnt from them: `porthole examples list` says why",
             has(report.lacking)
+        ));
+    }
+    if report.background.is_taken {
+        output::say(&format!(
+            "pages about no topic have no home, because /{BACKGROUND} is good or has topics below it: `porthole topics \
+             rename /{BACKGROUND} NAME` makes room, `background = 0` under [train] in porthole.toml does without"
         ));
     }
     warn_of_collisions(&report.collisions);

@@ -8,6 +8,7 @@ use porthole_topic::{Decision, Model, Problem, Taxonomy, Tuned, Tunings, logisti
 use porthole_types::TopicId;
 use serde::{Deserialize, Serialize};
 
+use super::background::Background;
 use super::{Made, Material};
 use crate::settings::{TrainSettings, counting_name};
 
@@ -35,6 +36,8 @@ pub(crate) struct Report {
     pub(crate) lacking: usize,
     /// Topics whose own examples went to a leaf `Other`.
     pub(crate) to_other: Vec<String>,
+    /// What has become of the pages of the crawl that stand for what is about no topic.
+    pub(crate) background: Background,
     /// Different stems that are one term.
     pub(crate) collisions: Vec<Vec<String>>,
     pub(crate) seconds: f64,
@@ -140,6 +143,7 @@ impl Report {
             unplaced: material.unplaced,
             lacking: material.lacking,
             to_other: paths(material.to_other.clone()),
+            background: Background::default(),
             collisions: collisions.into_iter().map(|collision| collision.stems).collect(),
             seconds: took.as_secs_f64(),
         })

@@ -1,6 +1,7 @@
 //! The house as a whole: the arrows between the rooms, and the program as a person uses it.
 
 mod arrows;
+mod background;
 mod commands;
 mod crawl;
 mod desk;

@@ -1,0 +1,108 @@
+//! `porthole topics broaden`: topics that commingle with good ones in the crawl, and so might be good, too (W 2.2).
+
+use porthole_store::{Limits, StoreReader, Value};
+use porthole_topic::{Broadening, Census, Found, Taxonomy, broaden};
+use porthole_types::TopicId;
+use serde::Serialize;
+
+use crate::cli;
+use crate::output::{self, Paint, count, misuse};
+use crate::workspace::{self, Workspace};
+
+pub(crate) fn run(workspace: &Workspace, arguments: &cli::Broaden) -> anyhow::Result<()> {
+    let reader = workspace.reader()?;
+    let tree = workspace::tree(&reader)?;
+    if tree.good().next().is_none() {
+        return Err(misuse("no topic is marked good: `porthole topics mark PATH` says what you are after"));
+    }
+    let proposed = proposals(&reader, &tree)?;
+    if arguments.json {
+        let facts: Vec<Facts> = proposed.iter().map(|proposal| Facts::of(proposal, &tree)).collect();
+        return output::print_json(&facts);
+    }
+    if proposed.is_empty() {
+        output::print(
+            "nothing commingles with the good topics: what was fetched gives no reason to mark more",
+        );
+    }
+    for proposal in &proposed {
+        output::print(&format!("{}  {}", Paint::Strong.on(&tree.path(proposal.topic)), why(proposal, &tree)));
+        output::print(&format!("    {}", Paint::Faint.on(&command(proposal, &tree))));
+    }
+    Ok(())
+}
+
+/// The topics that the pages of the crawl commingle with, for whoever wants to say what could be marked.
+pub(crate) fn proposals(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Result<Vec<Broadening>> {
+    let most = porthole_topic::MOST_TOPICS.to_string();
+    let answer = reader.query("census", &[("rows", &most)], &Limits::default())?;
+    let mut census = Census::new();
+    for row in &answer.rows {
+        if let [Value::Integer(kcid), _, Value::Integer(pages), Value::Real(mean)] = row[..] {
+            let (topic, pages) = (u16::try_from(kcid).unwrap_or_default(), u64::try_from(pages).unwrap_or(0));
+            census.insert(TopicId(topic), Found { pages, relevance: mean * pages as f64 });
+        }
+    }
+    Ok(broaden(tree, &census))
+}
+
+/// What speaks for it, in words.
+pub(crate) fn why(proposal: &Broadening, tree: &Taxonomy) -> String {
+    let good: Vec<String> = proposal.good.iter().map(|&good| tree.path(good)).collect();
+    let pages = |found: Found| count(usize::try_from(found.pages).unwrap_or(usize::MAX), "page");
+    let about = if proposal.is_above { "about something else below it" } else { "about it" };
+    format!(
+        "{} fetched {about}, R {:.2} on average, beside {} about {}",
+        pages(proposal.found),
+        mean(proposal.found),
+        pages(proposal.own),
+        good.join(", ")
+    )
+}
+
+/// The command that follows the proposal.
+pub(crate) fn command(proposal: &Broadening, tree: &Taxonomy) -> String {
+    let quoted = |topic: TopicId| output::quoted(&tree.path(topic));
+    let mark = format!("porthole topics mark {}", quoted(proposal.topic));
+    if !proposal.is_above {
+        return mark;
+    }
+    let below = tree.below(proposal.topic).into_iter().filter(|&topic| tree.is_good(topic));
+    let below: Vec<String> = below.map(quoted).collect();
+    format!("porthole topics unmark {} && {mark}", below.join(" "))
+}
+
+fn mean(found: Found) -> f64 {
+    found.relevance / found.pages.max(1) as f64
+}
+
+/// A proposal as JSON has it.
+#[derive(Serialize)]
+struct Facts {
+    topic: String,
+    /// The good topics that it commingles with.
+    good: Vec<String>,
+    /// Whether it is above them.
+    is_above: bool,
+    /// Pages about it and no good topic.
+    pages: u64,
+    /// Their mean R.
+    relevance: f64,
+    /// Pages about those good topics.
+    good_pages: u64,
+    command: String,
+}
+
+impl Facts {
+    fn of(proposal: &Broadening, tree: &Taxonomy) -> Facts {
+        Facts {
+            topic: tree.path(proposal.topic),
+            good: proposal.good.iter().map(|&good| tree.path(good)).collect(),
+            is_above: proposal.is_above,
+            pages: proposal.found.pages,
+            relevance: mean(proposal.found),
+            good_pages: proposal.own.pages,
+            command: command(proposal, tree),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `porthole documents`: DOCUMENT(did, tid, freq) from the pages that the crawl has kept (V 2.1.3), so that the classifier
+//! inside the database can judge them.
+
+use std::path::Path;
+
+use porthole_store::{Desk, Document, StoreReader};
+use serde::Serialize;
+
+use crate::cli;
+use crate::documents::DocumentReader;
+use crate::output::{self, Progress, count, misuse};
+use crate::training::pages::KeptPages;
+use crate::workspace::Workspace;
+
+/// What was written, as JSON has it.
+#[derive(Debug, Serialize)]
+struct Filled {
+    /// Pages with words.
+    documents: usize,
+    /// Rows: terms of all pages.
+    rows: usize,
+    /// Pages that could not be read, or have no words.
+    without_words: usize,
+}
+
+pub(crate) fn run(root: &Path, arguments: &cli::Documents) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    let reader = workspace.reader()?;
+    if reader.is_crawled()? {
+        return Err(misuse("a crawl is running, which would have to wait for this: stop it first"));
+    }
+    let mut store = workspace.desk()?;
+    let mut documents = DocumentReader::new();
+    let pages = reader.counts()?.fetched as u64;
+    let mut progress = Progress::new("reading", pages);
+    let mut filled = Filled { documents: 0, rows: 0, without_words: 0 };
+    let mut failed = None;
+    let kept = KeptPages::of(&reader).map_while(|page| page.map_err(|error| failed = Some(error)).ok());
+    let mut all = kept.filter_map(|page| {
+        progress.step(String::new);
+        let document = page.read(&workspace, &mut documents);
+        // The words are for people, and nobody asks for them here.
+        drop(documents.take_words());
+        match &document {
+            Some(document) => {
+                filled.documents += 1;
+                filled.rows += document.terms.len();
+            }
+            None => filled.without_words += 1,
+        }
+        document.map(|document| Document { did: page.oid, terms: document.terms })
+    });
+    let written = store.set_documents(&mut all);
+    progress.finish();
+    written?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    if arguments.json {
+        return output::print_json(&filled);
+    }
+    output::print(&format!(
+        "{} and {} in DOCUMENT",
+        count(filled.documents, "page"),
+        count(filled.rows, "row")
+    ));
+    if filled.without_words > 0 {
+        output::say(&format!(
+            "{} left out: no words, or not to be read",
+            count(filled.without_words, "page")
+        ));
+    }
+    Ok(())
+}

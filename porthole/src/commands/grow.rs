@@ -1,0 +1,68 @@
+//! `porthole topics grow`: examples from specialty sites of the crawl, as far as the critic gets no worse (W 1).
+
+use crate::cli;
+use crate::output::{self, Paint, Spinner, count};
+use crate::training::growing::{self, Grown, GrownSite, Limits};
+use crate::training::train_workspace;
+use crate::workspace::Workspace;
+
+pub(crate) fn run(workspace: &Workspace, arguments: &cli::Grow) -> anyhow::Result<()> {
+    let settings = workspace.settings.train.ready()?;
+    let mut store = workspace.desk()?;
+    let limits = Limits { sites: arguments.sites, pages_a_site: arguments.pages, pages: arguments.accept };
+    let spinner = Spinner::new("growing");
+    let mut grow = || -> anyhow::Result<Grown> {
+        let grown = growing::grow(workspace, &mut store, &arguments.topic, limits, &settings)?;
+        if grown.examples > 0 {
+            train_workspace(&mut store, &settings, false)?;
+        }
+        Ok(grown)
+    };
+    let grown = grow();
+    spinner.finish();
+    let grown = grown?;
+    if arguments.json {
+        return output::print_json(&grown);
+    }
+    print(&grown);
+    if grown.examples > 0 {
+        workspace.say_if_crawled()?;
+    }
+    Ok(())
+}
+
+fn print(grown: &Grown) {
+    if grown.sites.is_empty() {
+        output::print(&format!(
+            "no site of the crawl is all about {}: where most of five or more pages are surely about it, some can be taken",
+            grown.topic
+        ));
+        return;
+    }
+    let row = |site: &GrownSite| {
+        vec![
+            output::plain(&site.host),
+            format!("{} of {}", site.on_topic, site.pages),
+            site.tried.to_string(),
+            format!("{:.1}%", 100.0 * site.held_out.accuracy),
+            format!("{:.3}", site.held_out.log_loss),
+            if site.accepted { "taken".to_owned() } else { Paint::Faint.on("refused") },
+        ]
+    };
+    let rows: Vec<Vec<String>> = grown.sites.iter().map(row).collect();
+    output::print_table(&["site", "on topic", "tried", "held out", "log loss", ""], &rows);
+    output::print(&format!(
+        "\n{} more for {}; of what you have shown, {:.1}% are told apart by a critic that has not seen them ({:.1}% before)",
+        count(grown.examples, "example"),
+        grown.topic,
+        100.0 * grown.after.accuracy,
+        100.0 * grown.before.accuracy
+    ));
+    let refused = grown.sites.iter().filter(|site| !site.accepted).count();
+    if refused > 0 {
+        output::print(&format!(
+            "nothing was taken from {}: what you have shown would be told apart worse",
+            count(refused, "site")
+        ));
+    }
+}

@@ -1,0 +1,168 @@
+//! The background is kept up to date before training: pages of the crawl that are about no good topic, drawn by a seed.
+
+use std::collections::{BTreeMap, HashSet};
+
+use porthole_store::{Desk, Example, ExampleChange, ExampleState, NewExample, StoreReader, TopicChange};
+use porthole_topic::{Critic, IRRELEVANT, Sample, Taxonomy, add_background, background};
+use porthole_types::TopicId;
+use serde::Serialize;
+
+use super::learnt_from;
+use super::pages::{self, KeptPages};
+use crate::documents::{Document, DocumentReader};
+use crate::workspace::{self, Workspace};
+
+/// What examples of the background come from.
+pub(crate) const SOURCE: &str = "background";
+
+/// Fewer pages are no background: what is said of it would be said of them.
+const FEWEST: usize = 20;
+
+/// A site may have this part of the pages, so that its menus are not taken for the web.
+const MOST_OF_A_SITE: usize = 20;
+
+/// The same pages are drawn in every training, as long as they are there.
+const SEED: u64 = 133;
+
+/// What has become of the background.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Background {
+    /// Its examples from the crawl.
+    pub(crate) examples: usize,
+    /// Those that came.
+    pub(crate) came: usize,
+    /// Those that went.
+    pub(crate) went: usize,
+    /// Whether a topic of somebody's own has its name, so that there is none.
+    pub(crate) is_taken: bool,
+}
+
+/// Brings the examples of the background up to date with the crawl: at most `most`, and not more than there are others.
+pub(crate) fn refresh(
+    workspace: &Workspace,
+    store: &mut dyn Desk,
+    most: usize,
+) -> anyhow::Result<Background> {
+    let reader = store.reader();
+    let tree = workspace::tree(&*reader)?;
+    let (old, others): (Vec<Example>, Vec<Example>) =
+        reader.examples(None)?.into_iter().partition(|example| example.source == SOURCE);
+    let most = most.min(others_learnt_from(&tree, &learnt_from(&*reader)?, &others));
+    let mut documents = DocumentReader::new();
+    let mut drawn = Vec::new();
+    if most >= FEWEST {
+        drawn = draw(workspace, &*reader, &others, most, &mut documents)?;
+    }
+    if drawn.len() < FEWEST {
+        drawn.clear();
+    }
+    replace(store, tree, Replacement { old, others, drawn, documents })
+}
+
+/// The pages that are to be the background, in place of those that are.
+struct Replacement {
+    old: Vec<Example>,
+    /// All examples that are somebody's own.
+    others: Vec<Example>,
+    drawn: Vec<(String, Document)>,
+    documents: DocumentReader,
+}
+
+fn replace(
+    store: &mut dyn Desk,
+    mut tree: Taxonomy,
+    Replacement { old, others, drawn, mut documents }: Replacement,
+) -> anyhow::Result<Background> {
+    let topics_before = tree.len();
+    let leaf = if drawn.is_empty() { background(&tree) } else { add_background(&mut tree)? };
+    let drawn_urls: HashSet<&str> = drawn.iter().map(|(url, _)| url.as_str()).collect();
+    let stays = |example: &Example| Some(example.topic) == leaf && drawn_urls.contains(example.url.as_str());
+    let known: HashSet<&str> =
+        old.iter().filter(|example| stays(example)).map(|example| example.url.as_str()).collect();
+    let changes: Vec<ExampleChange> = old
+        .iter()
+        .filter(|example| !stays(example))
+        .map(|example| ExampleChange::Remove(example.id))
+        .collect();
+    let new = drawn.iter().filter(|(url, _)| !known.contains(url.as_str()));
+    let added: Vec<NewExample> =
+        leaf.iter().flat_map(|&leaf| new.clone().map(move |(url, page)| example(leaf, url, page))).collect();
+    let examples = known.len() + added.len();
+    let done = Background {
+        examples,
+        came: added.len(),
+        went: changes.len(),
+        is_taken: leaf.is_none() && !drawn.is_empty(),
+    };
+    // Empty, it would be a topic that no page is found to be about.
+    let is_own = |leaf: TopicId| others.iter().any(|example| example.topic == leaf);
+    if let Some(leaf) = leaf.filter(|&leaf| examples == 0 && done.went > 0 && !is_own(leaf)) {
+        tree.remove(leaf)?;
+    }
+    if done.came > 0 || done.went > 0 {
+        let (rows, terms) = (tree.rows(), documents.take_words());
+        let topics = (tree.len() != topics_before).then_some(rows.as_slice());
+        store.change_topics(&TopicChange { topics, examples: &changes, added: &added, terms: &terms })?;
+    }
+    Ok(done)
+}
+
+/// Examples of everything else, those that came with the taxonomy included: with more than these, the background would
+/// be taken to be likelier than all topics together before a word is read.
+fn others_learnt_from(tree: &Taxonomy, learnt: &BTreeMap<TopicId, u32>, others: &[Example]) -> usize {
+    let own = others.iter().filter(|example| example.state == ExampleState::Ok).count();
+    let leaf = background(tree);
+    let learnt = learnt.iter().filter(|(topic, _)| Some(**topic) != leaf);
+    own.max(learnt.map(|(_, &documents)| documents as usize).sum())
+}
+
+/// Pages of the crawl that are about no good topic, by the critic that judged them and by the critic of now: topics may
+/// have been marked since.
+fn draw(
+    workspace: &Workspace,
+    reader: &dyn StoreReader,
+    others: &[Example],
+    most: usize,
+    documents: &mut DocumentReader,
+) -> anyhow::Result<Vec<(String, Document)>> {
+    let useful = pages::said_to_be(reader, true)?;
+    let shown: HashSet<&str> = others.iter().map(|example| example.url.as_str()).collect();
+    // Some of those that are drawn will not do.
+    let mut sample = Sample::new(2 * most, (2 * most / MOST_OF_A_SITE).max(1), SEED);
+    for page in KeptPages::of(reader) {
+        let page = page?;
+        let is_irrelevant = page.judgment.is_some_and(|judgment| judgment.relevance < IRRELEVANT);
+        let url = page.url.as_str();
+        if is_irrelevant && !useful.contains(url) && !shown.contains(url) {
+            sample.offer(page.oid, page.url.site(), page);
+        }
+    }
+    let mut critic: Option<Critic> = workspace::critic(reader).ok().map(|(critic, _)| critic);
+    let mut drawn = Vec::new();
+    // What there are many copies of is one page.
+    let mut seen = HashSet::new();
+    for page in sample.into_pages() {
+        if drawn.len() == most {
+            break;
+        }
+        let Some(document) = page.read(workspace, documents) else { continue };
+        let is_relevant = |critic: &mut Critic| critic.judge(&document.terms).relevance >= IRRELEVANT;
+        let is_copy = !seen.insert(page.simhash);
+        if !is_copy && !critic.as_mut().is_some_and(is_relevant) {
+            drawn.push((page.url.as_str().to_owned(), document));
+        }
+    }
+    Ok(drawn)
+}
+
+fn example(topic: TopicId, url: &str, document: &Document) -> NewExample {
+    NewExample {
+        topic,
+        url: url.to_owned(),
+        title: document.title.clone(),
+        source: SOURCE.to_owned(),
+        language: document.language.clone(),
+        state: document.state.clone(),
+        terms: document.terms.clone(),
+    }
+}

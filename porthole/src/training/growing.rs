@@ -1,0 +1,279 @@
+//! More examples from specialty sites of the crawl (W 1), as far as the critic tells apart no worse what people have
+//! shown it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use anyhow::Context;
+use porthole_store::{Desk, ExampleState, NewExample, StoreReader, TopicChange};
+use porthole_topic::{
+    Critic, Example, Grower, HeldOut, Kind, Model, Specialty, Taxonomy, Tunings, specialty_sites,
+};
+use porthole_types::TopicId;
+use serde::Serialize;
+
+use super::pages::{self, KeptPage, KeptPages};
+use super::{BASIS, Basis, Material, background};
+use crate::documents::{Document, DocumentReader};
+use crate::output::misuse;
+use crate::settings::TrainSettings;
+use crate::workspace::{self, CRITIC, Workspace};
+
+/// What examples from specialty sites come from.
+pub(crate) const SOURCE: &str = "grown";
+
+/// A page is about the topic when the critic is so sure of it.
+const SURE: f64 = 0.9;
+
+/// How much to take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Sites that are tried.
+    pub(crate) sites: usize,
+    /// Pages of a site.
+    pub(crate) pages_a_site: usize,
+    /// Pages in all.
+    pub(crate) pages: usize,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Grown {
+    pub(crate) topic: String,
+    /// Examples that were added.
+    pub(crate) examples: usize,
+    /// The sites that were tried, the densest first.
+    pub(crate) sites: Vec<GrownSite>,
+    pub(crate) before: Measured,
+    pub(crate) after: Measured,
+}
+
+/// What became of a site.
+#[derive(Debug, Serialize)]
+pub(crate) struct GrownSite {
+    pub(crate) host: String,
+    /// Its pages that were fetched.
+    pub(crate) pages: u32,
+    /// Those that are about the topic.
+    pub(crate) on_topic: u32,
+    /// Those that were tried as examples.
+    pub(crate) tried: usize,
+    pub(crate) accepted: bool,
+    /// With them.
+    pub(crate) held_out: Measured,
+}
+
+/// How well examples that people have shown are told apart when they are not learnt from.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Measured {
+    pub(crate) accuracy: f64,
+    pub(crate) log_loss: f64,
+}
+
+impl From<HeldOut> for Measured {
+    fn from(held_out: HeldOut) -> Self {
+        Measured { accuracy: held_out.accuracy, log_loss: held_out.log_loss }
+    }
+}
+
+/// Takes pages of specialty sites as examples of a topic, site by site, and keeps those with which what people have shown
+/// is told apart no worse. The critic is yet to be trained then.
+pub(crate) fn grow(
+    workspace: &Workspace,
+    store: &mut dyn Desk,
+    path: &str,
+    limits: Limits,
+    settings: &TrainSettings,
+) -> anyhow::Result<Grown> {
+    let reader = store.reader();
+    let (critic, tree) = workspace::critic(&*reader)?;
+    let topic = tree.find(path)?;
+    refuse_unwanted(&tree, topic)?;
+    let material = Material::load(store)?;
+    let originals = originals(&*reader)?;
+    let shown = originals.iter().map(|(topic, counts)| Example { topic: *topic, counts }).collect();
+    let tunings = tunings(&*reader)?;
+    let statistics = material.statistics.clone();
+    let grower = Grower::new(&material.tree, topic, statistics, shown, &tunings, &settings.options);
+    let Some(mut grower) = grower else {
+        return Err(misuse(format!(
+            "whether more examples help is measured on those that you have shown, and there are too few for {path}: \
+             `porthole examples add` shows more"
+        )));
+    };
+    let before = grower.held_out();
+    let mut nursery = Nursery::new(workspace, &*reader, critic, tree, topic)?;
+    let (sites, added) = nursery.take(&*reader, &mut grower, limits)?;
+    let terms = nursery.documents.take_words();
+    if !added.is_empty() {
+        store.change_topics(&TopicChange { added: &added, terms: &terms, ..TopicChange::default() })?;
+    }
+    let (before, after) = (before.into(), grower.held_out().into());
+    Ok(Grown { topic: nursery.tree.path(topic), examples: added.len(), sites, before, after })
+}
+
+/// What is relevant is known of good topics only.
+fn refuse_unwanted(tree: &Taxonomy, topic: TopicId) -> anyhow::Result<()> {
+    if std::iter::once(topic).chain(tree.ancestors(topic)).any(|id| tree.is_good(id)) {
+        return Ok(());
+    }
+    Err(misuse(format!(
+        "{0} is not good, nor below a topic that is, so the crawl did not look for sites about it; \
+         `porthole topics mark {0}` says that it should",
+        tree.path(topic)
+    )))
+}
+
+/// The examples that people have shown.
+fn originals(reader: &dyn StoreReader) -> anyhow::Result<Vec<super::Placed>> {
+    let mut originals = Vec::new();
+    reader.visit_examples(&mut |example, terms| {
+        let is_own = example.source != SOURCE && example.source != background::SOURCE;
+        if is_own && example.state == ExampleState::Ok && example.topic != TopicId::ROOT {
+            originals.push((example.topic, terms.to_vec()));
+        }
+    })?;
+    Ok(originals)
+}
+
+/// What was chosen at the nodes of the critic; nothing if it is none of naive Bayes.
+fn tunings(reader: &dyn StoreReader) -> anyhow::Result<Tunings> {
+    let stored = reader.model(CRITIC)?.context("there is no critic")?;
+    let model = Model::from_bytes(&stored.bytes)?;
+    let basis = reader.model(BASIS)?.and_then(|basis| serde_json::from_slice::<Basis>(&basis.bytes).ok());
+    Ok(match basis {
+        Some(basis) if model.kind() == Kind::NaiveBayes => basis.tunings(&model),
+        _ => Tunings::new(),
+    })
+}
+
+/// Where examples are grown: knows the topic, and what is an example already.
+struct Nursery<'a> {
+    workspace: &'a Workspace,
+    critic: Critic,
+    tree: Taxonomy,
+    topic: TopicId,
+    documents: DocumentReader,
+    /// URLs that are no candidates: examples, and what people call useless.
+    known: HashSet<String>,
+}
+
+impl<'a> Nursery<'a> {
+    fn new(
+        workspace: &'a Workspace,
+        reader: &dyn StoreReader,
+        critic: Critic,
+        tree: Taxonomy,
+        topic: TopicId,
+    ) -> anyhow::Result<Self> {
+        let mut known = pages::said_to_be(reader, false)?;
+        known.extend(reader.examples(None)?.into_iter().map(|example| example.url));
+        Ok(Nursery { workspace, critic, tree, topic, documents: DocumentReader::new(), known })
+    }
+
+    /// Tries sites until there is enough: what became of each, and the pages that do no harm.
+    fn take(
+        &mut self,
+        reader: &dyn StoreReader,
+        grower: &mut Grower<'_>,
+        limits: Limits,
+    ) -> anyhow::Result<(Vec<GrownSite>, Vec<NewExample>)> {
+        let (mut sites, mut taken) = (Vec::new(), Vec::new());
+        for (site, pages) in self.sites(reader)? {
+            if sites.len() == limits.sites || taken.len() >= limits.pages {
+                break;
+            }
+            let pages = self.best_of(&pages, limits.pages_a_site.min(limits.pages - taken.len()));
+            if pages.is_empty() {
+                continue;
+            }
+            let examples: Vec<_> =
+                pages.iter().map(|page| Example { topic: page.topic, counts: &page.terms }).collect();
+            let tried = grower.try_add(&examples);
+            sites.push(GrownSite {
+                host: site.site,
+                pages: site.pages,
+                on_topic: site.on_topic,
+                tried: pages.len(),
+                accepted: tried.is_ok(),
+                held_out: tried.unwrap_or_else(|worse| worse).into(),
+            });
+            if tried.is_ok() {
+                taken.extend(pages);
+            }
+        }
+        Ok((sites, taken))
+    }
+
+    /// The specialty sites of the crawl with their pages about the topic, the densest first.
+    fn sites(&self, reader: &dyn StoreReader) -> anyhow::Result<Vec<(Specialty<String>, Vec<KeptPage>)>> {
+        let wanted: HashSet<TopicId> = self.tree.below(self.topic).into_iter().collect();
+        let (mut all, mut on_topic) = (Vec::new(), HashMap::<String, Vec<KeptPage>>::new());
+        for page in KeptPages::of(reader) {
+            let page = page?;
+            let host = page.url.authority().to_owned();
+            let is_sure = |judgment: porthole_types::Judgment| {
+                judgment.relevance >= SURE && wanted.contains(&judgment.best)
+            };
+            let is_on_topic = page.judgment.is_some_and(is_sure);
+            all.push((host.clone(), is_on_topic));
+            if is_on_topic {
+                on_topic.entry(host).or_default().push(page);
+            }
+        }
+        let avoided = self.avoided(reader)?;
+        let sites = specialty_sites(all).into_iter().filter(|site| !avoided.contains(&site.site));
+        Ok(sites
+            .map(|site| {
+                let pages = on_topic.remove(&site.site).unwrap_or_default();
+                (site, pages)
+            })
+            .collect())
+    }
+
+    /// Sites that people call useless.
+    fn avoided(&self, reader: &dyn StoreReader) -> anyhow::Result<HashSet<String>> {
+        let said = reader.feedback()?.into_iter();
+        let said = said.filter(|word| word.kind == porthole_store::FeedbackKind::Site && !word.useful);
+        Ok(said.map(|word| word.name).collect())
+    }
+
+    /// The pages that the critic of now is surest of, as examples of the topics that it finds best for them.
+    fn best_of(&mut self, pages: &[KeptPage], most: usize) -> Vec<NewExample> {
+        let mut seen = HashSet::new();
+        let mut sure: Vec<(f64, NewExample)> = Vec::new();
+        let known = std::mem::take(&mut self.known);
+        for page in pages.iter().filter(|page| !known.contains(page.url.as_str())).take(READ) {
+            let Some(document) = page.read(self.workspace, &mut self.documents) else { continue };
+            let Some((topic, probability)) = self.judge(&document) else { continue };
+            if seen.insert(page.simhash) {
+                sure.push((probability, example(topic, page, document)));
+            }
+        }
+        self.known = known;
+        sure.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.url.cmp(&b.1.url)));
+        sure.into_iter().map(|(_, example)| example).take(most).collect()
+    }
+
+    /// The leaf of the topic that is best for a document, if the critic is sure that it is about the topic.
+    fn judge(&mut self, document: &Document) -> Option<(TopicId, f64)> {
+        let all: BTreeMap<TopicId, f64> = self.critic.all(&document.terms).into_iter().collect();
+        let (best, _) = self.critic.best(&document.terms);
+        let probability = *all.get(&self.topic)?;
+        (probability >= SURE && self.tree.below(self.topic).contains(&best)).then_some((best, probability))
+    }
+}
+
+/// Pages of a site that are looked into.
+const READ: usize = 200;
+
+fn example(topic: TopicId, page: &KeptPage, document: Document) -> NewExample {
+    NewExample {
+        topic,
+        url: page.url.as_str().to_owned(),
+        title: document.title,
+        source: SOURCE.to_owned(),
+        language: document.language,
+        state: document.state,
+        terms: document.terms,
+    }
+}

@@ -1,0 +1,322 @@
+//! What a crawl gives back to training: a background for pages about nothing in the tree, wider topics, examples from
+//! specialty sites, and the pages as rows.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use porthole_crawl::{Archive, Request};
+use porthole_lab::synth::{LinkKind, SynthParams, SyntheticWeb};
+use porthole_store::{Prober, SqliteReader, StoreReader, Table};
+use porthole_types::{CanonicalUrl, ManualClock, Timestamp, TopicId};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What the crawl is after, and all topics of its tree: most of the web's are missing.
+const GOOD: &str = "/Business/Mutual_Funds";
+const TOPICS: [&str; 5] =
+    [GOOD, "/Business/Stock_Market", "/Recreation/Cycling", "/Travel/Castles", "/Science/Geology"];
+
+/// Examples of each topic.
+const EXAMPLES: usize = 12;
+
+/// A recorded web that was crawled to its end by a critic that knows few of its topics.
+struct Crawled {
+    folder: TempDir,
+    /// URL to path of the topic.
+    topics: HashMap<String, String>,
+}
+
+impl Crawled {
+    /// The one that all tests share while any of them runs.
+    fn get() -> Arc<Crawled> {
+        static SHARED: Mutex<Weak<Crawled>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.upgrade().unwrap_or_else(|| {
+            let made = Arc::new(Crawled::make());
+            *shared = Arc::downgrade(&made);
+            made
+        })
+    }
+
+    fn make() -> Crawled {
+        let folder = tempfile::tempdir().unwrap();
+        let web = web();
+        let topics = record(&web, &folder.path().join("web"));
+        let examples = TOPICS.iter().flat_map(|path| {
+            let urls = web.examples(web.topic(path).unwrap(), EXAMPLES, 1).into_iter();
+            urls.map(move |url| format!("{url}\t{path}\n"))
+        });
+        fs::write(folder.path().join("examples.tsv"), examples.collect::<String>()).unwrap();
+        let crawled = Crawled { folder, topics };
+        let here = crawled.folder.path();
+        ok(here, &["init", "ws"]);
+        ok(here, &["-C", "ws", "examples", "import", "examples.tsv", "--web", "web/00000.warc.gz"]);
+        ok(here, &["-C", "ws", "topics", "mark", GOOD]);
+        ok(here, &["-C", "ws", "train"]);
+        ok(here, &["-C", "ws", "crawl", "--web", "web/00000.warc.gz"]);
+        crawled
+    }
+}
+
+fn web() -> SyntheticWeb {
+    let params = SynthParams {
+        pages: 4_000,
+        site_pages: 10,
+        page_bytes: 1_000,
+        links: 12,
+        hub_links: 20,
+        islands: 0,
+        portals: 2,
+        flaky_hosts: 0.0,
+        stalling_hosts: 0.0,
+        refusing_hosts: 0.0,
+        growing: 0.0,
+        ..SynthParams::default()
+    };
+    SyntheticWeb::new(params, Arc::new(ManualClock::default())).unwrap()
+}
+
+/// Writes all pages and the redirects that they link to into a WARC file. The topics of the pages, by URL.
+fn record(web: &SyntheticWeb, folder: &Path) -> HashMap<String, String> {
+    let now = Timestamp(web.params().epoch_ms);
+    let mut archive = Archive::open(folder, now).unwrap();
+    let mut done = BTreeSet::new();
+    let mut write = |mut url: CanonicalUrl| {
+        while done.insert(url.id()) {
+            let response = web.answer(&Request::get(url.clone())).unwrap();
+            archive.write(&url, now, &response).unwrap();
+            let Some(location) = response.headers.get("location") else { break };
+            url = url.join(location).unwrap();
+        }
+    };
+    let mut topics = HashMap::new();
+    for (url, truth) in web.pages() {
+        write(url.clone());
+        for link in web.outlinks(&url).unwrap() {
+            if matches!(link.kind, LinkKind::Redirect | LinkKind::Loop) {
+                write(link.url);
+            }
+        }
+        topics.insert(url.to_string(), truth.path);
+    }
+    topics
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> (bool, String, String) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
+    program.args(arguments).current_dir(folder).stdin(Stdio::null());
+    let output = program.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
+}
+
+fn ok(folder: &Path, arguments: &[&str]) -> String {
+    let (is_ok, out, err) = run(folder, arguments);
+    assert!(is_ok, "{arguments:?}: {err}");
+    out
+}
+
+/// A copy of the crawled workspace.
+struct Workspace {
+    crawled: Arc<Crawled>,
+    folder: TempDir,
+}
+
+impl Workspace {
+    fn new() -> Workspace {
+        let (crawled, folder) = (Crawled::get(), tempfile::tempdir().unwrap());
+        copy(&crawled.folder.path().join("ws"), &folder.path().join("ws"));
+        Workspace { crawled, folder }
+    }
+
+    fn ok(&self, arguments: &[&str]) -> String {
+        ok(self.folder.path(), &[&["-C", "ws"], arguments].concat())
+    }
+
+    fn fails(&self, arguments: &[&str], words: &str) {
+        let (is_ok, _, said) = run(self.folder.path(), &[&["-C", "ws"], arguments].concat());
+        assert!(!is_ok && said.contains(words), "{arguments:?}: {said}");
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.ok(&[arguments, &["--json"]].concat());
+        serde_json::from_str(&output).unwrap_or_else(|error| panic!("{error} in {output}"))
+    }
+
+    /// Has the pages judged by the critic of now.
+    fn judge_again(&self) {
+        let web = self.crawled.folder.path().join("web/00000.warc.gz");
+        self.ok(&["crawl", "--pages", "1", "--web", web.to_str().unwrap()]);
+    }
+
+    fn reader(&self) -> SqliteReader {
+        SqliteReader::open(self.folder.path().join("ws/porthole.db")).unwrap()
+    }
+
+    /// Pages of the topics that the tree lacks and of the good one that are judged relevant, each of how many;
+    /// examples do not count.
+    fn judged(&self, except: &BTreeSet<String>) -> [(usize, usize); 2] {
+        let mut judged = [(0, 0); 2];
+        for tried in self.reader().tried(None, usize::MAX).unwrap() {
+            let (Some(judgment), Some(topic)) = (tried.judgment, self.crawled.topics.get(&tried.url)) else {
+                continue;
+            };
+            let is_known = TOPICS.contains(&topic.as_str());
+            if except.contains(&tried.url) || topic == "/" || (is_known && topic != GOOD) {
+                continue;
+            }
+            let count = &mut judged[usize::from(is_known)];
+            count.0 += usize::from(judgment.relevance >= 0.5);
+            count.1 += 1;
+        }
+        judged
+    }
+
+    /// URLs of examples, by topic and source.
+    fn examples(&self) -> Vec<(String, String, String)> {
+        let text = |row: &Value, field: &str| row[field].as_str().unwrap().to_owned();
+        let rows = self.json(&["examples", "list"]);
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|row| (text(row, "name"), text(row, "topic"), text(row, "source"))).collect()
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn pages_about_nothing_in_the_tree_are_judged_relevant_less_often_with_a_background() {
+    let workspace = Workspace::new();
+    let trained = workspace.json(&["train"]);
+    let all = (TOPICS.len() * EXAMPLES) as u64;
+    let drawn = trained["background"]["examples"].as_u64().unwrap();
+    assert!((20..=all).contains(&drawn), "{drawn} pages stand against {all} examples");
+    let examples = workspace.examples();
+    let in_background = |(_, topic, source): &&(String, String, String)| {
+        assert_eq!(topic == "/Background", source == "background");
+        source == "background"
+    };
+    assert_eq!(examples.iter().filter(in_background).count() as u64, drawn);
+    let used: BTreeSet<String> = examples.iter().map(|(url, ..)| url.clone()).collect();
+    let before = Workspace::new().judged(&used);
+    workspace.judge_again();
+    let after = workspace.judged(&used);
+    println!(
+        "judged relevant of (topics that the tree lacks, good topic): {before:?} before, {after:?} after"
+    );
+    assert!(before[0].0 * 10 > before[0].1, "there is hardly anything to do better: {before:?}");
+    assert!(after[0].0 * 4 <= before[0].0, "before {before:?}, after {after:?}");
+    assert!(after[1].0 * 4 >= before[1].0 * 3, "before {before:?}, after {after:?}");
+}
+
+#[test]
+fn the_background_follows_the_crawl_and_what_people_say() {
+    let workspace = Workspace::new();
+    workspace.ok(&["train"]);
+    let first = workspace.examples();
+    let again = workspace.json(&["train"]);
+    assert_eq!((again["trained"].as_str(), again["background"]["came"].as_u64()), (Some("nothing"), Some(0)));
+    assert_eq!(workspace.examples(), first);
+    workspace.fails(&["topics", "mark", "/Background"], "never good");
+    let is_background = |(_, _, source): &&(String, String, String)| source == "background";
+    let (url, ..) = first.iter().find(is_background).unwrap();
+    workspace.ok(&["mark", url, "useful"]);
+    workspace.ok(&["train"]);
+    let second = workspace.examples();
+    let topics: Vec<&str> =
+        second.iter().filter(|(other, ..)| other == url).map(|(_, topic, _)| topic.as_str()).collect();
+    assert_eq!(topics, [GOOD], "what is useful is no background");
+    let settings = workspace.folder.path().join("ws/porthole.toml");
+    fs::write(settings, "[train]\nbackground = 0\n").unwrap();
+    workspace.ok(&["train"]);
+    assert!(!workspace.examples().iter().any(|example| is_background(&example)));
+    assert!(!workspace.ok(&["topics", "tree"]).contains("Background"));
+}
+
+#[test]
+fn a_commingled_topic_is_told_to_be_too_narrow() {
+    let workspace = Workspace::new();
+    let proposed = workspace.json(&["topics", "broaden"]);
+    let field = |name: &str| -> Vec<Value> {
+        proposed.as_array().unwrap().iter().map(|proposal| proposal[name].clone()).collect()
+    };
+    assert_eq!(field("topic"), ["/Business", "/Business/Stock_Market"]);
+    assert_eq!(field("is_above"), [true, false]);
+    let commands = field("command");
+    for word in commands[0].as_str().unwrap().split("&& ") {
+        let words: Vec<&str> = word.split_whitespace().skip(1).collect();
+        workspace.ok(&words);
+    }
+    assert_eq!(workspace.json(&["topics", "broaden"]), Value::Array(Vec::new()), "it is wide now");
+}
+
+#[test]
+fn examples_come_from_specialty_sites_unless_they_do_harm() {
+    let workspace = Workspace::new();
+    let measure = |grown: &Value, when: &str| grown[when]["accuracy"].as_f64().unwrap();
+    // This critic knows no insurances, and takes sites about them to be about funds.
+    let grown = workspace.json(&["topics", "grow", GOOD]);
+    check_grown(&workspace, &grown, GOOD);
+    assert!(measure(&grown, "after") >= measure(&grown, "before"));
+    let refused = grown["sites"].as_array().unwrap().iter().filter(|site| site["accepted"] == false).count();
+    assert!(refused > 0, "{grown}");
+    workspace.ok(&["topics", "unmark", GOOD]);
+    workspace.ok(&["topics", "mark", CASTLES]);
+    workspace.ok(&["train"]);
+    workspace.judge_again();
+    let grown = workspace.json(&["topics", "grow", CASTLES]);
+    println!("{grown:#}");
+    assert!(grown["examples"].as_u64().unwrap() > 0, "{grown}");
+    assert!(measure(&grown, "after") >= measure(&grown, "before"));
+    check_grown(&workspace, &grown, CASTLES);
+    workspace.fails(&["topics", "grow", GOOD], "is not good");
+}
+
+const CASTLES: &str = "/Travel/Castles";
+
+/// What was taken are examples now, and nearly all of them are about the topic.
+fn check_grown(workspace: &Workspace, grown: &Value, topic: &str) {
+    let examples = workspace.examples();
+    let grown_here = |(_, of, source): &&(String, String, String)| source == "grown" && of == topic;
+    let taken: Vec<_> = examples.iter().filter(grown_here).collect();
+    assert_eq!(taken.len() as u64, grown["examples"].as_u64().unwrap());
+    let right = taken.iter().filter(|(url, ..)| workspace.crawled.topics[url] == topic).count();
+    assert!(right * 10 >= taken.len() * 9, "{right} of {} are about {topic}", taken.len());
+}
+
+#[test]
+fn the_classifier_inside_the_database_judges_crawled_pages_as_the_critic_does() {
+    let workspace = Workspace::new();
+    workspace.ok(&["train", "--tables", "--no-calibration"]);
+    workspace.judge_again();
+    let filled = workspace.json(&["documents"]);
+    let tried = workspace.reader().tried(None, usize::MAX).unwrap();
+    let pages: Vec<_> = tried.iter().filter(|page| page.span.is_some() && page.failure.is_none()).collect();
+    let documents = filled["documents"].as_u64().unwrap() + filled["without_words"].as_u64().unwrap();
+    assert_eq!(documents, pages.len() as u64);
+    let prober = Prober::open(workspace.folder.path().join("ws/porthole.db"), None).unwrap();
+    let mut judged = 0;
+    for page in pages.iter().step_by(50) {
+        let terms = prober.document(page.oid).unwrap();
+        let relevance = prober.single_relevance(Table::Stat, &terms).unwrap();
+        let expected = page.judgment.unwrap().relevance;
+        assert!((relevance - expected).abs() < 1e-3, "{}: {relevance}, not {expected}", page.url);
+        judged += usize::from(!terms.is_empty());
+    }
+    assert!(judged > 50, "{judged}");
+    assert_eq!(
+        prober.bulk_probe(TopicId::ROOT).unwrap().len() as u64,
+        filled["documents"].as_u64().unwrap() * 5
+    );
+}
