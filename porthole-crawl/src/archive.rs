@@ -121,8 +121,6 @@ impl Archive {
             self.say_what_it_is(at)?;
         }
         let (offset, length) = self.writer.append(packed).map_err(|source| self.failed(source))?;
-        // Not needed once whoever commits rows flushes before.
-        self.flush()?;
         let span = |length| SegmentSpan { segment: self.segment, offset, length };
         Ok(u32::try_from(length).ok().map(span))
     }

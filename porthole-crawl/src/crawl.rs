@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use porthole_store::{Batch, Counts, Store};
+use porthole_store::{Batch, Counts, Desk, Store};
 use porthole_strategy::{Discipline, Selection};
 use porthole_topic::{Judge, JudgeError};
 use porthole_types::{
-    CanonicalUrl, Clock, Judgment, Mark, NewUrl, Outcome, PageResult, SiteId, Timestamp, UrlId, Work,
+    CanonicalUrl, Clock, Judgment, Mark, NewUrl, Outcome, PageResult, SegmentSpan, SiteId, Timestamp, UrlId,
+    Work,
 };
 
 use crate::archive::{Archive, ArchiveError, Keep};
@@ -507,7 +508,9 @@ impl Run<'_, '_> {
         }
         let results: Vec<PageResult> = self.pending.drain(..).map(|pending| pending.result).collect();
         let next_seq = self.crawl.next_seq.to_string();
-        let settings = [(NEXT_SEQ, next_seq.as_str())];
+        let archived = results.iter().rev().find_map(|result| result.span).map(span_in_words);
+        let mut settings = vec![(NEXT_SEQ, next_seq.as_str())];
+        settings.extend(archived.as_deref().map(|archived| (LAST_ARCHIVED, archived)));
         let batch = Batch { results: &results, urls: &self.urls, settings: &settings, ..Batch::default() };
         // No row may point at what is not there.
         if let Some((archive, _)) = &mut self.crawl.archive {
@@ -547,6 +550,24 @@ async fn fetch(web: &dyn Fetch, job: Job) -> Came {
 async fn locate(web: &dyn Fetch, site: SiteId, url: CanonicalUrl) -> Came {
     Came::Address(site, web.address(&url).await)
 }
+
+/// Where the last page is that a crawl has committed, to open its archive behind.
+pub fn last_archived(store: &dyn Desk) -> Result<Option<SegmentSpan>, porthole_store::Error> {
+    let Some(words) = store.setting(LAST_ARCHIVED)? else { return Ok(None) };
+    let mut numbers = words.split(' ').map(str::parse::<u64>);
+    let mut next = || numbers.next().and_then(Result::ok);
+    Ok((|| {
+        let segment = u32::try_from(next()?).ok()?;
+        Some(SegmentSpan { segment, offset: next()?, length: u32::try_from(next()?).ok()? })
+    })())
+}
+
+fn span_in_words(span: SegmentSpan) -> String {
+    format!("{} {} {}", span.segment, span.offset, span.length)
+}
+
+/// The setting that says where the last page is kept; committed with it.
+const LAST_ARCHIVED: &str = "crawl.last_archived";
 
 /// The setting that numbers the next fetch; committed with the fetches before it.
 const NEXT_SEQ: &str = "crawl.next_seq";

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use porthole_distill::{Distiller, Graph, Options, Rho, Scores, link_weights, top, walk};
-use porthole_store::{Edge, Feedback, FeedbackKind, Graph as StoredGraph, Node, StoreReader};
+use porthole_store::{
+    Edge, Feedback, FeedbackKind, Graph as StoredGraph, Node, SqlDistillation, SqlScores, SqliteReader,
+    StoreReader,
+};
 use porthole_types::{SiteId, UrlId};
 
 use super::DistillError;
@@ -99,6 +102,24 @@ impl Snapshot {
                 walk(&distiller, &self.stored.edges, &weights, ends)
             }
         })
+    }
+
+    /// Has the database find hubs and authorities by joins, among the pages that may be authorities here.
+    ///
+    /// # Errors
+    /// If the database refuses, or somebody marked a hub: that is not known there.
+    pub fn scores_by_sql(&self, reader: &SqliteReader, rho: f64) -> Result<SqlScores, DistillError> {
+        if self.hub_factors.is_some() {
+            return Err(DistillError::MarkedHubs);
+        }
+        let distiller = self.distiller(rho)?;
+        let marked = |(node, factor): (&Node, &f64)| (*factor != 1.0).then_some((node.oid, *factor));
+        let factors = self.stored.nodes.iter().zip(self.factors.iter().flatten());
+        let factors: Vec<(UrlId, f64)> = factors.filter_map(marked).collect();
+        let how =
+            SqlDistillation { rho: distiller.rho(), correct_inflation: true, factors: &factors, sites: &[] };
+        let Options { tolerance, max_iterations, .. } = Options::default();
+        Ok(reader.distiller(&how)?.run(tolerance, max_iterations)?)
     }
 
     /// Scores above 0 as the store takes them, best first.

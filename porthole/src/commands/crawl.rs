@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use porthole_crawl::{
     Archive, Crawl, CrawlError, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Limits, Scope, ScopeSettings,
-    Stop, SystemClock,
+    Stop, SystemClock, last_archived,
 };
 use porthole_lab::RecordedWeb;
 use porthole_store::{Desk, Store, StoreReader};
@@ -59,13 +59,14 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     // What fails from here on may be for want of room, and is told from other failures below.
     let stop: Result<Stop, CrawlError> = async {
         let Aim { judge, tree, name } = aim;
+        let archived = last_archived(&store)?;
         let focus = Focus { judge, strategy, marks: tree.marks() };
         let mut crawl = Crawl::new(&*web, &mut store, &clock)?
             .focused(focus)
             .as_guest(guest)
             .truncating(arguments.truncate);
         if let Some(keep) = arguments.archive.keep() {
-            crawl = crawl.archived(Archive::open(&workspace.pages(), clock.now())?, keep);
+            crawl = crawl.archived(Archive::open_after(&workspace.pages(), archived, clock.now())?, keep);
         }
         take_up(&mut crawl, &*reader, &name).await?;
         crawl.start(&starts)?;
