@@ -27,6 +27,7 @@ pub(crate) enum For {
     Traps,
     Examples,
     Sample,
+    Stuffed,
 }
 
 /// A stream of numbers (splitmix64).

@@ -45,6 +45,8 @@ struct Maker<'a> {
 const NAV_LINKS: u32 = 7;
 /// Sites of a link farm that link to each other.
 const RING: u32 = 8;
+/// Pages that those of another topic cite over and over.
+const STUFFED_PAGES: u32 = 5;
 
 impl<'a> Maker<'a> {
     fn new(plan: &'a Plan, page: Page, version: Version, out: &'a mut Vec<Link>) -> Self {
@@ -237,6 +239,11 @@ impl<'a> Maker<'a> {
         if leaf == self.plan.atlas.citing.0 && draw.chance(rates.citation) {
             return self.on(draw, self.plan.atlas.citing.1);
         }
+        if self.plan.params.sociology
+            && let Some(page) = self.planted(draw, leaf)
+        {
+            return page;
+        }
         let roll = draw.bits() >> 32;
         if rates.same.holds(roll) {
             self.same(draw, leaf)
@@ -248,6 +255,20 @@ impl<'a> Maker<'a> {
             self.on(draw, side)
         } else {
             self.plan.anywhere(draw)
+        }
+    }
+
+    /// A page that this one cites because that is planted.
+    fn planted(&self, draw: &mut Draw, leaf: Leaf) -> Option<Page> {
+        let (atlas, rate) = (&self.plan.atlas, self.plan.rates.citation);
+        let (first, second, third) = atlas.chained;
+        match leaf {
+            _ if leaf == atlas.stuffed.1 && draw.chance(rate) => {
+                Some(self.plan.stuffed(draw.below(STUFFED_PAGES)))
+            }
+            _ if leaf == first && draw.chance(rate) => Some(self.on(draw, second)),
+            _ if leaf == second && draw.chance(rate) => Some(self.on(draw, third)),
+            _ => None,
         }
     }
 

@@ -57,6 +57,9 @@ pub struct SynthParams {
     pub urls_tell: f64,
     /// Share of the citing topic's links that go to the topic it is planted to cite.
     pub citation: f64,
+    /// Whether two more facts are planted at the rate of `citation`: a few pages of one topic that pages of another
+    /// cite over and over, and chains of citations over three topics (V 1).
+    pub sociology: bool,
     /// Share of a commingled page's topic words that come from its twin topic.
     pub commingling: f64,
     /// Remote communities of each topic that has any.
@@ -131,6 +134,7 @@ impl Default for SynthParams {
             context_tells: 0.6,
             urls_tell: 0.5,
             citation: 0.15,
+            sociology: false,
             commingling: 0.4,
             islands: 2,
             island_pages: 0.01,

@@ -151,6 +151,12 @@ impl Plan {
         self.page_among(draw, leaf, count(sites), |number| sites[number as usize])
     }
 
+    /// One of the few pages that pages of another topic cite over and over.
+    pub(crate) fn stuffed(&self, number: u32) -> Page {
+        let mut draw = Draw::new(self.params.seed, For::Stuffed, u64::from(number));
+        self.mainland_page(&mut draw, self.atlas.stuffed.0)
+    }
+
     /// A page about a topic on one of `n` sites. Most pages of such sites are about it, so a few tries do.
     #[inline]
     pub(crate) fn page_among(&self, draw: &mut Draw, leaf: Leaf, n: u32, site: impl Fn(u32) -> u32) -> Page {

@@ -22,6 +22,13 @@ pub struct Topic {
 /// The pages of the first topic cite the second far more often than the web at large does (V 1).
 pub(crate) const CITING: (&str, &str) = ("/Recreation/Cycling", "/Health/First_Aid");
 
+/// A few pages of the first topic are cited by pages of the second over and over (V 1), if that is asked for.
+pub(crate) const STUFFED: (&str, &str) = ("/Computers/Databases", "/Travel/Hawaii");
+
+/// Pages of each cite pages of the next (V 1), if that is asked for.
+pub(crate) const CHAINED: (&str, &str, &str) =
+    ("/Science/Birds", "/Arts/Photography", "/Recreation/Climbing");
+
 /// Two topics whose pages link to each other as much as among themselves and share words (V 3.7).
 pub(crate) const COMMINGLED: (&str, &str) = ("/Business/Mutual_Funds", "/Business/Stock_Market");
 
@@ -45,6 +52,8 @@ pub(crate) struct Atlas {
     /// Of each leaf, the leaves of its branch, itself among them.
     branches: Vec<Range<Leaf>>,
     pub(crate) citing: (Leaf, Leaf),
+    pub(crate) stuffed: (Leaf, Leaf),
+    pub(crate) chained: (Leaf, Leaf, Leaf),
     pub(crate) commingled: (Leaf, Leaf),
     pub(crate) remote: Vec<Leaf>,
     pub(crate) popular: Vec<Leaf>,
@@ -71,6 +80,8 @@ impl Atlas {
         };
         Atlas {
             citing: (leaf(CITING.0), leaf(CITING.1)),
+            stuffed: (leaf(STUFFED.0), leaf(STUFFED.1)),
+            chained: (leaf(CHAINED.0), leaf(CHAINED.1), leaf(CHAINED.2)),
             commingled: (leaf(COMMINGLED.0), leaf(COMMINGLED.1)),
             remote: REMOTE.iter().map(|path| leaf(path)).collect(),
             popular: POPULAR.iter().map(|path| leaf(path)).collect(),

@@ -66,7 +66,8 @@ const fn whole(name: &'static str, description: &'static str, default: &'static 
 }
 
 /// What the pages of a site say of a page counts once, or the footer of a large site would be a topic's culture.
-/// At large is the rest of the crawl: links between pages about neither the topic nor the same.
+/// At large is the rest of the crawl: links between pages about neither the topic nor the same. The lift is the
+/// number of links over the number that was to be expected, both as if there were five more: few links say little.
 pub(super) const CITATION_SOCIOLOGY: NamedQuery = NamedQuery {
     name: "citation-sociology",
     description: "topics within one link of a topic, by how much more often than at large (V 1)",
@@ -95,14 +96,13 @@ pub(super) const CITATION_SOCIOLOGY: NamedQuery = NamedQuery {
              select kcid, sum(near), sum(1 - near) from tie group by kcid
          ), total(near, large, topics) as (
              select sum(near), sum(large), count(*) from counted
-         ), share(kcid, links, near, large) as (
-             select counted.kcid, counted.near, counted.near * 1.0 / total.near,
-                    (counted.large + 1.0) / (total.large + total.topics)
+         ), share(kcid, links, of_links, large) as (
+             select counted.kcid, counted.near, total.near, (counted.large + 1.0) / (total.large + total.topics)
              from counted cross join total
-             where counted.near > 0 and counted.near >= :least
+             where counted.kcid <> 0 and counted.near > 0 and counted.near >= :least
          )
-         select paths.path as topic, share.links as links, share.near as share, share.large as at_large,
-                share.near / share.large as lift
+         select paths.path as topic, share.links as links, share.links * 1.0 / share.of_links as share,
+                share.large as at_large, (share.links + 5) / (share.of_links * share.large + 5) as lift
          from share join paths on paths.kcid = share.kcid
          order by lift desc, topic
          limit :rows"
@@ -401,7 +401,7 @@ pub(super) const TIMESCALES: NamedQuery = NamedQuery {
              where page.lastvisited > seen.at_first
              group by page.kcid
          )
-         select paths.path as topic, watched.pages as pages, watched.changed as changed_pages,
+         select coalesce(nullif(paths.path, ''), '/') as topic, watched.pages as pages, watched.changed as changed_pages,
                 watched.days / watched.pages as watched_days,
                 watched.days / nullif(watched.changes, 0) as days_a_change
          from watched join paths on paths.kcid = watched.kcid

@@ -132,10 +132,10 @@ fn the_neighbourhood_of_a_topic_is_held_against_the_rest() {
         ],
     );
     // Near: First Aid 3, Hawaii 1. At large: Hawaii 2, Health 2, Travel 2 and First Aid 0 of 6; four topics.
-    let (near, large) = (3.0 / 4.0, 1.0 / 10.0);
-    let first_aid = format!("/Health/First Aid | 3 | {near} | {large} | {}", near / large);
-    let (near, large) = (1.0 / 4.0, 3.0 / 10.0);
-    let hawaii = format!("/Travel/Hawaii | 1 | {near} | {large} | {}", near / large);
+    let row = |topic: &str, links: f64, large: f64| {
+        format!("{topic} | {links} | {} | {large} | {}", links / 4.0, (links + 5.0) / (4.0 * large + 5.0))
+    };
+    let (first_aid, hawaii) = (row("/Health/First Aid", 3.0, 0.1), row("/Travel/Hawaii", 1.0, 0.3));
     assert_eq!(
         world.rows("citation-sociology", &[("topic", "/Sport/Cycling"), ("least", "1")]),
         [first_aid.clone(), hawaii]
