@@ -4,6 +4,7 @@
 pub mod classifier_bench;
 mod collections;
 pub mod critics;
+pub mod distiller_bench;
 pub mod experiment;
 pub mod general;
 mod recorded;

@@ -1,6 +1,7 @@
 //! The command line, as a person types it.
 
 mod crawl;
+mod distill;
 mod facts;
 mod feedback;
 mod topics;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::crawl::Crawl;
+pub(crate) use self::distill::{BenchDistiller, Distill, EngineWord};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Verdict};
 pub(crate) use self::topics::{
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Status(Status),
     /// Say why a URL was queued, fetched or skipped, and what it is worth
     Explain(Explain),
+    /// Find hubs and authorities in the link graph
+    Distill(Distill),
     /// Show the best that was found
     Top(Top),
     /// Say whether something that was found is useful, and let the critic learn from it
@@ -143,6 +147,8 @@ pub(crate) enum Bench {
     Classifier(BenchClassifier),
     /// Documents a second of CPU that the native critic trains on and judges, from raw text
     Critic(BenchCritic),
+    /// Time of the distiller's variants on the link graph of a crawl, as V Fig. 8 (d)
+    Distiller(BenchDistiller),
 }
 
 #[derive(Debug, Args)]

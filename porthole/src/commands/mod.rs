@@ -2,11 +2,13 @@
 
 mod bench_classifier;
 mod bench_critic;
+mod bench_distiller;
 mod broaden;
 mod classify;
 mod crawl;
 mod critics;
 mod demo;
+mod distill;
 mod documents;
 mod examples;
 mod experiment;
@@ -42,12 +44,14 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Classify(arguments) => classify::run(workspace, &arguments),
         Command::Status(arguments) => status::run(workspace, &arguments),
         Command::Explain(arguments) => explain::run(workspace, &arguments),
+        Command::Distill(arguments) => distill::run(workspace, &arguments),
         Command::Top(arguments) => top::run(workspace, &arguments),
         Command::Mark(arguments) => mark::run(workspace, &arguments),
         Command::Sites(arguments) => sites::run(workspace, &arguments),
         Command::Demo(arguments) => demo::run(arguments).await,
         Command::Lab(Lab::Bench(Bench::Classifier(arguments))) => bench_classifier::run(&arguments),
         Command::Lab(Lab::Bench(Bench::Critic(arguments))) => bench_critic::run(&arguments),
+        Command::Lab(Lab::Bench(Bench::Distiller(arguments))) => bench_distiller::run(&arguments).await,
         Command::Lab(Lab::Critics(arguments)) => critics::run(&arguments),
         Command::Lab(Lab::General(arguments)) => general::run(&arguments),
         Command::Lab(Lab::Run(arguments)) => experiment::run(&arguments),

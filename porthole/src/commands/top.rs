@@ -1,4 +1,6 @@
-//! `porthole top`: the best pages and sites that were found.
+//! `porthole top`: the best pages, sites, hubs and authorities that were found.
+
+mod scored;
 
 use std::path::Path;
 
@@ -8,7 +10,7 @@ use porthole_types::TopicId;
 use serde::Serialize;
 
 use crate::cli::{self, TopWhat};
-use crate::output::{self, Paint};
+use crate::output::{self, Paint, misuse};
 use crate::workspace::{self, Workspace, path_of};
 
 pub(crate) fn run(root: &Path, arguments: &cli::Top) -> anyhow::Result<()> {
@@ -20,17 +22,31 @@ pub(crate) fn run(root: &Path, arguments: &cli::Top) -> anyhow::Result<()> {
     let parameters = [("topic", topic.as_str()), ("rows", rows.as_str())];
     let ask = |query: &str| reader.query(query, &parameters, &Limits::default());
     match arguments.what {
-        TopWhat::Pages => show(&pages(&ask("top_pages")?, &tree), arguments.json, print_pages),
-        TopWhat::Sites => show(&sites(&ask("top_sites")?), arguments.json, print_sites),
+        TopWhat::Pages | TopWhat::Sites if arguments.why => {
+            Err(misuse("--why is for hubs and authorities; `porthole explain URL` says what made a page"))
+        }
+        TopWhat::Pages => show(&pages(&ask("top_pages")?, &tree), arguments.json, FROM_CRAWL, print_pages),
+        TopWhat::Sites => show(&sites(&ask("top_sites")?), arguments.json, FROM_CRAWL, print_sites),
+        TopWhat::Hubs | TopWhat::Authorities => {
+            let mut found = scored::scored(&ask(scored::query(arguments.what))?, &tree);
+            if arguments.why && !found.is_empty() {
+                scored::explain(&mut found, arguments.what, &reader)?;
+            }
+            show(&found, arguments.json, FROM_DISTILLATION, scored::print)
+        }
     }
 }
 
-fn show<T: Serialize>(found: &[T], json: bool, print: fn(&[T])) -> anyhow::Result<()> {
+/// Where there would be something from, if there is nothing.
+const FROM_CRAWL: &str = "there are none yet; `porthole status` says how far the crawl is";
+const FROM_DISTILLATION: &str = "there are none yet; `porthole distill` finds them in what was crawled";
+
+fn show<T: Serialize>(found: &[T], json: bool, none: &str, print: fn(&[T])) -> anyhow::Result<()> {
     if json {
         return output::print_json(&found);
     }
     if found.is_empty() {
-        output::say("there are none yet; `porthole status` says how far the crawl is");
+        output::say(none);
     } else {
         print(found);
     }

@@ -5,4 +5,5 @@ mod background;
 mod commands;
 mod crawl;
 mod desk;
+mod distill;
 mod workspace;

@@ -1,0 +1,195 @@
+//! V Fig. 8 (d): how long the variants of the distiller take on the link graph of a crawl, each from the tables in the
+//! database to scores.
+
+mod graph;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use porthole_crawl::{CrawlError, DistillError, Engine, Snapshot};
+use porthole_store::SqliteReader;
+use porthole_types::UrlId;
+use serde::Serialize;
+
+pub use self::graph::crawl;
+use crate::svg::{Axis, Bar, Chart, Marks, Scale, page};
+use crate::synth::SynthError;
+
+/// The share of the pages that may be authorities.
+const RHO: f64 = 0.15;
+
+/// Why there are no figures.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The web cannot be made.
+    #[error(transparent)]
+    Web(#[from] SynthError),
+    /// The web could not be crawled.
+    #[error(transparent)]
+    Crawl(#[from] CrawlError),
+    /// The database refused.
+    #[error(transparent)]
+    Store(#[from] porthole_store::Error),
+    /// A variant failed.
+    #[error(transparent)]
+    Distill(#[from] DistillError),
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// URLs of the graph.
+    pub urls: usize,
+    /// Those of them that were fetched.
+    pub pages: usize,
+    /// Different links.
+    pub links: usize,
+    /// The largest difference between two scores of a page.
+    pub disagreement: f64,
+    /// The variants, the slowest of the papers first.
+    pub variants: Vec<Variant>,
+}
+
+/// A variant of the distiller; times are medians.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Variant {
+    /// Its name.
+    pub name: &'static str,
+    /// Milliseconds to get at the graph in the database.
+    pub reading: f64,
+    /// Milliseconds from there to scores.
+    pub finding: f64,
+    /// Iterations until the scores hardly changed.
+    pub iterations: usize,
+}
+
+impl Variant {
+    /// Milliseconds in all.
+    pub fn total(&self) -> f64 {
+        self.reading + self.finding
+    }
+}
+
+/// Runs every variant so often, in turns; `progress` is told of each round.
+///
+/// # Errors
+/// If the database cannot be read.
+pub fn run(database: &Path, rounds: u16, progress: &mut dyn FnMut(u16)) -> Result<Figures, BenchError> {
+    let reader = SqliteReader::open(database)?;
+    let mut runs: Vec<Vec<Run>> = VARIANTS.iter().map(|_| Vec::new()).collect();
+    for round in 0..rounds {
+        progress(round);
+        for ((_, measure), runs) in VARIANTS.iter().zip(&mut runs) {
+            runs.push(measure(&reader)?);
+        }
+    }
+    let snapshot = Snapshot::read(&reader)?;
+    let graph = snapshot.graph();
+    let last: Vec<&Run> = runs.iter().filter_map(|runs| runs.last()).collect();
+    Ok(Figures {
+        urls: graph.pages(),
+        pages: (0..graph.pages() as u32).filter(|page| graph.fetched(*page)).count(),
+        links: graph.links(),
+        disagreement: last.iter().map(|run| difference(&run.hubs, &last[0].hubs)).fold(0.0, f64::max),
+        variants: VARIANTS.iter().zip(&mut runs).map(|((name, _), runs)| variant(name, runs)).collect(),
+    })
+}
+
+/// One run of a variant.
+struct Run {
+    reading: f64,
+    finding: f64,
+    iterations: usize,
+    hubs: BTreeMap<UrlId, f64>,
+}
+
+type Measure = fn(&SqliteReader) -> Result<Run, BenchError>;
+
+/// All variants.
+const VARIANTS: &[(&str, Measure)] = &[
+    ("edge walk", |reader| in_memory(reader, Engine::Walk)),
+    ("SQL join", by_sql),
+    ("native", |reader| in_memory(reader, Engine::Native)),
+];
+
+fn in_memory(reader: &SqliteReader, engine: Engine) -> Result<Run, BenchError> {
+    let start = Instant::now();
+    let snapshot = Snapshot::read(reader)?;
+    let reading = millis(start);
+    let start = Instant::now();
+    let scores = snapshot.scores(RHO, engine)?;
+    let finding = millis(start);
+    let hubs = snapshot.stored(&scores.hubs).into_iter().collect();
+    Ok(Run { reading, finding, iterations: scores.iterations, hubs })
+}
+
+fn by_sql(reader: &SqliteReader) -> Result<Run, BenchError> {
+    // Who may be an authority is found in memory; that is not what is measured.
+    let snapshot = Snapshot::read(reader)?;
+    let start = Instant::now();
+    let scores = snapshot.scores_by_sql(reader, RHO)?;
+    let finding = millis(start);
+    Ok(Run { reading: 0.0, finding, iterations: scores.iterations, hubs: scores.hubs.into_iter().collect() })
+}
+
+fn millis(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+fn difference(one: &BTreeMap<UrlId, f64>, other: &BTreeMap<UrlId, f64>) -> f64 {
+    let of = |scores: &BTreeMap<UrlId, f64>, oid: &UrlId| scores.get(oid).copied().unwrap_or(0.0);
+    let all = one.keys().chain(other.keys());
+    all.map(|oid| (of(one, oid) - of(other, oid)).abs()).fold(0.0, f64::max)
+}
+
+fn variant(name: &'static str, runs: &mut [Run]) -> Variant {
+    let median = |of: &dyn Fn(&Run) -> f64| {
+        let mut values: Vec<f64> = runs.iter().map(of).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(0.0)
+    };
+    Variant {
+        name,
+        reading: median(&|run| run.reading),
+        finding: median(&|run| run.finding),
+        iterations: runs.last().map_or(0, |run| run.iterations),
+    }
+}
+
+impl Figures {
+    /// The figure as a drawing.
+    pub fn svg(&self) -> String {
+        let bar = |variant: &Variant| Bar {
+            name: variant.name.to_owned(),
+            parts: vec![variant.reading, variant.finding],
+            note: format!("{} iterations", variant.iterations),
+        };
+        page(&[Chart {
+            title: format!("(d) distillation of {} pages and {} links", self.pages, self.links),
+            x: Axis { label: "variant".into(), scale: Scale::Linear },
+            y: Axis { label: "milliseconds".into(), scale: Scale::Linear },
+            marks: Marks::Bars {
+                parts: ["reading the graph", "finding the scores"].map(str::to_owned).to_vec(),
+                bars: self.variants.iter().map(bar).collect(),
+            },
+        }])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variants_agree_on_a_small_crawl() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("crawl.db");
+        pollster::block_on(crawl(&database, 300, 1)).unwrap();
+        let figures = run(&database, 2, &mut |_| ()).unwrap();
+        assert!(figures.disagreement < 1e-9, "{figures:?}");
+        assert!(figures.pages >= 200 && figures.links > figures.pages, "{figures:?}");
+        assert!(figures.variants.iter().all(|variant| variant.iterations > 2), "{figures:?}");
+        assert!(figures.svg().contains("edge walk"));
+    }
+}

@@ -1,0 +1,55 @@
+//! A link graph to distil: that of a crawl of a synthetic web, judged by the truth about its pages.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use porthole_crawl::{Crawl, Focus, Limits, Seen};
+use porthole_page::Page;
+use porthole_store::{SqliteStore, Store};
+use porthole_topic::{Judge, JudgeError};
+use porthole_types::{CanonicalUrl, Judgment, ManualClock, Mark, TopicId};
+
+use super::BenchError;
+use crate::synth::{SynthParams, SyntheticWeb};
+
+/// Pages of the web for each page that is crawled: a focused crawl must not run out of its topic.
+const WEB: u64 = 20;
+
+/// Crawls a synthetic web for one of its topics into a new database.
+///
+/// # Errors
+/// If the database cannot be written.
+pub async fn crawl(database: &Path, pages: u64, seed: u64) -> Result<(), BenchError> {
+    let clock = Arc::new(ManualClock::default());
+    let web_pages = u32::try_from(pages * WEB).unwrap_or(u32::MAX).max(20_000);
+    let params = SynthParams { seed, pages: web_pages, ..SynthParams::default() };
+    let web = Arc::new(SyntheticWeb::new(params, clock.clone())?);
+    let topic = web.topic("/Recreation/Cycling").unwrap_or(TopicId(1));
+    let mut store = SqliteStore::open(database)?;
+    let marks = web.topics().iter().map(|of| if of.id == topic { Mark::Good } else { Mark::Null }).collect();
+    let strategy = porthole_strategy::named("soft", seed).expect("there is a soft focus");
+    let judge = Box::new(Truthful { web: web.clone(), topic });
+    let mut crawl = Crawl::new(&*web, &mut store, &*clock)?.focused(Focus { judge, strategy, marks });
+    crawl.start(&web.examples(topic, 10, seed))?;
+    let mut observe = |seen: Seen<'_>| {
+        clock.advance(seen.took);
+        std::ops::ControlFlow::Continue(())
+    };
+    crawl.run(Limits { fetches: pages, ..Limits::default() }, &mut observe).await?;
+    Ok(store.tidy()?)
+}
+
+/// Knows what every page is about, and is more or less sure of it.
+struct Truthful {
+    web: Arc<SyntheticWeb>,
+    topic: TopicId,
+}
+
+impl Judge for Truthful {
+    fn judge_page(&mut self, url: &CanonicalUrl, _: &Page) -> Result<Judgment, JudgeError> {
+        let best = self.web.truth(url).map_or(TopicId::ROOT, |truth| truth.topic);
+        let sure = (url.id().0 % 1_000) as f64 / 1e3;
+        let relevance = if best == self.topic { 0.5 + 0.5 * sure } else { 0.2 * sure };
+        Ok(Judgment { relevance, best })
+    }
+}

@@ -1,0 +1,54 @@
+//! What a person types about hubs and authorities.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct Distill {
+    /// Who finds the scores; all find the same
+    #[arg(long, value_enum, default_value_t = EngineWord::Native)]
+    pub(crate) engine: EngineWord,
+    /// The most relevant share of the pages, which may be authorities
+    #[arg(long, default_value_t = 0.15, value_name = "SHARE", value_parser = share)]
+    pub(crate) rho: f64,
+    /// Print the facts as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineWord {
+    /// Sparse products in memory, on all cores
+    Native,
+    /// Link by link along the table, as was done before there were joins
+    Walk,
+    /// Joins inside the database
+    Sql,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchDistiller {
+    /// Pages that are crawled on a synthetic web for the graph
+    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(10..))]
+    pub(crate) pages: u64,
+    /// How often each variant is run, in turns
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rounds: u16,
+    /// Seed of the synthetic web
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Write the figures as distiller.svg and distiller.json into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err("a share above 0 and up to 1, such as 0.15".to_owned()),
+    }
+}

@@ -1,0 +1,64 @@
+//! `porthole lab bench distiller`: the variants of the distiller on the link graph of a crawl.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use porthole_lab::distiller_bench::{self, Figures, Variant};
+
+use crate::cli::BenchDistiller;
+use crate::output;
+
+pub(crate) async fn run(arguments: &BenchDistiller) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir().context("cannot make a folder for the database")?;
+    let database = folder.path().join("crawl.db");
+    output::say("crawling a synthetic web");
+    distiller_bench::crawl(&database, arguments.pages, arguments.seed).await?;
+    let rounds = arguments.rounds;
+    let mut tell = |round: u16| output::say(&format!("round {} of {rounds}", round + 1));
+    let figures = distiller_bench::run(&database, rounds, &mut tell)?;
+    if let Some(out) = &arguments.out {
+        write(out, &figures)?;
+    }
+    if arguments.json {
+        return output::print_json(&figures);
+    }
+    print(&figures);
+    Ok(())
+}
+
+fn write(out: &Path, figures: &Figures) -> anyhow::Result<()> {
+    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    for (name, text) in
+        [("distiller.svg", figures.svg()), ("distiller.json", serde_json::to_string_pretty(figures)?)]
+    {
+        let path = out.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn print(figures: &Figures) {
+    output::print_rows(&[
+        ("pages".into(), figures.pages.to_string()),
+        ("URLs".into(), figures.urls.to_string()),
+        ("links".into(), figures.links.to_string()),
+        ("largest difference between the variants".into(), format!("{:.1e}", figures.disagreement)),
+    ]);
+    output::print("");
+    let quickest = figures.variants.iter().map(Variant::total).fold(f64::INFINITY, f64::min);
+    let row = |variant: &Variant| {
+        vec![
+            variant.name.to_owned(),
+            format!("{:.1}", variant.reading),
+            format!("{:.1}", variant.finding),
+            variant.iterations.to_string(),
+            format!("{:.1}", variant.total()),
+            format!("{:.1}", variant.total() / quickest),
+        ]
+    };
+    let rows: Vec<_> = figures.variants.iter().map(row).collect();
+    let head =
+        ["variant", "reading, ms", "finding scores, ms", "iterations", "in all, ms", "times the quickest"];
+    output::print_table(&head, &rows);
+}

@@ -1,0 +1,137 @@
+//! `porthole distill`: hubs and authorities of what is known of the web (W 3.2, V 2.2).
+
+use std::path::Path;
+use std::time::Instant;
+
+use porthole_crawl::{Engine, Snapshot};
+use porthole_store::{Scores, SqlScores, SqliteReader, Store, StoreReader};
+use porthole_types::UrlId;
+use serde::Serialize;
+
+use crate::cli::{self, EngineWord};
+use crate::output::{self, count};
+use crate::workspace::Workspace;
+
+pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    let reader = workspace.reader()?;
+    let start = Instant::now();
+    let snapshot = Snapshot::read(&reader)?;
+    let read_seconds = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let found = find(&snapshot, &reader, arguments)?;
+    let seconds = start.elapsed().as_secs_f64();
+    // A crawl has its store to itself, and scores are part of that.
+    let kept = !reader.is_crawled()?;
+    if kept {
+        workspace.store()?.set_scores(&Scores { hubs: &found.hubs, auth: &found.auth })?;
+    }
+    let facts = Facts {
+        pages: (0..snapshot.graph().pages() as u32).filter(|page| snapshot.graph().fetched(*page)).count(),
+        urls: snapshot.graph().pages(),
+        links: snapshot.graph().links(),
+        hubs: found.hubs.len(),
+        authorities: found.auth.len(),
+        iterations: found.iterations,
+        converged: found.converged,
+        read_seconds,
+        seconds,
+        kept,
+    };
+    if arguments.json {
+        return output::print_json(&facts);
+    }
+    facts.print();
+    Ok(())
+}
+
+/// Scores as the store takes them.
+struct Found {
+    hubs: Vec<(UrlId, f64)>,
+    auth: Vec<(UrlId, f64)>,
+    iterations: usize,
+    converged: bool,
+}
+
+fn find(snapshot: &Snapshot, reader: &SqliteReader, arguments: &cli::Distill) -> anyhow::Result<Found> {
+    let engine = match arguments.engine {
+        EngineWord::Native => Engine::Native,
+        EngineWord::Walk => Engine::Walk,
+        EngineWord::Sql => {
+            let SqlScores { hubs, authorities: auth, iterations, converged, .. } =
+                snapshot.scores_by_sql(reader, arguments.rho)?;
+            return Ok(Found { hubs, auth, iterations, converged });
+        }
+    };
+    let scores = snapshot.scores(arguments.rho, engine)?;
+    let (hubs, auth) = (snapshot.stored(&scores.hubs), snapshot.stored(&scores.authorities));
+    Ok(Found { hubs, auth, iterations: scores.iterations, converged: scores.converged })
+}
+
+/// What was done, as JSON has it.
+#[derive(Serialize)]
+struct Facts {
+    /// Pages that were fetched.
+    pages: usize,
+    /// All URLs, those that are only known by links included.
+    urls: usize,
+    /// Different links between them.
+    links: usize,
+    /// Pages with a hub score.
+    hubs: usize,
+    /// Pages with an authority score.
+    authorities: usize,
+    iterations: usize,
+    /// Whether the scores hardly changed any more in the last iteration.
+    converged: bool,
+    /// To read the graph from the database.
+    read_seconds: f64,
+    /// To find the scores.
+    seconds: f64,
+    /// Whether they were written in place of the last ones.
+    kept: bool,
+}
+
+impl Facts {
+    fn print(&self) {
+        output::print(&format!(
+            "read {}, {} in all, and {} in {:.2} s",
+            count(self.pages, "page"),
+            count(self.urls, "URL"),
+            count(self.links, "link"),
+            self.read_seconds
+        ));
+        let authorities = match self.authorities {
+            1 => "1 authority".to_owned(),
+            many => format!("{} authorities", output::grouped(&many.to_string())),
+        };
+        output::print(&format!(
+            "found {} and {authorities} in {} and {:.2} s",
+            count(self.hubs, "hub"),
+            count(self.iterations, "iteration"),
+            self.seconds
+        ));
+        for line in self.remarks() {
+            output::say(line);
+        }
+    }
+
+    fn remarks(&self) -> Vec<&'static str> {
+        let mut remarks = Vec::new();
+        if !self.converged {
+            remarks.push("the scores were still changing after the last iteration: take them as an estimate");
+        }
+        if self.hubs == 0 {
+            remarks.push(
+                "no relevant page links to a relevant page of another site yet; `porthole status` says how far \
+                 the crawl is",
+            );
+        }
+        remarks.push(if self.kept {
+            "`porthole top hubs` and `porthole top authorities` show them, with `--why` the links behind them"
+        } else {
+            "a crawl is running, and scores are the crawl's to write: these were not kept; end it, and distil again"
+        });
+        remarks
+    }
+}

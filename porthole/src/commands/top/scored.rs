@@ -1,0 +1,112 @@
+//! Hubs and authorities, and why they are.
+
+use std::collections::HashMap;
+
+use porthole_crawl::{Engine, Snapshot};
+use porthole_store::{Answer, Limits, StoreReader, Value};
+use porthole_topic::Taxonomy;
+use porthole_types::UrlId;
+use serde::Serialize;
+
+use crate::cli::TopWhat;
+use crate::output::{self, Paint};
+
+/// How many links are named for a page.
+const REASONS: usize = 5;
+
+/// Among so many of the best pages of the other kind the links are looked for that carry a score.
+const NAMED: usize = 50_000;
+
+/// The share of the pages that may be authorities, as `porthole distill` has it unless another one is asked for.
+const RHO: f64 = 0.15;
+
+/// A page with a score.
+#[derive(Serialize)]
+pub(super) struct Scored {
+    score: f64,
+    relevance: f64,
+    /// The topic that is best for it.
+    topic: String,
+    title: String,
+    url: String,
+    /// The links that carry most of the score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Vec<Reason>>,
+}
+
+/// A link that carries a part of a score.
+#[derive(Serialize)]
+struct Reason {
+    /// The page at its other end.
+    url: String,
+    title: String,
+    /// Which part of the score it carries.
+    share: f64,
+}
+
+/// The query that shows them.
+pub(super) fn query(what: TopWhat) -> &'static str {
+    if what == TopWhat::Hubs { "top-hubs" } else { "top-authorities" }
+}
+
+pub(super) fn scored(answer: &Answer, tree: &Taxonomy) -> Vec<Scored> {
+    let scored = |row: &Vec<Value>| Scored {
+        score: row[0].real().unwrap_or_default(),
+        topic: super::topic(tree, &row[1]).unwrap_or_default(),
+        title: row[2].text().to_owned(),
+        url: row[3].text().to_owned(),
+        relevance: row[4].real().unwrap_or_default(),
+        why: None,
+    };
+    answer.rows.iter().map(scored).collect()
+}
+
+/// Adds the links that carry the scores, by the graph as it is now.
+pub(super) fn explain(scored: &mut [Scored], what: TopWhat, reader: &dyn StoreReader) -> anyhow::Result<()> {
+    let snapshot = Snapshot::read(reader)?;
+    let (distiller, scores) = (snapshot.distiller(RHO)?, snapshot.scores(RHO, Engine::Native)?);
+    let other = if what == TopWhat::Hubs { TopWhat::Authorities } else { TopWhat::Hubs };
+    let names = names(other, reader)?;
+    let pages: HashMap<UrlId, u32> =
+        (0..snapshot.graph().pages() as u32).map(|page| (snapshot.node(page).oid, page)).collect();
+    for found in scored {
+        let Some(page) = pages.get(&UrlId::of(&found.url)) else { continue };
+        let reasons = match what {
+            TopWhat::Hubs => distiller.why_hub(&scores, *page, REASONS),
+            _ => distiller.why_authority(&scores, *page, REASONS),
+        };
+        let named = reasons.iter().filter_map(|reason| {
+            let (url, title) = names.get(&snapshot.node(reason.page).oid)?.clone();
+            Some(Reason { url, title, share: reason.share })
+        });
+        found.why = Some(named.collect());
+    }
+    Ok(())
+}
+
+/// URLs and titles of pages with a score.
+fn names(what: TopWhat, reader: &dyn StoreReader) -> anyhow::Result<HashMap<UrlId, (String, String)>> {
+    let limits = Limits { bytes: 256 << 20, ..Limits::default() };
+    let answer = reader.query(query(what), &[("rows", &NAMED.to_string())], &limits)?;
+    let name = |row: &Vec<Value>| {
+        let (title, url) = (row[2].text(), row[3].text());
+        (UrlId::of(url), (url.to_owned(), title.to_owned()))
+    };
+    Ok(answer.rows.iter().map(name).collect())
+}
+
+pub(super) fn print(pages: &[Scored]) {
+    for page in pages {
+        let title = Paint::Strong.on(&titled(&page.title));
+        output::print(&format!("{:.5}  {title}  {}", page.score, Paint::Faint.on(&page.topic)));
+        output::print(&format!("         {}", output::plain(&page.url)));
+        for reason in page.why.iter().flatten() {
+            let link = format!("{}  {}", titled(&reason.title), output::plain(&reason.url));
+            output::print(&format!("         {:>5.1}%  {link}", 100.0 * reason.share));
+        }
+    }
+}
+
+fn titled(title: &str) -> String {
+    output::plain(if title.is_empty() { "(no title)" } else { title })
+}
