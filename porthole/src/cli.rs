@@ -4,6 +4,7 @@ mod crawl;
 mod distill;
 mod facts;
 mod feedback;
+mod query;
 mod topics;
 
 use std::net::SocketAddr;
@@ -15,6 +16,7 @@ pub(crate) use self::crawl::Crawl;
 pub(crate) use self::distill::{BenchDistiller, Distill, EngineWord};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Verdict};
+pub(crate) use self::query::Query;
 pub(crate) use self::topics::{
     AddExamples, Broaden, Classify, Documents, Examples, FormatWord, Grow, Import, Init, ListExamples,
     MoveExamples, Propose, Remove, RemoveExamples, Topics, Train, Tree,
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Distill(Distill),
     /// Show the best that was found
     Top(Top),
+    /// Ask a named query, or a question in SQL, also while the crawl runs
+    Query(Query),
     /// Say whether something that was found is useful, and let the critic learn from it
     Mark(Mark),
     /// The sites that were met

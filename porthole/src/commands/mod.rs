@@ -19,6 +19,7 @@ mod import;
 mod init;
 mod mark;
 mod propose;
+mod query;
 mod sites;
 mod status;
 mod synth;
@@ -46,6 +47,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Explain(arguments) => explain::run(workspace, &arguments),
         Command::Distill(arguments) => distill::run(workspace, &arguments),
         Command::Top(arguments) => top::run(workspace, &arguments),
+        Command::Query(arguments) => query::run(workspace, &arguments).await,
         Command::Mark(arguments) => mark::run(workspace, &arguments),
         Command::Sites(arguments) => sites::run(workspace, &arguments),
         Command::Demo(arguments) => demo::run(arguments).await,

@@ -5,5 +5,6 @@ mod background;
 mod commands;
 mod crawl;
 mod desk;
+mod query;
 mod distill;
 mod workspace;

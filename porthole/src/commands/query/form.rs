@@ -1,0 +1,177 @@
+//! How an answer is printed.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use comfy_table::{CellAlignment, Table, presets};
+use porthole_store::{Answer, Value};
+use porthole_types::Timestamp;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::cli;
+use crate::commands::units::moment;
+use crate::output;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Table,
+    Csv,
+    Json,
+}
+
+impl Form {
+    pub(super) fn of(arguments: &cli::Query) -> Form {
+        match (arguments.csv, arguments.json) {
+            (true, _) => Form::Csv,
+            (_, true) => Form::Json,
+            _ => Form::Table,
+        }
+    }
+
+    /// Prints a whole answer.
+    pub(super) fn print(self, answer: &Answer) -> anyhow::Result<()> {
+        match self {
+            Form::Table if answer.rows.is_empty() => output::say("no rows"),
+            Form::Table => output::print(&table(answer)),
+            Form::Csv => {
+                output::print(&csv_line(answer.columns.iter().map(String::as_str)));
+                for row in &answer.rows {
+                    output::print(&csv_row(row));
+                }
+            }
+            Form::Json => output::print_json(&objects(answer))?,
+        }
+        Ok(())
+    }
+
+    /// Prints one row of an answer that goes on; an error if nobody reads it.
+    pub(super) fn print_row(self, columns: &[String], row: &[Value]) -> io::Result<()> {
+        let line = match self {
+            Form::Table => in_words(columns, row),
+            Form::Csv => csv_row(row),
+            Form::Json => serde_json::to_string(&Object { columns, row })?,
+        };
+        writeln!(io::stdout(), "{line}")
+    }
+}
+
+/// A row in a line: names and values.
+pub(super) fn in_words(columns: &[String], row: &[Value]) -> String {
+    let cells = columns.iter().zip(row).map(|(column, value)| format!("{column} {}", cell(column, value)));
+    cells.collect::<Vec<_>>().join(", ")
+}
+
+fn table(answer: &Answer) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(&answer.columns);
+    for row in &answer.rows {
+        table.add_row(answer.columns.iter().zip(row).map(|(column, value)| cell(column, value)));
+    }
+    for (number, column) in table.column_iter_mut().enumerate() {
+        let is_number = |row: &Vec<Value>| row[number].real().is_some() || row[number] == Value::Null;
+        if answer.rows.iter().all(is_number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
+}
+
+/// A value for people: moments as such, and no more digits than they read.
+fn cell(column: &str, value: &Value) -> String {
+    match value {
+        Value::Integer(at) if is_moment(column) => moment(Timestamp(*at)),
+        Value::Integer(minute) if column == "minute" => moment(Timestamp(minute.saturating_mul(60_000))),
+        Value::Real(number) if *number != 0.0 && number.abs() < 0.001 => format!("{number:.2e}"),
+        Value::Real(number) => format!("{number:.3}"),
+        Value::Null => "–".to_owned(),
+        other => output::plain(&text(other)),
+    }
+}
+
+/// The columns that hold milliseconds since 1970.
+fn is_moment(column: &str) -> bool {
+    column.ends_with("_at") || ["at", "lastvisited", "discovered", "not_before"].contains(&column)
+}
+
+/// A value for programs.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => number.to_string(),
+        Value::Text(text) => text.clone(),
+        Value::Blob(bytes) => bytes.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        }),
+    }
+}
+
+fn csv_row(row: &[Value]) -> String {
+    let cells: Vec<String> = row.iter().map(text).collect();
+    csv_line(cells.iter().map(String::as_str))
+}
+
+/// RFC 4180, with the line ends of this system.
+fn csv_line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let quoted = |cell: &str| {
+        if cell.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell.to_owned()
+        }
+    };
+    cells.map(quoted).collect::<Vec<_>>().join(",")
+}
+
+fn objects(answer: &Answer) -> Vec<Object<'_>> {
+    answer.rows.iter().map(|row| Object { columns: &answer.columns, row }).collect()
+}
+
+/// A row as an object, its columns in their order.
+struct Object<'a> {
+    columns: &'a [String],
+    row: &'a [Value],
+}
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.columns.len()))?;
+        for (column, value) in self.columns.iter().zip(self.row) {
+            match value {
+                Value::Null => map.serialize_entry(column, &())?,
+                Value::Integer(number) => map.serialize_entry(column, number)?,
+                Value::Real(number) => map.serialize_entry(column, number)?,
+                other => map.serialize_entry(column, &text(other))?,
+            }
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_well_and_survive_csv() {
+        for (column, value, shown) in [
+            ("pages", Value::Integer(12_345), "12345"),
+            ("found_at", Value::Integer(0), "1970-01-01 00:00:00 UTC"),
+            ("minute", Value::Integer(1), "1970-01-01 00:01:00 UTC"),
+            ("lift", Value::Real(2.0), "2.000"),
+            ("share", Value::Real(0.000_12), "1.20e-4"),
+            ("title", Value::Text("a\x1b[2Jb".into()), "a\u{fffd}[2Jb"),
+            ("none", Value::Null, "–"),
+        ] {
+            assert_eq!(cell(column, &value), shown);
+        }
+        let row =
+            [Value::Text("a \"b\", c\nd".into()), Value::Null, Value::Blob(vec![0, 255]), Value::Real(0.5)];
+        assert_eq!(csv_row(&row), "\"a \"\"b\"\", c\nd\",,00ff,0.5");
+        let columns: Vec<String> = ["z", "a", "m", "b"].map(String::from).into();
+        let json = serde_json::to_string(&Object { columns: &columns, row: &row }).unwrap();
+        assert_eq!(json, r#"{"z":"a \"b\", c\nd","a":null,"m":"00ff","b":0.5}"#);
+    }
+}
