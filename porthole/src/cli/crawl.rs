@@ -143,7 +143,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 }
 
 /// `90s`, `15m`, `2h`; a bare number is seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits.parse().map_err(|_| "a number with s, m or h behind it is needed".to_owned())?;
     let seconds = match &text[digits.len()..] {
