@@ -2,6 +2,8 @@
 //!
 //! Pages about a topic are those whose best class is the topic or one below it. A page that is queued for another
 //! visit is a page still.
+//!
+//! SQLite joins in the order that `cross join` gives, from few rows to the tables; PostgreSQL chooses for itself.
 
 use super::Kind::{Number, Topic, Whole};
 use super::{Index, NamedQuery, Parameter, TOPIC, rows};
@@ -49,10 +51,10 @@ macro_rules! pages {
     };
 }
 
-/// One row a judged page, by topic.
+/// One row a judged page.
 const PAGES: Index = Index {
     name: "crawl_topic",
-    sql: "create index if not exists crawl_topic on crawl(kcid, oid, sid, relevance) \
+    sql: "create index if not exists crawl_topic on crawl(oid, kcid, sid, relevance, state) \
           where kcid is not null and state <= 1",
 };
 
@@ -137,9 +139,8 @@ pub(super) const SPAM_FILTER: NamedQuery = NamedQuery {
              having count(distinct oid_src) >= :least
          )
          select crawl.url as url, found.pages as cited_by_pages, found.sites as of_sites, crawl.title as title
-         from found
-              join crawl on crawl.oid = found.oid and crawl.kcid is not null and crawl.state <= 1
-                            and crawl.kcid in (select kcid from about)
+         from found cross join crawl
+         where crawl.oid = found.oid and crawl.kcid is not null and crawl.state <= 1
          order by cited_by_pages desc, of_sites desc, url
          limit :rows"
     ),
@@ -181,13 +182,14 @@ pub(super) const TYPED_LINK: NamedQuery = NamedQuery {
          )
          select one.url as url, two.url as via, three.url as leads_to
          from ahead
-              join onward on onward.oid_src = ahead.oid_dst and onward.oid_dst <> ahead.oid_src
-              join crawl as one on one.oid = ahead.oid_src and one.kcid is not null and one.state <= 1
-                                   and one.kcid in (select kcid from first)
-              join crawl as two on two.oid = ahead.oid_dst and two.kcid is not null and two.state <= 1
-                                   and two.kcid in (select kcid from second)
-              join crawl as three on three.oid = onward.oid_dst and three.kcid is not null and three.state <= 1
-                                     and three.kcid in (select kcid from third)
+              cross join crawl as one
+              cross join crawl as two
+              cross join onward
+              cross join crawl as three
+         where one.oid = ahead.oid_src and one.kcid is not null and one.state <= 1
+           and two.oid = ahead.oid_dst and two.kcid is not null and two.state <= 1
+           and onward.oid_src = ahead.oid_dst and onward.oid_dst <> ahead.oid_src
+           and three.oid = onward.oid_dst and three.kcid is not null and three.state <= 1
          order by url, via, leads_to
          limit :rows"
     ),
@@ -265,15 +267,13 @@ pub(super) const TOPIC_LINKS: NamedQuery = NamedQuery {
         pages!("first"),
         " and oid_src <> oid_dst
              group by oid_src, oid_dst
-         ), either(kcid) as (
-             select kcid from first union select kcid from second
          )
          select found.direction as direction, src.url as url, dst.url as leads_to, found.found_at as found_at
          from found
-              join crawl as src on src.oid = found.oid_src and src.kcid is not null and src.state <= 1
-                                   and src.kcid in (select kcid from either)
-              join crawl as dst on dst.oid = found.oid_dst and dst.kcid is not null and dst.state <= 1
-                                   and dst.kcid in (select kcid from either)
+              cross join crawl as src
+              cross join crawl as dst
+         where src.oid = found.oid_src and src.kcid is not null and src.state <= 1
+           and dst.oid = found.oid_dst and dst.kcid is not null and dst.state <= 1
          order by direction desc, found_at, url, leads_to
          limit :rows"
     ),
