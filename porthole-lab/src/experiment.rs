@@ -131,7 +131,8 @@ impl Experiment {
     }
 
     fn check(&self) -> Result<(), String> {
-        if let Some(unknown) = self.strategies.iter().find(|name| porthole_strategy::named(name, 0).is_none())
+        if let Some(unknown) =
+            self.strategies.iter().find(|name| porthole_strategy::named(run::with_hubs(name).0, 0).is_none())
         {
             let known = porthole_strategy::NAMES.join(", ");
             return Err(format!("there is no strategy {unknown:?}; there are {known}"));

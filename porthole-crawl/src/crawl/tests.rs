@@ -406,3 +406,65 @@ fn folders_above_good_pages_are_tried() {
     pollster::block_on(crawl.run(Limits::default(), &mut observe)).unwrap();
     assert_eq!(asked, ["/a/b/owls", "/c/cats", "/a/b/", "/a/", "/"]);
 }
+
+#[test]
+fn hubs_are_found_meanwhile_and_what_they_link_to_comes_first() {
+    let web = TinyWeb(HashMap::from([
+        (
+            "/hub",
+            (
+                200,
+                "text/html",
+                "owls <a href=http://a.test/1>1</a><a href=http://b.test/2>2</a><a href=http://c.test/3>3</a>\
+                 <a href=http://d.test/4>4</a>",
+            ),
+        ),
+        ("/1", (200, "text/html", "owls <a href=http://e.test/5>5</a>")),
+        ("/2", (200, "text/html", "owls")),
+        ("/3", (200, "text/html", "owls")),
+        ("/4", (200, "text/html", "owls")),
+        ("/5", (200, "text/html", "owls")),
+    ]));
+    let crawl = |distils: bool| {
+        let (_folder, mut store) = scratch();
+        let clock = ManualClock::at(Timestamp(1_000));
+        // The later found, the sooner: only hubs speak for what was found first.
+        let strategy = Box::new(LaterFirst(0.0));
+        let focus = Focus { judge: Box::new(Says("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
+        let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus);
+        if distils {
+            let settings = DistillSettings { every: 3, least: 3, revisits: 0, ..DistillSettings::default() };
+            crawl = crawl.distilling(settings).unwrap();
+        }
+        crawl.start(&[CanonicalUrl::parse("http://h.test/hub").unwrap()]).unwrap();
+        let mut way = String::new();
+        let mut observe = |seen: Seen<'_>| {
+            way.push_str(&seen.url.path()[1..]);
+            ControlFlow::Continue(())
+        };
+        pollster::block_on(crawl.run(Limits::default(), &mut observe)).unwrap();
+        let count = "select count(*) from hubs where score > 0";
+        let hubs = store.reader().sql(count, &porthole_store::Limits::default()).unwrap();
+        (way, format!("{:?}", hubs.rows[0][0]))
+    };
+    assert_eq!(crawl(false), ("hub43215".to_owned(), "Integer(0)".to_owned()));
+    let (way, hubs) = crawl(true);
+    // After three fetches, what the hub links to is raised alike; the first found of it comes first.
+    assert_eq!(way, "hub43125");
+    assert_ne!(hubs, "Integer(0)");
+    assert_eq!(crawl(true).0, way, "the same way every time");
+}
+
+/// The later a link is found, the sooner it is followed.
+struct LaterFirst(f64);
+
+impl porthole_strategy::Strategy for LaterFirst {
+    fn name(&self) -> &'static str {
+        "later first"
+    }
+
+    fn priority(&mut self, _: &porthole_strategy::Source<'_>, _: &porthole_page::Link) -> Option<f64> {
+        self.0 += 0.01;
+        Some(self.0)
+    }
+}

@@ -50,6 +50,9 @@ pub(crate) struct Crawl {
     /// The order of the queue from now on, as in `numtries asc, relevance desc, serverload asc`; or its name
     #[arg(long, value_name = "ORDER", value_parser = Policy::parse)]
     pub(crate) policy: Option<Policy>,
+    /// Find hubs and authorities meanwhile, fetch what great hubs link to sooner, and visit them again
+    #[arg(long)]
+    pub(crate) hubs: bool,
     /// Try the folders above good pages, too: /a/b/c leads to /a/b/ and /a/
     #[arg(long)]
     pub(crate) truncate: bool,

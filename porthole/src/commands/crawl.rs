@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use porthole_crawl::{
-    Archive, Crawl, CrawlError, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Limits, Scope, ScopeSettings,
-    Stop, SystemClock, last_archived,
+    Archive, Crawl, CrawlError, DistillSettings, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Limits,
+    Scope, ScopeSettings, Stop, SystemClock, last_archived,
 };
 use porthole_lab::RecordedWeb;
 use porthole_store::{Desk, Store, StoreReader};
@@ -65,6 +65,9 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
             .focused(focus)
             .as_guest(guest)
             .truncating(arguments.truncate);
+        if arguments.hubs {
+            crawl = crawl.distilling(DistillSettings::default())?;
+        }
         if let Some(keep) = arguments.archive.keep() {
             crawl = crawl.archived(Archive::open_after(&workspace.pages(), archived, clock.now())?, keep);
         }
