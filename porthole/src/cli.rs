@@ -5,6 +5,7 @@ mod distill;
 mod facts;
 mod feedback;
 mod query;
+mod start;
 mod topics;
 
 use std::net::SocketAddr;
@@ -17,9 +18,10 @@ pub(crate) use self::distill::{BenchDistiller, Distill, EngineWord};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Verdict};
 pub(crate) use self::query::Query;
+pub(crate) use self::start::Start;
 pub(crate) use self::topics::{
-    AddExamples, Broaden, Classify, Documents, Examples, FormatWord, Grow, Import, Init, ListExamples,
-    MoveExamples, Propose, Remove, RemoveExamples, Topics, Train, Tree,
+    AddExamples, Broaden, Classify, Documents, Examples, Explore, FetchExamples, FormatWord, FromPage, Grow,
+    Import, Init, ListExamples, MoveExamples, Propose, Remove, RemoveExamples, Topics, Train, Tree,
 };
 
 /// Porthole finds the part of the web that is about what you care about.
@@ -35,6 +37,8 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// From a few pages, or bookmarks, to a running crawl: init, propose, mark, train, crawl in one command
+    Start(Start),
     /// Make a workspace: settings, database, pages
     Init(Init),
     /// The tree of topics: what there is, and what the crawl is after

@@ -25,6 +25,19 @@ pub(crate) struct Document {
     pub(crate) state: ExampleState,
 }
 
+impl Document {
+    /// One that could not be had.
+    pub(crate) fn missing(why: String) -> Document {
+        let state = ExampleState::Missing(why);
+        Document { title: String::new(), language: String::new(), terms: Vec::new(), state }
+    }
+
+    /// One that nobody has looked for yet.
+    pub(crate) fn unread() -> Document {
+        Document::missing("not fetched yet".to_owned())
+    }
+}
+
 /// Reads documents, and keeps a readable word for every term that it meets.
 pub(crate) struct DocumentReader {
     extractor: Extractor,
@@ -51,6 +64,16 @@ impl DocumentReader {
 
     /// Reads the answer of a web.
     pub(crate) fn bytes(&mut self, url: Option<&CanonicalUrl>, headers: &Headers, bytes: &[u8]) -> Document {
+        self.page(url, headers, bytes).0
+    }
+
+    /// Reads the answer of a web, for those who want its links, too.
+    pub(crate) fn page(
+        &mut self,
+        url: Option<&CanonicalUrl>,
+        headers: &Headers,
+        bytes: &[u8],
+    ) -> (Document, Page) {
         let somewhere;
         let url = match url {
             Some(url) => url,
@@ -63,7 +86,20 @@ impl DocumentReader {
         self.note_words(&page);
         let terms = page.term_counts();
         let state = state(&page, &terms);
-        Document { title: page.title, language: page.language.to_owned(), terms, state }
+        let language = page.language.to_owned();
+        (Document { title: page.title.clone(), language, terms, state }, page)
+    }
+
+    /// The terms of a few words that are said to be in a language, each once and as it is written there.
+    pub(crate) fn words_of(&mut self, text: &str, language: &str) -> Vec<(TermId, String)> {
+        let text = text.replace('&', "&amp;").replace('<', "&lt;");
+        // Too few to tell the language by.
+        let html = format!("<html lang=\"{language}\"><p>{text}");
+        let headers = [("content-type", "text/html; charset=utf-8")].into_iter().collect();
+        let somewhere = CanonicalUrl::parse("http://localhost/").expect("a URL");
+        let page = self.extractor.extract(&somewhere, &headers, html.as_bytes());
+        let spelled = self.extractor.vocabulary(&page).into_iter();
+        spelled.map(|spelled| (spelled.term, spelled.word)).collect()
     }
 
     /// The words that were met since the last call.

@@ -4,19 +4,19 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow, bail};
-use porthole_crawl::{Fetch, Request};
+use anyhow::{Context, anyhow};
 use porthole_lab::RecordedWeb;
 use porthole_store::{Desk, ExampleState, NewExample, StoreReader, TermWord, TopicChange};
 use porthole_topic::import::{Directory, Entry};
 use porthole_topic::prune::{Losses, Pruned, Pruning, prune};
 use porthole_topic::{Taxonomy, TaxonomyError};
-use porthole_types::{CanonicalUrl, TopicId};
+use porthole_types::TopicId;
 use serde::Serialize;
 
 use crate::documents::{Document, DocumentReader};
 use crate::output::{Progress, misuse};
 use crate::sources::{Format, Item, PagePlace, Source};
+use crate::visiting;
 
 /// What to import, and how.
 pub(crate) struct Order<'a> {
@@ -324,15 +324,12 @@ impl<'a> Gathering<'a> {
     async fn read(&mut self, page: &PagePlace) -> Document {
         let read = match (page, self.order.web) {
             (PagePlace::File(path), _) => self.reader.file(path),
-            (PagePlace::Url(url), Some(web)) => from_web(&mut self.reader, web, url).await,
-            (PagePlace::Url(_), None) => Err(anyhow!("not fetched yet")),
+            (PagePlace::Url(url), Some(web)) => {
+                Ok(visiting::read(&mut self.reader, visiting::visit_recorded(web, url).await))
+            }
+            (PagePlace::Url(_), None) => Ok(Document::unread()),
         };
-        read.unwrap_or_else(|error| Document {
-            title: String::new(),
-            language: String::new(),
-            terms: Vec::new(),
-            state: ExampleState::Missing(format!("{error:#}")),
-        })
+        read.unwrap_or_else(|error| Document::missing(format!("{error:#}")))
     }
 
     fn finish(mut self) -> Gathered {
@@ -341,30 +338,4 @@ impl<'a> Gathering<'a> {
         let words = self.reader.take_words();
         Gathered { tree: self.tree, examples: self.examples, words, report: self.report }
     }
-}
-
-/// Redirects that are followed to a page.
-const REDIRECTS: usize = 5;
-
-async fn from_web(
-    reader: &mut DocumentReader,
-    web: &RecordedWeb,
-    url: &CanonicalUrl,
-) -> anyhow::Result<Document> {
-    let mut at = url.clone();
-    for _ in 0..=REDIRECTS {
-        if !web.has(&at) {
-            bail!("not in the recorded web");
-        }
-        let response = web.fetch(&Request::get(at.clone())).await?;
-        match response.status {
-            200..300 => return Ok(reader.bytes(Some(&at), &response.headers, &response.body)),
-            300..400 => {
-                let target = response.headers.get("location").and_then(|target| at.join(target).ok());
-                at = target.ok_or_else(|| anyhow!("a redirect to nowhere"))?;
-            }
-            status => bail!("status {status}"),
-        }
-    }
-    bail!("more than {REDIRECTS} redirects")
 }

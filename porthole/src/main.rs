@@ -1,5 +1,6 @@
 //! Porthole's program: commands, what they print, and exit codes. Everything else is in the libraries.
 
+mod asking;
 mod cli;
 mod commands;
 mod documents;
@@ -8,6 +9,7 @@ mod output;
 mod settings;
 mod sources;
 mod training;
+mod visiting;
 mod workspace;
 
 use std::process::ExitCode;

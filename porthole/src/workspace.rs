@@ -66,6 +66,11 @@ impl Workspace {
         Workspace::open(root)
     }
 
+    /// Whether a folder is a workspace.
+    pub(crate) fn is_at(root: &Path) -> bool {
+        root.join(SETTINGS).exists()
+    }
+
     /// Opens a workspace.
     pub(crate) fn open(root: &Path) -> anyhow::Result<Workspace> {
         let file = root.join(SETTINGS);

@@ -1,6 +1,7 @@
 //! What a person types about topics, examples and the critic.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -129,8 +130,14 @@ pub(crate) struct Grow {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Examples {
-    /// Show files for a topic
+    /// Show files and pages of the web for a topic
     Add(AddExamples),
+    /// Take what a list page links to as examples
+    From(FromPage),
+    /// Find more examples near those that a topic has
+    Explore(Explore),
+    /// Fetch the pages of examples that have none yet
+    Fetch(FetchExamples),
     /// Take examples from bookmarks, a list of `url<TAB>topic`, a folder of folders, or the Open Directory
     Import(Import),
     /// List examples
@@ -145,10 +152,76 @@ pub(crate) enum Examples {
 pub(crate) struct AddExamples {
     /// Path of the topic; it is made if there is none
     pub(crate) topic: String,
-    /// Text or HTML
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    /// Text, HTML or PDF; URLs are fetched, as politely as a crawl does it
+    #[arg(required = true, value_name = "FILE|URL")]
+    pub(crate) names: Vec<PathBuf>,
+    /// Take the pages of URLs from this recorded web
+    #[arg(long, value_name = "FILE.warc.gz")]
+    pub(crate) web: Vec<PathBuf>,
     /// Print what was added as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FromPage {
+    /// The page with the list
+    pub(crate) url: String,
+    /// Path of the topic; it is made if there is none
+    pub(crate) topic: String,
+    /// Also links to the page's own site
+    #[arg(long)]
+    pub(crate) same_site: bool,
+    /// Only the first so many links
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = at_least_one)]
+    pub(crate) pages: usize,
+    /// List the links, and add nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Take the pages from this recorded web
+    #[arg(long, value_name = "FILE.warc.gz")]
+    pub(crate) web: Vec<PathBuf>,
+    /// Print the links and what was added as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explore {
+    /// Path of the topic: its examples and those of the topics below it are explored from
+    pub(crate) topic: String,
+    /// Fetch at most so many pages
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = at_least_one)]
+    pub(crate) pages: usize,
+    /// Fetch for at most so long: 90s, 15m
+    #[arg(long, default_value = "2m", value_parser = super::crawl::duration)]
+    pub(crate) time: Duration,
+    /// Show at most so many
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = at_least_one)]
+    pub(crate) most: usize,
+    /// Take the best so many as examples
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) accept: Option<usize>,
+    /// Take all that are shown as examples
+    #[arg(long, conflicts_with = "accept")]
+    pub(crate) accept_all: bool,
+    /// Take the pages from this recorded web
+    #[arg(long, value_name = "FILE.warc.gz")]
+    pub(crate) web: Vec<PathBuf>,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FetchExamples {
+    /// Only those of this topic and of what is below it
+    #[arg(value_name = "TOPIC")]
+    pub(crate) topic: Option<String>,
+    /// Take the pages from this recorded web
+    #[arg(long, value_name = "FILE.warc.gz")]
+    pub(crate) web: Vec<PathBuf>,
+    /// Print what was fetched as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

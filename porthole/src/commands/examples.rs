@@ -1,107 +1,33 @@
 //! `porthole examples`: the pages that show what topics are about.
 
+pub(crate) mod add;
+mod from;
+
 use std::path::Path;
 
 use anyhow::bail;
-use porthole_store::{Desk, Example, ExampleChange, ExampleState, NewExample, StoreReader, TopicChange};
+use porthole_store::{Desk, Example, ExampleChange, ExampleState, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, TopicId};
 use serde::Serialize;
 
+pub(crate) use self::from::outlinks;
 use crate::cli::{self, Examples};
-use crate::commands::import;
-use crate::documents::DocumentReader;
-use crate::output::{self, Paint, Progress, count, misuse};
+use crate::commands::{explore, import};
+use crate::output::{self, Paint, count, misuse};
 use crate::workspace::{self, Workspace};
 
 pub(crate) async fn run(root: &Path, arguments: &Examples) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
     match arguments {
-        Examples::Add(arguments) => add(&workspace, arguments),
+        Examples::Add(arguments) => add::run(&workspace, arguments).await,
+        Examples::From(arguments) => from::run(&workspace, arguments).await,
+        Examples::Explore(arguments) => explore::run(&workspace, arguments).await,
+        Examples::Fetch(arguments) => add::fetch(&workspace, arguments).await,
         Examples::Import(arguments) => import::run(&workspace, arguments).await,
         Examples::List(arguments) => list(&workspace, arguments),
         Examples::Remove(arguments) => remove(&workspace, arguments),
         Examples::Move(arguments) => move_to(&workspace, arguments),
-    }
-}
-
-/// What was added, as JSON has it.
-#[derive(Serialize)]
-struct Added {
-    topic: String,
-    is_new_topic: bool,
-    examples: Vec<AddedFile>,
-}
-
-#[derive(Serialize)]
-struct AddedFile {
-    name: String,
-    state: &'static str,
-    detail: String,
-    terms: usize,
-}
-
-fn add(workspace: &Workspace, arguments: &cli::AddExamples) -> anyhow::Result<()> {
-    let mut store = workspace.desk()?;
-    let mut tree = workspace::tree(&*store.reader())?;
-    let before = tree.len();
-    let topic = tree.add_path(&arguments.topic)?;
-    let mut documents = DocumentReader::new();
-    let mut progress = Progress::new("reading", arguments.files.len() as u64);
-    let mut examples = Vec::new();
-    for file in &arguments.files {
-        // A file that is named and cannot be read is a mistake: nothing is added then.
-        examples.push(read(&mut documents, topic, file)?);
-        progress.step(String::new);
-    }
-    progress.finish();
-    let rows = tree.rows();
-    let terms = documents.take_words();
-    store.change_topics(&TopicChange {
-        topics: Some(&rows),
-        examples: &[],
-        added: &examples,
-        terms: &terms,
-    })?;
-    let files = examples.iter().map(|example| AddedFile {
-        name: example.url.clone(),
-        state: example.state.name(),
-        detail: example.state.detail().to_owned(),
-        terms: example.terms.len(),
-    });
-    let added =
-        Added { topic: tree.path(topic), is_new_topic: tree.len() > before, examples: files.collect() };
-    if arguments.json {
-        return output::print_json(&added);
-    }
-    print_added(&added);
-    Ok(())
-}
-
-fn read(documents: &mut DocumentReader, topic: TopicId, file: &Path) -> anyhow::Result<NewExample> {
-    let document = documents.file(file).map_err(|error| error.context("nothing was added"))?;
-    Ok(NewExample {
-        topic,
-        url: file.display().to_string(),
-        title: document.title,
-        source: "file".to_owned(),
-        language: document.language,
-        state: document.state,
-        terms: document.terms,
-    })
-}
-
-fn print_added(added: &Added) {
-    let new = if added.is_new_topic { ", a new topic" } else { "" };
-    output::print(&format!("{} for {}{new}", count(added.examples.len(), "example"), added.topic));
-    let empty: Vec<&AddedFile> = added.examples.iter().filter(|file| file.state != "ok").collect();
-    if empty.len() < added.examples.len() {
-        output::print(&Paint::Faint.on(import::TRAIN_NEXT));
-    }
-    if !empty.is_empty() {
-        output::say("nothing can be learnt from:");
-        let line = |file: &&AddedFile| format!("{}: {}", file.name, file.detail);
-        output::some_of(&empty, empty.len(), line).iter().for_each(|line| output::say(line));
     }
 }
 
@@ -151,7 +77,7 @@ fn facts<'a>(tree: &Taxonomy, example: &'a Example) -> Facts<'a> {
 
 fn print_list(tree: &Taxonomy, listed: &[(usize, &Example)]) {
     if listed.is_empty() {
-        return output::say("there are no examples; `porthole examples add TOPIC FILE…` shows some");
+        return output::say("there are no examples; `porthole examples add TOPIC FILE|URL…` shows some");
     }
     let mut lines = Vec::new();
     for of_topic in listed.chunk_by(|a, b| a.0 == b.0) {

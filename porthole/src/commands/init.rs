@@ -66,6 +66,11 @@ impl Start {
     }
 }
 
+/// Gives a workspace the topics that come with the program.
+pub(crate) fn give_general_topics(workspace: &Workspace) -> anyhow::Result<()> {
+    general()?.write(&mut workspace.desk()?)
+}
+
 /// The taxonomy that comes with the program.
 fn general() -> anyhow::Result<Start> {
     let pretrained = Pretrained::general().context("the general taxonomy of this program")?;

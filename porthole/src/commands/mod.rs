@@ -13,6 +13,7 @@ mod documents;
 mod examples;
 mod experiment;
 mod explain;
+mod explore;
 mod general;
 mod grow;
 mod import;
@@ -21,6 +22,7 @@ mod mark;
 mod propose;
 mod query;
 mod sites;
+mod start;
 mod status;
 mod synth;
 mod top;
@@ -37,6 +39,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let workspace = &cli.workspace;
     let done = match cli.command {
         Command::Crawl(arguments) => return crawl::run(workspace, &arguments).await,
+        Command::Start(arguments) => return start::run(workspace, &arguments).await,
         Command::Init(arguments) => init::run(&arguments).await,
         Command::Topics(arguments) => topics::run(workspace, &arguments),
         Command::Examples(arguments) => examples::run(workspace, &arguments).await,

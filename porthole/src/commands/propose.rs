@@ -17,6 +17,25 @@ const LEAST: f64 = 0.01;
 const WORDS: usize = 8;
 
 pub(crate) fn run(workspace: &Workspace, arguments: &cli::Propose) -> anyhow::Result<()> {
+    let (proposals, subjects) = proposals(workspace, arguments)?;
+    if arguments.json {
+        return output::print_json(&proposals);
+    }
+    print(&proposals, subjects);
+    if let Some(first) = proposals.first().filter(|first| !first.is_good) {
+        output::print(&format!(
+            "\nmark what you are after: porthole topics mark {}",
+            output::quoted(&first.topic)
+        ));
+    }
+    Ok(())
+}
+
+/// The proposals, the best first, and for how many pages they are.
+pub(crate) fn proposals(
+    workspace: &Workspace,
+    arguments: &cli::Propose,
+) -> anyhow::Result<(Vec<Facts>, usize)> {
     let reader = workspace.reader()?;
     let (mut critic, tree) = workspace::critic(&reader)?;
     let mut documents = DocumentReader::new();
@@ -26,12 +45,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Propose) -> anyhow::Re
     proposals.retain(|proposal| proposal.examples > 0 || proposal.probability >= LEAST);
     let lexicon = Lexicon::new(&reader, &documents.take_words());
     let facts = proposals.iter().map(|proposal| Facts::of(proposal, &tree, &lexicon));
-    let facts = facts.collect::<anyhow::Result<Vec<_>>>()?;
-    if arguments.json {
-        return output::print_json(&facts);
-    }
-    print(&facts, subjects.len());
-    Ok(())
+    Ok((facts.collect::<anyhow::Result<Vec<_>>>()?, subjects.len()))
 }
 
 /// The terms of what was asked about: named documents, a topic's examples, or examples without a topic.
@@ -70,12 +84,12 @@ fn subjects(
 
 /// A proposal as JSON has it.
 #[derive(Serialize)]
-struct Facts {
-    topic: String,
+pub(crate) struct Facts {
+    pub(crate) topic: String,
     score: f64,
-    probability: f64,
+    pub(crate) probability: f64,
     examples: usize,
-    words: Vec<String>,
+    pub(crate) words: Vec<String>,
     is_good: bool,
 }
 
@@ -92,7 +106,8 @@ impl Facts {
     }
 }
 
-fn print(proposals: &[Facts], subjects: usize) {
+/// Shows proposals for so many pages.
+pub(crate) fn print(proposals: &[Facts], subjects: usize) {
     output::print(&format!(
         "topics that {} best:",
         match subjects {
@@ -115,11 +130,5 @@ fn print(proposals: &[Facts], subjects: usize) {
         if !words.is_empty() {
             output::print(&format!("{:>25}{}", "", Paint::Faint.on(&words.join(", "))));
         }
-    }
-    if let Some(first) = proposals.first().filter(|first| !first.is_good) {
-        output::print(&format!(
-            "\nmark what you are after: porthole topics mark {}",
-            output::quoted(&first.topic)
-        ));
     }
 }

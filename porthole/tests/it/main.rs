@@ -5,6 +5,7 @@ mod background;
 mod commands;
 mod crawl;
 mod desk;
-mod query;
 mod distill;
+mod query;
+mod start;
 mod workspace;

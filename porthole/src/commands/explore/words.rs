@@ -1,0 +1,129 @@
+//! The most distinctive words of a topic: those that its examples have and the examples of other topics have not.
+
+use std::collections::HashMap;
+
+use porthole_store::{ExampleState, StoreReader};
+use porthole_topic::{Example, Pretrained, Statistics};
+use porthole_types::{TermId, TopicId};
+
+use crate::output::misuse;
+use crate::workspace::{self, Workspace};
+
+/// Words that count.
+const MOST: usize = 100;
+
+/// Standard errors that the log odds have to be away from none.
+const LEAST: f64 = 1.5;
+
+/// The most distinctive words of a topic, and how much each says.
+pub(super) struct Distinctive {
+    weights: HashMap<TermId, f64>,
+    /// The strongest first.
+    pub(super) ordered: Vec<(TermId, f64)>,
+}
+
+impl Distinctive {
+    /// Those of some topics together, by everything that the workspace knows of these and of others.
+    pub(super) fn of(workspace: &Workspace, topics: &[TopicId], path: &str) -> anyhow::Result<Distinctive> {
+        let store = workspace.desk()?;
+        let mut statistics =
+            workspace::pretrained(&store)?.map(|pretrained| pretrained.statistics).unwrap_or_default();
+        workspace.reader()?.visit_examples(&mut |example, counts| {
+            if example.state == ExampleState::Ok && example.topic != TopicId::ROOT {
+                statistics.add(Example { topic: example.topic, counts });
+            }
+        })?;
+        let (own, mut others) = split(&statistics, topics);
+        if own.documents == 0 {
+            return Err(misuse(format!(
+                "{path} has no example with words; `porthole examples fetch` fetches pages that are missing"
+            )));
+        }
+        if others.documents == 0 {
+            // With nothing to tell it from, it is told from everything.
+            others = split(&Pretrained::general()?.statistics, &[]).1;
+        }
+        Ok(Distinctive::between(&own, &others))
+    }
+
+    fn between(own: &Documents, others: &Documents) -> Distinctive {
+        // What a single one of several examples has may be about anything.
+        let fewest = if own.documents > 2 { 2 } else { 1 };
+        let mut ordered: Vec<(TermId, f64)> = own
+            .with
+            .iter()
+            .filter(|&(_, &with)| with >= fewest)
+            .map(|(&term, &with)| (term, surprise(with, own.documents, others.of(term), others.documents)))
+            .filter(|&(_, weight)| weight > LEAST)
+            .collect();
+        ordered.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        ordered.truncate(MOST);
+        Distinctive { weights: ordered.iter().copied().collect(), ordered }
+    }
+
+    /// Which of these words are distinctive, the strongest first, and how much they say together.
+    pub(super) fn matched(&self, words: Vec<(TermId, String)>) -> (f64, Vec<String>) {
+        let weight = |term: &TermId| self.weights.get(term).copied();
+        let mut found: Vec<(f64, String)> =
+            words.into_iter().filter_map(|(term, word)| Some((weight(&term)?, word))).collect();
+        found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        (found.iter().map(|(weight, _)| weight).sum(), found.into_iter().map(|(_, word)| word).collect())
+    }
+}
+
+/// Documents, and how many of them have each term.
+#[derive(Default)]
+struct Documents {
+    documents: u32,
+    with: HashMap<TermId, u32>,
+}
+
+impl Documents {
+    fn of(&self, term: TermId) -> u32 {
+        self.with.get(&term).copied().unwrap_or(0)
+    }
+}
+
+fn split(statistics: &Statistics, topics: &[TopicId]) -> (Documents, Documents) {
+    let (mut own, mut others) = (Documents::default(), Documents::default());
+    for (id, topic) in statistics.topics() {
+        let side = if topics.contains(&id) { &mut own } else { &mut others };
+        side.documents += topic.documents;
+        for (term, seen) in topic.terms() {
+            *side.with.entry(term).or_default() += seen.documents;
+        }
+    }
+    (own, others)
+}
+
+/// The log odds that a document with a term is of the topic, in standard errors: a term of a few examples that is
+/// nowhere else is no more distinctive than one of many that is seldom elsewhere.
+fn surprise(own: u32, own_all: u32, others: u32, others_all: u32) -> f64 {
+    let half = |count: u32| f64::from(count) + 0.5;
+    let [a, b] = [half(own), half(own_all - own)];
+    let [c, d] = [half(others), half(others_all - others)];
+    ((a / b).ln() - (c / d).ln()) / (1.0 / a + 1.0 / b + 1.0 / c + 1.0 / d).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn documents(documents: u32, with: &[(u32, u32)]) -> Documents {
+        Documents { documents, with: with.iter().map(|&(term, count)| (TermId(term), count)).collect() }
+    }
+
+    #[test]
+    fn words_of_the_topic_come_before_words_of_all_topics() {
+        // 1: of most examples and hardly elsewhere; 2: everywhere; 3: of one example only; 4: of some.
+        let own = documents(10, &[(1, 9), (2, 10), (3, 1), (4, 4)]);
+        let others = documents(1_000, &[(1, 5), (2, 950), (4, 5)]);
+        let distinctive = Distinctive::between(&own, &others);
+        let terms: Vec<u32> = distinctive.ordered.iter().map(|(term, _)| term.0).collect();
+        assert_eq!(terms, [1, 4]);
+        let title = [(2, "the"), (4, "nest"), (1, "owl")].map(|(term, word)| (TermId(term), word.to_owned()));
+        let (score, words) = distinctive.matched(title.to_vec());
+        assert_eq!(words, ["owl", "nest"]);
+        assert!(score > distinctive.ordered[0].1);
+    }
+}
