@@ -284,6 +284,7 @@ struct Pending {
 }
 
 /// Something that was waited for.
+#[expect(clippy::large_enum_variant, reason = "it lives for a moment, and most are answers")]
 enum Came {
     Answer(Job, Result<Response, FetchError>),
     Address(SiteId, Option<IpAddr>),

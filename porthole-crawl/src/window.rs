@@ -120,9 +120,12 @@ impl Guest {
         self.remembers = true;
         // More could not be kept in mind.
         let mut after = next_seq.checked_sub(FINGERPRINTS as u64 + 1);
-        while next_seq > 0 {
+        if next_seq == 0 {
+            return Ok(());
+        }
+        loop {
             let tried = store.tried(after, AT_ONCE)?;
-            let Some(last) = tried.last() else { break };
+            let Some(last) = tried.last() else { return Ok(()) };
             after = Some(last.seq);
             let judged = |tried: &&Tried| !matches!(tried.failure.as_deref(), Some("scope" | "robots"));
             for tried in tried.iter().filter(judged) {
@@ -131,7 +134,6 @@ impl Guest {
                 }
             }
         }
-        Ok(())
     }
 
     /// Whether there is anybody to wait for.

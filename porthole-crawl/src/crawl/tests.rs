@@ -263,7 +263,7 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
         let answer =
             reader.sql("select url, relevance from crawl order by url", &porthole_store::Limits::default());
         let rows = answer.unwrap().rows;
-        let row = |row: &Vec<porthole_store::Value>| format!("{:?}", row).replace("http://tiny.test", "");
+        let row = |row: &Vec<porthole_store::Value>| format!("{row:?}").replace("http://tiny.test", "");
         rows.iter().map(row).collect::<Vec<_>>().join(" ")
     };
     let mut crawl =
