@@ -55,7 +55,12 @@ impl SqliteReader {
         let tx = db.transaction()?;
         hand_in(&tx, how)?;
         tx.execute(PAGES, params![how.rho])?;
-        tx.execute(LINKS, params![how.correct_inflation])?;
+        tx.execute(LINKS, [])?;
+        if how.correct_inflation {
+            tx.execute(FROM_SITE, [])?;
+            tx.execute(TO_SITE, [])?;
+        }
+        tx.execute(WEIGH, [])?;
         tx.execute_batch(INDEXES)?;
         tx.execute_batch(START)?;
         tx.commit()?;
@@ -98,6 +103,10 @@ const TABLES: &str = "
     create temporary table factor(oid integer primary key, value real not null);
     create temporary table alias(sid integer primary key, other integer not null);
     create temporary table judged(oid integer primary key, relevance real not null, candidate integer not null);
+    create temporary table counting(oid_src integer not null, sid_src integer not null,
+                                    oid_dst integer not null, sid_dst integer not null);
+    create temporary table from_site(sid integer, oid integer, links integer not null, primary key (sid, oid));
+    create temporary table to_site(oid integer, sid integer, links integer not null, primary key (oid, sid));
     create temporary table weighed(oid_src integer not null, oid_dst integer not null,
                                    wgt_fwd real not null, wgt_rev real not null);
     create temporary table hub(oid integer primary key, score real not null);
@@ -114,24 +123,44 @@ const PAGES: &str = "
          left join factor on factor.oid = page.oid
     where coalesce(factor.value, 1) > 0";
 
-/// E_F and E_B (W 3.2) of every link between sites, over what inflates them. A link that is there twice counts once.
+/// The links that count: between sites, to pages that may be authorities (rho of V Fig. 4), each once.
 const LINKS: &str = "
+    insert into counting(oid_src, sid_src, oid_dst, sid_dst)
+    select distinct link.oid_src, coalesce(src.other, link.sid_src),
+                    link.oid_dst, coalesce(dst.other, link.sid_dst)
+    from link
+         left join alias as src on src.sid = link.sid_src
+         left join alias as dst on dst.sid = link.sid_dst
+    where link.oid_dst in (select oid from judged where candidate = 1)
+      and link.oid_src in (select oid from judged)
+      and coalesce(src.other, link.sid_src) <> coalesce(dst.other, link.sid_dst)";
+
+/// How many pages of a site link to a page, judged or not.
+const FROM_SITE: &str = "
+    insert into from_site(sid, oid, links)
+    select coalesce(src.other, link.sid_src), link.oid_dst, count(distinct link.oid_src)
+    from link left join alias as src on src.sid = link.sid_src
+    where link.oid_dst in (select oid from judged where candidate = 1)
+    group by coalesce(src.other, link.sid_src), link.oid_dst";
+
+/// To how many pages of a site a page links, judged or not.
+const TO_SITE: &str = "
+    insert into to_site(oid, sid, links)
+    select link.oid_src, coalesce(dst.other, link.sid_dst), count(distinct link.oid_dst)
+    from link left join alias as dst on dst.sid = link.sid_dst
+    where (link.oid_src, coalesce(dst.other, link.sid_dst)) in (select oid_src, sid_dst from counting)
+    group by link.oid_src, coalesce(dst.other, link.sid_dst)";
+
+/// E_F and E_B of the links (W 3.2), over what inflates them if that was counted.
+const WEIGH: &str = "
     insert into weighed(oid_src, oid_dst, wgt_fwd, wgt_rev)
-    select counted.oid_src, counted.oid_dst,
-           dst.relevance / (case when ?1 then counted.from_site else 1 end),
-           src.relevance / (case when ?1 then counted.to_site else 1 end)
-    from (select oid_src, oid_dst,
-                 count(*) over (partition by sid_src, oid_dst) as from_site,
-                 count(*) over (partition by oid_src, sid_dst) as to_site
-          from (select distinct link.oid_src, coalesce(src.other, link.sid_src) as sid_src,
-                                link.oid_dst, coalesce(dst.other, link.sid_dst) as sid_dst
-                from link
-                     left join alias as src on src.sid = link.sid_src
-                     left join alias as dst on dst.sid = link.sid_dst
-                where coalesce(src.other, link.sid_src) <> coalesce(dst.other, link.sid_dst)) as once
-         ) as counted
-         join judged as src on src.oid = counted.oid_src
-         join judged as dst on dst.oid = counted.oid_dst";
+    select counting.oid_src, counting.oid_dst,
+           dst.relevance / coalesce(from_site.links, 1), src.relevance / coalesce(to_site.links, 1)
+    from counting
+         join judged as src on src.oid = counting.oid_src
+         join judged as dst on dst.oid = counting.oid_dst
+         left join from_site on from_site.sid = counting.sid_src and from_site.oid = counting.oid_dst
+         left join to_site on to_site.oid = counting.oid_src and to_site.sid = counting.sid_dst";
 
 /// Each step meets the links in the order in which it adds up.
 const INDEXES: &str = "
@@ -140,18 +169,15 @@ const INDEXES: &str = "
 
 /// All hubs are alike at first: those that have a link that counts.
 const START: &str = "
-    insert into hub(oid, score)
-    select distinct weighed.oid_src, 1.0
-    from weighed join judged on judged.oid = weighed.oid_dst
-    where judged.candidate = 1;
+    insert into hub(oid, score) select distinct oid_src, 1.0 from weighed;
     update hub set score = score / (select sum(score) from hub);";
 
-/// V Fig. 4; links within a site are not among the weighed ones.
+/// V Fig. 4, where links within a site and those to pages below rho are left out here; they were not weighed.
 const UPDATE_AUTH: &str = "
     insert into next(oid, score)
     select weighed.oid_dst, sum(hub.score * weighed.wgt_fwd)
-    from hub, weighed, judged
-    where hub.oid = weighed.oid_src and weighed.oid_dst = judged.oid and judged.candidate = 1
+    from hub, weighed
+    where hub.oid = weighed.oid_src
     group by weighed.oid_dst";
 
 /// V Fig. 4.
