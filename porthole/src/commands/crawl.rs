@@ -216,7 +216,6 @@ impl World {
             languages: arguments.language.clone(),
             max_depth: arguments.depth,
             max_pages_a_site: arguments.site_pages,
-            ..ScopeSettings::default()
         });
         let scope = scope.map_err(|error| misuse(error.to_string()))?;
         if arguments.web.is_empty() {

@@ -5,6 +5,7 @@ use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
 use serde::Serialize;
 
+use super::super::broaden;
 use super::watch::Watch;
 use crate::output;
 
@@ -110,7 +111,14 @@ pub(super) fn explain_stagnation(
              that it turns down, so it starts in a new workspace",
         );
     }
-    for parent in tree.good().map(|good| tree.parent(good)).filter(|&parent| parent != TopicId::ROOT) {
+    let proposed = broaden::proposals(reader, tree)?;
+    for proposal in &proposed {
+        let path = output::quoted(&tree.path(proposal.topic));
+        output::print(&format!("  `porthole topics mark {path}`: {}", broaden::why(proposal, tree)));
+    }
+    let is_proposed = |topic| proposed.iter().any(|proposal| proposal.topic == topic);
+    let parents = tree.good().map(|good| tree.parent(good));
+    for parent in parents.filter(|&parent| parent != TopicId::ROOT && !is_proposed(parent)) {
         let path = output::quoted(&tree.path(parent));
         output::print(&format!("  a wider topic (`porthole topics mark {path}`) turns less down"));
     }

@@ -29,10 +29,16 @@ pub(super) enum End {
 pub(super) struct Ends {
     interrupted: Arc<AtomicBool>,
     until: Option<Instant>,
-    /// How large the workspace is, how large it may become, and when it was looked at.
-    disk: Option<(Box<dyn Fn() -> u64>, u64, Instant)>,
+    disk: Option<Disk>,
     /// Pages in a row without a good one.
     patience: Option<u64>,
+}
+
+/// How large the workspace is, how large it may become, and when it was looked at.
+struct Disk {
+    size: Box<dyn Fn() -> u64>,
+    most: u64,
+    looked: Instant,
 }
 
 impl Ends {
@@ -52,7 +58,7 @@ impl Ends {
 
     /// Ends it, too, when what it takes up has become so large.
     pub(super) fn at_size(mut self, bytes: Option<u64>, size: impl Fn() -> u64 + 'static) -> Self {
-        self.disk = bytes.map(|bytes| (Box::new(size) as Box<_>, bytes, Instant::now()));
+        self.disk = bytes.map(|most| Disk { size: Box::new(size), most, looked: Instant::now() });
         self
     }
 
@@ -77,7 +83,7 @@ impl Ends {
 
     fn is_disk_used_up(&mut self) -> bool {
         const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
-        let Some((size, most, looked)) = &mut self.disk else { return false };
+        let Some(Disk { size, most, looked }) = &mut self.disk else { return false };
         if looked.elapsed() < BETWEEN_LOOKS {
             return false;
         }
