@@ -8,7 +8,7 @@ use porthole_types::TopicId;
 use serde::Serialize;
 
 use super::learnt_from;
-use super::pages::{self, KeptPages};
+use super::pages::{self, KeptPage, KeptPages};
 use crate::documents::{Document, DocumentReader};
 use crate::workspace::{self, Workspace};
 
@@ -20,6 +20,12 @@ const FEWEST: usize = 20;
 
 /// A site may have this part of the pages, so that its menus are not taken for the web.
 const MOST_OF_A_SITE: usize = 20;
+
+/// Pages that are looked into, at most: many have a topic.
+const POOL: usize = 2_000;
+
+/// With this probability of a topic, a page is about it.
+const SURE: f64 = 0.9;
 
 /// The same pages are drawn in every training, as long as they are there.
 const SEED: u64 = 133;
@@ -37,7 +43,8 @@ pub(crate) struct Background {
     pub(crate) is_taken: bool,
 }
 
-/// Brings the examples of the background up to date with the crawl: at most `most`, and not more than there are others.
+/// Brings the examples of the background up to date with the crawl: at most `most`, and half as many as
+/// there are others.
 pub(crate) fn refresh(
     workspace: &Workspace,
     store: &mut dyn Desk,
@@ -47,11 +54,11 @@ pub(crate) fn refresh(
     let tree = workspace::tree(&*reader)?;
     let (old, others): (Vec<Example>, Vec<Example>) =
         reader.examples(None)?.into_iter().partition(|example| example.source == SOURCE);
-    let most = most.min(others_learnt_from(&tree, &learnt_from(&*reader)?, &others));
+    let most = most.min(most_beside(&tree, &learnt_from(&*reader)?, &others));
     let mut documents = DocumentReader::new();
     let mut drawn = Vec::new();
     if most >= FEWEST {
-        drawn = draw(workspace, &*reader, &others, most, &mut documents)?;
+        drawn = draw(workspace, &*reader, (&old, &others), most, &mut documents)?;
     }
     if drawn.len() < FEWEST {
         drawn.clear();
@@ -107,28 +114,29 @@ fn replace(
     Ok(done)
 }
 
-/// Examples of everything else, those that came with the taxonomy included: with more than these, the background would
-/// be taken to be likelier than all topics together before a word is read.
-fn others_learnt_from(tree: &Taxonomy, learnt: &BTreeMap<TopicId, u32>, others: &[Example]) -> usize {
+/// Half of the examples of everything else, those that came with the taxonomy included: with more, the background would
+/// be likely before a word is read, and good pages would be lost to it.
+fn most_beside(tree: &Taxonomy, learnt: &BTreeMap<TopicId, u32>, others: &[Example]) -> usize {
     let own = others.iter().filter(|example| example.state == ExampleState::Ok).count();
     let leaf = background(tree);
     let learnt = learnt.iter().filter(|(topic, _)| Some(**topic) != leaf);
-    own.max(learnt.map(|(_, &documents)| documents as usize).sum())
+    let learnt: usize = learnt.map(|(_, &documents)| documents as usize).sum();
+    own.max(learnt) / 2
 }
 
-/// Pages of the crawl that are about no good topic, by the critic that judged them and by the critic of now: topics may
-/// have been marked since.
+/// Pages of the crawl that are about no good topic, by the critic that judged them and by the critic of now (topics may
+/// have been marked since), and that no other topic is sure of either. Those that are examples of the background stay as
+/// long as they are among the pages that are looked into: with every training the critic is another.
 fn draw(
     workspace: &Workspace,
     reader: &dyn StoreReader,
-    others: &[Example],
+    (old, others): (&[Example], &[Example]),
     most: usize,
     documents: &mut DocumentReader,
 ) -> anyhow::Result<Vec<(String, Document)>> {
     let useful = pages::said_to_be(reader, true)?;
     let shown: HashSet<&str> = others.iter().map(|example| example.url.as_str()).collect();
-    // Some of those that are drawn will not do.
-    let mut sample = Sample::new(2 * most, (2 * most / MOST_OF_A_SITE).max(1), SEED);
+    let mut sample = Sample::new(POOL.max(2 * most), (2 * most / MOST_OF_A_SITE).max(1), SEED);
     for page in KeptPages::of(reader) {
         let page = page?;
         let is_irrelevant = page.judgment.is_some_and(|judgment| judgment.relevance < IRRELEVANT);
@@ -137,22 +145,42 @@ fn draw(
             sample.offer(page.oid, page.url.site(), page);
         }
     }
-    let mut critic: Option<Critic> = workspace::critic(reader).ok().map(|(critic, _)| critic);
+    let mut critic = workspace::critic(reader).ok();
     let mut drawn = Vec::new();
     // What there are many copies of is one page.
     let mut seen = HashSet::new();
-    for page in sample.into_pages() {
+    let old: HashSet<&str> = old.iter().map(|example| example.url.as_str()).collect();
+    let (first, then): (Vec<KeptPage>, Vec<KeptPage>) =
+        sample.into_pages().partition(|page| old.contains(page.url.as_str()));
+    for page in first.into_iter().chain(then) {
         if drawn.len() == most {
             break;
         }
         let Some(document) = page.read(workspace, documents) else { continue };
-        let is_relevant = |critic: &mut Critic| critic.judge(&document.terms).relevance >= IRRELEVANT;
-        let is_copy = !seen.insert(page.simhash);
-        if !is_copy && !critic.as_mut().is_some_and(is_relevant) {
+        let sure = if old.contains(page.url.as_str()) { f64::INFINITY } else { SURE };
+        let is_placed =
+            critic.as_mut().is_some_and(|(critic, tree)| has_a_topic(critic, tree, &document, sure));
+        if seen.insert(page.simhash) && !is_placed {
             drawn.push((page.url.as_str().to_owned(), document));
         }
     }
     Ok(drawn)
+}
+
+/// Whether a page is about a topic of the tree: a good one, perhaps, or any, surely. The background itself has no say in
+/// that, else it would draw in what it was once given.
+fn has_a_topic(critic: &mut Critic, tree: &Taxonomy, document: &Document, sure: f64) -> bool {
+    let leaf = background(tree);
+    let (mut of_background, mut best) = (0.0, 0.0f64);
+    for (topic, probability) in critic.all(&document.terms) {
+        if Some(topic) == leaf {
+            of_background = probability;
+        } else if tree.is_leaf(topic) {
+            best = best.max(probability);
+        }
+    }
+    let rest = (1.0 - of_background).max(f64::MIN_POSITIVE);
+    critic.judge(&document.terms).relevance / rest >= IRRELEVANT || best / rest >= sure
 }
 
 fn example(topic: TopicId, url: &str, document: &Document) -> NewExample {

@@ -199,9 +199,9 @@ fn copy(from: &Path, to: &Path) {
 fn pages_about_nothing_in_the_tree_are_judged_relevant_less_often_with_a_background() {
     let workspace = Workspace::new();
     let trained = workspace.json(&["train"]);
-    let all = (TOPICS.len() * EXAMPLES) as u64;
+    let most = (TOPICS.len() * EXAMPLES / 2) as u64;
     let drawn = trained["background"]["examples"].as_u64().unwrap();
-    assert!((20..=all).contains(&drawn), "{drawn} pages stand against {all} examples");
+    assert!((20..=most).contains(&drawn), "{drawn} pages, and {most} would be half of the examples");
     let examples = workspace.examples();
     let in_background = |(_, topic, source): &&(String, String, String)| {
         assert_eq!(topic == "/Background", source == "background");
@@ -225,9 +225,12 @@ fn the_background_follows_the_crawl_and_what_people_say() {
     let workspace = Workspace::new();
     workspace.ok(&["train"]);
     let first = workspace.examples();
+    let twin = Workspace::new();
+    twin.ok(&["train"]);
+    assert_eq!(twin.examples(), first, "the same pages are drawn again");
     let again = workspace.json(&["train"]);
-    assert_eq!((again["trained"].as_str(), again["background"]["came"].as_u64()), (Some("nothing"), Some(0)));
-    assert_eq!(workspace.examples(), first);
+    let came = again["background"]["came"].as_u64().unwrap();
+    assert!(came <= 10, "{came} others, and nothing has changed but the critic");
     workspace.fails(&["topics", "mark", "/Background"], "never good");
     let is_background = |(_, _, source): &&(String, String, String)| source == "background";
     let (url, ..) = first.iter().find(is_background).unwrap();
