@@ -256,8 +256,8 @@ fn new_rows_of_a_query_that_is_watched_become_events() {
         }
         std::thread::sleep(Duration::from_millis(50));
     };
-    watching.kill().unwrap();
-    watching.wait().unwrap();
+    let interrupt = Command::new("kill").args(["-INT", &watching.id().to_string()]).status().unwrap();
+    assert!(interrupt.success() && watching.wait().unwrap().success(), "Ctrl-C ends it well");
     let details: Vec<&str> = events.iter().map(|(_, event)| event.detail.as_str()).collect();
     assert!(events.iter().all(|(_, event)| event.kind == "query") && details.len() == 2, "{details:?}");
     assert!(

@@ -34,11 +34,13 @@ pub(super) async fn run(
         form.print(&first)?;
     }
     question.note(&first, arguments.rows);
+    // One listener for all rounds: it also hears what comes while the database is asked.
+    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
     let mut asked = 1;
     while arguments.times.is_none_or(|times| asked < times) {
         tokio::select! {
             () = tokio::time::sleep(arguments.every.max(SHORTEST)) => {}
-            _ = tokio::signal::ctrl_c() => break,
+            _ = &mut interrupted => break,
         }
         let answer = question.ask(reader, &limits)?;
         asked += 1;
