@@ -1,9 +1,11 @@
 //! The named queries: what people ask of a crawl again and again. [`monitor`] asks how it is doing, [`standing`]
-//! what it found out about topics, their pages and the links between them.
+//! and [`communities`] what it found out about topics, their pages and the links between them.
 //!
 //! The SQL keeps to what SQLite and PostgreSQL share.
 
+mod communities;
 mod monitor;
+mod parts;
 mod scored;
 mod standing;
 mod values;
@@ -71,9 +73,9 @@ pub const QUERIES: &[NamedQuery] = &[
     standing::TYPED_LINK,
     standing::COMMUNITY_EVOLUTION,
     standing::TOPIC_LINKS,
-    standing::SPECIALTY_SITES,
-    standing::COMMUNITY_CULTURE,
-    standing::TIMESCALES,
+    communities::SPECIALTY_SITES,
+    communities::COMMUNITY_CULTURE,
+    communities::TIMESCALES,
     monitor::HARVEST_BY_MINUTE,
     monitor::CENSUS,
     monitor::CENSUS_UP,

@@ -3,69 +3,10 @@
 //! Pages about a topic are those whose best class is the topic or one below it. A page that is queued for another
 //! visit is a page still.
 //!
-//! SQLite joins in the order that `cross join` gives, from few rows to the tables; PostgreSQL chooses for itself.
+//! SQLite joins in the order that `cross join` gives; PostgreSQL chooses for itself.
 
-use super::Kind::{Number, Topic, Whole};
-use super::{Index, NamedQuery, Parameter, TOPIC, rows};
-
-/// The topic of a parameter and all below it, as a part of `with recursive`.
-macro_rules! below {
-    ($name:literal, $parameter:literal) => {
-        concat!(
-            $name,
-            "(kcid) as (
-                 select kcid from taxonomy where kcid = :",
-            $parameter,
-            "
-                 union
-                 select taxonomy.kcid from taxonomy join ",
-            $name,
-            " on taxonomy.pcid = ",
-            $name,
-            ".kcid
-             )"
-        )
-    };
-}
-
-/// The paths of all topics; that of the root is empty.
-macro_rules! paths {
-    () => {
-        "paths(kcid, path) as (
-             select kcid, cast('' as text) from taxonomy where pcid is null
-             union all
-             select taxonomy.kcid, paths.path || '/' || taxonomy.name
-             from taxonomy join paths on taxonomy.pcid = paths.kcid
-         )"
-    };
-}
-
-/// The pages about the topics that [`below`] names.
-macro_rules! pages {
-    ($below:literal) => {
-        concat!(
-            "(select oid from crawl where kcid is not null and state <= 1 and kcid in (select kcid from ",
-            $below,
-            "))"
-        )
-    };
-}
-
-/// One row a judged page.
-const PAGES: Index = Index {
-    name: "crawl_topic",
-    sql: "create index if not exists crawl_topic on crawl(oid, kcid, sid, relevance, state) \
-          where kcid is not null and state <= 1",
-};
-
-/// A topic that has to be named.
-const fn topic(name: &'static str, description: &'static str) -> Parameter {
-    Parameter { name, description, kind: Topic, default: None }
-}
-
-const fn whole(name: &'static str, description: &'static str, default: &'static str) -> Parameter {
-    Parameter { name, description, kind: Whole, default: Some(default) }
-}
+use super::parts::{PAGES, below, pages, paths, topic, whole};
+use super::{NamedQuery, rows};
 
 /// What the pages of a site say of a page counts once, or the footer of a large site would be a topic's culture.
 /// At large is the rest of the crawl: links between pages about neither the topic nor the same. The lift is the
@@ -139,7 +80,7 @@ pub(super) const SPAM_FILTER: NamedQuery = NamedQuery {
              having count(distinct oid_src) >= :least
          )
          select crawl.url as url, found.pages as cited_by_pages, found.sites as of_sites, crawl.title as title
-         from found cross join crawl
+         from crawl cross join found
          where crawl.oid = found.oid and crawl.kcid is not null and crawl.state <= 1
          order by cited_by_pages desc, of_sites desc, url
          limit :rows"
@@ -281,140 +222,4 @@ pub(super) const TOPIC_LINKS: NamedQuery = NamedQuery {
     indexes: &[PAGES],
     follows_links: true,
     key: &["direction", "url", "leads_to"],
-};
-
-/// A site of a single page says little about the site: the order is by (relevant + 1) / (pages + 2).
-pub(super) const SPECIALTY_SITES: NamedQuery = NamedQuery {
-    name: "specialty-sites",
-    description: "sites by the share of their pages that are about a topic, or relevant if none is named (W 1)",
-    sql: concat!(
-        "with recursive ",
-        below!("below", "topic"),
-        ", counted(sid, pages, relevant) as materialized (
-             select sid, count(*),
-                    sum(case when :topic = 0 and relevance >= :relevant then 1
-                             when :topic <> 0 and kcid in (select kcid from below) then 1 else 0 end)
-             from crawl
-             where kcid is not null and state <= 1
-             group by sid
-         )
-         select site.host as host, counted.relevant as relevant, counted.pages as pages,
-                counted.relevant * 1.0 / counted.pages as density
-         from counted join site on site.sid = counted.sid
-         where counted.relevant > 0 and counted.pages >= :least and site.disabled = 0
-         order by (counted.relevant + 1.0) / (counted.pages + 2) desc, relevant desc, host
-         limit :rows"
-    ),
-    parameters: &[
-        TOPIC,
-        Parameter {
-            name: "relevant",
-            description: "without a topic: from which R(d) on a page is relevant",
-            kind: Number,
-            default: Some("0.5"),
-        },
-        whole("least", "sites with fewer pages are left out", "3"),
-        rows("20"),
-    ],
-    indexes: &[PAGES],
-    follows_links: false,
-    key: &["host"],
-};
-
-/// Sites of a co-operative community cite each other, those of a competitive one do not (W 1, 4.5).
-pub(super) const COMMUNITY_CULTURE: NamedQuery = NamedQuery {
-    name: "community-culture",
-    description: "whether the sites of a topic cite each other, and how long a page takes to become popular (W 1)",
-    sql: concat!(
-        "with recursive ",
-        below!("below", "topic"),
-        ", page(oid, sid) as materialized (
-             select oid, sid from crawl
-             where kcid is not null and state <= 1 and kcid in (select kcid from below)
-         ), cited(sid_src, oid_dst, sid_dst, found) as materialized (
-             select sid_src, oid_dst, sid_dst, min(discovered) from link
-             where oid_src in (select oid from page) and oid_dst in (select oid from page)
-               and sid_src <> sid_dst
-             group by sid_src, oid_dst, sid_dst
-         ), pair(one, other) as materialized (
-             select distinct sid_src, sid_dst from cited
-         ), ranked(oid, found, at_first, place) as (
-             select oid_dst, found, min(found) over (partition by oid_dst),
-                    row_number() over (partition by oid_dst order by found)
-             from cited
-         ), popular(days) as materialized (
-             select (found - at_first) / 86400000.0 from ranked where place = :sites
-         ), size(sites) as (
-             select count(distinct sid) from page
-         ), measured(place, measure, value) as (
-             select 1, 'pages about it', count(*) * 1.0 from page
-             union all
-             select 2, 'sites of these pages', sites * 1.0 from size
-             union all
-             select 3, 'share of the sites that cite another one',
-                    (select count(distinct one) from pair) * 1.0 / nullif(sites, 0) from size
-             union all
-             select 4, 'share of the sites that another one cites',
-                    (select count(distinct other) from pair) * 1.0 / nullif(sites, 0) from size
-             union all
-             select 5, 'share of the citing pairs that cite each other',
-                    (select count(*) from pair join pair as back
-                                       on back.one = pair.other and back.other = pair.one) * 1.0
-                    / nullif((select count(*) from pair), 0) from size
-             union all
-             select 6, 'popular pages, cited by so many sites', count(*) * 1.0 from popular
-             union all
-             select 7, 'days from the first of the sites to the last, on average', avg(days) from popular
-         )
-         select measure, value from measured order by place"
-    ),
-    parameters: &[
-        topic("topic", "of the community"),
-        whole("sites", "a page that so many other sites of the topic cite is popular", "3"),
-    ],
-    indexes: &[PAGES],
-    follows_links: true,
-    key: &["measure"],
-};
-
-/// What is kept of a change is when each link of a page was first seen: a page has changed when a later visit found
-/// a new one.
-pub(super) const TIMESCALES: NamedQuery = NamedQuery {
-    name: "timescales",
-    description: "topics whose pages change fast, and stable ones, by the pages that were visited again (W 1)",
-    sql: concat!(
-        "with recursive ",
-        below!("below", "topic"),
-        ", ",
-        paths!(),
-        ", page(oid, kcid, lastvisited) as materialized (
-             select oid, kcid, lastvisited from crawl
-             where kcid is not null and state <= 1 and kcid in (select kcid from below)
-         ), seen(oid, at_first, changes) as materialized (
-             select oid_src, min(discovered), count(distinct discovered) - 1 from link
-             where oid_src in (select oid from page)
-             group by oid_src
-         ), watched(kcid, pages, changed, changes, days) as (
-             select page.kcid, count(*), sum(case when seen.changes > 0 then 1 else 0 end), sum(seen.changes),
-                    sum((page.lastvisited - seen.at_first) / 86400000.0)
-             from page join seen on seen.oid = page.oid
-             where page.lastvisited > seen.at_first
-             group by page.kcid
-         )
-         select coalesce(nullif(paths.path, ''), '/') as topic, watched.pages as pages, watched.changed as changed_pages,
-                watched.days / watched.pages as watched_days,
-                watched.days / nullif(watched.changes, 0) as days_a_change
-         from watched join paths on paths.kcid = watched.kcid
-         where watched.pages >= :least
-         order by watched.changes / watched.days desc, watched.days desc, topic
-         limit :rows"
-    ),
-    parameters: &[
-        TOPIC,
-        whole("least", "topics with fewer pages that were visited again are left out", "3"),
-        rows("100"),
-    ],
-    indexes: &[PAGES],
-    follows_links: true,
-    key: &["topic"],
 };

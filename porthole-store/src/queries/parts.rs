@@ -1,0 +1,66 @@
+//! What the standing queries have in common.
+
+use super::Kind::{Topic, Whole};
+use super::{Index, Parameter};
+
+/// The topic of a parameter and all below it, as a part of `with recursive`.
+macro_rules! below {
+    ($name:literal, $parameter:literal) => {
+        concat!(
+            $name,
+            "(kcid) as (
+                 select kcid from taxonomy where kcid = :",
+            $parameter,
+            "
+                 union
+                 select taxonomy.kcid from taxonomy join ",
+            $name,
+            " on taxonomy.pcid = ",
+            $name,
+            ".kcid
+             )"
+        )
+    };
+}
+pub(super) use below;
+
+/// The paths of all topics; that of the root is empty.
+macro_rules! paths {
+    () => {
+        "paths(kcid, path) as (
+             select kcid, cast('' as text) from taxonomy where pcid is null
+             union all
+             select taxonomy.kcid, paths.path || '/' || taxonomy.name
+             from taxonomy join paths on taxonomy.pcid = paths.kcid
+         )"
+    };
+}
+pub(super) use paths;
+
+/// The pages about the topics that [`below`] names.
+macro_rules! pages {
+    ($below:literal) => {
+        concat!(
+            "(select oid from crawl where kcid is not null and state <= 1 and kcid in (select kcid from ",
+            $below,
+            "))"
+        )
+    };
+}
+pub(super) use pages;
+
+/// One row a judged page, in the order of the visits: a crawl adds to its end.
+pub(super) const PAGES: Index = Index {
+    name: "crawl_topic",
+    sql: "create index if not exists crawl_topic on crawl(seq, oid, kcid, sid, relevance, state) \
+          where kcid is not null and state <= 1",
+};
+
+/// A topic that has to be named.
+pub(super) const fn topic(name: &'static str, description: &'static str) -> Parameter {
+    Parameter { name, description, kind: Topic, default: None }
+}
+
+pub(super) const fn whole(name: &'static str, description: &'static str, default: &'static str) -> Parameter {
+    Parameter { name, description, kind: Whole, default: Some(default) }
+}
