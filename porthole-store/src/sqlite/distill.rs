@@ -113,13 +113,14 @@ const TABLES: &str = "
     create temporary table authority(oid integer primary key, score real not null);
     create temporary table next(oid integer primary key, score real not null);";
 
-/// What is only believed of a page makes it neither hub nor authority.
+/// What is only believed of a page makes it neither hub nor authority. Here and in the steps, what is next to nothing is
+/// nothing: PostgreSQL takes a product that is too small for a number for an error.
 const PAGES: &str = "
     insert into judged(oid, relevance, candidate)
     select page.oid, page.relevance * coalesce(factor.value, 1), case when page.relevance > ?1 then 1 else 0 end
     from (select oid, case when relevance > 1 then 1.0 else relevance end as relevance
           from crawl
-          where relevance > 0 and (state = 1 or (state = 0 and kcid is not null))) as page
+          where relevance > 1e-30 and (state = 1 or (state = 0 and kcid is not null))) as page
          left join factor on factor.oid = page.oid
     where coalesce(factor.value, 1) > 0";
 
@@ -177,7 +178,7 @@ const UPDATE_AUTH: &str = "
     insert into next(oid, score)
     select weighed.oid_dst, sum(hub.score * weighed.wgt_fwd)
     from hub, weighed
-    where hub.oid = weighed.oid_src
+    where hub.oid = weighed.oid_src and hub.score > 1e-100
     group by weighed.oid_dst";
 
 /// V Fig. 4.
@@ -185,7 +186,7 @@ const UPDATE_HUBS: &str = "
     insert into next(oid, score)
     select weighed.oid_src, sum(authority.score * weighed.wgt_rev)
     from authority, weighed
-    where authority.oid = weighed.oid_dst
+    where authority.oid = weighed.oid_dst and authority.score > 1e-100
     group by weighed.oid_src";
 
 fn hand_in(db: &Connection, how: &SqlDistillation<'_>) -> Result<()> {
