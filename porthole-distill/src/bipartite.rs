@@ -3,13 +3,11 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::Graph;
 use crate::csr::Csr;
-use crate::inflation::{Code, Inflation};
+use crate::inflation::{Code, Inflation, SiteCounter};
 use crate::options::PageWeights;
-use crate::product::{Blocks, Matrix, Place, Value};
+use crate::product::{Blocks, Place, Tiles, Value};
 
 /// Not on this side of the graph. No site has this number.
 const NONE: u32 = u32::MAX;
@@ -21,6 +19,8 @@ const BATCH: usize = 64;
 pub(crate) struct Bipartite {
     pub(crate) hubs: Side,
     pub(crate) authorities: Side,
+    /// From hubs to authorities.
+    pub(crate) links: Tiles,
 }
 
 /// Pages that may have a score above 0.
@@ -29,8 +29,6 @@ pub(crate) struct Side {
     pub(crate) pages: Vec<u32>,
     /// What each one's links weigh.
     pub(crate) weights: Vec<f64>,
-    /// From the scores of the other side to theirs.
-    pub(crate) links: Matrix,
 }
 
 impl Bipartite {
@@ -38,21 +36,12 @@ impl Bipartite {
         let (hub_sites, authority_sites) =
             rayon::join(|| sites_of(graph, &weights.rev), || sites_of(graph, &weights.fwd));
         let (hubs, authorities) = rayon::join(
-            || Numbering::new(graph.out(), &hub_sites, &authority_sites),
-            || Numbering::new(graph.back(), &authority_sites, &hub_sites),
+            || Numbering::new(graph.out(), &hub_sites),
+            || Numbering::new(graph.back(), &authority_sites),
         );
-        let matrix = |rows: &Csr, from: &Numbering, to: &Numbering| {
-            let inflation = correct_inflation.then(|| Inflation::new(graph, rows));
-            Columns { graph, links: rows, from, to, inflation }.matrix()
-        };
-        let (to_authorities, to_hubs) = rayon::join(
-            || matrix(graph.out(), &hubs, &authorities),
-            || matrix(graph.back(), &authorities, &hubs),
-        );
-        Bipartite {
-            hubs: hubs.side(&weights.rev, to_hubs),
-            authorities: authorities.side(&weights.fwd, to_authorities),
-        }
+        let inflation = correct_inflation.then(|| Inflation::new(graph));
+        let links = Links { graph, from: &hubs, to: &authorities, inflation }.tiles();
+        Bipartite { hubs: hubs.side(&weights.rev), authorities: authorities.side(&weights.fwd), links }
     }
 }
 
@@ -66,23 +55,18 @@ fn sites_of(graph: &Graph, weights: &[f64]) -> Vec<u32> {
 struct Numbering {
     /// By number.
     pages: Vec<u32>,
-    /// How many links that count each has.
+    /// How many links each has, whether or not they count.
     degrees: Vec<u32>,
     /// By page: site and place.
     places: Vec<(u32, Place)>,
 }
 
 impl Numbering {
-    /// Takes the pages that have a weight, and a link that counts to one of the other side.
-    fn new(rows: &Csr, sites: &[u32], others: &[u32]) -> Numbering {
-        let counts = |site: u32, other: u32| other != NONE && other != site;
-        let degree = |page: usize| match sites[page] {
-            NONE => 0,
-            site => {
-                rows.row(page).iter().filter(|other| counts(site, others[**other as usize])).count() as u32
-            }
-        };
-        let degrees: Vec<u32> = (0..rows.rows()).into_par_iter().with_min_len(1 << 12).map(degree).collect();
+    /// Takes the pages that have a weight and links. To see which links count would take longer than the places of
+    /// those that have none are worth.
+    fn new(rows: &Csr, sites: &[u32]) -> Numbering {
+        let degree = |page: usize| if sites[page] == NONE { 0 } else { rows.row(page).len() as u32 };
+        let degrees: Vec<u32> = (0..rows.rows()).map(degree).collect();
         let pages = by_falling_degree(&degrees);
         let degrees: Vec<u32> = pages.iter().map(|page| degrees[*page as usize]).collect();
         let mut places = vec![(NONE, Place { block: 0, offset: 0 }); sites.len()];
@@ -95,9 +79,9 @@ impl Numbering {
         Numbering { pages, degrees, places }
     }
 
-    fn side(self, weights: &[f64], links: Matrix) -> Side {
+    fn side(self, weights: &[f64]) -> Side {
         let weights = self.pages.iter().map(|page| weights[*page as usize]).collect();
-        Side { pages: self.pages, weights, links }
+        Side { pages: self.pages, weights }
     }
 }
 
@@ -121,54 +105,55 @@ fn by_falling_degree(degrees: &[u32]) -> Vec<u32> {
     pages
 }
 
-/// The columns of a matrix: links of one side to the other.
-struct Columns<'a> {
+/// The links of hubs to authorities.
+struct Links<'a> {
     graph: &'a Graph,
-    links: &'a Csr,
     from: &'a Numbering,
     to: &'a Numbering,
     inflation: Option<Inflation>,
 }
 
-impl Columns<'_> {
-    fn matrix(mut self) -> Matrix {
-        let (rows, columns) = (Blocks::new(&self.to.degrees), Blocks::new(&self.from.degrees));
-        let factors = self.inflation.as_mut().map(Inflation::take_factors).unwrap_or_default();
-        Matrix::new(rows, columns, &self.from.degrees, factors, |range| self.block(range))
+impl Links<'_> {
+    fn tiles(mut self) -> Tiles {
+        let (sources, targets) = (Blocks::new(&self.from.degrees), Blocks::new(&self.to.degrees));
+        let factors = self.inflation.as_mut().map(Inflation::take_factors);
+        Tiles::new(sources, targets, factors, |range| self.block(range))
     }
 
-    /// The links of some pages that count.
+    /// The links of some hubs that count.
     fn block(&self, range: Range<usize>) -> Vec<Value> {
         let count = self.from.degrees[range.clone()].iter().map(|degree| *degree as usize).sum();
         let mut values = Vec::with_capacity(count);
+        let mut counter = self.inflation.as_ref().map(|_| SiteCounter::new(self.graph));
         for (batch, pages) in self.from.pages[range].chunks(BATCH).enumerate() {
             self.touch(pages);
-            for (page, column) in pages.iter().zip(batch * BATCH..) {
-                self.push(*page, column as u16, &mut values);
+            for (page, source) in pages.iter().zip(batch * BATCH..) {
+                self.push(*page, source as u16, counter.as_mut(), &mut values);
             }
         }
         values
     }
 
-    fn push(&self, page: u32, column: u16, values: &mut Vec<Value>) {
+    fn push(&self, page: u32, source: u16, counter: Option<&mut SiteCounter>, values: &mut Vec<Value>) {
         let own = self.graph.site(page);
-        let row = self.links.row(page as usize);
+        let row = self.graph.targets(page);
         let places = row.iter().map(|other| self.to.places[*other as usize]);
-        let counting = |((site, place), code): ((u32, Place), Code)| {
-            (site != NONE && site != own).then_some((place, column, code))
+        let counting = |((site, place), codes): ((u32, Place), [Code; 2])| {
+            (site != NONE && site != own).then_some((place, source, codes))
         };
-        if let Some(inflation) = &self.inflation {
+        if let (Some(inflation), Some(counter)) = (&self.inflation, counter) {
             let codes = inflation.row(page, row.len()).iter().copied();
+            let codes = codes.zip(inflation.count(self.graph, row, counter)).map(|(k, l)| [k, l]);
             values.extend(places.zip(codes).filter_map(counting));
         } else {
-            values.extend(places.map(|place| (place, 0)).filter_map(counting));
+            values.extend(places.map(|place| (place, [0, 0])).filter_map(counting));
         }
     }
 
     /// Has the rows of pages brought into the cache all at once: they lie anywhere, and one after the other each
     /// would have to be waited for.
     fn touch(&self, pages: &[u32]) {
-        let rows = pages.iter().map(|page| self.links.row(*page as usize));
+        let rows = pages.iter().map(|page| self.graph.targets(*page));
         let ends = rows.map(|row| row.first().copied().unwrap_or(0) ^ row.last().copied().unwrap_or(0));
         std::hint::black_box(ends.fold(0, |all, end| all ^ end));
     }

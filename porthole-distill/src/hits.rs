@@ -48,8 +48,8 @@ impl<'a> Distiller<'a> {
     pub fn scores(&self) -> Scores {
         let sides = Bipartite::new(self.graph, &self.weights, self.options.correct_inflation);
         let mut state = State::new(&sides);
-        let count = sides.hubs.pages.len();
-        let (mut iterations, mut change) = (0, if count == 0 { 0.0 } else { f64::INFINITY });
+        let nothing_counts = state.hubs.iter().all(|score| *score == 0.0);
+        let (mut iterations, mut change) = (0, if nothing_counts { 0.0 } else { f64::INFINITY });
         while change > self.options.tolerance && iterations < self.options.max_iterations {
             change = state.iterate(&sides);
             iterations += 1;
@@ -72,11 +72,12 @@ struct State {
 }
 
 impl State {
-    /// All hubs are alike at first.
+    /// All hubs that have a link that counts are alike at first.
     fn new(sides: &Bipartite) -> State {
         let (hubs, authorities) = (sides.hubs.pages.len(), sides.authorities.pages.len());
+        let first = 1.0 / sides.links.linked().filter(|linked| *linked).count() as f64;
         State {
-            hubs: vec![1.0 / hubs as f64; hubs],
+            hubs: sides.links.linked().map(|linked| if linked { first } else { 0.0 }).collect(),
             authorities: vec![0.0; authorities],
             next_hubs: vec![0.0; hubs],
             next_authorities: vec![0.0; authorities],
@@ -85,16 +86,17 @@ impl State {
 
     /// V Fig. 4: UpdateAuth, then UpdateHubs.
     fn iterate(&mut self, sides: &Bipartite) -> f64 {
-        let authorities =
-            step(&sides.authorities, &self.hubs, &mut self.authorities, &mut self.next_authorities);
-        let hubs = step(&sides.hubs, &self.authorities, &mut self.hubs, &mut self.next_hubs);
-        hubs.max(authorities)
+        let Bipartite { hubs, authorities, links } = sides;
+        let forward = |next: &mut [f64]| links.to_targets(&self.hubs, &authorities.weights, next);
+        let moved = step(forward, &mut self.authorities, &mut self.next_authorities);
+        let back = |next: &mut [f64]| links.to_sources(&self.authorities, &hubs.weights, next);
+        moved.max(step(back, &mut self.hubs, &mut self.next_hubs))
     }
 }
 
-/// Gives one side its new scores from those of the other, and returns by how much they changed.
-fn step(side: &Side, others: &[f64], scores: &mut Vec<f64>, next: &mut Vec<f64>) -> f64 {
-    let sum = side.links.times(others, &side.weights, next);
+/// Gives one side its new scores, whose sum `fill` tells, and returns by how much they changed.
+fn step(fill: impl FnOnce(&mut [f64]) -> f64, scores: &mut Vec<f64>, next: &mut Vec<f64>) -> f64 {
+    let sum = fill(next);
     if !sum.is_normal() {
         // Weights so far apart that their products have no number: no better scores can be found.
         return 0.0;

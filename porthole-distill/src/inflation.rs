@@ -21,15 +21,18 @@ pub(crate) type Code = u16;
 pub(crate) struct Inflation {
     /// Where the codes of each page's links start: the pages of a site follow each other.
     starts: Vec<u32>,
+    /// Of k, in how many pages of the source's site have a link to the target.
     codes: Vec<Code>,
-    /// One over the count, by code.
-    factors: Vec<f64>,
+    /// The counts l that need codes of their own, ascending.
+    large: Vec<u32>,
+    /// One over the count, by code, for k and for l.
+    factors: [Vec<f64>; 2],
 }
 
 impl Inflation {
-    /// Counts, for every link in a row, how many pages of the site of the row's page have this column: with links to
-    /// targets k, with links from sources l.
-    pub(crate) fn new(graph: &Graph, rows: &Csr) -> Inflation {
+    /// Counts, for every link, how many pages of the source's site have a link to its target.
+    pub(crate) fn new(graph: &Graph) -> Inflation {
+        let rows = graph.out();
         let pages = pages_of_sites(graph);
         let (starts, site_starts) = starts(rows, &pages);
         let large = large_counts(rows, &pages);
@@ -39,23 +42,66 @@ impl Inflation {
         let parts = split(&mut codes, &site_starts, &parts);
         parts.into_par_iter().for_each(|(sites, codes)| fill(rows, &pages, sites, &large, codes));
         let largest = (0..pages.rows()).map(|site| pages.row(site).len()).max().unwrap_or(0);
-        let plain = 0..PLAIN.min(largest as u32 + 1);
-        // There is no count 0; as 1, it does no harm.
-        let factors =
-            plain.chain(large.iter().copied()).map(|count| f64::from(count.max(1)).recip()).collect();
-        Inflation { starts, codes, factors }
+        let large_to_sites = large_counts_to_sites(graph);
+        let factors = [factors(largest, &large), factors(largest, &large_to_sites)];
+        Inflation { starts, codes, large: large_to_sites, factors }
     }
 
-    /// The codes of a page's links.
+    /// The codes of k of a page's links.
     pub(crate) fn row(&self, page: u32, length: usize) -> &[Code] {
         let start = self.starts[page as usize] as usize;
         &self.codes[start..start + length]
     }
 
-    /// What codes stand for: one over the count.
-    pub(crate) fn take_factors(&mut self) -> Vec<f64> {
+    /// The codes of l of a page's links: to how many pages of the target's site the page has one.
+    pub(crate) fn count<'a>(
+        &'a self,
+        graph: &'a Graph,
+        row: &'a [u32],
+        counter: &'a mut SiteCounter,
+    ) -> impl Iterator<Item = Code> + 'a {
+        counter.count(graph, row);
+        row.iter().map(|target| code(counter.0[graph.site(*target) as usize], &self.large))
+    }
+
+    /// What codes stand for, of k and of l: one over the count.
+    pub(crate) fn take_factors(&mut self) -> [Vec<f64>; 2] {
         std::mem::take(&mut self.factors)
     }
+}
+
+/// How many pages of each site a page links to. Only sites of the last page that was counted are right.
+pub(crate) struct SiteCounter(Vec<u32>);
+
+impl SiteCounter {
+    pub(crate) fn new(graph: &Graph) -> SiteCounter {
+        SiteCounter(vec![0; graph.site_count()])
+    }
+
+    fn count(&mut self, graph: &Graph, row: &[u32]) {
+        row.iter().for_each(|target| self.0[graph.site(*target) as usize] = 0);
+        row.iter().for_each(|target| self.0[graph.site(*target) as usize] += 1);
+    }
+}
+
+/// One over the counts, by code, if no count is above `largest`.
+fn factors(largest: usize, large: &[u32]) -> Vec<f64> {
+    let plain = 0..PLAIN.min(largest as u32 + 1);
+    // There is no count 0; as 1, it does no harm.
+    plain.chain(large.iter().copied()).map(|count| f64::from(count.max(1)).recip()).collect()
+}
+
+/// Those counts l that need a code of their own, ascending. Only pages with very many links have them.
+fn large_counts_to_sites(graph: &Graph) -> Vec<u32> {
+    let mut counter = SiteCounter::new(graph);
+    let mut found = BTreeSet::new();
+    let rows = (0..graph.pages() as u32).map(|page| graph.targets(page));
+    for row in rows.filter(|row| row.len() >= PLAIN as usize) {
+        counter.count(graph, row);
+        let counts = row.iter().map(|target| counter.0[graph.site(*target) as usize]);
+        found.extend(counts.filter(|count| *count >= PLAIN));
+    }
+    found.into_iter().collect()
 }
 
 /// For every site its pages.
@@ -88,7 +134,7 @@ fn starts(rows: &Csr, pages: &Csr) -> (Vec<u32>, Vec<u32>) {
     (by_page, by_site)
 }
 
-/// Those counts that need a code of their own, ascending. Only huge sites have them.
+/// Those counts k that need a code of their own, ascending. Only huge sites have them.
 fn large_counts(rows: &Csr, pages: &Csr) -> Vec<u32> {
     let huge = (0..pages.rows()).filter(|site| pages.row(*site).len() >= PLAIN as usize);
     let mut found = BTreeSet::new();
@@ -143,17 +189,37 @@ mod tests {
         let mut links: Vec<(u32, u32)> = (2..90_005).map(|page| (page, 0)).collect();
         links.extend((3..40_002).map(|page| (page, 1)));
         let graph = Graph::new(&nodes, &links, |link| *link).unwrap();
-        let inflation = Inflation::new(&graph, graph.out());
+        let inflation = Inflation::new(&graph);
         let count = |page: u32, at: usize| {
             let code = inflation.row(page, graph.targets(page).len())[at];
-            inflation.factors[usize::from(code)].recip().round()
+            inflation.factors[0][usize::from(code)].recip().round()
         };
         let found = [count(2, 0), count(40_001, 0), count(40_001, 1), count(40_002, 0), count(90_004, 0)];
         assert_eq!(found, [40_000.0, 40_000.0, 39_999.0, 50_000.0, 3.0]);
         // No page links to two pages of a site but for those that link to both.
-        let inflation = Inflation::new(&graph, graph.back());
-        let factors: Vec<f64> =
-            inflation.row(0, 3).iter().map(|code| inflation.factors[usize::from(*code)]).collect();
-        assert_eq!(factors, [1.0, 0.5, 0.5]);
+        let mut counter = SiteCounter::new(&graph);
+        let mut factors = |page: u32| -> Vec<f64> {
+            let codes = inflation.count(&graph, graph.targets(page), &mut counter);
+            codes.map(|code| inflation.factors[1][usize::from(code)]).collect()
+        };
+        assert_eq!([factors(2), factors(3), factors(90_004)], [vec![1.0], vec![0.5, 0.5], vec![1.0]]);
+    }
+
+    #[test]
+    fn a_page_may_link_to_very_many_pages_of_a_site() {
+        let nodes: Vec<Node> = (0..70_003)
+            .map(|page| Node {
+                site: u64::from(page > 0) + u64::from(page > 70_000),
+                relevance: 1.0,
+                fetched: true,
+            })
+            .collect();
+        let links: Vec<(u32, u32)> = (1..70_003).map(|page| (0, page)).collect();
+        let graph = Graph::new(&nodes, &links, |link| *link).unwrap();
+        let (inflation, mut counter) = (Inflation::new(&graph), SiteCounter::new(&graph));
+        let codes: Vec<Code> = inflation.count(&graph, graph.targets(0), &mut counter).collect();
+        let counts = [codes[0], codes[69_999], codes[70_000]]
+            .map(|code| inflation.factors[1][usize::from(code)].recip());
+        assert_eq!(counts.map(f64::round), [70_000.0, 70_000.0, 2.0]);
     }
 }

@@ -1,9 +1,8 @@
 //! A sparse matrix times a vector, on all cores, with the same result on any number of them.
 //!
-//! Both vectors are cut into blocks, and the matrix into tiles: those values that go from one block to another. While
-//! a tile is worked through, both blocks stay in the cache, and a value needs two bytes for its row and two for its
-//! column. Within a tile, the values of a column follow each other: they go to different rows, so that no addition
-//! waits for the one before it.
+//! Both vectors are cut into blocks, and the matrix into tiles: the links that go from one block to another. While a
+//! tile is worked through, both blocks stay in the cache, and a link needs two bytes for each end. The same tiles serve
+//! both directions: one after the other for a block of targets, or for a block of sources.
 
 use std::ops::Range;
 
@@ -14,8 +13,8 @@ use crate::inflation::Code;
 /// How many values are added up by one core at a time. Part of the result: sums depend on it.
 const CHUNK: usize = 1 << 15;
 
-/// A vector's blocks have at most so many rows: 256 KB.
-const MAX_ROWS: usize = 1 << 15;
+/// A vector's blocks have at most so many rows, which two bytes can tell apart: 512 KB.
+const MAX_ROWS: usize = 1 << 16;
 
 /// How a vector is cut.
 pub(crate) struct Blocks(Vec<Range<usize>>);
@@ -24,7 +23,7 @@ impl Blocks {
     /// Blocks of about the same work, small enough for the cache.
     pub(crate) fn new(degrees: &[u32]) -> Blocks {
         let all: usize = degrees.iter().map(|degree| *degree as usize).sum();
-        let enough = (all / 64).max(1 << 16);
+        let enough = (all / 32).max(1 << 16);
         let (mut blocks, mut start, mut work) = (Vec::new(), 0, 0);
         for (row, degree) in degrees.iter().enumerate() {
             work += *degree as usize;
@@ -54,111 +53,137 @@ pub(crate) struct Place {
     pub(crate) offset: u16,
 }
 
-/// A value of a matrix that is built: its row, its column within the block that is built, its code.
-pub(crate) type Value = (Place, u16, Code);
+/// A link while tiles are built: its target, its source within the block that is built, its codes in both directions.
+pub(crate) type Value = (Place, u16, [Code; 2]);
 
-/// A matrix in tiles. Its values are all 1, or are looked up by code.
-pub(crate) struct Matrix {
-    rows: Blocks,
-    columns: Blocks,
-    /// Where each tile starts; tiles of one block of columns follow each other.
-    starts: Vec<u32>,
-    /// Row and column within the tile.
-    ends: Vec<[u16; 2]>,
-    /// A code a value, or none at all.
-    codes: Vec<Code>,
-    factors: Vec<f64>,
+/// A matrix in tiles, which is used both ways round. Its values are all 1, or looked up.
+pub(crate) struct Tiles {
+    targets: Blocks,
+    sources: Blocks,
+    /// The links of each block of sources.
+    stripes: Vec<Stripe>,
+    /// What codes stand for from sources to targets, and back, if they stand for anything.
+    factors: Option<[Vec<f64>; 2]>,
 }
 
-impl Matrix {
-    /// Builds a matrix from its columns; `values` are those of a block of columns, column by column. `degrees` says
-    /// how many there are in each column, and `factors` what codes stand for, if they stand for anything.
+/// The tiles of a block of sources.
+struct Stripe {
+    /// Where the tile of each block of targets starts, and where the last one ends.
+    starts: Vec<u32>,
+    /// Target and source within the tile.
+    ends: Vec<[u16; 2]>,
+    /// Codes of both directions; none if they stand for nothing.
+    codes: [Vec<Code>; 2],
+    /// Which sources have a link.
+    linked: Vec<bool>,
+}
+
+impl Tiles {
+    /// Builds tiles from the links of all sources; `values` are those of a block of sources. `factors` says what the
+    /// codes of both directions stand for, if they stand for anything.
     pub(crate) fn new(
-        rows: Blocks,
-        columns: Blocks,
-        degrees: &[u32],
-        factors: Vec<f64>,
+        sources: Blocks,
+        targets: Blocks,
+        factors: Option<[Vec<f64>; 2]>,
         values: impl Fn(Range<usize>) -> Vec<Value> + Sync,
-    ) -> Matrix {
-        let length =
-            |range: &Range<usize>| degrees[range.clone()].iter().map(|degree| *degree as usize).sum();
-        let lengths: Vec<usize> = columns.ranges().iter().map(length).collect();
-        let count = lengths.iter().sum();
-        let mut ends = vec![[0; 2]; count];
-        let mut codes = vec![0; if factors.is_empty() { 0 } else { count }];
-        let tiles: Vec<Vec<u32>> = parts(&mut ends, &lengths)
-            .into_par_iter()
-            .zip(parts(&mut codes, &lengths))
-            .zip(columns.ranges())
-            .map(|((ends, codes), range)| sort_into_tiles(&values(range.clone()), rows.0.len(), ends, codes))
-            .collect();
-        let mut end = 0;
-        let starts = std::iter::once(0).chain(tiles.into_iter().flatten().map(|tile| {
-            end += tile;
-            end
-        }));
-        Matrix { starts: starts.collect(), rows, columns, ends, codes, factors }
+    ) -> Tiles {
+        let stripe = |range: &Range<usize>| {
+            Stripe::new(&values(range.clone()), range.len(), targets.0.len(), factors.is_some())
+        };
+        let stripes = sources.0.par_iter().map(stripe).collect();
+        Tiles { targets, sources, stripes, factors }
     }
 
-    /// Puts `weights[row]` times the row's sum over `x` in `y[row]`, and returns the sum of `y`.
-    pub(crate) fn times(&self, x: &[f64], weights: &[f64], y: &mut [f64]) -> f64 {
-        let blocks = self.rows.split(y).into_par_iter().zip(self.rows.ranges()).enumerate();
+    /// Which sources have a link.
+    pub(crate) fn linked(&self) -> impl Iterator<Item = bool> {
+        self.stripes.iter().flat_map(|stripe| stripe.linked.iter().copied())
+    }
+
+    /// Puts `weights[target]` times the sum over the target's sources in `y[target]`, and returns the sum of `y`.
+    pub(crate) fn to_targets(&self, x: &[f64], weights: &[f64], y: &mut [f64]) -> f64 {
+        let blocks = self.targets.split(y).into_par_iter().zip(self.targets.ranges()).enumerate();
         let sums: Vec<f64> = blocks
-            .map(|(block, (y, rows))| {
+            .map(|(block, (y, targets))| {
                 y.fill(0.0);
-                for (number, columns) in self.columns.ranges().iter().enumerate() {
-                    self.add_tile(number * self.rows.0.len() + block, &x[columns.clone()], y);
+                for (stripe, sources) in self.stripes.iter().zip(self.sources.ranges()) {
+                    let factors = self.factors.as_ref().map(|[forward, _]| (forward, &stripe.codes[0]));
+                    stripe.add(block, factors, |[target, source]| (target, source), &x[sources.clone()], y);
                 }
-                weigh(y, &weights[rows.clone()])
+                weigh(y, &weights[targets.clone()])
             })
             .collect();
         sums.iter().sum()
     }
 
-    fn add_tile(&self, tile: usize, x: &[f64], y: &mut [f64]) {
-        let span = self.starts[tile] as usize..self.starts[tile + 1] as usize;
-        let ends = &self.ends[span.clone()];
-        if self.factors.is_empty() {
-            for [row, column] in ends {
-                y[usize::from(*row)] += x[usize::from(*column)];
+    /// Puts `weights[source]` times the sum over the source's targets in `y[source]`, and returns the sum of `y`.
+    pub(crate) fn to_sources(&self, x: &[f64], weights: &[f64], y: &mut [f64]) -> f64 {
+        let blocks = self.sources.split(y).into_par_iter().zip(self.sources.ranges()).zip(&self.stripes);
+        let sums: Vec<f64> = blocks
+            .map(|((y, sources), stripe)| {
+                y.fill(0.0);
+                let factors = self.factors.as_ref().map(|[_, backward]| (backward, &stripe.codes[1]));
+                for (block, targets) in self.targets.ranges().iter().enumerate() {
+                    stripe.add(block, factors, |[target, source]| (source, target), &x[targets.clone()], y);
+                }
+                weigh(y, &weights[sources.clone()])
+            })
+            .collect();
+        sums.iter().sum()
+    }
+}
+
+impl Stripe {
+    /// Sorts links by the block of their target, equal ones in their order.
+    fn new(values: &[Value], sources: usize, tiles: usize, coded: bool) -> Stripe {
+        let (mut next, mut linked) = (vec![0; tiles], vec![false; sources]);
+        for (place, source, _) in values {
+            next[usize::from(place.block)] += 1;
+            linked[usize::from(*source)] = true;
+        }
+        let mut starts = Vec::with_capacity(tiles + 1);
+        let end = next.iter_mut().fold(0, |start, next| {
+            starts.push(start);
+            start + std::mem::replace(next, start)
+        });
+        starts.push(end);
+        let mut ends = vec![[0; 2]; values.len()];
+        let mut codes = [(); 2].map(|()| vec![0; if coded { values.len() } else { 0 }]);
+        let [forward, backward] = &mut codes;
+        for (place, source, codes) in values {
+            let next = &mut next[usize::from(place.block)];
+            let at = *next as usize;
+            *next += 1;
+            ends[at] = [place.offset, *source];
+            if coded {
+                [forward[at], backward[at]] = *codes;
+            }
+        }
+        Stripe { starts, ends, codes, linked }
+    }
+
+    /// Adds what the tile of a block of targets carries in a direction; `to_from` says of a link which end is which,
+    /// `factors` what its code stands for, and which one it is.
+    #[inline]
+    fn add(
+        &self,
+        block: usize,
+        factors: Option<(&Vec<f64>, &Vec<Code>)>,
+        to_from: impl Fn([u16; 2]) -> (u16, u16),
+        x: &[f64],
+        y: &mut [f64],
+    ) {
+        let tile = self.starts[block] as usize..self.starts[block + 1] as usize;
+        let ends = self.ends[tile.clone()].iter().map(|ends| to_from(*ends));
+        if let Some((by_code, codes)) = factors {
+            for ((to, from), code) in ends.zip(&codes[tile]) {
+                y[usize::from(to)] += by_code[usize::from(*code)] * x[usize::from(from)];
             }
         } else {
-            for ([row, column], code) in ends.iter().zip(&self.codes[span]) {
-                y[usize::from(*row)] += self.factors[usize::from(*code)] * x[usize::from(*column)];
+            for (to, from) in ends {
+                y[usize::from(to)] += x[usize::from(from)];
             }
         }
     }
-}
-
-/// Slices of these lengths; shorter or empty ones where there is nothing left.
-fn parts<'a, T>(mut values: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
-    let mut parts = Vec::with_capacity(lengths.len());
-    for length in lengths {
-        let (part, rest) = values.split_at_mut((*length).min(values.len()));
-        parts.push(part);
-        values = rest;
-    }
-    parts
-}
-
-/// Sorts values by their block of rows, equal ones in their order, and returns how many each has.
-fn sort_into_tiles(values: &[Value], tiles: usize, ends: &mut [[u16; 2]], codes: &mut [Code]) -> Vec<u32> {
-    let mut counts = vec![0; tiles];
-    values.iter().for_each(|(place, _, _)| counts[usize::from(place.block)] += 1);
-    let mut next = Vec::with_capacity(tiles);
-    counts.iter().fold(0, |start, count| {
-        next.push(start);
-        start + *count as usize
-    });
-    for (place, column, code) in values {
-        let at = &mut next[usize::from(place.block)];
-        ends[*at] = [place.offset, *column];
-        if let Some(place) = codes.get_mut(*at) {
-            *place = *code;
-        }
-        *at += 1;
-    }
-    counts
 }
 
 fn weigh(y: &mut [f64], weights: &[f64]) -> f64 {
