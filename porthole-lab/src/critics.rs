@@ -217,7 +217,7 @@ fn naive_bayes(tree: &Taxonomy, examples: &[Example<'_>], options: &Options) -> 
     let tuned = tune_all(tree, &statistics, examples, options);
     let tunings: Tunings = tuned.iter().map(|(&node, tuned)| (node, tuned.tuning)).collect();
     let chosen = tunings.get(&TopicId::ROOT).map_or_else(String::new, in_words);
-    (Critic::new(train(tree, &statistics, &tunings, &Tuning::default(), options), tree), chosen)
+    (Critic::new(train(tree, &statistics, &tunings, &Tuning::untried(), options), tree), chosen)
 }
 
 fn logistic(tree: &Taxonomy, examples: &[Example<'_>], options: &Options) -> Trained {

@@ -61,6 +61,14 @@ impl Counting {
     }
 }
 
+impl Tuning {
+    /// For a decision with too few examples to choose anything by: little is added. With one for every term, what two
+    /// pages say of a new topic is lost beside the hundreds of the topic that it is part of.
+    pub fn untried() -> Self {
+        Tuning { smoothing: 0.1, ..Tuning::default() }
+    }
+}
+
 impl Default for Tuning {
     /// As the papers have it: add one, all terms, believed as it is.
     fn default() -> Self {

@@ -160,7 +160,7 @@ impl Material {
         }
         let tuned = tune_all(&self.tree, &self.statistics, &self.refs(), options);
         let tunings = self.tunings(&tuned, options);
-        let otherwise = fixed(Tuning::default(), options);
+        let otherwise = fixed(Tuning::untried(), options);
         let model = train(&self.tree, &self.statistics, &tunings, &otherwise, options);
         let figures = NodeFigures::of(self, &model, &tunings, &tuned);
         Ok(Made { model, tuned, tuned_on: self.documents(), figures, scope: Scope::All })
@@ -182,7 +182,7 @@ impl Material {
             return Made { model, tuned: BTreeMap::new(), tuned_on, figures, scope: Scope::Nothing };
         }
         let old = figures;
-        let otherwise = fixed(Tuning::default(), options);
+        let otherwise = fixed(Tuning::untried(), options);
         let model = retrain(&model, &self.tree, &self.statistics, &tunings, &otherwise, &changed);
         let mut figures = NodeFigures::of(self, &model, &tunings, &BTreeMap::new());
         figures.iter_mut().for_each(|node| node.take_over(&old));
@@ -422,7 +422,7 @@ mod tests {
         let tunings = before.basis.tunings(&before.model);
         assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::Changed);
         let anew =
-            train(&material.tree, &material.statistics, &tunings, &Tuning::default(), &settings.options);
+            train(&material.tree, &material.statistics, &tunings, &Tuning::untried(), &settings.options);
         assert!(critic(&store) == anew);
         assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::Nothing);
         assert_eq!(train_workspace(&mut store, &settings, true).unwrap().trained, Scope::All);

@@ -118,5 +118,5 @@ fn model(tree: &mut Taxonomy, topics: &Topics, counts: &AllCounts) -> Model {
     let options = Options::default();
     let tuned = tune_all(tree, &statistics, &examples, &options);
     let tunings: Tunings = tuned.into_iter().map(|(node, tuned)| (node, tuned.tuning)).collect();
-    train(tree, &statistics, &tunings, &Tuning::default(), &options)
+    train(tree, &statistics, &tunings, &Tuning::untried(), &options)
 }

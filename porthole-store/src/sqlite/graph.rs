@@ -25,7 +25,8 @@ fn nodes(db: &Connection) -> Result<(Vec<Node>, KeyMap)> {
                    numtries > 0 or state not in (?2, ?3)
                from crawl order by rowid";
     let mut statement = db.prepare(sql)?;
-    let mut rows = statement.query([State::Fetched, State::Queued, State::Evicted].map(|state| state as i64))?;
+    let mut rows =
+        statement.query([State::Fetched, State::Queued, State::Evicted].map(|state| state as i64))?;
     while let Some(row) = rows.next()? {
         let oid = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
         let sid = SiteId(row.get::<_, i64>(1)?.cast_unsigned());

@@ -18,7 +18,7 @@ use crate::commands::propose::{self, Facts as Proposed};
 use crate::commands::{crawl, init};
 use crate::documents::DocumentReader;
 use crate::output::{self, Paint, Spinner, count, misuse, quoted};
-use crate::settings::{CriticWord, RawTrain};
+use crate::settings::RawTrain;
 use crate::training::train_workspace;
 use crate::visiting::Visitor;
 use crate::workspace::{self, Workspace};
@@ -49,7 +49,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<E
         let path = start.choose().await?;
         start.mark(&path, &request)?;
     }
-    start.train(&request.folder)?;
+    start.train()?;
     if arguments.no_crawl {
         start.step("everything is ready for the crawl", &format!("{} crawl", start.program));
         return Ok(ExitCode::SUCCESS);
@@ -271,21 +271,10 @@ impl<'a> Start<'a> {
         Ok(examples.into_iter().map(|(example, _)| example).collect())
     }
 
-    /// Trains, and looks whether the critic knows its own examples: a topic of a few pages beside one of many is lost in
-    /// what is added to every count.
-    fn train(&self, folder: &Path) -> anyhow::Result<()> {
-        let mut settings = self.workspace.settings.train;
-        let mut examples = self.train_with(&settings)?;
-        let mut known = self.recognised()?;
-        let is_open = settings.smoothing.is_none() && settings.critic != Some(CriticWord::Logistic);
-        if known < SQUARE && is_open {
-            settings.smoothing = Some(LITTLE);
-            examples = self.train_with(&settings)?;
-            known = self.recognised()?;
-            contact::set(folder, "train", "smoothing", &LITTLE.to_string())?;
-            output::say(&format!("so few examples need little smoothing: porthole.toml says {LITTLE} now"));
-        }
-        let examples = count(examples, "example");
+    /// Trains, and looks whether the critic knows its own examples.
+    fn train(&self) -> anyhow::Result<()> {
+        let examples = count(self.train_with(&self.workspace.settings.train)?, "example");
+        let known = self.recognised()?;
         let what = format!("the critic has learnt from {examples}, those that came with the topics included");
         self.step(&what, &self.command("train"));
         if known < SQUARE {
@@ -321,9 +310,6 @@ impl<'a> Start<'a> {
         Ok(if judged == 0 { 1.0 } else { sum / f64::from(judged) })
     }
 }
-
-/// What is added to every count where examples are few, instead of the papers' one.
-const LITTLE: f64 = 0.1;
 
 /// More probable, and the pages are about just that topic.
 const SQUARE: f64 = 0.5;

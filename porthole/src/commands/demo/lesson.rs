@@ -91,5 +91,5 @@ fn model(tree: &Taxonomy, pages: &[ExamplePage]) -> Model {
     let options = Options::default();
     let tuned = tune_all(tree, &statistics, &examples, &options);
     let tunings: Tunings = tuned.into_iter().map(|(node, tuned)| (node, tuned.tuning)).collect();
-    train(tree, &statistics, &tunings, &Tuning::default(), &options)
+    train(tree, &statistics, &tunings, &Tuning::untried(), &options)
 }
