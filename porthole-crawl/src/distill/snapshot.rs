@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use porthole_distill::{Distiller, Graph, Options, Rho, Scores, link_weights, top, walk};
 use porthole_store::{
-    Edge, Feedback, FeedbackKind, Graph as StoredGraph, Node, SqlDistillation, SqlScores, SqliteReader,
-    StoreReader,
+    Edge, Feedback, FeedbackKind, Graph as StoredGraph, Node, SqlDistillation, SqlDistiller, SqlScores,
+    SqliteReader, StoreReader,
 };
 use porthole_types::{SiteId, UrlId};
 
@@ -109,6 +109,15 @@ impl Snapshot {
     /// # Errors
     /// If the database refuses, or somebody marked a hub: that is not known there.
     pub fn scores_by_sql(&self, reader: &SqliteReader, rho: f64) -> Result<SqlScores, DistillError> {
+        let Options { tolerance, max_iterations, .. } = Options::default();
+        Ok(self.sql_distiller(reader, rho)?.run(tolerance, max_iterations)?)
+    }
+
+    /// Weighs the links inside the database, for a distillation there.
+    ///
+    /// # Errors
+    /// If the database refuses, or somebody marked a hub: that is not known there.
+    pub fn sql_distiller(&self, reader: &SqliteReader, rho: f64) -> Result<SqlDistiller, DistillError> {
         if self.hub_factors.is_some() {
             return Err(DistillError::MarkedHubs);
         }
@@ -118,8 +127,7 @@ impl Snapshot {
         let factors: Vec<(UrlId, f64)> = factors.filter_map(marked).collect();
         let how =
             SqlDistillation { rho: distiller.rho(), correct_inflation: true, factors: &factors, sites: &[] };
-        let Options { tolerance, max_iterations, .. } = Options::default();
-        Ok(reader.distiller(&how)?.run(tolerance, max_iterations)?)
+        Ok(reader.distiller(&how)?)
     }
 
     /// Scores above 0 as the store takes them, best first.

@@ -3,6 +3,8 @@
 //! Everything is done in temporary tables of a connection that only reads: a crawl that writes meanwhile is not
 //! held up, and the database stays as it is. The statements keep to what SQLite and PostgreSQL share.
 
+mod walk;
+
 use porthole_types::{SiteId, UrlId};
 use rusqlite::{Connection, params};
 
@@ -79,11 +81,20 @@ impl SqlDistiller {
     }
 
     /// Iterates until neither side changes by more than `tolerance`, or it was done often enough.
-    pub fn run(mut self, tolerance: f64, max_iterations: usize) -> Result<SqlScores> {
+    pub fn run(self, tolerance: f64, max_iterations: usize) -> Result<SqlScores> {
+        self.run_by(SqlDistiller::iterate, tolerance, max_iterations)
+    }
+
+    fn run_by(
+        mut self,
+        iterate: fn(&mut SqlDistiller) -> Result<f64>,
+        tolerance: f64,
+        max_iterations: usize,
+    ) -> Result<SqlScores> {
         let is_empty = !self.db.prepare("select 1 from hub")?.exists([])?;
         let (mut iterations, mut change) = (0, if is_empty { 0.0 } else { f64::INFINITY });
         while change > tolerance && iterations < max_iterations {
-            change = self.iterate()?;
+            change = iterate(&mut self)?;
             iterations += 1;
         }
         let (hubs, authorities) = (self.scores("hub")?, self.scores("authority")?);
@@ -203,10 +214,16 @@ fn hand_in(db: &Connection, how: &SqlDistillation<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Gives one side its new scores, normalised to a sum of 1, and says by how much they changed.
+/// Gives one side its new scores by a join, and says by how much they changed.
 fn update(db: &Connection, table: &str, step: &str) -> Result<f64> {
     db.prepare_cached("delete from next")?.execute([])?;
     db.prepare_cached(step)?.execute([])?;
+    settle(db, table)
+}
+
+/// Puts the next scores of one side, normalised to a sum of 1, in place of its last ones, and says by how much they
+/// changed.
+fn settle(db: &Connection, table: &str) -> Result<f64> {
     let sum: Option<f64> =
         db.prepare_cached("select sum(score) from next")?.query_row([], |row| row.get(0))?;
     if !sum.is_some_and(f64::is_normal) {
