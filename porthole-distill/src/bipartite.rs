@@ -5,17 +5,15 @@ use std::ops::Range;
 
 use crate::Graph;
 use crate::csr::Csr;
-use crate::inflation::{Code, Inflation, SiteCounter};
+use crate::inflation::{Inflation, SiteCounter};
 use crate::options::PageWeights;
-use crate::product::{Blocks, Place, Tiles, Value};
+use crate::product::{Blocks, Place, Stripe, Tiles};
 
 /// Not on this side of the graph. No site has this number.
 const NONE: u32 = u32::MAX;
 
-/// How many rows are brought into the cache at a time.
-const BATCH: usize = 64;
-
-/// Hubs and authorities, each numbered by falling degree: the ones that are looked up most lie side by side.
+/// Hubs and authorities. Links are worked through hub by hub, so that hubs may stay in their order; authorities are
+/// numbered by falling degree: the ones that are looked up most lie side by side.
 pub(crate) struct Bipartite {
     pub(crate) hubs: Side,
     pub(crate) authorities: Side,
@@ -36,8 +34,8 @@ impl Bipartite {
         let (hub_sites, authority_sites) =
             rayon::join(|| sites_of(graph, &weights.rev), || sites_of(graph, &weights.fwd));
         let (hubs, authorities) = rayon::join(
-            || Numbering::new(graph.out(), &hub_sites),
-            || Numbering::new(graph.back(), &authority_sites),
+            || Numbering::new(graph.out(), &hub_sites, in_order),
+            || Numbering::new(graph.back(), &authority_sites, by_falling_degree),
         );
         let inflation = correct_inflation.then(|| Inflation::new(graph));
         let links = Links { graph, from: &hubs, to: &authorities, inflation }.tiles();
@@ -64,10 +62,10 @@ struct Numbering {
 impl Numbering {
     /// Takes the pages that have a weight and links. To see which links count would take longer than the places of
     /// those that have none are worth.
-    fn new(rows: &Csr, sites: &[u32]) -> Numbering {
+    fn new(rows: &Csr, sites: &[u32], order: fn(&[u32]) -> Vec<u32>) -> Numbering {
         let degree = |page: usize| if sites[page] == NONE { 0 } else { rows.row(page).len() as u32 };
         let degrees: Vec<u32> = (0..rows.rows()).map(degree).collect();
-        let pages = by_falling_degree(&degrees);
+        let pages = order(&degrees);
         let degrees: Vec<u32> = pages.iter().map(|page| degrees[*page as usize]).collect();
         let mut places = vec![(NONE, Place { block: 0, offset: 0 }); sites.len()];
         for (block, range) in Blocks::new(&degrees).ranges().iter().enumerate() {
@@ -85,7 +83,12 @@ impl Numbering {
     }
 }
 
-/// The numbers of those above 0, in linear time; equal ones keep their order.
+/// The numbers of those above 0.
+fn in_order(degrees: &[u32]) -> Vec<u32> {
+    (0..).zip(degrees).filter(|(_, degree)| **degree > 0).map(|(page, _)| page).collect()
+}
+
+/// The numbers of those above 0, the highest first, in linear time; equal ones keep their order.
 fn by_falling_degree(degrees: &[u32]) -> Vec<u32> {
     let highest = degrees.iter().copied().max().unwrap_or(0) as usize;
     let mut next = vec![0_u32; highest + 1];
@@ -115,47 +118,35 @@ struct Links<'a> {
 
 impl Links<'_> {
     fn tiles(mut self) -> Tiles {
-        let (sources, targets) = (Blocks::new(&self.from.degrees), Blocks::new(&self.to.degrees));
         let factors = self.inflation.as_mut().map(Inflation::take_factors);
-        Tiles::new(sources, targets, factors, |range| self.block(range))
+        Tiles::new(&self.from.degrees, &self.to.degrees, factors, |range, stripe| self.fill(range, stripe))
     }
 
-    /// The links of some hubs that count.
-    fn block(&self, range: Range<usize>) -> Vec<Value> {
-        let count = self.from.degrees[range.clone()].iter().map(|degree| *degree as usize).sum();
-        let mut values = Vec::with_capacity(count);
+    /// Puts the links of some hubs that count into their tiles.
+    fn fill(&self, range: Range<usize>, stripe: &mut Stripe) {
         let mut counter = self.inflation.as_ref().map(|_| SiteCounter::new(self.graph));
-        for (batch, pages) in self.from.pages[range].chunks(BATCH).enumerate() {
-            self.touch(pages);
-            for (page, source) in pages.iter().zip(batch * BATCH..) {
-                self.push(*page, source as u16, counter.as_mut(), &mut values);
-            }
+        for (source, page) in self.from.pages[range].iter().enumerate() {
+            self.push(*page, source as u16, counter.as_mut(), stripe);
         }
-        values
     }
 
-    fn push(&self, page: u32, source: u16, counter: Option<&mut SiteCounter>, values: &mut Vec<Value>) {
+    fn push(&self, page: u32, source: u16, counter: Option<&mut SiteCounter>, stripe: &mut Stripe) {
         let own = self.graph.site(page);
         let row = self.graph.targets(page);
-        let places = row.iter().map(|other| self.to.places[*other as usize]);
-        let counting = |((site, place), codes): ((u32, Place), [Code; 2])| {
-            (site != NONE && site != own).then_some((place, source, codes))
+        let place = |target: &u32| {
+            let (site, place) = self.to.places[*target as usize];
+            (site != NONE && site != own).then_some(place)
         };
         if let (Some(inflation), Some(counter)) = (&self.inflation, counter) {
-            let codes = inflation.row(page, row.len()).iter().copied();
-            let codes = codes.zip(inflation.count(self.graph, row, counter)).map(|(k, l)| [k, l]);
-            values.extend(places.zip(codes).filter_map(counting));
+            let codes = inflation.row(page, row.len()).iter().zip(inflation.count(self.graph, row, counter));
+            for (target, (k, l)) in row.iter().zip(codes) {
+                if let Some(place) = place(target) {
+                    stripe.push_coded(place, source, [*k, l]);
+                }
+            }
         } else {
-            values.extend(places.map(|place| (place, [0, 0])).filter_map(counting));
+            row.iter().filter_map(place).for_each(|place| stripe.push(place, source));
         }
-    }
-
-    /// Has the rows of pages brought into the cache all at once: they lie anywhere, and one after the other each
-    /// would have to be waited for.
-    fn touch(&self, pages: &[u32]) {
-        let rows = pages.iter().map(|page| self.graph.targets(*page));
-        let ends = rows.map(|row| row.first().copied().unwrap_or(0) ^ row.last().copied().unwrap_or(0));
-        std::hint::black_box(ends.fold(0, |all, end| all ^ end));
     }
 }
 

@@ -53,9 +53,6 @@ pub(crate) struct Place {
     pub(crate) offset: u16,
 }
 
-/// A link while tiles are built: its target, its source within the block that is built, its codes in both directions.
-pub(crate) type Value = (Place, u16, [Code; 2]);
-
 /// A matrix in tiles, which is used both ways round. Its values are all 1, or looked up.
 pub(crate) struct Tiles {
     targets: Blocks,
@@ -66,29 +63,42 @@ pub(crate) struct Tiles {
     factors: Option<[Vec<f64>; 2]>,
 }
 
-/// The tiles of a block of sources.
-struct Stripe {
-    /// Where the tile of each block of targets starts, and where the last one ends.
-    starts: Vec<u32>,
-    /// Target and source within the tile.
-    ends: Vec<[u16; 2]>,
-    /// Codes of both directions; none if they stand for nothing.
-    codes: [Vec<Code>; 2],
+/// The links of a block of sources.
+pub(crate) struct Stripe {
+    /// By block of targets.
+    tiles: Vec<Tile>,
     /// Which sources have a link.
     linked: Vec<bool>,
 }
 
+/// The links of a block of sources to one of targets, source by source.
+struct Tile {
+    /// Target and source within their blocks.
+    ends: Vec<[u16; 2]>,
+    /// Codes of both directions; none if they stand for nothing.
+    codes: [Vec<Code>; 2],
+}
+
 impl Tiles {
-    /// Builds tiles from the links of all sources; `values` are those of a block of sources. `factors` says what the
-    /// codes of both directions stand for, if they stand for anything.
+    /// Builds tiles from the links of all sources, whose degrees are those handed in at most; `fill` is to push those
+    /// of some sources. `factors` says what the codes of both directions stand for, if they stand for anything.
     pub(crate) fn new(
-        sources: Blocks,
-        targets: Blocks,
+        source_degrees: &[u32],
+        target_degrees: &[u32],
         factors: Option<[Vec<f64>; 2]>,
-        values: impl Fn(Range<usize>) -> Vec<Value> + Sync,
+        fill: impl Fn(Range<usize>, &mut Stripe) + Sync,
     ) -> Tiles {
+        let (sources, targets) = (Blocks::new(source_degrees), Blocks::new(target_degrees));
+        let work = |degrees: &[u32]| degrees.iter().map(|degree| f64::from(*degree)).sum::<f64>();
+        let all = work(target_degrees);
+        let shares: Vec<f64> =
+            targets.0.iter().map(|range| work(&target_degrees[range.clone()]) / all).collect();
         let stripe = |range: &Range<usize>| {
-            Stripe::new(&values(range.clone()), range.len(), targets.0.len(), factors.is_some())
+            let links = work(&source_degrees[range.clone()]);
+            let mut stripe = Stripe::new(range.len(), shares.iter().map(|share| share * links));
+            fill(range.clone(), &mut stripe);
+            stripe.tiles.iter_mut().for_each(|tile| tile.ends.shrink_to_fit());
+            stripe
         };
         let stripes = sources.0.par_iter().map(stripe).collect();
         Tiles { targets, sources, stripes, factors }
@@ -106,8 +116,9 @@ impl Tiles {
             .map(|(block, (y, targets))| {
                 y.fill(0.0);
                 for (stripe, sources) in self.stripes.iter().zip(self.sources.ranges()) {
-                    let factors = self.factors.as_ref().map(|[forward, _]| (forward, &stripe.codes[0]));
-                    stripe.add(block, factors, |[target, source]| (target, source), &x[sources.clone()], y);
+                    let tile = &stripe.tiles[block];
+                    let factors = self.factors.as_ref().map(|[forward, _]| (forward, &tile.codes[0]));
+                    tile.add(factors, |[target, source]| (target, source), &x[sources.clone()], y);
                 }
                 weigh(y, &weights[targets.clone()])
             })
@@ -121,9 +132,9 @@ impl Tiles {
         let sums: Vec<f64> = blocks
             .map(|((y, sources), stripe)| {
                 y.fill(0.0);
-                let factors = self.factors.as_ref().map(|[_, backward]| (backward, &stripe.codes[1]));
-                for (block, targets) in self.targets.ranges().iter().enumerate() {
-                    stripe.add(block, factors, |[target, source]| (source, target), &x[targets.clone()], y);
+                for (tile, targets) in stripe.tiles.iter().zip(self.targets.ranges()) {
+                    let factors = self.factors.as_ref().map(|[_, backward]| (backward, &tile.codes[1]));
+                    tile.add(factors, |[target, source]| (source, target), &x[targets.clone()], y);
                 }
                 weigh(y, &weights[sources.clone()])
             })
@@ -133,49 +144,47 @@ impl Tiles {
 }
 
 impl Stripe {
-    /// Sorts links by the block of their target, equal ones in their order.
-    fn new(values: &[Value], sources: usize, tiles: usize, coded: bool) -> Stripe {
-        let (mut next, mut linked) = (vec![0; tiles], vec![false; sources]);
-        for (place, source, _) in values {
-            next[usize::from(place.block)] += 1;
-            linked[usize::from(*source)] = true;
-        }
-        let mut starts = Vec::with_capacity(tiles + 1);
-        let end = next.iter_mut().fold(0, |start, next| {
-            starts.push(start);
-            start + std::mem::replace(next, start)
-        });
-        starts.push(end);
-        let mut ends = vec![[0; 2]; values.len()];
-        let mut codes = [(); 2].map(|()| vec![0; if coded { values.len() } else { 0 }]);
-        let [forward, backward] = &mut codes;
-        for (place, source, codes) in values {
-            let next = &mut next[usize::from(place.block)];
-            let at = *next as usize;
-            *next += 1;
-            ends[at] = [place.offset, *source];
-            if coded {
-                [forward[at], backward[at]] = *codes;
-            }
-        }
-        Stripe { starts, ends, codes, linked }
+    /// Room for about so many links to each block of targets.
+    fn new(sources: usize, links: impl Iterator<Item = f64>) -> Stripe {
+        // A little more than is expected is cheaper than making room again.
+        let tile = |links: f64| Tile {
+            ends: Vec::with_capacity((links + 4.0 * links.sqrt()) as usize),
+            codes: [Vec::new(), Vec::new()],
+        };
+        Stripe { tiles: links.map(tile).collect(), linked: vec![false; sources] }
     }
 
-    /// Adds what the tile of a block of targets carries in a direction; `to_from` says of a link which end is which,
-    /// `factors` what its code stands for, and which one it is.
+    /// Adds a link of a source, which is numbered within its block.
+    #[inline]
+    pub(crate) fn push(&mut self, target: Place, source: u16) {
+        self.tiles[usize::from(target.block)].ends.push([target.offset, source]);
+        self.linked[usize::from(source)] = true;
+    }
+
+    /// Adds a link with its codes.
+    #[inline]
+    pub(crate) fn push_coded(&mut self, target: Place, source: u16, [forward, backward]: [Code; 2]) {
+        self.push(target, source);
+        let codes = &mut self.tiles[usize::from(target.block)].codes;
+        codes[0].push(forward);
+        codes[1].push(backward);
+    }
+}
+
+impl Tile {
+    /// Adds what the links carry in a direction; `to_from` says of a link which end is which, `factors` what its code
+    /// stands for, and which one it is.
     #[inline]
     fn add(
         &self,
-        block: usize,
         factors: Option<(&Vec<f64>, &Vec<Code>)>,
         to_from: impl Fn([u16; 2]) -> (u16, u16),
         x: &[f64],
         y: &mut [f64],
     ) {
-        let tile = self.starts[block] as usize..self.starts[block + 1] as usize;
-        let ends = self.ends[tile.clone()].iter().map(|ends| to_from(*ends));
+        let ends = self.ends.iter().map(|ends| to_from(*ends));
         if let Some((by_code, codes)) = factors {
-            for ((to, from), code) in ends.zip(&codes[tile]) {
+            for ((to, from), code) in ends.zip(codes) {
                 y[usize::from(to)] += by_code[usize::from(*code)] * x[usize::from(from)];
             }
         } else {
