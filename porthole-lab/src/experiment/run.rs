@@ -155,12 +155,12 @@ impl<'a> Tally<'a> {
     }
 
     fn add(&mut self, seen: &Seen<'_>) {
-        if self.uncounted.contains(&seen.url.id()) {
+        // What leads out of the recording would have been a page on the web that was recorded: it tells nothing.
+        if self.uncounted.contains(&seen.url.id()) || seen.result.outcome != Fetched::Fetched {
             return;
         }
         self.fetched += 1;
-        let is_found = seen.result.outcome == Fetched::Fetched && self.wanted.contains(&seen.url.id());
-        self.found += u64::from(is_found);
+        self.found += u64::from(self.wanted.contains(&seen.url.id()));
         if self.at.contains(&self.fetched) {
             self.found_at.insert(self.fetched, self.found);
         }
