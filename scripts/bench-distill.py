@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The distiller beside scipy's sparse products and igraph's hub_score, in one run on the same graph.
 
-    scripts/bench-distill.py [--rounds N] [--pages N] [--links N]
+    scripts/bench-distill.py [--rounds N] [--pages N] [--links N] [--only plain|weighted]
 
 Needs scipy, numpy and igraph from PyPI, for example:
 
@@ -140,6 +140,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pages", default="1000000")
     parser.add_argument("--links", default="10000000")
+    parser.add_argument("--only", choices=["plain", "weighted"])
     options = parser.parse_args()
     warnings.simplefilter("ignore", RuntimeWarning)
     with tempfile.TemporaryDirectory() as folder:
@@ -156,13 +157,15 @@ def run(options, folder):
     same.tol = 1e-9
     print(f"{plain.shape[0]} pages, {plain.nnz} links ({fwd.nnz} weighted), load {os.getloadavg()[0]:.1f}")
     rows, errors = {}, {}
-    truth = {"plain": reference(plain, plain), "weighted": reference(fwd, rev)}
+    pairs = {"plain": (plain, plain), "weighted": (fwd, rev)}
+    pairs = {what: pair for what, pair in pairs.items() if options.only in (None, what)}
+    truth = {what: reference(*pair) for what, pair in pairs.items()}
 
     def note(name, value):
         rows.setdefault(name, []).append(value)
 
     for _ in range(options.rounds):
-        for what, pair in {"plain": (plain, plain), "weighted": (fwd, rev)}.items():
+        for what, pair in pairs.items():
             for who, server in {"ours": ours, "ours, 1 core": alone}.items():
                 total, iteration, iterations, peak = server.measure(what, folder / "scores")
                 note(f"{what}: {who}, iteration", iteration)
@@ -170,6 +173,8 @@ def run(options, folder):
                 scores = np.fromfile(folder / "scores", "<f8")
                 errors[f"{what}: {who}"] = (np.abs(scores - truth[what]).sum(), iterations, peak)
             note(f"{what}: scipy, products", products(*pair))
+        if "plain" not in pairs:
+            continue
         taken, scores = timed(lambda: np.array(whole.hub_score(arpack_options=same)))
         note("plain: igraph, whole", taken)
         errors["plain: igraph"] = (np.abs(scores / scores.sum() - truth["plain"]).sum(), "unknown", "unknown")
@@ -178,7 +183,7 @@ def run(options, folder):
     for what in truth:
         for who in ("ours", "ours, 1 core"):
             ratio(rows, f"{what}: scipy, products", f"{what}: {who}, iteration")
-    for who in ("ours", "ours, 1 core"):
+    for who in ("ours", "ours, 1 core") if "plain" in pairs else ():
         ratio(rows, "plain: igraph, whole", f"plain: {who}, whole")
     for name, (error, iterations, peak) in errors.items():
         print(f"{name}: off by {error:.1e} in all; {iterations} iterations; memory at most {peak}")
