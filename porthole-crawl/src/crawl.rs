@@ -396,13 +396,13 @@ impl Run<'_, '_> {
                     let result = PageResult { outcome, ..empty_result(&work, now) };
                     self.push(work, result, Duration::ZERO);
                 }
-                Next::Nothing if self.pending.is_empty() => {
+                Next::Nothing if self.pending.is_empty() || self.workers > 1 => {
                     self.give_back()?;
                     if !self.take(now)? {
                         break;
                     }
                 }
-                // What is decided is committed before more is taken: it may lead to better.
+                // One fetch at a time follows from all that came before it, so that is committed first.
                 Next::Nothing => break,
             }
         }
