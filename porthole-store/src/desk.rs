@@ -5,7 +5,7 @@ use porthole_types::{Event, TopicRow};
 use crate::about::Feedback;
 use crate::statistics::{Document, NodeRow, StatRow};
 use crate::topics::{ExampleChange, Model, NewExample, TermWord, TopicChange};
-use crate::{Result, StoreReader};
+use crate::{Result, Scores, StoreReader};
 
 /// The writes that are not the frontier's: what people and training change about a workspace. Each is one short
 /// transaction, so that any number of desks may be open beside the one [`Store`] of a running crawl.
@@ -52,6 +52,9 @@ pub trait Desk: Send {
     fn add_terms(&mut self, terms: &[TermWord]) -> Result<()> {
         self.change_topics(&TopicChange { terms, ..TopicChange::default() })
     }
+
+    /// Writes the scores of a distillation in place of the last one's.
+    fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()>;
 
     /// Keeps a model under a name, in place of the one that is there.
     fn set_model(&mut self, name: &str, model: &Model) -> Result<()>;

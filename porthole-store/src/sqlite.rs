@@ -37,7 +37,7 @@ pub use self::prober::{Judged, Prober, Spent, Table};
 pub use self::reader::SqliteReader;
 use self::write::rowid;
 use crate::frontier::{Belief, Needs, State, Tries};
-use crate::{Batch, Committed, Counts, Desk, Error, Policy, Result, Scores, Store};
+use crate::{Batch, Committed, Counts, Desk, Error, Policy, Result, Store};
 
 /// A crawl in a SQLite database.
 #[derive(Debug)]
@@ -164,6 +164,17 @@ impl SqliteStore {
             }
         })
     }
+
+    /// Takes scores over that were written, if the order of the queue has to do with them.
+    fn follow_scores(&mut self) -> Result<()> {
+        self.refresh()?;
+        if self.window.frontier.uses_scores() != (false, false) {
+            let read = load::scores(&self.db, &mut self.window.frontier);
+            read.inspect_err(|_| self.distrust(Vec::new()))?;
+            self.window.frontier.rebuild();
+        }
+        Ok(())
+    }
 }
 
 impl Store for SqliteStore {
@@ -252,6 +263,9 @@ impl Store for SqliteStore {
         let others_wrote = std::mem::replace(&mut self.looked, version) != version;
         self.follow_sites()?;
         self.follow_policy()?;
+        if others_wrote {
+            self.follow_scores()?;
+        }
         Ok(others_wrote)
     }
 
@@ -275,17 +289,6 @@ impl Store for SqliteStore {
             links: self.window.links,
             sites: self.window.frontier.sites().len(),
         }
-    }
-
-    fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()> {
-        self.refresh()?;
-        write::write_scores(&mut self.db, scores)?;
-        if self.window.frontier.uses_scores() != (false, false) {
-            let read = load::scores(&self.db, &mut self.window.frontier);
-            read.inspect_err(|_| self.distrust(Vec::new()))?;
-            self.window.frontier.rebuild();
-        }
-        Ok(())
     }
 
     fn tidy(&mut self) -> Result<()> {

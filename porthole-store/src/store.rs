@@ -75,9 +75,6 @@ pub trait Store: Desk {
     /// How many of what there are. Costs nothing.
     fn counts(&self) -> Counts;
 
-    /// Writes the scores of a distillation in place of the last one's.
-    fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()>;
-
     /// Brings the tables wholly up to date for readers: until then, the estimates that they show of queued
     /// URLs may be older ones. For the end of a crawl, and before questions about the frontier.
     fn tidy(&mut self) -> Result<()>;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use porthole_types::{CanonicalUrl, Event, TopicRow};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::write::{insert_events, write_settings};
+use super::write::{insert_events, write_scores, write_settings};
 use super::{SqliteReader, SqliteStore, open, statistics, topics};
 use crate::about::{Feedback, FeedbackKind};
-use crate::{Desk, Document, Error, Model, NodeRow, Result, StatRow, StoreReader, TopicChange};
+use crate::{Desk, Document, Error, Model, NodeRow, Result, Scores, StatRow, StoreReader, TopicChange};
 
 /// A SQLite database, open for what is written beside a crawl. It keeps nothing in memory, and takes no lock
 /// that a crawl would wait for longer than a write takes.
@@ -32,6 +32,11 @@ trait Tables: Send {
     fn path(&self) -> &Path;
     fn db(&self) -> &Connection;
     fn db_mut(&mut self) -> &mut Connection;
+
+    /// Scores were written.
+    fn scored(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl Tables for SqliteDesk {
@@ -60,9 +65,18 @@ impl Tables for SqliteStore {
     fn db_mut(&mut self) -> &mut Connection {
         &mut self.db
     }
+
+    fn scored(&mut self) -> Result<()> {
+        self.follow_scores()
+    }
 }
 
 impl<T: Tables> Desk for T {
+    fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()> {
+        write_scores(self.db_mut(), scores)?;
+        self.scored()
+    }
+
     fn setting(&self, name: &str) -> Result<Option<String>> {
         read_setting(self.db(), name)
     }

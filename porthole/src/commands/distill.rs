@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use porthole_crawl::{Engine, Snapshot};
-use porthole_store::{Scores, SqlScores, SqliteReader, Store, StoreReader};
+use porthole_store::{Desk, Scores, SqlScores, SqliteReader};
 use porthole_types::UrlId;
 use serde::Serialize;
 
@@ -21,11 +21,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
     let start = Instant::now();
     let found = find(&snapshot, &reader, arguments)?;
     let seconds = start.elapsed().as_secs_f64();
-    // A crawl has its store to itself, and scores are part of that.
-    let kept = !reader.is_crawled()?;
-    if kept {
-        workspace.store()?.set_scores(&Scores { hubs: &found.hubs, auth: &found.auth })?;
-    }
+    workspace.desk()?.set_scores(&Scores { hubs: &found.hubs, auth: &found.auth })?;
     let facts = Facts {
         pages: (0..snapshot.graph().pages() as u32).filter(|page| snapshot.graph().fetched(*page)).count(),
         urls: snapshot.graph().pages(),
@@ -36,7 +32,6 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
         converged: found.converged,
         read_seconds,
         seconds,
-        kept,
     };
     if arguments.json {
         return output::print_json(&facts);
@@ -88,8 +83,6 @@ struct Facts {
     read_seconds: f64,
     /// To find the scores.
     seconds: f64,
-    /// Whether they were written in place of the last ones.
-    kept: bool,
 }
 
 impl Facts {
@@ -127,11 +120,9 @@ impl Facts {
                  the crawl is",
             );
         }
-        remarks.push(if self.kept {
-            "`porthole top hubs` and `porthole top authorities` show them, with `--why` the links behind them"
-        } else {
-            "a crawl is running, and scores are the crawl's to write: these were not kept; end it, and distil again"
-        });
+        remarks.push(
+            "`porthole top hubs` and `porthole top authorities` show them, with `--why` the links behind them",
+        );
         remarks
     }
 }
