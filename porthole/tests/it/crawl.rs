@@ -11,12 +11,13 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use flate2::bufread::GzDecoder;
-use porthole_crawl::{Archive, Request};
 use porthole_lab::RecordedWeb;
-use porthole_lab::synth::{LinkKind, SynthParams, SyntheticWeb};
+use porthole_lab::synth::{SynthParams, SyntheticWeb};
 use porthole_store::{Limits, SqliteReader, StoreReader, Value};
-use porthole_types::{CanonicalUrl, ManualClock, Timestamp};
+use porthole_types::ManualClock;
 use tempfile::TempDir;
+
+use crate::recording::record;
 
 /// What the crawls are after.
 const GOOD: &str = "/Recreation";
@@ -98,32 +99,6 @@ fn small_web() -> SyntheticWeb {
         ..SynthParams::default()
     };
     SyntheticWeb::new(params, Arc::new(ManualClock::default())).unwrap()
-}
-
-/// Writes all pages and the redirects that they link to into a WARC file. The topics of the pages, by URL.
-fn record(web: &SyntheticWeb, folder: &Path) -> HashMap<String, String> {
-    let now = Timestamp(web.params().epoch_ms);
-    let mut archive = Archive::open(folder, now).unwrap();
-    let mut done = BTreeSet::new();
-    let mut write = |mut url: CanonicalUrl| {
-        while done.insert(url.id()) {
-            let response = web.answer(&Request::get(url.clone())).unwrap();
-            archive.write(&url, now, &response).unwrap();
-            let Some(location) = response.headers.get("location") else { break };
-            url = url.join(location).unwrap();
-        }
-    };
-    let mut topics = HashMap::new();
-    for (url, truth) in web.pages() {
-        write(url.clone());
-        for link in web.outlinks(&url).unwrap() {
-            if matches!(link.kind, LinkKind::Redirect | LinkKind::Loop) {
-                write(link.url);
-            }
-        }
-        topics.insert(url.to_string(), truth.path);
-    }
-    topics
 }
 
 /// A list of examples of every leaf.

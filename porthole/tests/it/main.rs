@@ -7,5 +7,6 @@ mod crawl;
 mod desk;
 mod distill;
 mod query;
+mod recording;
 mod start;
 mod workspace;

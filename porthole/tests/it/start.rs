@@ -1,7 +1,7 @@
 //! The first five minutes: examples from the web, from list pages and from around those there are, and all of it in one
 //! command.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -10,12 +10,13 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use porthole_crawl::{Archive, Request};
-use porthole_lab::synth::{LinkKind, SynthParams, SyntheticWeb};
+use porthole_lab::synth::{SynthParams, SyntheticWeb};
 use porthole_store::{Limits, SqliteReader, StoreReader};
-use porthole_types::{CanonicalUrl, ManualClock, Timestamp};
+use porthole_types::ManualClock;
 use serde_json::Value as Json;
 use tempfile::TempDir;
+
+use crate::recording::record;
 
 fn porthole(folder: &Path, arguments: &[&str]) -> Output {
     let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
@@ -345,28 +346,6 @@ impl Recording {
         let rows = reader.sql(sql, &Limits::default()).unwrap().rows;
         rows.iter().map(|row| row[0].text().to_owned()).collect()
     }
-}
-
-fn record(web: &SyntheticWeb, folder: &Path) -> HashMap<String, String> {
-    let now = Timestamp(web.params().epoch_ms);
-    let mut archive = Archive::open(folder, now).unwrap();
-    let mut done = BTreeSet::new();
-    let mut write = |mut url: CanonicalUrl| {
-        while done.insert(url.id()) {
-            let response = web.answer(&Request::get(url.clone())).unwrap();
-            archive.write(&url, now, &response).unwrap();
-            let Some(location) = response.headers.get("location") else { break };
-            url = url.join(location).unwrap();
-        }
-    };
-    let mut topics = HashMap::new();
-    for (url, truth) in web.pages() {
-        write(url.clone());
-        let redirects = web.outlinks(&url).unwrap().into_iter();
-        redirects.filter(|link| link.kind == LinkKind::Redirect).for_each(|link| write(link.url));
-        topics.insert(url.to_string(), truth.path);
-    }
-    topics
 }
 
 /// A topic of a workspace as the tree shows it.
