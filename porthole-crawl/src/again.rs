@@ -1,8 +1,11 @@
 //! Judging again: when the marks or the critic have changed, the pages that are kept get their new R, and the queue the
 //! estimates that follow from it, without a fetch (V 2.1.3, 3.7).
 
+use std::collections::HashMap;
+
 use porthole_store::{Batch, Rejudged, StoreReader, Tried};
-use porthole_types::{CanonicalUrl, Work};
+use porthole_strategy::Word;
+use porthole_types::{CanonicalUrl, NewUrl, UrlId, Work};
 
 use crate::crawl::{Crawl, CrawlError};
 use crate::reading::{Read, Reader, Readers, Unread};
@@ -42,11 +45,13 @@ impl Crawl<'_> {
         reader: &dyn StoreReader,
         progress: &mut dyn FnMut(),
     ) -> Result<u64, CrawlError> {
+        self.forget_memory()?;
         self.store.forget_estimates()?;
         let threads = std::thread::available_parallelism().map_or(1, Into::into);
         let mut readers = Readers::start(Reader::new(self.judge.take(), None, self.guest.scope()), threads);
         let judged = self.judge_all(reader, &mut readers, progress).await;
         self.judge = readers.into_judge();
+        self.remember()?;
         judged
     }
 
@@ -61,28 +66,40 @@ impl Crawl<'_> {
             let tried = reader.tried(after, LOOKED_UP)?;
             let Some(last) = tried.last() else { break };
             after = Some(last.seq);
-            let mut kept = tried.iter().filter(|tried| tried.judgment.is_some() && tried.span.is_some());
-            let mut judged = Vec::new();
-            loop {
-                while readers.keeps_up()
-                    && let Some(next) = kept.next()
-                {
-                    if let Some(unread) = self.unread(next) {
-                        readers.send(unread);
-                    }
-                }
-                if readers.in_progress() == 0 {
-                    break;
-                }
-                judged.push(*std::future::poll_fn(|context| readers.poll_next(context)).await?);
-                progress();
-                pages += 1;
-                if judged.len() >= COMMITTED {
-                    self.commit_judged(judged.drain(..))?;
-                }
+            let kept: Vec<&Tried> =
+                tried.iter().filter(|tried| tried.judgment.is_some() && tried.span.is_some()).collect();
+            for some in kept.chunks(COMMITTED) {
+                pages += self.judge_some(some, readers, progress).await?;
             }
-            self.commit_judged(judged.drain(..))?;
         }
+        Ok(pages)
+    }
+
+    /// Judges pages and commits them, in the order in which they came: strategies may learn from one to the next.
+    async fn judge_some(
+        &mut self,
+        tried: &[&Tried],
+        readers: &mut Readers,
+        progress: &mut dyn FnMut(),
+    ) -> Result<u64, CrawlError> {
+        let mut unread = tried.iter().filter_map(|tried| self.unread(tried));
+        let mut judged: HashMap<UrlId, Read> = HashMap::new();
+        loop {
+            while readers.keeps_up()
+                && let Some(next) = unread.next()
+            {
+                readers.send(next);
+            }
+            if readers.in_progress() == 0 {
+                break;
+            }
+            let read = *std::future::poll_fn(|context| readers.poll_next(context)).await?;
+            judged.insert(read.work.oid, read);
+            progress();
+        }
+        drop(unread);
+        let pages = judged.len() as u64;
+        self.commit_judged(tried.iter().filter_map(|tried| judged.remove(&tried.oid)))?;
         Ok(pages)
     }
 
@@ -109,11 +126,16 @@ impl Crawl<'_> {
             let (Some(judgment), Some((page, _))) = (read.result.judgment, read.page) else { continue };
             judgments.push(Rejudged { oid: read.work.oid, judgment });
             if let Some(scorer) = &mut self.scorer {
-                let links = scorer.links(&read.work, &page, judgment);
+                let links = scorer.links(&read.work.url, read.work.depth, &page, judgment);
                 urls.extend(links.into_iter().map(|link| link.target));
             }
         }
-        let batch = Batch { judgments: &judgments, urls: &urls, ..Batch::default() };
+        let priorities = self.scorer.as_mut().map_or_else(Vec::new, |scorer| {
+            let is_last = scorer.strategy.discipline().word == Word::Last;
+            let links = urls.iter().filter(|_| is_last).map(|link: &NewUrl| (link.url.id(), link.priority));
+            links.chain(scorer.strategy.rescored()).collect()
+        });
+        let batch = Batch { judgments: &judgments, urls: &urls, priorities: &priorities, ..Batch::default() };
         self.store.commit(&batch)?;
         Ok(())
     }

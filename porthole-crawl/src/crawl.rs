@@ -14,15 +14,15 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use porthole_store::{Batch, Counts, Desk, Scores, Store};
-use porthole_strategy::{Discipline, Selection};
+use porthole_strategy::{Discipline, Selection, StateError, Word};
 use porthole_topic::{Judge, JudgeError};
 use porthole_types::{
-    CanonicalUrl, Clock, Judgment, Mark, NewUrl, Outcome, PageResult, SegmentSpan, SiteId, Timestamp, UrlId,
-    Work,
+    CanonicalUrl, Clock, Judgment, NewUrl, Outcome, PageResult, SegmentSpan, SiteId, Timestamp, UrlId, Work,
 };
 
 use crate::archive::{Archive, ArchiveError, Keep};
 use crate::distill::{DISTILLED, DistillError, DistillSettings, Distilled, Distiller};
+use crate::memory::Memory;
 use crate::reading::{Read, Reader, Readers, Unread};
 use crate::result::{Focus, Scorer, empty_result, link_rows};
 use crate::scope::truncations;
@@ -92,6 +92,9 @@ pub enum CrawlError {
     /// Hubs and authorities cannot be found.
     #[error(transparent)]
     Distill(#[from] DistillError),
+    /// The strategy cannot go on from what it remembered.
+    #[error(transparent)]
+    Memory(#[from] StateError),
 }
 
 impl CrawlError {
@@ -100,7 +103,7 @@ impl CrawlError {
         match self {
             CrawlError::Store(error) => error.is_disk_full(),
             CrawlError::Archive(error) => error.is_disk_full(),
-            CrawlError::Judge(_) | CrawlError::Distill(_) => false,
+            CrawlError::Judge(_) | CrawlError::Distill(_) | CrawlError::Memory(_) => false,
         }
     }
 }
@@ -129,7 +132,7 @@ const MOMENT: Duration = Duration::from_millis(50);
 pub struct Crawl<'a> {
     web: &'a dyn Fetch,
     pub(crate) store: &'a mut dyn Store,
-    clock: &'a dyn Clock,
+    pub(crate) clock: &'a dyn Clock,
     pub(crate) judge: Option<Box<dyn Judge>>,
     /// Without one links are followed as they were found.
     pub(crate) scorer: Option<Scorer>,
@@ -137,7 +140,8 @@ pub struct Crawl<'a> {
     pub(crate) guest: Guest,
     truncates: bool,
     distiller: Option<Distiller>,
-    next_seq: u64,
+    pub(crate) memory: Memory,
+    pub(crate) next_seq: u64,
 }
 
 impl<'a> Crawl<'a> {
@@ -159,24 +163,23 @@ impl<'a> Crawl<'a> {
             guest,
             truncates: false,
             distiller: None,
+            memory: Memory::default(),
             next_seq,
         })
     }
 
     /// Judges pages and follows links by what they are worth.
     pub fn focused(mut self, focus: Focus) -> Self {
-        let Focus { judge, strategy, marks } = focus;
-        self.judge = Some(judge);
-        self.scorer = Some(Scorer { strategy, marks });
+        self.refocus(focus);
         self
     }
 
-    /// Judges by another critic and other marks from now on; see [`Crawl::judged_by`] for what was judged before.
-    pub fn refocus(&mut self, judge: Box<dyn Judge>, marks: Vec<Mark>) {
+    /// Judges and follows links otherwise from now on; see [`Crawl::judged_by`] for what was judged before.
+    pub fn refocus(&mut self, focus: Focus) {
+        let Focus { judge, strategy, marks } = focus;
         self.judge = Some(judge);
-        if let Some(scorer) = &mut self.scorer {
-            scorer.marks = marks;
-        }
+        self.scorer = Some(Scorer { strategy, marks });
+        self.memory = Memory::default();
     }
 
     /// Minds robots.txt and pauses. Needs a runtime with timers.
@@ -213,6 +216,7 @@ impl<'a> Crawl<'a> {
     /// Crawls until a limit is reached, nothing is left, or the observer, who sees every fetch, asks to stop. What is
     /// under way then is fetched again when the crawl goes on.
     pub async fn run(&mut self, limits: Limits, observer: &mut dyn Observer) -> Result<Stop, CrawlError> {
+        self.recall()?;
         // Apart from the crawl while it runs, so that both can be worked with.
         let mut guest = std::mem::replace(&mut self.guest, Guest::alone());
         let discipline =
@@ -226,7 +230,7 @@ impl<'a> Crawl<'a> {
             workers: limits.workers.max(1),
             fetches: limits.fetches,
             bytes: limits.bytes,
-            selection: discipline.selection,
+            discipline,
             changed: false,
             looked: Instant::now(),
             window: Window::new(&mut guest),
@@ -243,6 +247,9 @@ impl<'a> Crawl<'a> {
         self.judge = run.readers.into_judge();
         self.guest = guest;
         given_back?;
+        if stop.is_ok() {
+            self.remember()?;
+        }
         stop
     }
 }
@@ -260,7 +267,7 @@ struct Run<'c, 'a> {
     /// How many fetches may still be started, and how many bytes may still come.
     fetches: u64,
     bytes: u64,
-    selection: Selection,
+    discipline: Discipline,
     /// Somebody has written beside us: what is under way is dealt with, and nothing else is begun.
     changed: bool,
     looked: Instant,
@@ -414,7 +421,7 @@ impl Run<'_, '_> {
         let free = self.workers - self.under_way.len();
         let free = self.window.room(free.min(usize::try_from(self.fetches).unwrap_or(usize::MAX)));
         let store = &mut self.crawl.store;
-        let work = match (self.selection, &mut self.crawl.scorer) {
+        let work = match (self.discipline.selection, &mut self.crawl.scorer) {
             (Selection::Batch(size), _) if self.taken.is_empty() => store.take(size.max(1), now)?,
             (Selection::Batch(_), _) => Vec::new(),
             (Selection::Own, Some(scorer)) => store.take_these(&scorer.strategy.choose(free), now)?,
@@ -488,7 +495,11 @@ impl Run<'_, '_> {
         self.bytes = self.bytes.saturating_sub(result.bytes);
         if let Some((page, judgment)) = page {
             result.links = match &mut self.crawl.scorer {
-                Some(scorer) => scorer.links(&work, &page, judgment),
+                Some(scorer) if result.outcome == Outcome::Fetched => {
+                    scorer.links(&work.url, work.depth, &page, judgment)
+                }
+                // Nobody knows what the page says: its links are worth what was believed of it.
+                Some(_) => link_rows(&page, work.depth + 1, |_| Some((judgment.relevance, work.priority))),
                 None => link_rows(&page, work.depth + 1, |_| Some((0.0, 0.0))),
             };
         }
@@ -524,6 +535,10 @@ impl Run<'_, '_> {
 
     /// Numbers a result and has it committed with the next ones.
     fn push(&mut self, work: Work, mut result: PageResult, took: Duration) {
+        let comes_not = !matches!(result.outcome, Outcome::Fetched | Outcome::Retry { .. });
+        if let (true, Some(scorer)) = (comes_not, &mut self.crawl.scorer) {
+            scorer.strategy.settled(&work.url);
+        }
         result.seq = self.crawl.next_seq;
         self.crawl.next_seq += 1;
         self.pending.push(Pending { work, result, took });
@@ -546,7 +561,14 @@ impl Run<'_, '_> {
         let archived = results.iter().rev().find_map(|result| result.span).map(span_in_words);
         let mut settings = vec![(NEXT_SEQ, next_seq.as_str())];
         settings.extend(archived.as_deref().map(|archived| (LAST_ARCHIVED, archived)));
-        let batch = Batch { results: &results, urls: &self.urls, settings: &settings, ..Batch::default() };
+        let priorities = self.new_priorities(&results);
+        let batch = Batch {
+            results: &results,
+            urls: &self.urls,
+            priorities: &priorities,
+            settings: &settings,
+            ..Batch::default()
+        };
         // No row may point at what is not there.
         if let Some((archive, _)) = &mut self.crawl.archive {
             archive.flush()?;
@@ -556,7 +578,21 @@ impl Run<'_, '_> {
         for result in &results {
             self.taken.remove(&result.oid);
         }
+        self.crawl.remember_if_due()?;
         Ok(flow)
+    }
+
+    /// What the strategy says anew of URLs that it may have spoken of before.
+    fn new_priorities(&mut self, results: &[PageResult]) -> Vec<(UrlId, f64)> {
+        let Some(scorer) = &mut self.crawl.scorer else { return Vec::new() };
+        let mut priorities = Vec::new();
+        if self.discipline.word == Word::Last {
+            let pages = results.iter().filter(|result| result.outcome == Outcome::Fetched);
+            let links = pages.flat_map(|result| &result.links);
+            priorities.extend(links.map(|link| (link.oid, link.target.priority)));
+        }
+        priorities.append(&mut scorer.strategy.rescored());
+        priorities
     }
 
     /// Why to stop when nothing came for a moment, or when nothing is awaited.

@@ -10,6 +10,7 @@ mod fetch;
 mod glob;
 mod host;
 mod http;
+mod memory;
 mod reading;
 mod recent;
 mod result;

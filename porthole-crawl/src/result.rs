@@ -37,13 +37,19 @@ pub(crate) struct Scorer {
 }
 
 impl Scorer {
-    /// The rows of a page's links.
-    pub(crate) fn links(&mut self, work: &Work, page: &Page, judgment: Judgment) -> Vec<LinkRow> {
-        let url = &work.url;
-        let source = Source { url, page, judgment, on_topic: self.is_on_topic(judgment) };
+    /// Tells the strategy of a page; the rows of the page's links.
+    pub(crate) fn links(
+        &mut self,
+        url: &CanonicalUrl,
+        depth: u32,
+        page: &Page,
+        judgment: Judgment,
+    ) -> Vec<LinkRow> {
+        let source = Source { url, page, judgment, on_topic: self.is_on_topic(judgment), depth };
         let strategy = &mut self.strategy;
+        strategy.arrived(&source);
         // Estimated as relevant as the page that links to it (S8).
-        link_rows(page, work.depth + 1, |link| Some((judgment.relevance, strategy.priority(&source, link)?)))
+        link_rows(page, depth + 1, |link| Some((judgment.relevance, strategy.priority(&source, link)?)))
     }
 
     /// Whether a page's best leaf is good or below a good topic.

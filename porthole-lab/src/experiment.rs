@@ -131,11 +131,8 @@ impl Experiment {
     }
 
     fn check(&self) -> Result<(), String> {
-        if let Some(unknown) =
-            self.strategies.iter().find(|name| porthole_strategy::named(run::with_hubs(name).0, 0).is_none())
-        {
-            let known = porthole_strategy::NAMES.join(", ");
-            return Err(format!("there is no strategy {unknown:?}; there are {known}"));
+        for name in &self.strategies {
+            porthole_strategy::checked(run::with_hubs(name).0).map_err(|error| error.to_string())?;
         }
         if !(self.train > 0.0 && self.train < 1.0) {
             return Err(format!("train = {} is no share: give a number between 0 and 1", self.train));

@@ -12,7 +12,7 @@ use crate::references::{resolved, resolved_attribute};
 use crate::scripts::needs_scripts;
 use crate::simhash::simhash;
 use crate::tag::Name;
-use crate::terms::{Terms, Text};
+use crate::terms::{Language, Terms, Text};
 use crate::token::Tokenizer;
 use crate::tree::Tree;
 use crate::words::Words;
@@ -216,6 +216,26 @@ impl Extractor {
             Spelled { term, word: word.map_or_else(String::new, |(word, _)| word), stem }
         });
         spelled.collect()
+    }
+}
+
+/// Turns texts outside of pages into terms: URLs, names of topics, keywords.
+#[derive(Default)]
+pub struct Wording {
+    words: Words,
+    terms: Terms,
+    ends: Vec<u32>,
+}
+
+impl Wording {
+    /// Appends the terms of a text in a language (ISO 639-1), in order, without stop words: the terms that a page of
+    /// that language would have.
+    pub fn append(&mut self, text: &str, language: &str, terms: &mut Vec<TermId>) {
+        self.words.find(text);
+        self.ends.clear();
+        let text = Text { text, words: &self.words, language: Language::of_code(language) };
+        self.terms.append(text, std::iter::once(usize::MAX), terms, &mut self.ends);
+        self.words.shrink();
     }
 }
 

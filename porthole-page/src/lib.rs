@@ -31,7 +31,7 @@ mod token;
 mod tree;
 mod words;
 
-pub use extract::{Extractor, Limits, Spelled};
+pub use extract::{Extractor, Limits, Spelled, Wording};
 pub use page::{Cuts, Format, Leaf, Link, LinkKind, Page, RobotsMeta, TagPath};
 pub use simhash::simhash;
 pub use terms::TERM_VERSION;

@@ -95,11 +95,22 @@ impl Language {
     /// No stop words, no stems.
     pub(crate) const UNKNOWN: Language = Language(LANGUAGES.len() as u16);
 
+    /// The language of an ISO 639-1 code; if it is none of ours, without stop words and stems.
+    pub(crate) fn of_code(code: &str) -> Language {
+        Language::of(code).unwrap_or(Language::UNKNOWN)
+    }
+
     /// The language of an ISO 639-1 code or a tag such as `en-GB`.
     fn of(tag: &str) -> Option<Language> {
         let code = tag.split(['-', '_']).next().unwrap_or(tag).trim();
         let index = LANGUAGES.iter().position(|(known, _)| known.eq_ignore_ascii_case(code))?;
         Some(Language(index as u16))
+    }
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Terms::new()
     }
 }
 
@@ -225,7 +236,7 @@ impl Terms {
         words: &Words,
         language: &str,
     ) -> Vec<(TermId, String, String)> {
-        let language = Language::of(language).unwrap_or(Language::UNKNOWN);
+        let language = Language::of_code(language);
         let dropped = language.mask() | NOTHING;
         let is_term = |(_, entry): &(Word, Cached)| entry.stops & dropped == 0;
         let known = words.iter(text).map(|word| (word, self.look_up(word, language))).collect::<Vec<_>>();

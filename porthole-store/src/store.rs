@@ -157,6 +157,10 @@ pub struct Batch<'a> {
     /// What is believed at least, as a link would say it: it counts where it is more than what is believed.
     /// Applied after the estimates. Ignored for URLs that are done.
     pub raised: &'a [Estimate],
+    /// What the strategy says now of URLs that it spoke of before, up or down; what their relevance is
+    /// estimated at stays. The last word on a URL counts. Applied after what is raised. Ignored for URLs that
+    /// are not queued.
+    pub priorities: &'a [(UrlId, f64)],
     /// URLs that were not met as links of a page; added like start URLs.
     pub urls: &'a [NewUrl],
     /// What happened.
@@ -191,6 +195,8 @@ pub struct Tried {
     pub judgment: Option<Judgment>,
     /// Simhash of its text.
     pub simhash: u64,
+    /// Whether it is done: not queued for another try or visit.
+    pub is_done: bool,
     /// The kind of the failure, if it failed.
     pub failure: Option<String>,
     /// Where the page is kept, if it is.

@@ -1,12 +1,18 @@
 //! Which link next: a strategy looks at a page that was fetched and judged, and says what each of its links is
 //! worth. Pure: it sees only pages that were fetched, reads no clock, and draws from the seed it was given.
 
+mod aim;
+mod catalogue;
 mod simple;
+mod state;
 
 use porthole_page::{Link, Page};
 use porthole_types::{CanonicalUrl, Judgment, UrlId};
 
+pub use aim::Aim;
+pub use catalogue::{NAMES, Unknown, checked, named};
 pub use simple::{Breadth, Hard, Soft, Unfocused};
+pub use state::{Saved, Saver, StateError};
 
 /// A fetched page whose links are to be scored.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +25,8 @@ pub struct Source<'a> {
     pub judgment: Judgment,
     /// Whether its best leaf is good, or below a good topic.
     pub on_topic: bool,
+    /// How many links it is away from a start.
+    pub depth: u32,
 }
 
 /// How a strategy has work taken from the frontier.
@@ -28,6 +36,8 @@ pub struct Discipline {
     pub selection: Selection,
     /// So many URLs wait at most; the worst are evicted (MAX_BUFFER of P 2.2).
     pub bound: Option<usize>,
+    /// What counts when several pages link to the same URL.
+    pub word: Word,
 }
 
 /// Which URLs are next.
@@ -42,16 +52,39 @@ pub enum Selection {
     Own,
 }
 
+/// What counts when several pages link to the same URL (A footnote 1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Word {
+    /// The highest priority that was given.
+    #[default]
+    Highest,
+    /// The last one that was given, up or down: the strategy has put together itself what all pages say.
+    Last,
+}
+
+/// A part of what a link is worth, for explanations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// What it is, in words.
+    pub what: String,
+    /// How much it adds.
+    pub adds: f64,
+}
+
 /// The priority of a link in one of several layers, the lowest first, as context graphs have them: whatever it is worth
 /// within its layer (in 0..=1), it comes after all links of lower layers.
 pub fn in_layer(layer: u32, worth: f64) -> f64 {
     worth.clamp(0.0, 1.0) * 0.5 - f64::from(layer)
 }
 
-/// Gives links their priorities.
+/// Gives links their priorities, and learns from what becomes of them.
+///
+/// Of every page that comes, a strategy hears once ([`arrived`](Strategy::arrived)); then it is asked about its links,
+/// one by one. What it does follows from what it was told, in this order, and from nothing else: whoever tells it the
+/// same again gets the same strategy.
 pub trait Strategy: Send {
     /// The word for it in commands, tables and reports.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// How work is taken from the frontier; the best next, if nothing else is said.
     fn discipline(&self) -> Discipline {
@@ -65,22 +98,39 @@ pub trait Strategy: Send {
         Vec::new()
     }
 
-    /// What a link is worth, larger is sooner; `None` if it is not to be followed. Of several pages that link to the
-    /// same URL the highest counts.
+    /// A page came, and this is what it turned out to be. It is asked about its links next.
+    fn arrived(&mut self, source: &Source<'_>) {
+        let _ = source;
+    }
+
+    /// A URL brought no page and will not: it failed, was left out, or leads elsewhere.
+    fn settled(&mut self, url: &CanonicalUrl) {
+        let _ = url;
+    }
+
+    /// What a link of the page that came last is worth, larger is sooner; `None` if it is not to be followed.
     fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64>;
-}
 
-/// The strategies by name.
-pub const NAMES: [&str; 4] = ["soft", "hard", "unfocused", "breadth"];
+    /// What other queued URLs are worth from now on, since the last time that this was asked: of some, because something
+    /// was learnt that touches them, or of all, after training.
+    fn rescored(&mut self) -> Vec<(UrlId, f64)> {
+        Vec::new()
+    }
 
-/// The strategy of that name; the seed is for those that draw.
-pub fn named(name: &str, seed: u64) -> Option<Box<dyn Strategy>> {
-    match name {
-        "soft" => Some(Box::new(Soft)),
-        "hard" => Some(Box::new(Hard)),
-        // The lab's experiments call it by what it does.
-        "unfocused" | "random" => Some(Box::new(Unfocused::new(seed))),
-        "breadth" => Some(Box::new(Breadth)),
-        _ => None,
+    /// What a link's priority is made of, without learning anything from the question.
+    fn explain(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {
+        let priority = self.priority(source, link);
+        priority.map(|adds| Part { what: self.name().to_owned(), adds }).into_iter().collect()
+    }
+
+    /// All that it has to remember to go on as if nothing had happened; `None` if that is nothing.
+    fn save(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Goes on from what was saved.
+    fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
+        let _ = saved;
+        Ok(())
     }
 }

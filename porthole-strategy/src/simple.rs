@@ -25,7 +25,7 @@ pub struct Unfocused {
 pub struct Breadth;
 
 impl Strategy for Soft {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "soft"
     }
 
@@ -35,7 +35,7 @@ impl Strategy for Soft {
 }
 
 impl Strategy for Hard {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "hard"
     }
 
@@ -52,7 +52,7 @@ impl Unfocused {
 }
 
 impl Strategy for Unfocused {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "unfocused"
     }
 
@@ -66,7 +66,7 @@ impl Strategy for Unfocused {
 }
 
 impl Strategy for Breadth {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "breadth"
     }
 
@@ -80,7 +80,7 @@ mod tests {
     use porthole_page::Extractor;
     use porthole_types::{CanonicalUrl, Headers, Judgment, TopicId};
 
-    use crate::{NAMES, Source, named};
+    use crate::{Aim, NAMES, Source, named};
 
     /// The priorities of three links of a page with this judgment.
     fn priorities(name: &str, relevance: f64, on_topic: bool, seed: u64) -> Vec<Option<f64>> {
@@ -88,8 +88,8 @@ mod tests {
         let html = b"<a href=/x>x</a><a href=/y>y</a><a href=/x>x again</a>";
         let page = Extractor::default().extract(&url, &Headers::new(), html);
         let judgment = Judgment { relevance, best: TopicId(3) };
-        let source = Source { url: &url, page: &page, judgment, on_topic };
-        let mut strategy = named(name, seed).unwrap();
+        let source = Source { url: &url, page: &page, judgment, on_topic, depth: 0 };
+        let mut strategy = named(name, &Aim::nothing(seed)).unwrap();
         page.links.iter().map(|link| strategy.priority(&source, link)).collect()
     }
 
@@ -108,8 +108,8 @@ mod tests {
     #[test]
     fn names_lead_to_strategies() {
         for name in NAMES {
-            assert_eq!(named(name, 1).unwrap().name(), name);
+            assert_eq!(named(name, &Aim::nothing(1)).unwrap().name(), *name);
         }
-        assert!(named("psychic", 1).is_none());
+        assert!(named("psychic", &Aim::nothing(1)).is_err());
     }
 }

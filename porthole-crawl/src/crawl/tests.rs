@@ -3,7 +3,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use porthole_store::{Desk, SqliteStore};
-use porthole_types::{FailureKind, Headers, Judgment, ManualClock, TopicId};
+use porthole_types::{FailureKind, Headers, Judgment, ManualClock, Mark, TopicId};
 
 use super::*;
 use crate::{AddressFuture, FetchFuture};
@@ -254,7 +254,7 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
     let clock = ManualClock::at(Timestamp(1_000));
     let focus = |word| Focus {
         judge: Box::new(Says(word)),
-        strategy: porthole_strategy::named("soft", 1).unwrap(),
+        strategy: Box::new(porthole_strategy::Soft),
         marks: vec![Mark::Path, Mark::Good],
     };
     let archive = Archive::open(&folder.path().join("pages"), clock.now()).unwrap();
@@ -280,7 +280,7 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
         assert_eq!(crawl.run(limits, &mut observe).await.unwrap(), Stop::Limit);
         crawl.store.tidy().unwrap();
         let before = relevances();
-        crawl.refocus(Box::new(Says("cats")), vec![Mark::Path, Mark::Good]);
+        crawl.refocus(focus("cats"));
         assert_eq!(crawl.judged_by("cats", &*reader, || ()).await.unwrap(), 3);
         assert_eq!(crawl.judged_by("cats", &*reader, || ()).await.unwrap(), 0, "once is enough");
         crawl.store.tidy().unwrap();
@@ -323,7 +323,7 @@ fn what_others_write_ends_a_run_when_all_that_was_under_way_is_done() {
 struct Disciplined(Discipline, Vec<UrlId>);
 
 impl porthole_strategy::Strategy for Disciplined {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "disciplined"
     }
 
@@ -373,7 +373,7 @@ fn disciplined(discipline: Discipline, workers: usize) -> (String, usize) {
 
 #[test]
 fn strategies_state_their_discipline() {
-    let discipline = |selection, bound| Discipline { selection, bound };
+    let discipline = |selection, bound| Discipline { selection, bound, ..Discipline::default() };
     // The best next: what /d leads to comes before /m.
     assert_eq!(disciplined(Discipline::default(), 1), ("d a e m b x".to_owned(), 0));
     // Two at a time: /m was chosen together with /d.
@@ -393,7 +393,7 @@ fn folders_above_good_pages_are_tried() {
         ("/a/", (200, "text/html", "<p>list")),
     ]));
     let clock = ManualClock::at(Timestamp(1_000));
-    let strategy = porthole_strategy::named("soft", 1).unwrap();
+    let strategy = Box::new(porthole_strategy::Soft);
     let focus = Focus { judge: Box::new(Says("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
     let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus).truncating(true);
     let starts = ["/a/b/owls", "/c/cats"].map(|path| format!("http://tiny.test{path}"));
@@ -459,12 +459,147 @@ fn hubs_are_found_meanwhile_and_what_they_link_to_comes_first() {
 struct LaterFirst(f64);
 
 impl porthole_strategy::Strategy for LaterFirst {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "later first"
     }
 
     fn priority(&mut self, _: &porthole_strategy::Source<'_>, _: &porthole_page::Link) -> Option<f64> {
         self.0 += 0.01;
         Some(self.0)
+    }
+}
+
+/// Remembers how often each word stood at a link that led to owls, and follows the best words first; the last word counts.
+#[derive(Default)]
+struct Learner {
+    asked: std::collections::BTreeMap<UrlId, u64>,
+    led_to_owls: std::collections::BTreeMap<u64, u64>,
+    told: u64,
+}
+
+impl Learner {
+    fn worth(&self, word: u64) -> f64 {
+        self.led_to_owls.get(&word).copied().unwrap_or(0) as f64 + 1.0 / (1.0 + word as f64)
+    }
+}
+
+impl porthole_strategy::Strategy for Learner {
+    fn name(&self) -> &str {
+        "learner"
+    }
+
+    fn discipline(&self) -> Discipline {
+        Discipline { word: Word::Last, ..Discipline::default() }
+    }
+
+    fn arrived(&mut self, source: &porthole_strategy::Source<'_>) {
+        self.told += 1;
+        if let (Some(word), true) = (self.asked.remove(&source.url.id()), source.on_topic) {
+            *self.led_to_owls.entry(word).or_default() += 1;
+        }
+    }
+
+    fn settled(&mut self, url: &CanonicalUrl) {
+        self.told += 1;
+        self.asked.remove(&url.id());
+    }
+
+    fn priority(
+        &mut self,
+        source: &porthole_strategy::Source<'_>,
+        link: &porthole_page::Link,
+    ) -> Option<f64> {
+        let word = source.page.anchor_text(link).len() as u64;
+        self.asked.insert(link.target.id(), word);
+        Some(self.worth(word))
+    }
+
+    fn rescored(&mut self) -> Vec<(UrlId, f64)> {
+        self.asked.iter().map(|(oid, word)| (*oid, self.worth(*word))).collect()
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        let mut saver = porthole_strategy::Saver::new(1);
+        saver.u64(self.told);
+        for map in [self.asked.iter().map(|(url, word)| (url.0, *word)).collect(), self.led_to_owls.clone()] {
+            saver.length(map.len());
+            map.iter().for_each(|(key, value)| {
+                saver.u64(*key);
+                saver.u64(*value);
+            });
+        }
+        Some(saver.finish())
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
+        let mut saved = porthole_strategy::Saved::new(saved, 1)?;
+        self.told = saved.u64()?;
+        for _ in 0..saved.length(16)? {
+            self.asked.insert(saved.url()?, saved.u64()?);
+        }
+        for _ in 0..saved.length(16)? {
+            self.led_to_owls.insert(saved.u64()?, saved.u64()?);
+        }
+        saved.finish()
+    }
+}
+
+/// The way of a learning crawl that is stopped after so many fetches each time, and what it has learnt in the end. What
+/// was saved is thrown away at every stop, if so wished: as if the crawl had been killed.
+fn learning(stops: u64, forgets: bool) -> (String, Vec<u8>) {
+    let web = TinyWeb(HashMap::from([
+        (
+            "/",
+            (
+                200,
+                "text/html",
+                "<a href=/1>long word</a><a href=/2>word</a><a href=/3>long word</a><a href=/4>word</a><a href=/5>word</a>",
+            ),
+        ),
+        ("/1", (200, "text/html", "cats <a href=/6>word</a>")),
+        ("/2", (200, "text/html", "owls <a href=/7>long word</a><a href=/3>short</a>")),
+        ("/3", (200, "text/html", "cats")),
+        ("/4", (404, "text/html", "")),
+        ("/5", (200, "text/html", "owls <a href=/8>word</a>")),
+        ("/6", (200, "text/html", "cats")),
+        ("/7", (200, "text/html", "cats")),
+        ("/8", (301, "/9", "")),
+        ("/9", (200, "text/html", "owls")),
+    ]));
+    let (folder, mut store) = scratch();
+    let clock = ManualClock::at(Timestamp(1_000));
+    let mut way = String::new();
+    loop {
+        let strategy = Box::new(Learner::default());
+        let focus = Focus { judge: Box::new(Says("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
+        let archived = last_archived(&store).unwrap();
+        let archive = Archive::open_after(&folder.path().join("pages"), archived, Timestamp(0)).unwrap();
+        let crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus);
+        let mut crawl = crawl.archived(archive, Keep::All);
+        crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
+        let mut observe = |seen: Seen<'_>| {
+            way.push_str(seen.url.path());
+            ControlFlow::Continue(())
+        };
+        let limits = Limits { fetches: stops, ..Limits::default() };
+        let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
+        let learnt = crawl.scorer.as_ref().and_then(|scorer| scorer.strategy.save()).unwrap();
+        if stop == Stop::Exhausted {
+            return (way, learnt);
+        }
+        if forgets {
+            crawl.forget_memory().unwrap();
+        }
+    }
+}
+
+#[test]
+fn strategies_learn_and_go_on_where_they_were() {
+    let (way, learnt) = learning(u64::MAX, false);
+    // The words that led to owls come first once they have; before, the shorter ones do.
+    assert_eq!(way, "//2/4/5/8/9/3/1/6/7");
+    for stops in [1, 2, 3] {
+        assert_eq!(learning(stops, false), (way.clone(), learnt.clone()), "stopped after every {stops}");
+        assert_eq!(learning(stops, true), (way.clone(), learnt.clone()), "killed after every {stops}");
     }
 }

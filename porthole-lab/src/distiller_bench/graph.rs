@@ -27,7 +27,7 @@ pub async fn crawl(database: &Path, pages: u64, seed: u64) -> Result<(), BenchEr
     let topic = web.topic("/Recreation/Cycling").unwrap_or(TopicId(1));
     let mut store = SqliteStore::open(database)?;
     let marks = web.topics().iter().map(|of| if of.id == topic { Mark::Good } else { Mark::Null }).collect();
-    let strategy = porthole_strategy::named("soft", seed).expect("there is a soft focus");
+    let strategy = Box::new(porthole_strategy::Soft);
     let judge = Box::new(Truthful { web: web.clone(), topic });
     let mut crawl = Crawl::new(&*web, &mut store, &*clock)?.focused(Focus { judge, strategy, marks });
     crawl.start(&web.examples(topic, 10, seed))?;

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use porthole_crawl::{Crawl, DistillSettings, Focus, Limits, Seen, Stop};
 use porthole_store::SqliteStore;
+use porthole_strategy::Aim;
 use porthole_topic::Critic;
 use porthole_types::{CanonicalUrl, ManualClock, Outcome as Fetched, UrlId};
 use rayon::prelude::*;
@@ -53,11 +54,12 @@ fn crawl(
     let store = SqliteStore::open(scratch.path().join("crawl.db"));
     let mut store = store.map_err(porthole_crawl::CrawlError::from)?;
     let clock = ManualClock::default();
-    let judge = Box::new(Critic::new(web.model.clone(), &tree));
+    let critic = Critic::new(web.model.clone(), &tree);
     let seed = experiment.seed.wrapping_add(u64::from(sample));
     let (name, has_hubs) = with_hubs(strategy);
-    let strategy_now = porthole_strategy::named(name, seed).expect("the experiment was checked");
-    let focus = Focus { judge, strategy: strategy_now, marks: tree.marks() };
+    let aim = Aim::new(&tree, Some(critic.clone()), seed);
+    let strategy_now = porthole_strategy::named(name, &aim).expect("the experiment was checked");
+    let focus = Focus { judge: Box::new(critic), strategy: strategy_now, marks: tree.marks() };
     let started = cpu_ms();
     let mut crawl = Crawl::new(&web.web, &mut store, &clock)?.focused(focus);
     if has_hubs {

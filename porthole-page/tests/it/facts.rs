@@ -1,7 +1,7 @@
 //! What is known of a page beside its leaves: title, addresses, wishes to robots, charset, language, terms.
 
 use crate::{extract, extract_with, url};
-use porthole_page::{Cuts, Extractor, Format, Limits, Page};
+use porthole_page::{Cuts, Extractor, Format, Limits, Page, Wording};
 use porthole_types::{CanonicalUrl, Headers, TermId};
 
 const OWLS: &str = "<html lang=en><title>Owls of the north</title><p>The snowy owl is a large white owl of the \
@@ -326,4 +326,17 @@ fn what_is_cut_is_counted() {
     let deep = extract(&("<div>".repeat(600) + "<a href=x>deep"));
     assert_eq!((deep.cuts, deep.text.as_str()), (Cuts { depth: 600 + 3 - 512, ..none }, "deep"));
     assert_eq!((deep.links.len(), deep.leaf(0).unwrap().depth), (1, 512));
+}
+
+#[test]
+fn texts_outside_of_pages_have_the_terms_of_pages() {
+    let page = extract(OWLS);
+    let (mut wording, mut terms) = (Wording::default(), Vec::new());
+    wording.append(&page.title, "en", &mut terms);
+    wording.append(&page.text, page.language, &mut terms);
+    assert_eq!(terms, page.terms());
+    let (mut address, mut words) = (Vec::new(), Vec::new());
+    wording.append("/owls/snowy-owl.html?in=winter", "en", &mut address);
+    wording.append("owl snowy owl html winter", "en", &mut words);
+    assert_eq!(address, words);
 }

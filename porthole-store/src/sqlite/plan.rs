@@ -129,6 +129,9 @@ impl<'a> Plan<'a> {
             let seen = window.frontier.raise(row, Belief::new(estimate.relevance, estimate.priority));
             plan.note(seen);
         }
+        for &(oid, priority) in batch.priorities {
+            plan.reorder(window, oid, priority);
+        }
         plan.finish(window);
         Ok(plan)
     }
@@ -177,6 +180,15 @@ impl<'a> Plan<'a> {
 
     fn believe(&mut self, window: &mut Window, row: u32, estimate: &Estimate) {
         if window.frontier.set(row, Belief::new(estimate.relevance, estimate.priority)) {
+            self.believed.push(row);
+        }
+    }
+
+    fn reorder(&mut self, window: &mut Window, oid: UrlId, priority: f64) {
+        let Some(row) = window.frontier.find(oid) else { return };
+        let held = window.frontier.belief(row);
+        let belief = Belief::new(held.relevance, priority);
+        if belief != held && window.frontier.set(row, belief) {
             self.believed.push(row);
         }
     }

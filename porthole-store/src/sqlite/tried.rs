@@ -3,6 +3,7 @@
 use porthole_types::{Judgment, SegmentSpan, Timestamp, TopicId, UrlId};
 use rusqlite::{Connection, Row, params};
 
+use crate::frontier::State;
 use crate::queries::Index;
 use crate::{Result, Tried};
 
@@ -14,7 +15,7 @@ pub(super) const INDEX: Index = Index {
 
 pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<Vec<Tried>> {
     let mut read = db.prepare(
-        "select oid, url, seq, lastvisited, depth, relevance, kcid, simhash, failure, segment, \"offset\", length \
+        "select oid, url, seq, lastvisited, depth, relevance, kcid, simhash, failure, segment, \"offset\", length, state \
          from crawl where seq is not null and seq > ?1 order by seq limit ?2",
     )?;
     let after = after.map_or(-1, |after| i64::try_from(after).unwrap_or(i64::MAX));
@@ -40,6 +41,7 @@ fn tried(row: &Row<'_>) -> rusqlite::Result<Tried> {
         depth: row.get(4)?,
         judgment,
         simhash: row.get::<_, Option<i64>>(7)?.unwrap_or(0).cast_unsigned(),
+        is_done: State::from_code(row.get(12)?).is_some_and(State::is_done),
         failure: row.get(8)?,
         span,
     })

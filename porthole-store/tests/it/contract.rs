@@ -81,6 +81,21 @@ fn estimates_are_set_up_and_down(backend: &dyn Backend) {
     assert!(matches!(believe(&mut *store, &[set(9, 0.1)]), Err(Error::UnknownUrl(_))));
 }
 
+fn priorities_go_up_and_down_and_estimates_stay(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.2, 0.2), new_url(3, 0.3, 0.3)]).unwrap();
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
+    // Of 4, which the page links to, and of 2 twice; 1 is done, and 9 is not known.
+    let results = [page(1, 0.7, vec![link(4, 0.7, 0.7)])];
+    let priorities = [(oid(4), 0.1), (oid(2), 0.0), (oid(2), 0.8), (oid(1), 0.5), (oid(9), 0.5)];
+    let batch = Batch { results: &results, priorities: &priorities, ..Batch::default() };
+    assert_eq!(store.commit(&batch).unwrap().believed, 2);
+    drop(store);
+    let work = backend.open().take(9, Timestamp(0)).unwrap();
+    let believed: Vec<_> = work.iter().map(|work| (work.oid, work.relevance, work.priority)).collect();
+    assert_eq!(believed, [(oid(2), 0.2, 0.8), (oid(3), 0.3, 0.3), (oid(4), 0.7, 0.1)]);
+}
+
 fn what_is_not_a_number_does_no_harm(backend: &dyn Backend) {
     let mut store = backend.open();
     let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5, -0.0, 0.0];
@@ -288,6 +303,7 @@ macro_rules! contract {
             work_in_flight_is_queued_again_when_given_back_or_lost
             a_better_parent_raises_a_queued_url
             estimates_are_set_up_and_down
+            priorities_go_up_and_down_and_estimates_stay
             what_is_not_a_number_does_no_harm
             a_retry_waits_and_then_comes_after_the_untried
             every_outcome_is_counted_and_kept

@@ -24,7 +24,7 @@ pub(crate) struct Crawl {
     #[arg(long, value_parser = duration)]
     pub(crate) time: Option<Duration>,
     /// Which link next: soft, hard, unfocused or breadth
-    #[arg(long, default_value = "soft", value_parser = porthole_strategy::NAMES)]
+    #[arg(long, default_value = "soft", value_parser = porthole_strategy::checked)]
     pub(crate) strategy: String,
     /// Fetches under way at once: 1 in a replay, where the order is then the same in every run, else 64
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]

@@ -15,7 +15,7 @@ use porthole_crawl::{
 };
 use porthole_lab::RecordedWeb;
 use porthole_store::{Desk, Store, StoreReader};
-use porthole_topic::{Judge, Taxonomy};
+use porthole_topic::{Critic, Judge, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock};
 
 use self::events::Events;
@@ -41,9 +41,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     let workspace = Workspace::open(root)?;
     let mut store = workspace.store()?;
     let reader = store.reader();
-    let aim = Aim::now(&*reader, arguments.judge.as_deref())?;
-    let strategy =
-        porthole_strategy::named(&arguments.strategy, arguments.seed).expect("clap knows the names");
+    let aim = Aim::now(&*reader, arguments)?;
     let starts = starts(&*reader, &aim.tree, &arguments.start)?;
     let World { web, guest, workers } = World::of(&workspace, arguments)?;
     let clock = SystemClock;
@@ -58,11 +56,9 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     let mut watch = watch(&workspace, arguments, ends, aim.tree.clone()).await?;
     // What fails from here on may be for want of room, and is told from other failures below.
     let stop: Result<Stop, CrawlError> = async {
-        let Aim { judge, tree, name } = aim;
         let archived = last_archived(&store)?;
-        let focus = Focus { judge, strategy, marks: tree.marks() };
         let mut crawl = Crawl::new(&*web, &mut store, &clock)?
-            .focused(focus)
+            .focused(aim.focus)
             .as_guest(guest)
             .truncating(arguments.truncate);
         if arguments.hubs {
@@ -71,7 +67,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
         if let Some(keep) = arguments.archive.keep() {
             crawl = crawl.archived(Archive::open_after(&workspace.pages(), archived, clock.now())?, keep);
         }
-        take_up(&mut crawl, &*reader, &name).await?;
+        take_up(&mut crawl, &*reader, &aim.name).await?;
         crawl.start(&starts)?;
         let limits = Limits {
             fetches: arguments.pages.unwrap_or(u64::MAX),
@@ -104,23 +100,27 @@ pub(crate) const LAST_STOP: &str = "crawl.last_stop";
 
 /// What the crawl is after, as the workspace says it now.
 struct Aim {
-    judge: Box<dyn Judge>,
+    focus: Focus,
     tree: Taxonomy,
-    /// Tells this critic with these marks from others.
+    /// Tells this critic with these marks and this strategy from others.
     name: String,
 }
 
 impl Aim {
-    fn now(reader: &dyn StoreReader, program: Option<&str>) -> anyhow::Result<Aim> {
+    fn now(reader: &dyn StoreReader, arguments: &cli::Crawl) -> anyhow::Result<Aim> {
         let tree = workspace::tree(reader)?;
         if tree.good().next().is_none() {
             return Err(misuse(
                 "nothing is marked good: `porthole topics mark PATH` says what the crawl is after",
             ));
         }
-        let (judge, critic) = judge(reader, &tree, program)?;
+        let (judge, critic, name) = judge(reader, &tree, arguments.judge.as_deref())?;
+        let knows = porthole_strategy::Aim::new(&tree, critic, arguments.seed);
+        let strategy = porthole_strategy::named(&arguments.strategy, &knows)
+            .map_err(|unknown| misuse(unknown.to_string()))?;
         let good: Vec<String> = tree.good().map(|good| tree.path(good)).collect();
-        Ok(Aim { judge, name: format!("{critic}: {}", good.join(" ")), tree })
+        let name = format!("{name}: {}; {}", good.join(" "), strategy.name());
+        Ok(Aim { focus: Focus { judge, strategy, marks: tree.marks() }, name, tree })
     }
 }
 
@@ -141,9 +141,9 @@ async fn go_on(
         }
         limits.fetches = limits.fetches.saturating_sub(watch.fetches - fetches);
         limits.bytes = limits.bytes.saturating_sub(watch.bytes - bytes);
-        match Aim::now(reader, arguments.judge.as_deref()) {
+        match Aim::now(reader, arguments) {
             Ok(aim) => {
-                crawl.refocus(aim.judge, aim.tree.marks());
+                crawl.refocus(aim.focus);
                 watch.follow(aim.tree);
                 take_up(crawl, reader, &aim.name).await?;
                 crawl.start(starts)?;
@@ -166,7 +166,7 @@ async fn take_up(crawl: &mut Crawl<'_>, reader: &dyn StoreReader, critic: &str) 
     }
     if pages > 0 {
         let pages = output::count(usize::try_from(pages).unwrap_or(usize::MAX), "page");
-        output::say(&format!("topics or critic have changed: {pages} judged again"));
+        output::say(&format!("topics, critic or strategy have changed: {pages} judged again"));
     }
     Ok(())
 }
@@ -268,17 +268,17 @@ fn judge(
     reader: &dyn StoreReader,
     tree: &Taxonomy,
     program: Option<&str>,
-) -> anyhow::Result<(Box<dyn Judge>, String)> {
+) -> anyhow::Result<(Box<dyn Judge>, Option<Critic>, String)> {
     match program {
         None => {
             let critic = workspace::critic(reader)?.0;
             let made = reader.model(workspace::CRITIC)?.map_or(0, |model| model.made.0);
-            Ok((Box::new(critic), format!("trained {made}")))
+            Ok((Box::new(critic.clone()), Some(critic), format!("trained {made}")))
         }
         Some(program) => {
             let command = ["sh", "-c", program].map(str::to_owned);
             let critic = ExternalCritic::start(&command, tree.clone(), PATIENCE)?;
-            Ok((Box::new(critic), program.to_owned()))
+            Ok((Box::new(critic), None, program.to_owned()))
         }
     }
 }

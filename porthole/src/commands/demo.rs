@@ -13,6 +13,7 @@ use anyhow::{Context, bail};
 use porthole_crawl::{Crawl, Focus, Limits, Seen, Stop};
 use porthole_lab::synth::{SynthParams, SyntheticWeb};
 use porthole_store::{Desk, SqliteStore, Store};
+use porthole_strategy::Aim;
 use porthole_topic::Critic;
 use porthole_types::{ManualClock, TopicId};
 
@@ -93,9 +94,11 @@ async fn crawl(
     let mut store = SqliteStore::open(database)?;
     // For questions to a database that is kept: it knows topics by their numbers otherwise.
     store.set_topics(&lesson.tree.rows())?;
-    let judge = Box::new(Critic::new(lesson.model.clone(), &lesson.tree));
-    let strategy = porthole_strategy::named(strategy, arguments.seed).expect("a strategy that there is");
-    let followed = strategy.name();
+    let critic = Critic::new(lesson.model.clone(), &lesson.tree);
+    let aim = Aim::new(&lesson.tree, Some(critic.clone()), arguments.seed);
+    let judge = Box::new(critic);
+    let strategy = porthole_strategy::named(strategy, &aim)?;
+    let followed = strategy.name().to_owned();
     let mut tally = Tally::new(&web, lesson, arguments.pages);
     let mut progress = Progress::new(name, arguments.pages);
     let stop = {

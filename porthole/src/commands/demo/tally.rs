@@ -36,7 +36,7 @@ pub(super) struct Tally<'a> {
 /// What came of a crawl.
 #[derive(Serialize)]
 pub(super) struct Figures {
-    pub(super) strategy: &'static str,
+    pub(super) strategy: String,
     pub(super) stop: &'static str,
     /// Fetches that count.
     pub(super) fetches: u64,
@@ -127,7 +127,7 @@ impl<'a> Tally<'a> {
         self.fetches >= self.wanted
     }
 
-    pub(super) fn figures(mut self, strategy: &'static str, stop: &'static str, counts: Counts) -> Figures {
+    pub(super) fn figures(mut self, strategy: String, stop: &'static str, counts: Counts) -> Figures {
         self.harvest_at.insert(self.fetches, self.harvest());
         let pages = self.pages.max(1) as f64;
         Figures {

@@ -1,0 +1,139 @@
+//! What a strategy has learnt, across a stop or a kill.
+//!
+//! Now and then, and when a crawl ends, its memory is saved, with the number of the next fetch. At the start of the next
+//! run it is restored, and the strategy is told again what came since: from the tables, and the pages from the archive.
+//! Without an archive, what came between the last save and a kill is not learnt.
+
+use porthole_page::Extractor;
+use porthole_store::{Model, Tried};
+use porthole_strategy::{Saved, Saver, StateError};
+use porthole_types::CanonicalUrl;
+
+use crate::crawl::{Crawl, CrawlError};
+
+/// Under this name the store keeps a strategy's memory.
+const MEMORY: &str = "strategy";
+
+/// The form of what is kept.
+const FORM: u32 = 1;
+
+/// Fetches between two saves, at least.
+const BETWEEN_SAVES: u64 = 2_000;
+
+/// For so many bytes of memory, one fetch more lies between two saves: saving stays a small part of the work.
+const BYTES_A_FETCH: u64 = 16_384;
+
+/// What was tried is looked up so many at a time.
+const LOOKED_UP: usize = 1_024;
+
+/// When a strategy's memory was saved, and when it will be.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Memory {
+    /// Whether the strategy knows what came before this process.
+    is_recalled: bool,
+    saved_at: u64,
+    next_save: u64,
+}
+
+impl Memory {
+    /// Of a strategy that is to learn from the kept pages, and has to recall nothing.
+    pub(crate) fn anew() -> Memory {
+        Memory { is_recalled: true, ..Memory::default() }
+    }
+}
+
+impl Crawl<'_> {
+    /// Has the strategy remember what it knew when the last fetch was committed.
+    pub(crate) fn recall(&mut self) -> Result<(), CrawlError> {
+        let Some(scorer) = &mut self.scorer else { return Ok(()) };
+        if std::mem::replace(&mut self.memory.is_recalled, true) || scorer.strategy.save().is_none() {
+            return Ok(());
+        }
+        let reader = self.store.reader();
+        let kept = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty());
+        let mut known = 0;
+        if let Some(Model { bytes, .. }) = kept
+            && let Some((seq, memory)) = opened(&bytes, scorer.strategy.name())?
+        {
+            scorer.strategy.restore(memory)?;
+            known = seq;
+        }
+        self.memory.saved_at = known;
+        self.memory.next_save = known + BETWEEN_SAVES;
+        let mut extractor = Extractor::default();
+        let mut after = known.checked_sub(1);
+        loop {
+            let tried = reader.tried(after, LOOKED_UP)?;
+            let Some(last) = tried.last() else { return Ok(()) };
+            after = Some(last.seq);
+            for tried in &tried {
+                self.tell_again(tried, &mut extractor)?;
+            }
+        }
+    }
+
+    /// Tells the strategy what it was told when this was fetched.
+    fn tell_again(&mut self, tried: &Tried, extractor: &mut Extractor) -> Result<(), CrawlError> {
+        let (Some(scorer), Ok(url)) = (&mut self.scorer, CanonicalUrl::parse(&tried.url)) else {
+            return Ok(());
+        };
+        match (tried.judgment.filter(|_| tried.failure.is_none()), tried.span, &self.archive) {
+            (Some(judgment), Some(span), Some((archive, _))) => {
+                let response = archive.read(span)?;
+                let page = extractor.extract(&url, &response.headers, &response.body);
+                scorer.links(&url, tried.depth, &page, judgment);
+                scorer.strategy.rescored();
+            }
+            _ if tried.is_done && tried.judgment.is_none() => scorer.strategy.settled(&url),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Saves what the strategy knows, if it is time. All that it was told must have been committed.
+    pub(crate) fn remember_if_due(&mut self) -> Result<(), CrawlError> {
+        if self.next_seq < self.memory.next_save { Ok(()) } else { self.remember() }
+    }
+
+    /// Saves what the strategy knows. All that it was told must have been committed.
+    pub(crate) fn remember(&mut self) -> Result<(), CrawlError> {
+        let Some(scorer) = &self.scorer else { return Ok(()) };
+        let Some(memory) = scorer.strategy.save() else {
+            self.memory.next_save = u64::MAX;
+            return Ok(());
+        };
+        if self.memory.saved_at != self.next_seq {
+            let bytes = closed(self.next_seq, scorer.strategy.name(), &memory);
+            self.store.set_model(MEMORY, &Model { bytes, made: self.clock.now() })?;
+        }
+        self.memory.saved_at = self.next_seq;
+        self.memory.next_save = self.next_seq + BETWEEN_SAVES.max(memory.len() as u64 / BYTES_A_FETCH);
+        Ok(())
+    }
+
+    /// What the strategy knew is not true any more.
+    pub(crate) fn forget_memory(&mut self) -> Result<(), CrawlError> {
+        self.memory = Memory::anew();
+        if self.store.reader().model(MEMORY)?.is_some_and(|model| !model.bytes.is_empty()) {
+            self.store.set_model(MEMORY, &Model { bytes: Vec::new(), made: self.clock.now() })?;
+        }
+        Ok(())
+    }
+}
+
+fn closed(next_seq: u64, name: &str, memory: &[u8]) -> Vec<u8> {
+    let mut saver = Saver::new(FORM);
+    saver.u64(next_seq);
+    saver.text(name);
+    let mut bytes = saver.finish();
+    bytes.extend_from_slice(memory);
+    bytes
+}
+
+/// The number of the next fetch and the memory; `None` if it is another strategy's.
+fn opened<'b>(bytes: &'b [u8], name: &str) -> Result<Option<(u64, &'b [u8])>, StateError> {
+    let mut saved = Saved::new(bytes, FORM)?;
+    let seq = saved.u64()?;
+    let whose = saved.text()?;
+    Ok((whose == name).then(|| (seq, saved.rest())))
+}
