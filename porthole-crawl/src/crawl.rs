@@ -612,11 +612,12 @@ impl Run<'_, '_> {
 
 /// Stores what a distillation found, and has done what follows from it.
 fn take_over(store: &mut dyn Store, distilled: &Distilled) -> Result<(), CrawlError> {
-    store.set_scores(&Scores { hubs: &distilled.hubs, auth: &distilled.auth })?;
+    let Distilled { hubs, auth, neighbourhoods, refreshed, raised, .. } = distilled;
+    store.set_scores(&Scores { hubs, auth, neighbourhoods })?;
     store.queue_again(&distilled.revisit)?;
     // Last, so that a crawl that is killed meanwhile distils again.
     let settings = [(DISTILLED, distilled.mark.as_str())];
-    store.commit(&Batch { raised: &distilled.raised, settings: &settings, ..Batch::default() })?;
+    store.commit(&Batch { refreshed, raised, settings: &settings, ..Batch::default() })?;
     Ok(())
 }
 

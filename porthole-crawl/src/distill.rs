@@ -5,15 +5,17 @@
 //! with one fetch at a time it is run on the spot, and the crawl goes the same way in every run. With several it runs
 //! on a thread of its own.
 
+mod refresh;
 mod snapshot;
 
 use std::collections::HashSet;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
 use porthole_distill::{Scores, missed, top};
-use porthole_store::{Estimate, StoreReader};
+use porthole_store::{Estimate, Neighbourhood, RAISED, Refreshed, StoreReader};
 use porthole_types::UrlId;
 
+pub use self::refresh::neighbourhoods;
 pub use self::snapshot::{Engine, Snapshot};
 
 /// Why there are no scores.
@@ -79,6 +81,10 @@ pub struct Distilled {
     /// What great hubs link to on other sites and nobody has tried, best first, with what is to be believed of it at
     /// least.
     pub raised: Vec<Estimate>,
+    /// Queued pages of which the pages that link to them say something else by now.
+    pub refreshed: Vec<Refreshed>,
+    /// What neighbours say of judged pages by now, where it has changed much.
+    pub neighbourhoods: Vec<Neighbourhood>,
     /// Great hubs to be visited again, best first.
     pub revisit: Vec<UrlId>,
     /// The value of the setting [`DISTILLED`] that goes with all this.
@@ -166,6 +172,8 @@ fn distil(
         hubs: snapshot.stored(&scores.hubs),
         auth: snapshot.stored(&scores.authorities),
         raised: raised(&snapshot, &scores, psi, settings.raised),
+        refreshed: refresh::estimates(&snapshot),
+        neighbourhoods: neighbourhoods(&snapshot, reader)?,
         revisit: revisits(&snapshot, &scores, psi, settings.revisits, &recent),
         mark: format!("{seq} {links}"),
         iterations: scores.iterations,
@@ -208,19 +216,14 @@ fn great(hubs: &[f64], psi: f64) -> f64 {
 
 /// Neighbours of great hubs get the highest priority there is (W 4.7), those with the best hubs a little more of it.
 fn raised(snapshot: &Snapshot, scores: &Scores, psi: f64, most: usize) -> Vec<Estimate> {
-    // Large enough to be told apart at single precision, small enough that a whole list stays near 1.
-    const STEP: f64 = 1e-6;
-    let lowest = 1.0 - STEP * most as f64;
     let missed = missed(snapshot.graph(), scores, psi);
     let open = missed.iter().filter(|missed| {
         let node = snapshot.node(missed.page);
         // One that was raised before and not yet fetched has had its turn.
-        !node.tried && f64::from(node.relevance) < lowest && snapshot.is_welcome(missed.page)
+        !node.tried && node.follows && snapshot.is_welcome(missed.page)
     });
-    let estimate = |(at, oid): (usize, UrlId)| {
-        let worth = 1.0 - STEP * at as f64;
-        Estimate { oid, relevance: worth, priority: worth }
-    };
+    let estimate =
+        |(at, oid): (usize, UrlId)| Estimate { oid, relevance: 1.0, priority: RAISED + (most - at) as f64 };
     open.take(most).map(|missed| snapshot.node(missed.page).oid).enumerate().map(estimate).collect()
 }
 

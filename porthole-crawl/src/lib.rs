@@ -23,7 +23,9 @@ mod window;
 pub use archive::{Archive, ArchiveError, Keep, read_page};
 pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop, last_archived};
-pub use distill::{DISTILLED, DistillError, DistillSettings, Distilled, Distiller, Engine, Snapshot};
+pub use distill::{
+    DISTILLED, DistillError, DistillSettings, Distilled, Distiller, Engine, Snapshot, neighbourhoods,
+};
 pub use external::ExternalCritic;
 pub use fetch::{AddressFuture, Fetch, FetchError, FetchFuture, Request, Response};
 pub use host::{Flight, HostAnswer, Hosts, MAX_TROUBLED, Politeness, Turn, retry_after};

@@ -8,6 +8,7 @@ mod csr;
 mod graph;
 mod hits;
 mod inflation;
+mod neighbours;
 mod options;
 mod pagerank;
 mod product;
@@ -17,6 +18,7 @@ mod why;
 
 pub use graph::{Graph, Node};
 pub use hits::{Distiller, Scores};
+pub use neighbours::{Neighbourhoods, Neighbours};
 pub use options::{Options, Rho};
 pub use pagerank::{PageRank, PageRankOptions, page_rank};
 pub use top::{Missed, missed, quantile, top};

@@ -2,6 +2,8 @@
 
 use porthole_types::{SegmentSpan, SiteId, Timestamp, TopicId, UrlId};
 
+use crate::Neighbourhood;
+
 /// Everything that is known of a URL.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
@@ -52,6 +54,8 @@ pub struct About {
     pub hub: Option<f64>,
     /// Its authority score, if the last distillation gave it one.
     pub auth: Option<f64>,
+    /// How relevant it is after what its neighbours say, if it was judged and has some that were.
+    pub neighbourhood: Option<Neighbourhood>,
     /// The last word of a person on it, as a page, as a hub and on its site.
     pub feedback: Vec<Feedback>,
 }

@@ -134,6 +134,9 @@ pub trait StoreReader: Send + Sync {
     /// What people say of what was found: the last word on each, oldest first.
     fn feedback(&self) -> Result<Vec<Feedback>>;
 
+    /// How relevant pages are after what their neighbours say, by their ids.
+    fn neighbourhoods(&self) -> Result<Vec<Neighbourhood>>;
+
     /// Whether a store is open on the database now, here or in another process.
     fn is_crawled(&self) -> Result<bool>;
 
@@ -154,8 +157,11 @@ pub struct Batch<'a> {
     pub judgments: &'a [Rejudged],
     /// New beliefs about URLs, up or down; applied after the judgments. Ignored for URLs that are done.
     pub estimates: &'a [Estimate],
+    /// What the pages that link to URLs say of them by now, up or down; applied after the estimates. Ignored for
+    /// URLs that are done.
+    pub refreshed: &'a [Refreshed],
     /// What is believed at least, as a link would say it: it counts where it is more than what is believed.
-    /// Applied after the estimates. Ignored for URLs that are done.
+    /// Applied last. Ignored for URLs that are done.
     pub raised: &'a [Estimate],
     /// What the strategy says now of URLs that it spoke of before, up or down; what their relevance is
     /// estimated at stays. The last word on a URL counts. Applied after what is raised. Ignored for URLs that
@@ -214,6 +220,18 @@ pub struct Estimate {
     pub priority: f64,
 }
 
+/// A queued URL of which the pages that link to it say something else by now. A priority that was no other than the
+/// estimate moves with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Refreshed {
+    /// The URL.
+    pub oid: UrlId,
+    /// The estimate that this was found to differ from: if there is another one by now, it stays.
+    pub before: f64,
+    /// The estimate from now on.
+    pub relevance: f64,
+}
+
 /// What a commit did to the frontier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Committed {
@@ -259,7 +277,27 @@ pub struct Scores<'a> {
     pub hubs: &'a [(UrlId, f64)],
     /// Authority scores.
     pub auth: &'a [(UrlId, f64)],
+    /// What neighbours say of pages, for those of which it has changed: what is known of others stays.
+    pub neighbourhoods: &'a [Neighbourhood],
 }
+
+/// How relevant a page is after what its neighbours say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Neighbourhood {
+    /// The page.
+    pub oid: UrlId,
+    /// Its relevance by its text and its neighbours.
+    pub relevance: f64,
+    /// R(d) that this was found with: by its text alone.
+    pub own: f64,
+    /// How many sites had neighbours that were judged.
+    pub sites: u32,
+    /// What R they had on average, each site once.
+    pub evidence: f64,
+}
+
+/// A priority above this says that a URL was raised above all that strategies say of links, however they count.
+pub const RAISED: f64 = 1e6;
 
 /// The link graph at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -283,6 +321,9 @@ pub struct Node {
     pub fetched: bool,
     /// Whether it was tried before, or left out on purpose.
     pub tried: bool,
+    /// Whether it is yet to be fetched and what is believed of it comes from the pages that link to it: it is no start,
+    /// and was not [raised above](RAISED) what they say.
+    pub follows: bool,
 }
 
 /// A link. Kept small: there are some fifty a page.

@@ -1,4 +1,4 @@
-use porthole_store::{Batch, Desk, Feedback, FeedbackKind, SqliteStore, Store};
+use porthole_store::{Batch, Desk, Feedback, FeedbackKind, Rejudged, Scores, SqliteStore, Store};
 use porthole_types::{
     CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Timestamp, TopicId,
 };
@@ -27,23 +27,27 @@ fn new(name: &str) -> NewUrl {
 fn store(pages: &[(&str, f64, &[&str])]) -> (TempDir, SqliteStore) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(folder.path().join("db")).unwrap();
-    for (seq, (name, relevance, targets)) in pages.iter().enumerate() {
-        store.add(&[new(name)]).unwrap();
-        let work = store.take_these(&[oid(name)], Timestamp(0)).unwrap().remove(0);
-        let link = |name: &&str| {
-            let target = new(name);
-            LinkRow { oid: target.url.id(), sid: target.url.site(), target, wgt_fwd: 0.0, wgt_rev: 0.0 }
-        };
-        let result = PageResult {
-            seq: seq as u64,
-            outcome: Outcome::Fetched,
-            judgment: Some(Judgment { relevance: *relevance, best: TopicId::ROOT }),
-            links: targets.iter().map(link).collect(),
-            ..empty_result(&work, Timestamp(1))
-        };
-        store.commit(&Batch { results: &[result], ..Batch::default() }).unwrap();
+    for (seq, page) in pages.iter().enumerate() {
+        add_page(&mut store, seq as u64, *page);
     }
     (folder, store)
+}
+
+fn add_page(store: &mut SqliteStore, seq: u64, (name, relevance, targets): (&str, f64, &[&str])) {
+    store.add(&[new(name)]).unwrap();
+    let work = store.take_these(&[oid(name)], Timestamp(0)).unwrap().remove(0);
+    let link = |name: &&str| {
+        let target = NewUrl { depth: 1, ..new(name) };
+        LinkRow { oid: target.url.id(), sid: target.url.site(), target, wgt_fwd: 0.0, wgt_rev: 0.0 }
+    };
+    let result = PageResult {
+        seq,
+        outcome: Outcome::Fetched,
+        judgment: Some(Judgment { relevance, best: TopicId::ROOT }),
+        links: targets.iter().map(link).collect(),
+        ..empty_result(&work, Timestamp(1))
+    };
+    store.commit(&Batch { results: &[result], ..Batch::default() }).unwrap();
 }
 
 /// `hub.test` links to two good pages and to one that nobody has fetched.
@@ -62,7 +66,7 @@ fn what_a_great_hub_links_to_and_nobody_fetched_is_raised() {
     assert_eq!(found.auth[0].0, oid("two.test"), "the two best link to it");
     let raised: Vec<UrlId> = found.raised.iter().map(|estimate| estimate.oid).collect();
     assert_eq!(raised, [oid("missed.test"), oid("sub.hub.test")], "nothing of the poor hub");
-    assert!(found.raised.iter().all(|estimate| estimate.priority > 0.999 && estimate.relevance <= 1.0));
+    assert!(found.raised.iter().all(|estimate| estimate.priority > RAISED && estimate.relevance <= 1.0));
     assert!(found.raised[0].priority > found.raised[1].priority, "in their order");
     assert_eq!(found.revisit, [oid("hub.test")], "it was fetched before the last two");
 }
@@ -159,4 +163,90 @@ fn an_empty_store_has_no_hubs() {
     let (_folder, store) = store(&[]);
     let found = Distiller::new(settings(), None).now(&*store.reader(), 0, 0).unwrap();
     assert_eq!((found.hubs, found.auth, found.raised, found.revisit), (vec![], vec![], vec![], vec![]));
+}
+
+/// What is committed when a distillation is taken over.
+fn take_over(store: &mut SqliteStore, found: &Distilled) {
+    let Distilled { hubs, auth, neighbourhoods, refreshed, raised, .. } = found;
+    store.set_scores(&Scores { hubs, auth, neighbourhoods }).unwrap();
+    store.commit(&Batch { refreshed, raised, ..Batch::default() }).unwrap();
+}
+
+/// Estimate and priority of a URL.
+fn believed(store: &SqliteStore, name: &str) -> (f64, f64) {
+    let about = store.reader().about_briefly(&url(name)).unwrap().unwrap();
+    (about.relevance, about.priority)
+}
+
+fn judged_anew(store: &mut SqliteStore, name: &str, relevance: f64) {
+    let judgment = Judgment { relevance, best: TopicId::ROOT };
+    store.commit(&Batch { judgments: &[Rejudged { oid: oid(name), judgment }], ..Batch::default() }).unwrap();
+}
+
+#[test]
+fn a_queued_page_is_worth_what_its_parents_are_worth_by_now() {
+    let (_folder, mut store) =
+        store(&[("one.test", 0.1, &["queued.test", "other.test"]), ("two.test", 0.1, &["queued.test"])]);
+    let mut distiller = Distiller::new(DistillSettings { raised: 0, ..settings() }, None);
+    let mut distil = |store: &mut SqliteStore| {
+        let found = distiller.now(&*store.reader(), 2, 3).unwrap();
+        take_over(store, &found);
+        found.refreshed.len()
+    };
+    assert_eq!(distil(&mut store), 0, "all is as its parents say");
+    judged_anew(&mut store, "two.test", 0.8);
+    assert_eq!(distil(&mut store), 1);
+    assert_eq!(believed(&store, "queued.test"), (0.8, 0.8), "a parent is better by now");
+    judged_anew(&mut store, "two.test", 0.05);
+    assert_eq!(distil(&mut store), 1);
+    assert_eq!(believed(&store, "queued.test"), (0.1, 0.1), "it falls to what the other one says");
+    assert_eq!(believed(&store, "other.test"), (0.1, 0.1));
+    judged_anew(&mut store, "one.test", 0.105);
+    assert_eq!(distil(&mut store), 0, "that is little");
+}
+
+#[test]
+fn starts_and_what_was_raised_do_not_fall() {
+    let (_folder, mut store) = store(&WEB);
+    let start = NewUrl { relevance: 1.0, priority: 1.0, ..new("two.test") };
+    store.add(&[start, NewUrl { relevance: 1.0, priority: 1.0, ..new("start.test") }]).unwrap();
+    let mut distiller = Distiller::new(settings(), None);
+    for _ in 0..2 {
+        let found = distiller.now(&*store.reader(), 4, 8).unwrap();
+        take_over(&mut store, &found);
+    }
+    assert_eq!(believed(&store, "start.test"), (1.0, 1.0));
+    assert!(believed(&store, "missed.test").1 > RAISED, "the second distillation lets it be");
+}
+
+#[test]
+fn a_new_good_link_changes_what_is_stored_of_a_page() {
+    let (_folder, mut store) = store(&[
+        ("page.test", 0.3, &["poor.test"]),
+        ("poor.test", 0.1, &[]),
+        ("elsewhere.test", 0.5, &["poor.test"]),
+    ]);
+    let stored = |store: &SqliteStore| {
+        store.reader().about(&url("page.test")).unwrap().unwrap().neighbourhood.map(|found| {
+            assert!((found.own - 0.3).abs() < 1e-6, "R stays beside it");
+            (found.sites, found.evidence, found.relevance)
+        })
+    };
+    let distil = |store: &mut SqliteStore| {
+        let found = Distiller::new(settings(), None).now(&*store.reader(), 3, 2).unwrap();
+        take_over(store, &found);
+        found.neighbourhoods.len()
+    };
+    assert_eq!(stored(&store), None);
+    assert_eq!(distil(&mut store), 3, "each has a neighbour");
+    let (sites, evidence, before) = stored(&store).unwrap();
+    assert!(sites == 1 && (evidence - 0.1).abs() < 1e-6 && before < 0.3, "{sites} {evidence} {before}");
+    assert_eq!(distil(&mut store), 0, "nothing has changed");
+    add_page(&mut store, 3, ("good.test", 0.9, &["page.test"]));
+    assert_eq!(distil(&mut store), 2, "the page and the one that links to it");
+    let (sites, evidence, after) = stored(&store).unwrap();
+    // The four pages have R 0.45 on average: odds 9/11. Among the neighbours (2 * 0.5 + 2 * 0.45) / 4 = 0.475: odds 19/21.
+    // 3/7 * sqrt(19/21 * 11/9) = 0.450676 are the odds of 0.310666.
+    assert!(sites == 2 && (evidence - 0.5).abs() < 1e-6, "{sites} {evidence}");
+    assert!((after - 0.310_666).abs() < 1e-5 && after > before, "{after}");
 }

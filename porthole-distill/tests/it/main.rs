@@ -3,6 +3,7 @@
 mod degenerate;
 mod known;
 mod mirrors;
+mod neighbours;
 mod pagerank;
 mod top;
 mod twin;

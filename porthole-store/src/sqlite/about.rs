@@ -10,6 +10,7 @@ use porthole_types::{CanonicalUrl, SegmentSpan, SiteId, Timestamp, TopicId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::desk::read_setting;
+use super::graph;
 use crate::about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
 use crate::queries::Index;
 use crate::{Error, Result};
@@ -61,6 +62,7 @@ pub(super) fn read(db: &mut Connection, url: &CanonicalUrl) -> Result<Option<Abo
         let sql = format!("select score from {table} where oid = ?1");
         *score = tx.query_row(&sql, [oid], |row| row.get(0)).optional()?;
     }
+    about.neighbourhood = graph::neighbourhood_of(&tx, oid)?;
     about.feedback = read_feedback(&tx, &[url.as_str(), url.authority()])?;
     Ok(Some(about))
 }
@@ -150,6 +152,7 @@ fn about(row: &Row<'_>, url: &CanonicalUrl) -> Result<About> {
         rank: None,
         hub: None,
         auth: None,
+        neighbourhood: None,
         feedback: Vec::new(),
     })
 }

@@ -1,10 +1,10 @@
 //! The link graph, read in one go.
 
 use porthole_types::{SiteId, UrlId};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::frontier::{KeyMap, State};
-use crate::{Edge, Error, Graph, Node, Result};
+use crate::{Edge, Error, Graph, Neighbourhood, Node, RAISED, Result};
 
 /// Reads the graph in one transaction: one state of the tables, whatever is written meanwhile.
 pub(super) fn read(db: &mut Connection) -> Result<Graph> {
@@ -22,18 +22,20 @@ fn nodes(db: &Connection) -> Result<(Vec<Node>, KeyMap)> {
     // A page that is to be visited again has been fetched nonetheless.
     let sql = "select oid, sid, relevance, state = ?1 or (state = 0 and exists (
                    select 1 from revisit where row = crawl.rowid and came = ?1)),
-                   numtries > 0 or state not in (?2, ?3)
+                   numtries > 0 or state not in (?2, ?3), state in (?2, ?3) and depth > 0 and priority <= ?4
                from crawl order by rowid";
     let mut statement = db.prepare(sql)?;
-    let mut rows =
-        statement.query([State::Fetched, State::Queued, State::Evicted].map(|state| state as i64))?;
+    let [fetched, queued, evicted] =
+        [State::Fetched, State::Queued, State::Evicted].map(|state| state as i64);
+    let mut rows = statement.query(params![fetched, queued, evicted, RAISED])?;
     while let Some(row) = rows.next()? {
         let oid = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
         let sid = SiteId(row.get::<_, i64>(1)?.cast_unsigned());
         let relevance: f64 = row.get(2)?;
-        let (fetched, tried) = (row.get(3)?, row.get(4)?);
+        let (fetched, tried): (bool, bool) = (row.get(3)?, row.get(4)?);
+        let follows = !fetched && row.get::<_, bool>(5)?;
         numbers.get_or_insert(oid.0, u32::try_from(nodes.len()).map_err(|_| Error::Full)?);
-        nodes.push(Node { oid, sid, relevance: relevance as f32, fetched, tried });
+        nodes.push(Node { oid, sid, relevance: relevance as f32, fetched, tried, follows });
     }
     Ok((nodes, numbers))
 }
@@ -41,7 +43,7 @@ fn nodes(db: &Connection) -> Result<(Vec<Node>, KeyMap)> {
 /// Works in the estimates that `crawl` has not taken over yet.
 #[allow(clippy::cast_possible_truncation)]
 fn believe(db: &Connection, nodes: &mut [Node]) -> Result<()> {
-    let mut statement = db.prepare("select row - 1, relevance from raised order by rowid")?;
+    let mut statement = db.prepare("select row - 1, relevance, priority from raised order by rowid")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let relevance: f64 = row.get(1)?;
@@ -49,6 +51,7 @@ fn believe(db: &Connection, nodes: &mut [Node]) -> Result<()> {
             && !node.fetched
         {
             node.relevance = relevance as f32;
+            node.follows &= row.get::<_, f64>(2)? <= RAISED;
         }
     }
     Ok(())
@@ -70,4 +73,43 @@ fn edges(db: &Connection, numbers: &KeyMap) -> Result<Vec<Edge>> {
         edges.push(Edge { src, dst, wgt_fwd: fwd as f32, wgt_rev: rev as f32 });
     }
     Ok(edges)
+}
+
+/// What neighbours say of pages.
+pub(super) fn neighbourhoods(db: &Connection) -> Result<Vec<Neighbourhood>> {
+    let mut read = db.prepare(&format!("{NEIGHBOURHOOD} order by oid"))?;
+    let rows = read.query_map([], neighbourhood)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What neighbours say of a page.
+pub(super) fn neighbourhood_of(db: &Connection, oid: i64) -> Result<Option<Neighbourhood>> {
+    Ok(db.query_row(&format!("{NEIGHBOURHOOD} where oid = ?1"), [oid], neighbourhood).optional()?)
+}
+
+const NEIGHBOURHOOD: &str = "select oid, relevance, own, sites, evidence from neighbourhood";
+
+fn neighbourhood(row: &Row<'_>) -> rusqlite::Result<Neighbourhood> {
+    Ok(Neighbourhood {
+        oid: UrlId(row.get::<_, i64>(0)?.cast_unsigned()),
+        relevance: row.get(1)?,
+        own: row.get(2)?,
+        sites: row.get(3)?,
+        evidence: row.get(4)?,
+    })
+}
+
+/// Writes what neighbours say by now in place of what they said.
+pub(super) fn write_neighbourhoods(tx: &Transaction<'_>, rows: &[Neighbourhood]) -> Result<()> {
+    let mut insert = tx.prepare(
+        "insert into neighbourhood(oid, relevance, own, sites, evidence) values (?1, ?2, ?3, ?4, ?5)
+         on conflict(oid) do update set relevance = excluded.relevance, own = excluded.own,
+                                        sites = excluded.sites, evidence = excluded.evidence",
+    )?;
+    let mut sorted: Vec<_> = rows.iter().map(|row| (row.oid.0.cast_signed(), row)).collect();
+    sorted.sort_unstable_by_key(|&(oid, _)| oid);
+    for (oid, row) in sorted {
+        insert.execute(params![oid, row.relevance, row.own, row.sites, row.evidence])?;
+    }
+    Ok(())
 }

@@ -154,6 +154,18 @@ const MIGRATIONS: &[&str] = &[
         );
         create index feedback_url on feedback(url, kind);
     "#,
+    // What the neighbours of pages say of them.
+    r#"
+        -- Of pages that were judged and have neighbours that were, as of the last distillation at which the
+        -- neighbourhood had changed much; R(d) stays in crawl.
+        create table neighbourhood(
+            oid integer primary key,
+            relevance real not null,      -- by the page's text and its neighbours
+            own real not null,            -- R(d) that it was found with
+            sites integer not null,       -- how many sites had judged neighbours
+            evidence real not null        -- their mean R, each site once
+        );
+    "#,
 ];
 
 /// The version of the tables that this program writes.

@@ -4,7 +4,7 @@ use porthole_types::{CanonicalUrl, Judgment, NewUrl, Outcome, PageResult, SiteId
 
 use super::load::Window;
 use crate::frontier::{Belief, Frontier, Seen, State};
-use crate::{Batch, Error, Estimate, Result};
+use crate::{Batch, Error, Estimate, Refreshed, Result};
 
 /// Everything that one transaction writes. Row lists are in ascending order: neighbours share a page.
 #[derive(Debug, Default)]
@@ -111,6 +111,7 @@ impl<'a> Plan<'a> {
         let pages = batch.results.iter().map(|result| find(result.oid)).collect::<Result<Vec<_>>>()?;
         let judged = batch.judgments.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let estimated = batch.estimates.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
+        let refreshed = batch.refreshed.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let raised = batch.raised.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let mut plan = Plan::default();
         for (row, result) in pages.into_iter().zip(batch.results) {
@@ -124,6 +125,9 @@ impl<'a> Plan<'a> {
         }
         for (row, estimate) in estimated.into_iter().zip(batch.estimates) {
             plan.believe(window, row, estimate);
+        }
+        for (row, new) in refreshed.into_iter().zip(batch.refreshed) {
+            plan.refresh(window, row, new);
         }
         for (row, estimate) in raised.into_iter().zip(batch.raised) {
             let seen = window.frontier.raise(row, Belief::new(estimate.relevance, estimate.priority));
@@ -191,6 +195,18 @@ impl<'a> Plan<'a> {
         if belief != held && window.frontier.set(row, belief) {
             self.believed.push(row);
         }
+    }
+
+    /// Follows the pages that link to a URL, unless something else is believed of it since they were asked.
+    #[allow(clippy::cast_possible_truncation)]
+    fn refresh(&mut self, window: &mut Window, row: u32, new: &Refreshed) {
+        let held = window.frontier.belief(row);
+        if held.relevance as f32 != new.before as f32 || window.frontier.tries(row).has_come() {
+            return;
+        }
+        let moves = held.priority as f32 == held.relevance as f32;
+        let priority = if moves { new.relevance } else { held.priority };
+        self.believe(window, row, &Estimate { oid: new.oid, relevance: new.relevance, priority });
     }
 
     fn see(&mut self, window: &mut Window, oid: UrlId, sid: SiteId, new: &'a NewUrl) {

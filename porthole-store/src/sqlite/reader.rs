@@ -10,7 +10,8 @@ use super::{about, desk, graph, open, sandbox, topics, tried};
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, COUNTS, Index, NamedQuery, QUERIES};
 use crate::{
-    Answer, Collision, Counts, Error, Example, Graph, Limits, Model, Result, StoreReader, Terms, Tried,
+    Answer, Collision, Counts, Error, Example, Graph, Limits, Model, Neighbourhood, Result, StoreReader,
+    Terms, Tried,
 };
 
 /// A handle for reading a SQLite store; it holds no connection.
@@ -70,6 +71,10 @@ impl SqliteReader {
 impl StoreReader for SqliteReader {
     fn graph(&self) -> Result<Graph> {
         graph::read(&mut open::reader(&self.path)?)
+    }
+
+    fn neighbourhoods(&self) -> Result<Vec<Neighbourhood>> {
+        graph::neighbourhoods(&open::reader(&self.path)?)
     }
 
     fn events(&self, after: u64, limit: usize) -> Result<Vec<(u64, Event)>> {

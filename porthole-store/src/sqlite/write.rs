@@ -4,7 +4,7 @@ use porthole_types::{Event, Failure, LinkRow, Outcome, PageResult, SiteId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::plan::{NewRow, Plan, Visit, judgment, verdict};
-use super::revisit;
+use super::{graph, revisit};
 use crate::frontier::{Belief, Frontier, Sites, State, probability};
 use crate::{Batch, Error, Result, Scores};
 
@@ -29,7 +29,7 @@ pub(super) fn write(
     Ok(links)
 }
 
-/// Writes scores in place of those that are there.
+/// Writes scores in place of those that are there, and what neighbours say.
 pub(super) fn write_scores(db: &mut Connection, scores: &Scores<'_>) -> Result<()> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for (table, list) in [("hubs", scores.hubs), ("auth", scores.auth)] {
@@ -42,6 +42,7 @@ pub(super) fn write_scores(db: &mut Connection, scores: &Scores<'_>) -> Result<(
             insert.execute(params![oid, score])?;
         }
     }
+    graph::write_neighbourhoods(&tx, scores.neighbourhoods)?;
     tx.commit()?;
     Ok(())
 }

@@ -214,8 +214,14 @@ fn named_queries_answer(backend: &dyn Backend) {
     let hub = page(1, 0.75, vec![link(12, 0.75, 0.75), link(13, 0.25, 0.25), link(3, 0.75, 0.75)]);
     let dead = with_outcome(4, Outcome::Dead(failure(FailureKind::Dns)));
     commit(&mut *store, &[hub, late, dead, retry(5, 9)]);
-    store.set_scores(&Scores { hubs: &[(oid(3), 9.0)], auth: &[] }).unwrap();
-    store.set_scores(&Scores { hubs: &[(oid(2), 0.1), (oid(1), 0.9)], auth: &[(oid(3), 1.0)] }).unwrap();
+    store.set_scores(&Scores { hubs: &[(oid(3), 9.0)], auth: &[], ..Scores::default() }).unwrap();
+    store
+        .set_scores(&Scores {
+            hubs: &[(oid(2), 0.1), (oid(1), 0.9)],
+            auth: &[(oid(3), 1.0)],
+            ..Scores::default()
+        })
+        .unwrap();
     let reader = store.reader();
     let rows = |name: &str, parameters: &[(&str, &str)]| {
         let answer = reader.query(name, parameters, &Limits::default()).unwrap();
@@ -326,6 +332,8 @@ macro_rules! contract {
             a_revisit_that_fails_keeps_what_there_is
             pages_are_judged_again_in_place
             estimates_are_forgotten_and_raised_anew
+            what_parents_say_by_now_counts_up_and_down
+            neighbourhoods_are_kept_until_they_change
             a_policy_orders_the_queue_at_once_and_is_remembered
             a_maintenance_order_goes_by_visits
             ties_go_to_the_sites_with_less_load_as_far_as_one_looks

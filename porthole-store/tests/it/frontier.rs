@@ -1,6 +1,8 @@
 //! What every store does with its queue beyond the usual: policies, revisits, bounds, disabled sites.
 
-use porthole_store::{Batch, Error, Estimate, Limits, Policy, Rejudged, Scores, Store};
+use porthole_store::{
+    Batch, Error, Estimate, Limits, Neighbourhood, Policy, Refreshed, Rejudged, Scores, Store,
+};
 use porthole_types::{FailureKind, Judgment, Outcome, Timestamp, TopicId};
 
 use crate::contract::{Backend, shown};
@@ -96,6 +98,42 @@ pub(crate) fn estimates_are_forgotten_and_raised_anew(backend: &dyn Backend) {
     assert_eq!(seen, [(oid(3), 0.2, 0.2), (oid(2), 0.1, 0.1), (oid(1), 0.75, 0.0)]);
 }
 
+pub(crate) fn what_parents_say_by_now_counts_up_and_down(backend: &dyn Backend) {
+    let mut store = visited(backend);
+    store.add(&[new_url(4, 0.4, 0.9)]).unwrap();
+    let say = |number, before, relevance| Refreshed { oid: oid(number), before, relevance };
+    let mut refresh =
+        |refreshed: &[Refreshed]| store.commit(&Batch { refreshed, ..Batch::default() }).unwrap().believed;
+    assert_eq!(refresh(&[say(2, 0.5, 0.1), say(3, 0.25, 0.8), say(4, 0.4, 0.3)]), 3);
+    assert_eq!(refresh(&[say(2, 0.5, 0.9)]), 0, "something else is believed of it since");
+    assert_eq!(refresh(&[say(1, 0.75, 0.9)]), 0, "it was judged");
+    drop(store);
+    let work = backend.open().take(9, Timestamp(0)).unwrap();
+    let seen: Vec<_> = work.iter().map(|work| (work.oid, work.relevance, work.priority)).collect();
+    // The priority of 4 was another one than its estimate.
+    assert_eq!(seen, [(oid(4), 0.3, 0.9), (oid(3), 0.8, 0.8), (oid(2), 0.1, 0.1)]);
+}
+
+pub(crate) fn neighbourhoods_are_kept_until_they_change(backend: &dyn Backend) {
+    let mut store = visited(backend);
+    let row =
+        |number, relevance| Neighbourhood { oid: oid(number), relevance, own: 0.75, sites: 2, evidence: 0.5 };
+    let mut write = |rows: &[Neighbourhood]| {
+        store.set_scores(&Scores { neighbourhoods: rows, ..Scores::default() }).unwrap();
+        lines(
+            &*store,
+            "select url, n.relevance, n.sites from page join neighbourhood n using (oid) order by url",
+        )
+    };
+    write(&[row(1, 0.7), row(2, 0.2)]);
+    let one = format!("{} 0.8 2", url(1).as_str());
+    assert_eq!(write(&[row(1, 0.8)]), [one, format!("{} 0.2 2", url(2).as_str())]);
+    let reader = store.reader();
+    assert_eq!(reader.about(&url(1)).unwrap().unwrap().neighbourhood, Some(row(1, 0.8)));
+    assert_eq!(reader.about(&url(3)).unwrap().unwrap().neighbourhood, None);
+    assert_eq!(reader.neighbourhoods().unwrap().len(), 2);
+}
+
 fn estimate(number: u64, value: f64) -> Estimate {
     Estimate { oid: oid(number), relevance: value, priority: value }
 }
@@ -115,7 +153,9 @@ pub(crate) fn a_policy_orders_the_queue_at_once_and_is_remembered(backend: &dyn 
     follow("discovered desc", &[3, 2, 1]);
     follow("hub desc, relevance desc", &[2, 3, 1]);
     // Scores count as soon as they are set.
-    store.set_scores(&Scores { hubs: &[(oid(3), 0.5)], auth: &[(oid(1), 1.0)] }).unwrap();
+    store
+        .set_scores(&Scores { hubs: &[(oid(3), 0.5)], auth: &[(oid(1), 1.0)], ..Scores::default() })
+        .unwrap();
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[3]));
     drop(store);
     let mut store = backend.open();

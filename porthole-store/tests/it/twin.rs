@@ -219,7 +219,9 @@ fn rule(step: &Step, store: &mut dyn Store, twin: &mut Twin) {
             twin.hubs = scored(0).filter(|(number, _)| known.contains(number)).collect();
             twin.auth = scored(1).filter(|(number, _)| known.contains(number)).collect();
             let list = |of: &HashMap<u64, f64>| of.iter().map(|(&n, &s)| (oid(n), s)).collect::<Vec<_>>();
-            store.set_scores(&Scores { hubs: &list(&twin.hubs), auth: &list(&twin.auth) }).unwrap();
+            store
+                .set_scores(&Scores { hubs: &list(&twin.hubs), auth: &list(&twin.auth), ..Scores::default() })
+                .unwrap();
         }
         Step::Follow { policy } => {
             twin.policy = Policy::parse(policy).unwrap();

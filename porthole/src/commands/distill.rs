@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use porthole_crawl::{Engine, Snapshot};
+use porthole_crawl::{Engine, Snapshot, neighbourhoods};
 use porthole_store::{Desk, Scores, SqlScores, SqliteReader};
 use porthole_types::UrlId;
 use serde::Serialize;
@@ -21,13 +21,16 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
     let start = Instant::now();
     let found = find(&snapshot, &reader, arguments)?;
     let seconds = start.elapsed().as_secs_f64();
-    workspace.desk()?.set_scores(&Scores { hubs: &found.hubs, auth: &found.auth })?;
+    let neighbourhoods = neighbourhoods(&snapshot, &reader)?;
+    let scores = Scores { hubs: &found.hubs, auth: &found.auth, neighbourhoods: &neighbourhoods };
+    workspace.desk()?.set_scores(&scores)?;
     let facts = Facts {
         pages: (0..snapshot.graph().pages() as u32).filter(|page| snapshot.graph().fetched(*page)).count(),
         urls: snapshot.graph().pages(),
         links: snapshot.graph().links(),
         hubs: found.hubs.len(),
         authorities: found.auth.len(),
+        neighbourhoods: neighbourhoods.len(),
         iterations: found.iterations,
         converged: found.converged,
         read_seconds,
@@ -76,6 +79,8 @@ struct Facts {
     hubs: usize,
     /// Pages with an authority score.
     authorities: usize,
+    /// Pages of which their neighbours say something else than at the last distillation.
+    neighbourhoods: usize,
     iterations: usize,
     /// Whether the scores hardly changed any more in the last iteration.
     converged: bool,

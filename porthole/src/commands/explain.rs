@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use porthole_store::{About, FeedbackKind, SiteFacts, StoreReader, UrlState};
+use porthole_store::{About, FeedbackKind, Neighbourhood, RAISED, SiteFacts, StoreReader, UrlState};
 use porthole_topic::Taxonomy;
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
@@ -106,6 +106,7 @@ struct Facts<'a> {
     kept: Option<Kept>,
     hub: Option<f64>,
     auth: Option<f64>,
+    neighbourhood: Option<Neighbours>,
     feedback: Vec<Word>,
     /// What the critic says of the page today.
     judged: Option<Judged>,
@@ -139,11 +140,25 @@ struct Kept {
     length: u32,
 }
 
+/// How relevant the page is after what its neighbours say, and what that is.
+#[derive(Serialize)]
+struct Neighbours {
+    relevance: f64,
+    sites: u32,
+    evidence: f64,
+}
+
 #[derive(Serialize)]
 struct Word {
     kind: &'static str,
     useful: bool,
     at: i64,
+}
+
+impl Neighbours {
+    fn of(found: &Neighbourhood) -> Neighbours {
+        Neighbours { relevance: found.relevance, sites: found.sites, evidence: found.evidence }
+    }
 }
 
 impl Site {
@@ -200,6 +215,7 @@ impl<'a> Facts<'a> {
             }),
             hub: about.hub,
             auth: about.auth,
+            neighbourhood: about.neighbourhood.as_ref().map(Neighbours::of),
             feedback: words.collect(),
             judged,
         }
@@ -226,6 +242,9 @@ impl Explanation<'_> {
             line("", &more);
         }
         line("score", &self.score());
+        if let Some(found) = &about_neighbours(self.about) {
+            line("", found);
+        }
         self.print_parents();
         line("site", &site_in_words(&self.about.site));
         for word in &self.about.feedback {
@@ -331,7 +350,12 @@ impl Explanation<'_> {
             _ if about.parents.is_empty() => "estimated R(d)",
             _ => "R(d) as estimated from the pages that link to it",
         };
-        format!("{what}: {:.3}; priority {:.3}{topic}", about.relevance, about.priority)
+        let priority = if about.priority > RAISED {
+            "raised above all others, because a great hub links to it".to_owned()
+        } else {
+            format!("{:.3}", about.priority)
+        };
+        format!("{what}: {:.3}; priority {priority}{topic}", about.relevance)
     }
 
     /// Where it was found, and so why it was queued.
@@ -408,4 +432,12 @@ fn site_in_words(site: &SiteFacts) -> String {
     let fetched = many(site.serverload, "URL");
     let disabled = if site.disabled { ", disabled" } else { "" };
     format!("{}, {fetched} fetched{disabled}", plain(&site.host))
+}
+
+fn about_neighbours(about: &About) -> Option<String> {
+    let Neighbourhood { relevance, sites, evidence, .. } = about.neighbourhood?;
+    Some(format!(
+        "with what its neighbours say: {relevance:.3}; they are on {} and have R(d) {evidence:.3} on average",
+        count(sites as usize, "site")
+    ))
 }

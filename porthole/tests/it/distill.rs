@@ -110,6 +110,23 @@ fn hubs_and_authorities_are_found_and_explained() {
 }
 
 #[test]
+fn what_neighbours_say_is_stored_beside_what_the_text_says() {
+    let place = Place::crawled();
+    assert!(place.json(&["explain", &url("soup.test")])["neighbourhood"].is_null());
+    assert_eq!(place.json(&["distill"])["neighbourhoods"].as_u64(), Some(9), "all are linked");
+    let soup = place.json(&["explain", &url("soup.test")]);
+    let said = &soup["neighbourhood"];
+    assert_eq!(said["sites"].as_u64(), Some(3), "list, robin and bread: {soup}");
+    assert!(said["relevance"].as_f64() > soup["relevance"].as_f64(), "two of three are about birds: {soup}");
+    let (printed, _) = place.ok(&["explain", &url("soup.test")]);
+    assert!(printed.contains("what its neighbours say") && printed.contains("3 sites"), "{printed}");
+    let sql =
+        "select url from page join neighbourhood using (oid) where neighbourhood.relevance > page.relevance";
+    assert!(place.ok(&["query", sql]).0.contains("soup.test"));
+    assert_eq!(place.json(&["distill"])["neighbourhoods"].as_u64(), Some(0), "nothing has changed since");
+}
+
+#[test]
 fn all_engines_find_the_same() {
     let place = Place::crawled();
     let [native, walk, sql] = ["native", "walk", "sql"].map(|engine| {

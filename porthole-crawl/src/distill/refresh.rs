@@ -1,0 +1,59 @@
+//! What follows for pages whose neighbourhood has changed (V 3.1): queued ones are worth what the pages that link to
+//! them are worth by now, up or down, and judged ones get a relevance beside their R that minds their neighbours.
+
+use std::collections::HashMap;
+
+use porthole_distill::Neighbourhoods;
+use porthole_store::{Neighbourhood, Refreshed, StoreReader};
+use porthole_types::UrlId;
+
+use super::{DistillError, Snapshot};
+
+/// By which share a neighbourhood must have changed.
+const SHARE: f64 = 0.1;
+
+/// The judged pages whose neighbourhood changed by a tenth since what it says was last stored: as many more or fewer
+/// sites, evidence that moved by as much, or another R of their own.
+///
+/// # Errors
+/// If what is stored cannot be read.
+pub fn neighbourhoods(
+    snapshot: &Snapshot,
+    reader: &dyn StoreReader,
+) -> Result<Vec<Neighbourhood>, DistillError> {
+    let stored = reader.neighbourhoods()?;
+    let stored: HashMap<UrlId, &Neighbourhood> = stored.iter().map(|row| (row.oid, row)).collect();
+    let mut all = Neighbourhoods::new(snapshot.graph());
+    let judged = pages(snapshot).filter(|page| snapshot.graph().fetched(*page));
+    let changed = judged.filter_map(|page| {
+        let (oid, own, now) = (snapshot.node(page).oid, snapshot.graph().relevance(page), all.of(page)?);
+        let relevance = || all.relevance(own, &now);
+        let new =
+            || Neighbourhood { oid, relevance: relevance(), own, sites: now.sites, evidence: now.evidence };
+        let is_news = stored.get(&oid).is_none_or(|before| {
+            let sites = f64::from(before.sites.abs_diff(now.sites));
+            let moved = (before.evidence - now.evidence).abs();
+            (sites > 0.0 && sites >= SHARE * f64::from(before.sites)) || moved >= SHARE || before.own != own
+        });
+        is_news.then(new)
+    });
+    Ok(changed.collect())
+}
+
+/// The queued pages whose estimate is not what the pages that link to them say, by a tenth of the larger.
+pub(super) fn estimates(snapshot: &Snapshot) -> Vec<Refreshed> {
+    let estimate = |page: u32| {
+        let node = snapshot.node(page);
+        let sources = snapshot.graph().sources(page);
+        // A source that is no page led there: it passes on what is believed of it.
+        let best = sources.iter().map(|source| snapshot.node(*source).relevance).reduce(f32::max)?;
+        let moved = f64::from((best - node.relevance).abs());
+        let is_news = moved > 0.0 && moved >= SHARE * f64::from(best.max(node.relevance));
+        is_news.then(|| Refreshed { oid: node.oid, before: node.relevance.into(), relevance: best.into() })
+    };
+    pages(snapshot).filter(|page| snapshot.node(*page).follows).filter_map(estimate).collect()
+}
+
+fn pages(snapshot: &Snapshot) -> impl Iterator<Item = u32> + use<> {
+    0..snapshot.graph().pages() as u32
+}
