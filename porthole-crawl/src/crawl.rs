@@ -21,7 +21,7 @@ use porthole_types::{
 };
 
 use crate::archive::{Archive, ArchiveError, Keep};
-use crate::distill::{DISTILLED, DistillError, DistillSettings, Distilled, Distiller};
+use crate::distill::{DISTILLED, DISTILLED_BY, DistillError, DistillSettings, Distilled, Distiller};
 use crate::memory::Memory;
 use crate::reading::{Read, Reader, Readers, Unread};
 use crate::result::{Focus, Scorer, empty_result, link_rows};
@@ -239,6 +239,7 @@ impl<'a> Crawl<'a> {
             taken: HashSet::default(),
             pending: Vec::new(),
             urls: Vec::new(),
+            addresses: Vec::new(),
             observer,
             crawl: self,
         };
@@ -279,6 +280,8 @@ struct Run<'c, 'a> {
     pending: Vec<Pending>,
     /// URLs that were met otherwise than as links, to be committed with them.
     urls: Vec<NewUrl>,
+    /// Where sites were found to be, to be committed with them.
+    addresses: Vec<(SiteId, IpAddr)>,
     observer: &'c mut dyn Observer,
     crawl: &'c mut Crawl<'a>,
 }
@@ -484,7 +487,10 @@ impl Run<'_, '_> {
                     Finished::Errand => {}
                 }
             }
-            Came::Address(site, ip) => self.window.found(site, ip),
+            Came::Address(site, ip) => {
+                self.addresses.extend(ip.map(|ip| (site, ip)));
+                self.window.found(site, ip);
+            }
             Came::Read(read) => self.take_in_read(*read?)?,
         }
         Ok(())
@@ -565,6 +571,7 @@ impl Run<'_, '_> {
         let batch = Batch {
             results: &results,
             urls: &self.urls,
+            addresses: &self.addresses,
             priorities: &priorities,
             settings: &settings,
             ..Batch::default()
@@ -575,6 +582,7 @@ impl Run<'_, '_> {
         }
         self.crawl.store.commit(&batch)?;
         self.urls.clear();
+        self.addresses.clear();
         for result in &results {
             self.taken.remove(&result.oid);
         }
@@ -616,7 +624,7 @@ fn take_over(store: &mut dyn Store, distilled: &Distilled) -> Result<(), CrawlEr
     store.set_scores(&Scores { hubs, auth, neighbourhoods })?;
     store.queue_again(&distilled.revisit)?;
     // Last, so that a crawl that is killed meanwhile distils again.
-    let settings = [(DISTILLED, distilled.mark.as_str())];
+    let settings = [(DISTILLED, distilled.mark.as_str()), (DISTILLED_BY, distilled.site.name())];
     store.commit(&Batch { refreshed, raised, settings: &settings, ..Batch::default() })?;
     Ok(())
 }

@@ -6,6 +6,7 @@
 //! on a thread of its own.
 
 mod refresh;
+mod sites;
 mod snapshot;
 
 use std::collections::HashSet;
@@ -16,6 +17,7 @@ use porthole_store::{Estimate, Neighbourhood, RAISED, Refreshed, StoreReader};
 use porthole_types::UrlId;
 
 pub use self::refresh::neighbourhoods;
+pub use self::sites::SiteBy;
 pub use self::snapshot::{Engine, Snapshot};
 
 /// Why there are no scores.
@@ -54,6 +56,8 @@ pub struct DistillSettings {
     pub revisits: usize,
     /// A hub that was fetched within so many fetches is not visited again yet.
     pub rest: u64,
+    /// What counts as one site.
+    pub site: SiteBy,
 }
 
 impl Default for DistillSettings {
@@ -67,6 +71,7 @@ impl Default for DistillSettings {
             raised: 100,
             revisits: 10,
             rest: 50_000,
+            site: SiteBy::Host,
         }
     }
 }
@@ -87,6 +92,8 @@ pub struct Distilled {
     pub neighbourhoods: Vec<Neighbourhood>,
     /// Great hubs to be visited again, best first.
     pub revisit: Vec<UrlId>,
+    /// What counted as one site.
+    pub site: SiteBy,
     /// The value of the setting [`DISTILLED`] that goes with all this.
     pub mark: String,
     /// How many iterations it took.
@@ -96,6 +103,9 @@ pub struct Distilled {
 /// The setting that says at which fetch the last distillation was; committed with what came of it, so that a crawl
 /// that goes on distils where it would have.
 pub const DISTILLED: &str = "crawl.distilled";
+
+/// The setting that says what counted as one site when the scores that are stored were found.
+pub const DISTILLED_BY: &str = "distilled.site";
 
 /// Distils now and then.
 #[derive(Debug)]
@@ -164,7 +174,7 @@ fn distil(
     seq: u64,
     links: u64,
 ) -> Result<Distilled, DistillError> {
-    let snapshot = Snapshot::read(reader)?;
+    let snapshot = Snapshot::read_by(reader, settings.site)?;
     let scores = snapshot.scores(settings.rho, Engine::Native)?;
     let recent = Recent::read(reader, settings, seq)?;
     let psi = great(&scores.hubs, settings.psi);
@@ -175,6 +185,7 @@ fn distil(
         refreshed: refresh::estimates(&snapshot),
         neighbourhoods: neighbourhoods(&snapshot, reader)?,
         revisit: revisits(&snapshot, &scores, psi, settings.revisits, &recent),
+        site: settings.site,
         mark: format!("{seq} {links}"),
         iterations: scores.iterations,
     })

@@ -24,7 +24,8 @@ pub use archive::{Archive, ArchiveError, Keep, read_page};
 pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop, last_archived};
 pub use distill::{
-    DISTILLED, DistillError, DistillSettings, Distilled, Distiller, Engine, Snapshot, neighbourhoods,
+    DISTILLED, DISTILLED_BY, DistillError, DistillSettings, Distilled, Distiller, Engine, SiteBy, Snapshot,
+    neighbourhoods,
 };
 pub use external::ExternalCritic;
 pub use fetch::{AddressFuture, Fetch, FetchError, FetchFuture, Request, Response};

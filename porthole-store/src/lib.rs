@@ -36,7 +36,7 @@ pub use sqlite::{
 pub use statistics::{Document, NodeRow, StatRow};
 pub use store::{
     Batch, Committed, Counts, Edge, Estimate, Graph, Neighbourhood, Node, RAISED, Refreshed, Rejudged,
-    Scores, Store, StoreReader, Tried,
+    Scores, Site, Store, StoreReader, Tried,
 };
 pub use topics::{
     Collision, Example, ExampleChange, ExampleId, ExampleState, Model, NewExample, TermWord, Terms,

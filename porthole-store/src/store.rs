@@ -1,5 +1,7 @@
 //! The one interface to the database: work out, results in, questions answered.
 
+use std::net::IpAddr;
+
 use porthole_types::{
     CanonicalUrl, Event, Judgment, NewUrl, PageResult, SegmentSpan, SiteId, TermId, Timestamp, TopicId,
     TopicRow, UrlId, Work,
@@ -131,6 +133,9 @@ pub trait StoreReader: Send + Sync {
     /// What is known of a site, by the name of its host.
     fn site(&self, host: &str) -> Result<Option<SiteFacts>>;
 
+    /// All known sites, in the order in which they became known.
+    fn sites(&self) -> Result<Vec<Site>>;
+
     /// What people say of what was found: the last word on each, oldest first.
     fn feedback(&self) -> Result<Vec<Feedback>>;
 
@@ -169,6 +174,8 @@ pub struct Batch<'a> {
     pub priorities: &'a [(UrlId, f64)],
     /// URLs that were not met as links of a page; added like start URLs.
     pub urls: &'a [NewUrl],
+    /// At which address sites were found. Ignored for sites that are not known.
+    pub addresses: &'a [(SiteId, IpAddr)],
     /// What happened.
     pub events: &'a [Event],
     /// Settings to write, so that what must agree with the results does.
@@ -298,6 +305,17 @@ pub struct Neighbourhood {
 
 /// A priority above this says that a URL was raised above all that strategies say of links, however they count.
 pub const RAISED: f64 = 1e6;
+
+/// A site, and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The site.
+    pub sid: SiteId,
+    /// Host and, if it is not the default one, port.
+    pub host: String,
+    /// The address that a crawl found it at last.
+    pub address: Option<IpAddr>,
+}
 
 /// The link graph at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use porthole_crawl::{AllowedAddresses, HttpSettings, HttpSettingsError, Politeness};
+use porthole_crawl::{AllowedAddresses, HttpSettings, HttpSettingsError, Politeness, SiteBy};
 use porthole_topic::{Counting, Kind, Options, Shape};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,29 @@ pub(crate) struct RawSettings {
     pub(crate) fetch: RawFetch,
     #[serde(default)]
     pub(crate) polite: RawPolite,
+    #[serde(default)]
+    pub(crate) distill: RawDistill,
+}
+
+/// How hubs and authorities are found, as far as anything is said about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawDistill {
+    /// What counts as one site.
+    #[serde(default)]
+    pub(crate) site: SiteWord,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SiteWord {
+    /// Host and port
+    #[default]
+    Host,
+    /// The registrable domain, such as bbc.co.uk for news.bbc.co.uk
+    Domain,
+    /// The address that the crawl found the host at
+    Ip,
 }
 
 /// How one behaves towards sites, as far as anything is said about it; times in seconds.
@@ -129,6 +152,10 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. What is comme
 # longest-crawl-delay = 60.0    # the Crawl-delay of a robots.txt is obeyed up to this
 # connections = 1               # requests to a site that may be under way at once
 # per-address = true            # sites on one machine share its pauses
+
+[distill]
+# site = "host"                 # links within a site say nothing of hubs and authorities: one "host", all of a
+                                # "domain", or all at one "ip" address
 "#;
 
 impl RawSettings {
@@ -253,6 +280,16 @@ impl RawTrain {
                 Err(misuse(format!("folds has to be from 2 to 100, not {folds}")))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+impl SiteWord {
+    pub(crate) fn by(self) -> SiteBy {
+        match self {
+            SiteWord::Host => SiteBy::Host,
+            SiteWord::Domain => SiteBy::Domain,
+            SiteWord::Ip => SiteBy::Address,
         }
     }
 }

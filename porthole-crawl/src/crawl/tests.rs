@@ -202,6 +202,8 @@ fn sites_that_share_a_machine_share_its_pauses() {
     let hosts: HashSet<_> = asked.iter().map(|(host, ..)| host.as_str()).collect();
     assert!(hosts.len() >= 3, "each has its turn: {hosts:?}");
     assert!(asked.windows(2).all(|pair| pair[1].2 - pair[0].2 >= PAUSE), "{asked:?}");
+    let sites = store.reader().sites().unwrap();
+    assert!(sites.len() >= 3 && sites[..3].iter().all(|site| site.address == web.address), "{sites:?}");
 }
 
 #[test]

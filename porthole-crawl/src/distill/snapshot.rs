@@ -9,7 +9,7 @@ use porthole_store::{
 };
 use porthole_types::{SiteId, UrlId};
 
-use super::DistillError;
+use super::{DistillError, SiteBy};
 
 /// What is useful counts so many times as much.
 const USEFUL: f64 = 2.0;
@@ -27,6 +27,8 @@ pub enum Engine {
 pub struct Snapshot {
     stored: StoredGraph,
     graph: Graph,
+    /// Sites that count as another one.
+    aliases: HashMap<SiteId, SiteId>,
     /// What people said of pages and sites, and of pages as hubs, if anybody said anything.
     factors: Option<Vec<f64>>,
     hub_factors: Option<Vec<f64>>,
@@ -38,16 +40,27 @@ impl Snapshot {
     /// # Errors
     /// If it cannot be read, or is too large.
     pub fn read(reader: &dyn StoreReader) -> Result<Snapshot, DistillError> {
-        Snapshot::new(reader.graph()?, &reader.feedback()?)
+        Snapshot::read_by(reader, SiteBy::Host)
     }
 
-    /// A graph with what people said of its pages.
+    /// Reads the graph as it is committed now, with sites other than hosts.
     ///
     /// # Errors
-    /// If it is too large, or damaged.
-    pub fn new(stored: StoredGraph, feedback: &[Feedback]) -> Result<Snapshot, DistillError> {
+    /// If it cannot be read, or is too large.
+    pub fn read_by(reader: &dyn StoreReader, by: SiteBy) -> Result<Snapshot, DistillError> {
+        let stored = reader.graph()?;
+        let aliases = if by == SiteBy::Host { HashMap::new() } else { by.aliases(&reader.sites()?) };
+        Snapshot::new(stored, &reader.feedback()?, aliases)
+    }
+
+    /// A graph with what people said of its pages, in which sites may count as another one.
+    fn new(
+        stored: StoredGraph,
+        feedback: &[Feedback],
+        aliases: HashMap<SiteId, SiteId>,
+    ) -> Result<Snapshot, DistillError> {
         let node = |node: &Node| porthole_distill::Node {
-            site: node.sid.0,
+            site: aliases.get(&node.sid).unwrap_or(&node.sid).0,
             relevance: node.relevance.into(),
             fetched: node.fetched,
         };
@@ -57,7 +70,7 @@ impl Snapshot {
         let all = |factor: &dyn Fn(&Node) -> f64| stored.nodes.iter().map(factor).collect::<Vec<_>>();
         let factors = said.is_of_pages().then(|| all(&|node| said.of_page(node)));
         let hub_factors = (!said.hubs.is_empty()).then(|| all(&|node| said.of_hub(node)));
-        Ok(Snapshot { stored, graph, factors, hub_factors })
+        Ok(Snapshot { stored, graph, aliases, factors, hub_factors })
     }
 
     /// The graph; a page is the number of its node.
@@ -125,8 +138,13 @@ impl Snapshot {
         let marked = |(node, factor): (&Node, &f64)| (*factor != 1.0).then_some((node.oid, *factor));
         let factors = self.stored.nodes.iter().zip(self.factors.iter().flatten());
         let factors: Vec<(UrlId, f64)> = factors.filter_map(marked).collect();
-        let how =
-            SqlDistillation { rho: distiller.rho(), correct_inflation: true, factors: &factors, sites: &[] };
+        let sites: Vec<(SiteId, SiteId)> = self.aliases.iter().map(|(site, other)| (*site, *other)).collect();
+        let how = SqlDistillation {
+            rho: distiller.rho(),
+            correct_inflation: true,
+            factors: &factors,
+            sites: &sites,
+        };
         Ok(reader.distiller(&how)?)
     }
 

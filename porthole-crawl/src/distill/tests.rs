@@ -1,4 +1,6 @@
-use porthole_store::{Batch, Desk, Feedback, FeedbackKind, Rejudged, Scores, SqliteStore, Store};
+use porthole_store::{
+    Batch, Desk, Feedback, FeedbackKind, Rejudged, Scores, SqliteReader, SqliteStore, Store,
+};
 use porthole_types::{
     CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Timestamp, TopicId,
 };
@@ -249,4 +251,50 @@ fn a_new_good_link_changes_what_is_stored_of_a_page() {
     // 3/7 * sqrt(19/21 * 11/9) = 0.450676 are the odds of 0.310666.
     assert!(sites == 2 && (evidence - 0.5).abs() < 1e-6, "{sites} {evidence}");
     assert!((after - 0.310_666).abs() < 1e-5 && after > before, "{after}");
+}
+
+/// Two hosts of a domain recommend each other and another page, and so does a host elsewhere.
+const FAMILY: [(&str, f64, &[&str]); 4] = [
+    ("one.kin.co.uk", 0.9, &["two.kin.co.uk", "other.test"]),
+    ("two.kin.co.uk", 0.9, &["one.kin.co.uk"]),
+    ("other.test", 0.9, &[]),
+    ("far.co.uk", 0.9, &["other.test", "two.kin.co.uk"]),
+];
+
+/// The authorities if sites are what is said, by all engines.
+fn authorities(folder: &TempDir, by: SiteBy) -> Vec<UrlId> {
+    let reader = SqliteReader::open(folder.path().join("db")).unwrap();
+    let snapshot = Snapshot::read_by(&reader, by).unwrap();
+    let [native, walk] = [Engine::Native, Engine::Walk].map(|engine| snapshot.scores(1.0, engine).unwrap());
+    let sql = snapshot.scores_by_sql(&reader, 1.0).unwrap();
+    for (at, (native, walk)) in native.authorities.iter().zip(&walk.authorities).enumerate() {
+        let oid = snapshot.node(at as u32).oid;
+        let joined = sql.authorities.iter().find(|(found, _)| *found == oid).map_or(0.0, |found| found.1);
+        assert!((native - walk).abs() < 1e-9 && (native - joined).abs() < 1e-9, "{native} {walk} {joined}");
+    }
+    let mut found: Vec<UrlId> =
+        snapshot.stored(&native.authorities).into_iter().map(|(oid, _)| oid).collect();
+    found.sort_unstable();
+    found
+}
+
+fn sorted(names: &[&str]) -> Vec<UrlId> {
+    let mut oids: Vec<UrlId> = names.iter().map(|name| oid(name)).collect();
+    oids.sort_unstable();
+    oids
+}
+
+#[test]
+fn links_within_a_host_a_domain_or_an_address_carry_nothing() {
+    let (folder, mut store) = store(&FAMILY);
+    let all = sorted(&["one.kin.co.uk", "two.kin.co.uk", "other.test"]);
+    assert_eq!(authorities(&folder, SiteBy::Host), all);
+    assert_eq!(authorities(&folder, SiteBy::Domain), sorted(&["two.kin.co.uk", "other.test"]));
+    assert_eq!(authorities(&folder, SiteBy::Address), all, "no address is known");
+    let at = |name: &str, last: u8| (url(name).site(), std::net::IpAddr::from([192, 0, 2, last]));
+    let addresses = [at("one.kin.co.uk", 1), at("two.kin.co.uk", 2), at("other.test", 2), at("far.co.uk", 2)];
+    store.commit(&Batch { addresses: &addresses, ..Batch::default() }).unwrap();
+    assert_eq!(authorities(&folder, SiteBy::Address), all, "from elsewhere, each of them is linked to");
+    store.commit(&Batch { addresses: &[at("one.kin.co.uk", 2)], ..Batch::default() }).unwrap();
+    assert_eq!(authorities(&folder, SiteBy::Address), [], "all are on one machine by now");
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 
-use porthole_crawl::{Crawl, DistillSettings, Focus, Limits, Seen, Stop};
+use porthole_crawl::{Crawl, DistillSettings, Focus, Limits, Seen, SiteBy, Stop};
 use porthole_store::SqliteStore;
 use porthole_strategy::Aim;
 use porthole_topic::Critic;
@@ -99,6 +99,7 @@ const DISTILLING: DistillSettings = DistillSettings {
     raised: 20,
     revisits: 0,
     rest: 0,
+    site: SiteBy::Host,
 };
 
 /// A strategy's name without `+hubs`, and whether it had that: what great hubs link to comes first then.

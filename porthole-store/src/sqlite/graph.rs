@@ -4,7 +4,7 @@ use porthole_types::{SiteId, UrlId};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::frontier::{KeyMap, State};
-use crate::{Edge, Error, Graph, Neighbourhood, Node, RAISED, Result};
+use crate::{Edge, Error, Graph, Neighbourhood, Node, RAISED, Result, Site};
 
 /// Reads the graph in one transaction: one state of the tables, whatever is written meanwhile.
 pub(super) fn read(db: &mut Connection) -> Result<Graph> {
@@ -73,6 +73,20 @@ fn edges(db: &Connection, numbers: &KeyMap) -> Result<Vec<Edge>> {
         edges.push(Edge { src, dst, wgt_fwd: fwd as f32, wgt_rev: rev as f32 });
     }
     Ok(edges)
+}
+
+/// All sites, with where they are.
+pub(super) fn sites(db: &Connection) -> Result<Vec<Site>> {
+    let mut read = db.prepare("select sid, host, address from site order by rowid")?;
+    let site = |row: &Row<'_>| {
+        let address: Option<String> = row.get(2)?;
+        Ok(Site {
+            sid: SiteId(row.get::<_, i64>(0)?.cast_unsigned()),
+            host: row.get(1)?,
+            address: address.and_then(|address| address.parse().ok()),
+        })
+    };
+    Ok(read.query_map([], site)?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// What neighbours say of pages.

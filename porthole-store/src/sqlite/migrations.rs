@@ -166,6 +166,11 @@ const MIGRATIONS: &[&str] = &[
             evidence real not null        -- their mean R, each site once
         );
     "#,
+    // Where sites are.
+    r#"
+        -- The address that a polite crawl found the host at last: sites that share one may be one.
+        alter table site add column address text;
+    "#,
 ];
 
 /// The version of the tables that this program writes.

@@ -10,8 +10,8 @@ use super::{about, desk, graph, open, sandbox, topics, tried};
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, COUNTS, Index, NamedQuery, QUERIES};
 use crate::{
-    Answer, Collision, Counts, Error, Example, Graph, Limits, Model, Neighbourhood, Result, StoreReader,
-    Terms, Tried,
+    Answer, Collision, Counts, Error, Example, Graph, Limits, Model, Neighbourhood, Result, Site,
+    StoreReader, Terms, Tried,
 };
 
 /// A handle for reading a SQLite store; it holds no connection.
@@ -75,6 +75,10 @@ impl StoreReader for SqliteReader {
 
     fn neighbourhoods(&self) -> Result<Vec<Neighbourhood>> {
         graph::neighbourhoods(&open::reader(&self.path)?)
+    }
+
+    fn sites(&self) -> Result<Vec<Site>> {
+        graph::sites(&open::reader(&self.path)?)
     }
 
     fn events(&self, after: u64, limit: usize) -> Result<Vec<(u64, Event)>> {

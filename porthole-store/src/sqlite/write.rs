@@ -1,5 +1,7 @@
 //! Writes a plan: one transaction, prepared statements, rows in ascending order.
 
+use std::net::IpAddr;
+
 use porthole_types::{Event, Failure, LinkRow, Outcome, PageResult, SiteId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
@@ -24,6 +26,7 @@ pub(super) fn write(
     update_states(tx, &plan.moved, frontier)?;
     let links = insert_links(tx, plan, batch.results)?;
     update_loads(tx, &plan.loads)?;
+    update_addresses(tx, batch.addresses, frontier)?;
     insert_events(tx, batch.events)?;
     write_settings(tx, batch.settings)?;
     Ok(links)
@@ -225,6 +228,17 @@ fn update_loads(tx: &Transaction<'_>, loads: &[(u32, u32)]) -> Result<()> {
     let mut update = tx.prepare_cached("update site set serverload = ?2 where rowid = ?1")?;
     for &(row, load) in loads {
         update.execute(params![rowid(row), load])?;
+    }
+    Ok(())
+}
+
+fn update_addresses(tx: &Transaction<'_>, addresses: &[(SiteId, IpAddr)], frontier: &Frontier) -> Result<()> {
+    let mut update =
+        tx.prepare_cached("update site set address = ?2 where rowid = ?1 and address is not ?2")?;
+    for &(sid, address) in addresses {
+        if let Some(row) = frontier.sites().find(sid) {
+            update.execute(params![rowid(row), address.to_string()])?;
+        }
     }
     Ok(())
 }

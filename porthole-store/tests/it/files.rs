@@ -99,7 +99,7 @@ fn a_database_that_was_made_half_way_is_brought_on() {
     assert_eq!(place.open().counts().known, 0);
     let db = Connection::open(place.path()).unwrap();
     let version: i64 = db.query_row("pragma user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 4);
+    assert_eq!(version, 5);
 }
 
 /// Takes a database back to what version 1 of the tables was.
@@ -108,7 +108,7 @@ fn back_to_version_1(place: &Place) {
     for table in ["taxonomy", "stat", "blob", "document", "example", "term", "model", "feedback"] {
         db.execute_batch(&format!("drop table {table}")).unwrap();
     }
-    let sql = "drop table neighbourhood; drop table revisit; drop index site_disabled; alter table site drop column disabled; alter table crawl drop column depth; pragma user_version = 1";
+    let sql = "drop table neighbourhood; drop table revisit; drop index site_disabled; alter table site drop column address; alter table site drop column disabled; alter table crawl drop column depth; pragma user_version = 1";
     db.execute_batch(sql).unwrap();
 }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::settings::SiteWord;
+
 #[derive(Debug, Args)]
 pub(crate) struct Distill {
     /// Who finds the scores; all find the same
@@ -12,6 +14,9 @@ pub(crate) struct Distill {
     /// The most relevant share of the pages, which may be authorities
     #[arg(long, default_value_t = 0.15, value_name = "SHARE", value_parser = share)]
     pub(crate) rho: f64,
+    /// What counts as one site, links within which say nothing; as porthole.toml has it if not given
+    #[arg(long, value_enum)]
+    pub(crate) site: Option<SiteWord>,
     /// Print the facts as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -45,6 +45,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     let starts = starts(&*reader, &aim.tree, &arguments.start)?;
     let World { web, guest, workers } = World::of(&workspace, arguments)?;
     let clock = SystemClock;
+    let site = workspace.settings.distill.site.by();
     if starts.is_empty() && store.counts().known == 0 {
         return Err(misuse(
             "there is nowhere to start: no good topic has an example with a URL; give --start URL",
@@ -62,7 +63,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
             .as_guest(guest)
             .truncating(arguments.truncate);
         if arguments.hubs {
-            crawl = crawl.distilling(DistillSettings::default())?;
+            crawl = crawl.distilling(DistillSettings { site, ..DistillSettings::default() })?;
         }
         if let Some(keep) = arguments.archive.keep() {
             crawl = crawl.archived(Archive::open_after(&workspace.pages(), archived, clock.now())?, keep);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use porthole_crawl::{Engine, Snapshot, neighbourhoods};
+use porthole_crawl::{DISTILLED_BY, Engine, Snapshot, neighbourhoods};
 use porthole_store::{Desk, Scores, SqlScores, SqliteReader};
 use porthole_types::UrlId;
 use serde::Serialize;
@@ -16,14 +16,17 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
     let reader = workspace.reader()?;
     let start = Instant::now();
-    let snapshot = Snapshot::read(&reader)?;
+    let by = arguments.site.unwrap_or(workspace.settings.distill.site).by();
+    let snapshot = Snapshot::read_by(&reader, by)?;
     let read_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let found = find(&snapshot, &reader, arguments)?;
     let seconds = start.elapsed().as_secs_f64();
     let neighbourhoods = neighbourhoods(&snapshot, &reader)?;
     let scores = Scores { hubs: &found.hubs, auth: &found.auth, neighbourhoods: &neighbourhoods };
-    workspace.desk()?.set_scores(&scores)?;
+    let mut desk = workspace.desk()?;
+    desk.set_scores(&scores)?;
+    desk.set_setting(DISTILLED_BY, by.name())?;
     let facts = Facts {
         pages: (0..snapshot.graph().pages() as u32).filter(|page| snapshot.graph().fetched(*page)).count(),
         urls: snapshot.graph().pages(),

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::process::{Command, Output};
 
-use porthole_store::{SqliteStore, Store};
+use porthole_store::{Batch, Desk, SqliteStore, Store};
 use porthole_warc::{Answer, Form, WarcWriter};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -144,6 +144,28 @@ fn all_engines_find_the_same() {
         }
     }
     assert_eq!(place.run(&["distill", "--rho", "2"]).status.code(), Some(4), "no share");
+}
+
+#[test]
+fn sites_are_what_the_setting_or_the_command_says() {
+    let place = Place::crawled();
+    let hubs = |arguments: &[&str]| {
+        let facts = place.json(&[&["distill", "--rho", "0.6"], arguments].concat());
+        facts["hubs"].as_u64().unwrap()
+    };
+    // Each host is a domain of its own.
+    assert_eq!((hubs(&[]), hubs(&["--site", "domain"])), (2, 2));
+    let mut store = SqliteStore::open(place.0.path().join("ws/porthole.db")).unwrap();
+    let address = std::net::IpAddr::from([192, 0, 2, 7]);
+    let sites: Vec<_> = store.reader().sites().unwrap().iter().map(|site| (site.sid, address)).collect();
+    store.commit(&Batch { addresses: &sites, ..Batch::default() }).unwrap();
+    drop(store);
+    assert_eq!((hubs(&["--site", "ip"]), hubs(&["--site", "ip", "--engine", "sql"])), (0, 0), "one machine");
+    let settings = place.0.path().join("ws/porthole.toml");
+    fs::write(&settings, "[distill]\nsite = \"ip\"\n").unwrap();
+    assert_eq!((hubs(&[]), hubs(&["--site", "host"])), (0, 2), "the command goes before the file");
+    fs::write(&settings, "[distill]\nsite = \"street\"\n").unwrap();
+    assert_eq!(place.run(&["distill"]).status.code(), Some(4));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use porthole_crawl::{Engine, Snapshot};
+use porthole_crawl::{DISTILLED_BY, Engine, SiteBy, Snapshot};
 use porthole_store::{Answer, Limits, StoreReader, Value};
 use porthole_topic::Taxonomy;
 use porthole_types::UrlId;
@@ -63,7 +63,8 @@ pub(super) fn scored(answer: &Answer, tree: &Taxonomy) -> Vec<Scored> {
 
 /// Adds the links that carry the scores, by the graph as it is now.
 pub(super) fn explain(scored: &mut [Scored], what: TopWhat, reader: &dyn StoreReader) -> anyhow::Result<()> {
-    let snapshot = Snapshot::read(reader)?;
+    let by = reader.setting(DISTILLED_BY)?.and_then(|name| SiteBy::named(&name)).unwrap_or_default();
+    let snapshot = Snapshot::read_by(reader, by)?;
     let (distiller, scores) = (snapshot.distiller(RHO)?, snapshot.scores(RHO, Engine::Native)?);
     let other = if what == TopWhat::Hubs { TopWhat::Authorities } else { TopWhat::Hubs };
     let names = names(other, reader)?;

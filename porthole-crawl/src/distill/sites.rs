@@ -1,0 +1,47 @@
+//! What counts as one site in the distiller: links within it carry no endorsement (V Fig. 4).
+
+use std::collections::HashMap;
+
+use porthole_store::Site;
+use porthole_types::{CanonicalUrl, SiteId};
+
+/// By what pages belong together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SiteBy {
+    /// Host and port, as everywhere else in the crawl.
+    #[default]
+    Host,
+    /// The registrable domain: `bbc.co.uk` for `news.bbc.co.uk`.
+    Domain,
+    /// The address that the crawl found the host at; a host of which none is known stands for itself.
+    Address,
+}
+
+impl SiteBy {
+    /// The word for it in commands and settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            SiteBy::Host => "host",
+            SiteBy::Domain => "domain",
+            SiteBy::Address => "ip",
+        }
+    }
+
+    /// What a word stands for.
+    pub fn named(name: &str) -> Option<SiteBy> {
+        [SiteBy::Host, SiteBy::Domain, SiteBy::Address].into_iter().find(|by| by.name() == name)
+    }
+
+    /// The sites that count as another one, and as which.
+    pub(super) fn aliases(self, sites: &[Site]) -> HashMap<SiteId, SiteId> {
+        let other = |site: &Site| match self {
+            SiteBy::Host => None,
+            SiteBy::Domain => {
+                let url = CanonicalUrl::parse(&format!("http://{}/", site.host)).ok()?;
+                Some(SiteId::of(url.domain()))
+            }
+            SiteBy::Address => Some(SiteId::of(&site.address?.to_string())),
+        };
+        sites.iter().filter_map(|site| Some((site.sid, other(site)?))).collect()
+    }
+}
