@@ -29,9 +29,6 @@ pub enum DistillError {
     /// The graph cannot be distilled.
     #[error("cannot distil the link graph: {0}")]
     Graph(#[from] porthole_distill::Error),
-    /// The database does not weigh what people said of hubs.
-    #[error("pages were marked as hubs, which joins in the database do not weigh in: distil in memory")]
-    MarkedHubs,
     /// The thread is gone.
     #[error("the distillation ended without a result")]
     Gone,

@@ -120,7 +120,7 @@ impl Snapshot {
     /// Has the database find hubs and authorities by joins, among the pages that may be authorities here.
     ///
     /// # Errors
-    /// If the database refuses, or somebody marked a hub: that is not known there.
+    /// If the database refuses.
     pub fn scores_by_sql(&self, reader: &SqliteReader, rho: f64) -> Result<SqlScores, DistillError> {
         let Options { tolerance, max_iterations, .. } = Options::default();
         Ok(self.sql_distiller(reader, rho)?.run(tolerance, max_iterations)?)
@@ -129,23 +129,26 @@ impl Snapshot {
     /// Weighs the links inside the database, for a distillation there.
     ///
     /// # Errors
-    /// If the database refuses, or somebody marked a hub: that is not known there.
+    /// If the database refuses.
     pub fn sql_distiller(&self, reader: &SqliteReader, rho: f64) -> Result<SqlDistiller, DistillError> {
-        if self.hub_factors.is_some() {
-            return Err(DistillError::MarkedHubs);
-        }
         let distiller = self.distiller(rho)?;
-        let marked = |(node, factor): (&Node, &f64)| (*factor != 1.0).then_some((node.oid, *factor));
-        let factors = self.stored.nodes.iter().zip(self.factors.iter().flatten());
-        let factors: Vec<(UrlId, f64)> = factors.filter_map(marked).collect();
+        let (factors, hub_factors) =
+            (self.marked(self.factors.as_ref()), self.marked(self.hub_factors.as_ref()));
         let sites: Vec<(SiteId, SiteId)> = self.aliases.iter().map(|(site, other)| (*site, *other)).collect();
         let how = SqlDistillation {
             rho: distiller.rho(),
             correct_inflation: true,
             factors: &factors,
+            hub_factors: &hub_factors,
             sites: &sites,
         };
         Ok(reader.distiller(&how)?)
+    }
+
+    /// The pages of which somebody said something.
+    fn marked(&self, factors: Option<&Vec<f64>>) -> Vec<(UrlId, f64)> {
+        let all = self.stored.nodes.iter().zip(factors.into_iter().flatten());
+        all.filter(|(_, factor)| **factor != 1.0).map(|(node, factor)| (node.oid, *factor)).collect()
     }
 
     /// Scores above 0 as the store takes them, best first.

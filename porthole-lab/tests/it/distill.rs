@@ -86,16 +86,22 @@ fn three_distillers_give_the_same_scores() {
     // Every second page has a word of a person's; sites are hosts, or three hosts each.
     let word = |page: usize| [1.0, 0.0, 1.0, 2.5][page % 4];
     let factors: Vec<f64> = (0..stored.nodes.len()).map(word).collect();
-    let by_oid: Vec<(UrlId, f64)> =
-        stored.nodes.iter().map(|node| node.oid).zip(factors.iter().copied()).collect();
+    // And every third one of a person's as a hub.
+    let hub_word = |page: usize| [0.0, 1.0, 2.0][page % 3];
+    let hub_factors: Vec<f64> = (0..stored.nodes.len()).map(hub_word).collect();
+    let by_oid = |factors: &[f64]| -> Vec<(UrlId, f64)> {
+        stored.nodes.iter().map(|node| node.oid).zip(factors.iter().copied()).collect()
+    };
+    let (factors_by_oid, hub_factors_by_oid) = (by_oid(&factors), by_oid(&hub_factors));
     let domains: Vec<(SiteId, SiteId)> =
         (0..SITES).map(|site| (url(site).site(), url(site / 3).site())).collect();
-    for (rho, correct_inflation, factored, by_domain) in [
-        (Rho::Share(0.15), true, false, false),
-        (Rho::Share(0.5), false, false, false),
-        (Rho::All, true, true, false),
-        (Rho::Above(0.3), true, true, true),
-        (Rho::Above(1.0), true, false, false),
+    for (rho, correct_inflation, [factored, hub_factored], by_domain) in [
+        (Rho::Share(0.15), true, [false, false], false),
+        (Rho::Share(0.5), false, [false, false], false),
+        (Rho::Share(0.5), true, [false, true], false),
+        (Rho::All, true, [true, false], false),
+        (Rho::Above(0.3), true, [true, true], true),
+        (Rho::Above(1.0), true, [false, false], false),
     ] {
         let site = |sid: SiteId| {
             domains.iter().find(|(host, _)| by_domain && *host == sid).map_or(sid, |found| found.1)
@@ -112,7 +118,9 @@ fn three_distillers_give_the_same_scores() {
         let ends = |edge: &porthole_store::Edge| (edge.src, edge.dst);
         let graph = Graph::new(&nodes, &stored.edges, ends).unwrap();
         let factors = factored.then_some(factors.as_slice());
-        let options = Options { rho, correct_inflation, factors, tolerance: 1e-12, ..Options::default() };
+        let hub_factors = hub_factored.then_some(hub_factors.as_slice());
+        let options =
+            Options { rho, correct_inflation, factors, hub_factors, tolerance: 1e-12, ..Options::default() };
         let distiller = Distiller::new(&graph, options).unwrap();
         let native = distiller.scores();
         let weights = link_weights(&distiller, &stored.edges, ends);
@@ -120,7 +128,8 @@ fn three_distillers_give_the_same_scores() {
         let how = SqlDistillation {
             rho: distiller.rho(),
             correct_inflation,
-            factors: if factored { &by_oid } else { &[] },
+            factors: if factored { &factors_by_oid } else { &[] },
+            hub_factors: if hub_factored { &hub_factors_by_oid } else { &[] },
             sites: if by_domain { &domains } else { &[] },
         };
         let joined = reader.distiller(&how).unwrap().run(1e-12, 200).unwrap();
@@ -145,7 +154,8 @@ fn the_database_stays_as_it_is_and_a_crawl_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let reader = crawled(&folder);
     let mut store = SqliteStore::open(folder.path().join("porthole.db")).unwrap();
-    let how = SqlDistillation { rho: 0.5, correct_inflation: true, factors: &[], sites: &[] };
+    let how =
+        SqlDistillation { rho: 0.5, correct_inflation: true, factors: &[], hub_factors: &[], sites: &[] };
     let mut distiller = reader.distiller(&how).unwrap();
     let first = distiller.iterate().unwrap();
     store.add(&[new_url(10 * PAGES)]).unwrap();

@@ -22,6 +22,8 @@ pub struct SqlDistillation<'a> {
     /// A factor for the relevance of each of these pages, for what people said of them. It does not change who may
     /// be an authority.
     pub factors: &'a [(UrlId, f64)],
+    /// Another one for what people said of their links: it counts in the hub step alone.
+    pub hub_factors: &'a [(UrlId, f64)],
     /// Sites that count as another one, as all hosts of a domain do for whoever wants that.
     pub sites: &'a [(SiteId, SiteId)],
 }
@@ -112,8 +114,10 @@ impl SqlDistiller {
 /// The one part that is SQLite's own: an `integer primary key` is the row's number.
 const TABLES: &str = "
     create temporary table factor(oid integer primary key, value real not null);
+    create temporary table hub_factor(oid integer primary key, value real not null);
     create temporary table alias(sid integer primary key, other integer not null);
-    create temporary table judged(oid integer primary key, relevance real not null, candidate integer not null);
+    create temporary table judged(oid integer primary key, relevance real not null, linking real not null,
+                                  candidate integer not null);
     create temporary table counting(oid_src integer not null, sid_src integer not null,
                                     oid_dst integer not null, sid_dst integer not null);
     create temporary table from_site(sid integer, oid integer, links integer not null, primary key (sid, oid));
@@ -127,12 +131,15 @@ const TABLES: &str = "
 /// What is only believed of a page makes it neither hub nor authority. Here and in the steps, what is next to nothing is
 /// nothing: PostgreSQL takes a product that is too small for a number for an error.
 const PAGES: &str = "
-    insert into judged(oid, relevance, candidate)
-    select page.oid, page.relevance * coalesce(factor.value, 1), case when page.relevance > ?1 then 1 else 0 end
+    insert into judged(oid, relevance, linking, candidate)
+    select page.oid, page.relevance * coalesce(factor.value, 1),
+           page.relevance * coalesce(factor.value, 1) * coalesce(hub_factor.value, 1),
+           case when page.relevance > ?1 then 1 else 0 end
     from (select oid, case when relevance > 1 then 1.0 else relevance end as relevance
           from crawl
           where relevance > 1e-30 and (state = 1 or (state = 0 and kcid is not null))) as page
          left join factor on factor.oid = page.oid
+         left join hub_factor on hub_factor.oid = page.oid
     where coalesce(factor.value, 1) > 0";
 
 /// The links that count: between sites, to pages that may be authorities (rho of V Fig. 4), each once.
@@ -144,7 +151,7 @@ const LINKS: &str = "
          left join alias as src on src.sid = link.sid_src
          left join alias as dst on dst.sid = link.sid_dst
     where link.oid_dst in (select oid from judged where candidate = 1)
-      and link.oid_src in (select oid from judged)
+      and link.oid_src in (select oid from judged where linking > 0)
       and coalesce(src.other, link.sid_src) <> coalesce(dst.other, link.sid_dst)";
 
 /// How many pages of a site link to a page, judged or not.
@@ -167,7 +174,7 @@ const TO_SITE: &str = "
 const WEIGH: &str = "
     insert into weighed(oid_src, oid_dst, wgt_fwd, wgt_rev)
     select counting.oid_src, counting.oid_dst,
-           dst.relevance / coalesce(from_site.links, 1), src.relevance / coalesce(to_site.links, 1)
+           dst.relevance / coalesce(from_site.links, 1), src.linking / coalesce(to_site.links, 1)
     from counting
          join judged as src on src.oid = counting.oid_src
          join judged as dst on dst.oid = counting.oid_dst
@@ -201,11 +208,13 @@ const UPDATE_HUBS: &str = "
     group by weighed.oid_src";
 
 fn hand_in(db: &Connection, how: &SqlDistillation<'_>) -> Result<()> {
-    let mut insert = db.prepare("insert into factor(oid, value) values (?1, ?2)")?;
-    for &(oid, factor) in how.factors {
-        // What is no factor is none in favour of the page, as for the distiller in memory.
-        let harmless = if factor > 0.0 && factor.is_finite() { factor } else { 0.0 };
-        insert.execute(params![oid.0.cast_signed(), harmless])?;
+    for (table, factors) in [("factor", how.factors), ("hub_factor", how.hub_factors)] {
+        let mut insert = db.prepare(&format!("insert into {table}(oid, value) values (?1, ?2)"))?;
+        for &(oid, factor) in factors {
+            // What is no factor is none in favour of the page, as for the distiller in memory.
+            let harmless = if factor > 0.0 && factor.is_finite() { factor } else { 0.0 };
+            insert.execute(params![oid.0.cast_signed(), harmless])?;
+        }
     }
     let mut insert = db.prepare("insert into alias(sid, other) values (?1, ?2)")?;
     for &(sid, other) in how.sites {
