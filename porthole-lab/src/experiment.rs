@@ -1,38 +1,50 @@
-//! Experiments: the same topics and start pages for every strategy, on a recorded web, judged by its true labels.
+//! Experiments: the same topics and start pages for every strategy, on a web that is known, judged by its true labels.
 //!
 //! A strategy sees a page only after it has fetched it. Pages that the critic was trained on count neither as
 //! harvested nor as missed, and start pages do not count either.
 
+mod facts;
+mod fields;
+mod folder;
+mod knowledge;
 mod labelled;
+mod oracle;
+mod plan;
 mod run;
+mod tally;
+mod target;
 #[cfg(test)]
 mod tests;
+mod trace;
+mod web;
 
-use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use porthole_topic::TaxonomyError;
 use porthole_topic::import::ImportError;
 use serde::{Deserialize, Serialize};
 
 use crate::recorded::RecordedError;
+use crate::synth::{SynthError, SynthParams};
 
-pub use run::run;
+pub use facts::{TopicFacts, WebFacts};
+pub use fields::{Fields, WebField};
+pub use folder::{Folder, Results};
+pub use plan::Plan;
+pub use run::Lab;
+pub use trace::{Authority, Label, Outcome, Step, Trace};
 
-/// What is compared on what, as an experiment file has it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What is compared on what, checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// The recorded web.
-    pub web: PathBuf,
-    /// Lines of a URL and a topic path; a page may have several, and their paths are the taxonomy.
-    pub labels: PathBuf,
+    /// The web.
+    pub web: Web,
     /// The topics that are searched for; a node stands for everything below it.
     pub topics: Vec<String>,
     /// The strategies to compare.
     pub strategies: Vec<String>,
-    /// Draws of starts.
+    /// Draws of starts. Two that follow each other, from an even number on, have no start page in common.
     pub samples: u32,
     /// Start pages a draw, from the topic.
     pub start: usize,
@@ -42,45 +54,50 @@ pub struct Experiment {
     pub seed: u64,
     /// Fetches after which to measure.
     pub at: Vec<u64>,
+    /// Whether hosts mean something on this web.
+    pub servers: bool,
+    /// Whether the critic begins with the general taxonomy that comes with the program.
+    pub general: bool,
 }
 
-/// What one crawl brought.
-#[derive(Clone, Debug, Serialize)]
-pub struct Outcome {
-    /// The topic.
-    pub topic: String,
-    /// The strategy.
-    pub strategy: String,
-    /// The number of the draw of starts.
-    pub sample: u32,
-    /// Fetches that counted.
-    pub fetched: u64,
-    /// Share of the fetches up to there that brought a page of the topic.
-    pub harvest: BTreeMap<u64, f64>,
-    /// Share of the topic's pages that can be reached which were found up to there.
-    pub recall: BTreeMap<u64, f64>,
-    /// Milliseconds of CPU.
-    pub cpu_ms: f64,
-    /// Why it ended: `limit` or `exhausted`.
-    pub stop: &'static str,
+/// The web of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Web {
+    /// One that was recorded, with labels by others.
+    Recorded {
+        /// WARC files.
+        pages: PathBuf,
+        /// Lines of a URL and a topic path; a page may have several, and their paths are the taxonomy.
+        labels: PathBuf,
+    },
+    /// One that is made up, which knows its labels.
+    Synthetic(Box<SynthParams>),
+}
+
+impl Experiment {
+    /// Fetches that count of every crawl.
+    pub fn budget(&self) -> u64 {
+        self.at.iter().copied().max().unwrap_or(0)
+    }
 }
 
 /// Why an experiment cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// A file could not be read.
+    /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
-    Read {
+    File {
         /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
     },
-    /// The file is no experiment.
-    #[error("{}: {what}", path.display())]
+    /// What is asked for is no experiment.
+    #[error("{from}: {what}")]
     Wrong {
-        /// The file.
-        path: PathBuf,
+        /// Who asked: a file, or the command line.
+        from: String,
         /// What is wrong with it.
         what: String,
     },
@@ -92,62 +109,68 @@ pub enum ExperimentError {
         /// What is wrong with it.
         source: ImportError,
     },
-    /// The labels' topics are no tree, or one that is searched for is not among them.
+    /// The labels' topics are no tree.
     #[error(transparent)]
     Topics(#[from] TaxonomyError),
+    /// A topic that is searched for is not there.
+    #[error("there is no topic {topic} in {web}; {hint}")]
+    NoTopic {
+        /// The topic.
+        topic: String,
+        /// What has no such topic.
+        web: String,
+        /// What there is instead.
+        hint: String,
+    },
     /// The web cannot be opened.
     #[error(transparent)]
     Web(#[from] RecordedError),
+    /// There is no such web.
+    #[error(transparent)]
+    Synthetic(#[from] SynthError),
     /// A topic has too few pages to start from.
-    #[error("{topic} has {pages} pages that are not trained on, and {start} are needed to start from")]
+    #[error(
+        "{topic} has {pages} pages that are not trained on, and {needed} are needed to start from: \
+         give a smaller start, or a smaller train"
+    )]
     TooFewStarts {
         /// The topic.
         topic: String,
         /// Its pages.
         pages: usize,
         /// What is asked for.
-        start: usize,
+        needed: usize,
+    },
+    /// A model that comes with the program was trained on the pages that it would be tried on.
+    #[error(
+        "{web} is a web that the general taxonomy was trained on ({shared} of its {topics} topics are from there): \
+         leave out general = true"
+    )]
+    TrainedOn {
+        /// The labels.
+        web: String,
+        /// Topics in common.
+        shared: usize,
+        /// Topics of the general taxonomy.
+        topics: usize,
     },
     /// A crawl failed.
-    #[error(transparent)]
-    Crawl(#[from] porthole_crawl::CrawlError),
+    #[error("{plan}: {source}")]
+    Crawl {
+        /// Which one.
+        plan: String,
+        /// What happened.
+        source: porthole_crawl::CrawlError,
+    },
     /// There is no room for a crawl's database.
     #[error("no room for a crawl's database: {0}")]
     Scratch(io::Error),
-}
-
-impl Experiment {
-    /// Reads an experiment file. Files that it names are looked for beside it.
-    pub fn read(path: &Path) -> Result<Self, ExperimentError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ExperimentError::Read { path: path.to_owned(), source })?;
-        let wrong = |what: String| ExperimentError::Wrong { path: path.to_owned(), what };
-        let mut experiment: Experiment = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        experiment.check().map_err(wrong)?;
-        let folder = path.parent().unwrap_or(Path::new("."));
-        experiment.web = folder.join(&experiment.web);
-        experiment.labels = folder.join(&experiment.labels);
-        Ok(experiment)
-    }
-
-    fn check(&self) -> Result<(), String> {
-        for name in &self.strategies {
-            porthole_strategy::checked(run::with_hubs(name).0).map_err(|error| error.to_string())?;
-        }
-        if !(self.train > 0.0 && self.train < 1.0) {
-            return Err(format!("train = {} is no share: give a number between 0 and 1", self.train));
-        }
-        for (what, is_empty) in [
-            ("topics", self.topics.is_empty()),
-            ("strategies", self.strategies.is_empty()),
-            ("at", self.at.is_empty()),
-            ("samples", self.samples == 0),
-            ("start", self.start == 0),
-        ] {
-            if is_empty {
-                return Err(format!("{what} asks for nothing"));
-            }
-        }
-        Ok(())
-    }
+    /// The folder holds something else.
+    #[error("{}: {what}", path.display())]
+    Folder {
+        /// The folder, or a file in it.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
 }

@@ -7,6 +7,7 @@ pub mod critics;
 pub mod distiller_bench;
 pub mod experiment;
 pub mod general;
+pub mod measures;
 mod recorded;
 pub mod svg;
 pub mod synth;

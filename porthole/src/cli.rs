@@ -4,6 +4,7 @@ mod crawl;
 mod distill;
 mod facts;
 mod feedback;
+mod lab;
 mod query;
 mod start;
 mod topics;
@@ -17,6 +18,7 @@ pub(crate) use self::crawl::Crawl;
 pub(crate) use self::distill::{BenchDistiller, Distill, EngineWord};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Verdict};
+pub(crate) use self::lab::RunExperiment;
 pub(crate) use self::query::Query;
 pub(crate) use self::start::Start;
 pub(crate) use self::topics::{
@@ -102,7 +104,7 @@ pub(crate) enum Lab {
     Synth(Synth),
     /// Print the figures of a recorded web: pages, hosts, links, charsets, problems
     WebStats(WebStats),
-    /// Compare strategies on a recorded web, by its true labels
+    /// Compare strategies on a recorded or synthetic web, by its true labels
     Run(RunExperiment),
     /// Measure how good the critics are on the labelled collections
     Critics(Critics),
@@ -111,19 +113,6 @@ pub(crate) enum Lab {
     /// Measure the parts
     #[command(subcommand)]
     Bench(Bench),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RunExperiment {
-    /// What to compare on what
-    #[arg(value_name = "EXPERIMENT.toml")]
-    pub(crate) file: PathBuf,
-    /// Write results.jsonl, a line a crawl, into this folder
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Print all results as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

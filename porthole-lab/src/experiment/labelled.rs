@@ -1,41 +1,80 @@
-//! A recorded web with its labels: the truth, the taxonomy, and a critic trained on a part of the pages.
+//! A web with its labels: the truth, the taxonomy, and two critics trained on parts of the pages that have no page in
+//! common.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::BufReader;
 
-use porthole_crawl::{Fetch, Request};
-use porthole_page::Extractor;
 use porthole_topic::import::{Import, tsv};
-use porthole_topic::{Example, Model, Options, Statistics, Taxonomy, Tuning, Tunings, train, tune_all};
+use porthole_topic::{
+    Example, Model, Options, Pretrained, Shape, Statistics, Taxonomy, Tuning, Tunings, train, tune_all,
+};
 use porthole_types::{CanonicalUrl, TermId, TopicId, UrlId};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Experiment, ExperimentError};
-use crate::recorded::RecordedWeb;
+use super::web::{KnownWeb, Reading, read};
+use super::{Experiment, ExperimentError, Web};
+
+pub(super) type Counts = Vec<(TermId, u32)>;
 
 pub(super) struct LabelledWeb {
-    pub(super) web: RecordedWeb,
+    pub(super) web: KnownWeb,
     pub(super) tree: Taxonomy,
-    pub(super) model: Model,
-    /// The pages that the critic was trained on.
+    /// The critic that guides crawls.
+    pub(super) guide: Model,
+    /// One that has nothing to do with it, to judge beside it: another shape, other pages.
+    pub(super) independent: Model,
+    /// The pages that the guiding critic was trained on.
     pub(super) trained_on: HashSet<UrlId>,
-    /// The topics of each page that is labelled and recorded.
-    topics: BTreeMap<UrlId, (CanonicalUrl, Vec<TopicId>)>,
-    /// What each recorded page links to, inside the web.
-    links: BTreeMap<UrlId, Vec<UrlId>>,
+    /// The pages that the independent one was trained on.
+    pub(super) independent_of: HashSet<UrlId>,
+    /// The topics of each page that is labelled and can be read.
+    pub(super) topics: Topics,
+    /// What each page links to, and each redirect leads to, inside the web.
+    pub(super) links: BTreeMap<UrlId, Vec<UrlId>>,
+    /// The terms of each page.
+    pub(super) counts: BTreeMap<UrlId, Counts>,
+    pub(super) hosts: usize,
 }
 
+pub(super) type Topics = BTreeMap<UrlId, (CanonicalUrl, Vec<TopicId>)>;
+
 impl LabelledWeb {
-    pub(super) async fn open(experiment: &Experiment) -> Result<Self, ExperimentError> {
-        let web = RecordedWeb::open(&[&experiment.web])?;
-        let (mut tree, topics) = labels(experiment, &web)?;
-        let is_trained_on = |url: &CanonicalUrl| share(url, experiment.seed) < experiment.train;
-        let trained_on: HashSet<UrlId> =
-            topics.values().filter(|(url, _)| is_trained_on(url)).map(|(url, _)| url.id()).collect();
-        let (links, counts) = read(&web, &trained_on).await;
-        let model = model(&mut tree, &topics, &counts);
-        Ok(LabelledWeb { web, tree, model, trained_on, topics, links })
+    pub(super) fn open(experiment: &Experiment) -> Result<Self, ExperimentError> {
+        let web = KnownWeb::open(&experiment.web)?;
+        let mut tree = Taxonomy::new();
+        let mut topics = labels(&experiment.web, &web, &mut tree)?;
+        for topic in &experiment.topics {
+            find(&tree, topic, &experiment.web)?;
+        }
+        let mut prior = Statistics::default();
+        if experiment.general {
+            let general = general(&tree, &experiment.web)?;
+            (tree, prior) = (general.tree, general.statistics);
+            topics = labels(&experiment.web, &web, &mut tree)?;
+        }
+        let Reading { links, counts, hosts } = read(&web);
+        topics.retain(|id, _| counts.contains_key(id));
+        let (trained_on, independent_of) = split(experiment, &topics);
+        let others = add_others(&mut tree, &topics, &prior)?;
+        for (from, to) in &others {
+            prior.move_to(*from, *to);
+        }
+        let school = School { tree: &tree, topics: &topics, counts: &counts, others: &others };
+        let guide = school.model(&trained_on, Shape::Tree, &prior);
+        let independent = school.model(&independent_of, Shape::Flat, &Statistics::default());
+        Ok(LabelledWeb {
+            web,
+            guide,
+            independent,
+            tree,
+            trained_on,
+            independent_of,
+            topics,
+            links,
+            counts,
+            hosts,
+        })
     }
 
     /// The pages of a topic and of all that is below it, in the order of their ids.
@@ -62,61 +101,121 @@ pub(super) fn share(url: &CanonicalUrl, seed: u64) -> f64 {
     (xxh3_64_with_seed(url.as_str().as_bytes(), seed) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-type Topics = BTreeMap<UrlId, (CanonicalUrl, Vec<TopicId>)>;
+/// The pages that each critic is trained on: no page is in both.
+fn split(experiment: &Experiment, topics: &Topics) -> (HashSet<UrlId>, HashSet<UrlId>) {
+    let train = experiment.train;
+    let independent = train.min((1.0 - train) / 2.0);
+    let part = |is_in: &dyn Fn(f64) -> bool| {
+        let own = topics.values().filter(|(url, _)| is_in(share(url, experiment.seed)));
+        own.map(|(url, _)| url.id()).collect()
+    };
+    (part(&|share| share < train), part(&|share| share >= 1.0 - independent))
+}
 
-fn labels(experiment: &Experiment, web: &RecordedWeb) -> Result<(Taxonomy, Topics), ExperimentError> {
-    let path = experiment.labels.clone();
-    let file = File::open(&path).map_err(|source| ExperimentError::Read { path: path.clone(), source })?;
-    let import = Import::gather(tsv(BufReader::new(file)))
-        .map_err(|source| ExperimentError::Labels { path, source })?;
-    let mut tree = Taxonomy::new();
+fn labels(web: &Web, known: &KnownWeb, tree: &mut Taxonomy) -> Result<Topics, ExperimentError> {
     let mut topics = Topics::new();
-    for found in import.found {
-        let topic = tree.add_path(&found.topic)?;
-        if web.has(&found.url) {
-            let page = topics.entry(found.url.id()).or_insert_with(|| (found.url, Vec::new()));
-            page.1.push(topic);
+    match (web, known) {
+        (Web::Recorded { labels, .. }, _) => {
+            let file = File::open(labels)
+                .map_err(|source| ExperimentError::File { path: labels.clone(), source })?;
+            let import = Import::gather(tsv(BufReader::new(file)))
+                .map_err(|source| ExperimentError::Labels { path: labels.clone(), source })?;
+            for found in import.found {
+                let topic = tree.add_path(&found.topic)?;
+                let page = topics.entry(found.url.id()).or_insert_with(|| (found.url, Vec::new()));
+                page.1.push(topic);
+            }
         }
+        (_, KnownWeb::Synthetic(web)) => {
+            for topic in web.topics().iter().filter(|topic| topic.id != TopicId::ROOT) {
+                tree.add_path(&topic.path)?;
+            }
+            // Copies earn no credit, so they are about nothing here.
+            for (url, truth) in web.pages().filter(|(_, truth)| truth.earns_credit()) {
+                let topic = tree.find(&truth.path)?;
+                topics.insert(url.id(), (url, vec![topic]));
+            }
+        }
+        _ => {}
     }
-    Ok((tree, topics))
+    Ok(topics)
 }
 
-type Links = BTreeMap<UrlId, Vec<UrlId>>;
-type AllCounts = BTreeMap<UrlId, Vec<(TermId, u32)>>;
-
-/// Reads all pages: their links, and the terms of those that are trained on.
-async fn read(web: &RecordedWeb, trained_on: &HashSet<UrlId>) -> (Links, AllCounts) {
-    let mut extractor = Extractor::default();
-    let (mut links, mut counts) = (Links::new(), AllCounts::new());
-    for url in web.pages() {
-        let Ok(response) = web.fetch(&Request::get(url.clone())).await else { continue };
-        let page = extractor.extract(url, &response.headers, &response.body);
-        let inside = page.links.iter().filter(|link| web.has(&link.target));
-        let mut targets: Vec<UrlId> = inside.map(|link| link.target.id()).collect();
-        let redirect = response.headers.get("location").and_then(|location| url.join(location).ok());
-        targets.extend(redirect.filter(|target| web.has(target)).map(|target| target.id()));
-        links.insert(url.id(), targets);
-        if trained_on.contains(&url.id()) {
-            counts.insert(url.id(), page.term_counts());
-        }
-    }
-    (links, counts)
+/// A topic that must be there, or what there is instead.
+fn find(tree: &Taxonomy, topic: &str, web: &Web) -> Result<TopicId, ExperimentError> {
+    let found = tree.find(topic).ok().filter(|id| *id != TopicId::ROOT);
+    found.ok_or_else(|| {
+        let last = topic.rsplit('/').next().unwrap_or_default().to_lowercase();
+        let all: Vec<String> = tree.ids().skip(1).map(|id| tree.path(id)).collect();
+        let is_like = |path: &&String| !last.is_empty() && path.to_lowercase().contains(&last);
+        let alike: Vec<&str> = all.iter().filter(is_like).map(String::as_str).take(5).collect();
+        let hint = if alike.is_empty() {
+            let top = tree.children(TopicId::ROOT).iter().map(|id| tree.path(*id)).collect::<Vec<_>>();
+            format!("there are {} topics below {}", all.len(), top.join(", "))
+        } else {
+            format!("there is {}", alike.join(", "))
+        };
+        ExperimentError::NoTopic { topic: topic.to_owned(), web: named(web), hint }
+    })
 }
 
-fn model(tree: &mut Taxonomy, topics: &Topics, counts: &AllCounts) -> Model {
-    let labelled = topics.iter().flat_map(|(id, (_, topics))| topics.iter().map(move |topic| (id, *topic)));
-    let of_page = |(id, topic): (&UrlId, TopicId)| Some(Example { topic, counts: counts.get(id)? });
-    let mut examples: Vec<Example<'_>> = labelled.filter_map(of_page).collect();
-    let with_examples: Vec<TopicId> =
-        Statistics::of(examples.iter().copied()).topics().map(|(id, _)| id).collect();
-    let others: BTreeMap<TopicId, TopicId> =
-        tree.add_others(&with_examples).unwrap_or_default().into_iter().collect();
-    for example in &mut examples {
-        example.topic = others.get(&example.topic).copied().unwrap_or(example.topic);
+fn named(web: &Web) -> String {
+    match web {
+        Web::Recorded { labels, .. } => labels.display().to_string(),
+        Web::Synthetic(_) => "the synthetic web".to_owned(),
     }
-    let statistics = Statistics::of(examples.iter().copied());
-    let options = Options::default();
-    let tuned = tune_all(tree, &statistics, &examples, &options);
-    let tunings: Tunings = tuned.into_iter().map(|(node, tuned)| (node, tuned.tuning)).collect();
-    train(tree, &statistics, &tunings, &Tuning::untried(), &options)
+}
+
+/// The general taxonomy, unless these are the pages that it was made from. They are known by the names of their topics.
+pub(super) fn general(tree: &Taxonomy, web: &Web) -> Result<Pretrained, ExperimentError> {
+    let wrong = |error: porthole_topic::FormatError| ExperimentError::Wrong {
+        from: "the general taxonomy".to_owned(),
+        what: error.to_string(),
+    };
+    let general = Pretrained::general().map_err(wrong)?;
+    let topics = general.tree.len() - 1;
+    let is_here = |id: &TopicId| tree.find(&general.tree.path(*id)).is_ok();
+    let shared = general.tree.ids().skip(1).filter(is_here).count();
+    if 2 * shared > topics {
+        return Err(ExperimentError::TrainedOn { web: named(web), shared, topics });
+    }
+    Ok(general)
+}
+
+/// Gives pages that belong to a topic with children a leaf of their own. Which topics became which.
+fn add_others(
+    tree: &mut Taxonomy,
+    topics: &Topics,
+    prior: &Statistics,
+) -> Result<BTreeMap<TopicId, TopicId>, ExperimentError> {
+    let labelled = topics.values().flat_map(|(_, topics)| topics.iter().copied());
+    let all: BTreeSet<TopicId> = labelled.chain(prior.topics().map(|(id, _)| id)).collect();
+    let all: Vec<TopicId> = all.into_iter().collect();
+    Ok(tree.add_others(&all)?.into_iter().collect())
+}
+
+/// What critics are trained from.
+struct School<'a> {
+    tree: &'a Taxonomy,
+    topics: &'a Topics,
+    counts: &'a BTreeMap<UrlId, Counts>,
+    others: &'a BTreeMap<TopicId, TopicId>,
+}
+
+impl School<'_> {
+    fn model(&self, pages: &HashSet<UrlId>, shape: Shape, prior: &Statistics) -> Model {
+        let labelled = self.topics.iter().filter(|(id, _)| pages.contains(id));
+        let labelled = labelled.flat_map(|(id, (_, topics))| topics.iter().map(move |topic| (id, *topic)));
+        let example = |(id, topic): (&UrlId, TopicId)| {
+            let topic = self.others.get(&topic).copied().unwrap_or(topic);
+            Some(Example { topic, counts: self.counts.get(id)? })
+        };
+        let examples: Vec<Example<'_>> = labelled.filter_map(example).collect();
+        let mut statistics = Statistics::of(examples.iter().copied());
+        statistics.merge(prior);
+        let options = Options { shape, ..Options::default() };
+        let tuned = tune_all(self.tree, &statistics, &examples, &options);
+        let tunings: Tunings = tuned.into_iter().map(|(node, tuned)| (node, tuned.tuning)).collect();
+        train(self.tree, &statistics, &tunings, &Tuning::untried(), &options)
+    }
 }

@@ -1,93 +1,152 @@
 //! The crawls of an experiment.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use porthole_crawl::{Crawl, DistillSettings, Focus, Limits, Seen, SiteBy, Stop};
-use porthole_store::SqliteStore;
-use porthole_strategy::Aim;
-use porthole_topic::Critic;
-use porthole_types::{CanonicalUrl, ManualClock, Outcome as Fetched, UrlId};
+use porthole_crawl::{Crawl, CrawlError, DistillSettings, Engine, Focus, Limits, Seen, SiteBy, Snapshot};
+use porthole_store::{Desk, SqliteStore};
+use porthole_types::{CanonicalUrl, ManualClock, UrlId};
 use rayon::prelude::*;
 
-use super::labelled::{LabelledWeb, share};
-use super::{Experiment, ExperimentError, Outcome};
+use super::facts::WebFacts;
+use super::folder::Folder;
+use super::knowledge::{self, Knowledge, Within};
+use super::labelled::LabelledWeb;
+use super::plan::StrategyName;
+use super::tally::Tally;
+use super::target::Target;
+use super::trace::{Outcome, Trace, rounded};
+use super::{Experiment, ExperimentError, Plan};
 
-/// Makes all crawls of an experiment, on all cores; `done` is told of each as it ends. What comes back is in the order
-/// of topics, strategies and samples.
-pub fn run(
-    experiment: &Experiment,
-    done: &(dyn Fn(&Outcome) + Sync),
-) -> Result<Vec<Outcome>, ExperimentError> {
-    let web = pollster::block_on(LabelledWeb::open(experiment))?;
-    let mut crawls = Vec::new();
-    for topic in &experiment.topics {
-        web.tree.find(topic)?;
-        for strategy in &experiment.strategies {
-            crawls.extend((0..experiment.samples).map(|sample| (topic, strategy, sample)));
+/// An experiment that is ready to be made: the web is read, the critics are trained, every page is judged.
+pub struct Lab {
+    experiment: Experiment,
+    web: LabelledWeb,
+    targets: Vec<Target>,
+}
+
+impl Lab {
+    /// Gets ready.
+    pub fn new(experiment: Experiment) -> Result<Self, ExperimentError> {
+        let web = LabelledWeb::open(&experiment)?;
+        let targets = experiment.topics.iter().map(|topic| Target::new(&experiment, &web, topic));
+        Ok(Lab { targets: targets.collect::<Result<_, _>>()?, experiment, web })
+    }
+
+    /// What is true of the web and its topics.
+    pub fn facts(&self) -> WebFacts {
+        WebFacts::of(&self.web, &self.targets)
+    }
+
+    /// Makes all crawls that the folder does not have yet, so many at a time; `done` is told of each as it ends. What
+    /// comes back is in the order of the experiment's plans, whoever was first.
+    pub fn run(
+        &self,
+        folder: Option<&Folder>,
+        threads: usize,
+        done: &(dyn Fn(&Outcome) + Sync),
+    ) -> Result<Vec<Outcome>, ExperimentError> {
+        let plans = self.experiment.plans();
+        let outcomes = in_parallel(&plans, threads, |plan| {
+            let known = folder.and_then(|folder| folder.outcome(plan));
+            let outcome = match known {
+                Some(outcome) => outcome,
+                None => {
+                    let trace = self.trace(plan)?;
+                    if let Some(folder) = folder {
+                        folder.keep(&trace)?;
+                    }
+                    trace.outcome
+                }
+            };
+            done(&outcome);
+            Ok(outcome)
+        })?;
+        if let Some(folder) = folder {
+            folder.finish(&outcomes, &self.facts())?;
         }
+        Ok(outcomes)
     }
-    let one = |&(topic, strategy, sample): &(&String, &String, u32)| {
-        let outcome = crawl(experiment, &web, topic, strategy, sample)?;
-        done(&outcome);
-        Ok(outcome)
-    };
-    crawls.par_iter().map(one).collect()
+
+    /// Makes one crawl.
+    pub fn trace(&self, plan: &Plan) -> Result<Trace, ExperimentError> {
+        let target = self.targets.iter().find(|target| target.topic == plan.topic);
+        let target = target.expect("a topic of the experiment");
+        let name: StrategyName = plan.strategy.parse().expect("the experiment was checked");
+        let within = match &name.within {
+            // The same crawl comes out again.
+            Some(baseline) => Some(self.crawl(plan, target, baseline, None)?.tally.urls()),
+            None => None,
+        };
+        let crawled = self.crawl(plan, target, &name, within)?;
+        let starts = target.starts(plan.sample);
+        let mut wanted = target.pages.clone();
+        let reachable = self.web.reachable(&starts);
+        let is_start = |id: &UrlId| starts.iter().any(|url| url.id() == *id);
+        wanted.retain(|id| reachable.contains(id) && !self.web.trained_on.contains(id) && !is_start(id));
+        let steps = crawled.tally.steps;
+        let outcome = Outcome::of(&self.experiment, plan, &steps, wanted.len() as u64);
+        let outcome = Outcome { cpu_ms: rounded(crawled.cpu_ms), ..outcome };
+        Ok(Trace { outcome, steps, authorities: crawled.authorities })
+    }
+
+    fn crawl<'a>(
+        &'a self,
+        plan: &Plan,
+        target: &'a Target,
+        name: &StrategyName,
+        within: Option<HashSet<UrlId>>,
+    ) -> Result<Crawled<'a>, ExperimentError> {
+        let failed = |source: CrawlError| ExperimentError::Crawl { plan: plan.to_string(), source };
+        let starts = target.starts(plan.sample);
+        let mut tally = Tally::new(&self.web, target, &starts);
+        let scratch = scratch().map_err(ExperimentError::Scratch)?;
+        let store = SqliteStore::open(scratch.path().join("crawl.db"));
+        let mut store = store.map_err(CrawlError::from).map_err(failed)?;
+        let seed = self.experiment.seed.wrapping_add(u64::from(plan.sample));
+        let known = Knowledge { seed, web: &self.web, target };
+        let strategy = knowledge::strategy(&name.name, &known).expect("the experiment was checked");
+        let strategy = match within {
+            Some(allowed) => Box::new(Within::new(strategy, allowed)),
+            None => strategy,
+        };
+        let focus = Focus { judge: target.judge(), strategy, marks: target.marks.clone() };
+        let clock = ManualClock::default();
+        let began = cpu_ms();
+        let mut crawl = Crawl::new(&self.web.web, &mut store, &clock).map_err(failed)?.focused(focus);
+        if name.hubs {
+            crawl = crawl.distilling(DISTILLING).map_err(failed)?;
+        }
+        let first = &starts[..name.starts.unwrap_or(starts.len())];
+        crawl.start(&first.iter().copied().cloned().collect::<Vec<CanonicalUrl>>()).map_err(failed)?;
+        // The recall crawler goes on until it has all that its baseline has.
+        let budget = if name.within.is_some() { u64::MAX } else { self.experiment.budget() };
+        // Not by a limit of the crawl: pages that do not count are fetched on top of those that do.
+        let mut observe = |seen: Seen<'_>| {
+            tally.add(&seen);
+            if tally.counted < budget { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        pollster::block_on(crawl.run(Limits::default(), &mut observe)).map_err(failed)?;
+        drop(crawl);
+        let cpu_ms = cpu_ms() - began;
+        let best = best_authorities(&store).map_err(failed)?;
+        let authorities = tally.authorities(&best, AUTHORITIES);
+        Ok(Crawled { tally, authorities, cpu_ms })
+    }
 }
 
-fn crawl(
-    experiment: &Experiment,
-    web: &LabelledWeb,
-    topic: &str,
-    strategy: &str,
-    sample: u32,
-) -> Result<Outcome, ExperimentError> {
-    let mut tree = web.tree.clone();
-    let id = tree.find(topic)?;
-    tree.mark(id)?;
-    let pages = web.pages(id);
-    let starts = starts(experiment, web, topic, &pages, sample)?;
-    let reachable = web.reachable(&starts);
-    let wanted: HashSet<UrlId> = pages.iter().map(|url| url.id()).collect();
-    let mut tally = Tally::new(web, &starts, wanted, &reachable, &experiment.at);
-    let scratch = tempfile::tempdir().map_err(ExperimentError::Scratch)?;
-    let store = SqliteStore::open(scratch.path().join("crawl.db"));
-    let mut store = store.map_err(porthole_crawl::CrawlError::from)?;
-    let clock = ManualClock::default();
-    let critic = Critic::new(web.model.clone(), &tree);
-    let seed = experiment.seed.wrapping_add(u64::from(sample));
-    let (name, has_hubs) = with_hubs(strategy);
-    let aim = Aim::new(&tree, Some(critic.clone()), seed);
-    let strategy_now = porthole_strategy::named(name, &aim).expect("the experiment was checked");
-    let focus = Focus { judge: Box::new(critic), strategy: strategy_now, marks: tree.marks() };
-    let started = cpu_ms();
-    let mut crawl = Crawl::new(&web.web, &mut store, &clock)?.focused(focus);
-    if has_hubs {
-        crawl = crawl.distilling(DISTILLING)?;
-    }
-    crawl.start(&starts.iter().map(|url| (*url).clone()).collect::<Vec<_>>())?;
-    let most = experiment.at.iter().copied().max().unwrap_or(0);
-    let mut stop = Stop::Limit;
-    // Pages that do not count are fetched on top of those that do.
-    while tally.fetched < most && stop == Stop::Limit {
-        let limits = Limits { fetches: most - tally.fetched, ..Limits::default() };
-        stop = pollster::block_on(crawl.run(limits, &mut |seen: Seen<'_>| {
-            tally.add(&seen);
-            ControlFlow::Continue(())
-        }))?;
-    }
-    drop(crawl);
-    Ok(Outcome {
-        topic: topic.to_owned(),
-        strategy: strategy.to_owned(),
-        sample,
-        fetched: tally.fetched,
-        harvest: tally.shares(|at, found| found as f64 / at as f64),
-        recall: tally.shares(|_, found| found as f64 / tally.wanted.len().max(1) as f64),
-        cpu_ms: cpu_ms() - started,
-        stop: if stop == Stop::Limit { "limit" } else { "exhausted" },
-    })
+/// What a crawl left behind.
+struct Crawled<'a> {
+    tally: Tally<'a>,
+    authorities: Vec<super::Authority>,
+    cpu_ms: f64,
 }
+
+/// So many of the best authorities are kept (W 4.5).
+const AUTHORITIES: usize = 100;
 
 /// On a web of some thousand pages, oftener than on the open one.
 const DISTILLING: DistillSettings = DistillSettings {
@@ -102,78 +161,46 @@ const DISTILLING: DistillSettings = DistillSettings {
     site: SiteBy::Host,
 };
 
-/// A strategy's name without `+hubs`, and whether it had that: what great hubs link to comes first then.
-pub(super) fn with_hubs(strategy: &str) -> (&str, bool) {
-    match strategy.strip_suffix("+hubs") {
-        Some(name) => (name, true),
-        None => (strategy, false),
+fn best_authorities(store: &SqliteStore) -> Result<Vec<(UrlId, f64)>, CrawlError> {
+    let snapshot = Snapshot::read(&*store.reader())?;
+    let scores = snapshot.scores(DISTILLING.rho, Engine::Native)?;
+    Ok(snapshot.stored(&scores.authorities))
+}
+
+/// A folder for a crawl's database, in memory where the system has one there: it is gone with the crawl.
+fn scratch() -> std::io::Result<tempfile::TempDir> {
+    let memory = PathBuf::from("/dev/shm");
+    match tempfile::tempdir_in(memory) {
+        Ok(folder) => Ok(folder),
+        Err(_) => tempfile::tempdir(),
     }
 }
 
-/// Start pages: of the topic, not trained on, drawn by the seed and the number of the sample.
-fn starts<'a>(
-    experiment: &Experiment,
-    web: &LabelledWeb,
-    topic: &str,
-    pages: &[&'a CanonicalUrl],
-    sample: u32,
-) -> Result<Vec<&'a CanonicalUrl>, ExperimentError> {
-    let mut free: Vec<&CanonicalUrl> =
-        pages.iter().copied().filter(|url| !web.trained_on.contains(&url.id())).collect();
-    if free.len() < experiment.start {
-        let (topic, pages, start) = (topic.to_owned(), free.len(), experiment.start);
-        return Err(ExperimentError::TooFewStarts { topic, pages, start });
-    }
-    let seed = experiment.seed ^ (u64::from(sample) + 1) << 32;
-    free.sort_by(|a, b| share(a, seed).total_cmp(&share(b, seed)));
-    free.truncate(experiment.start);
-    Ok(free)
-}
-
-/// Counts what a crawl brings, by the truth.
-struct Tally<'a> {
-    /// Trained on, or started from.
-    uncounted: HashSet<UrlId>,
-    /// Pages of the topic that count and can be reached.
-    wanted: HashSet<UrlId>,
-    at: &'a [u64],
-    fetched: u64,
-    found: u64,
-    /// What had been found after so many fetches.
-    found_at: BTreeMap<u64, u64>,
-}
-
-impl<'a> Tally<'a> {
-    fn new(
-        web: &LabelledWeb,
-        starts: &[&CanonicalUrl],
-        mut wanted: HashSet<UrlId>,
-        reachable: &HashSet<UrlId>,
-        at: &'a [u64],
-    ) -> Self {
-        let mut uncounted = web.trained_on.clone();
-        uncounted.extend(starts.iter().map(|url| url.id()));
-        wanted.retain(|id| reachable.contains(id) && !uncounted.contains(id));
-        Tally { uncounted, wanted, at, fetched: 0, found: 0, found_at: BTreeMap::new() }
-    }
-
-    fn add(&mut self, seen: &Seen<'_>) {
-        // What leads out of the recording would have been a page on the web that was recorded: it tells nothing.
-        if self.uncounted.contains(&seen.url.id()) || seen.result.outcome != Fetched::Fetched {
-            return;
+/// Does something with all items, so many at a time, on threads of their own: a crawl may share its work among the
+/// cores itself. The first error ends it.
+fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(&T) -> Result<R, ExperimentError> + Sync,
+) -> Result<Vec<R>, ExperimentError> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let results = Mutex::new(Vec::with_capacity(items.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, items.len().max(1)) {
+            scope.spawn(|| {
+                while !failed.load(Ordering::Relaxed) {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(at) else { return };
+                    let result = work(item);
+                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                    results.lock().expect("nobody panics with it").push((at, result));
+                }
+            });
         }
-        self.fetched += 1;
-        self.found += u64::from(self.wanted.contains(&seen.url.id()));
-        if self.at.contains(&self.fetched) {
-            self.found_at.insert(self.fetched, self.found);
-        }
-    }
-
-    /// At every measure; a crawl that ended before has found what it has found.
-    fn shares(&self, share: impl Fn(u64, u64) -> f64) -> BTreeMap<u64, f64> {
-        let found = |at: &u64| self.found_at.get(at).copied().unwrap_or(self.found);
-        self.at.iter().map(|at| (*at, share(*at, found(at)))).collect()
-    }
+    });
+    let mut results = results.into_inner().expect("nobody panics with it");
+    results.par_sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// CPU that this thread has used, in milliseconds; 0 where the system does not tell.

@@ -11,13 +11,13 @@ mod demo;
 mod distill;
 mod documents;
 mod examples;
-mod experiment;
 mod explain;
 mod explore;
 mod general;
 mod grow;
 mod import;
 mod init;
+mod lab_run;
 mod mark;
 mod propose;
 mod query;
@@ -59,7 +59,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Lab(Lab::Bench(Bench::Distiller(arguments))) => bench_distiller::run(&arguments).await,
         Command::Lab(Lab::Critics(arguments)) => critics::run(&arguments),
         Command::Lab(Lab::General(arguments)) => general::run(&arguments),
-        Command::Lab(Lab::Run(arguments)) => experiment::run(&arguments),
+        Command::Lab(Lab::Run(arguments)) => lab_run::run(&arguments),
         Command::Lab(Lab::Synth(arguments)) => synth::run(arguments).await,
         Command::Lab(Lab::WebStats(arguments)) => web_stats::run(arguments).await,
     };

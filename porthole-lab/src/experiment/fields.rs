@@ -1,0 +1,178 @@
+//! An experiment as people write it, in a file or as flags, and the checks that make it one.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::plan::StrategyName;
+use super::{Experiment, ExperimentError, Web};
+use crate::synth::SynthParams;
+
+/// The fields of an experiment; what is not given is taken from elsewhere.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fields {
+    /// The web.
+    pub web: Option<WebField>,
+    /// The labels of a recorded web.
+    pub labels: Option<PathBuf>,
+    /// See [`Experiment::topics`].
+    pub topics: Option<Vec<String>>,
+    /// See [`Experiment::strategies`].
+    pub strategies: Option<Vec<String>>,
+    /// See [`Experiment::samples`].
+    pub samples: Option<u32>,
+    /// See [`Experiment::start`].
+    pub start: Option<usize>,
+    /// See [`Experiment::train`].
+    pub train: Option<f64>,
+    /// See [`Experiment::seed`].
+    pub seed: Option<u64>,
+    /// See [`Experiment::at`].
+    pub at: Option<Vec<u64>>,
+    /// See [`Experiment::servers`].
+    pub servers: Option<bool>,
+    /// See [`Experiment::general`].
+    pub general: Option<bool>,
+}
+
+/// Which web.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "toml::Value")]
+pub enum WebField {
+    /// A WARC file, or a file with the parameters of a synthetic web whose name ends in `.toml`.
+    File(PathBuf),
+    /// The parameters of a synthetic web, as they stand in an experiment file.
+    Parameters(toml::Value),
+}
+
+impl From<toml::Value> for WebField {
+    fn from(value: toml::Value) -> Self {
+        match value {
+            toml::Value::String(path) => WebField::File(path.into()),
+            other => WebField::Parameters(other),
+        }
+    }
+}
+
+impl Fields {
+    /// Reads an experiment file. Files that it names are looked for beside it.
+    pub fn read(path: &Path) -> Result<Self, ExperimentError> {
+        let mut fields: Fields = parse(path)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        if let Some(WebField::File(web)) = &mut fields.web {
+            *web = folder.join(&web);
+        }
+        fields.labels = fields.labels.map(|labels| folder.join(labels));
+        Ok(fields)
+    }
+
+    /// These fields, and where one is not given, that of `other`.
+    pub fn or(self, other: Fields) -> Fields {
+        // Labels belong to their web.
+        let labels = if self.web.is_some() { self.labels } else { self.labels.or(other.labels) };
+        Fields {
+            web: self.web.or(other.web),
+            labels,
+            topics: self.topics.or(other.topics),
+            strategies: self.strategies.or(other.strategies),
+            samples: self.samples.or(other.samples),
+            start: self.start.or(other.start),
+            train: self.train.or(other.train),
+            seed: self.seed.or(other.seed),
+            at: self.at.or(other.at),
+            servers: self.servers.or(other.servers),
+            general: self.general.or(other.general),
+        }
+    }
+
+    /// The experiment that `from` asks for, if it is one.
+    pub fn check(self, from: &str) -> Result<Experiment, ExperimentError> {
+        let wrong = |what: String| ExperimentError::Wrong { from: from.to_owned(), what };
+        let missing = |what: &str| wrong(format!("{what} is missing: say it in the file, or by --{what}"));
+        let web = match self.web.ok_or_else(|| missing("web"))? {
+            WebField::File(path) if path.extension().is_some_and(|end| end == "toml") => {
+                synthetic(parse(&path)?)?
+            }
+            WebField::File(pages) => {
+                Web::Recorded { pages, labels: self.labels.clone().ok_or_else(|| missing("labels"))? }
+            }
+            WebField::Parameters(value) => {
+                let params = value.try_into();
+                synthetic(
+                    params.map_err(|error: toml::de::Error| wrong(format!("web: {}", error.message())))?,
+                )?
+            }
+        };
+        if matches!(web, Web::Synthetic(_)) && self.labels.is_some() {
+            return Err(wrong(
+                "labels are given, but a synthetic web knows its own: leave them out".to_owned(),
+            ));
+        }
+        let mut at = self.at.unwrap_or_else(|| vec![50, 100, 200, 500]);
+        at.sort_unstable();
+        at.dedup();
+        let experiment = Experiment {
+            web,
+            topics: self.topics.ok_or_else(|| missing("topics"))?,
+            strategies: self.strategies.ok_or_else(|| missing("strategies"))?,
+            samples: self.samples.unwrap_or(5),
+            start: self.start.unwrap_or(3),
+            train: self.train.unwrap_or(0.25),
+            seed: self.seed.unwrap_or(1),
+            at,
+            servers: self.servers.unwrap_or(true),
+            general: self.general.unwrap_or(false),
+        };
+        experiment.check().map_err(wrong)?;
+        Ok(experiment)
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ExperimentError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ExperimentError::File { path: path.to_owned(), source })?;
+    let wrong = |error: toml::de::Error| ExperimentError::Wrong {
+        from: path.display().to_string(),
+        what: error.to_string(),
+    };
+    toml::from_str(&text).map_err(wrong)
+}
+
+fn synthetic(params: SynthParams) -> Result<Web, ExperimentError> {
+    params.validate()?;
+    Ok(Web::Synthetic(Box::new(params)))
+}
+
+impl Experiment {
+    fn check(&self) -> Result<(), String> {
+        for (what, is_empty) in [
+            ("topics", self.topics.is_empty()),
+            ("strategies", self.strategies.is_empty()),
+            ("at", self.budget() == 0),
+            ("samples", self.samples == 0),
+            ("start", self.start == 0),
+        ] {
+            if is_empty {
+                return Err(format!("{what} asks for nothing"));
+            }
+        }
+        if !(self.train > 0.0 && self.train < 1.0) {
+            return Err(format!("train = {} is no share: give a number between 0 and 1", self.train));
+        }
+        for (what, names) in [("topics", &self.topics), ("strategies", &self.strategies)] {
+            if let Some(twice) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
+                return Err(format!("{what} has {} twice", names[twice]));
+            }
+        }
+        for name in &self.strategies {
+            let name: StrategyName = name.parse()?;
+            if let Some(starts) = name.starts
+                && !(1..=self.start).contains(&starts)
+            {
+                return Err(format!("{name} starts from {starts} pages, and start is {}", self.start));
+            }
+        }
+        Ok(())
+    }
+}

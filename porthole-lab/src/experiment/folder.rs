@@ -1,0 +1,182 @@
+//! The folder of an experiment's results: `results.jsonl`, a line a crawl; `experiment.json` and `web.json`, what it is
+//! about; `traces/`, every fetch of every crawl. A crawl is there when its trace is, so that an experiment that was
+//! cut off goes on where it was.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::facts::WebFacts;
+use super::trace::{Outcome, Trace};
+use super::{Experiment, ExperimentError, Plan};
+
+/// Where the results of an experiment go.
+pub struct Folder {
+    path: PathBuf,
+}
+
+const RESULTS: &str = "results.jsonl";
+const EXPERIMENT: &str = "experiment.json";
+const WEB: &str = "web.json";
+const TRACES: &str = "traces";
+
+impl Folder {
+    /// The folder of this experiment, made if it is not there. What it has of another one stays if only topics,
+    /// strategies or the number of samples differ; else it is refused.
+    pub fn open(path: &Path, experiment: &Experiment) -> Result<Self, ExperimentError> {
+        let folder = Folder { path: path.to_owned() };
+        let file = path.join(EXPERIMENT);
+        if file.exists() {
+            let known: Experiment = read_json(&file)?;
+            if let Some(what) = differs(&known, experiment) {
+                let what = format!(
+                    "there are results of another experiment, whose {what} is not the same: give --out another folder"
+                );
+                return Err(ExperimentError::Folder { path: path.to_owned(), what });
+            }
+        }
+        let traces = path.join(TRACES);
+        fs::create_dir_all(&traces).map_err(|source| ExperimentError::File { path: traces, source })?;
+        folder.write(EXPERIMENT, &json(experiment, &file)?)?;
+        Ok(folder)
+    }
+
+    /// What a crawl brought, if it was made.
+    pub(super) fn outcome(&self, plan: &Plan) -> Option<Outcome> {
+        let text = fs::read_to_string(self.path.join(trace_name(plan))).ok()?;
+        Trace::parse_outcome(&text)
+    }
+
+    /// Keeps a crawl. It is there as a whole or not at all.
+    pub(super) fn keep(&self, trace: &Trace) -> Result<(), ExperimentError> {
+        let Outcome { topic, strategy, sample, .. } = &trace.outcome;
+        let plan = Plan { topic: topic.clone(), strategy: strategy.clone(), sample: *sample };
+        let name = trace_name(&plan);
+        let text = trace.to_text().map_err(|error| self.wrong(&name, &error.to_string()))?;
+        self.write(&name, &text)
+    }
+
+    /// Writes down what all crawls brought.
+    pub(super) fn finish(&self, outcomes: &[Outcome], facts: &WebFacts) -> Result<(), ExperimentError> {
+        let line =
+            |outcome: &Outcome| json_line(outcome).map_err(|error| self.wrong(RESULTS, &error.to_string()));
+        let lines = outcomes.iter().map(line).collect::<Result<String, _>>()?;
+        self.write(WEB, &json(facts, &self.path.join(WEB))?)?;
+        self.write(RESULTS, &lines)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), ExperimentError> {
+        let path = self.path.join(name);
+        let part = path.with_extension("part");
+        fs::write(&part, text)
+            .and_then(|()| fs::rename(&part, &path))
+            .map_err(|source| ExperimentError::File { path, source })
+    }
+
+    fn wrong(&self, name: &str, what: &str) -> ExperimentError {
+        ExperimentError::Folder { path: self.path.join(name), what: what.to_owned() }
+    }
+}
+
+/// The results of an experiment, as a folder has them.
+pub struct Results {
+    /// What was asked for.
+    pub experiment: Experiment,
+    /// The web.
+    pub facts: WebFacts,
+    /// What each crawl brought.
+    pub outcomes: Vec<Outcome>,
+    folder: PathBuf,
+}
+
+impl Results {
+    /// Reads a folder.
+    pub fn read(path: &Path) -> Result<Self, ExperimentError> {
+        let file = path.join(RESULTS);
+        if !file.exists() {
+            let what =
+                "no results are here: make some with `porthole lab run EXPERIMENT.toml --out DIR`".to_owned();
+            return Err(ExperimentError::Folder { path: file, what });
+        }
+        let text = read(&file)?;
+        let outcome = |(at, line): (usize, &str)| {
+            let wrong = |error: serde_json::Error| ExperimentError::Folder {
+                path: file.clone(),
+                what: format!("line {}: {error}", at + 1),
+            };
+            serde_json::from_str(line).map_err(wrong)
+        };
+        Ok(Results {
+            experiment: read_json(&path.join(EXPERIMENT))?,
+            facts: read_json(&path.join(WEB))?,
+            outcomes: text.lines().enumerate().map(outcome).collect::<Result<_, _>>()?,
+            folder: path.to_owned(),
+        })
+    }
+
+    /// The fetches of one crawl.
+    pub fn trace(&self, topic: &str, strategy: &str, sample: u32) -> Result<Trace, ExperimentError> {
+        let plan = Plan { topic: topic.to_owned(), strategy: strategy.to_owned(), sample };
+        let file = self.folder.join(trace_name(&plan));
+        let text = read(&file)?;
+        let what = "this is no trace: make the results anew".to_owned();
+        Trace::parse(&text).ok_or(ExperimentError::Folder { path: file, what })
+    }
+
+    /// Where they are from.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// What two experiments must have in common so that crawls of one are crawls of the other.
+fn differs(known: &Experiment, asked: &Experiment) -> Option<&'static str> {
+    let fields = [
+        ("web", known.web == asked.web),
+        ("start", known.start == asked.start),
+        ("train", known.train == asked.train),
+        ("seed", known.seed == asked.seed),
+        ("at", known.at == asked.at),
+        ("general", known.general == asked.general),
+    ];
+    fields.into_iter().find(|(_, is_same)| !is_same).map(|(name, _)| name)
+}
+
+/// A name that says what it is, and differs where the plan does.
+fn trace_name(plan: &Plan) -> String {
+    let plain = |text: &str| {
+        text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect::<String>()
+    };
+    let topic = plan.topic.rsplit('/').next().unwrap_or_default();
+    let all = format!("{}\t{}", plan.topic, plan.strategy);
+    let Plan { strategy, sample, .. } = plan;
+    format!(
+        "{TRACES}/{}.{}.{sample}.{:08x}.tsv",
+        plain(topic),
+        plain(strategy),
+        xxh3_64(all.as_bytes()) as u32
+    )
+}
+
+fn json(value: &impl Serialize, path: &Path) -> Result<String, ExperimentError> {
+    let wrong =
+        |error: serde_json::Error| ExperimentError::Folder { path: path.to_owned(), what: error.to_string() };
+    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(wrong)
+}
+
+fn json_line(value: &impl Serialize) -> serde_json::Result<String> {
+    serde_json::to_string(value).map(|line| line + "\n")
+}
+
+fn read(path: &Path) -> Result<String, ExperimentError> {
+    fs::read_to_string(path).map_err(|source| ExperimentError::File { path: path.to_owned(), source })
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, ExperimentError> {
+    let wrong =
+        |error: serde_json::Error| ExperimentError::Folder { path: path.to_owned(), what: error.to_string() };
+    serde_json::from_str(&read(path)?).map_err(wrong)
+}

@@ -1,0 +1,116 @@
+//! What is searched for, with everything that is the same in every crawl for it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use porthole_page::Page;
+use porthole_strategy::Aim;
+use porthole_topic::{Critic, Judge, JudgeError, Taxonomy};
+use porthole_types::{CanonicalUrl, Judgment, Mark, UrlId};
+use rayon::prelude::*;
+
+use super::labelled::{LabelledWeb, share};
+use super::{Experiment, ExperimentError};
+
+pub(super) struct Target {
+    pub(super) topic: String,
+    /// The topic is marked good.
+    tree: Taxonomy,
+    pub(super) marks: Vec<Mark>,
+    /// The pages about it.
+    pub(super) pages: HashSet<UrlId>,
+    /// Those of them that no critic was trained on, in the order in which start pages are drawn from them.
+    free: Vec<CanonicalUrl>,
+    critic: Critic,
+    judgments: Arc<HashMap<UrlId, Judgment>>,
+    /// R by the independent critic, of pages that it was not trained on.
+    pub(super) independent: HashMap<UrlId, f64>,
+    seed: u64,
+    start: usize,
+}
+
+impl Target {
+    pub(super) fn new(
+        experiment: &Experiment,
+        web: &LabelledWeb,
+        topic: &str,
+    ) -> Result<Self, ExperimentError> {
+        let mut tree = web.tree.clone();
+        let id = tree.find(topic)?;
+        tree.mark(id)?;
+        let pages = web.pages(id);
+        let is_free = |url: &&CanonicalUrl| {
+            !web.trained_on.contains(&url.id()) && !web.independent_of.contains(&url.id())
+        };
+        let mut free: Vec<CanonicalUrl> = pages.iter().copied().filter(is_free).cloned().collect();
+        free.sort_unstable();
+        let needed = if experiment.samples > 1 { 2 * experiment.start } else { experiment.start };
+        if free.len() < needed {
+            let (topic, pages) = (topic.to_owned(), free.len());
+            return Err(ExperimentError::TooFewStarts { topic, pages, needed });
+        }
+        let (critic, judgments) = judged(web, &tree, &web.guide, &|_| true);
+        let (_, independent) = judged(web, &tree, &web.independent, &|id| !web.independent_of.contains(id));
+        Ok(Target {
+            topic: topic.to_owned(),
+            marks: tree.marks(),
+            tree,
+            pages: pages.iter().map(|url| url.id()).collect(),
+            free,
+            critic,
+            judgments: Arc::new(judgments),
+            independent: independent.into_iter().map(|(id, judgment)| (id, judgment.relevance)).collect(),
+            seed: experiment.seed,
+            start: experiment.start,
+        })
+    }
+
+    /// The start pages of a sample: of the topic, not trained on. Samples 0 and 1 have none in common, nor have 2 and
+    /// 3, and so on.
+    pub(super) fn starts(&self, sample: u32) -> Vec<&CanonicalUrl> {
+        let seed = self.seed ^ (u64::from(sample / 2) + 1) << 32;
+        let mut drawn: Vec<&CanonicalUrl> = self.free.iter().collect();
+        drawn.sort_by(|a, b| share(a, seed).total_cmp(&share(b, seed)));
+        let from = if sample.is_multiple_of(2) { 0 } else { self.start };
+        drawn[from..from + self.start].to_vec()
+    }
+
+    /// What a strategy may know: the tree with its mark, and the critic.
+    pub(super) fn aim(&self, seed: u64) -> Aim {
+        Aim::new(&self.tree, Some(self.critic.clone()), seed)
+    }
+
+    /// The guiding critic. A page says the same in every crawl, so it is not judged anew.
+    pub(super) fn judge(&self) -> Box<dyn Judge> {
+        Box::new(Remembering { judgments: self.judgments.clone(), critic: self.critic.clone() })
+    }
+}
+
+fn judged(
+    web: &LabelledWeb,
+    tree: &Taxonomy,
+    model: &porthole_topic::Model,
+    is_wanted: &(dyn Fn(&UrlId) -> bool + Sync),
+) -> (Critic, HashMap<UrlId, Judgment>) {
+    let critic = Critic::new(model.clone(), tree);
+    let pages = web.counts.par_iter().filter(|(id, _)| is_wanted(id));
+    let judge =
+        |critic: &mut Critic, (id, counts): (&UrlId, &super::labelled::Counts)| (*id, critic.judge(counts));
+    let judgments = pages.map_init(|| critic.clone(), judge).collect();
+    (critic, judgments)
+}
+
+/// A critic that remembers what it said of the pages that are known, and judges the others.
+struct Remembering {
+    judgments: Arc<HashMap<UrlId, Judgment>>,
+    critic: Critic,
+}
+
+impl Judge for Remembering {
+    fn judge_page(&mut self, url: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError> {
+        match self.judgments.get(&url.id()) {
+            Some(judgment) => Ok(*judgment),
+            None => self.critic.judge_page(url, page),
+        }
+    }
+}

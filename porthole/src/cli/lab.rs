@@ -1,0 +1,54 @@
+//! What a person types for experiments.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct RunExperiment {
+    /// What to compare on what; every field of it can be given as a flag, too, and the flag counts
+    #[arg(value_name = "EXPERIMENT.toml")]
+    pub(crate) file: Option<PathBuf>,
+    /// Write results.jsonl, a line a crawl, and every fetch into this folder; what it has already is not run again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// The web: WARC, or the parameters of a synthetic one in a file that ends in .toml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) web: Option<PathBuf>,
+    /// Lines of a URL and a topic path, for a recorded web
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// Topics to look for
+    #[arg(long, value_name = "PATH", value_delimiter = ',')]
+    pub(crate) topics: Option<Vec<String>>,
+    /// Strategies to compare: NAME, NAME+hubs, NAME:STARTS or NAME@BASELINE
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) strategies: Option<Vec<String>>,
+    /// Draws of start pages
+    #[arg(long, value_name = "N")]
+    pub(crate) samples: Option<u32>,
+    /// Start pages a draw
+    #[arg(long, value_name = "N")]
+    pub(crate) start: Option<usize>,
+    /// Share of the labelled pages that the critic is trained on
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) train: Option<f64>,
+    /// What is drawn, is drawn from it
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Fetches after which to measure
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub(crate) at: Option<Vec<u64>>,
+    /// Whether hosts mean something on this web
+    #[arg(long, value_name = "BOOL")]
+    pub(crate) servers: Option<bool>,
+    /// Let the critic begin with the general taxonomy
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) general: Option<bool>,
+    /// Crawls at a time; as many as there are cores, if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Print all results as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

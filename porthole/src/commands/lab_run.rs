@@ -1,0 +1,101 @@
+//! `porthole lab run`: strategies compared on a web that is known.
+
+use std::sync::Mutex;
+
+use porthole_lab::experiment::{Experiment, ExperimentError, Fields, Folder, Lab, Outcome, WebField};
+use porthole_lab::measures::mean;
+
+use crate::cli;
+use crate::output::{self, Progress, misuse};
+
+pub(crate) fn run(arguments: &cli::RunExperiment) -> anyhow::Result<()> {
+    let experiment = experiment(arguments).map_err(in_words)?;
+    // Before anything is read: it may hold something else.
+    let folder = arguments.out.as_deref().map(|path| Folder::open(path, &experiment)).transpose();
+    let folder = folder.map_err(in_words)?;
+    output::say("reading the web, training the critics, judging the pages");
+    let lab = Lab::new(experiment.clone()).map_err(in_words)?;
+    let progress = Mutex::new(Progress::new("crawling", experiment.plans().len() as u64));
+    let cores = || std::thread::available_parallelism().map_or(1, Into::into);
+    let outcomes = lab.run(folder.as_ref(), arguments.threads.unwrap_or_else(cores), &|outcome| {
+        let words = || format!("{} {}", outcome.strategy, outcome.topic);
+        progress.lock().expect("no crawl has panicked").step(words);
+    })?;
+    progress.into_inner().expect("no crawl has panicked").finish();
+    if let Some(folder) = &arguments.out {
+        output::say(&format!("wrote {}", folder.join("results.jsonl").display()));
+    }
+    if arguments.json {
+        return output::print_json(&outcomes);
+    }
+    print(&experiment, &outcomes);
+    if let Some(folder) = &arguments.out {
+        output::say(&format!("see all of it with: porthole lab figures {}", folder.display()));
+    }
+    Ok(())
+}
+
+fn experiment(arguments: &cli::RunExperiment) -> Result<Experiment, ExperimentError> {
+    let flags = Fields {
+        web: arguments.web.clone().map(WebField::File),
+        labels: arguments.labels.clone(),
+        topics: arguments.topics.clone(),
+        strategies: arguments.strategies.clone(),
+        samples: arguments.samples,
+        start: arguments.start,
+        train: arguments.train,
+        seed: arguments.seed,
+        at: arguments.at.clone(),
+        servers: arguments.servers,
+        general: arguments.general,
+    };
+    match &arguments.file {
+        Some(file) => flags.or(Fields::read(file)?).check(&file.display().to_string()),
+        None => flags.check("the command line"),
+    }
+}
+
+/// What was asked for wrongly is told apart from what went wrong.
+pub(super) fn in_words(error: ExperimentError) -> anyhow::Error {
+    match &error {
+        ExperimentError::Crawl { .. } | ExperimentError::Scratch(_) | ExperimentError::Web(_) => error.into(),
+        _ => misuse(error.to_string()),
+    }
+}
+
+/// Harvest of each topic and strategy, and over all topics, with what else there is to say of those.
+fn print(experiment: &Experiment, outcomes: &[Outcome]) {
+    let at = &experiment.at;
+    let mut head = vec!["harvest, mean of the samples".to_owned(), "strategy".to_owned()];
+    head.extend(at.iter().map(|at| format!("at {at}")));
+    let mut rows = Vec::new();
+    for topic in experiment.topics.iter().map(Some).chain([None]) {
+        for strategy in &experiment.strategies {
+            let is_wanted = |outcome: &&Outcome| {
+                outcome.strategy == *strategy && topic.is_none_or(|topic| outcome.topic == *topic)
+            };
+            let found: Vec<&Outcome> = outcomes.iter().filter(is_wanted).collect();
+            let of = |at: &u64| mean(found.iter().map(|outcome| outcome.harvest[at]));
+            let mut row = vec![topic.map_or("all topics", String::as_str).to_owned(), strategy.clone()];
+            row.extend(at.iter().map(|at| format!("{:.3}", of(at))));
+            rows.push(row);
+        }
+    }
+    output::print_table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &rows);
+    output::print("");
+    let budget = experiment.budget();
+    let row = |strategy: &String| {
+        let own: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.strategy == *strategy).collect();
+        let of = |value: &dyn Fn(&Outcome) -> f64| {
+            format!("{:.3}", mean(own.iter().map(|outcome| value(outcome))))
+        };
+        let recall = of(&|outcome| outcome.recall[&budget]);
+        let (guide, other) =
+            (of(&|outcome| outcome.relevance[&budget]), of(&|outcome| outcome.independent[&budget]));
+        let cpu = of(&|outcome| outcome.cpu_ms / outcome.fetched.max(1) as f64);
+        vec![strategy.clone(), recall, of(&|outcome| outcome.area), guide, other, cpu]
+    };
+    let at = format!("all topics, at {budget}");
+    let head = [at.as_str(), "recall", "area under it", "mean R", "R, other critic", "ms of CPU a fetch"];
+    output::print_table(&head, &experiment.strategies.iter().map(row).collect::<Vec<_>>());
+}
