@@ -237,6 +237,7 @@ impl<'a> Crawl<'a> {
             readers: Readers::start(reader, limits.workers.max(1)),
             under_way: UnderWay::new(),
             taken: HashSet::default(),
+            batch: batch::InWork::default(),
             pending: Vec::new(),
             urls: Vec::new(),
             addresses: Vec::new(),
@@ -277,6 +278,7 @@ struct Run<'c, 'a> {
     under_way: UnderWay<'a>,
     /// Work whose result has not been committed.
     taken: HashSet<UrlId, foldhash::fast::FixedState>,
+    batch: batch::InWork,
     pending: Vec<Pending>,
     /// URLs that were met otherwise than as links, to be committed with them.
     urls: Vec<NewUrl>,
@@ -423,12 +425,10 @@ impl Run<'_, '_> {
     fn take(&mut self, now: Timestamp) -> Result<bool, CrawlError> {
         let free = self.workers - self.under_way.len();
         let free = self.window.room(free.min(usize::try_from(self.fetches).unwrap_or(usize::MAX)));
-        let store = &mut self.crawl.store;
-        let work = match (self.discipline.selection, &mut self.crawl.scorer) {
-            (Selection::Batch(size), _) if self.taken.is_empty() => store.take(size.max(1), now)?,
-            (Selection::Batch(_), _) => Vec::new(),
-            (Selection::Own, Some(scorer)) => store.take_these(&scorer.strategy.choose(free), now)?,
-            _ => store.take(free, now)?,
+        let work = match self.discipline.selection {
+            Selection::Batch(_) => self.take_of_batch(free, now)?,
+            Selection::Own => self.take_chosen(free, now)?,
+            Selection::Best => self.crawl.store.take(free, now)?,
         };
         let is_any = !work.is_empty();
         for work in work {
@@ -565,8 +565,10 @@ impl Run<'_, '_> {
         let results: Vec<PageResult> = self.pending.drain(..).map(|pending| pending.result).collect();
         let next_seq = self.crawl.next_seq.to_string();
         let archived = results.iter().rev().find_map(|result| result.span).map(span_in_words);
+        let batch_in_work = self.batch.unwritten.take();
         let mut settings = vec![(NEXT_SEQ, next_seq.as_str())];
         settings.extend(archived.as_deref().map(|archived| (LAST_ARCHIVED, archived)));
+        settings.extend(batch_in_work.as_deref().map(|batch| (batch::BATCH, batch)));
         let priorities = self.new_priorities(&results);
         let batch = Batch {
             results: &results,
@@ -574,6 +576,7 @@ impl Run<'_, '_> {
             addresses: &self.addresses,
             priorities: &priorities,
             settings: &settings,
+            newest_stays: self.discipline.newest_stays,
             ..Batch::default()
         };
         // No row may point at what is not there.
@@ -662,5 +665,8 @@ const LAST_ARCHIVED: &str = "crawl.last_archived";
 /// The setting that numbers the next fetch; committed with the fetches before it.
 const NEXT_SEQ: &str = "crawl.next_seq";
 
+mod batch;
+#[cfg(test)]
+mod kill_tests;
 #[cfg(test)]
 mod tests;

@@ -176,6 +176,9 @@ pub struct Batch<'a> {
     pub urls: &'a [NewUrl],
     /// At which address sites were found. Ignored for sites that are not known.
     pub addresses: &'a [(SiteId, IpAddr)],
+    /// A full queue makes room before a URL is added to it, as P Fig. 1 has it: the last one that this batch adds stays,
+    /// however bad it is. Otherwise the worst go, whenever they were added.
+    pub newest_stays: bool,
     /// What happened.
     pub events: &'a [Event],
     /// Settings to write, so that what must agree with the results does.

@@ -1,31 +1,210 @@
-//! The strategies by name.
+//! The strategies by name, with their parameters: `best-256:buffer=1000`.
 
-use crate::{Aim, Breadth, Hard, Soft, Strategy, Unfocused};
+use porthole_page::Link;
+use porthole_types::{CanonicalUrl, UrlId};
 
-/// The names of strategies.
-pub const NAMES: &[&str] = &["soft", "hard", "unfocused", "breadth"];
+use crate::parameters::Parameters;
+use crate::{
+    Aim, BestN, Breadth, Discipline, Fifo, Fish, Hard, Part, Shark, Soft, Source, StateError, Strategy,
+    Unfocused,
+};
 
-/// A name that no strategy has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no strategy {name:?}; there are {}", NAMES.join(", "))]
-pub struct Unknown {
-    /// What was asked for.
-    pub name: String,
+/// The strategies, group by group, for people who choose.
+pub const GROUPS: &[(&str, &[&str])] = &[
+    ("plain", &["soft", "hard", "unfocused", "breadth", "fifo-256"]),
+    ("Best-N-First", &["best-1", "best-16", "best-64", "best-128", "best-256", "best-adaptive"]),
+    ("systems that the papers name", &["fish", "shark"]),
+];
+
+/// The names of strategies. `best-N` and `fifo-M` take any number.
+pub const NAMES: &[&str] = &flat();
+
+const COUNT: usize = {
+    let (mut count, mut group) = (0, 0);
+    while group < GROUPS.len() {
+        count += GROUPS[group].1.len();
+        group += 1;
+    }
+    count
+};
+
+const fn flat() -> [&'static str; COUNT] {
+    let mut names = [""; COUNT];
+    let (mut group, mut place) = (0, 0);
+    while group < GROUPS.len() {
+        let mut one = 0;
+        while one < GROUPS[group].1.len() {
+            names[place] = GROUPS[group].1[one];
+            (one, place) = (one + 1, place + 1);
+        }
+        group += 1;
+    }
+    names
 }
 
-/// The strategy of a name, after what is looked for.
-pub fn named(name: &str, aim: &Aim) -> Result<Box<dyn Strategy>, Unknown> {
-    Ok(match name {
+/// Why a name leads to no strategy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// No strategy is called that.
+    #[error("there is no strategy {name:?}; there are {}", NAMES.join(", "))]
+    Strategy {
+        /// What was asked for.
+        name: String,
+    },
+    /// The strategy has no such parameter.
+    #[error("the strategy {strategy:?} has no parameter {key:?}; it has {known}")]
+    Parameter {
+        /// The strategy.
+        strategy: String,
+        /// What was asked for.
+        key: String,
+        /// What there is.
+        known: String,
+    },
+    /// A parameter without a value.
+    #[error("{key:?} has no value: parameters are written as in {strategy}:name=value,name=value")]
+    NoValue {
+        /// The strategy.
+        strategy: String,
+        /// What was written.
+        key: String,
+    },
+    /// A value that a parameter cannot have.
+    #[error("{key}={value} means nothing to the strategy {strategy:?}; {key} is {wanted}")]
+    Value {
+        /// The strategy.
+        strategy: String,
+        /// The parameter.
+        key: String,
+        /// What was asked for.
+        value: String,
+        /// What can be.
+        wanted: String,
+    },
+}
+
+/// The strategy of a name, with its parameters, after what is looked for.
+pub fn named(name: &str, aim: &Aim) -> Result<Box<dyn Strategy>, NameError> {
+    let mut parameters = Parameters::parse(name)?;
+    let Some(strategy) = plain(&mut parameters, aim)? else {
+        return Err(NameError::Strategy { name: parameters.strategy().to_owned() });
+    };
+    parameters.finish()?;
+    Ok(if name.contains(':') { Box::new(Called { name: name.to_owned(), strategy }) } else { strategy })
+}
+
+fn plain(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Option<Box<dyn Strategy>>, NameError> {
+    Ok(Some(match parameters.strategy() {
         "soft" => Box::new(Soft),
         "hard" => Box::new(Hard),
         // The lab's experiments call it by what it does.
         "unfocused" | "random" => Box::new(Unfocused::new(aim.seed)),
         "breadth" => Box::new(Breadth),
-        _ => return Err(Unknown { name: name.to_owned() }),
-    })
+        "best-adaptive" => Box::new(BestN::adaptive(parameters, aim)?),
+        "fish" => Box::new(Fish::new(parameters)?),
+        "shark" => Box::new(Shark::new(parameters, aim)?),
+        other => match (numbered(other, "best-"), numbered(other, "fifo-")) {
+            (Some(n), _) => Box::new(BestN::fixed(n, parameters, aim)?),
+            (_, Some(most)) => Box::new(Fifo::new(most)),
+            _ => return Ok(None),
+        },
+    }))
+}
+
+/// The number behind a word: at least 1.
+fn numbered(name: &str, word: &str) -> Option<usize> {
+    name.strip_prefix(word)?.parse().ok().filter(|number| *number > 0)
 }
 
 /// The name, if there is a strategy that has it.
-pub fn checked(name: &str) -> Result<String, Unknown> {
+pub fn checked(name: &str) -> Result<String, NameError> {
     named(name, &Aim::nothing(0)).map(|_| name.to_owned())
+}
+
+/// A strategy that is called by its parameters, too, since it is another one with others.
+struct Called {
+    name: String,
+    strategy: Box<dyn Strategy>,
+}
+
+impl Strategy for Called {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn discipline(&self) -> Discipline {
+        self.strategy.discipline()
+    }
+
+    fn choose(&mut self, n: usize) -> Vec<UrlId> {
+        self.strategy.choose(n)
+    }
+
+    fn arrange(&mut self, batch: &mut [UrlId]) {
+        self.strategy.arrange(batch);
+    }
+
+    fn arrived(&mut self, source: &Source<'_>) {
+        self.strategy.arrived(source);
+    }
+
+    fn settled(&mut self, url: &CanonicalUrl) {
+        self.strategy.settled(url);
+    }
+
+    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+        self.strategy.priority(source, link)
+    }
+
+    fn rescored(&mut self) -> Vec<(UrlId, f64)> {
+        self.strategy.rescored()
+    }
+
+    fn explain(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {
+        self.strategy.explain(source, link)
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        self.strategy.save()
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
+        self.strategy.restore(saved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(name: &str) -> String {
+        checked(name).map_or_else(|error| error.to_string(), |name| format!("there is {name}"))
+    }
+
+    #[test]
+    fn a_name_carries_parameters_and_says_what_is_wrong_with_them() {
+        assert_eq!(refusal("best-7:buffer=9,rank=kwpr"), "there is best-7:buffer=9,rank=kwpr");
+        assert_eq!(named("best-7:buffer=9", &Aim::nothing(1)).unwrap().discipline().bound, Some(9));
+        assert!(
+            refusal("psychic:power=3").starts_with("there is no strategy \"psychic\"; there are soft, hard")
+        );
+        assert!(refusal("best-0").starts_with("there is no strategy \"best-0\""));
+        assert_eq!(
+            refusal("best-7:size=9"),
+            "the strategy \"best-7\" has no parameter \"size\"; it has buffer, rank"
+        );
+        assert_eq!(refusal("soft:a=1"), "the strategy \"soft\" has no parameter \"a\"; it has none");
+        assert_eq!(
+            refusal("best-7:rank=pr"),
+            "rank=pr means nothing to the strategy \"best-7\"; rank is cosine or kwpr"
+        );
+        assert_eq!(
+            refusal("best-7:buffer=none"),
+            "buffer=none means nothing to the strategy \"best-7\"; buffer is a number from 1 to 1000000"
+        );
+        assert_eq!(
+            refusal("best-7:buffer"),
+            "\"buffer\" has no value: parameters are written as in best-7:name=value,name=value"
+        );
+    }
 }

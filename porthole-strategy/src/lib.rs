@@ -2,7 +2,18 @@
 //! worth. Pure: it sees only pages that were fetched, reads no clock, and draws from the seed it was given.
 
 mod aim;
+mod best;
 mod catalogue;
+#[cfg(test)]
+mod every;
+mod fish;
+#[cfg(test)]
+mod harness;
+mod keywords;
+mod known;
+mod parameters;
+mod queued;
+mod shark;
 mod simple;
 mod state;
 
@@ -10,9 +21,15 @@ use porthole_page::{Link, Page};
 use porthole_types::{CanonicalUrl, Judgment, UrlId};
 
 pub use aim::Aim;
-pub use catalogue::{NAMES, Unknown, checked, named};
-pub use simple::{Breadth, Hard, Soft, Unfocused};
+pub use best::BestN;
+pub use catalogue::{GROUPS, NAMES, NameError, checked, named};
+pub use fish::Fish;
+pub use shark::Shark;
+pub use simple::{Breadth, Fifo, Hard, Soft, Unfocused};
 pub use state::{Saved, Saver, StateError};
+
+/// Links that a strategy remembers something of, at most; after that, it forgets those that it met first.
+const MOST_QUEUED: usize = 1_000_000;
 
 /// A fetched page whose links are to be scored.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +53,9 @@ pub struct Discipline {
     pub selection: Selection,
     /// So many URLs wait at most; the worst are evicted (MAX_BUFFER of P 2.2).
     pub bound: Option<usize>,
+    /// A full queue makes room before a link is added, so that the last one that a page adds stays, however bad it is
+    /// (P Fig. 1); otherwise the worst go, whenever they were added.
+    pub newest_stays: bool,
     /// What counts when several pages link to the same URL.
     pub word: Word,
 }
@@ -86,16 +106,23 @@ pub trait Strategy: Send {
     /// The word for it in commands, tables and reports.
     fn name(&self) -> &str;
 
-    /// How work is taken from the frontier; the best next, if nothing else is said.
+    /// How work is taken from the frontier; the best next, if nothing else is said. The size of a batch is asked before
+    /// each, the rest once a run.
     fn discipline(&self) -> Discipline {
         Discipline::default()
     }
 
-    /// Under [`Selection::Own`]: which of the queued URLs are next, at most `n`. What is not queued any more is passed
-    /// over; none ends the crawl.
+    /// Under [`Selection::Own`]: which of the queued URLs are next, the first choice first. The first `n` that can be had
+    /// are taken: what is not queued any more, under way or not yet due is passed over. If none can be had, the best of
+    /// the queue is next; starts come before all others. Nothing may follow from being asked.
     fn choose(&mut self, n: usize) -> Vec<UrlId> {
         let _ = n;
         Vec::new()
+    }
+
+    /// Under [`Selection::Batch`]: the order in which a batch is fetched; the best first, if nothing else is said.
+    fn arrange(&mut self, batch: &mut [UrlId]) {
+        let _ = batch;
     }
 
     /// A page came, and this is what it turned out to be. It is asked about its links next.

@@ -3,7 +3,7 @@
 use porthole_page::Link;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::{Source, Strategy};
+use crate::{Discipline, Source, Strategy};
 
 /// Soft focus: a link is worth R(u) of the page it is on (W 3.1).
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +23,14 @@ pub struct Unfocused {
 /// Breadth first: in the order in which they were found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Breadth;
+
+/// Breadth first with a bounded queue (P 5.2): what was found first comes first, and what is found while the queue is full
+/// is not remembered. Once it is full, each page has room for one of its links.
+#[derive(Clone, Debug)]
+pub struct Fifo {
+    name: String,
+    most: usize,
+}
 
 impl Strategy for Soft {
     fn name(&self) -> &str {
@@ -68,6 +76,28 @@ impl Strategy for Unfocused {
 impl Strategy for Breadth {
     fn name(&self) -> &str {
         "breadth"
+    }
+
+    fn priority(&mut self, _: &Source<'_>, _: &Link) -> Option<f64> {
+        Some(0.0)
+    }
+}
+
+impl Fifo {
+    /// With room for so many.
+    pub fn new(most: usize) -> Self {
+        Fifo { name: format!("fifo-{most}"), most }
+    }
+}
+
+impl Strategy for Fifo {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All are worth the same, so the last found are the worst.
+    fn discipline(&self) -> Discipline {
+        Discipline { bound: Some(self.most), ..Discipline::default() }
     }
 
     fn priority(&mut self, _: &Source<'_>, _: &Link) -> Option<f64> {

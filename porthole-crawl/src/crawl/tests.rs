@@ -157,7 +157,7 @@ fn visit(
     })
 }
 
-fn scratch() -> (tempfile::TempDir, SqliteStore) {
+pub(super) fn scratch() -> (tempfile::TempDir, SqliteStore) {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
     (folder, store)
@@ -236,7 +236,7 @@ fn a_huge_site_that_forbids_everything_is_dealt_with_and_the_crawl_ends() {
 }
 
 /// Finds pages relevant that say its word.
-struct Says(&'static str);
+pub(super) struct Says(pub(super) &'static str);
 
 impl Judge for Says {
     fn judge_page(&mut self, _: &CanonicalUrl, page: &porthole_page::Page) -> Result<Judgment, JudgeError> {
@@ -333,9 +333,8 @@ impl porthole_strategy::Strategy for Disciplined {
         self.0
     }
 
-    fn choose(&mut self, n: usize) -> Vec<UrlId> {
-        let left = self.1.split_off(n.min(self.1.len()));
-        std::mem::replace(&mut self.1, left)
+    fn choose(&mut self, _: usize) -> Vec<UrlId> {
+        self.1.clone()
     }
 
     fn priority(&mut self, _: &porthole_strategy::Source<'_>, link: &porthole_page::Link) -> Option<f64> {

@@ -70,13 +70,15 @@ impl Frontier {
     }
 
     /// Evicts the worst of what waits, so that no more than the bound are left; their rows, ascending.
-    /// Takes time in proportion to the bound.
-    pub(crate) fn trim(&mut self) -> Vec<u32> {
+    /// One row may be said to stay. Takes time in proportion to the bound.
+    pub(crate) fn trim(&mut self, stays: Option<u32>) -> Vec<u32> {
         let waits = self.tally.states[State::Queued as usize] - self.tally.taken - self.tally.parked;
         let Some(bound) = self.bound.filter(|&bound| bound < waits) else { return Vec::new() };
         let mut rows: Vec<u32> = self.levels.iter().flat_map(Heap::rows).chain(self.waiting.rows()).collect();
         let columns = &self.columns;
-        let (_, _, _) = rows.select_nth_unstable_by(bound, |&a, &b| columns.compare_wholly(a, b));
+        let goes = |row: u32| Some(row) != stays;
+        let order = |a: u32, b: u32| goes(a).cmp(&goes(b)).then_with(|| columns.compare_wholly(a, b));
+        let (_, _, _) = rows.select_nth_unstable_by(bound, |&a, &b| order(a, b));
         let mut evicted = rows.split_off(bound);
         evicted.sort_unstable();
         for &row in &evicted {

@@ -26,6 +26,9 @@ pub(super) struct Plan<'a> {
     pub(super) loads: Vec<(u32, u32)>,
     /// Rows that had been evicted and were seen again, with what the tables say of them.
     returned: Vec<(u32, Belief)>,
+    /// The row that was added to the queue last, and whether it stays there.
+    newest: Option<u32>,
+    newest_stays: bool,
 }
 
 /// A URL that becomes known.
@@ -136,6 +139,7 @@ impl<'a> Plan<'a> {
         for &(oid, priority) in batch.priorities {
             plan.reorder(window, oid, priority);
         }
+        plan.newest_stays = batch.newest_stays;
         plan.finish(window);
         Ok(plan)
     }
@@ -224,9 +228,11 @@ impl<'a> Plan<'a> {
 
     fn note(&mut self, seen: Seen) {
         match seen {
-            Seen::New(_) | Seen::Known => {}
+            Seen::Known => {}
+            Seen::New(row) => self.newest = Some(row),
             Seen::Raised(row) => self.believed.push(row),
             Seen::Back(row, before) => {
+                self.newest = Some(row);
                 self.returned.push((row, before));
                 self.believed.push(row);
             }
@@ -248,7 +254,7 @@ impl<'a> Plan<'a> {
 
     /// Lets what is too much go, and finds out whose state in the table is another now.
     fn evict(&mut self, window: &mut Window) {
-        let evicted = window.frontier.trim();
+        let evicted = window.frontier.trim(self.newest.filter(|_| self.newest_stays));
         if evicted.is_empty() && self.returned.is_empty() {
             return;
         }

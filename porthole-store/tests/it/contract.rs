@@ -338,6 +338,7 @@ macro_rules! contract {
             a_maintenance_order_goes_by_visits
             ties_go_to_the_sites_with_less_load_as_far_as_one_looks
             a_bounded_queue_lets_the_worst_go
+            a_full_queue_can_make_room_first
             these_are_taken_and_no_others
             nothing_is_taken_from_a_disabled_site
         }

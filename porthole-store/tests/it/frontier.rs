@@ -221,6 +221,19 @@ pub(crate) fn a_bounded_queue_lets_the_worst_go(backend: &dyn Backend) {
     assert_eq!(take(&mut *store, 9, 0), oids_of(&[3, 6, 7]));
 }
 
+pub(crate) fn a_full_queue_can_make_room_first(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.bound(Some(2)).unwrap();
+    store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.8, 0.8), new_url(3, 0.7, 0.7)]).unwrap();
+    assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
+    // 4 takes the free place, 5 that of the worst, which is 4, and so does 6, though it is the worst itself. What is
+    // known already is not added.
+    let links = vec![link(4, 0.4, 0.4), link(5, 0.5, 0.5), link(6, 0.3, 0.3), link(2, 0.1, 0.1)];
+    let results = [page(1, 0.9, links)];
+    store.commit(&Batch { results: &results, newest_stays: true, ..Batch::default() }).unwrap();
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[2, 6]));
+}
+
 pub(crate) fn these_are_taken_and_no_others(backend: &dyn Backend) {
     let mut store = backend.open();
     store.add(&(1..=5).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();

@@ -23,8 +23,7 @@ pub(crate) struct Crawl {
     /// Stop after so long: 90s, 15m, 2h
     #[arg(long, value_parser = duration)]
     pub(crate) time: Option<Duration>,
-    /// Which link next: soft, hard, unfocused or breadth
-    #[arg(long, default_value = "soft", value_parser = porthole_strategy::checked)]
+    #[arg(long, default_value = "soft", help = strategies(), value_parser = porthole_strategy::checked)]
     pub(crate) strategy: String,
     /// Fetches under way at once: 1 in a replay, where the order is then the same in every run, else 64
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -157,6 +156,16 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         unit => return Err(format!("{unit:?} is no unit of time: use s, m, h or d")),
     };
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
+}
+
+/// What there is to choose from, group by group.
+fn strategies() -> String {
+    let group = |(what, names): &(&str, &[&str])| format!("\n{what}: {}", names.join(", "));
+    let groups: String = porthole_strategy::GROUPS.iter().map(group).collect();
+    format!(
+        "Which link next; best-N and fifo-M take any number, and parameters stand behind a colon, as in \
+         shark:delta=0.5,beta=0.8{groups}\n"
+    )
 }
 
 #[cfg(test)]

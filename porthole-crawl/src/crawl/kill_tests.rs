@@ -1,0 +1,94 @@
+//! Whatever the strategy: stopped or killed and run again, a crawl goes the way that it would have gone.
+
+use std::collections::HashMap;
+
+use porthole_strategy::{Aim, NAMES, named};
+use porthole_types::{FailureKind, Headers, ManualClock, Mark};
+
+use super::tests::{Says, scratch};
+use super::*;
+use crate::FetchFuture;
+
+/// Pages by their URLs; what is not there is a 404, and what is empty redirects to the page of the next number.
+struct Pages(HashMap<String, String>);
+
+impl Fetch for Pages {
+    fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+        Box::pin(async move {
+            let Some(body) = self.0.get(request.url.as_str()) else {
+                let (url, kind) = (request.url.clone(), FailureKind::Status);
+                return Err(FetchError { url, kind, detail: "404".into() });
+            };
+            let is_moved = body.is_empty();
+            let header = if is_moved { ("location", "/1") } else { ("content-type", "text/html") };
+            let headers: Headers = [header].into_iter().collect();
+            let (status, took) = (if is_moved { 301 } else { 200 }, Duration::from_millis(5));
+            Ok(Response { status, headers, body: body.clone().into_bytes(), truncated: false, took })
+        })
+    }
+}
+
+/// Sixty pages on three sites, each third about owls, which link here and there.
+fn web() -> Pages {
+    let url = |page: u64| format!("http://{}.test/{page}", ["a", "b", "c"][page as usize % 7 % 3]);
+    let words = ["owl", "hawk", "feather", "cheese", "engine", "milk"];
+    let page = |page: u64| {
+        let word = |place: u64| {
+            words[((page * 31 + place * 17) % if page.is_multiple_of(3) { 3 } else { 6 }) as usize]
+        };
+        let links = (0..1 + page % 5).map(|link| {
+            let target = (page * page + link * 13 + 7 * link * page) % 66;
+            format!("<p>{} <a href={}>{} {target}</a></p>", word(link), url(target), word(link + 1))
+        });
+        let about = if page.is_multiple_of(3) { "owl" } else { "cheese" };
+        let html = format!("<title>{}</title>{about} {}", word(9), links.collect::<String>());
+        (url(page), if page % 17 == 16 { String::new() } else { html })
+    };
+    Pages((0..60).map(page).collect())
+}
+
+/// The way of a crawl that is stopped after so many fetches each time. What was saved is thrown away at every stop, if so
+/// wished: as if the crawl had been killed.
+fn way(web: &Pages, name: &str, stops: u64, forgets: bool) -> String {
+    let (folder, mut store) = scratch();
+    let clock = ManualClock::at(Timestamp(1_000));
+    let mut keywords = Vec::new();
+    porthole_page::Wording::default().append("owl hawk", "en", &mut keywords);
+    let aim = Aim { keywords, seed: 3, ..Aim::default() };
+    let mut way = String::new();
+    loop {
+        let strategy = named(name, &aim).unwrap();
+        let focus = Focus { judge: Box::new(Says("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
+        let archived = last_archived(&store).unwrap();
+        let archive = Archive::open_after(&folder.path().join("pages"), archived, Timestamp(0)).unwrap();
+        let crawl = Crawl::new(web, &mut store, &clock).unwrap().focused(focus);
+        let mut crawl = crawl.archived(archive, Keep::All);
+        let starts = ["http://a.test/0", "http://a.test/3", "http://b.test/1"];
+        crawl.start(&starts.map(|url| CanonicalUrl::parse(url).unwrap())).unwrap();
+        let mut observe = |seen: Seen<'_>| {
+            way.push_str(seen.url.path());
+            ControlFlow::Continue(())
+        };
+        let limits = Limits { fetches: stops, ..Limits::default() };
+        let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
+        if stop == Stop::Exhausted {
+            return way;
+        }
+        if forgets {
+            crawl.forget_memory().unwrap();
+        }
+    }
+}
+
+#[test]
+fn every_strategy_goes_on_where_it_was() {
+    let web = web();
+    for name in NAMES.iter().copied().chain(["best-7:buffer=12", "best-16:rank=kwpr"]) {
+        let whole = way(&web, name, u64::MAX, false);
+        assert!(whole.split('/').count() > 20, "{name}: {whole}");
+        for stops in [1, 5] {
+            assert_eq!(way(&web, name, stops, false), whole, "{name}, stopped after every {stops}");
+            assert_eq!(way(&web, name, stops, true), whole, "{name}, killed after every {stops}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! rank_KW,PR on what was crawled (P 4.2, 7): links by how many of the topic's keywords are on a page that links to them,
+//! and those with the same number by their PageRank in the graph that is known.
+
+use porthole_types::{CanonicalUrl, UrlId};
+
+use crate::keywords::Keywords;
+use crate::known::{Known, Schedule};
+use crate::{Saved, Saver, Source, StateError};
+
+/// PageRank is computed after so many pages, and then again and again.
+const EVERY: u64 = 25;
+
+/// What rank_KW,PR says of links.
+#[derive(Debug)]
+pub(super) struct LocalRank {
+    known: Known,
+    /// By number: the most keywords on a page that links there, and its PageRank as a share of the largest. What was met
+    /// since ranks were computed has none.
+    worth: Vec<(u32, f32)>,
+    schedule: Schedule,
+    /// Links that are worth something else now.
+    pub(super) changed: Vec<(UrlId, f64)>,
+}
+
+impl Default for LocalRank {
+    fn default() -> Self {
+        let (known, worth, changed) = (Known::default(), Vec::new(), Vec::new());
+        LocalRank { known, worth, schedule: Schedule::new(EVERY), changed }
+    }
+}
+
+impl LocalRank {
+    pub(super) fn arrived(&mut self, source: &Source<'_>, keywords: &Keywords) {
+        let contained = keywords.contained(source.page.terms()) as u32;
+        let Some((_, links)) = self.known.came(source, |_| 1.0) else { return };
+        self.worth.resize(self.known.len(), (0, 0.0));
+        for link in &self.known.links()[links] {
+            let most = &mut self.worth[link.to as usize].0;
+            *most = contained.max(*most);
+        }
+        if self.schedule.is_due(self.known.page_count() as u64) {
+            self.rank(keywords);
+        }
+    }
+
+    fn rank(&mut self, keywords: &Keywords) {
+        for (worth, rank) in self.worth.iter_mut().zip(self.known.ranks()) {
+            worth.1 = rank as f32;
+        }
+        let priority = |number| (self.known.url(number), self.worth_of(number, keywords));
+        self.changed = self.known.waiting().map(priority).collect();
+    }
+
+    pub(super) fn settled(&mut self, url: &CanonicalUrl) {
+        self.known.settled(url.id());
+    }
+
+    /// Keywords first, then rank; 1 for a page with all of them and the largest rank.
+    fn worth_of(&self, number: u32, keywords: &Keywords) -> f64 {
+        let (contained, rank) = self.worth[number as usize];
+        // Less than one keyword, whatever its rank.
+        (f64::from(contained) + f64::from(rank) * 0.99) / (keywords.count() + 1) as f64
+    }
+
+    pub(super) fn priority(&self, url: UrlId, keywords: &Keywords) -> f64 {
+        self.known.find(url).map_or(0.0, |number| self.worth_of(number, keywords))
+    }
+
+    pub(super) fn save(&self, saver: &mut Saver) {
+        self.schedule.save(saver);
+        self.known.save(saver);
+        for (contained, rank) in &self.worth {
+            saver.u32(*contained);
+            saver.f32(*rank);
+        }
+    }
+
+    pub(super) fn restored(saved: &mut Saved<'_>) -> Result<LocalRank, StateError> {
+        let mut rank = LocalRank::default();
+        rank.schedule.restore(saved)?;
+        rank.known = Known::restored(saved)?;
+        for _ in 0..rank.known.len() {
+            rank.worth.push((saved.u32()?, saved.f32()?));
+        }
+        Ok(rank)
+    }
+}

@@ -1,0 +1,82 @@
+//! What is true of every strategy, whoever adds it to the catalogue.
+
+use porthole_types::CanonicalUrl;
+
+use crate::harness::{Harness, Web, aim};
+use crate::{NAMES, StateError, named};
+
+/// Every name, and some that carry parameters which change what has to be remembered.
+fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().copied().chain(["best-4:rank=kwpr,buffer=20", "best-adaptive:rank=kwpr"])
+}
+
+const WORDS: &str = "owl hawk feather";
+
+#[test]
+fn told_the_same_it_does_the_same() {
+    for name in names() {
+        for seed in 0..3 {
+            let (web, aim) = (Web::drawn(seed, 90), aim(WORDS, seed));
+            let starts = web.first(3);
+            let mut whole = Harness::new(&web, name, &aim, &starts);
+            let way = whole.run(usize::MAX);
+            for cut in [1, 7, 26, 60] {
+                let mut first = Harness::new(&web, name, &aim, &starts);
+                first.run(cut);
+                let mut again = first.resumed(name, &aim, None);
+                assert_eq!(again.strategy.save(), first.strategy.save(), "{name} told again after {cut}");
+                assert_eq!(again.run(usize::MAX), way, "{name} told again after {cut}");
+                if let Some(saved) = first.strategy.save() {
+                    let mut restored = first.resumed(name, &aim, Some(&saved));
+                    assert_eq!(restored.strategy.save(), Some(saved), "{name} restored after {cut}");
+                    assert_eq!(restored.run(usize::MAX), way, "{name} restored after {cut}");
+                    assert_eq!(restored.strategy.save(), whole.strategy.save(), "{name} in the end");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_damaged_is_not_restored() {
+    for name in names() {
+        let (web, aim) = (Web::drawn(1, 60), aim(WORDS, 1));
+        let mut crawl = Harness::new(&web, name, &aim, &web.first(3));
+        crawl.run(40);
+        let Some(saved) = crawl.strategy.save() else { continue };
+        for length in (0..saved.len()).step_by(1 + saved.len() / 200) {
+            let restored = named(name, &aim).unwrap().restore(&saved[..length]);
+            assert_eq!(restored, Err(StateError), "{name}: {length} of {} bytes", saved.len());
+        }
+        let longer = [&saved[..], &[0]].concat();
+        assert_eq!(named(name, &aim).unwrap().restore(&longer), Err(StateError), "{name}");
+    }
+}
+
+#[test]
+fn priorities_are_numbers_and_starts_come_first() {
+    for name in names() {
+        let (web, aim) = (Web::drawn(5, 60), aim(WORDS, 5));
+        let starts = web.first(3);
+        let mut crawl = Harness::new(&web, name, &aim, &starts);
+        while crawl.step() {
+            let worst = crawl.waiting_priorities().fold(f64::MIN, f64::max);
+            assert!(worst <= 1.0, "{name}: {worst}");
+            assert!(crawl.waiting_priorities().all(f64::is_finite), "{name}");
+        }
+        let is_early = |start: &str| crawl.way[..3].iter().any(|path| path == start);
+        assert!(starts.iter().map(CanonicalUrl::path).all(is_early), "{name}: {:?}", crawl.way);
+    }
+}
+
+#[test]
+fn asking_for_an_explanation_teaches_nothing() {
+    for name in names() {
+        let (web, aim) = (Web::drawn(2, 60), aim(WORDS, 2));
+        let starts = web.first(3);
+        let way = Harness::new(&web, name, &aim, &starts).run(usize::MAX);
+        let mut asked = Harness::new(&web, name, &aim, &starts);
+        asked.explains = true;
+        assert_eq!(asked.run(usize::MAX), way, "{name}");
+    }
+}

@@ -1,0 +1,85 @@
+//! What a strategy's name may carry: `shark:delta=0.5,beta=0.8`.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use crate::catalogue::NameError;
+
+/// The parameters behind a strategy's name. Whoever reads them asks for each once, and says when that was all.
+#[derive(Debug)]
+pub(crate) struct Parameters<'a> {
+    strategy: &'a str,
+    given: Vec<(&'a str, &'a str)>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Parameters<'a> {
+    /// The name in front of the colon, and the parameters behind it.
+    pub(crate) fn parse(name: &'a str) -> Result<Parameters<'a>, NameError> {
+        let (strategy, rest) = name.split_once(':').unwrap_or((name, ""));
+        let mut given = Vec::new();
+        for one in rest.split(',').filter(|one| !one.is_empty()) {
+            let (key, value) = one
+                .split_once('=')
+                .ok_or_else(|| NameError::NoValue { strategy: strategy.to_owned(), key: one.to_owned() })?;
+            given.push((key.trim(), value.trim()));
+        }
+        Ok(Parameters { strategy, given, known: Vec::new() })
+    }
+
+    /// The name without its parameters.
+    pub(crate) fn strategy(&self) -> &'a str {
+        self.strategy
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<&'a str> {
+        self.known.push(key);
+        let place = self.given.iter().position(|(given, _)| *given == key)?;
+        Some(self.given.remove(place).1)
+    }
+
+    /// A number within a range.
+    pub(crate) fn number<T: FromStr + PartialOrd + Display>(
+        &mut self,
+        key: &'static str,
+        default: T,
+        range: RangeInclusive<T>,
+    ) -> Result<T, NameError> {
+        let Some(value) = self.take(key) else { return Ok(default) };
+        let wanted = || format!("a number from {} to {}", range.start(), range.end());
+        value
+            .parse()
+            .ok()
+            .filter(|number| range.contains(number))
+            .ok_or_else(|| self.bad(key, value, wanted()))
+    }
+
+    /// One of some words; the first is the default.
+    pub(crate) fn word(
+        &mut self,
+        key: &'static str,
+        words: &[&'static str],
+    ) -> Result<&'static str, NameError> {
+        let Some(value) = self.take(key) else { return Ok(words[0]) };
+        let word = words.iter().find(|word| **word == value);
+        word.copied().ok_or_else(|| self.bad(key, value, words.join(" or ")))
+    }
+
+    fn bad(&self, key: &str, value: &str, wanted: String) -> NameError {
+        let (strategy, key, value) = (self.strategy.to_owned(), key.to_owned(), value.to_owned());
+        NameError::Value { strategy, key, value, wanted }
+    }
+
+    /// Those were all that there are.
+    pub(crate) fn finish(&self) -> Result<(), NameError> {
+        match self.given.first() {
+            None => Ok(()),
+            Some((key, _)) => Err(NameError::Parameter {
+                strategy: self.strategy.to_owned(),
+                key: (*key).to_owned(),
+                known: if self.known.is_empty() { "none".to_owned() } else { self.known.join(", ") },
+            }),
+        }
+    }
+}
