@@ -16,6 +16,9 @@ const PLAIN: u32 = 1 << 15;
 /// precision.
 pub(crate) type Code = u16;
 
+/// The code of 1, by which nothing changes.
+pub(crate) const ONE: Code = 1;
+
 /// The codes of all links. Counts from [`PLAIN`] on get the codes above it: with at most 2^30 links there are fewer
 /// different ones than such codes.
 pub(crate) struct Inflation {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::inflation::Code;
+use crate::inflation::{Code, ONE};
 
 /// How many values are added up by one core at a time. Part of the result: sums depend on it.
 const CHUNK: usize = 1 << 15;
@@ -73,9 +73,10 @@ pub(crate) struct Stripe {
 
 /// The links of a block of sources to one of targets, source by source.
 struct Tile {
-    /// Target and source within their blocks.
+    /// Target and source within their blocks, of links whose codes stand for nothing or for 1.
     ends: Vec<[u16; 2]>,
-    /// Codes of both directions; none if they stand for nothing.
+    /// The same of the others, which are few as a rule, with their codes of both directions.
+    coded: Vec<[u16; 2]>,
     codes: [Vec<Code>; 2],
 }
 
@@ -97,7 +98,7 @@ impl Tiles {
             let links = work(&source_degrees[range.clone()]);
             let mut stripe = Stripe::new(range.len(), shares.iter().map(|share| share * links));
             fill(range.clone(), &mut stripe);
-            stripe.tiles.iter_mut().for_each(|tile| tile.ends.shrink_to_fit());
+            stripe.tiles.iter_mut().for_each(Tile::shrink);
             stripe
         };
         let stripes = sources.0.par_iter().map(stripe).collect();
@@ -149,6 +150,7 @@ impl Stripe {
         // A little more than is expected is cheaper than making room again.
         let tile = |links: f64| Tile {
             ends: Vec::with_capacity((links + 4.0 * links.sqrt()) as usize),
+            coded: Vec::new(),
             codes: [Vec::new(), Vec::new()],
         };
         Stripe { tiles: links.map(tile).collect(), linked: vec![false; sources] }
@@ -164,10 +166,14 @@ impl Stripe {
     /// Adds a link with its codes.
     #[inline]
     pub(crate) fn push_coded(&mut self, target: Place, source: u16, [forward, backward]: [Code; 2]) {
-        self.push(target, source);
-        let codes = &mut self.tiles[usize::from(target.block)].codes;
-        codes[0].push(forward);
-        codes[1].push(backward);
+        if [forward, backward] == [ONE; 2] {
+            return self.push(target, source);
+        }
+        let tile = &mut self.tiles[usize::from(target.block)];
+        tile.coded.push([target.offset, source]);
+        tile.codes[0].push(forward);
+        tile.codes[1].push(backward);
+        self.linked[usize::from(source)] = true;
     }
 }
 
@@ -182,16 +188,19 @@ impl Tile {
         x: &[f64],
         y: &mut [f64],
     ) {
-        let ends = self.ends.iter().map(|ends| to_from(*ends));
-        if let Some((by_code, codes)) = factors {
-            for ((to, from), code) in ends.zip(codes) {
-                y[usize::from(to)] += by_code[usize::from(*code)] * x[usize::from(from)];
-            }
-        } else {
-            for (to, from) in ends {
-                y[usize::from(to)] += x[usize::from(from)];
-            }
+        for (to, from) in self.ends.iter().map(|ends| to_from(*ends)) {
+            y[usize::from(to)] += x[usize::from(from)];
         }
+        let Some((by_code, codes)) = factors else { return };
+        for ((to, from), code) in self.coded.iter().map(|ends| to_from(*ends)).zip(codes) {
+            y[usize::from(to)] += by_code[usize::from(*code)] * x[usize::from(from)];
+        }
+    }
+
+    fn shrink(&mut self) {
+        self.ends.shrink_to_fit();
+        self.coded.shrink_to_fit();
+        self.codes.iter_mut().for_each(Vec::shrink_to_fit);
     }
 }
 
