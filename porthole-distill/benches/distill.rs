@@ -17,7 +17,7 @@ use porthole_distill::{
 
 /// Iterations of a short and of a long run; what the long one takes longer is what iterations take.
 const SHORT: usize = 5;
-const LONG: usize = 15;
+const LONG: usize = 45;
 
 type Link = (u32, u32);
 
