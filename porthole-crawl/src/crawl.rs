@@ -141,6 +141,8 @@ pub struct Crawl<'a> {
     truncates: bool,
     distiller: Option<Distiller>,
     pub(crate) memory: Memory,
+    /// They come first, whatever the strategy makes of links to them.
+    starts: HashSet<UrlId, foldhash::fast::FixedState>,
     pub(crate) next_seq: u64,
 }
 
@@ -164,6 +166,7 @@ impl<'a> Crawl<'a> {
             truncates: false,
             distiller: None,
             memory: Memory::default(),
+            starts: HashSet::default(),
             next_seq,
         })
     }
@@ -209,6 +212,7 @@ impl<'a> Crawl<'a> {
 
     /// Adds URLs to begin with. How many of them were new.
     pub fn start(&mut self, urls: &[CanonicalUrl]) -> Result<usize, CrawlError> {
+        self.starts.extend(urls.iter().map(CanonicalUrl::id));
         let start = |url: &CanonicalUrl| NewUrl { url: url.clone(), relevance: 1.0, priority: 1.0, depth: 0 };
         Ok(self.store.add(&urls.iter().map(start).collect::<Vec<_>>())?)
     }
@@ -603,6 +607,8 @@ impl Run<'_, '_> {
             priorities.extend(links.map(|link| (link.oid, link.target.priority)));
         }
         priorities.append(&mut scorer.strategy.rescored());
+        let starts = &self.crawl.starts;
+        priorities.retain(|(oid, _)| !starts.contains(oid));
         priorities
     }
 

@@ -5,15 +5,16 @@ use porthole_types::{CanonicalUrl, UrlId};
 
 use crate::parameters::Parameters;
 use crate::{
-    Aim, BestN, Breadth, Discipline, Fifo, Fish, Hard, Part, Shark, Soft, Source, StateError, Strategy,
-    Unfocused,
+    Aim, Arc, BestN, Breadth, Centroid, Cho, Discipline, Fifo, Fish, Hard, Location, Opic, Part, Shark, Soft,
+    Source, StateError, Strategy, Unfocused,
 };
 
 /// The strategies, group by group, for people who choose.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("plain", &["soft", "hard", "unfocused", "breadth", "fifo-256"]),
+    ("plain", &["soft", "hard", "unfocused", "breadth", "fifo-256", "centroid"]),
     ("Best-N-First", &["best-1", "best-16", "best-64", "best-128", "best-256", "best-adaptive"]),
-    ("systems that the papers name", &["fish", "shark"]),
+    ("systems that the papers name", &["fish", "shark", "arc"]),
+    ("by importance", &["cho-backlinks", "cho-pagerank", "cho-location", "cho-hot", "opic"]),
 ];
 
 /// The names of strategies. `best-N` and `fifo-M` take any number.
@@ -102,6 +103,13 @@ fn plain(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Option<Box<dyn St
         "breadth" => Box::new(Breadth),
         "best-adaptive" => Box::new(BestN::adaptive(parameters, aim)?),
         "fish" => Box::new(Fish::new(parameters)?),
+        "arc" => Box::new(Arc::new(parameters, aim)?),
+        "centroid" => Box::new(Centroid::new(parameters)?),
+        "cho-backlinks" => Box::new(Cho::backlinks()),
+        "cho-pagerank" => Box::new(Cho::page_rank()),
+        "cho-location" => Box::new(Location),
+        "cho-hot" => Box::new(Cho::hot(aim)),
+        "opic" => Box::new(Opic::default()),
         "shark" => Box::new(Shark::new(parameters, aim)?),
         other => match (numbered(other, "best-"), numbered(other, "fifo-")) {
             (Some(n), _) => Box::new(BestN::fixed(n, parameters, aim)?),

@@ -158,7 +158,8 @@ impl<'w> Harness<'w> {
     fn enqueue(&mut self, url: &CanonicalUrl, depth: u32, priority: f64) {
         if self.known.contains(&url.id()) {
             let waits = self.waiting.iter_mut().find(|waiting| waiting.url == *url);
-            let Some(waiting) = waits else { return };
+            // Starts keep their place.
+            let Some(waiting) = waits.filter(|waiting| waiting.depth > 0) else { return };
             let is_last = self.strategy.discipline().word == Word::Last;
             waiting.priority = if is_last { priority } else { waiting.priority.max(priority) };
             return;
@@ -246,7 +247,8 @@ impl<'w> Harness<'w> {
             self.ask(&next.url, next.depth);
         }
         for (id, priority) in self.strategy.rescored() {
-            if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.url.id() == id) {
+            let waits = self.waiting.iter_mut().find(|waiting| waiting.url.id() == id);
+            if let Some(waiting) = waits.filter(|waiting| waiting.depth > 0) {
                 waiting.priority = priority;
             }
         }

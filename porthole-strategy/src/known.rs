@@ -74,6 +74,11 @@ impl Known {
         (0..self.urls.len() as u32).filter(|&number| !self.done[number as usize])
     }
 
+    /// Whether it neither came nor failed.
+    pub(crate) fn waits(&self, number: u32) -> bool {
+        !self.done[number as usize]
+    }
+
     /// All links, those of a page together, in the order in which the pages came.
     pub(crate) fn links(&self) -> &[Edge] {
         &self.links

@@ -2,8 +2,11 @@
 //! worth. Pure: it sees only pages that were fetched, reads no clock, and draws from the seed it was given.
 
 mod aim;
+mod arc;
 mod best;
 mod catalogue;
+mod centroid;
+mod cho;
 #[cfg(test)]
 mod every;
 mod fish;
@@ -11,6 +14,7 @@ mod fish;
 mod harness;
 mod keywords;
 mod known;
+mod opic;
 mod parameters;
 mod queued;
 mod shark;
@@ -21,9 +25,13 @@ use porthole_page::{Link, Page};
 use porthole_types::{CanonicalUrl, Judgment, UrlId};
 
 pub use aim::Aim;
+pub use arc::Arc;
 pub use best::BestN;
 pub use catalogue::{GROUPS, NAMES, NameError, checked, named};
+pub use centroid::Centroid;
+pub use cho::{Cho, Location};
 pub use fish::Fish;
+pub use opic::Opic;
 pub use shark::Shark;
 pub use simple::{Breadth, Fifo, Hard, Soft, Unfocused};
 pub use state::{Saved, Saver, StateError};

@@ -1,0 +1,167 @@
+//! The crawler without negative examples (A 2.1; req. 92): links by the TFIDF cosine of their page and the centroid of the
+//! pages that were relevant so far. It is there to be compared with, since it drifts.
+//!
+//! Decided here: a page is relevant if the critic finds it on topic (`of=starts` has the start pages alone instead); a term
+//! weighs (1 + ln tf) ln(1 + n / df), with what was seen until then.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use porthole_page::Link;
+use porthole_types::{TermId, UrlId};
+
+use crate::catalogue::NameError;
+use crate::parameters::Parameters;
+use crate::{Saved, Saver, Source, StateError, Strategy};
+
+/// The form of what is saved.
+const FORM: u32 = 26;
+
+/// Terms that are counted; what is met later is not.
+const MOST_TERMS: usize = 500_000;
+
+/// Links by the centroid of relevant pages.
+#[derive(Debug)]
+pub struct Centroid {
+    only_starts: bool,
+    pages: u64,
+    /// In how many pages a term was, and the sum of what it weighs in the relevant ones.
+    terms: HashMap<TermId, (u32, f32), FixedState>,
+    /// The square of the centroid's length.
+    square: f64,
+    /// The page that came last, and what its links are worth.
+    last: (UrlId, f64),
+}
+
+impl Centroid {
+    /// Parameter: `of=starts` for the start pages alone.
+    pub(crate) fn new(parameters: &mut Parameters<'_>) -> Result<Centroid, NameError> {
+        let only_starts = parameters.word("of", &["relevant", "starts"])? == "starts";
+        Ok(Centroid { only_starts, pages: 0, terms: HashMap::default(), square: 0.0, last: (UrlId(0), 0.0) })
+    }
+
+    fn count(&mut self, counts: &[(TermId, u32)]) {
+        self.pages += 1;
+        for (term, _) in counts {
+            if self.terms.len() < MOST_TERMS || self.terms.contains_key(term) {
+                self.terms.entry(*term).or_default().0 += 1;
+            }
+        }
+    }
+
+    /// The page as a vector of length 1.
+    fn vector(&self, counts: &[(TermId, u32)]) -> Vec<(TermId, f64)> {
+        let weight = |&(term, count): &(TermId, u32)| {
+            let df = self.terms.get(&term).map_or(1, |(df, _)| (*df).max(1));
+            let idf = (self.pages as f64 / f64::from(df)).ln_1p();
+            (term, (1.0 + f64::from(count).ln()) * idf)
+        };
+        let mut vector: Vec<(TermId, f64)> = counts.iter().map(weight).collect();
+        let length = vector.iter().map(|(_, weight)| weight * weight).sum::<f64>().sqrt();
+        vector.iter_mut().for_each(|(_, weight)| *weight /= length);
+        vector
+    }
+
+    fn with_centroid(&self, vector: &[(TermId, f64)]) -> f64 {
+        let of = |term: &TermId| self.terms.get(term).map_or(0.0, |(_, sum)| f64::from(*sum));
+        vector.iter().map(|(term, weight)| weight * of(term)).sum()
+    }
+
+    fn add(&mut self, vector: &[(TermId, f64)]) {
+        for (term, weight) in vector {
+            let Some((_, sum)) = self.terms.get_mut(term) else { continue };
+            let before = f64::from(*sum);
+            *sum += *weight as f32;
+            self.square += f64::from(*sum) * f64::from(*sum) - before * before;
+        }
+    }
+
+    fn cosine(&self, vector: &[(TermId, f64)]) -> f64 {
+        if self.square > 0.0 {
+            (self.with_centroid(vector) / self.square.sqrt()).clamp(0.0, 1.0)
+        } else {
+            0.0
+        }
+    }
+}
+
+impl Strategy for Centroid {
+    fn name(&self) -> &str {
+        "centroid"
+    }
+
+    fn arrived(&mut self, source: &Source<'_>) {
+        let counts = source.page.term_counts();
+        self.count(&counts);
+        let vector = self.vector(&counts);
+        if if self.only_starts { source.depth == 0 } else { source.on_topic } {
+            self.add(&vector);
+        }
+        self.last = (source.url.id(), self.cosine(&vector));
+    }
+
+    fn priority(&mut self, source: &Source<'_>, _: &Link) -> Option<f64> {
+        if self.last.0 == source.url.id() {
+            return Some(self.last.1);
+        }
+        Some(self.cosine(&self.vector(&source.page.term_counts())))
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        let mut saver = Saver::new(FORM);
+        saver.u64(self.pages);
+        saver.f64(self.square);
+        let mut terms: Vec<_> = self.terms.iter().collect();
+        terms.sort_unstable_by_key(|(term, _)| **term);
+        saver.length(terms.len());
+        for (term, (df, sum)) in terms {
+            saver.u32(term.0);
+            saver.u32(*df);
+            saver.f32(*sum);
+        }
+        Some(saver.finish())
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
+        let mut saved = Saved::new(saved, FORM)?;
+        (self.pages, self.square) = (saved.u64()?, saved.f64()?);
+        self.terms = HashMap::default();
+        for _ in 0..saved.length(12)? {
+            self.terms.insert(TermId(saved.u32()?), (saved.u32()?, saved.f32()?));
+        }
+        saved.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::harness::{Harness, Web, aim, url};
+
+    #[test]
+    fn links_are_worth_what_their_page_has_of_the_centroid_which_drifts() {
+        let web = Web::new(&[
+            ("/s", "owl hawk <a href=/a></a>", 0.9),
+            ("/a", "owl milk <a href=/b></a>", 0.9),
+            ("/b", "milk milk <a href=/c></a>", 0.1),
+            ("/c", "rock <a href=/d></a>", 0.1),
+        ]);
+        let crawl = |name: &str, steps| {
+            let mut crawl = Harness::new(&web, name, &aim("", 1), &[url("/s")]);
+            crawl.run(steps);
+            crawl.frontier()
+        };
+        // The centroid is the page itself.
+        assert_eq!(crawl("centroid", 1), "/a 100");
+        // At a: owl is in both pages, ln 2 = 0.69, milk in one, ln 3 = 1.10, so a is (owl 0.53, milk 0.85). The start was
+        // (0.71, 0.71) with ln 2 each. The sum is (owl 1.24, hawk 0.71, milk 0.85), of length 1.66:
+        // (0.53 * 1.24 + 0.85 * 0.85) / 1.66 = 0.83.
+        assert_eq!(crawl("centroid", 2), "/b 83");
+        // It has drifted to milk, 0.85 / 1.66; the starts alone have not: only owl is theirs, 0.53 * 0.71.
+        assert_eq!(crawl("centroid", 3), "/c 51");
+        assert_eq!(crawl("centroid", 4), "/d 0");
+        assert_eq!(
+            (crawl("centroid:of=starts", 2), crawl("centroid:of=starts", 3)),
+            ("/b 38".into(), "/c 0".into())
+        );
+    }
+}
