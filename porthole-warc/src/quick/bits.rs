@@ -23,11 +23,29 @@ impl Bits {
     pub(crate) const fn and(self, bits: u32, count: u32) -> Self {
         Bits::new(self.0 >> 8 | bits << self.count(), self.count() + count)
     }
+
+    /// The same for bits that are such already.
+    pub(crate) const fn and_then(self, others: Bits) -> Self {
+        self.and(others.0 >> 8, others.count())
+    }
+
+    /// These if the mask is all ones, none if it is 0: guessing which would fail often.
+    #[inline(always)]
+    pub(crate) const fn masked(self, mask: u32) -> Self {
+        Bits(self.0 & mask)
+    }
 }
 
 /// Writes bits into a buffer that is there already: growing it would be asked about at every turn.
 pub(crate) struct BitWriter<'a> {
     out: &'a mut [u8],
+    at: usize,
+    bits: u64,
+    count: u32,
+}
+
+/// Where a writer stood.
+pub(crate) struct Mark {
     at: usize,
     bits: u64,
     count: u32,
@@ -44,6 +62,13 @@ impl<'a> BitWriter<'a> {
     pub(crate) fn push(&mut self, bits: Bits) {
         self.bits |= bits.bits() << (self.count & 63);
         self.count += bits.count();
+    }
+
+    /// Takes two in.
+    #[inline(always)]
+    pub(crate) fn push_two(&mut self, first: Bits, second: Bits) {
+        self.bits |= (first.bits() | second.bits() << (first.count() & 63)) << (self.count & 63);
+        self.count += first.count() + second.count();
     }
 
     /// Takes four in: in pairs, because each would have to wait for the one before.
@@ -73,6 +98,27 @@ impl<'a> BitWriter<'a> {
         self.at += (self.count >> 3) as usize;
         self.bits >>= self.count & 56;
         self.count &= 7;
+    }
+
+    /// The same writer as a value of the caller's own: what is handed to a function is written back to memory at every flush.
+    #[inline(always)]
+    pub(crate) fn own(self) -> BitWriter<'a> {
+        BitWriter { out: self.out, at: self.at, bits: self.bits, count: self.count }
+    }
+
+    /// How many bits there are in front of the next one.
+    pub(crate) fn position(&self) -> u64 {
+        8 * self.at as u64 + u64::from(self.count)
+    }
+
+    /// Where it stands, to go back to.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { at: self.at, bits: self.bits, count: self.count }
+    }
+
+    /// Forgets what was written since.
+    pub(crate) fn go_back(&mut self, mark: &Mark) {
+        (self.at, self.bits, self.count) = (mark.at, mark.bits, mark.count);
     }
 
     /// Pushes and flushes; for what is not hurried.

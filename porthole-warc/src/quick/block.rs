@@ -1,29 +1,26 @@
-//! Writing sequences as a block: with codes made for them, with the fixed ones, or the bytes as they are.
+//! Writing sequences as a block: with the ready codes, with codes made for them, with the fixed ones, or the bytes as they are.
 
 use super::bits::{BitWriter, Bits};
 use super::codes::{code_lengths, codes};
+use super::head::Head;
 use super::matches::Sequence;
+use super::ready::READY;
 use super::tables::{
-    DISTANCES, END, FIXED_DISTANCES, FIXED_LITERALS, LENGTHS, LITERALS, ORDER, distance_extra,
+    DISTANCES, END, FIXED_DISTANCES, FIXED_LITERALS, LENGTHS, LITERALS, Lengths, distance_extra,
 };
 use super::window::{BLOCK, Window};
 
 /// Longer codes save hardly any bits; without them, four codes and more fit between two flushes.
 const LIMIT: usize = 11;
 
-/// Bytes that a block may take up beyond its contents: the heads of two stored ones, and room for the last flush.
-pub(crate) const ROOM: usize = 2 * 5 + 16;
+/// Bytes that a block may take up while it is written, beyond one and a half for each byte of its contents, which is what the
+/// longest of the ready codes takes: the head, and room for the last flush.
+pub(crate) const ROOM: usize = 512 + 16;
 
 /// How often each symbol occurs.
 struct Counts {
     literals: [u32; LITERALS],
     distances: [u32; DISTANCES],
-}
-
-/// Lengths of the codes of a block.
-struct Lengths {
-    literals: [u8; LITERALS + 2],
-    distances: [u8; DISTANCES],
 }
 
 /// Writes the block in a window, which `sequences` describe.
@@ -33,6 +30,13 @@ pub(crate) fn write_block<'a>(
     sequences: &[Sequence],
     is_last: bool,
 ) -> BitWriter<'a> {
+    let before = out.mark();
+    let (written, is_short) = READY.write(out, window, sequences, is_last);
+    if is_short {
+        return written;
+    }
+    out = written;
+    out.go_back(&before);
     let counts = Counts::of(window, sequences);
     let mut made = Lengths { literals: [0; LITERALS + 2], distances: [0; DISTANCES] };
     code_lengths(&counts.literals, LIMIT, &mut made.literals[..LITERALS]);
@@ -130,9 +134,8 @@ impl Counts {
     }
 }
 
-/// The writer is handed over and back, so that it can be in registers.
 fn write_sequences<'a>(
-    mut out: BitWriter<'a>,
+    out: BitWriter<'a>,
     window: &Window,
     sequences: &[Sequence],
     lengths: &Lengths,
@@ -141,14 +144,11 @@ fn write_sequences<'a>(
     codes(&lengths.literals, &mut literal_codes);
     let mut distance_codes = [Bits::default(); 32];
     codes(&lengths.distances, &mut distance_codes);
-    let mut length_codes = [Bits::default(); 512];
-    for (length, (code, bits)) in LENGTHS.iter().zip(&mut length_codes).enumerate().skip(3) {
-        let symbol = literal_codes[usize::from(code.symbol)];
-        *bits = symbol.and((length - usize::from(code.base)) as u32, code.extra.into());
-    }
+    let length_codes = length_codes(&literal_codes);
     let end = literal_codes[END];
     let literal_codes: &[Bits; 256] = literal_codes.first_chunk().expect("all bytes have codes");
 
+    let mut out = out.own();
     let mut at = BLOCK;
     for sequence in sequences {
         let mut left = usize::from(sequence.literals);
@@ -173,87 +173,12 @@ fn write_sequences<'a>(
     out
 }
 
-/// The head of a block with its own codes: their lengths, with codes of their own.
-struct Head {
-    literals: usize,
-    distances: usize,
-    /// Symbols and the bits that follow them.
-    runs: Vec<(u8, u8)>,
-    lengths: [u8; 19],
-    shown: usize,
-}
-
-impl Head {
-    fn of(made: &Lengths) -> Head {
-        let used = |lengths: &[u8]| lengths.iter().rposition(|length| *length > 0).map_or(0, |at| at + 1);
-        let literals = used(&made.literals[..LITERALS]).max(END + 1);
-        let distances = used(&made.distances).max(1);
-        let mut all = [0; LITERALS + DISTANCES];
-        all[..literals].copy_from_slice(&made.literals[..literals]);
-        all[literals..][..distances].copy_from_slice(&made.distances[..distances]);
-        let runs = runs(&all[..literals + distances]);
-        let mut counts = [0; 19];
-        for (symbol, _) in &runs {
-            counts[usize::from(*symbol)] += 1;
-        }
-        let mut lengths = [0; 19];
-        code_lengths(&counts, 7, &mut lengths);
-        let shown = ORDER.iter().rposition(|symbol| lengths[*symbol] > 0).map_or(4, |at| (at + 1).max(4));
-        Head { literals, distances, runs, lengths, shown }
+/// By length: the code of its symbol and the bits that follow it.
+pub(crate) fn length_codes(literal_codes: &[Bits; LITERALS + 2]) -> [Bits; 512] {
+    let mut length_codes = [Bits::default(); 512];
+    for (length, (code, bits)) in LENGTHS.iter().zip(&mut length_codes).enumerate().skip(3) {
+        let symbol = literal_codes[usize::from(code.symbol)];
+        *bits = symbol.and((length - usize::from(code.base)) as u32, code.extra.into());
     }
-
-    fn bits(&self) -> u64 {
-        let of_run = |(symbol, _): &(u8, u8)| {
-            u64::from(self.lengths[usize::from(*symbol)]) + u64::from(follow(*symbol))
-        };
-        14 + 3 * self.shown as u64 + self.runs.iter().map(of_run).sum::<u64>()
-    }
-
-    fn write(&self, out: &mut BitWriter<'_>) {
-        out.write(Bits::new((self.literals - 257) as u32, 5));
-        out.write(Bits::new((self.distances - 1) as u32, 5));
-        out.write(Bits::new((self.shown - 4) as u32, 4));
-        for symbol in &ORDER[..self.shown] {
-            out.write(Bits::new(self.lengths[*symbol].into(), 3));
-        }
-        let mut symbols = [Bits::default(); 19];
-        codes(&self.lengths, &mut symbols);
-        for (symbol, bits) in &self.runs {
-            out.write(symbols[usize::from(*symbol)].and((*bits).into(), follow(*symbol)));
-        }
-    }
-}
-
-/// Bits that follow a symbol for code lengths.
-fn follow(symbol: u8) -> u32 {
-    match symbol {
-        16 => 2,
-        17 => 3,
-        18 => 7,
-        _ => 0,
-    }
-}
-
-/// Code lengths with repetitions put together.
-fn runs(mut lengths: &[u8]) -> Vec<(u8, u8)> {
-    let mut runs = Vec::with_capacity(lengths.len());
-    while let Some(first) = lengths.first() {
-        let mut same = lengths.iter().take_while(|length| *length == first).count();
-        lengths = &lengths[same..];
-        if *first > 0 {
-            runs.push((*first, 0));
-            same -= 1;
-        }
-        while same > 0 {
-            let (run, taken) = match (*first, same) {
-                (0, 11..) => ((18, same.min(138) as u8 - 11), same.min(138)),
-                (0, 3..) => ((17, same as u8 - 3), same),
-                (1.., 3..) => ((16, same.min(6) as u8 - 3), same.min(6)),
-                _ => ((*first, 0), 1),
-            };
-            runs.push(run);
-            same -= taken;
-        }
-    }
-    runs
+    length_codes
 }

@@ -1,7 +1,10 @@
-//! Finding what was there before: one look at one earlier place for each position.
+//! Finding what was there before: one look at one earlier place for the start of each word. What comes again mostly starts with
+//! a word, and there are few of them.
+
+use wide::{bytemuck, i8x16};
 
 use super::tables::{LONGEST, distance_symbol};
-use super::window::{BLOCK, Window};
+use super::window::{BLOCK, STRETCH, Window};
 
 /// Some bytes as they are, and then a copy of earlier ones.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,26 +19,31 @@ pub(crate) struct Sequence {
     pub(crate) symbol: u16,
 }
 
-const FARTHEST: usize = 1 << 15;
 const HASH_BITS: u32 = 13;
-/// The shortest match that is looked for. Time goes by the number of matches; beside literals with codes of their own, short
-/// ones save little.
+/// The shortest match. Time goes by the number of matches; beside literals with codes, shorter ones save little.
 const SHORTEST: usize = 8;
-/// Looks get rarer behind a match, up to every fourth place; what they miss at first is found from behind.
-const RARER: u32 = 1;
-const RAREST: usize = 3;
-/// Where nothing is found for long, they get rarer and rarer.
-const HOPELESS: u32 = 8;
+/// Starts that are written down at a time, wanted or not: of most stretches all of them, and nothing has to be guessed.
+const BATCH: usize = 12;
 
-/// Where bytes with the same hash were last seen.
+/// Where bytes with the same hash were last seen. Three passes, none of which has to wait for its own results or guess often:
+/// where to look, what is found there, and what of it is copied.
 pub(crate) struct Finder {
     /// The low bits of places in the window. What they say is not trusted: bytes are compared.
     last: Box<[u16; 1 << HASH_BITS]>,
+    /// The places in the block to look at, and how far back the same bytes are from some of them.
+    starts: Box<[u16; BLOCK + BATCH]>,
+    found: Box<[(u16, u16); BLOCK]>,
 }
 
 impl Finder {
     pub(crate) fn new() -> Self {
-        Finder { last: Box::new([0; 1 << HASH_BITS]) }
+        let starts = vec![0; BLOCK + BATCH].into_boxed_slice();
+        let found = vec![(0, 0); BLOCK].into_boxed_slice();
+        Finder {
+            last: Box::new([0; 1 << HASH_BITS]),
+            starts: starts.try_into().expect("as long as it was made"),
+            found: found.try_into().expect("as long as it was made"),
+        }
     }
 
     /// Forgets all places: the same input is to give the same output, whatever came before.
@@ -45,25 +53,21 @@ impl Finder {
 
     /// Cuts the block into sequences that may copy from anything before.
     pub(crate) fn cut(&mut self, window: &Window, sequences: &mut Vec<Sequence>) {
+        let starts = self.find_starts(window);
+        let found = self.look(window, starts);
         let (start, end) = (window.start(), window.end());
-        let (mut at, mut done) = (BLOCK, BLOCK);
-        while at < end {
-            let word = window.word(at);
-            let before = std::mem::replace(&mut self.last[hash(word)], at as u16);
-            let distance = usize::from((at as u16).wrapping_sub(before));
-            let differs = word ^ window.word(at.wrapping_sub(distance));
-            if differs << (64 - 8 * SHORTEST) != 0 || !(1..=FARTHEST.min(at - start)).contains(&distance) {
-                let without = at - done;
-                at += 1 + (without >> RARER).min(RAREST) + (without >> HOPELESS);
+        let mut done = BLOCK;
+        for &(place, distance) in &self.found[..found] {
+            let (at, distance) = (BLOCK + usize::from(place), usize::from(distance));
+            if at < done {
                 continue;
             }
-            let length = common(window, at, distance, differs).min(end - at);
+            let length = common(window, at, distance).min(end - at);
             if length < SHORTEST {
                 break;
             }
-            // Looks that were left out may have been in the middle of a match.
             let back = common_before(window, at, distance).min(at - done).min(at - distance - start);
-            at -= back;
+            let at = at - back;
             let length = (length + back).min(LONGEST);
             sequences.push(Sequence {
                 literals: (at - done) as u16,
@@ -71,9 +75,7 @@ impl Finder {
                 distance: (distance - 1) as u16,
                 symbol: distance_symbol(distance - 1) as u16,
             });
-            at += length;
-            done = at;
-            self.last[hash(window.word(at - 2))] = (at - 2) as u16;
+            done = at + length;
         }
         // In two halves: a whole block would be one too many to be counted.
         let left = end - done;
@@ -81,12 +83,91 @@ impl Finder {
             sequences.push(Sequence { literals: literals as u16, ..Sequence::default() });
         }
     }
+
+    /// Puts the places in the block to look at into `starts`, and says how many there are.
+    fn find_starts(&mut self, window: &Window) -> usize {
+        let mut count = 0;
+        let mut before = 0;
+        for base in (BLOCK..window.end()).step_by(STRETCH) {
+            let (mut left, letters) = starts(window.stretch(base), before);
+            before = letters;
+            let end = count + left.count_ones() as usize;
+            while count < end {
+                for place in &mut self.starts[count..count + BATCH] {
+                    *place = (base as u16).wrapping_add(left.trailing_zeros() as u16);
+                    left &= left.wrapping_sub(1);
+                }
+                count += BATCH;
+            }
+            count = end;
+        }
+        count
+    }
+
+    /// Looks at the first `starts` places. Those that have the same bytes at one before go into `found`, with how far back it
+    /// is; how many there are.
+    fn look(&mut self, window: &Window, starts: usize) -> usize {
+        let mut found = 0;
+        for &place in &self.starts[..starts] {
+            let at = BLOCK + usize::from(place);
+            let word = window.word(at);
+            let before = std::mem::replace(&mut self.last[hash(word)], place);
+            // As places are kept, none can be before the start of the input; that of the block stands for none at all.
+            let distance = place.wrapping_sub(before);
+            let is_same = word == window.word(at - usize::from(distance));
+            // From 1 to 1 << 15: the others are negative, once one is taken away.
+            let is_near = distance.wrapping_sub(1).cast_signed() >= 0;
+            self.found[found & (BLOCK - 1)] = (place, distance);
+            found += usize::from(is_same & is_near);
+        }
+        found
+    }
+}
+
+/// Where in a stretch to look, a bit a byte, and what its letters are, which the next stretch has to be told.
+///
+/// Words of five letters and more, and whatever does not stand a single sign behind another word, as names of tags do; and the
+/// characters of scripts that put no spaces between words. Of anything else, the start.
+#[inline(always)]
+fn starts(bytes: &[u8; STRETCH], before: u64) -> (u64, u64) {
+    let Masks { letters, leads } = Masks::of(bytes);
+    // What comes behind the stretch may be letters.
+    let followed = |by: u32| letters >> by | !(u64::MAX >> by);
+    let long = followed(1) & followed(2) & followed(3) & followed(4);
+    let starts = letters & !(letters << 1 | before >> 63);
+    let apart = !(letters << 2 | before >> 62);
+    let starts = starts & (long | apart) | leads;
+    (if starts == 0 { 1 } else { starts }, letters)
+}
+
+/// What the bytes of a stretch are, a bit a byte.
+struct Masks {
+    /// Letters, a few signs, and whatever is beyond ASCII.
+    letters: u64,
+    /// First bytes of characters of three bytes and more.
+    leads: u64,
+}
+
+impl Masks {
+    #[inline(always)]
+    fn of(bytes: &[u8; STRETCH]) -> Masks {
+        let mut masks = Masks { letters: 0, leads: 0 };
+        for (index, sixteen) in bytes.as_chunks::<16>().0.iter().enumerate() {
+            let highest: i8x16 = bytemuck::cast(*sixteen);
+            // Added to themselves, bytes have the next lower bit on top.
+            let second = highest + highest;
+            let third = second + second;
+            masks.letters |= u64::from((highest | second).to_bitmask()) << (16 * index);
+            masks.leads |= u64::from((highest & second & third).to_bitmask()) << (16 * index);
+        }
+        masks
+    }
 }
 
 #[inline(always)]
 fn hash(word: u64) -> usize {
     const ODD: u64 = 0x9e37_79b1_85eb_ca87;
-    ((word << (64 - 8 * SHORTEST)).wrapping_mul(ODD) >> (64 - HASH_BITS)) as usize
+    (word.wrapping_mul(ODD) >> (64 - HASH_BITS)) as usize
 }
 
 /// How many of the eight bytes in front are the same as those `distance` before, from the last one on.
@@ -96,14 +177,47 @@ fn common_before(window: &Window, at: usize, distance: usize) -> usize {
     differs.leading_zeros() as usize / 8
 }
 
-/// How many bytes are the same as those `distance` before; `differs` says where the first eight are not.
+/// How many bytes are the same as those `distance` before; the first eight are. Eight more tell in most cases.
 #[inline(always)]
-fn common(window: &Window, at: usize, distance: usize, mut differs: u64) -> usize {
-    let mut length = 0;
-    while differs == 0 && length < LONGEST {
+fn common(window: &Window, at: usize, distance: usize) -> usize {
+    let mut length = 8;
+    loop {
+        let differs = window.word(at + length) ^ window.word(at + length - distance);
+        if differs != 0 || length >= LONGEST {
+            return (length + differs.trailing_zeros() as usize / 8).min(LONGEST);
+        }
         length += 8;
-        differs = window.word(at + length) ^ window.word(at + length - distance);
     }
-    // Eight equal bytes give 64 zeros.
-    (length + differs.trailing_zeros() as usize / 8).min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(text: &str) -> Vec<usize> {
+        let mut bytes = [b' '; STRETCH];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        let (starts, _) = starts(&bytes, 0);
+        (0..STRETCH).filter(|place| starts >> place & 1 == 1).collect()
+    }
+
+    #[test]
+    fn looks_at_the_starts_of_words_and_tags() {
+        for (text, expected) in [
+            ("", vec![0]),
+            ("a boat and another boat", vec![0, 11]),
+            ("</a><td>a</td>", vec![2, 5, 11]),
+            ("1234 56", vec![0]),
+            ("\u{6771}\u{4eac}, caf\u{e9}s", vec![0, 3, 8]),
+        ] {
+            assert_eq!(places(text), expected, "{text}");
+        }
+        let (_, letters) = starts(&[b'x'; STRETCH], 0);
+        assert_eq!(
+            starts(&[b'x'; STRETCH], letters).0,
+            1,
+            "in the middle of a word there is nothing but the start"
+        );
+        assert_eq!(starts(&[b'x'; STRETCH], 0).0, 1);
+    }
 }

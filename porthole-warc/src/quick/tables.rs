@@ -9,6 +9,12 @@ pub(crate) const END: usize = 256;
 /// The longest match.
 pub(crate) const LONGEST: usize = 258;
 
+/// Lengths of the codes of a block.
+pub(crate) struct Lengths {
+    pub(crate) literals: [u8; LITERALS + 2],
+    pub(crate) distances: [u8; DISTANCES],
+}
+
 /// What stands for a length: the symbol, the lowest length that it stands for, and the bits that follow it.
 #[derive(Clone, Copy)]
 pub(crate) struct LengthCode {

@@ -90,6 +90,38 @@ fn words_that_share_a_place_in_the_table() {
     check(&mut gzip, &[&input]);
 }
 
+#[test]
+fn what_the_ready_codes_do_not_suit_gets_codes_of_its_own() {
+    let mut gzip = QuickGzip::new();
+    let noise = noise(40_000);
+    // Letters of one script, of another one, digits, and signs that are rare in pages.
+    for (first, letters) in [(0x430u32, 32), (0x4e00, 40), (0x30, 10), (0x5b, 4)] {
+        let letter = |byte: &u8| char::from_u32(first + u32::from(*byte) % letters).unwrap();
+        let text: String = noise.iter().map(letter).collect();
+        let packed = check(&mut gzip, &[text.as_bytes()]);
+        let least = entropy(text.as_bytes());
+        assert!((packed as f64) < 1.15 * least + 200.0, "{first:x}: {packed} bytes where {least} would do");
+    }
+}
+
+/// Bytes that the best codes for single bytes would need.
+fn entropy(bytes: &[u8]) -> f64 {
+    let mut counts = [0usize; 256];
+    bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    let bits = |count: &usize| *count as f64 * (bytes.len() as f64 / *count as f64).log2();
+    counts.iter().filter(|count| **count > 0).map(bits).sum::<f64>() / 8.0
+}
+
+#[test]
+fn pages_of_many_words() {
+    let mut gzip = QuickGzip::new();
+    let words = ["harbour", "the", "sailing", "of", "boats", "a", "<a href=\"/boat/", "</td><td>"];
+    let page: String =
+        noise(20_000).iter().map(|byte| format!("{} ", words[usize::from(*byte) % 8])).collect();
+    let packed = check(&mut gzip, &[page.as_bytes()]);
+    assert!(packed < page.len() / 4, "{packed} of {}", page.len());
+}
+
 /// Other people's programs are to read it too. Run where `GZIP_PROGRAM` names one that knows `-t`.
 #[test]
 fn other_programs_unpack_it() {

@@ -3,7 +3,10 @@
 /// Bytes of a block. Places in the window are the same before and after it slides, if only their low 16 bits are looked at.
 pub(crate) const BLOCK: usize = 1 << 16;
 const MASK: usize = 2 * BLOCK - 1;
-const PADDING: usize = 8;
+/// So much can be read from the last place of all.
+const PADDING: usize = STRETCH;
+/// Bytes that are looked at together.
+pub(crate) const STRETCH: usize = 64;
 
 /// The second half holds the block, the first half the one before it. Of a fixed size and read at masked places, so that no
 /// read has to be checked.
@@ -63,6 +66,18 @@ impl Window {
     #[inline(always)]
     pub(crate) fn word(&self, at: usize) -> u64 {
         u64::from_le_bytes(self.bytes[at & MASK..][..8].try_into().expect("eight bytes"))
+    }
+
+    /// The same for a whole stretch.
+    #[inline(always)]
+    pub(crate) fn stretch(&self, at: usize) -> &[u8; STRETCH] {
+        self.bytes[at & MASK..][..STRETCH].try_into().expect("a whole stretch")
+    }
+
+    /// The same for one byte.
+    #[inline(always)]
+    pub(crate) fn byte(&self, at: usize) -> u8 {
+        self.bytes[at & MASK]
     }
 
     /// The same for four bytes.

@@ -1,0 +1,161 @@
+//! Codes that are there before the page is, so that nothing has to be counted and two bytes can be written at once. They
+//! suit pages in the languages of western Europe; how well they suit a block is seen when it is written with them.
+
+use std::sync::LazyLock;
+
+use super::bits::{BitWriter, Bits};
+use super::block::length_codes;
+use super::codes::codes;
+use super::head::Head;
+use super::matches::Sequence;
+use super::tables::{DISTANCES, END, LITERALS, Lengths, distance_extra};
+use super::window::{BLOCK, Window};
+
+/// Made once for all who pack.
+pub(crate) static READY: LazyLock<Ready> = LazyLock::new(Ready::new);
+
+/// The codes by what they stand for.
+pub(crate) struct Ready {
+    head: Head,
+    /// Of two bytes, the first one in the low bits.
+    pairs: Box<[Bits; 1 << 16]>,
+    bytes: [Bits; 256],
+    /// With the bits that follow them.
+    lengths: [Bits; 512],
+    distances: [Bits; 32],
+    end: Bits,
+}
+
+/// Lengths of the codes for bytes: what is left for bytes between the copies in pages of the recorded webs and of the
+/// synthetic one.
+const BYTES: &[(u8, &[u8])] = &[
+    (3, b" "),
+    (4, b"aet"),
+    (5, b"hilnors"),
+    (6, b"\n./<>cdfgmpuy"),
+    (7, b"\"-01ATbw"),
+    (8, b",234569:CDIRSWkv"),
+    (9, b"\r!78;=BEFGHLMNOPUx"),
+    (10, b"\t&()JKVY_jq"),
+    (11, b"#QXZz"),
+];
+/// All other bytes. Two pairs of the longest have room between two flushes.
+const LONGEST_CODE: u8 = 12;
+/// From the end of a block on, by length.
+const FROM_END: [u8; LITERALS - END] = [
+    12, 12, 12, 12, 12, 12, 8, 7, 7, 7, 8, 8, 8, 9, 10, 10, 11, 10, 10, 11, 12, 12, 12, 12, 12, 12, 12, 12,
+    12, 12,
+];
+const OF_DISTANCES: [u8; DISTANCES] =
+    [9, 9, 9, 9, 9, 9, 8, 7, 6, 6, 5, 5, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5, 4, 5, 4, 5, 5, 5, 5, 7];
+
+/// A block is short if the bytes and the copies in it take no more bits than this in the mean. Pages that the codes suit take
+/// about five a byte.
+const BITS_A_BYTE: u64 = 6;
+const BITS_A_COPY: u64 = 24;
+
+/// By how many of three bytes are wanted: whether a pair is, and whether a single one is.
+static PAIR: [u32; 4] = [0, 0, !0, !0];
+static SINGLE: [u32; 4] = [0, !0, 0, !0];
+
+impl Ready {
+    fn new() -> Ready {
+        let lengths = lengths();
+        let mut literals = [Bits::default(); LITERALS + 2];
+        codes(&lengths.literals, &mut literals);
+        let mut distances = [Bits::default(); 32];
+        codes(&lengths.distances, &mut distances);
+        let bytes = *literals.first_chunk().expect("all bytes have codes");
+        let pair = |pair: u16| {
+            let [first, second] = pair.to_le_bytes().map(|byte| bytes[usize::from(byte)]);
+            first.and_then(second)
+        };
+        let pairs: Box<[Bits]> = (0..=u16::MAX).map(pair).collect();
+        Ready {
+            head: Head::of(&lengths),
+            pairs: pairs.try_into().expect("one for all pairs"),
+            bytes,
+            lengths: length_codes(&literals),
+            distances,
+            end: literals[END],
+        }
+    }
+
+    /// Writes the block in a window, which `sequences` describe, and says whether it became short.
+    pub(crate) fn write<'a>(
+        &self,
+        mut out: BitWriter<'a>,
+        window: &Window,
+        sequences: &[Sequence],
+        is_last: bool,
+    ) -> (BitWriter<'a>, bool) {
+        let begin = out.position();
+        out.write(Bits::new(2 << 1 | u32::from(is_last), 3));
+        self.head.write(&mut out);
+        let mut out = out.own();
+        let (mut at, mut copied) = (BLOCK, 0);
+        for sequence in sequences {
+            let mut left = usize::from(sequence.literals);
+            while left >= 4 {
+                let [first, second, third, fourth] = window.four(at);
+                out.push_two(self.pair(first, second), self.pair(third, fourth));
+                out.flush();
+                (at, left) = (at + 4, left - 4);
+            }
+            let [first, second, ..] = window.four(at);
+            let last = self.bytes[usize::from(window.byte(at + (left & 2)))];
+            out.push_two(self.pair(first, second).masked(PAIR[left & 3]), last.masked(SINGLE[left & 3]));
+            // A length of 0 has no bits.
+            out.push(self.lengths[usize::from(sequence.length) & 511]);
+            out.flush();
+            if sequence.length > 0 {
+                let extra = distance_extra(sequence.symbol.into());
+                let rest = Bits::new(u32::from(sequence.distance) & ((1 << extra) - 1), extra);
+                out.push_two(self.distances[usize::from(sequence.symbol) & 31], rest);
+                out.flush();
+            }
+            at += left + usize::from(sequence.length);
+            copied += usize::from(sequence.length);
+        }
+        out.write(self.end);
+        let bytes = (at - BLOCK - copied) as u64;
+        let most = BITS_A_BYTE * bytes + BITS_A_COPY * sequences.len() as u64;
+        let is_short = out.position() - begin <= most;
+        (out, is_short)
+    }
+
+    #[inline(always)]
+    fn pair(&self, first: u8, second: u8) -> Bits {
+        self.pairs[usize::from(u16::from_le_bytes([first, second]))]
+    }
+}
+
+fn lengths() -> Lengths {
+    let mut literals = [0; LITERALS + 2];
+    literals[..END].fill(LONGEST_CODE);
+    for (length, bytes) in BYTES {
+        bytes.iter().for_each(|byte| literals[usize::from(*byte)] = *length);
+    }
+    literals[END..LITERALS].copy_from_slice(&FROM_END);
+    Lengths { literals, distances: OF_DISTANCES }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_complete_and_fit_between_flushes() {
+        let Lengths { literals, distances } = lengths();
+        for lengths in [&literals[..LITERALS], &distances] {
+            let taken: f64 = lengths.iter().map(|length| 0.5f64.powi(i32::from(*length))).sum();
+            assert_eq!(taken, 1.0);
+        }
+        assert!(literals.iter().all(|length| *length <= LONGEST_CODE));
+        // With seven bits that are left: two pairs; three bytes and a length; a distance.
+        let [literal, distance] = [LONGEST_CODE, *distances.iter().max().unwrap()].map(u32::from);
+        for bits in [4 * literal, 3 * literal + literal + 5, distance + 13] {
+            assert!(7 + bits <= 64, "{bits}");
+        }
+    }
+}
