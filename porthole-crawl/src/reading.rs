@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
@@ -169,8 +169,7 @@ pub(crate) enum Readers {
 }
 
 pub(crate) struct Threads {
-    /// `None` when it is over.
-    unread: Option<mpsc::Sender<Unread>>,
+    unread: Arc<Queue>,
     read: UnboundedReceiver<Result<Box<Read>, JudgeError>>,
     in_progress: usize,
     /// Answers that may be waiting before no more should be asked for.
@@ -199,10 +198,7 @@ impl Readers {
             Readers::Here(reader, read) => read.push_back(reader.read(unread)),
             Readers::Threads(threads) => {
                 threads.in_progress += 1;
-                if let Some(queue) = &threads.unread {
-                    // It fails only when all threads are gone, and then `next` says so.
-                    let _ = queue.send(unread);
-                }
+                threads.unread.push(unread);
             }
         }
     }
@@ -250,21 +246,20 @@ impl Threads {
     fn start(readers: Vec<Reader>) -> Self {
         /// Answers a thread that may be waiting.
         const WAITING: usize = 16;
-        let (unread, queue) = mpsc::channel();
+        let unread = Arc::new(Queue::default());
         let (done, read) = unbounded_channel();
-        let queue = Arc::new(Mutex::new(queue));
         let most = readers.len() * WAITING;
         let start = |reader| {
-            let (queue, done) = (queue.clone(), done.clone());
+            let (queue, done) = (unread.clone(), done.clone());
             thread::Builder::new().name("reader".to_owned()).spawn(move || work(reader, &queue, &done))
         };
         let threads = readers.into_iter().filter_map(|reader| start(reader).ok()).collect();
-        Threads { unread: Some(unread), read, in_progress: 0, most, threads }
+        Threads { unread, read, in_progress: 0, most, threads }
     }
 
     /// Waits for what is being read, and gives a reader back: the one whose judge there may be only one of.
     fn end(&mut self) -> Option<Reader> {
-        self.unread = None;
+        self.unread.close();
         self.read.close();
         let mut readers = self.threads.drain(..).filter_map(|thread| thread.join().ok());
         let last = readers.next_back();
@@ -273,14 +268,59 @@ impl Threads {
     }
 }
 
-fn work(
-    mut reader: Reader,
-    queue: &Mutex<mpsc::Receiver<Unread>>,
-    done: &UnboundedSender<Result<Box<Read>, JudgeError>>,
-) -> Reader {
+/// Answers that wait for a thread. A thread is woken only if one sleeps: most of the time all have something to do, and to wake
+/// one costs as much as to hash a page.
+#[derive(Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    came: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    unread: VecDeque<Unread>,
+    asleep: usize,
+    is_over: bool,
+}
+
+impl Queue {
+    fn push(&self, unread: Unread) {
+        let mut waiting = self.lock();
+        waiting.unread.push_back(unread);
+        if waiting.asleep > 0 {
+            drop(waiting);
+            self.came.notify_one();
+        }
+    }
+
+    /// Waits for the next; none when it is over and all have been read.
+    fn pop(&self) -> Option<Unread> {
+        let mut waiting = self.lock();
+        loop {
+            let next = waiting.unread.pop_front();
+            if next.is_some() || waiting.is_over {
+                return next;
+            }
+            waiting.asleep += 1;
+            waiting = self.came.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting.asleep -= 1;
+        }
+    }
+
+    fn close(&self) {
+        self.lock().is_over = true;
+        self.came.notify_all();
+    }
+
+    /// Nothing is left half done under the lock, so a thread that ended in it does no harm.
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn work(mut reader: Reader, queue: &Queue, done: &UnboundedSender<Result<Box<Read>, JudgeError>>) -> Reader {
     loop {
-        let next = queue.lock().map(|queue| queue.recv());
-        let Ok(Ok(unread)) = next else { return reader };
+        let Some(unread) = queue.pop() else { return reader };
         if done.send(reader.read(unread)).is_err() {
             return reader;
         }

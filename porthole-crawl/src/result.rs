@@ -8,8 +8,8 @@ use porthole_page::{Link, Page};
 use porthole_strategy::{Source, Strategy};
 use porthole_topic::Judge;
 use porthole_types::{
-    CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, Mark, NewUrl, Outcome, PageResult, Timestamp,
-    UrlId, Work,
+    CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, Mark, NewUrl, Outcome, PageResult, SiteId,
+    Timestamp, UrlId, Work,
 };
 
 use crate::Response;
@@ -90,7 +90,8 @@ pub(crate) fn redirect(work: &Work, response: &Response, result: &mut PageResult
     match response.headers.get("location").map(|location| work.url.join(location)) {
         Some(Ok(target)) => {
             result.outcome = Outcome::Redirected;
-            result.links = vec![link_row(target, work.relevance, work.priority, work.depth)];
+            let ids = (target.id(), target.site());
+            result.links = vec![link_row(target, ids, (work.relevance, work.priority), work.depth)];
         }
         Some(Err(error)) => result.outcome = dead(format!("redirect to what is no URL: {error}")),
         None => result.outcome = dead("redirect without a location".to_owned()),
@@ -111,26 +112,33 @@ pub(crate) fn link_rows(
     if page.robots.nofollow {
         return Vec::new();
     }
-    let mut rows: Vec<LinkRow> = Vec::new();
-    let mut places: HashMap<UrlId, usize, foldhash::fast::FixedState> = HashMap::default();
+    let mut rows: Vec<LinkRow> = Vec::with_capacity(page.links.len());
+    let mut places: HashMap<UrlId, usize, foldhash::fast::FixedState> =
+        HashMap::with_capacity_and_hasher(page.links.len(), foldhash::fast::FixedState::default());
+    // Neighbours mostly lead to the same site.
+    let mut last = ("", SiteId(0));
     for link in &page.links {
-        let Some((relevance, priority)) = belief(link) else { continue };
-        match places.entry(link.target.id()) {
+        let Some(believed) = belief(link) else { continue };
+        let oid = link.target.id();
+        match places.entry(oid) {
             Entry::Vacant(place) => {
                 place.insert(rows.len());
-                rows.push(link_row(link.target.clone(), relevance, priority, depth));
+                if link.target.authority() != last.0 {
+                    last = (link.target.authority(), link.target.site());
+                }
+                rows.push(link_row(link.target.clone(), (oid, last.1), believed, depth));
             }
             Entry::Occupied(place) => {
                 let known = &mut rows[*place.get()].target;
-                known.priority = known.priority.max(priority);
+                known.priority = known.priority.max(believed.1);
             }
         }
     }
     rows
 }
 
-fn link_row(url: CanonicalUrl, relevance: f64, priority: f64, depth: u32) -> LinkRow {
-    let (oid, sid) = (url.id(), url.site());
+fn link_row(url: CanonicalUrl, ids: (UrlId, SiteId), believed: (f64, f64), depth: u32) -> LinkRow {
+    let ((oid, sid), (relevance, priority)) = (ids, believed);
     let target = NewUrl { url, relevance, priority, depth };
     LinkRow { oid, sid, target, wgt_fwd: 0.0, wgt_rev: 0.0 }
 }

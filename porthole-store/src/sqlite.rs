@@ -145,6 +145,8 @@ impl SqliteStore {
     }
 
     fn read_work(&self, rows: &[u32]) -> Result<Vec<Work>> {
+        // Else every row would be a transaction, with locks to take and to give back.
+        let _together = (rows.len() > 1).then(|| self.db.unchecked_transaction()).transpose()?;
         let mut read = self.db.prepare_cached("select oid, sid, url, depth from crawl where rowid = ?1")?;
         let frontier = &self.window.frontier;
         let mut work = |row| {
