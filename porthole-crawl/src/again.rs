@@ -123,10 +123,10 @@ impl Crawl<'_> {
     fn commit_judged(&mut self, judged: impl Iterator<Item = Read>) -> Result<(), CrawlError> {
         let (mut judgments, mut urls) = (Vec::new(), Vec::new());
         for read in judged {
-            let (Some(judgment), Some((page, _))) = (read.result.judgment, read.page) else { continue };
+            let (Some(judgment), Some((page, worth))) = (read.result.judgment, read.page) else { continue };
             judgments.push(Rejudged { oid: read.work.oid, judgment });
             if let Some(scorer) = &mut self.scorer {
-                let links = scorer.links(&read.work.url, read.work.depth, &page, judgment);
+                let links = scorer.links(&read.work.url, read.work.depth, &page, worth, judgment.relevance);
                 urls.extend(links.into_iter().map(|link| link.target));
             }
         }

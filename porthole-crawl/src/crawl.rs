@@ -506,7 +506,8 @@ impl Run<'_, '_> {
         if let Some((page, judgment)) = page {
             result.links = match &mut self.crawl.scorer {
                 Some(scorer) if result.outcome == Outcome::Fetched => {
-                    scorer.links(&work.url, work.depth, &page, judgment)
+                    let own = result.judgment.unwrap_or(judgment).relevance;
+                    scorer.links(&work.url, work.depth, &page, judgment, own)
                 }
                 // Nobody knows what the page says: its links are worth what was believed of it.
                 Some(_) => link_rows(&page, work.depth + 1, |_| Some((judgment.relevance, work.priority))),

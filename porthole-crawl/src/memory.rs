@@ -81,7 +81,12 @@ impl Crawl<'_> {
             (Some(judgment), Some(span), Some((archive, _))) => {
                 let response = archive.read(span)?;
                 let page = extractor.extract(&url, &response.headers, &response.body);
-                scorer.links(&url, tried.depth, &page, judgment);
+                let mut worth = judgment;
+                if let Some(judge) = self.judge.as_mut().filter(|judge| judge.is_steering()) {
+                    judge.judge_page(&url, &page)?;
+                    worth = judge.steers().unwrap_or(judgment);
+                }
+                scorer.links(&url, tried.depth, &page, worth, judgment.relevance);
                 scorer.strategy.rescored();
             }
             _ if tried.is_done && tried.judgment.is_none() => scorer.strategy.settled(&url),

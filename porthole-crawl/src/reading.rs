@@ -156,7 +156,7 @@ impl Reader {
             Some(judge) => {
                 let judgment = judge.judge_page(&work.url, &page)?;
                 result.judgment = Some(judgment);
-                Ok(Some((page, judgment)))
+                Ok(Some((page, judge.steers().unwrap_or(judgment))))
             }
         }
     }

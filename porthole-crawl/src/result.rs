@@ -37,19 +37,20 @@ pub(crate) struct Scorer {
 }
 
 impl Scorer {
-    /// Tells the strategy of a page; the rows of the page's links.
+    /// Tells the strategy of a page and what it is worth to its links; the rows of these. `relevance` is the page's own.
     pub(crate) fn links(
         &mut self,
         url: &CanonicalUrl,
         depth: u32,
         page: &Page,
         judgment: Judgment,
+        relevance: f64,
     ) -> Vec<LinkRow> {
         let source = Source { url, page, judgment, on_topic: self.is_on_topic(judgment), depth };
         let strategy = &mut self.strategy;
         strategy.arrived(&source);
         // Estimated as relevant as the page that links to it (S8).
-        link_rows(page, depth + 1, |link| Some((judgment.relevance, strategy.priority(&source, link)?)))
+        link_rows(page, depth + 1, |link| Some((relevance, strategy.priority(&source, link)?)))
     }
 
     /// Whether a page's best leaf is good or below a good topic.

@@ -17,12 +17,16 @@ pub struct Critic {
     /// Shared with the critics of other threads: it is most of the memory.
     model: Arc<Model>,
     marks: Vec<Mark>,
+    /// Other marks, by which links are followed, if they are not the same.
+    toward: Option<Vec<Mark>>,
     tempered: bool,
     reading: Reading,
     /// Classes that were reached and not gone into, with their log probabilities.
     pool: Vec<(f64, u32)>,
     scores: Vec<f64>,
     decided: usize,
+    /// Of the last page.
+    best: TopicId,
 }
 
 impl Critic {
@@ -31,11 +35,13 @@ impl Critic {
         Critic {
             model: Arc::new(model),
             marks: tree.marks(),
+            toward: None,
             tempered: true,
             reading: Reading::default(),
             pool: Vec::new(),
             scores: Vec::new(),
             decided: 0,
+            best: TopicId::ROOT,
         }
     }
 
@@ -43,6 +49,27 @@ impl Critic {
     pub fn uncalibrated(mut self) -> Critic {
         self.tempered = false;
         self
+    }
+
+    /// The same, which says by these marks what pages are worth to the links on them ([`steering`](Critic::steering)).
+    pub fn toward(mut self, marks: Vec<Mark>) -> Critic {
+        self.toward = Some(marks);
+        self
+    }
+
+    /// Whether there are other marks to steer by.
+    pub fn is_toward_more(&self) -> bool {
+        self.toward.is_some()
+    }
+
+    /// What the last page that was judged is worth by the other marks, if there are any. The page is not read again: R is
+    /// another sum over the same decisions.
+    pub fn steering(&mut self) -> Option<Judgment> {
+        let wide = self.toward.take()?;
+        let narrow = std::mem::replace(&mut self.marks, wide);
+        let relevance = self.relevance_of_reading();
+        self.toward = Some(std::mem::replace(&mut self.marks, narrow));
+        Some(Judgment { relevance, best: self.best })
     }
 
     /// Takes the marks of the tree as it is now.
@@ -75,7 +102,8 @@ impl Critic {
     fn judge_reading(&mut self) -> Judgment {
         let relevance = self.relevance_of_reading();
         // R needed the decisions on the path; the best leaf goes on from what they left.
-        Judgment { relevance, best: self.best_in_pool() }
+        self.best = self.best_in_pool();
+        Judgment { relevance, best: self.best }
     }
 
     /// R(d) alone: only the nodes on the way to good topics are evaluated (V 2.1.3).

@@ -10,6 +10,16 @@ pub trait Judge: Send {
     /// The judgment of one page.
     fn judge_page(&mut self, url: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError>;
 
+    /// Whether the crawl steers by something else than what is relevant (W 2.2).
+    fn is_steering(&self) -> bool {
+        false
+    }
+
+    /// What the page that was judged last is worth to the links on it, if that is something else.
+    fn steers(&mut self) -> Option<Judgment> {
+        None
+    }
+
     /// One like it for another thread, which judges every page the same; `None` if there can be only this one.
     fn another(&self) -> Option<Box<dyn Judge>> {
         None
@@ -29,6 +39,14 @@ pub struct JudgeError {
 impl Judge for Critic {
     fn judge_page(&mut self, _: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError> {
         Ok(self.judge_terms(page.terms()))
+    }
+
+    fn is_steering(&self) -> bool {
+        self.is_toward_more()
+    }
+
+    fn steers(&mut self) -> Option<Judgment> {
+        self.steering()
     }
 
     fn another(&self) -> Option<Box<dyn Judge>> {

@@ -23,7 +23,7 @@ pub(crate) use self::query::Query;
 pub(crate) use self::start::Start;
 pub(crate) use self::topics::{
     AddExamples, Broaden, Classify, Documents, Examples, Explore, FetchExamples, FormatWord, FromPage, Grow,
-    Import, Init, ListExamples, MoveExamples, Propose, Remove, RemoveExamples, Topics, Train, Tree,
+    Import, Init, ListExamples, MoveExamples, Propose, Remove, RemoveExamples, Topics, Toward, Train, Tree,
 };
 
 /// Porthole finds the part of the web that is about what you care about.

@@ -279,6 +279,7 @@ proptest! {
         (mut tree, documents) in world(),
         page in bag(),
         good in 0..100_usize,
+        steered in 0..100_usize,
     ) {
         let ids: Vec<_> = tree.ids().collect();
         let good = ids[good % ids.len()];
@@ -308,5 +309,17 @@ proptest! {
         terms.rotate_left(half);
         prop_assert_eq!(critic.judge_terms(&terms), judgment);
         prop_assert_eq!(critic.judge_terms(&terms), judgment);
+        // Steered by other marks, it says of the same page what a critic with those marks says, and R stays.
+        prop_assert_eq!(critic.steering(), None);
+        tree.unmark(good).unwrap();
+        let other = ids[steered % ids.len()];
+        tree.mark(other).unwrap();
+        let mut other = critic.clone();
+        other.remark(&tree);
+        let mut steered = critic.toward(tree.marks());
+        for _ in 0..2 {
+            prop_assert_eq!(steered.judge_terms(&terms), judgment);
+            prop_assert_eq!(steered.steering(), Some(other.judge_terms(&terms)));
+        }
     }
 }

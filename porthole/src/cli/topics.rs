@@ -46,6 +46,8 @@ pub(crate) enum Topics {
     Unmark(Paths),
     /// Say which topics examples fit best, and the words that decide
     Propose(Propose),
+    /// Steer toward topics besides the good ones: links on pages about them are followed as if they were good
+    Toward(Toward),
     /// Say which topics commingle with good ones in the crawl, and so might be good, too
     Broaden(Broaden),
     /// Take pages of specialty sites of the crawl as examples, as far as the critic gets no worse
@@ -73,6 +75,16 @@ pub(crate) struct Paths {
     /// Paths of the topics
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Toward {
+    /// Paths of the topics, in place of those that there are; without any, show them
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Steer toward the good topics alone
+    #[arg(long, conflicts_with = "paths")]
+    pub(crate) none: bool,
 }
 
 #[derive(Debug, Args)]

@@ -28,6 +28,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Broaden) -> anyhow::Re
     for proposal in &proposed {
         output::print(&format!("{}  {}", Paint::Strong.on(&tree.path(proposal.topic)), why(proposal, &tree)));
         output::print(&format!("    {}", Paint::Faint.on(&command(proposal, &tree))));
+        let only = format!("porthole topics toward {}", output::quoted(&tree.path(proposal.topic)));
+        output::print(&format!(
+            "    {}",
+            Paint::Faint.on(&format!("or, to follow its links and count it not: {only}"))
+        ));
     }
     Ok(())
 }

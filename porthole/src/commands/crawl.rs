@@ -23,6 +23,7 @@ use self::metrics::Board;
 use self::summary::{Summary, explain_stagnation};
 use self::watch::{End, Ends, Watch};
 use crate::cli;
+use crate::commands::toward;
 use crate::output::{self, Progress, misuse};
 use crate::workspace::{self, Workspace};
 
@@ -115,13 +116,16 @@ impl Aim {
                 "nothing is marked good: `porthole topics mark PATH` says what the crawl is after",
             ));
         }
-        let (judge, critic, name) = judge(reader, &tree, arguments.judge.as_deref())?;
-        let knows = porthole_strategy::Aim::new(&tree, critic, arguments.seed);
+        let wide = toward::wider(reader, &tree)?;
+        let (judge, critic, name) = judge(reader, &tree, wide.as_ref(), arguments.judge.as_deref())?;
+        let steers = wide.as_ref().unwrap_or(&tree);
+        let knows = porthole_strategy::Aim::new(steers, critic, arguments.seed);
         let strategy = porthole_strategy::named(&arguments.strategy, &knows)
             .map_err(|unknown| misuse(unknown.to_string()))?;
-        let good: Vec<String> = tree.good().map(|good| tree.path(good)).collect();
-        let name = format!("{name}: {}; {}", good.join(" "), strategy.name());
-        Ok(Aim { focus: Focus { judge, strategy, marks: tree.marks() }, name, tree })
+        let paths = |tree: &Taxonomy| tree.good().map(|good| tree.path(good)).collect::<Vec<_>>().join(" ");
+        let toward = wide.as_ref().map_or_else(String::new, |wide| format!(" toward {}", paths(wide)));
+        let name = format!("{name}: {}{toward}; {}", paths(&tree), strategy.name());
+        Ok(Aim { focus: Focus { judge, strategy, marks: steers.marks() }, name, tree })
     }
 }
 
@@ -268,15 +272,24 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn judge(
     reader: &dyn StoreReader,
     tree: &Taxonomy,
+    wide: Option<&Taxonomy>,
     program: Option<&str>,
 ) -> anyhow::Result<(Box<dyn Judge>, Option<Critic>, String)> {
     match program {
         None => {
             let critic = workspace::critic(reader)?.0;
+            let (mut judge, mut knows) = (critic.clone(), critic);
+            if let Some(wide) = wide {
+                judge = judge.toward(wide.marks());
+                knows.remark(wide);
+            }
             let made = reader.model(workspace::CRITIC)?.map_or(0, |model| model.made.0);
-            Ok((Box::new(critic.clone()), Some(critic), format!("trained {made}")))
+            Ok((Box::new(judge), Some(knows), format!("trained {made}")))
         }
         Some(program) => {
+            if wide.is_some() {
+                output::say("another critic judges once: the crawl steers toward the good topics alone");
+            }
             let command = ["sh", "-c", program].map(str::to_owned);
             let critic = ExternalCritic::start(&command, tree.clone(), PATIENCE)?;
             Ok((Box::new(critic), None, program.to_owned()))

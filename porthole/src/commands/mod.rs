@@ -27,6 +27,7 @@ mod status;
 mod synth;
 mod top;
 mod topics;
+mod toward;
 mod train;
 mod units;
 mod web_stats;

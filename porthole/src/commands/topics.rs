@@ -9,7 +9,7 @@ use porthole_topic::{Shape, Taxonomy, background};
 use porthole_types::TopicId;
 
 use crate::cli::{self, Topics};
-use crate::commands::{broaden, grow, propose};
+use crate::commands::{broaden, grow, propose, toward};
 use crate::output::{self, count, misuse};
 use crate::workspace::{self, Workspace};
 
@@ -19,6 +19,7 @@ pub(crate) fn run(root: &Path, arguments: &Topics) -> anyhow::Result<()> {
         Topics::Tree(arguments) => tree::run(&workspace, arguments),
         Topics::Propose(arguments) => propose::run(&workspace, arguments),
         Topics::Broaden(arguments) => broaden::run(&workspace, arguments),
+        Topics::Toward(arguments) => toward::run(&workspace, arguments),
         Topics::Grow(arguments) => grow::run(&workspace, arguments),
         Topics::Add(arguments) => change(&workspace, |tree| {
             let before = tree.len();

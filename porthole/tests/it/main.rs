@@ -9,4 +9,5 @@ mod distill;
 mod query;
 mod recording;
 mod start;
+mod toward;
 mod workspace;
