@@ -5,15 +5,18 @@ use porthole_types::{CanonicalUrl, UrlId};
 
 use crate::parameters::Parameters;
 use crate::{
-    Aim, Arc, BestN, Breadth, Centroid, Cho, Discipline, Fifo, Fish, Hard, Location, Opic, Part, Shark, Soft,
-    Source, StateError, Strategy, Unfocused,
+    Aim, Arc, BestN, Breadth, Centroid, Cho, ContextGraph, Discipline, Fifo, Fish, Hard, InfoSpiders,
+    Intelligent, Location, Opic, Part, RlSpider, Shark, Soft, Source, StateError, Strategy, Unfocused,
 };
 
 /// The strategies, group by group, for people who choose.
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("plain", &["soft", "hard", "unfocused", "breadth", "fifo-256", "centroid"]),
     ("Best-N-First", &["best-1", "best-16", "best-64", "best-128", "best-256", "best-adaptive"]),
-    ("systems that the papers name", &["fish", "shark", "arc"]),
+    (
+        "systems that the papers name",
+        &["fish", "shark", "infospiders", "context-graph", "rl-spider", "intelligent", "arc"],
+    ),
     ("by importance", &["cho-backlinks", "cho-pagerank", "cho-location", "cho-hot", "opic"]),
 ];
 
@@ -109,6 +112,10 @@ fn plain(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Option<Box<dyn St
         "cho-pagerank" => Box::new(Cho::page_rank()),
         "cho-location" => Box::new(Location),
         "cho-hot" => Box::new(Cho::hot(aim)),
+        "context-graph" => Box::new(ContextGraph::new(parameters)?),
+        "rl-spider" => Box::new(RlSpider::new(parameters)?),
+        "infospiders" => Box::new(InfoSpiders::new(parameters, aim)?),
+        "intelligent" => Box::new(Intelligent::new(parameters)?),
         "opic" => Box::new(Opic::default()),
         "shark" => Box::new(Shark::new(parameters, aim)?),
         other => match (numbered(other, "best-"), numbered(other, "fifo-")) {

@@ -72,6 +72,11 @@ impl Web {
         Web::new(&all.iter().map(|(path, html, r)| (&**path, &**html, *r)).collect::<Vec<_>>())
     }
 
+    /// Tells a strategy of a page.
+    pub(crate) fn tell(&self, strategy: &mut dyn Strategy, path: &str) {
+        tell(strategy, self, &url(path), 0);
+    }
+
     pub(crate) fn first(&self, count: usize) -> Vec<CanonicalUrl> {
         self.0.values().take(count).map(|told| told.url.clone()).collect()
     }

@@ -3,20 +3,25 @@
 
 mod aim;
 mod arc;
+mod bayes;
 mod best;
 mod catalogue;
 mod centroid;
 mod cho;
+mod context_graph;
 #[cfg(test)]
 mod every;
 mod fish;
 #[cfg(test)]
 mod harness;
+mod infospiders;
+mod intelligent;
 mod keywords;
 mod known;
 mod opic;
 mod parameters;
 mod queued;
+mod rl_spider;
 mod shark;
 mod simple;
 mod state;
@@ -30,8 +35,12 @@ pub use best::BestN;
 pub use catalogue::{GROUPS, NAMES, NameError, checked, named};
 pub use centroid::Centroid;
 pub use cho::{Cho, Location};
+pub use context_graph::ContextGraph;
 pub use fish::Fish;
+pub use infospiders::InfoSpiders;
+pub use intelligent::Intelligent;
 pub use opic::Opic;
+pub use rl_spider::RlSpider;
 pub use shark::Shark;
 pub use simple::{Breadth, Fifo, Hard, Soft, Unfocused};
 pub use state::{Saved, Saver, StateError};

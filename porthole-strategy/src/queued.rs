@@ -23,6 +23,14 @@ impl<V> Queued<V> {
         Queued { values: HashMap::default(), order: VecDeque::new(), next: 0, most: most.max(1) }
     }
 
+    pub(crate) fn get(&self, url: UrlId) -> Option<&V> {
+        self.values.get(&url).map(|(value, _)| value)
+    }
+
+    pub(crate) fn get_mut(&mut self, url: UrlId) -> Option<&mut V> {
+        self.values.get_mut(&url).map(|(value, _)| value)
+    }
+
     /// What is remembered of a URL, from now on if nothing was.
     pub(crate) fn entry(&mut self, url: UrlId, new: impl FnOnce() -> V) -> &mut V {
         if !self.values.contains_key(&url) {

@@ -1,6 +1,6 @@
 //! What strategies remember, as bytes: little-endian numbers, one behind the other.
 
-use porthole_types::UrlId;
+use porthole_types::{TermId, UrlId};
 
 /// Why a strategy cannot go on from what was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,6 +48,12 @@ impl Saver {
     pub fn text(&mut self, text: &str) {
         self.length(text.len());
         self.0.extend(text.as_bytes());
+    }
+
+    /// Terms.
+    pub fn terms(&mut self, terms: &[TermId]) {
+        self.length(terms.len());
+        terms.iter().for_each(|term| self.u32(term.0));
     }
 
     /// How many of something follow.
@@ -109,6 +115,11 @@ impl<'a> Saved<'a> {
         let (text, rest) = self.0.split_at(length);
         self.0 = rest;
         std::str::from_utf8(text).map_err(|_| StateError)
+    }
+
+    /// Terms.
+    pub fn terms(&mut self) -> Result<Vec<TermId>, StateError> {
+        (0..self.length(4)?).map(|_| self.u32().map(TermId)).collect()
     }
 
     /// What is left, as it is.

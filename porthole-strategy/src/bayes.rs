@@ -1,0 +1,109 @@
+//! A small naive Bayes over bags of terms, trained anew each time.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use porthole_types::TermId;
+
+use crate::{Saved, Saver, StateError};
+
+/// Multinomial naive Bayes with add-one smoothing; classes by number.
+#[derive(Debug, Default)]
+pub(crate) struct Bayes {
+    /// How many bags each class had, and how many terms all of them.
+    classes: Vec<(u32, u32)>,
+    /// How often a term was in the bags of each class.
+    terms: HashMap<TermId, Vec<u32>, FixedState>,
+}
+
+impl Bayes {
+    /// Without any bag.
+    pub(crate) fn new(classes: usize) -> Bayes {
+        Bayes { classes: vec![(0, 0); classes], terms: HashMap::default() }
+    }
+
+    /// Whether it has seen anything.
+    pub(crate) fn is_trained(&self) -> bool {
+        self.classes.iter().any(|(bags, _)| *bags > 0)
+    }
+
+    /// Learns that a bag is of a class.
+    pub(crate) fn add(&mut self, class: usize, bag: &[TermId]) {
+        self.classes[class].0 += 1;
+        self.classes[class].1 += bag.len() as u32;
+        let classes = self.classes.len();
+        for term in bag {
+            self.terms.entry(*term).or_insert_with(|| vec![0; classes])[class] += 1;
+        }
+    }
+
+    /// How probable each class is for a bag. Before the bag is looked at, classes are as probable as they were frequent,
+    /// or all those that were seen alike.
+    pub(crate) fn classes_of(&self, bag: &[TermId], by_frequency: bool) -> Vec<f64> {
+        let vocabulary = self.terms.len() as f64;
+        let log = |(class, &(bags, length)): (usize, &(u32, u32))| {
+            if bags == 0 {
+                return f64::NEG_INFINITY;
+            }
+            let prior = if by_frequency { f64::from(bags).ln() } else { 0.0 };
+            let all = (f64::from(length) + vocabulary).ln();
+            // What was never seen says nothing of any class.
+            let seen = bag.iter().filter_map(|term| self.terms.get(term));
+            prior + seen.map(|counts| (f64::from(counts[class]) + 1.0).ln() - all).sum::<f64>()
+        };
+        let mut logs: Vec<f64> = self.classes.iter().enumerate().map(log).collect();
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        logs.iter_mut().for_each(|log| *log = (*log - largest).exp());
+        let sum: f64 = logs.iter().sum();
+        logs.iter().map(|share| if sum > 0.0 { share / sum } else { 0.0 }).collect()
+    }
+
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        for (bags, length) in &self.classes {
+            saver.u32(*bags);
+            saver.u32(*length);
+        }
+        let mut terms: Vec<_> = self.terms.iter().collect();
+        terms.sort_unstable_by_key(|(term, _)| **term);
+        saver.length(terms.len());
+        for (term, counts) in terms {
+            saver.u32(term.0);
+            counts.iter().for_each(|count| saver.u32(*count));
+        }
+    }
+
+    pub(crate) fn restored(classes: usize, saved: &mut Saved<'_>) -> Result<Bayes, StateError> {
+        let mut bayes = Bayes::new(classes);
+        for class in &mut bayes.classes {
+            *class = (saved.u32()?, saved.u32()?);
+        }
+        for _ in 0..saved.length(4 + 4 * classes)? {
+            let term = TermId(saved.u32()?);
+            let counts = (0..classes).map(|_| saved.u32()).collect::<Result<_, _>>()?;
+            bayes.terms.insert(term, counts);
+        }
+        Ok(bayes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_as_probable_as_by_hand() {
+        let mut bayes = Bayes::new(3);
+        let [owl, milk] = [TermId(1), TermId(2)];
+        bayes.add(0, &[owl, owl, milk]);
+        bayes.add(2, &[milk]);
+        bayes.add(2, &[milk]);
+        assert!(bayes.is_trained() && !Bayes::new(3).is_trained());
+        // Owl: 3/5 in class 0, 1/4 in class 2. Class 1 was never seen.
+        let near = |got: Vec<f64>, wanted: [f64; 3]| {
+            assert!(got.iter().zip(wanted).all(|(got, wanted)| (got - wanted).abs() < 1e-12), "{got:?}");
+        };
+        near(bayes.classes_of(&[owl], false), [0.6 / 0.85, 0.0, 0.25 / 0.85]);
+        near(bayes.classes_of(&[owl], true), [0.6 / 1.1, 0.0, 0.5 / 1.1]);
+        near(bayes.classes_of(&[TermId(9)], false), [0.5, 0.0, 0.5]);
+    }
+}

@@ -1,0 +1,257 @@
+//! Context graphs (Diligenti et al.; req. 124): how many links is a page away from what is looked for?
+//!
+//! Layer 0 is what is on topic, layer 1 links there, layer 2 links to layer 1, and so on; a naive Bayes tells the layer of a page
+//! by its words. Links of a page wait in the queue of its layer, and the nearest queue that is not empty is next.
+//! Decided here: there is no search engine to ask for backlinks, so layers are learnt online, from the graph of the crawl
+//! itself, anew after every so many pages, and then all that waits is put where it belongs. A page that leads nowhere is an
+//! example of "other" once one of its links has come. A page that the critic finds on topic is in layer 0 for sure. Words are the
+//! forty most frequent of a page. Before anything is learnt, pages that are not on topic are "other".
+
+use std::collections::VecDeque;
+
+use porthole_page::{Link, Page};
+use porthole_types::{CanonicalUrl, TermId, UrlId};
+
+use crate::bayes::Bayes;
+use crate::catalogue::NameError;
+use crate::known::{Known, Schedule};
+use crate::parameters::Parameters;
+use crate::{Discipline, Saved, Saver, Source, StateError, Strategy, Word, in_layer};
+
+/// The form of what is saved.
+const FORM: u32 = 27;
+
+/// Pages that are learnt from, at most; the oldest are forgotten.
+const MOST_PAGES: usize = 20_000;
+
+/// Words of a page that count.
+const WORDS: usize = 40;
+
+/// Queues by layer.
+#[derive(Debug)]
+pub struct ContextGraph {
+    /// Layers besides layer 0; "other" is behind them.
+    layers: usize,
+    known: Known,
+    pages: VecDeque<Seen>,
+    bayes: Bayes,
+    schedule: Schedule,
+    /// By number: the best that any page says of it.
+    worth: Vec<f32>,
+    changed: Vec<(UrlId, f64)>,
+}
+
+/// A page that came.
+#[derive(Debug)]
+struct Seen {
+    number: u32,
+    on_topic: bool,
+    words: Vec<TermId>,
+}
+
+impl ContextGraph {
+    /// Parameters: `layers` around what is on topic, and after how many pages they are learnt (`every`).
+    pub(crate) fn new(parameters: &mut Parameters<'_>) -> Result<ContextGraph, NameError> {
+        let layers = parameters.number("layers", 3, 1..=20)?;
+        Ok(ContextGraph {
+            layers,
+            known: Known::default(),
+            pages: VecDeque::new(),
+            bayes: Bayes::new(layers + 1),
+            schedule: Schedule::new(parameters.number("every", 25, 1..=1_000_000)?),
+            worth: Vec::new(),
+            changed: Vec::new(),
+        })
+    }
+
+    /// What links of a page are worth: by its layer, then by how sure that is.
+    fn worth_of(&self, on_topic: bool, words: &[TermId]) -> f64 {
+        if on_topic {
+            return in_layer(0, 1.0);
+        }
+        let last = self.layers;
+        if !self.bayes.is_trained() {
+            return in_layer(last as u32 + 1, 0.0);
+        }
+        // Class 0 is layer 1, and so on; of equally probable ones the farthest: nothing speaks for the others.
+        let classes = self.bayes.classes_of(words, false);
+        let best = (0..=last).max_by(|a, b| classes[*a].total_cmp(&classes[*b])).unwrap_or(last);
+        in_layer(best as u32 + 1, classes[best])
+    }
+
+    /// The layers of all that is known: how many links away something on topic is.
+    fn distances(&self) -> Vec<usize> {
+        let mut links_to: Vec<Vec<u32>> = vec![Vec::new(); self.known.len()];
+        for link in self.known.links() {
+            links_to[link.to as usize].push(link.from);
+        }
+        let mut distances = vec![usize::MAX; self.known.len()];
+        let on_topic = self.pages.iter().filter(|page| page.on_topic).map(|page| page.number);
+        let mut reached: VecDeque<u32> = on_topic.collect();
+        reached.iter().for_each(|page| distances[*page as usize] = 0);
+        while let Some(page) = reached.pop_front() {
+            for &from in &links_to[page as usize] {
+                if distances[from as usize] == usize::MAX {
+                    distances[from as usize] = distances[page as usize] + 1;
+                    reached.push_back(from);
+                }
+            }
+        }
+        distances
+    }
+
+    fn learn(&mut self) {
+        let distances = self.distances();
+        let mut leads_on = vec![false; self.known.len()];
+        let came = |number: u32| !self.known.waits(number);
+        for link in self.known.links().iter().filter(|link| came(link.to)) {
+            leads_on[link.from as usize] = true;
+        }
+        self.bayes = Bayes::new(self.layers + 1);
+        for page in self.pages.iter().filter(|page| !page.on_topic) {
+            match distances[page.number as usize] {
+                distance if distance <= self.layers => self.bayes.add(distance - 1, &page.words),
+                _ if leads_on[page.number as usize] => self.bayes.add(self.layers, &page.words),
+                _ => {}
+            }
+        }
+        self.put_all();
+    }
+
+    /// Puts all that waits where it belongs now.
+    fn put_all(&mut self) {
+        let mut says = vec![f32::MIN; self.known.len()];
+        for page in &self.pages {
+            says[page.number as usize] = self.worth_of(page.on_topic, &page.words) as f32;
+        }
+        self.worth.fill(f32::MIN);
+        for link in self.known.links() {
+            let worth = &mut self.worth[link.to as usize];
+            *worth = worth.max(says[link.from as usize]);
+        }
+        let known = &self.known;
+        let all = known.waiting().filter(|number| self.worth[*number as usize] > f32::MIN);
+        self.changed =
+            all.map(|number| (known.url(number), f64::from(self.worth[number as usize]))).collect();
+    }
+}
+
+/// The most frequent words of a page, each once.
+pub(crate) fn frequent(page: &Page, most: usize) -> Vec<TermId> {
+    let mut counts = page.term_counts();
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    counts.into_iter().take(most).map(|(term, _)| term).collect()
+}
+
+impl Strategy for ContextGraph {
+    fn name(&self) -> &str {
+        "context-graph"
+    }
+
+    fn discipline(&self) -> Discipline {
+        Discipline { word: Word::Last, ..Discipline::default() }
+    }
+
+    fn arrived(&mut self, source: &Source<'_>) {
+        let Some((number, links)) = self.known.came(source, |_| 1.0) else { return };
+        self.worth.resize(self.known.len(), f32::MIN);
+        let words = frequent(source.page, WORDS);
+        let says = self.worth_of(source.on_topic, &words) as f32;
+        for link in &self.known.links()[links] {
+            let worth = &mut self.worth[link.to as usize];
+            *worth = worth.max(says);
+        }
+        if self.pages.len() == MOST_PAGES {
+            self.pages.pop_front();
+        }
+        self.pages.push_back(Seen { number, on_topic: source.on_topic, words });
+        if self.schedule.is_due(self.known.page_count() as u64) {
+            self.learn();
+        }
+    }
+
+    fn settled(&mut self, url: &CanonicalUrl) {
+        self.known.settled(url.id());
+    }
+
+    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+        let known = self.known.find(link.target.id()).map(|number| self.worth[number as usize]);
+        Some(match known.filter(|worth| *worth > f32::MIN) {
+            Some(worth) => f64::from(worth),
+            None => self.worth_of(source.on_topic, &frequent(source.page, WORDS)),
+        })
+    }
+
+    fn rescored(&mut self) -> Vec<(UrlId, f64)> {
+        std::mem::take(&mut self.changed)
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        let mut saver = Saver::new(FORM);
+        self.schedule.save(&mut saver);
+        self.known.save(&mut saver);
+        self.worth.iter().for_each(|worth| saver.f32(*worth));
+        self.bayes.save(&mut saver);
+        saver.length(self.pages.len());
+        for page in &self.pages {
+            saver.u32(page.number);
+            saver.u32(u32::from(page.on_topic));
+            saver.terms(&page.words);
+        }
+        Some(saver.finish())
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
+        let mut saved = Saved::new(saved, FORM)?;
+        self.schedule.restore(&mut saved)?;
+        self.known = Known::restored(&mut saved)?;
+        self.worth = (0..self.known.len()).map(|_| saved.f32()).collect::<Result<_, _>>()?;
+        self.bayes = Bayes::restored(self.layers + 1, &mut saved)?;
+        self.pages.clear();
+        for _ in 0..saved.length(16)? {
+            let number = saved.u32()?;
+            if number as usize >= self.known.len() {
+                return Err(StateError);
+            }
+            let on_topic = saved.u32()? != 0;
+            self.pages.push_back(Seen { number, on_topic, words: saved.terms()? });
+        }
+        saved.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::harness::{Harness, Web, aim, url};
+
+    #[test]
+    fn pages_that_lead_there_are_told_by_their_words() {
+        let web = Web::new(&[
+            // Lists lead to owls, doors to lists, gates to doors; cheese leads to cheese.
+            ("/s", "gate <a href=/d1></a><a href=/c1></a><a href=/d2></a>", 0.1),
+            ("/d1", "door <a href=/l1></a>", 0.1),
+            ("/l1", "list <a href=/o1></a>", 0.1),
+            ("/o1", "owl", 0.9),
+            ("/c1", "cheese <a href=/c2></a>", 0.1),
+            ("/c2", "cheese <a href=/c3></a>", 0.1),
+            ("/c3", "cheese <a href=/c4></a>", 0.1),
+            ("/d2", "door <a href=/l2></a>", 0.1),
+            ("/l2", "list <a href=/o2></a>", 0.1),
+            ("/o2", "owl", 0.9),
+        ]);
+        let starts = ["/s", "/d1", "/l1", "/o1", "/c1", "/c2"].map(url);
+        let mut crawl = Harness::new(&web, "context-graph:every=6", &aim("", 1), &starts);
+        crawl.run(5);
+        // Nothing is learnt yet: all wait behind layers 1 to 3.
+        assert_eq!(crawl.frontier(), "/c2 100, /d2 -400");
+        crawl.run(6);
+        // One page for each class, of one word out of four: its own word has 2/5 there and 1/5 in each other class. So a page of
+        // that word is in its class by 0.4, which half of counts within the layer.
+        assert_eq!(crawl.frontier(), "/d2 -280, /c3 -380");
+        crawl.run(7);
+        assert_eq!(crawl.frontier(), "/l2 -180, /c3 -380");
+        crawl.run(8);
+        assert_eq!(crawl.frontier(), "/o2 -80, /c3 -380");
+        assert_eq!(crawl.run(99), "/s /d1 /l1 /o1 /c1 /c2 /d2 /l2 /o2 /c3 /c4");
+    }
+}

@@ -1,0 +1,160 @@
+//! One agent: its energy, its keywords and net, and the links that it is after.
+
+use porthole_page::{Link, Page};
+use porthole_types::{TermId, UrlId};
+
+use crate::{Saved, Saver, Source, StateError};
+
+/// Leaves around a link in which keywords are near it.
+const REACH: u32 = 4;
+
+/// Links that an agent keeps.
+const LINKS: usize = 64;
+
+/// Keywords that an agent has at most.
+const KEYWORDS: usize = 64;
+
+/// How far the net is moved by one page.
+const RATE: f32 = 0.2;
+
+/// How far a child's weights may be from those that it inherits.
+const MUTATION: f64 = 0.5;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Agent {
+    pub(super) id: u64,
+    pub(super) energy: f64,
+    keywords: Vec<TermId>,
+    /// One for each keyword, and the bias.
+    weights: Vec<f32>,
+    links: Vec<Known>,
+}
+
+/// A link that an agent is after.
+#[derive(Debug)]
+struct Known {
+    url: UrlId,
+    /// How near each keyword is; of keywords that were learnt later nothing is known.
+    near: Vec<f32>,
+}
+
+/// How near each keyword is to a link: the sum of 1 / (1 + distance) over where it stands.
+pub(super) fn nearness(page: &Page, link: &Link, keywords: &[TermId]) -> Vec<f32> {
+    let mut near = vec![0.0; keywords.len()];
+    for (distance, leaf) in page.around(link, REACH) {
+        for term in page.leaf_terms(leaf) {
+            if let Some(place) = keywords.iter().position(|keyword| keyword == term) {
+                near[place] += 1.0 / (1 + distance.unsigned_abs()) as f32;
+            }
+        }
+    }
+    near
+}
+
+impl Agent {
+    pub(super) fn new(id: u64, energy: f64, keywords: &[TermId]) -> Agent {
+        let keywords: Vec<TermId> = keywords.iter().copied().take(KEYWORDS).collect();
+        let weights = vec![0.5; keywords.len()].into_iter().chain([0.0]).collect();
+        Agent { id, energy, keywords, weights, links: Vec::new() }
+    }
+
+    fn score(&self, near: &[f32]) -> f32 {
+        let (bias, weights) = self.weights.split_last().expect("there is always the bias");
+        (weights.iter().zip(near).map(|(weight, near)| weight * near).sum::<f32>() + bias).tanh()
+    }
+
+    /// Its links, with what its net makes of them.
+    pub(super) fn scored(&self) -> impl Iterator<Item = (UrlId, f64)> {
+        self.links.iter().map(|link| (link.url, f64::from(self.score(&link.near))))
+    }
+
+    pub(super) fn is_after(&self, url: UrlId) -> bool {
+        self.links.iter().any(|link| link.url == url)
+    }
+
+    pub(super) fn knows(&self, word: TermId) -> bool {
+        self.keywords.contains(&word)
+    }
+
+    pub(super) fn forget(&mut self, url: UrlId) {
+        self.links.retain(|link| link.url != url);
+    }
+
+    /// The page of a link came, and is so similar to the topic.
+    pub(super) fn learn(&mut self, url: UrlId, similarity: f64) {
+        let Some(link) = self.links.iter().find(|link| link.url == url) else { return };
+        let score = self.score(&link.near);
+        let step = RATE * (similarity as f32 - score) * (1.0 - score * score);
+        let (bias, weights) = self.weights.split_last_mut().expect("there is always the bias");
+        *bias += step;
+        weights.iter_mut().zip(&link.near).for_each(|(weight, near)| *weight += step * near);
+    }
+
+    /// Takes over the links of a page, and keeps the best of all.
+    pub(super) fn look_at(&mut self, source: &Source<'_>) {
+        let links = if source.page.robots.nofollow { &[] } else { &source.page.links[..] };
+        for link in links.iter().filter(|link| link.target != *source.url) {
+            let (url, near) = (link.target.id(), nearness(source.page, link, &self.keywords));
+            match self.links.iter_mut().find(|known| known.url == url) {
+                Some(known) => known.near = near,
+                None => self.links.push(Known { url, near }),
+            }
+        }
+        let mut links: Vec<(f32, Known)> =
+            std::mem::take(&mut self.links).into_iter().map(|link| (self.score(&link.near), link)).collect();
+        links.sort_by(|a, b| b.0.total_cmp(&a.0));
+        self.links = links.into_iter().take(LINKS).map(|(_, link)| link).collect();
+    }
+
+    /// A child with half of everything; `draw` gives numbers in -0.5..0.5.
+    pub(super) fn split(&mut self, id: u64, new_word: Option<TermId>, draw: impl Fn(u64) -> f64) -> Agent {
+        self.energy /= 2.0;
+        let (mut own, mut given) = (Vec::new(), Vec::new());
+        for (place, link) in std::mem::take(&mut self.links).into_iter().enumerate() {
+            if place % 2 == 0 { own.push(link) } else { given.push(link) }
+        }
+        self.links = own;
+        let mutate = |(place, weight): (usize, &f32)| weight + (MUTATION * draw(place as u64)) as f32;
+        let mut weights: Vec<f32> = self.weights.iter().enumerate().map(mutate).collect();
+        let mut keywords = self.keywords.clone();
+        if let Some(word) = new_word.filter(|_| keywords.len() < KEYWORDS) {
+            keywords.push(word);
+            weights.insert(keywords.len() - 1, 0.5);
+        }
+        Agent { id, energy: self.energy, keywords, weights, links: given }
+    }
+
+    pub(super) fn save(&self, saver: &mut Saver) {
+        saver.u64(self.id);
+        saver.f64(self.energy);
+        saver.terms(&self.keywords);
+        save_numbers(&self.weights, saver);
+        saver.length(self.links.len());
+        for link in &self.links {
+            saver.url(link.url);
+            save_numbers(&link.near, saver);
+        }
+    }
+
+    pub(super) fn restored(saved: &mut Saved<'_>) -> Result<Agent, StateError> {
+        let (id, energy, keywords, weights) =
+            (saved.u64()?, saved.f64()?, saved.terms()?, read_numbers(saved)?);
+        if weights.len() != keywords.len() + 1 {
+            return Err(StateError);
+        }
+        let links = (0..saved.length(16)?)
+            .map(|_| Ok(Known { url: saved.url()?, near: read_numbers(saved)? }))
+            .collect::<Result<_, StateError>>()?;
+        Ok(Agent { id, energy, keywords, weights, links })
+    }
+}
+
+fn save_numbers(numbers: &[f32], saver: &mut Saver) {
+    saver.length(numbers.len());
+    numbers.iter().for_each(|number| saver.f32(*number));
+}
+
+fn read_numbers(saved: &mut Saved<'_>) -> Result<Vec<f32>, StateError> {
+    (0..saved.length(4)?).map(|_| saved.f32()).collect()
+}

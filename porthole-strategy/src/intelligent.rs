@@ -1,0 +1,350 @@
+//! Intelligent crawling (Aggarwal, Al-Garawi, Yu; req. 126): which signs went together with relevant pages so far?
+//!
+//! A sign E has the interest ratio P(C|E) / P(C), learnt online from the pages that came, C being on topic. Signs are words of
+//! the pages that link to a URL, tokens of the URL, whether those pages are on topic, and how many of the siblings that came
+//! are. A link is worth P(C) times the product of its ratios, in a form that stays below 1. Decided here: ratios are smoothed by one
+//! page that is as relevant as all are; of words and tokens only those count whose share differs by two standard deviations
+//! or more, and of those the geometric mean; all four kinds weigh the same; all that waits is valued again after every so many pages.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use porthole_page::Link;
+use porthole_types::{CanonicalUrl, TermId, UrlId};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::catalogue::NameError;
+use crate::context_graph::frequent;
+use crate::known::Schedule;
+use crate::parameters::Parameters;
+use crate::queued::Queued;
+use crate::{Discipline, Part, Saved, Saver, Source, StateError, Strategy, Word};
+
+/// The form of what is saved.
+const FORM: u32 = 29;
+
+/// Links and pages that are remembered, and signs that are counted.
+const MOST_LINKS: usize = 200_000;
+const MOST_PAGES: usize = 50_000;
+const MOST_SIGNS: usize = 500_000;
+
+/// Words of a page, tokens of a URL and pages that link to it that count.
+const WORDS: usize = 32;
+const TOKENS: usize = 8;
+const PARENTS: usize = 4;
+
+/// Shares of siblings on topic are told apart by quarters.
+const QUARTERS: u32 = 4;
+
+/// Links by what their signs went together with.
+#[derive(Debug)]
+pub struct Intelligent {
+    /// Pages that were links before they came, and how many of them were on topic.
+    all: Tally,
+    signs: HashMap<Sign, Tally, FixedState>,
+    pages: Queued<Parent>,
+    links: Queued<Candidate>,
+    page_count: u64,
+    schedule: Schedule,
+    changed: Vec<(UrlId, f64)>,
+}
+
+/// How often something was, and how often together with a page on topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Tally {
+    pages: u32,
+    good: u32,
+}
+
+/// Something that a link can have: its kind, and which one.
+type Sign = (u32, u32);
+
+const WORD: u32 = 0;
+const TOKEN: u32 = 1;
+const PARENT: u32 = 2;
+const SIBLINGS: u32 = 3;
+
+const KINDS: [(u32, &str); 4] = [
+    (WORD, "words of the pages that link to it"),
+    (TOKEN, "its URL"),
+    (PARENT, "whether the pages that link to it are on topic"),
+    (SIBLINGS, "what else they link to"),
+];
+
+/// A page that came.
+#[derive(Debug)]
+struct Parent {
+    on_topic: bool,
+    words: Vec<TermId>,
+    children: Tally,
+}
+
+/// A link that waits.
+#[derive(Debug, Default)]
+struct Candidate {
+    parents: Vec<UrlId>,
+    tokens: Vec<u32>,
+}
+
+impl Tally {
+    fn add(&mut self, good: bool) {
+        self.pages += 1;
+        self.good += u32::from(good);
+    }
+
+    /// The share of pages on topic, which is never 0 or 1.
+    fn share(self) -> f64 {
+        (f64::from(self.good) + 1.0) / (f64::from(self.pages) + 2.0)
+    }
+
+    /// The logarithm of the interest ratio.
+    fn interest(self, share: f64) -> f64 {
+        ((f64::from(self.good) + share) / (f64::from(self.pages) + 1.0) / share).ln()
+    }
+
+    fn is_significant(self, share: f64) -> bool {
+        let pages = f64::from(self.pages);
+        let deviation = (share * (1.0 - share) / pages.max(1.0)).sqrt();
+        self.pages > 0 && (f64::from(self.good) / pages - share).abs() >= 2.0 * deviation
+    }
+}
+
+impl Intelligent {
+    /// Parameter: after how many pages all is valued again (`every`).
+    pub(crate) fn new(parameters: &mut Parameters<'_>) -> Result<Intelligent, NameError> {
+        Ok(Intelligent {
+            all: Tally::default(),
+            signs: HashMap::default(),
+            pages: Queued::new(MOST_PAGES),
+            links: Queued::new(MOST_LINKS),
+            page_count: 0,
+            schedule: Schedule::new(parameters.number("every", 25, 1..=1_000_000)?),
+            changed: Vec::new(),
+        })
+    }
+
+    /// All signs of a link, each once.
+    fn signs_of(&self, candidate: &Candidate) -> Vec<Sign> {
+        let mut signs: Vec<Sign> = candidate.tokens.iter().map(|token| (TOKEN, *token)).collect();
+        for parent in candidate.parents.iter().filter_map(|parent| self.pages.get(*parent)) {
+            signs.extend(parent.words.iter().map(|word| (WORD, word.0)));
+            signs.push((PARENT, u32::from(parent.on_topic)));
+            let Tally { pages, good } = parent.children;
+            signs.extend((good * QUARTERS).checked_div(pages).map(|quarter| (SIBLINGS, quarter)));
+        }
+        signs.sort_unstable();
+        signs.dedup();
+        signs
+    }
+
+    /// What each kind of sign says, as a logarithm.
+    fn kinds(&self, candidate: &Candidate) -> [f64; KINDS.len()] {
+        let (signs, share) = (self.signs_of(candidate), self.all.share());
+        KINDS.map(|(kind, _)| {
+            let tallies = signs.iter().filter(|sign| sign.0 == kind).filter_map(|sign| self.signs.get(sign));
+            let is_one_of_many = kind == WORD || kind == TOKEN;
+            let counting = tallies.filter(|tally| !is_one_of_many || tally.is_significant(share));
+            let interests: Vec<f64> = counting.map(|tally| tally.interest(share)).collect();
+            interests.iter().sum::<f64>() / interests.len().max(1) as f64
+        })
+    }
+
+    fn worth(&self, candidate: &Candidate) -> f64 {
+        let odds = self.all.share() * self.kinds(candidate).iter().sum::<f64>().exp();
+        odds / (1.0 + odds)
+    }
+
+    /// A link came: what its signs went together with is known.
+    fn learn(&mut self, candidate: &Candidate, good: bool) {
+        self.all.add(good);
+        for sign in self.signs_of(candidate) {
+            if self.signs.len() < MOST_SIGNS || self.signs.contains_key(&sign) {
+                self.signs.entry(sign).or_default().add(good);
+            }
+        }
+        for parent in &candidate.parents {
+            if let Some(parent) = self.pages.get_mut(*parent) {
+                parent.children.add(good);
+            }
+        }
+    }
+
+    /// A link of a page as it would be if it were met now.
+    fn candidate(&self, source: &Source<'_>, link: &Link) -> Candidate {
+        match self.links.get(link.target.id()) {
+            Some(known) => Candidate { parents: known.parents.clone(), tokens: known.tokens.clone() },
+            None => Candidate { parents: vec![source.url.id()], tokens: tokens(&link.target) },
+        }
+    }
+}
+
+/// The tokens of a URL: runs of letters, each once.
+fn tokens(url: &CanonicalUrl) -> Vec<u32> {
+    let text = url.as_str().to_ascii_lowercase();
+    let behind = text.split_once("://").map_or(&*text, |(_, behind)| behind);
+    let words = behind.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 1);
+    let mut tokens: Vec<u32> = words.map(|word| xxh3_64(word.as_bytes()) as u32).take(TOKENS).collect();
+    tokens.sort_unstable();
+    tokens.dedup();
+    tokens
+}
+
+impl Strategy for Intelligent {
+    fn name(&self) -> &str {
+        "intelligent"
+    }
+
+    fn discipline(&self) -> Discipline {
+        Discipline { word: Word::Last, ..Discipline::default() }
+    }
+
+    fn arrived(&mut self, source: &Source<'_>) {
+        let url = source.url.id();
+        self.page_count += 1;
+        if let Some(candidate) = self.links.remove(url) {
+            self.learn(&candidate, source.on_topic);
+        }
+        let (on_topic, words) = (source.on_topic, frequent(source.page, WORDS));
+        self.pages.entry(url, || Parent { on_topic, words, children: Tally::default() });
+        for link in &source.page.links {
+            let target = link.target.id();
+            if self.pages.get(target).is_some() {
+                continue;
+            }
+            let candidate =
+                self.links.entry(target, || Candidate { parents: Vec::new(), tokens: tokens(&link.target) });
+            if candidate.parents.len() < PARENTS && !candidate.parents.contains(&url) {
+                candidate.parents.push(url);
+            }
+        }
+        if self.schedule.is_due(self.page_count) {
+            self.changed = self.links.iter().map(|(url, link)| (url, self.worth(link))).collect();
+        }
+    }
+
+    fn settled(&mut self, url: &CanonicalUrl) {
+        self.links.remove(url.id());
+    }
+
+    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+        Some(self.worth(&self.candidate(source, link)))
+    }
+
+    fn rescored(&mut self) -> Vec<(UrlId, f64)> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// As logarithms, which add up where ratios multiply.
+    fn explain(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {
+        let all = Part { what: "how much is on topic at all".to_owned(), adds: self.all.share().ln() };
+        let kinds = KINDS.iter().zip(self.kinds(&self.candidate(source, link)));
+        let parts = kinds.map(|((_, what), adds)| Part { what: (*what).to_owned(), adds });
+        std::iter::once(all).chain(parts).collect()
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        let mut saver = Saver::new(FORM);
+        saver.u64(self.page_count);
+        self.schedule.save(&mut saver);
+        save_tally(self.all, &mut saver);
+        let mut signs: Vec<_> = self.signs.iter().collect();
+        signs.sort_unstable_by_key(|(sign, _)| **sign);
+        saver.length(signs.len());
+        for ((kind, which), tally) in signs {
+            saver.u32(*kind);
+            saver.u32(*which);
+            save_tally(*tally, &mut saver);
+        }
+        self.pages.save(&mut saver, |page, saver| {
+            saver.u32(u32::from(page.on_topic));
+            save_tally(page.children, saver);
+            saver.terms(&page.words);
+        });
+        self.links.save(&mut saver, |link, saver| {
+            saver.length(link.parents.len());
+            link.parents.iter().for_each(|parent| saver.url(*parent));
+            saver.length(link.tokens.len());
+            link.tokens.iter().for_each(|token| saver.u32(*token));
+        });
+        Some(saver.finish())
+    }
+
+    fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
+        let mut saved = Saved::new(saved, FORM)?;
+        self.page_count = saved.u64()?;
+        self.schedule.restore(&mut saved)?;
+        self.all = read_tally(&mut saved)?;
+        self.signs = HashMap::default();
+        for _ in 0..saved.length(16)? {
+            let sign = (saved.u32()?, saved.u32()?);
+            self.signs.insert(sign, read_tally(&mut saved)?);
+        }
+        self.pages.restore(&mut saved, 20, |saved| {
+            let (on_topic, children) = (saved.u32()? != 0, read_tally(saved)?);
+            Ok(Parent { on_topic, children, words: saved.terms()? })
+        })?;
+        self.links.restore(&mut saved, 16, |saved| {
+            let parents = (0..saved.length(8)?).map(|_| saved.url()).collect::<Result<_, _>>()?;
+            let tokens = (0..saved.length(4)?).map(|_| saved.u32()).collect::<Result<_, _>>()?;
+            Ok(Candidate { parents, tokens })
+        })?;
+        saved.finish()
+    }
+}
+
+fn save_tally(tally: Tally, saver: &mut Saver) {
+    saver.u32(tally.pages);
+    saver.u32(tally.good);
+}
+
+fn read_tally(saved: &mut Saved<'_>) -> Result<Tally, StateError> {
+    Ok(Tally { pages: saved.u32()?, good: saved.u32()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::{Web, url};
+
+    #[test]
+    fn signs_of_what_came_decide_what_comes() {
+        // Of six links two are owls: those at /owl/, not those at /cat/.
+        let links: String = ["owl/1", "owl/2", "cat/1", "cat/2", "cat/3", "cat/4", "owl/9", "cat/9"]
+            .map(|path| format!("<a href=/{path}></a>"))
+            .concat();
+        let mut pages = vec![("/s", &*links, 0.1), ("/owl/1", "", 0.9), ("/owl/2", "", 0.9)];
+        pages.extend(["/cat/1", "/cat/2", "/cat/3", "/cat/4"].map(|path| (path, "", 0.1)));
+        let web = Web::new(&pages);
+        let mut strategy = Intelligent::new(&mut Parameters::parse("intelligent").unwrap()).unwrap();
+        pages.iter().for_each(|(path, ..)| web.tell(&mut strategy, path));
+        assert_eq!(strategy.all, Tally { pages: 6, good: 2 });
+        let share = strategy.all.share();
+        assert!((share - 0.375).abs() < 1e-12, "(2 + 1) / (6 + 2)");
+        let kinds = |path: &str| strategy.kinds(strategy.links.get(url(path).id()).unwrap());
+        let [words, token, parent, siblings] = kinds("/owl/9");
+        // Owl: 2 of 2, so (2 + 0.375) / 3 / 0.375; site and test are in all six, so they say nothing. 2 of 2 is 0.625 from the
+        // share, whose deviation is sqrt(0.375 * 0.625 / 2) = 0.342: not yet two of them, so owl does not count either.
+        assert_eq!((words, token), (0.0, 0.0));
+        // Parents that are not on topic: 2 of 6, (2 + 0.375) / 7 / 0.375 = 0.905.
+        assert!((parent - 0.905_f64.ln()).abs() < 1e-3, "{parent}");
+        // 2 of its 6 siblings are good: the second quarter. When the fourth of all came it was so, too (2 of 3 were not).
+        assert!(siblings.is_finite());
+        // One more owl makes it count: 3 of 3 with 4 of 9 at large, 0.556 away where two deviations are 0.574; a fourth does.
+        let tally = |pages, good| Tally { pages, good };
+        assert!(!tally(3, 3).is_significant(4.0 / 9.0) && tally(4, 4).is_significant(0.5));
+        assert!((tally(4, 4).interest(0.5) - 1.8_f64.ln()).abs() < 1e-12, "(4 + 0.5) / 5 / 0.5");
+    }
+
+    #[test]
+    fn tokens_that_went_with_owls_come_first() {
+        let path = |n: usize| if n.is_multiple_of(2) { format!("/owl/{n}") } else { format!("/cat/{n}") };
+        let links: String = (0..40).map(|n| format!("<a href={}></a>", path(n))).collect();
+        let mut pages = vec![("/s".to_owned(), links, 0.1)];
+        pages.extend((0..30).map(|n| (path(n), String::new(), if n % 2 == 0 { 0.9 } else { 0.1 })));
+        let web = Web::new(&pages.iter().map(|(path, html, r)| (&**path, &**html, *r)).collect::<Vec<_>>());
+        let mut strategy = Intelligent::new(&mut Parameters::parse("intelligent").unwrap()).unwrap();
+        pages[..25].iter().for_each(|(path, ..)| web.tell(&mut strategy, path));
+        let worth = |path: &str| strategy.worth(strategy.links.get(url(path).id()).unwrap());
+        assert!(worth("/owl/30") > 1.5 * worth("/cat/31"), "{} {}", worth("/owl/30"), worth("/cat/31"));
+    }
+}
