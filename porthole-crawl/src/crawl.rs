@@ -21,6 +21,7 @@ use porthole_types::{
 };
 
 use crate::archive::{Archive, ArchiveError, Keep};
+use crate::backlinks::{self, BacklinkSettings, Backlinks};
 use crate::distill::{DISTILLED, DISTILLED_BY, DistillError, DistillSettings, Distilled, Distiller};
 use crate::memory::Memory;
 use crate::reading::{Read, Reader, Readers, Unread};
@@ -140,6 +141,7 @@ pub struct Crawl<'a> {
     pub(crate) guest: Guest,
     truncates: bool,
     distiller: Option<Distiller>,
+    backlinks: Option<Backlinks>,
     pub(crate) memory: Memory,
     /// They come first, whatever the strategy makes of links to them.
     starts: HashSet<UrlId, foldhash::fast::FixedState>,
@@ -165,6 +167,7 @@ impl<'a> Crawl<'a> {
             guest,
             truncates: false,
             distiller: None,
+            backlinks: None,
             memory: Memory::default(),
             starts: HashSet::default(),
             next_seq,
@@ -201,6 +204,13 @@ impl<'a> Crawl<'a> {
     pub fn distilling(mut self, settings: DistillSettings) -> Result<Self, CrawlError> {
         let mark = self.store.setting(DISTILLED)?;
         self.distiller = Some(Distiller::new(settings, mark.as_deref()));
+        Ok(self)
+    }
+
+    /// Asks who links to good pages, and tries those, too (V 3.2).
+    pub fn asking_backlinks(mut self, settings: BacklinkSettings) -> Result<Self, CrawlError> {
+        let asked = self.store.setting(backlinks::ASKED)?;
+        self.backlinks = Some(Backlinks::new(settings, asked.as_deref()));
         Ok(self)
     }
 
@@ -520,6 +530,7 @@ impl Run<'_, '_> {
         if result.outcome == Outcome::Fetched {
             self.window.read(&work.url, result.simhash);
             self.truncate(&work, result.judgment);
+            self.ask_backlinks(&work, result.judgment);
         }
         if let (Outcome::Redirected, Some(to)) = (&result.outcome, result.links.first())
             && let Some(failure) = self.window.redirected(&work.url, &to.target.url)
@@ -541,6 +552,14 @@ impl Run<'_, '_> {
         for url in truncations(&work.url) {
             worth /= 2.0;
             self.urls.push(NewUrl { url, relevance: worth, priority: worth, depth: work.depth + 1 });
+        }
+    }
+
+    /// Has somebody asked who links to a good page.
+    fn ask_backlinks(&mut self, work: &Work, judgment: Option<Judgment>) {
+        let (Some(backlinks), Some(judgment)) = (&mut self.crawl.backlinks, judgment) else { return };
+        if let Some(question) = backlinks.ask(&work.url, judgment.relevance, work.depth) {
+            self.window.ask(question);
         }
     }
 
@@ -574,6 +593,8 @@ impl Run<'_, '_> {
         let mut settings = vec![(NEXT_SEQ, next_seq.as_str())];
         settings.extend(archived.as_deref().map(|archived| (LAST_ARCHIVED, archived)));
         settings.extend(batch_in_work.as_deref().map(|batch| (batch::BATCH, batch)));
+        let asked = self.crawl.backlinks.as_ref().map(Backlinks::asked);
+        settings.extend(asked.as_deref().map(|asked| (backlinks::ASKED, asked)));
         let priorities = self.new_priorities(&results);
         let batch = Batch {
             results: &results,

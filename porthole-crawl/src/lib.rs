@@ -2,6 +2,7 @@
 
 mod again;
 mod archive;
+mod backlinks;
 mod clock;
 mod crawl;
 mod distill;
@@ -21,6 +22,7 @@ mod traps;
 mod window;
 
 pub use archive::{Archive, ArchiveError, Keep, read_page};
+pub use backlinks::BacklinkSettings;
 pub use clock::SystemClock;
 pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop, last_archived};
 pub use distill::{

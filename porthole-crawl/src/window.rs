@@ -12,6 +12,7 @@ use std::time::Duration;
 use porthole_store::{StoreReader, Tried};
 use porthole_types::{CanonicalUrl, Failure, FailureKind, NewUrl, Outcome, SiteId, Timestamp, UrlId, Work};
 
+use crate::backlinks::Question;
 use crate::host::{Flight, HostAnswer, Hosts, Politeness, Turn};
 use crate::result::failed;
 use crate::robots::{RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsStep, RobotsVerdict};
@@ -182,6 +183,8 @@ struct Site {
     is_asking: bool,
     /// It had its turn meanwhile, and gets another one when they are known.
     waits_for_rules: bool,
+    /// Questions that it answers about pages elsewhere.
+    questions: VecDeque<Question>,
     /// Sitemaps to read when there is no better work, and whether an index may lead on from there.
     sitemaps: VecDeque<(CanonicalUrl, bool)>,
     /// URLs that sitemaps brought.
@@ -211,6 +214,7 @@ pub(crate) enum What {
     Page(Work),
     Robots(RobotsFetch),
     Sitemap(CanonicalUrl, bool),
+    Backlinks(Question),
 }
 
 impl Job {
@@ -219,6 +223,7 @@ impl Job {
             What::Page(work) => &work.url,
             What::Robots(fetch) => fetch.url(),
             What::Sitemap(url, _) => url,
+            What::Backlinks(question) => &question.url,
         }
     }
 }
@@ -298,6 +303,17 @@ impl<'a> Window<'a> {
         }
     }
 
+    /// Has somebody asked about a page, when it is their turn.
+    pub(crate) fn ask(&mut self, question: Question) {
+        let site = question.url.site();
+        let is_new = !self.sites.contains_key(&site);
+        self.sites.entry(site).or_default().questions.push_back(question);
+        self.errands += 1;
+        if is_new && !self.busy.contains(&site) {
+            self.ready.push_back(site);
+        }
+    }
+
     pub(crate) fn next(&mut self, now: Timestamp) -> Next {
         while let Some(&rested) = self.resting.first().filter(|(due, ..)| *due <= now) {
             self.resting.remove(&rested);
@@ -360,6 +376,10 @@ impl<'a> Window<'a> {
         if let Some(fetch) = held.asking.pop_front() {
             self.errands -= 1;
             return self.fly(site, What::Robots(fetch), None, now);
+        }
+        if let Some(question) = held.questions.pop_front() {
+            self.errands -= 1;
+            return self.fly(site, What::Backlinks(question), None, now);
         }
         if held.is_asking {
             held.waits_for_rules = true;
@@ -436,7 +456,7 @@ impl<'a> Window<'a> {
     /// A site without work is no longer held, and what it was still to be asked is not asked.
     fn forget(&mut self, site: SiteId, now: Timestamp) {
         let Some(held) = self.sites.remove(&site) else { return };
-        self.errands -= held.sitemaps.len() + held.asking.len();
+        self.errands -= held.sitemaps.len() + held.asking.len() + held.questions.len();
         self.back.extend(held.too_many);
         // Others must not wait for it.
         for fetch in held.asking {
@@ -500,7 +520,8 @@ impl<'a> Window<'a> {
             (What::Sitemap(url, may_lead_on), Ok(response)) => {
                 Finished::Listed(self.sitemap_answered(site, &url, may_lead_on, &response))
             }
-            (What::Sitemap(..), Err(_)) => Finished::Errand,
+            (What::Backlinks(question), Ok(response)) => Finished::Listed(question.answered(&response)),
+            (What::Sitemap(..) | What::Backlinks(_), Err(_)) => Finished::Errand,
         };
         self.guest.hosts.finished(flight, about_host, took, now);
         let beside = ip.and_then(|ip| self.beside.remove(&ip)).unwrap_or_default();
@@ -605,7 +626,7 @@ fn without_rules(work: &Work, policy: &RobotsPolicy, until: Timestamp, now: Time
 pub(crate) enum Finished {
     /// An answer for a page.
     Page(Work, Result<Response, FetchError>),
-    /// URLs that a sitemap lists.
+    /// URLs that a sitemap lists, or that are said to link to a page.
     Listed(Vec<NewUrl>),
     /// Something that only the window needs to know.
     Errand,

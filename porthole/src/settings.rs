@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use porthole_crawl::{AllowedAddresses, HttpSettings, HttpSettingsError, Politeness, SiteBy};
+use porthole_crawl::{
+    AllowedAddresses, BacklinkSettings, HttpSettings, HttpSettingsError, Politeness, SiteBy,
+};
 use porthole_topic::{Counting, Kind, Options, Shape};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,21 @@ pub(crate) struct RawSettings {
     pub(crate) polite: RawPolite,
     #[serde(default)]
     pub(crate) distill: RawDistill,
+    pub(crate) backlinks: Option<RawBacklinks>,
+}
+
+/// Who is asked about pages that link to good ones.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawBacklinks {
+    /// With `{url}` in place of the page.
+    pub(crate) url: String,
+    /// The R from which on a page is asked about.
+    pub(crate) relevance: Option<f64>,
+    /// Links that are taken of an answer.
+    pub(crate) links: Option<usize>,
+    /// Pages that are asked about in all.
+    pub(crate) pages: Option<u64>,
 }
 
 /// How hubs and authorities are found, as far as anything is said about it.
@@ -156,6 +173,13 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. What is comme
 [distill]
 # site = "host"                 # links within a site say nothing of hubs and authorities: one "host", all of a
                                 # "domain", or all at one "ip" address
+
+# [backlinks]
+# url = "http://…/?url={url}"   # answers with the URLs of pages that link to a page, as a JSON array or a line each;
+                                # nobody is asked if it is not given
+# relevance = 0.5               # pages from this R on are asked about
+# links = 20                    # links that are taken of an answer, at most
+# pages = 100                   # pages that are asked about in a crawl, at most
 "#;
 
 impl RawSettings {
@@ -189,6 +213,20 @@ impl RawPolite {
             in_flight: self.connections.unwrap_or(defaults.in_flight),
             per_ip: self.per_address.unwrap_or(defaults.per_ip),
             ..defaults
+        })
+    }
+}
+
+impl RawBacklinks {
+    /// The settings to work with, or what is wrong with them.
+    pub(crate) fn ready(&self) -> anyhow::Result<BacklinkSettings> {
+        let usual =
+            BacklinkSettings::new(&self.url).map_err(|why| misuse(format!("[backlinks] url = {why}")))?;
+        Ok(BacklinkSettings {
+            relevance: self.relevance.unwrap_or(usual.relevance),
+            links: self.links.unwrap_or(usual.links),
+            pages: self.pages.unwrap_or(usual.pages),
+            ..usual
         })
     }
 }

@@ -52,6 +52,9 @@ pub(crate) struct Crawl {
     /// Find hubs and authorities meanwhile, fetch what great hubs link to sooner, and visit them again
     #[arg(long)]
     pub(crate) hubs: bool,
+    /// In a replay, too, ask the endpoint under [backlinks] in porthole.toml who links to good pages
+    #[arg(long, requires = "web")]
+    pub(crate) backlinks: bool,
     /// Try the folders above good pages, too: /a/b/c leads to /a/b/ and /a/
     #[arg(long)]
     pub(crate) truncate: bool,

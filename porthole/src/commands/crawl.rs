@@ -25,6 +25,7 @@ use self::watch::{End, Ends, Watch};
 use crate::cli;
 use crate::commands::toward;
 use crate::output::{self, Progress, misuse};
+use crate::settings::RawBacklinks;
 use crate::workspace::{self, Workspace};
 
 /// Exit codes (requirement 114); 0 is a crawl that did what it was asked to.
@@ -47,6 +48,9 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     let World { web, guest, workers } = World::of(&workspace, arguments)?;
     let clock = SystemClock;
     let site = workspace.settings.distill.site.by();
+    let asked =
+        workspace.settings.backlinks.as_ref().filter(|_| arguments.web.is_empty() || arguments.backlinks);
+    let backlinks = asked.map(RawBacklinks::ready).transpose()?;
     if starts.is_empty() && store.counts().known == 0 {
         return Err(misuse(
             "there is nowhere to start: no good topic has an example with a URL; give --start URL",
@@ -65,6 +69,9 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
             .truncating(arguments.truncate);
         if arguments.hubs {
             crawl = crawl.distilling(DistillSettings { site, ..DistillSettings::default() })?;
+        }
+        if let Some(settings) = backlinks {
+            crawl = crawl.asking_backlinks(settings)?;
         }
         if let Some(keep) = arguments.archive.keep() {
             crawl = crawl.archived(Archive::open_after(&workspace.pages(), archived, clock.now())?, keep);

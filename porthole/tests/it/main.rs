@@ -2,6 +2,7 @@
 
 mod arrows;
 mod background;
+mod backlinks;
 mod commands;
 mod crawl;
 mod desk;

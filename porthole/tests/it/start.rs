@@ -28,7 +28,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Runs a command that has to end with this code, and say these words; what it said.
-fn check(folder: &Path, arguments: &[&str], code: i32, words: &str) -> String {
+pub(crate) fn check(folder: &Path, arguments: &[&str], code: i32, words: &str) -> String {
     let output = porthole(folder, arguments);
     let said = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
@@ -36,21 +36,21 @@ fn check(folder: &Path, arguments: &[&str], code: i32, words: &str) -> String {
     said
 }
 
-fn json(folder: &Path, arguments: &[&str]) -> Json {
+pub(crate) fn json(folder: &Path, arguments: &[&str]) -> Json {
     let output = porthole(folder, arguments);
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// A server on this machine, and what it was asked for.
-struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
     /// Serves pages by their paths; a page that begins with `>` leads elsewhere.
-    fn new(pages: &[(&str, String)]) -> Server {
+    pub(crate) fn new(pages: &[(&str, String)]) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let pages: HashMap<String, String> =
@@ -71,11 +71,11 @@ impl Server {
         Server { address, asked }
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    fn asked(&self, path: &str) -> usize {
+    pub(crate) fn asked(&self, path: &str) -> usize {
         self.asked.lock().unwrap().iter().filter(|asked| *asked == path).count()
     }
 }
@@ -90,17 +90,17 @@ fn answer(page: Option<&String>) -> String {
     format!("HTTP/1.1 {status}\r\n{header}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}")
 }
 
-fn page(title: &str, words: &str, links: &[(String, &str)]) -> String {
+pub(crate) fn page(title: &str, words: &str, links: &[(String, &str)]) -> String {
     let links: String =
         links.iter().map(|(url, anchor)| format!("<li><a href='{url}'>{anchor}</a></li>")).collect();
     format!("<html lang=en><title>{title}</title><p>{}</p><ul>{links}</ul>", format!("{words} ").repeat(8))
 }
 
-const OWLS: &str = "the owl hunts at night and its plumage is silent; owls nest in barns";
-const SOUP: &str = "the soup needs an onion and some salt; stir the pot in the kitchen";
+pub(crate) const OWLS: &str = "the owl hunts at night and its plumage is silent; owls nest in barns";
+pub(crate) const SOUP: &str = "the soup needs an onion and some salt; stir the pot in the kitchen";
 
 /// A folder with a workspace `ws` that may crawl this machine.
-fn on_loopback() -> TempDir {
+pub(crate) fn on_loopback() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     check(folder.path(), &["init", "ws"], 0, "");
     let settings = "[fetch]\nloopback = true\n[polite]\ndelay = 0.0\ndelay-factor = 0\n";
