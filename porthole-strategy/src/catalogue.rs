@@ -3,6 +3,7 @@
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};
 
+use crate::apprentice::Apprentice;
 use crate::parameters::Parameters;
 use crate::{
     Aim, Arc, BestN, Breadth, Centroid, Cho, ContextGraph, Discipline, Fifo, Fish, Hard, InfoSpiders,
@@ -18,6 +19,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
         &["fish", "shark", "infospiders", "context-graph", "rl-spider", "intelligent", "arc"],
     ),
     ("by importance", &["cho-backlinks", "cho-pagerank", "cho-location", "cho-hot", "opic"]),
+    ("learning", &["apprentice"]),
 ];
 
 /// The names of strategies. `best-N` and `fifo-M` take any number.
@@ -104,6 +106,7 @@ fn plain(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Option<Box<dyn St
         // The lab's experiments call it by what it does.
         "unfocused" | "random" => Box::new(Unfocused::new(aim.seed)),
         "breadth" => Box::new(Breadth),
+        "apprentice" => Box::new(Apprentice::new(parameters, aim)?),
         "best-adaptive" => Box::new(BestN::adaptive(parameters, aim)?),
         "fish" => Box::new(Fish::new(parameters)?),
         "arc" => Box::new(Arc::new(parameters, aim)?),

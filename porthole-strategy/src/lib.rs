@@ -2,6 +2,7 @@
 //! worth. Pure: it sees only pages that were fetched, reads no clock, and draws from the seed it was given.
 
 mod aim;
+pub mod apprentice;
 mod arc;
 mod bayes;
 mod best;
@@ -30,6 +31,7 @@ use porthole_page::{Link, Page};
 use porthole_types::{CanonicalUrl, Judgment, UrlId};
 
 pub use aim::Aim;
+pub use apprentice::Apprentice;
 pub use arc::Arc;
 pub use best::BestN;
 pub use catalogue::{GROUPS, NAMES, NameError, checked, named};

@@ -1,0 +1,182 @@
+//! What was seen, in whole numbers: they add up, so that learning one by one equals learning all at once, and what several
+//! workers have learnt is the sum of it.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::feature::Weighed;
+use crate::{Saved, Saver, StateError};
+
+/// Intervals of relevance: of width 1 in its log odds, from below -7 to above 7. Where low ends and high begins can then
+/// be decided whenever it is asked, from the sums alone.
+pub(super) const BINS: usize = 16;
+
+/// Low never ends below the interval that begins at log odds -2 (a relevance of 0.12), and never above 2 (0.88): beyond,
+/// the halves would not be about relevance any more.
+const CUTS: Range<usize> = 6..11;
+
+/// Occurrences of features in instances, by interval of Pr(c*|v).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Instances in each interval.
+    instances: [u64; BINS],
+    /// Occurrences of features in those instances.
+    occurrences: [u64; BINS],
+    /// Occurrences of a feature in an interval; most occur in one or two.
+    features: HashMap<u64, u32, foldhash::fast::FixedState>,
+}
+
+/// The sums below and above a cut.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Halves {
+    /// Occurrences of all features, low and high.
+    pub(super) occurrences: [u64; 2],
+    /// Occurrences of each feature.
+    pub(super) features: HashMap<u32, [u32; 2], foldhash::fast::FixedState>,
+}
+
+impl Counts {
+    /// Learns an instance <(u,v), Pr(c*|v)> (A 2.2).
+    pub(super) fn add(&mut self, features: &[Weighed], relevance: f64) {
+        let bin = bin(relevance);
+        self.instances[bin] += 1;
+        for (feature, weight) in features {
+            self.occurrences[bin] += u64::from(*weight);
+            *self.features.entry(key(*feature, bin)).or_default() += u32::from(*weight);
+        }
+    }
+
+    /// Adds what another has learnt.
+    pub(super) fn merge(&mut self, other: &Counts) {
+        for bin in 0..BINS {
+            self.instances[bin] += other.instances[bin];
+            self.occurrences[bin] += other.occurrences[bin];
+        }
+        for (key, count) in &other.features {
+            *self.features.entry(*key).or_default() += count;
+        }
+    }
+
+    /// Instances in all.
+    pub(super) fn instances(&self) -> u64 {
+        self.instances.iter().sum()
+    }
+
+    /// The first interval of the high half: where instances are most nearly halved (A 2.3, "equally probable intervals as
+    /// far as possible"), among the cuts that still tell relevant from irrelevant. When most of what is found is
+    /// irrelevant, the median is near 0 and the two halves would be two kinds of irrelevance: then the lowest of those
+    /// cuts is taken, and high is the rarer half.
+    pub(super) fn cut(&self) -> usize {
+        let all = self.instances();
+        let unevenness = |cut: &usize| (2 * self.instances[*cut..].iter().sum::<u64>()).abs_diff(all);
+        // Of equals the one nearest to a relevance of 1/2.
+        CUTS.min_by_key(|cut| (unevenness(cut), cut.abs_diff(BINS / 2))).unwrap_or(BINS / 2)
+    }
+
+    /// Instances below a cut and from it on.
+    pub(super) fn instances_of_halves(&self, cut: usize) -> [u64; 2] {
+        [self.instances[..cut].iter().sum(), self.instances[cut..].iter().sum()]
+    }
+
+    /// The sums below a cut and from it on.
+    pub(super) fn halves(&self, cut: usize) -> Halves {
+        let occurrences = [self.occurrences[..cut].iter().sum(), self.occurrences[cut..].iter().sum()];
+        let mut features: HashMap<u32, [u32; 2], _> = HashMap::default();
+        for (key, count) in &self.features {
+            let (feature, bin) = ((*key >> 4) as u32, (*key & 15) as usize);
+            features.entry(feature).or_insert([0, 0])[usize::from(bin >= cut)] += count;
+        }
+        Halves { occurrences, features }
+    }
+
+    pub(super) fn save(&self, saver: &mut Saver) {
+        self.instances.iter().chain(&self.occurrences).for_each(|number| saver.u64(*number));
+        let mut features: Vec<(&u64, &u32)> = self.features.iter().collect();
+        features.sort_unstable();
+        saver.length(features.len());
+        for (key, count) in features {
+            saver.u64(*key);
+            saver.u32(*count);
+        }
+    }
+
+    pub(super) fn restore(saved: &mut Saved<'_>) -> Result<Counts, StateError> {
+        let mut counts = Counts::default();
+        for number in counts.instances.iter_mut().chain(&mut counts.occurrences) {
+            *number = saved.u64()?;
+        }
+        for _ in 0..saved.length(12)? {
+            counts.features.insert(saved.u64()?, saved.u32()?);
+        }
+        Ok(counts)
+    }
+}
+
+/// The relevance at which an interval begins.
+pub(super) fn begin(bin: usize) -> f64 {
+    if bin == 0 { 0.0 } else { 1.0 / (1.0 + (8.0 - bin as f64).exp()) }
+}
+
+/// The interval of a relevance.
+pub(super) fn bin(relevance: f64) -> usize {
+    let odds = (relevance / (1.0 - relevance)).ln();
+    // NaN is no relevance, and as low as one can be.
+    (odds.floor() + 8.0).clamp(0.0, (BINS - 1) as f64) as usize
+}
+
+fn key(feature: u32, bin: usize) -> u64 {
+    u64::from(feature) << 4 | bin as u64
+}
+
+/// Intervals of |Pr(c*|u) - Pr(c*|v)|.
+pub(super) const DIFFERENCES: usize = 64;
+
+/// Counts a difference; whether it is among the largest `share` of all that were counted.
+pub(super) fn is_surprising(seen: &mut [u64; DIFFERENCES], difference: f64, share: f64) -> bool {
+    let place = ((difference * DIFFERENCES as f64) as usize).min(DIFFERENCES - 1);
+    seen[place] += 1;
+    let larger: u64 = seen[place + 1..].iter().sum();
+    (larger as f64) < share * seen.iter().sum::<u64>() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn low_and_high_are_halves_unless_nearly_all_is_irrelevant() {
+        let cut = |relevances: &[f64]| {
+            let mut counts = Counts::default();
+            relevances.iter().for_each(|relevance| counts.add(&[], *relevance));
+            begin(counts.cut())
+        };
+        assert_eq!(cut(&[0.1, 0.2, 0.6, 0.9]), 0.5);
+        assert_eq!(format!("{:.3}", cut(&[0.3, 0.4, 0.8, 0.9])), "0.500");
+        assert_eq!(format!("{:.3}", cut(&[0.6, 0.65, 0.8, 0.95])), "0.731");
+        // The median is 0.0015; what is above 0.12 is high.
+        assert_eq!(format!("{:.3}", cut(&[0.0, 0.0001, 0.001, 0.002, 0.2, 0.9])), "0.119");
+        assert_eq!(format!("{:.3}", cut(&[1.0, 0.999, 0.99, 0.98, 0.8, 0.1])), "0.881");
+    }
+
+    #[test]
+    fn relevances_fall_into_their_intervals() {
+        for at in 1..BINS {
+            assert_eq!(bin(begin(at) + 1e-6), at);
+            assert_eq!(bin(begin(at) - 1e-6), at - 1);
+        }
+        assert_eq!((bin(0.0), bin(1.0), bin(f64::NAN)), (0, BINS - 1, 0));
+    }
+
+    #[test]
+    fn surprises_are_the_largest_differences_so_far() {
+        let mut seen = [0; DIFFERENCES];
+        let mut one = |difference| is_surprising(&mut seen, difference, 0.25);
+        assert!(one(0.1));
+        assert!(one(0.9));
+        assert!(!one(0.2));
+        assert!(!one(0.3));
+        // One of five is larger, and a quarter of five may be; then three of six are.
+        assert!(one(0.4));
+        assert!(!one(0.15));
+    }
+}

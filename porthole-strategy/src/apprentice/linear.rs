@@ -1,0 +1,125 @@
+//! The alternatives that A tried and gave up (A 2.3): a linear regression and a perceptron, both learning instance by
+//! instance. Their weights are no sums, so that several workers' lessons cannot be added.
+
+use std::collections::HashMap;
+
+use super::feature::Weighed;
+use super::naive_bayes::probability;
+use crate::{Saved, Saver, StateError};
+
+/// How much of an error is mended at once.
+const RATE: f64 = 0.25;
+
+/// A weight for every feature and one for all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Linear {
+    is_perceptron: bool,
+    weights: HashMap<u32, f32, foldhash::fast::FixedState>,
+    always: f64,
+    learnt: u64,
+}
+
+impl Linear {
+    pub(super) fn regression() -> Linear {
+        Linear::default()
+    }
+
+    pub(super) fn perceptron() -> Linear {
+        Linear { is_perceptron: true, ..Linear::default() }
+    }
+
+    /// Instances that were learnt.
+    pub(super) fn learnt(&self) -> u64 {
+        self.learnt
+    }
+
+    /// Learns an instance: the delta rule, with steps that do not grow with the number of features.
+    pub(super) fn learn(&mut self, features: &[Weighed], relevance: f64) {
+        self.learnt += 1;
+        let error = if self.is_perceptron {
+            // High or low; nothing is learnt from what was said rightly.
+            let (is_high, said) = (relevance >= 0.5, self.sum(features) >= 0.0);
+            f64::from(i8::from(is_high) - i8::from(said))
+        } else {
+            relevance - self.sum(features)
+        };
+        let squares = 1.0 + features.iter().map(|(_, weight)| f64::from(*weight).powi(2)).sum::<f64>();
+        let step = RATE * error / squares;
+        if step == 0.0 {
+            return;
+        }
+        self.always += step;
+        for (feature, weight) in features {
+            *self.weights.entry(*feature).or_default() += (step * f64::from(*weight)) as f32;
+        }
+    }
+
+    /// What a feature adds.
+    pub(super) fn weight(&self, feature: u32) -> f64 {
+        self.weights.get(&feature).map_or(0.0, |weight| f64::from(*weight))
+    }
+
+    /// What is added to every link.
+    pub(super) fn always(&self) -> f64 {
+        self.always
+    }
+
+    fn sum(&self, features: &[Weighed]) -> f64 {
+        let weigh = |(feature, weight): &Weighed| self.weight(*feature) * f64::from(*weight);
+        self.always + features.iter().map(weigh).sum::<f64>()
+    }
+
+    /// The prediction, from 0 to 1.
+    pub(super) fn score(&self, features: &[Weighed]) -> f64 {
+        let sum = self.sum(features);
+        if self.is_perceptron { probability(sum) } else { sum.clamp(0.0, 1.0) }
+    }
+
+    pub(super) fn save(&self, saver: &mut Saver) {
+        saver.f64(self.always);
+        saver.u64(self.learnt);
+        let mut weights: Vec<(&u32, &f32)> = self.weights.iter().collect();
+        weights.sort_unstable_by_key(|(feature, _)| **feature);
+        saver.length(weights.len());
+        for (feature, weight) in weights {
+            saver.u32(*feature);
+            saver.f32(*weight);
+        }
+    }
+
+    pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
+        self.always = saved.f64()?;
+        self.learnt = saved.u64()?;
+        self.weights.clear();
+        for _ in 0..saved.length(8)? {
+            self.weights.insert(saved.u32()?, saved.f32()?);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_step_by_hand() {
+        let mut regression = Linear::regression();
+        regression.learn(&[(1, 1), (2, 2)], 0.6);
+        // The error is 0.6, the squares 1 + 1 + 4, the step 0.25 * 0.6 / 6 = 0.025.
+        assert!((regression.always() - 0.025).abs() < 1e-9);
+        assert!((regression.weight(2) - 0.05).abs() < 1e-9);
+        assert!((regression.score(&[(1, 1), (2, 2)]) - 0.15).abs() < 1e-7);
+    }
+
+    #[test]
+    fn both_tell_what_leads_to_relevant_pages() {
+        for mut learner in [Linear::regression(), Linear::perceptron()] {
+            for _ in 0..200 {
+                learner.learn(&[(1, 1), (9, 1)], 0.9);
+                learner.learn(&[(2, 1), (9, 1)], 0.1);
+            }
+            assert!(learner.score(&[(1, 1)]) > 0.5 && learner.score(&[(2, 1)]) < 0.5, "{learner:?}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The links that wait, with the pages they are on, and what became of the others.
+
+use std::collections::{HashMap, VecDeque};
+
+use porthole_types::UrlId;
+
+use super::feature::Weighed;
+use super::settings::{Encoding, Parents};
+use super::sheet::{Outcomes, Place, Sheet};
+
+/// What is remembered. When more links wait than may be remembered, the oldest page is forgotten with its links: they
+/// stay in the queue with the worth that was last said of them, and teach nothing when they come.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    /// Pages in the order in which they came.
+    pub(super) sheets: VecDeque<Sheet>,
+    /// The number of the first of them.
+    pub(super) first: u32,
+    /// What is waited for.
+    pub(super) waiting: HashMap<UrlId, Waiting, foldhash::fast::FixedState>,
+    pub(super) outcomes: Outcomes,
+    /// Links that wait.
+    links: usize,
+    most: usize,
+}
+
+/// A URL that is waited for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Waiting {
+    /// The sheet and the place there of the newest link to it.
+    pub(super) newest: (u32, u32),
+    /// The worth that was last said of it.
+    pub(super) said: f64,
+}
+
+impl Memory {
+    pub(super) fn new(most: usize) -> Memory {
+        Memory {
+            sheets: VecDeque::new(),
+            first: 0,
+            waiting: HashMap::default(),
+            outcomes: Outcomes::default(),
+            links: 0,
+            most,
+        }
+    }
+
+    /// A page came, whose links are asked about next.
+    pub(super) fn open(&mut self, sheet: Sheet) {
+        while self.sheets.front().is_some_and(|sheet| sheet.open == 0) {
+            self.drop_first();
+        }
+        self.sheets.push_back(sheet);
+    }
+
+    pub(super) fn newest(&self) -> Option<&Sheet> {
+        self.sheets.back()
+    }
+
+    pub(super) fn outcomes(&self) -> &Outcomes {
+        &self.outcomes
+    }
+
+    /// What a URL turned out to be.
+    pub(super) fn outcome(&self, url: UrlId) -> Option<f32> {
+        self.outcomes.get(&url).copied()
+    }
+
+    pub(super) fn set_outcome(&mut self, url: UrlId, relevance: f32) {
+        self.outcomes.insert(url, relevance);
+    }
+
+    /// Remembers a link of the newest page; what it is worth, given what other pages' links made its target worth.
+    pub(super) fn wait(&mut self, mut link: Place, worth: f64, parents: Parents) -> f64 {
+        let number = self.first + self.sheets.len() as u32 - 1;
+        let Some(sheet) = self.sheets.back_mut() else { return worth };
+        let newest = (number, sheet.links.len() as u32);
+        let known = self.waiting.get(&link.target).copied();
+        link.before = known.map(|known| known.newest);
+        let said = match (known, parents) {
+            (Some(known), Parents::First) => known.said,
+            (Some(known), Parents::Highest) => known.said.max(worth),
+            _ => worth,
+        };
+        self.waiting.insert(link.target, Waiting { newest, said });
+        sheet.links.push(link);
+        sheet.open += 1;
+        self.links += 1;
+        while self.links > self.most && self.sheets.len() > 1 {
+            self.drop_first();
+        }
+        said
+    }
+
+    /// A URL came: the features of all links to it, with the relevance of the pages they are on. Nothing waits for it any
+    /// more.
+    pub(super) fn resolve(&mut self, url: UrlId, encoding: &Encoding) -> Vec<(Vec<Weighed>, f32)> {
+        let places = self.links_to(url);
+        let of_place = |(sheet, link): &(u32, u32)| {
+            let sheet = &self.sheets[(*sheet - self.first) as usize];
+            (sheet.features(&sheet.links[*link as usize], encoding, &self.outcomes), sheet.relevance)
+        };
+        // Oldest first, as they were found.
+        let found = places.iter().rev().map(of_place).collect();
+        self.forget(url);
+        found
+    }
+
+    /// Nothing waits for a URL any more.
+    pub(super) fn forget(&mut self, url: UrlId) {
+        for (sheet, _) in self.links_to(url) {
+            let sheet = &mut self.sheets[(sheet - self.first) as usize];
+            sheet.open -= 1;
+            self.links -= 1;
+            if sheet.open == 0 {
+                sheet.close();
+            }
+        }
+        self.waiting.remove(&url);
+    }
+
+    /// All waiting links to a URL that are remembered, newest first.
+    fn links_to(&self, url: UrlId) -> Vec<(u32, u32)> {
+        let mut next = self.waiting.get(&url).map(|waiting| waiting.newest);
+        let mut places = Vec::new();
+        while let Some(place) = next.filter(|(sheet, _)| *sheet >= self.first) {
+            places.push(place);
+            next = self.sheets[(place.0 - self.first) as usize].links[place.1 as usize].before;
+        }
+        places
+    }
+
+    fn drop_first(&mut self) {
+        let Some(sheet) = self.sheets.pop_front() else { return };
+        let number = self.first;
+        self.first += 1;
+        if sheet.open == 0 {
+            return;
+        }
+        self.links -= sheet.open as usize;
+        for link in &sheet.links {
+            if self.waiting.get(&link.target).is_some_and(|waiting| waiting.newest.0 == number) {
+                self.waiting.remove(&link.target);
+            }
+        }
+    }
+
+    /// Says of everything that waits what it is worth now.
+    pub(super) fn say_anew(
+        &mut self,
+        parents: Parents,
+        score: impl Fn(&Sheet, &Place, &Outcomes) -> f64,
+    ) -> Vec<(UrlId, f64)> {
+        let mut said = Vec::with_capacity(self.waiting.len());
+        for (number, sheet) in (self.first..).zip(&self.sheets) {
+            for (at, link) in (0..).zip(&sheet.links) {
+                // A URL has its turn at its newest link.
+                if self.waiting.get(&link.target).is_none_or(|waiting| waiting.newest != (number, at)) {
+                    continue;
+                }
+                let places = self.links_to(link.target);
+                let of_place = |(sheet, link): &(u32, u32)| {
+                    let sheet = &self.sheets[(*sheet - self.first) as usize];
+                    score(sheet, &sheet.links[*link as usize], &self.outcomes)
+                };
+                let worth = match parents {
+                    Parents::Highest => places.iter().map(of_place).reduce(f64::max),
+                    Parents::First => places.last().map(of_place),
+                    Parents::Last => places.first().map(of_place),
+                };
+                said.extend(worth.map(|worth| (link.target, worth)));
+            }
+        }
+        for (url, worth) in &said {
+            if let Some(waiting) = self.waiting.get_mut(url) {
+                waiting.said = *worth;
+            }
+        }
+        said
+    }
+
+    /// Links that wait are counted again, after everything was restored.
+    pub(super) fn count_links(&mut self) {
+        self.links = self.sheets.iter().map(|sheet| sheet.open as usize).sum();
+    }
+}

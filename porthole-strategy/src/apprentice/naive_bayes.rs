@@ -1,0 +1,122 @@
+//! Naive Bayes with two classes, low and high relevance (A 2.3, eq. 1 and 2).
+
+use std::collections::HashMap;
+
+use super::counts::{Counts, Halves};
+use super::feature::Weighed;
+
+/// Instances of each half that it takes to learn anything.
+pub(super) const LEAST: u64 = 5;
+
+/// What follows from counts at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct NaiveBayes {
+    /// ln Pr(high) - ln Pr(low).
+    pub(super) prior: f64,
+    /// ln theta(high, feature) - ln theta(low, feature).
+    odds: HashMap<u32, f32, foldhash::fast::FixedState>,
+    length: f64,
+}
+
+impl NaiveBayes {
+    /// Learns; `None` if there is too little of either half.
+    pub(super) fn train(counts: &Counts, length: u32) -> Option<NaiveBayes> {
+        let cut = counts.cut();
+        let [low, high] = counts.instances_of_halves(cut);
+        if low < LEAST || high < LEAST {
+            return None;
+        }
+        let Halves { occurrences, features } = counts.halves(cut);
+        let vocabulary = features.len() as f64;
+        let theta = |count: u32, half: usize| {
+            // A eq. 1, with the features of the class below the line.
+            (1.0 + f64::from(count)) / (vocabulary + occurrences[half] as f64)
+        };
+        let odds = |[low, high]: [u32; 2]| (theta(high, 1) / theta(low, 0)).ln() as f32;
+        let odds = features.into_iter().map(|(feature, counts)| (feature, odds(counts))).collect();
+        Some(NaiveBayes { prior: (high as f64 / low as f64).ln(), odds, length: f64::from(length) })
+    }
+
+    /// What a feature adds to the log odds; 0 if it was never seen.
+    pub(super) fn odds(&self, feature: u32) -> f64 {
+        self.odds.get(&feature).map_or(0.0, |odds| f64::from(*odds))
+    }
+
+    /// By how much the features of a link count less because they are many.
+    pub(super) fn scale(&self, features: &[Weighed]) -> f64 {
+        let all: f64 = features.iter().map(|(_, weight)| f64::from(*weight)).sum();
+        if self.length > 0.0 && all > self.length { self.length / all } else { 1.0 }
+    }
+
+    /// ln Pr(high|link) - ln Pr(low|link).
+    pub(super) fn log_odds(&self, features: &[Weighed]) -> f64 {
+        let sum: f64 =
+            features.iter().map(|(feature, weight)| self.odds(*feature) * f64::from(*weight)).sum();
+        self.prior + sum * self.scale(features)
+    }
+}
+
+/// A probability from its log odds.
+pub(super) fn probability(log_odds: f64) -> f64 {
+    1.0 / (1.0 + (-log_odds).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Five low instances with the feature 1, five high ones with 2 and 3.
+    fn counts() -> Counts {
+        let mut counts = Counts::default();
+        for _ in 0..5 {
+            counts.add(&[(1, 1)], 0.01);
+            counts.add(&[(2, 1), (3, 2)], 0.9);
+        }
+        counts
+    }
+
+    #[test]
+    fn by_hand() {
+        let bayes = NaiveBayes::train(&counts(), 0).unwrap();
+        // |T| = 3; low: 5 occurrences, high: 15. theta(low,1) = 6/8, theta(high,1) = 1/18.
+        assert!((bayes.odds(1) - (1.0_f64 / 18.0 / (6.0 / 8.0)).ln()).abs() < 1e-6);
+        assert!((bayes.odds(2) - (6.0_f64 / 18.0 / (1.0 / 8.0)).ln()).abs() < 1e-6);
+        assert!((bayes.odds(3) - (11.0_f64 / 18.0 / (1.0 / 8.0)).ln()).abs() < 1e-6);
+        assert_eq!((bayes.prior, bayes.odds(4)), (0.0, 0.0));
+        let pr = probability(bayes.log_odds(&[(2, 1), (1, 1)]));
+        // 6/18 * 1/18 against 1/8 * 6/8.
+        let (high, low): (f64, f64) = (6.0 / 324.0, 6.0 / 64.0);
+        assert!((pr - high / (high + low)).abs() < 1e-6);
+        // With a length of 1, two features count half each.
+        let short = NaiveBayes::train(&counts(), 1).unwrap();
+        assert!((short.log_odds(&[(2, 1), (1, 1)]) - (high / low).ln() / 2.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn there_is_nothing_to_learn_from_one_half() {
+        let mut counts = Counts::default();
+        (0..100).for_each(|_| counts.add(&[(1, 1)], 0.9));
+        assert!(NaiveBayes::train(&counts, 0).is_none());
+        (0..LEAST).for_each(|_| counts.add(&[(1, 1)], 0.01));
+        assert!(NaiveBayes::train(&counts, 0).is_some());
+    }
+
+    #[test]
+    fn one_by_one_equals_all_at_once_and_two_workers_equal_one() {
+        let instances: Vec<(Vec<Weighed>, f64)> = (0..200u32)
+            .map(|n| (vec![(n % 7, 1), (n % 11 + 100, 2)], f64::from(n * 37 % 100) / 100.0))
+            .collect();
+        let mut all = Counts::default();
+        instances.iter().for_each(|(features, relevance)| all.add(features, *relevance));
+        let mut workers = [Counts::default(), Counts::default()];
+        for (n, (features, relevance)) in instances.iter().enumerate() {
+            workers[usize::from(n % 3 == 0)].add(features, *relevance);
+        }
+        let [mut one, other] = workers;
+        one.merge(&other);
+        assert_eq!(one, all);
+        let (a, b) = (NaiveBayes::train(&one, 0).unwrap(), NaiveBayes::train(&all, 0).unwrap());
+        assert_eq!(a.log_odds(&[(3, 1), (104, 1)]), b.log_odds(&[(3, 1), (104, 1)]));
+        assert_ne!(a.log_odds(&[(3, 1)]), NaiveBayes::train(&other, 0).unwrap().log_odds(&[(3, 1)]));
+    }
+}

@@ -1,0 +1,188 @@
+//! The apprentice's memory as bytes.
+
+use porthole_types::{TermId, UrlId};
+
+use super::Apprentice;
+use super::counts::DIFFERENCES;
+use super::learner::Learner;
+use super::lessons::Lessons;
+use super::memory::{Memory, Waiting};
+use super::settings::Kind;
+use super::sheet::{Place, Sheet};
+use crate::{Saved, Saver, StateError};
+
+const FORM: u32 = 0x6170_0001;
+
+impl Apprentice {
+    pub(super) fn saved(&self) -> Vec<u8> {
+        let mut saver = Saver::new(FORM);
+        saver.u32(self.settings.encoding.code());
+        saver.u32(self.settings.learner as u32);
+        self.learner.save(&mut saver);
+        saver.u64(self.pages);
+        saver.u64(self.next_training);
+        self.differences.iter().for_each(|number| saver.u64(*number));
+        saver.length(self.changed.len());
+        for (url, worth) in &self.changed {
+            saver.url(*url);
+            saver.f64(*worth);
+        }
+        save_memory(&self.memory, &mut saver);
+        saver.finish()
+    }
+
+    pub(super) fn restore_from(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        let mut saved = Saved::new(bytes, FORM)?;
+        let (encoding, kind) = (saved.u32()?, saved.u32()?);
+        if encoding != self.settings.encoding.code() || kind != self.settings.learner as u32 {
+            return Err(StateError);
+        }
+        self.learner.restore(&mut saved)?;
+        self.pages = saved.u64()?;
+        self.next_training = saved.u64()?;
+        for place in 0..DIFFERENCES {
+            self.differences[place] = saved.u64()?;
+        }
+        let changed = saved.length(16)?;
+        self.changed = (0..changed).map(|_| Ok((saved.url()?, saved.f64()?))).collect::<Result<_, _>>()?;
+        self.memory = restore_memory(&mut saved, Memory::new(self.settings.remembered))?;
+        saved.finish()
+    }
+}
+
+/// The lessons in what an apprentice saved.
+pub(super) fn lessons(bytes: &[u8]) -> Result<Option<Lessons>, StateError> {
+    let mut saved = Saved::new(bytes, FORM)?;
+    let (encoding, kind) = (saved.u32()?, saved.u32()?);
+    if kind != Kind::Bayes as u32 {
+        return Ok(None);
+    }
+    let mut learner = Learner::new(Kind::Bayes, 0);
+    learner.restore(&mut saved)?;
+    Ok(learner.lessons().map(|counts| Lessons::new(encoding, counts)))
+}
+
+fn save_memory(memory: &Memory, saver: &mut Saver) {
+    saver.u32(memory.first);
+    saver.length(memory.sheets.len());
+    memory.sheets.iter().for_each(|sheet| save_sheet(sheet, saver));
+    let mut waiting: Vec<(&UrlId, &Waiting)> = memory.waiting.iter().collect();
+    waiting.sort_unstable_by_key(|(url, _)| **url);
+    saver.length(waiting.len());
+    for (url, Waiting { newest, said }) in waiting {
+        saver.url(*url);
+        saver.u32(newest.0);
+        saver.u32(newest.1);
+        saver.f64(*said);
+    }
+    let mut outcomes: Vec<(&UrlId, &f32)> = memory.outcomes.iter().collect();
+    outcomes.sort_unstable_by_key(|(url, _)| **url);
+    saver.length(outcomes.len());
+    for (url, relevance) in outcomes {
+        saver.url(*url);
+        saver.f32(*relevance);
+    }
+}
+
+fn restore_memory(saved: &mut Saved<'_>, mut memory: Memory) -> Result<Memory, StateError> {
+    memory.first = saved.u32()?;
+    for _ in 0..saved.length(48)? {
+        memory.sheets.push_back(restore_sheet(saved)?);
+    }
+    for _ in 0..saved.length(24)? {
+        let url = saved.url()?;
+        let waiting = Waiting { newest: (saved.u32()?, saved.u32()?), said: saved.f64()? };
+        memory.waiting.insert(url, waiting);
+    }
+    for _ in 0..saved.length(12)? {
+        memory.outcomes.insert(saved.url()?, saved.f32()?);
+    }
+    memory.count_links();
+    if is_whole(&memory) { Ok(memory) } else { Err(StateError) }
+}
+
+/// Whether everything that is pointed at is there.
+fn is_whole(memory: &Memory) -> bool {
+    let is_there = |(sheet, link): (u32, u32)| {
+        sheet.checked_sub(memory.first).is_none_or(|at| {
+            memory.sheets.get(at as usize).is_some_and(|sheet| (link as usize) < sheet.links.len())
+        })
+    };
+    // A link leads back to one that was there before it: no chain is without an end.
+    let leads_back = |number: u32, at: u32, link: &Place| {
+        link.before.is_none_or(|before| before < (number, at) && is_there(before))
+    };
+    memory.waiting.values().all(|waiting| is_there(waiting.newest))
+        && (memory.first..)
+            .zip(&memory.sheets)
+            .all(|(number, sheet)| (0..).zip(&sheet.links).all(|(at, link)| leads_back(number, at, link)))
+}
+
+/// In the place of a link before that there is not.
+const NONE: u32 = u32::MAX;
+
+fn save_sheet(sheet: &Sheet, saver: &mut Saver) {
+    let (terms, ends, depths, neighbours) = sheet.parts();
+    saver.url(sheet.source);
+    saver.f32(sheet.relevance);
+    saver.u32(sheet.open);
+    saver.length(terms.len());
+    terms.iter().for_each(|term| saver.u32(term.0));
+    saver.length(ends.len());
+    ends.iter().for_each(|end| saver.u32(*end));
+    saver.length(depths.len());
+    depths.iter().for_each(|(depth, shared)| saver.u32(u32::from(*depth) << 16 | u32::from(*shared)));
+    saver.length(neighbours.len());
+    for (first, last, target) in neighbours {
+        saver.u32(*first);
+        saver.u32(*last);
+        saver.url(*target);
+    }
+    saver.length(sheet.page_features.len());
+    for (feature, weight) in &sheet.page_features {
+        saver.u32(*feature);
+        saver.u32(u32::from(*weight));
+    }
+    saver.length(sheet.links.len());
+    for link in &sheet.links {
+        let (before_sheet, before_link) = link.before.unwrap_or((NONE, NONE));
+        saver.url(link.target);
+        [link.first, link.last, u32::from(link.depth), before_sheet, before_link]
+            .iter()
+            .for_each(|number| saver.u32(*number));
+    }
+}
+
+fn restore_sheet(saved: &mut Saved<'_>) -> Result<Sheet, StateError> {
+    let (source, relevance, open) = (saved.url()?, saved.f32()?, saved.u32()?);
+    let count = saved.length(4)?;
+    let terms = (0..count).map(|_| saved.u32().map(TermId)).collect::<Result<Vec<_>, _>>()?;
+    let count = saved.length(4)?;
+    let ends = (0..count).map(|_| saved.u32()).collect::<Result<Vec<_>, _>>()?;
+    if !ends.is_sorted() || ends.last().is_some_and(|end| *end as usize > terms.len()) {
+        return Err(StateError);
+    }
+    let count = saved.length(4)?;
+    let depth = |saved: &mut Saved<'_>| saved.u32().map(|both| ((both >> 16) as u16, both as u16));
+    let depths = (0..count).map(|_| depth(saved)).collect::<Result<Vec<_>, _>>()?;
+    let count = saved.length(16)?;
+    let neighbours = (0..count)
+        .map(|_| Ok((saved.u32()?, saved.u32()?, saved.url()?)))
+        .collect::<Result<Vec<_>, StateError>>()?;
+    let mut sheet = Sheet::of_parts(source, relevance, (terms, ends), depths, neighbours);
+    for _ in 0..saved.length(8)? {
+        sheet.page_features.push((saved.u32()?, saved.u32()? as u16));
+    }
+    for _ in 0..saved.length(28)? {
+        sheet.links.push(restore_link(saved)?);
+    }
+    sheet.open = open;
+    if open as usize <= sheet.links.len() { Ok(sheet) } else { Err(StateError) }
+}
+
+fn restore_link(saved: &mut Saved<'_>) -> Result<Place, StateError> {
+    let (target, first, last) = (saved.url()?, saved.u32()?, saved.u32()?);
+    let depth = saved.u32()? as u16;
+    let before = (saved.u32()?, saved.u32()?);
+    Ok(Place { target, first, last, depth, before: (before.0 != NONE).then_some(before) })
+}

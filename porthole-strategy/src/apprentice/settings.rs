@@ -1,0 +1,123 @@
+//! The apprentice's parameters.
+
+use crate::NameError;
+use crate::parameters::Parameters;
+
+/// All that can be set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) encoding: Encoding,
+    pub(super) learner: Kind,
+    /// Pages after which it is trained first; 0: never, it watches and follows soft focus.
+    pub(super) first_training: u64,
+    /// It is trained again when the pages have grown by this factor.
+    pub(super) growth: f64,
+    pub(super) parents: Parents,
+    /// Links with more features are counted as if they had so many (A 2.3); 0 for as many as they have.
+    pub(super) length: u32,
+    /// Share of the instances to learn from: those with the largest |Pr(c*|u) - Pr(c*|v)| (A 4).
+    pub(super) surprises: f64,
+    /// So many waiting links are remembered with what stands around them.
+    pub(super) remembered: usize,
+}
+
+/// What a link is described by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encoding {
+    /// How terms become features.
+    pub terms: Terms,
+    /// The farthest DOM offset.
+    pub d_max: u32,
+    /// The name of the source page's best topic, with all prefixes.
+    pub topics: bool,
+    /// The probabilities of its topics.
+    pub classes: bool,
+    /// What neighbouring links turned out to be.
+    pub cocitation: bool,
+    /// Terms beyond d_max, as d = infinity.
+    pub far: bool,
+}
+
+/// How terms become features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terms {
+    /// <t,d>: a term and its DOM offset from the link (A 2.2.2).
+    Offset,
+    /// The term alone: a plain window (A Fig. 7).
+    Window,
+    /// <t,l,d> with the length of the way through the tree (A 4).
+    Way,
+    /// <t,l,d> with the depth of the lowest common ancestor (A 4).
+    Ancestor,
+}
+
+/// Who learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Bayes,
+    Regression,
+    Perceptron,
+}
+
+/// Whose word counts when several pages link to the same URL (A footnote 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parents {
+    First,
+    Highest,
+    Last,
+}
+
+impl Encoding {
+    /// Terms within so many leaves, and nothing else.
+    pub fn of_terms(terms: Terms, d_max: u32) -> Encoding {
+        Encoding { terms, d_max, topics: false, classes: false, cocitation: false, far: false }
+    }
+
+    /// A number that tells encodings apart: lessons of one mean nothing to another.
+    pub(super) fn code(&self) -> u32 {
+        let flags = [self.topics, self.classes, self.cocitation, self.far];
+        let flags = flags.iter().fold(0, |code, flag| code << 1 | u32::from(*flag));
+        self.d_max << 8 | flags << 4 | self.terms as u32
+    }
+}
+
+impl Settings {
+    pub(super) fn read(parameters: &mut Parameters<'_>) -> Result<Settings, NameError> {
+        let terms = match parameters.word("features", &["td", "window", "tld", "tad"])? {
+            "window" => Terms::Window,
+            "tld" => Terms::Way,
+            "tad" => Terms::Ancestor,
+            _ => Terms::Offset,
+        };
+        let d_max = parameters.number("d", 5, 0..=64)?;
+        let mut is = |key| Ok::<bool, NameError>(parameters.word(key, &["no", "yes"])? == "yes");
+        let encoding = Encoding {
+            terms,
+            d_max,
+            topics: is("topics")?,
+            classes: is("classes")?,
+            cocitation: is("cocitation")?,
+            far: is("far")?,
+        };
+        let learner = match parameters.word("learner", &["bayes", "regression", "perceptron"])? {
+            "regression" => Kind::Regression,
+            "perceptron" => Kind::Perceptron,
+            _ => Kind::Bayes,
+        };
+        let parents = match parameters.word("parents", &["highest", "first", "last"])? {
+            "first" => Parents::First,
+            "last" => Parents::Last,
+            _ => Parents::Highest,
+        };
+        Ok(Settings {
+            encoding,
+            learner,
+            parents,
+            first_training: parameters.number("train", 25, 0..=1_000_000_000)?,
+            growth: parameters.number("again", 1.25, 1.0..=1_000.0)?,
+            length: parameters.number("length", 0, 0..=1_000_000)?,
+            surprises: parameters.number("surprises", 1.0, 0.01..=1.0)?,
+            remembered: parameters.number("remember", 200_000, 1..=1_000_000_000)?,
+        })
+    }
+}

@@ -1,0 +1,221 @@
+//! What is kept of a page as long as its links wait: the terms around them, once for all of them, and not the features
+//! of each link, which are many times as much.
+
+use std::collections::HashMap;
+
+use porthole_page::{Link, Page};
+use porthole_types::{TermId, UrlId};
+
+use super::feature::{Feature, Weighed};
+use super::settings::{Encoding, Terms};
+
+/// Relevances of pages that came.
+pub(super) type Outcomes = HashMap<UrlId, f32, foldhash::fast::FixedState>;
+
+/// From this relevance on, a neighbour counts as HIGH.
+const HIGH: f32 = 0.5;
+
+/// A page as far as its links' features need it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sheet {
+    pub(super) source: UrlId,
+    /// Pr(c*|u).
+    pub(super) relevance: f32,
+    /// Terms of the leaves that some link has within reach, in order.
+    terms: Vec<TermId>,
+    /// For each leaf, where its terms end.
+    ends: Vec<u32>,
+    /// For each leaf, its depth and that of the lowest ancestor it has in common with the leaf in front; if needed.
+    depths: Vec<(u16, u16)>,
+    /// All links of the page, if what becomes of neighbours is a feature: first and last leaf, target.
+    neighbours: Vec<(u32, u32, UrlId)>,
+    /// Features of every link of the page.
+    pub(super) page_features: Vec<Weighed>,
+    /// The links that wait, or waited.
+    pub(super) links: Vec<Place>,
+    /// How many of them wait.
+    pub(super) open: u32,
+}
+
+/// A link and where it stands on its page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Place {
+    pub(super) target: UrlId,
+    pub(super) first: u32,
+    pub(super) last: u32,
+    pub(super) depth: u16,
+    /// The sheet and the place there of the link to the same target that was found before this one.
+    pub(super) before: Option<(u32, u32)>,
+}
+
+impl Sheet {
+    pub(super) fn new(page: &Page, relevance: f64, encoding: &Encoding) -> Sheet {
+        let near = within_reach(page, encoding);
+        let mut sheet = Sheet::empty(relevance as f32);
+        sheet.ends.reserve_exact(page.leaf_count());
+        for (leaf, is_near) in near.iter().enumerate() {
+            if *is_near {
+                sheet.terms.extend_from_slice(page.leaf_terms(leaf));
+            }
+            sheet.ends.push(sheet.terms.len() as u32);
+        }
+        sheet.terms.shrink_to_fit();
+        if matches!(encoding.terms, Terms::Way | Terms::Ancestor) {
+            let leaves = (0..page.leaf_count()).filter_map(|leaf| page.leaf(leaf));
+            sheet.depths = leaves.map(|leaf| (leaf.depth, leaf.shared)).collect();
+        }
+        if encoding.cocitation {
+            let links = page.links.iter();
+            sheet.neighbours =
+                links.map(|link| (link.first_leaf, link.last_leaf, link.target.id())).collect();
+        }
+        sheet
+    }
+
+    fn empty(relevance: f32) -> Sheet {
+        Sheet {
+            source: UrlId(0),
+            relevance,
+            terms: Vec::new(),
+            ends: Vec::new(),
+            depths: Vec::new(),
+            neighbours: Vec::new(),
+            page_features: Vec::new(),
+            links: Vec::new(),
+            open: 0,
+        }
+    }
+
+    /// Gives up what only waiting links need.
+    pub(super) fn close(&mut self) {
+        *self = Sheet { source: self.source, ..Sheet::empty(self.relevance) };
+    }
+
+    /// A link's place on the page.
+    pub(super) fn link(&self, link: &Link) -> Place {
+        let (first, last, depth) = (link.first_leaf, link.last_leaf, link.depth);
+        Place { target: link.target.id(), first, last, depth, before: None }
+    }
+
+    /// The terms of a leaf, if some link has it within reach.
+    pub(super) fn leaf_terms(&self, leaf: usize) -> &[TermId] {
+        let Some(end) = self.ends.get(leaf) else { return &[] };
+        let start = if leaf == 0 { 0 } else { self.ends[leaf - 1] };
+        &self.terms[start as usize..*end as usize]
+    }
+
+    /// The features of a link, as numbers.
+    pub(super) fn features(&self, link: &Place, encoding: &Encoding, outcomes: &Outcomes) -> Vec<Weighed> {
+        let mut features = Vec::with_capacity(64);
+        self.each_feature(link, encoding, outcomes, |feature| features.push(feature.weighed(1)));
+        if encoding.topics || encoding.classes {
+            features.extend_from_slice(&self.page_features);
+        }
+        features
+    }
+
+    /// The features of a link that are its own, one by one.
+    pub(super) fn each_feature(
+        &self,
+        link: &Place,
+        encoding: &Encoding,
+        outcomes: &Outcomes,
+        mut each: impl FnMut(Feature),
+    ) {
+        let (first, last) = self.reach(link, encoding.d_max);
+        for leaf in first..last {
+            let offset = offset(leaf as u32, link.first, link.last);
+            let way = self.way(leaf, link, encoding.terms);
+            let offset_told = if encoding.terms == Terms::Window { 0 } else { offset };
+            self.leaf_terms(leaf).iter().for_each(|term| each(Feature::term(*term, offset_told, way)));
+        }
+        if encoding.far {
+            let beyond = (0..first).chain(last..self.ends.len());
+            beyond.for_each(|leaf| self.leaf_terms(leaf).iter().for_each(|term| each(Feature::far(*term))));
+        }
+        for (start, end, target) in self.neighbours.iter().filter(|_| encoding.cocitation) {
+            // The nearer end of the neighbour, on either side.
+            let apart = if *end < link.first {
+                i64::from(*end) - i64::from(link.first)
+            } else {
+                i64::from((*start).max(link.last)) - i64::from(link.last)
+            };
+            if *target == link.target || apart.unsigned_abs() > u64::from(encoding.d_max) {
+                continue;
+            }
+            if let Some(relevance) = outcomes.get(target) {
+                each(Feature::neighbour(*relevance >= HIGH, apart as i32));
+            }
+        }
+    }
+
+    /// The leaves within `d_max` of a link.
+    pub(super) fn reach(&self, link: &Place, d_max: u32) -> (usize, usize) {
+        let end = (link.last as usize).saturating_add(d_max as usize + 1).min(self.ends.len());
+        ((link.first.saturating_sub(d_max) as usize).min(end), end)
+    }
+
+    /// The l of <t,l,d>.
+    fn way(&self, leaf: usize, link: &Place, terms: Terms) -> u16 {
+        if !matches!(terms, Terms::Way | Terms::Ancestor) {
+            return 0;
+        }
+        let (first, last, own) = (link.first as usize, link.last as usize, link.depth);
+        let (between, most) = match leaf {
+            _ if leaf < first => (leaf + 1..first + 1, own),
+            _ if leaf > last => (last + 1..leaf + 1, own),
+            // Inside the link, which is then the lowest that is around both.
+            _ => (0..0, own.saturating_add(1)),
+        };
+        let between = self.depths.get(between).unwrap_or(&[]);
+        let common = between.iter().map(|(_, shared)| *shared).fold(most, u16::min);
+        // Leaf and link each stand one below the elements around them.
+        let up = |depth: u16| depth.saturating_add(1).saturating_sub(common);
+        match (terms, self.depths.get(leaf)) {
+            (Terms::Way, Some((depth, _))) => up(*depth).saturating_add(up(own)),
+            _ => common,
+        }
+    }
+
+    /// What a sheet is made of, to be saved.
+    pub(super) fn parts(&self) -> Parts<'_> {
+        (&self.terms, &self.ends, &self.depths, &self.neighbours)
+    }
+
+    /// A sheet from what it is made of.
+    pub(super) fn of_parts(
+        source: UrlId,
+        relevance: f32,
+        (terms, ends): (Vec<TermId>, Vec<u32>),
+        depths: Vec<(u16, u16)>,
+        neighbours: Vec<(u32, u32, UrlId)>,
+    ) -> Sheet {
+        Sheet { source, terms, ends, depths, neighbours, ..Sheet::empty(relevance) }
+    }
+}
+
+pub(super) type Parts<'a> = (&'a [TermId], &'a [u32], &'a [(u16, u16)], &'a [(u32, u32, UrlId)]);
+
+/// A leaf's DOM offset from a link (A 2.2.1).
+pub(super) fn offset(leaf: u32, first: u32, last: u32) -> i32 {
+    (i64::from(leaf) - i64::from(leaf.clamp(first, last.max(first)))) as i32
+}
+
+/// Which leaves some link has within reach.
+fn within_reach(page: &Page, encoding: &Encoding) -> Vec<bool> {
+    let mut near = vec![encoding.far; page.leaf_count()];
+    if encoding.far {
+        return near;
+    }
+    // Links are in the order of their first leaves, so hardly any leaf is looked at twice.
+    let mut done = 0;
+    for link in &page.links {
+        let first = (link.first_leaf.saturating_sub(encoding.d_max) as usize).max(done);
+        let end = (link.last_leaf as usize + encoding.d_max as usize + 1).min(near.len());
+        if first < end {
+            near[first..end].fill(true);
+            done = end;
+        }
+    }
+    near
+}

@@ -1,0 +1,264 @@
+//! The apprentice on pages made by hand.
+
+use porthole_page::{Extractor, Page, Wording};
+use porthole_types::{CanonicalUrl, Headers, Judgment, TermId, TopicId};
+
+use super::feature::Feature;
+use super::settings::{Encoding, Terms};
+use super::sheet::{Outcomes, Sheet};
+use super::*;
+use crate::named;
+
+fn page(url: &str, html: &str) -> (CanonicalUrl, Page) {
+    let url = CanonicalUrl::parse(url).unwrap();
+    let page = Extractor::default().extract(&url, &Headers::new(), html.as_bytes());
+    (url, page)
+}
+
+fn term(word: &str) -> TermId {
+    let mut terms = Vec::new();
+    Wording::default().append(word, "en", &mut terms);
+    terms[0]
+}
+
+/// The kind of tree that A Fig. 3 shows: text in front, in a nested element, the link with two leaves, text behind, an
+/// element without text.
+const TREE: &str = "<html lang=en><ul><li>early<tt>birds</tt></li><li><a href=/v>grey<em>owls</em></a><font>hoot\
+                    </font>loudly</li><li><br>night</li></ul>";
+
+fn features(terms: Terms, d_max: u32) -> Vec<Feature> {
+    let (_, page) = page("http://a.test/", TREE);
+    let encoding = Encoding::of_terms(terms, d_max);
+    let sheet = Sheet::new(&page, 0.5, &encoding);
+    let mut found = Vec::new();
+    let link = sheet.link(&page.links[0]);
+    sheet.each_feature(&link, &encoding, &Outcomes::default(), |feature| found.push(feature));
+    found
+}
+
+#[test]
+fn offsets_are_those_of_the_paper() {
+    let td = |word, offset| Feature::term(term(word), offset, 0);
+    let inside = [td("grey", 0), td("owls", 0)];
+    assert_eq!(features(Terms::Offset, 0), inside);
+    let near = [td("birds", -1), inside[0], inside[1], td("hoot", 1)];
+    assert_eq!(features(Terms::Offset, 1), near);
+    let far = features(Terms::Offset, 9);
+    let all = [td("early", -2), near[0], near[1], near[2], near[3], td("loudly", 2), td("night", 4)];
+    assert_eq!(far, all);
+    let window: Vec<Feature> = all.iter().map(|feature| Feature { offset: 0, ..*feature }).collect();
+    assert_eq!(features(Terms::Window, 9), window);
+}
+
+#[test]
+fn ways_through_the_tree_are_counted_by_hand() {
+    let ways = |terms| features(terms, 9).iter().map(|feature| feature.way).collect::<Vec<_>>();
+    // The link stands in html, body, ul, li. From "early" up to li and ul, and down li to the link: 4. From inside the
+    // em: 2. "hoot" is in a font beside the link.
+    assert_eq!(ways(Terms::Way), [4, 5, 1, 2, 3, 2, 4]);
+    assert_eq!(ways(Terms::Ancestor), [3, 3, 5, 5, 4, 4, 3]);
+}
+
+#[test]
+fn farther_terms_and_neighbours_are_features_if_asked_for() {
+    let html = "<html lang=en><p>one<a href=/a>two</a><a href=/b>three</a>four<a href=/c>five</a>";
+    let (_, page) = page("http://a.test/", html);
+    let encoding = Encoding { far: true, cocitation: true, ..Encoding::of_terms(Terms::Offset, 1) };
+    let sheet = Sheet::new(&page, 0.5, &encoding);
+    let outcomes: Outcomes =
+        [(0, 0.9), (2, 0.1)].map(|(at, r)| (page.links[at].target.id(), r)).into_iter().collect();
+    let of_link = |at: usize, encoding: &Encoding| {
+        let mut found = Vec::new();
+        sheet.each_feature(&sheet.link(&page.links[at]), encoding, &outcomes, |feature| found.push(feature));
+        found
+    };
+    let td = |word, offset| Feature::term(term(word), offset, 0);
+    let near = [td("two", -1), td("three", 0), td("four", 1)];
+    let far = [Feature::far(term("one")), Feature::far(term("five"))];
+    assert_eq!(of_link(1, &encoding), [&near[..], &far, &[Feature::neighbour(true, -1)]].concat());
+    let wider = Encoding { far: false, d_max: 2, ..encoding };
+    let neighbours: Vec<Feature> = of_link(1, &wider).into_iter().skip(5).collect();
+    assert_eq!(neighbours, [Feature::neighbour(true, -1), Feature::neighbour(false, 2)]);
+}
+
+#[test]
+fn numbers_of_features_never_change() {
+    // They are stored.
+    let number = |feature: Feature| format!("{:08x}", feature.hash());
+    assert_eq!(number(Feature::term(TermId(0x3140_a3f9), -2, 0)), NUMBERS[0]);
+    assert_eq!(number(Feature::neighbour(true, 3)), NUMBERS[1]);
+    assert_eq!(number(Feature::topic(super::feature::name("/Science"))), NUMBERS[2]);
+}
+
+const NUMBERS: [&str; 3] = ["c0ce08fe", "6091c57f", "8fb73d98"];
+
+/// A crawl by hand: pages come in any order that is wanted.
+struct Told {
+    strategy: Box<dyn Strategy>,
+    said: Vec<(String, f64)>,
+}
+
+impl Told {
+    fn new(name: &str) -> Told {
+        Told { strategy: named(name, &Aim::nothing(0)).unwrap(), said: Vec::new() }
+    }
+
+    /// A page comes; what its links are worth, and what is said anew of others.
+    fn page(&mut self, path: &str, html: &str, relevance: f64) -> Vec<f64> {
+        let (url, page) = page(&format!("http://a.test{path}"), html);
+        let judgment = Judgment { relevance, best: TopicId(0) };
+        let source = Source { url: &url, page: &page, judgment, on_topic: true, depth: 0 };
+        self.strategy.arrived(&source);
+        let worths = page.links.iter().map(|link| self.strategy.priority(&source, link).unwrap()).collect();
+        self.said.extend(self.strategy.rescored().into_iter().map(|(url, worth)| (url.to_string(), worth)));
+        worths
+    }
+
+    fn said_of(&self, path: &str) -> Option<f64> {
+        let id = CanonicalUrl::parse(&format!("http://a.test{path}")).unwrap().id().to_string();
+        self.said.iter().rev().find(|(url, _)| *url == id).map(|(_, worth)| *worth)
+    }
+}
+
+/// A list of links to birds and bolts.
+fn list(from: u32, to: u32) -> String {
+    let link = |n: u32| {
+        let word = if n.is_multiple_of(2) { "bird" } else { "bolt" };
+        format!("<li><a href=/{n}>{word}</a></li>")
+    };
+    format!("<html lang=en><ul>{}", (from..to).map(link).collect::<String>())
+}
+
+/// Twelve pages of the list come: birds are relevant.
+fn taught(name: &str) -> Told {
+    let mut told = Told::new(name);
+    assert_eq!(told.page("/list", &list(0, 40), 0.5)[..2], [0.5, 0.5]);
+    for n in 0..12 {
+        told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
+    }
+    told
+}
+
+#[test]
+fn it_learns_what_links_lead_to_and_says_anew_what_they_are_worth() {
+    for name in ["apprentice:d=0,train=13", "apprentice:d=0,train=13,learner=regression"] {
+        let mut told = taught(name);
+        let (bird, bolt) = (told.said_of("/12").unwrap(), told.said_of("/13").unwrap());
+        assert!(bird > 0.6 && bolt < 0.4, "{name}: {bird} {bolt}");
+        assert_eq!(told.said.len(), 28, "{name}: all that wait, and nothing else");
+        let worths = told.page("/more", &list(100, 102), 0.5);
+        assert!(worths[0] > 0.6 && worths[1] < 0.4, "{name}: {worths:?}");
+    }
+    let mut never = taught("apprentice:d=0,train=0");
+    assert_eq!((never.said.len(), never.page("/more", &list(100, 101), 0.5)), (0, vec![0.5]));
+}
+
+#[test]
+fn by_hand_it_is_the_formula() {
+    let mut told = taught("apprentice:d=0,train=13");
+    // Six of each, one feature each: theta(high, bird) = 7/8, theta(low, bird) = 1/8.
+    let worth = told.page("/more", &list(100, 101), 0.5)[0];
+    assert!((worth - 7.0 / 8.0).abs() < 1e-6, "{worth}");
+}
+
+#[test]
+fn links_back_teach_too_and_links_to_itself_do_not() {
+    let mut told = Told::new("apprentice:d=0,train=0");
+    told.page("/a", "<a href=/a>self</a>", 0.9);
+    told.page("/b", "<a href=/a>back</a><a href=/b>self</a>", 0.1);
+    let lessons = Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap();
+    assert_eq!(lessons.instances(), 1);
+}
+
+#[test]
+fn of_several_parents_the_chosen_one_counts() {
+    // The same page is called a bolt first, then a bird, then a bolt.
+    let worths = |parents: &str| {
+        let mut told = taught(&format!("apprentice:d=0,train=13,parents={parents}"));
+        let mut word =
+            |path: &str, word: &str| told.page(path, &format!("<html lang=en><a href=/v>{word}</a>"), 0.5)[0];
+        let worths = [word("/p", "bolt"), word("/q", "bird"), word("/r", "bolt")];
+        worths.map(|worth| worth > 0.5)
+    };
+    assert_eq!(worths("first"), [false, false, false]);
+    assert_eq!(worths("highest"), [false, true, true]);
+    assert_eq!(worths("last"), [false, true, false]);
+}
+
+#[test]
+fn what_is_saved_goes_on_as_if_nothing_had_happened() {
+    for name in [
+        "apprentice:d=1,train=13,again=1.1",
+        "apprentice:learner=perceptron,train=13,features=tld,cocitation=yes",
+    ] {
+        let mut whole = taught(name);
+        let saved = whole.strategy.save().unwrap();
+        let mut again = Told::new(name);
+        again.strategy.restore(&saved).unwrap();
+        assert_eq!(again.strategy.save().unwrap(), saved);
+        whole.said.clear();
+        for told in [&mut whole, &mut again] {
+            told.page("/12", &list(7, 50), 0.9);
+            told.page("/13", &list(50, 60), 0.1);
+            told.page("/14", "", 0.9);
+        }
+        assert!(!whole.said.is_empty());
+        assert_eq!(whole.said, again.said);
+        assert_eq!(whole.strategy.save(), again.strategy.save());
+        assert!(named("apprentice:d=2", &Aim::nothing(0)).unwrap().restore(&saved).is_err());
+        let cuts = (0..saved.len()).step_by(7);
+        assert!(
+            cuts.map(|cut| Told::new(name).strategy.restore(&saved[..cut])).all(|restored| restored.is_err())
+        );
+    }
+}
+
+#[test]
+fn the_oldest_page_is_forgotten_when_too_many_links_wait() {
+    let mut told = Told::new("apprentice:d=0,train=0,remember=50");
+    told.page("/old", &list(0, 40), 0.5);
+    told.page("/new", &list(30, 70), 0.5);
+    for n in 0..70 {
+        told.page(&format!("/{n}"), "nothing", 0.5);
+    }
+    let lessons = Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap();
+    assert_eq!(lessons.instances(), 40, "of the new page only");
+}
+
+#[test]
+fn lessons_of_an_earlier_crawl_are_a_beginning() {
+    let earlier = taught("apprentice:d=0,train=0");
+    let lessons = Lessons::of_memory(&earlier.strategy.save().unwrap()).unwrap();
+    let aim = Aim { lessons, ..Aim::nothing(0) };
+    let mut told = Told { strategy: named("apprentice:d=0", &aim).unwrap(), said: Vec::new() };
+    let worths = told.page("/elsewhere", &list(100, 102), 0.5);
+    assert!(worths[0] > 0.6 && worths[1] < 0.4, "{worths:?}");
+    assert!(named("apprentice:d=1", &aim).is_err());
+    assert!(named("apprentice:d=0,learner=regression", &aim).is_err());
+}
+
+#[test]
+fn surprises_alone_can_teach() {
+    let mut told = Told::new("apprentice:d=0,train=0,surprises=0.25");
+    told.page("/list", &list(0, 40), 0.9);
+    for n in 0..12 {
+        told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.9 } else { 0.05 });
+    }
+    let lessons = Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap();
+    // The first has nothing to compare with; then all that are far off.
+    assert_eq!(lessons.instances(), 7);
+}
+
+#[test]
+fn it_says_what_its_words_add() {
+    let mut told = taught("apprentice:d=0,train=13");
+    let (url, page) = page("http://a.test/x", "<html lang=en><a href=/v>birds</a>");
+    let judgment = Judgment { relevance: 0.5, best: TopicId(0) };
+    let source = Source { url: &url, page: &page, judgment, on_topic: true, depth: 0 };
+    let before = told.strategy.save();
+    let parts = told.strategy.explain(&source, &page.links[0]);
+    let words: Vec<&str> = parts.iter().map(|part| part.what.as_str()).collect();
+    assert_eq!(words, ["what all links have; together Pr(high) = 0.875", "\"birds\""]);
+    assert!((parts[1].adds - 7_f64.ln()).abs() < 1e-6);
+    assert_eq!(told.strategy.save(), before);
+}
