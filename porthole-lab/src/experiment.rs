@@ -3,6 +3,7 @@
 //! A strategy sees a page only after it has fetched it. Pages that the critic was trained on count neither as
 //! harvested nor as missed, and start pages do not count either.
 
+mod apprentice;
 mod facts;
 mod fields;
 mod folder;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::recorded::RecordedError;
 use crate::synth::{SynthError, SynthParams};
 
+pub use apprentice::{Apprenticeship, AtDistance, AtReach};
 pub use facts::{TopicFacts, WebFacts};
 pub use fields::{Fields, WebField};
 pub use folder::{Folder, Results};

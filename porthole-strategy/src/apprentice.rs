@@ -37,7 +37,7 @@ use sheet::Sheet;
 
 pub use diagnostics::AtOffset;
 pub use lessons::Lessons;
-pub use settings::Encoding;
+pub use settings::{Encoding, Terms};
 pub use study::{Accuracy, Study};
 
 /// The strategy.

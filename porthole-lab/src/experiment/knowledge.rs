@@ -1,9 +1,8 @@
 //! From the name of a strategy to the strategy: the one place where an experiment makes them.
 
-use std::collections::HashSet;
-
 use porthole_page::Link;
-use porthole_strategy::{Discipline, Source, Strategy};
+use porthole_strategy::apprentice::Lessons;
+use porthole_strategy::{Aim, Discipline, Source, Strategy};
 use porthole_types::{CanonicalUrl, UrlId};
 
 use super::labelled::LabelledWeb;
@@ -17,6 +16,8 @@ pub(super) struct Knowledge<'a> {
     /// For oracles alone.
     pub(super) web: &'a LabelledWeb,
     pub(super) target: &'a Target,
+    /// What an apprentice begins with.
+    pub(super) lessons: Option<Lessons>,
 }
 
 /// The strategy of that name.
@@ -24,7 +25,10 @@ pub(super) fn strategy(name: &str, known: &Knowledge<'_>) -> Option<Box<dyn Stra
     match name {
         "oracle" => Some(Box::new(Oracle::one_step(known.web, known.target))),
         "look-ahead" => Some(Box::new(Oracle::look_ahead(known.web, known.target))),
-        _ => porthole_strategy::named(name, &known.target.aim(known.seed)).ok(),
+        _ => {
+            let aim = Aim { lessons: known.lessons.clone(), ..known.target.aim(known.seed) };
+            porthole_strategy::named(name, &aim).ok()
+        }
     }
 }
 
@@ -39,15 +43,18 @@ pub(super) fn checked(name: &str) -> Result<(), String> {
 /// Strategies that only the lab has.
 pub(super) const ORACLES: [&str; 2] = ["oracle", "look-ahead"];
 
-/// Keeps a strategy to a set of URLs, all of which it fetches in the end: the recall crawler (A 3.6).
+/// Keeps a strategy to some URLs: to what another one fetched, all of which it fetches in the end, as the recall crawler
+/// (A 3.6), or to a half of the hosts.
 pub(super) struct Within {
     inner: Box<dyn Strategy>,
-    allowed: HashSet<UrlId>,
+    is_allowed: Allowed,
 }
 
+type Allowed = Box<dyn Fn(&CanonicalUrl) -> bool + Send>;
+
 impl Within {
-    pub(super) fn new(inner: Box<dyn Strategy>, allowed: HashSet<UrlId>) -> Self {
-        Within { inner, allowed }
+    pub(super) fn new(inner: Box<dyn Strategy>, is_allowed: Allowed) -> Self {
+        Within { inner, is_allowed }
     }
 }
 
@@ -82,6 +89,6 @@ impl Strategy for Within {
 
     fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
         let priority = self.inner.priority(source, link).unwrap_or(LAST);
-        self.allowed.contains(&link.target.id()).then_some(priority)
+        (self.is_allowed)(&link.target).then_some(priority)
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use porthole_types::CanonicalUrl;
+
 use super::Experiment;
 use super::knowledge;
 
@@ -37,33 +39,55 @@ impl Experiment {
     }
 }
 
-/// A strategy as an experiment names it: `NAME[+hubs][:STARTS][@BASELINE]`.
+/// A strategy as an experiment names it: `NAME[:PARAMETERS][+hubs][+even|+odd][:STARTS][@BASELINE][~TEACHER]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StrategyName {
-    /// The strategy that scores links.
+    /// The strategy that scores links, with its parameters.
     pub(super) name: String,
     /// What great hubs link to comes first.
     pub(super) hubs: bool,
+    /// It starts and stays in this half of the hosts.
+    pub(super) half: Option<Half>,
     /// It begins with so many of the start pages only.
     pub(super) starts: Option<usize>,
     /// It may fetch only what this one fetched: the recall crawler of A 3.6.
     pub(super) within: Option<Box<StrategyName>>,
+    /// An apprentice that begins with the lessons of what this one fetched (A 3.5).
+    pub(super) teacher: Option<Box<StrategyName>>,
+}
+
+/// One half of the hosts of a web, by their hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Half {
+    Even,
+    Odd,
+}
+
+impl Half {
+    /// Whether a URL is on one of its hosts.
+    pub(super) fn has(self, url: &CanonicalUrl) -> bool {
+        (url.site().0.is_multiple_of(2)) == (self == Half::Even)
+    }
 }
 
 impl FromStr for StrategyName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (text, within) = match text.split_once('@') {
-            Some((own, baseline)) => (own, Some(Box::new(baseline.parse::<StrategyName>()?))),
-            None => (text, None),
-        };
-        let (text, starts) = match text.split_once(':') {
+        let (text, teacher) = split_name(text, '~')?;
+        let (text, within) = split_name(text, '@')?;
+        // A number behind a colon; parameters have an equals sign.
+        let (text, starts) = match text.rsplit_once(':').filter(|(_, starts)| !starts.contains('=')) {
             Some((own, starts)) => {
                 let number = starts.parse();
                 (own, Some(number.map_err(|_| format!("{text}: {starts:?} is no number of start pages"))?))
             }
             None => (text, None),
+        };
+        let (text, half) = match (text.strip_suffix("+even"), text.strip_suffix("+odd")) {
+            (Some(text), _) => (text, Some(Half::Even)),
+            (_, Some(text)) => (text, Some(Half::Odd)),
+            _ => (text, None),
         };
         let (name, hubs) = match text.strip_suffix("+hubs") {
             Some(name) => (name, true),
@@ -72,21 +96,41 @@ impl FromStr for StrategyName {
         knowledge::checked(name).map_err(|what| {
             let oracles = knowledge::ORACLES.join(", ");
             format!(
-                "{what}; for experiments also {oracles}, and each as NAME+hubs, NAME:STARTS and NAME@BASELINE"
+                "{what}; for experiments also {oracles}, and each as NAME+hubs, NAME+even, NAME+odd, NAME:STARTS, \
+                 NAME@BASELINE and apprentice~TEACHER"
             )
         })?;
-        Ok(StrategyName { name: name.to_owned(), hubs, starts, within })
+        if teacher.is_some() && !name.starts_with("apprentice") {
+            return Err(format!("{name}: only an apprentice has a teacher"));
+        }
+        Ok(StrategyName { name: name.to_owned(), hubs, half, starts, within, teacher })
     }
+}
+
+type Split<'a> = (&'a str, Option<Box<StrategyName>>);
+
+/// What is in front of a sign, and the strategy that is named behind it.
+fn split_name(text: &str, sign: char) -> Result<Split<'_>, String> {
+    Ok(match text.split_once(sign) {
+        Some((own, other)) => (own, Some(Box::new(other.parse()?))),
+        None => (text, None),
+    })
 }
 
 impl fmt::Display for StrategyName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.name, if self.hubs { "+hubs" } else { "" })?;
+        if let Some(half) = self.half {
+            f.write_str(if half == Half::Even { "+even" } else { "+odd" })?;
+        }
         if let Some(starts) = self.starts {
             write!(f, ":{starts}")?;
         }
-        match &self.within {
-            Some(baseline) => write!(f, "@{baseline}"),
+        if let Some(baseline) = &self.within {
+            write!(f, "@{baseline}")?;
+        }
+        match &self.teacher {
+            Some(teacher) => write!(f, "~{teacher}"),
             None => Ok(()),
         }
     }

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use porthole_crawl::{Crawl, CrawlError, DistillSettings, Engine, Focus, Limits, Seen, SiteBy, Snapshot};
 use porthole_store::{Desk, SqliteStore};
+use porthole_strategy::apprentice::Lessons;
 use porthole_types::{CanonicalUrl, ManualClock, UrlId};
 use rayon::prelude::*;
 
+use super::apprentice;
 use super::facts::WebFacts;
 use super::folder::Folder;
 use super::knowledge::{self, Knowledge, Within};
@@ -24,8 +26,8 @@ use super::{Experiment, ExperimentError, Plan};
 /// An experiment that is ready to be made: the web is read, the critics are trained, every page is judged.
 pub struct Lab {
     experiment: Experiment,
-    web: LabelledWeb,
-    targets: Vec<Target>,
+    pub(super) web: LabelledWeb,
+    pub(super) targets: Vec<Target>,
 }
 
 impl Lab {
@@ -82,18 +84,33 @@ impl Lab {
             None => None,
         };
         let crawled = self.crawl(plan, target, &name, within)?;
-        let starts = target.starts(plan.sample);
+        let starts = target.starts(plan.sample, name.half);
         let mut wanted = target.pages.clone();
         let reachable = self.web.reachable(&starts);
         let is_start = |id: &UrlId| starts.iter().any(|url| url.id() == *id);
         wanted.retain(|id| reachable.contains(id) && !self.web.trained_on.contains(id) && !is_start(id));
+        if let Some(half) = name.half {
+            wanted.retain(|id| self.web.topics.get(id).is_some_and(|(url, _)| half.has(url)));
+        }
         let steps = crawled.tally.steps;
         let outcome = Outcome::of(&self.experiment, plan, &steps, wanted.len() as u64);
         let outcome = Outcome { cpu_ms: rounded(crawled.cpu_ms), ..outcome };
         Ok(Trace { outcome, steps, authorities: crawled.authorities })
     }
 
-    fn crawl<'a>(
+    /// What an apprentice learns from what its teacher fetches from the start pages of the same sample (A 3.5).
+    fn lessons(
+        &self,
+        plan: &Plan,
+        target: &Target,
+        apprentice: &str,
+        teacher: &StrategyName,
+    ) -> Result<Option<Lessons>, ExperimentError> {
+        let steps = self.crawl(plan, target, teacher, None)?.tally.steps;
+        Ok(apprentice::taught(apprentice, target, &self.pages(target, &steps)))
+    }
+
+    pub(super) fn crawl<'a>(
         &'a self,
         plan: &Plan,
         target: &'a Target,
@@ -101,16 +118,23 @@ impl Lab {
         within: Option<HashSet<UrlId>>,
     ) -> Result<Crawled<'a>, ExperimentError> {
         let failed = |source: CrawlError| ExperimentError::Crawl { plan: plan.to_string(), source };
-        let starts = target.starts(plan.sample);
+        let starts = target.starts(plan.sample, name.half);
         let mut tally = Tally::new(&self.web, target, &starts);
         let scratch = scratch().map_err(ExperimentError::Scratch)?;
         let store = SqliteStore::open(scratch.path().join("crawl.db"));
         let mut store = store.map_err(CrawlError::from).map_err(failed)?;
         let seed = self.experiment.seed.wrapping_add(u64::from(plan.sample));
-        let known = Knowledge { seed, web: &self.web, target };
+        let lessons = name.teacher.as_ref().map(|teacher| self.lessons(plan, target, &name.name, teacher));
+        let known = Knowledge { seed, web: &self.web, target, lessons: lessons.transpose()?.flatten() };
         let strategy = knowledge::strategy(&name.name, &known).expect("the experiment was checked");
         let strategy = match within {
-            Some(allowed) => Box::new(Within::new(strategy, allowed)),
+            Some(allowed) => {
+                Box::new(Within::new(strategy, Box::new(move |url| allowed.contains(&url.id()))))
+            }
+            None => strategy,
+        };
+        let strategy = match name.half {
+            Some(half) => Box::new(Within::new(strategy, Box::new(move |url| half.has(url)))),
             None => strategy,
         };
         let focus = Focus { judge: target.judge(), strategy, marks: target.marks.clone() };
@@ -139,8 +163,8 @@ impl Lab {
 }
 
 /// What a crawl left behind.
-struct Crawled<'a> {
-    tally: Tally<'a>,
+pub(super) struct Crawled<'a> {
+    pub(super) tally: Tally<'a>,
     authorities: Vec<super::Authority>,
     cpu_ms: f64,
 }

@@ -10,12 +10,13 @@ use porthole_types::{CanonicalUrl, Judgment, Mark, UrlId};
 use rayon::prelude::*;
 
 use super::labelled::{LabelledWeb, share};
+use super::plan::Half;
 use super::{Experiment, ExperimentError};
 
 pub(super) struct Target {
     pub(super) topic: String,
     /// The topic is marked good.
-    tree: Taxonomy,
+    pub(super) tree: Taxonomy,
     pub(super) marks: Vec<Mark>,
     /// The pages about it.
     pub(super) pages: HashSet<UrlId>,
@@ -67,12 +68,14 @@ impl Target {
 
     /// The start pages of a sample: of the topic, not trained on. Samples 0 and 1 have none in common, nor have 2 and
     /// 3, and so on.
-    pub(super) fn starts(&self, sample: u32) -> Vec<&CanonicalUrl> {
+    pub(super) fn starts(&self, sample: u32, half: Option<Half>) -> Vec<&CanonicalUrl> {
         let seed = self.seed ^ (u64::from(sample / 2) + 1) << 32;
-        let mut drawn: Vec<&CanonicalUrl> = self.free.iter().collect();
+        let is_there = |url: &&CanonicalUrl| half.is_none_or(|half| half.has(url));
+        let mut drawn: Vec<&CanonicalUrl> = self.free.iter().filter(is_there).collect();
         drawn.sort_by(|a, b| share(a, seed).total_cmp(&share(b, seed)));
         let from = if sample.is_multiple_of(2) { 0 } else { self.start };
-        drawn[from..from + self.start].to_vec()
+        // Half of the hosts may have fewer.
+        drawn.into_iter().skip(from).take(self.start).collect()
     }
 
     /// What a strategy may know: the tree with its mark, and the critic.

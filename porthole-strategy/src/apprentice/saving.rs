@@ -101,21 +101,19 @@ fn restore_memory(saved: &mut Saved<'_>, mut memory: Memory) -> Result<Memory, S
     if is_whole(&memory) { Ok(memory) } else { Err(StateError) }
 }
 
-/// Whether everything that is pointed at is there.
+/// Whether all links to what is waited for are there, each found before the next: no chain is without an end.
 fn is_whole(memory: &Memory) -> bool {
-    let is_there = |(sheet, link): (u32, u32)| {
-        sheet.checked_sub(memory.first).is_none_or(|at| {
-            memory.sheets.get(at as usize).is_some_and(|sheet| (link as usize) < sheet.links.len())
-        })
-    };
-    // A link leads back to one that was there before it: no chain is without an end.
-    let leads_back = |number: u32, at: u32, link: &Place| {
-        link.before.is_none_or(|before| before < (number, at) && is_there(before))
-    };
-    memory.waiting.values().all(|waiting| is_there(waiting.newest))
-        && (memory.first..)
-            .zip(&memory.sheets)
-            .all(|(number, sheet)| (0..).zip(&sheet.links).all(|(at, link)| leads_back(number, at, link)))
+    memory.waiting.iter().all(|(url, waiting)| {
+        let (mut next, mut bound) = (Some(waiting.newest), (u32::MAX, u32::MAX));
+        while let Some(place) = next.filter(|(sheet, _)| *sheet >= memory.first) {
+            let sheet = memory.sheets.get((place.0 - memory.first) as usize);
+            match sheet.and_then(|sheet| sheet.links.get(place.1 as usize)) {
+                Some(link) if link.target == *url && place < bound => (next, bound) = (link.before, place),
+                _ => return false,
+            }
+        }
+        true
+    })
 }
 
 /// In the place of a link before that there is not.
