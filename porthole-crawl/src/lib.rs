@@ -36,6 +36,7 @@ pub use http::{
     AllowedAddresses, HttpFetch, HttpSettings, HttpSettingsError, Proxy, Resolve, ResolveFuture,
     SystemResolver,
 };
+pub use memory::strategy_memory;
 pub use result::Focus;
 pub use robots::{
     RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsRules, RobotsStep, RobotsVerdict,

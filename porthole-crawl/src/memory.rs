@@ -5,7 +5,7 @@
 //! Without an archive, what came between the last save and a kill is not learnt.
 
 use porthole_page::Extractor;
-use porthole_store::{Model, Tried};
+use porthole_store::{Model, StoreReader, Tried};
 use porthole_strategy::{Saved, Saver, StateError};
 use porthole_types::CanonicalUrl;
 
@@ -124,6 +124,16 @@ impl Crawl<'_> {
         }
         Ok(())
     }
+}
+
+/// The name of the strategy of a crawl's last run, and what it remembered; `None` if that is nothing.
+pub fn strategy_memory(reader: &dyn StoreReader) -> Result<Option<(String, Vec<u8>)>, CrawlError> {
+    let Some(Model { bytes, .. }) = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty()) else {
+        return Ok(None);
+    };
+    let mut saved = Saved::new(&bytes, FORM)?;
+    saved.u64()?;
+    Ok(Some((saved.text()?.to_owned(), saved.rest().to_vec())))
 }
 
 fn closed(next_seq: u64, name: &str, memory: &[u8]) -> Vec<u8> {

@@ -60,7 +60,7 @@ pub struct Apprentice {
 }
 
 impl Apprentice {
-    /// An apprentice by its parameters: see the table in the README.
+    /// An apprentice by its parameters, which the README explains.
     pub(crate) fn new(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Apprentice, NameError> {
         let settings = Settings::read(parameters)?;
         let mut learner = Learner::new(settings.learner, settings.length);

@@ -106,6 +106,8 @@ pub(crate) enum Lab {
     WebStats(WebStats),
     /// Compare strategies on a recorded or synthetic web, by its true labels
     Run(RunExperiment),
+    /// Say what an apprentice can learn from a crawl: how well links foretell what they lead to, and from where
+    Apprentice(LabApprentice),
     /// Measure how good the critics are on the labelled collections
     Critics(Critics),
     /// Make the general taxonomy that comes with the program
@@ -113,6 +115,34 @@ pub(crate) enum Lab {
     /// Measure the parts
     #[command(subcommand)]
     Bench(Bench),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabApprentice {
+    /// The web: WARC, or the parameters of a synthetic one in a file that ends in .toml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) web: PathBuf,
+    /// Lines of a URL and a topic path, for a recorded web
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// Topics to look for
+    #[arg(long, value_name = "PATH", required = true)]
+    pub(crate) topic: Vec<String>,
+    /// Who makes the crawl to learn from
+    #[arg(long, value_name = "NAME", default_value = "soft")]
+    pub(crate) strategy: String,
+    /// Fetches of the crawl that count
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) pages: u64,
+    /// The farthest DOM offset to look at
+    #[arg(long, value_name = "D", default_value_t = 8, value_parser = clap::value_parser!(u32).range(..=64))]
+    pub(crate) reach: u32,
+    /// What is drawn, is drawn from it
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print all of it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

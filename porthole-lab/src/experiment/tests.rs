@@ -310,3 +310,49 @@ fn a_model_is_refused_where_it_was_trained() {
     let refused = labelled::general(&tree, &web).err().unwrap().to_string();
     assert!(refused.contains("labels.tsv is a web that the general taxonomy was trained on"), "{refused}");
 }
+
+#[test]
+fn a_name_has_parameters_a_half_and_a_teacher() {
+    let name = "apprentice:d=3,train=9+odd:1@soft~soft+even";
+    let read: super::plan::StrategyName = name.parse().unwrap();
+    assert_eq!(
+        (read.name.as_str(), read.starts, read.to_string()),
+        ("apprentice:d=3,train=9", Some(1), name.into())
+    );
+    assert!("soft~breadth".parse::<super::plan::StrategyName>().unwrap_err().contains("only an apprentice"));
+    assert!(
+        "soft:many".parse::<super::plan::StrategyName>().unwrap_err().contains("no number of start pages")
+    );
+}
+
+#[test]
+fn an_apprentice_learns_on_one_half_of_the_hosts_and_crawls_the_other() {
+    let strategies = "[\"soft+odd\", \"apprentice:d=0,train=0+odd~breadth+even\"]";
+    let changes = [("[\"breadth\", \"soft\", \"random\"]", strategies), ("start = 2", "start = 1")];
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    let experiment = experiment(folder.path(), &changes).unwrap();
+    let lab = Lab::new(experiment.clone()).unwrap();
+    for trace in traces(&lab, &experiment) {
+        assert!(!trace.steps.is_empty());
+        let half = super::plan::Half::Odd;
+        let is_odd = |url: &String| half.has(&CanonicalUrl::parse(url).unwrap());
+        assert!(trace.steps.iter().all(|step| is_odd(&step.url)), "{:?}", trace.outcome.strategy);
+    }
+}
+
+#[test]
+fn what_there_is_to_learn_from_a_crawl_is_told_by_reach_and_by_offset() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    let experiment = experiment(folder.path(), &[("[5, 20]", "[1000]")]).unwrap();
+    let lab = Lab::new(experiment.clone()).unwrap();
+    let plan = experiment.plans().into_iter().find(|plan| plan.strategy == "soft").unwrap();
+    let learnt = lab.apprenticeship(&plan, 2).unwrap();
+    // Every page but for what it is about: even ones have three links, odd ones six.
+    assert_eq!((learnt.pages, learnt.instances), (100, 450));
+    let reach: Vec<u32> = learnt.reach.iter().map(|at| at.d_max).collect();
+    let offsets: Vec<i32> = learnt.offsets.iter().map(|at| at.offset).collect();
+    assert_eq!((reach, offsets), (vec![0, 1, 2], vec![-2, -1, 0, 1, 2]));
+    assert!(learnt.reach.iter().all(|at| at.average > 0.5), "{:?}", learnt.reach);
+}

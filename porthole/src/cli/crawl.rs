@@ -25,6 +25,9 @@ pub(crate) struct Crawl {
     pub(crate) time: Option<Duration>,
     #[arg(long, default_value = "soft", help = strategies(), value_parser = porthole_strategy::checked)]
     pub(crate) strategy: String,
+    /// Let an apprentice begin with what one has learnt in this workspace
+    #[arg(long, value_name = "DIR")]
+    pub(crate) lessons: Option<PathBuf>,
     /// Fetches under way at once: 1 in a replay, where the order is then the same in every run, else 64
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) workers: Option<u16>,

@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use porthole_crawl::{
     Archive, Crawl, CrawlError, DistillSettings, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Limits,
-    Scope, ScopeSettings, Stop, SystemClock, last_archived,
+    Scope, ScopeSettings, Stop, SystemClock, last_archived, strategy_memory,
 };
 use porthole_lab::RecordedWeb;
 use porthole_store::{Desk, Store, StoreReader};
+use porthole_strategy::apprentice::Lessons;
 use porthole_topic::{Critic, Judge, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock};
 
@@ -126,7 +127,9 @@ impl Aim {
         let wide = toward::wider(reader, &tree)?;
         let (judge, critic, name) = judge(reader, &tree, wide.as_ref(), arguments.judge.as_deref())?;
         let steers = wide.as_ref().unwrap_or(&tree);
-        let knows = porthole_strategy::Aim::new(steers, critic, arguments.seed);
+        let mut knows = porthole_strategy::Aim::new(steers, critic, arguments.seed);
+        knows.lessons =
+            arguments.lessons.as_deref().map(|folder| lessons(folder, &arguments.strategy)).transpose()?;
         let strategy = porthole_strategy::named(&arguments.strategy, &knows)
             .map_err(|unknown| misuse(unknown.to_string()))?;
         let paths = |tree: &Taxonomy| tree.good().map(|good| tree.path(good)).collect::<Vec<_>>().join(" ");
@@ -134,6 +137,23 @@ impl Aim {
         let name = format!("{name}: {}{toward}; {}", paths(&tree), strategy.name());
         Ok(Aim { focus: Focus { judge, strategy, marks: steers.marks() }, name, tree })
     }
+}
+
+/// What an apprentice has learnt in a workspace.
+fn lessons(folder: &Path, strategy: &str) -> anyhow::Result<Lessons> {
+    if !strategy.starts_with("apprentice") {
+        return Err(misuse(format!("{strategy} begins with no lessons: that is for --strategy apprentice")));
+    }
+    let none = || {
+        misuse(format!(
+            "{}: no apprentice has learnt there; `porthole crawl --strategy apprentice:train=0` lets one watch a crawl \
+             by soft focus",
+            folder.display()
+        ))
+    };
+    let memory = strategy_memory(&Workspace::open(folder)?.reader()?)?;
+    let (_, memory) = memory.filter(|(name, _)| name.starts_with("apprentice")).ok_or_else(none)?;
+    Lessons::of_memory(&memory)?.ok_or_else(none)
 }
 
 /// Crawls on, also when somebody has changed the marks, the critic, the policy or the sites meanwhile.

@@ -17,6 +17,7 @@ mod general;
 mod grow;
 mod import;
 mod init;
+mod lab_apprentice;
 mod lab_run;
 mod mark;
 mod propose;
@@ -58,6 +59,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Lab(Lab::Bench(Bench::Classifier(arguments))) => bench_classifier::run(&arguments),
         Command::Lab(Lab::Bench(Bench::Critic(arguments))) => bench_critic::run(&arguments),
         Command::Lab(Lab::Bench(Bench::Distiller(arguments))) => bench_distiller::run(&arguments).await,
+        Command::Lab(Lab::Apprentice(arguments)) => lab_apprentice::run(&arguments),
         Command::Lab(Lab::Critics(arguments)) => critics::run(&arguments),
         Command::Lab(Lab::General(arguments)) => general::run(&arguments),
         Command::Lab(Lab::Run(arguments)) => lab_run::run(&arguments),

@@ -334,6 +334,27 @@ fn many_workers_fetch_much_the_same_and_the_same_in_the_end() {
 }
 
 #[test]
+fn an_apprentice_begins_with_what_another_has_learnt() {
+    let (watching, own, soft) = (Workspace::new(), Workspace::new(), Workspace::new());
+    let folder = |workspace: &Workspace| workspace.folder.path().join("ws").display().to_string();
+    let crawl = |workspace: &Workspace, more: &[&str], code| {
+        let pages = ["--pages", "120", "--strategy"];
+        workspace.check(&[&pages[..], more].concat(), code, "")
+    };
+    crawl(&watching, &["apprentice:train=0"], 0);
+    crawl(&soft, &["soft"], 0);
+    assert_eq!(watching.urls(), soft.urls(), "who watches follows soft focus");
+    let taught = ["apprentice", "--lessons", &folder(&watching)];
+    crawl(&own, &taught, 0);
+    assert_ne!(own.urls(), soft.urls());
+    assert!(crawl(&own, &["soft", "--lessons", &folder(&watching)], 4).contains("begins with no lessons"));
+    assert!(
+        crawl(&own, &["apprentice", "--lessons", &folder(&soft)], 4)
+            .contains("no apprentice has learnt there")
+    );
+}
+
+#[test]
 fn a_crawl_stops_for_a_reason_and_goes_on() {
     let parts = Workspace::new();
     let whole = parts.whole();

@@ -1,0 +1,61 @@
+//! `porthole lab apprentice`: what an apprentice can learn from a crawl (A 3.4).
+
+use porthole_lab::experiment::{Apprenticeship, Fields, Lab, Plan, WebField};
+
+use super::lab_run::in_words;
+use crate::cli;
+use crate::output;
+
+pub(crate) fn run(arguments: &cli::LabApprentice) -> anyhow::Result<()> {
+    let fields = Fields {
+        web: Some(WebField::File(arguments.web.clone())),
+        labels: arguments.labels.clone(),
+        topics: Some(arguments.topic.clone()),
+        strategies: Some(vec![arguments.strategy.clone()]),
+        samples: Some(1),
+        seed: Some(arguments.seed),
+        at: Some(vec![arguments.pages]),
+        ..Fields::default()
+    };
+    let experiment = fields.check("the command line").map_err(in_words)?;
+    output::say("reading the web, training the critics, judging the pages");
+    let lab = Lab::new(experiment.clone()).map_err(in_words)?;
+    let mut learnt = Vec::new();
+    for plan in experiment.plans() {
+        learnt.push(lab.apprenticeship(&plan, arguments.reach).map_err(in_words)?);
+        output::say(&format!("{plan}: done"));
+    }
+    if arguments.json {
+        return output::print_json(&learnt);
+    }
+    learnt.iter().zip(experiment.plans()).for_each(|(one, plan)| print(one, &plan));
+    Ok(())
+}
+
+fn print(learnt: &Apprenticeship, plan: &Plan) {
+    let Apprenticeship { topic, pages, instances, cut, reach, offsets } = learnt;
+    output::print(&format!(
+        "\n{topic}: {instances} links between the {pages} pages that {} fetched; high relevance begins at {cut:.2}\n",
+        plan.strategy
+    ));
+    let rows: Vec<Vec<String>> = reach
+        .iter()
+        .map(|at| {
+            let shares = [at.positive, at.negative, at.average, at.window];
+            [vec![at.d_max.to_string()], shares.map(|share| format!("{share:.3}")).to_vec()].concat()
+        })
+        .collect();
+    let head = ["d max", "right about high", "about low", "about all", "about all, without offsets"];
+    output::print_table(&head, &rows);
+    output::print("");
+    let rows: Vec<Vec<String>> = offsets
+        .iter()
+        .map(|at| {
+            let gain = format!("{:.5}", at.information_gain);
+            let shares = [at.theta, at.without_words, at.in_links].map(|share| format!("{share:.3}"));
+            [vec![format!("{:+}", at.offset), gain], shares.to_vec()].concat()
+        })
+        .collect();
+    let head = ["offset", "information gain", "sum of theta", "leaves without words", "in other links"];
+    output::print_table(&head, &rows);
+}
