@@ -46,7 +46,9 @@ impl Crawl<'_> {
     /// Has the strategy remember what it knew when the last fetch was committed.
     pub(crate) fn recall(&mut self) -> Result<(), CrawlError> {
         let Some(scorer) = &mut self.scorer else { return Ok(()) };
-        if std::mem::replace(&mut self.memory.is_recalled, true) || scorer.strategy.save().is_none() {
+        // Looking up what was tried may have to write an index first, which is for nothing where nothing was.
+        let is_recalled = std::mem::replace(&mut self.memory.is_recalled, true) || self.next_seq == 0;
+        if is_recalled || scorer.strategy.save().is_none() {
             return Ok(());
         }
         let reader = self.store.reader();

@@ -7,11 +7,13 @@ use crate::apprentice::Apprentice;
 use crate::parameters::Parameters;
 use crate::{
     Aim, Arc, BestN, Breadth, Centroid, Cho, ContextGraph, Discipline, Fifo, Fish, Hard, InfoSpiders,
-    Intelligent, Location, Opic, Part, RlSpider, Shark, Soft, Source, StateError, Strategy, Unfocused,
+    Intelligent, Location, Opic, Part, Porthole, RlSpider, Shark, Soft, Source, StateError, Strategy,
+    Unfocused,
 };
 
 /// The strategies, group by group, for people who choose.
 pub const GROUPS: &[(&str, &[&str])] = &[
+    ("our own", &["porthole"]),
     ("plain", &["soft", "hard", "unfocused", "breadth", "fifo-256", "centroid"]),
     ("Best-N-First", &["best-1", "best-16", "best-64", "best-128", "best-256", "best-adaptive"]),
     (
@@ -101,6 +103,7 @@ pub fn named(name: &str, aim: &Aim) -> Result<Box<dyn Strategy>, NameError> {
 
 fn plain(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Option<Box<dyn Strategy>>, NameError> {
     Ok(Some(match parameters.strategy() {
+        "porthole" => Box::new(Porthole::new(parameters, aim)?),
         "soft" => Box::new(Soft),
         "hard" => Box::new(Hard),
         // The lab's experiments call it by what it does.
@@ -204,7 +207,8 @@ mod tests {
         assert_eq!(refusal("best-7:buffer=9,rank=kwpr"), "there is best-7:buffer=9,rank=kwpr");
         assert_eq!(named("best-7:buffer=9", &Aim::nothing(1)).unwrap().discipline().bound, Some(9));
         assert!(
-            refusal("psychic:power=3").starts_with("there is no strategy \"psychic\"; there are soft, hard")
+            refusal("psychic:power=3")
+                .starts_with("there is no strategy \"psychic\"; there are porthole, soft, hard")
         );
         assert!(refusal("best-0").starts_with("there is no strategy \"best-0\""));
         assert_eq!(

@@ -42,6 +42,10 @@ impl<V> Queued<V> {
         &mut self.values.entry(url).or_insert_with(|| (new(), next)).0
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
     pub(crate) fn remove(&mut self, url: UrlId) -> Option<V> {
         self.values.remove(&url).map(|(value, _)| value)
     }

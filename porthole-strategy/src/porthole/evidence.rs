@@ -1,0 +1,405 @@
+//! What is known of links that wait, of pages that came, of hosts, and of words.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use porthole_types::{SiteId, TermId, UrlId};
+
+use super::learner::{BUCKETS, DENSE, Dense, log_odds};
+use crate::queued::Queued;
+use crate::{Saved, Saver, StateError};
+
+/// Hashed features that are kept of a link, at most.
+const MOST_HASHED: usize = 20;
+
+/// Parents of a link that are remembered: the last ones.
+const PARENTS: usize = 3;
+
+/// What is usual counts as much as so many outcomes of one's own.
+const USUAL: f32 = 2.0;
+
+/// What the links of one parent led to counts as so many outcomes at most.
+const MOST_CHILDREN: f32 = 8.0;
+
+/// A parent that is not known.
+const NO_PAGE: u32 = u32::MAX;
+
+/// The sum of what some pages are worth, and how many they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Record {
+    sum: f32,
+    count: f32,
+}
+
+impl Record {
+    pub(super) fn add(&mut self, relevance: f32, weight: f32) {
+        self.sum += weight * relevance;
+        self.count += weight;
+    }
+
+    /// The mean, drawn towards what is usual.
+    fn mean(self, usual: f32) -> f32 {
+        (self.sum + USUAL * usual) / (self.count + USUAL)
+    }
+
+    fn save(self, saver: &mut Saver) {
+        saver.f32(self.sum);
+        saver.f32(self.count);
+    }
+
+    fn restore(saved: &mut Saved<'_>) -> Result<Record, StateError> {
+        Ok(Record { sum: saved.f32()?, count: saved.f32()? })
+    }
+}
+
+/// A page that came.
+#[derive(Clone, Copy, Debug)]
+struct Came {
+    url: UrlId,
+    relevance: f32,
+    /// What its links led to.
+    children: Record,
+}
+
+/// What one page says of a link.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// What the critic says of the link's own words, in log odds.
+    pub(super) words: f32,
+    /// The same together with the words around it.
+    pub(super) around: f32,
+    /// What links beside it turned out to be.
+    pub(super) beside: Record,
+    /// Hashed features, the link's own words first.
+    pub(super) hashed: Vec<u32>,
+    /// How many of them are words.
+    pub(super) own: u8,
+}
+
+/// A link that waits, by all pages that have it.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    site: SiteId,
+    /// What its parents are worth.
+    parents: Record,
+    /// The last of them, by their numbers.
+    last: [u32; PARENTS],
+    words: f32,
+    /// The best, and the sum.
+    around: (f32, f32),
+    beside: Record,
+    /// What the frontier believes it is worth.
+    pub(super) given: f32,
+    own: u8,
+    hashed: Box<[u32]>,
+}
+
+impl Waiting {
+    fn new(site: SiteId) -> Waiting {
+        Waiting {
+            site,
+            parents: Record::default(),
+            last: [NO_PAGE; PARENTS],
+            words: f32::MIN,
+            around: (f32::MIN, 0.0),
+            beside: Record::default(),
+            given: 0.0,
+            own: 0,
+            hashed: Box::default(),
+        }
+    }
+
+    pub(super) fn hashed(&self) -> &[u32] {
+        &self.hashed
+    }
+
+    /// One more page has the link.
+    fn hear(&mut self, number: u32, relevance: f32, said: &Said) {
+        if !self.last.contains(&number) {
+            self.parents.add(relevance, 1.0);
+            self.last.rotate_right(1);
+            self.last[0] = number;
+        }
+        self.words = self.words.max(said.words);
+        self.around = (self.around.0.max(said.around), self.around.1 + said.around);
+        self.beside.sum += said.beside.sum;
+        self.beside.count += said.beside.count;
+        if self.hashed.is_empty() {
+            self.own = said.own;
+        }
+        // What others call it comes behind, while there is room.
+        let is_new = |at: &&u32| !self.hashed.contains(at);
+        let room = MOST_HASHED - self.hashed.len().min(MOST_HASHED);
+        let new: Vec<u32> = said.hashed.iter().filter(is_new).copied().take(room).collect();
+        if !new.is_empty() {
+            self.hashed = [&self.hashed[..], &new].concat().into();
+        }
+    }
+
+    fn save(&self, saver: &mut Saver) {
+        saver.u64(self.site.0);
+        self.parents.save(saver);
+        self.last.iter().for_each(|number| saver.u32(*number));
+        [self.words, self.around.0, self.around.1, self.given].iter().for_each(|value| saver.f32(*value));
+        self.beside.save(saver);
+        saver.u32(u32::from(self.own));
+        saver.length(self.hashed.len());
+        self.hashed.iter().for_each(|at| saver.u32(*at));
+    }
+
+    fn restore(saved: &mut Saved<'_>) -> Result<Waiting, StateError> {
+        let mut waiting = Waiting::new(SiteId(saved.u64()?));
+        waiting.parents = Record::restore(saved)?;
+        for number in &mut waiting.last {
+            *number = saved.u32()?;
+        }
+        waiting.words = saved.f32()?;
+        waiting.around = (saved.f32()?, saved.f32()?);
+        waiting.given = saved.f32()?;
+        waiting.beside = Record::restore(saved)?;
+        waiting.own = u8::try_from(saved.u32()?).map_err(|_| StateError)?;
+        let length = saved.length(4)?;
+        waiting.hashed = (0..length).map(|_| saved.u32()).collect::<Result<_, _>>()?;
+        Ok(waiting)
+    }
+}
+
+/// All evidence.
+#[derive(Debug)]
+pub(super) struct Evidence {
+    waiting: Queued<Waiting>,
+    pages: Vec<Came>,
+    /// The numbers of the pages.
+    numbers: HashMap<UrlId, u32, FixedState>,
+    hosts: HashMap<SiteId, Record, FixedState>,
+    /// What pages were worth that have a word, by its bucket.
+    lore: Box<[Record]>,
+    /// What all pages were worth.
+    all: Record,
+}
+
+impl Evidence {
+    /// Of so many waiting links at most.
+    pub(super) fn new(most: usize) -> Evidence {
+        Evidence {
+            waiting: Queued::new(most),
+            pages: Vec::new(),
+            numbers: HashMap::default(),
+            hosts: HashMap::default(),
+            lore: vec![Record::default(); BUCKETS].into(),
+            all: Record::default(),
+        }
+    }
+
+    /// What pages are worth that the crawl fetches.
+    pub(super) fn usual(&self) -> f32 {
+        (self.all.sum + 0.2) / (self.all.count + 1.0)
+    }
+
+    /// What a page was worth, if it came.
+    pub(super) fn outcome(&self, url: UrlId) -> Option<f32> {
+        self.numbers.get(&url).map(|number| self.pages[*number as usize].relevance)
+    }
+
+    pub(super) fn waiting(&self, url: UrlId) -> Option<&Waiting> {
+        self.waiting.get(url)
+    }
+
+    pub(super) fn all_waiting(&self) -> impl Iterator<Item = (UrlId, &Waiting)> {
+        self.waiting.iter()
+    }
+
+    pub(super) fn how_many_wait(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// What the frontier believes of a link from now on.
+    pub(super) fn give(&mut self, url: UrlId, worth: f64) {
+        if let Some(waiting) = self.waiting.get_mut(url) {
+            waiting.given = worth as f32;
+        }
+    }
+
+    pub(super) fn settled(&mut self, url: UrlId) {
+        self.waiting.remove(url);
+    }
+
+    /// A page came, with these words.
+    pub(super) fn came(&mut self, url: UrlId, site: SiteId, relevance: f32, terms: &[TermId]) {
+        let waited = self.waiting.remove(url);
+        if self.numbers.contains_key(&url) {
+            return;
+        }
+        for parent in waited.iter().flat_map(|waited| waited.last) {
+            if let Some(parent) = self.pages.get_mut(parent as usize) {
+                parent.children.add(relevance, 1.0);
+            }
+        }
+        self.numbers.insert(url, self.pages.len() as u32);
+        self.pages.push(Came { url, relevance, children: Record::default() });
+        self.hosts.entry(site).or_default().add(relevance, 1.0);
+        self.all.add(relevance, 1.0);
+        let mut buckets: Vec<u32> = terms.iter().map(|term| bucket_of(*term)).collect();
+        buckets.sort_unstable();
+        buckets.dedup();
+        for bucket in buckets {
+            self.lore[bucket as usize].add(relevance, 1.0);
+        }
+    }
+
+    /// The page that came last links to one that came before it, and was worth so much.
+    pub(super) fn leads_to(&mut self, relevance: f32) {
+        if let Some(page) = self.pages.last_mut() {
+            page.children.add(relevance, 1.0);
+        }
+    }
+
+    /// A page that came has a link to a URL.
+    pub(super) fn says(&mut self, parent: UrlId, url: UrlId, site: SiteId, said: &Said) {
+        let number = self.numbers.get(&parent).copied().unwrap_or(NO_PAGE);
+        let relevance = self.pages.get(number as usize).map_or(0.0, |page| page.relevance);
+        self.waiting.entry(url, || Waiting::new(site)).hear(number, relevance, said);
+    }
+
+    /// All that is known of a link, in numbers of about 1; see [`FEATURES`](super::FEATURES).
+    pub(super) fn features(&self, waiting: &Waiting) -> Dense {
+        let usual = self.usual();
+        let base = log_odds(usual);
+        let beyond = |record: Record| log_odds(record.mean(usual)) - base;
+        let mut siblings = Record::default();
+        for parent in waiting.last.iter().filter_map(|number| self.pages.get(*number as usize)) {
+            let Record { sum, count } = parent.children;
+            siblings.add(sum / count.max(1.0), count.min(MOST_CHILDREN));
+        }
+        let own = &waiting.hashed[..usize::from(waiting.own).min(waiting.hashed.len())];
+        let lore = own.iter().map(|bucket| beyond(self.lore[*bucket as usize % BUCKETS]));
+        let strongest =
+            lore.clone().fold(0.0, |best: f32, says| if says.abs() > best.abs() { says } else { best });
+        let features: [f32; DENSE] = [
+            1.0,
+            beyond(waiting.parents),
+            waiting.words,
+            waiting.around.0,
+            waiting.around.1 / waiting.parents.count.max(1.0),
+            beyond(siblings),
+            beyond(self.hosts.get(&waiting.site).copied().unwrap_or_default()),
+            beyond(waiting.beside),
+            (1.0 + waiting.parents.count).ln() - 1.0,
+            lore.sum::<f32>() / own.len().max(1) as f32,
+            strongest,
+        ];
+        features
+    }
+
+    pub(super) fn save(&self, saver: &mut Saver) {
+        self.waiting.save(saver, Waiting::save);
+        saver.length(self.pages.len());
+        for page in &self.pages {
+            saver.url(page.url);
+            saver.f32(page.relevance);
+            page.children.save(saver);
+        }
+        let mut hosts: Vec<_> = self.hosts.iter().collect();
+        hosts.sort_unstable_by_key(|(site, _)| **site);
+        saver.length(hosts.len());
+        for (site, record) in hosts {
+            saver.u64(site.0);
+            record.save(saver);
+        }
+        let used = || self.lore.iter().enumerate().filter(|(_, record)| record.count > 0.0);
+        saver.length(used().count());
+        for (at, record) in used() {
+            saver.u32(at as u32);
+            record.save(saver);
+        }
+        self.all.save(saver);
+    }
+
+    pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
+        self.waiting.restore(saved, 68, Waiting::restore)?;
+        let length = saved.length(20)?;
+        self.pages.clear();
+        for _ in 0..length {
+            let (url, relevance) = (saved.url()?, saved.f32()?);
+            self.pages.push(Came { url, relevance, children: Record::restore(saved)? });
+        }
+        self.numbers = (0..).zip(&self.pages).map(|(number, page)| (page.url, number)).collect();
+        self.hosts.clear();
+        for _ in 0..saved.length(16)? {
+            let site = SiteId(saved.u64()?);
+            self.hosts.insert(site, Record::restore(saved)?);
+        }
+        self.lore.fill(Record::default());
+        for _ in 0..saved.length(12)? {
+            let at = saved.u32()? as usize;
+            *self.lore.get_mut(at).ok_or(StateError)? = Record::restore(saved)?;
+        }
+        self.all = Record::restore(saved)?;
+        Ok(())
+    }
+}
+
+/// The bucket of a word.
+pub(super) fn bucket_of(term: TermId) -> u32 {
+    // Terms are hashes already.
+    term.0 % BUCKETS as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: f32) -> Said {
+        Said { words, around: words, ..Said::default() }
+    }
+
+    #[test]
+    fn what_all_pages_say_is_put_together() {
+        let mut evidence = Evidence::new(9);
+        let (site, link) = (SiteId(1), UrlId(9));
+        evidence.came(UrlId(1), site, 0.8, &[]);
+        evidence.says(UrlId(1), link, SiteId(2), &said(-1.0));
+        evidence.came(UrlId(2), site, 0.2, &[]);
+        evidence.says(UrlId(2), link, SiteId(2), &said(3.0));
+        // The same page again: it is one parent still.
+        evidence.says(UrlId(2), link, SiteId(2), &said(1.0));
+        let waiting = evidence.waiting(link).unwrap();
+        let usual = (1.0 + 0.2) / 3.0;
+        assert_eq!(evidence.usual(), usual);
+        let features = evidence.features(waiting);
+        // Two parents worth 1.0 together, drawn towards the usual 0.4: (1 + 0.8) / 4.
+        let beyond = |mean: f32| log_odds(mean) - log_odds(usual);
+        assert!((features[1] - beyond(0.45)).abs() < 1e-6);
+        assert_eq!((features[2], features[3]), (3.0, 3.0));
+        assert_eq!(features[4], 3.0 / 2.0);
+        assert_eq!((features[5], features[6], features[7]), (0.0, 0.0, 0.0));
+        // A sibling turns out well: both parents have led to something.
+        evidence.says(UrlId(1), UrlId(8), site, &said(0.0));
+        evidence.came(UrlId(8), SiteId(2), 1.0, &[]);
+        let usual = (2.0 + 0.2) / 4.0;
+        let features = evidence.features(evidence.waiting(link).unwrap());
+        let one = log_odds((1.0 + 2.0 * usual) / 3.0) - log_odds(usual);
+        assert!((features[5] - one).abs() < 1e-6, "siblings");
+        assert!((features[6] - one).abs() < 1e-6, "its host");
+        // It comes: nobody waits for it any more, and what it was worth is known.
+        evidence.came(link, SiteId(2), 0.5, &[]);
+        assert!(evidence.waiting(link).is_none());
+        assert_eq!(evidence.outcome(link), Some(0.5));
+    }
+
+    #[test]
+    fn words_are_known_by_the_pages_that_have_them() {
+        let mut evidence = Evidence::new(9);
+        let (owl, cat) = (TermId(3), TermId(4));
+        evidence.came(UrlId(1), SiteId(1), 0.9, &[owl, owl, cat]);
+        evidence.came(UrlId(2), SiteId(1), 0.1, &[cat]);
+        let heard = Said { hashed: vec![bucket_of(owl), bucket_of(cat), 77], own: 2, ..Said::default() };
+        evidence.says(UrlId(1), UrlId(9), SiteId(1), &heard);
+        let features = evidence.features(evidence.waiting(UrlId(9)).unwrap());
+        let usual = evidence.usual();
+        let says = |sum: f32, count: f32| log_odds((sum + 2.0 * usual) / (count + 2.0)) - log_odds(usual);
+        let (owl, cat) = (says(0.9, 1.0), says(1.0, 2.0));
+        assert!((features[9] - (owl + cat) / 2.0).abs() < 1e-6);
+        assert!((features[10] - owl).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,164 @@
+//! The learner: logistic regression, a page at a time.
+//!
+//! A handful of dense features, about whose weights something is known beforehand, are learnt with their covariance (each
+//! page is one Newton step on what is believed so far), so that some dozen pages tell. Words and layout are hashed features
+//! by the thousand, and learnt by Adagrad.
+
+use crate::{Saved, Saver, StateError};
+
+/// Number of dense features.
+pub(super) const DENSE: usize = 11;
+
+/// Buckets that features are hashed into; a power of two.
+pub(super) const BUCKETS: usize = 1 << 18;
+
+/// How fast hashed features are learnt.
+const RATE: f32 = 0.3;
+
+/// Dense features of a link.
+pub(super) type Dense = [f32; DENSE];
+
+/// Estimates how relevant the page behind a link is.
+#[derive(Debug)]
+pub(super) struct Learner {
+    weights: [f64; DENSE],
+    /// Covariance of the weights.
+    spread: [[f64; DENSE]; DENSE],
+    hashed: Box<[Weight]>,
+}
+
+/// The weight of a hashed feature, and the sum of its squared gradients.
+#[derive(Clone, Copy, Debug, Default)]
+struct Weight {
+    value: f32,
+    squares: f32,
+}
+
+impl Learner {
+    /// One that believes in these weights, give or take these standard deviations.
+    pub(super) fn new(weights: Dense, deviations: Dense) -> Learner {
+        let mut spread = [[0.0; DENSE]; DENSE];
+        for (at, deviation) in deviations.into_iter().enumerate() {
+            spread[at][at] = f64::from(deviation).powi(2);
+        }
+        let hashed = vec![Weight::default(); BUCKETS].into_boxed_slice();
+        Learner { weights: weights.map(f64::from), spread, hashed }
+    }
+
+    /// The log odds that the page behind a link is relevant.
+    pub(super) fn log_odds(&self, dense: &Dense, hashed: &[u32]) -> f64 {
+        self.parts(dense).iter().sum::<f64>() + self.of_hashed(hashed)
+    }
+
+    /// What each dense feature adds to them.
+    pub(super) fn parts(&self, dense: &Dense) -> [f64; DENSE] {
+        std::array::from_fn(|at| self.weights[at] * f64::from(dense[at]))
+    }
+
+    /// What the hashed features add to them.
+    pub(super) fn of_hashed(&self, hashed: &[u32]) -> f64 {
+        hashed.iter().map(|&at| f64::from(self.hashed[at as usize % BUCKETS].value)).sum()
+    }
+
+    /// The page behind a link turned out to be so relevant.
+    pub(super) fn learn(&mut self, dense: &Dense, hashed: &[u32], relevance: f64) {
+        let estimate = logistic(self.log_odds(dense, hashed));
+        let miss = relevance - estimate;
+        let certainty = (estimate * (1.0 - estimate)).max(1e-3);
+        let along: [f64; DENSE] = std::array::from_fn(|row| {
+            self.spread[row].iter().zip(dense).map(|(spread, value)| spread * f64::from(*value)).sum()
+        });
+        let variance: f64 = dense.iter().zip(along).map(|(value, along)| f64::from(*value) * along).sum();
+        let gain = 1.0 / (1.0 + certainty * variance);
+        for (row, of_row) in along.into_iter().enumerate() {
+            self.weights[row] += gain * of_row * miss;
+            for (column, of_column) in along.into_iter().enumerate() {
+                self.spread[row][column] -= certainty * gain * of_row * of_column;
+            }
+        }
+        let miss = miss as f32;
+        for &at in hashed {
+            let weight = &mut self.hashed[at as usize % BUCKETS];
+            weight.squares += miss * miss;
+            weight.value += RATE * miss / (0.1 + weight.squares).sqrt();
+        }
+    }
+
+    pub(super) fn save(&self, saver: &mut Saver) {
+        self.weights.iter().chain(self.spread.iter().flatten()).for_each(|value| saver.f64(*value));
+        let used = || self.hashed.iter().enumerate().filter(|(_, weight)| weight.squares > 0.0);
+        saver.length(used().count());
+        for (at, weight) in used() {
+            saver.u32(at as u32);
+            saver.f32(weight.value);
+            saver.f32(weight.squares);
+        }
+    }
+
+    pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
+        for value in self.weights.iter_mut().chain(self.spread.iter_mut().flatten()) {
+            *value = saved.f64()?;
+        }
+        self.hashed.fill(Weight::default());
+        for _ in 0..saved.length(12)? {
+            let at = saved.u32()? as usize;
+            let weight = Weight { value: saved.f32()?, squares: saved.f32()? };
+            *self.hashed.get_mut(at).ok_or(StateError)? = weight;
+        }
+        Ok(())
+    }
+}
+
+/// From log odds to a probability.
+pub(super) fn logistic(log_odds: f64) -> f64 {
+    1.0 / (1.0 + (-log_odds).exp())
+}
+
+/// From a probability to log odds, of at most 4 either way: no single opinion may silence the others.
+pub(super) fn log_odds(probability: f32) -> f32 {
+    const MOST: f32 = 0.982;
+    let probability = probability.clamp(1.0 - MOST, MOST);
+    (probability / (1.0 - probability)).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dense(first: &[f32]) -> Dense {
+        let mut dense = [0.0; DENSE];
+        dense[..first.len()].copy_from_slice(first);
+        dense
+    }
+
+    #[test]
+    fn one_page_is_one_newton_step() {
+        // One feature of 1 with weight 0 and variance 4: the estimate is 1/2, its certainty 1/4, so that the gain is
+        // 1 / (1 + 1/4 * 4) = 1/2, and a relevant page moves the weight by 1/2 * 4 * 1/2 = 1, the variance to 4 - 2.
+        let mut learner = Learner::new(dense(&[0.0]), dense(&[2.0]));
+        learner.learn(&dense(&[1.0]), &[], 1.0);
+        assert!((learner.weights[0] - 1.0).abs() < 1e-12);
+        assert!((learner.spread[0][0] - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_decides_is_found_out_and_what_does_not_stays() {
+        let mut learner = Learner::new(dense(&[0.0, 0.5, 0.5]), dense(&[1.0, 1.0, 1.0]));
+        // The second feature decides, the third is noise.
+        for turn in 0..200 {
+            let (decides, noise) = ([1.0, -1.0][turn % 2], [1.0, 1.0, -1.0, -1.0][turn % 4]);
+            learner.learn(&dense(&[1.0, decides, noise]), &[], if decides > 0.0 { 0.9 } else { 0.1 });
+        }
+        let estimate = |decides, noise| logistic(learner.log_odds(&dense(&[1.0, decides, noise]), &[]));
+        for noise in [-1.0, 1.0] {
+            assert!((estimate(1.0, noise) - 0.9).abs() < 0.05, "{}", estimate(1.0, noise));
+            assert!((estimate(-1.0, noise) - 0.1).abs() < 0.05, "{}", estimate(-1.0, noise));
+        }
+        // Words are told from each other where nothing else differs.
+        for turn in 0..200 {
+            learner.learn(&dense(&[1.0]), &[[7, 8][turn % 2]], [0.9, 0.1][turn % 2]);
+        }
+        let estimate = |word| logistic(learner.log_odds(&dense(&[1.0]), &[word]));
+        assert!(estimate(7) > 0.8 && estimate(8) < 0.2, "{} {}", estimate(7), estimate(8));
+    }
+}
