@@ -29,7 +29,7 @@ const FEATURES: [(&str, f32, f32, &str); DENSE] = [
     ("what the pages that link to it are worth", 0.5, 0.25, "parents"),
     ("what the critic says of its own words", 0.45, 0.25, "words"),
     ("what the critic says of the words around it, at best", 0.25, 0.25, "around"),
-    ("what the critic says of the words around it, on average", 0.2, 0.25, "around"),
+    ("what the critic says of the words around it, all in all", 0.2, 0.25, "around"),
     ("what other links of these pages led to", 0.3, 0.25, "siblings"),
     ("what other pages of its host are worth", 0.1, 0.2, "host"),
     ("what the links beside it led to", 0.35, 0.25, "beside"),
@@ -79,7 +79,7 @@ impl Porthole {
         let weights = FEATURES.map(|(_, weight, _, _)| weight);
         let deviations = FEATURES.map(|(_, _, deviation, _)| deviation);
         Ok(Porthole {
-            reader: LinkReader::new(aim.critic.clone()),
+            reader: LinkReader::new(aim.critic.as_ref()),
             evidence: Evidence::new(links),
             learner: Learner::new(weights, deviations),
             uses,
@@ -133,7 +133,7 @@ impl Strategy for Porthole {
             // Nobody asks: it is not queued. A revisit would be for this.
             return Some(f64::from(came));
         }
-        let said = self.reader.read(source, link);
+        let said = self.reader.read(source, link, self.evidence.waiting(url));
         self.evidence.says(source.url.id(), url, link.target.site(), &said);
         let worth = self.worth(self.evidence.waiting(url)?);
         self.evidence.give(url, worth);

@@ -77,6 +77,16 @@ impl Critic {
         self.marks = tree.marks();
     }
 
+    /// The same for R(d) alone, quicker: it knows only the decisions on the way to good topics, so that its best leaf is
+    /// of no use. For questions about very many short texts.
+    pub fn narrowed(&self) -> Critic {
+        let mut decisions = self.model.decisions();
+        decisions.retain(|decision| self.mark(decision.node) == Mark::Path);
+        let model =
+            Model::assemble(self.model.kind(), self.model.shape(), self.model.term_version(), &decisions);
+        Critic { model: Arc::new(model), ..self.clone() }
+    }
+
     /// The model.
     pub fn model(&self) -> &Model {
         &self.model
@@ -109,6 +119,12 @@ impl Critic {
     /// R(d) alone: only the nodes on the way to good topics are evaluated (V 2.1.3).
     pub fn relevance(&mut self, counts: &Counts) -> f64 {
         self.model.read(counts, &mut self.reading);
+        self.relevance_of_reading()
+    }
+
+    /// R(d) alone of terms as they stand.
+    pub fn relevance_of_terms(&mut self, terms: &[TermId]) -> f64 {
+        self.model.read_terms(terms, &mut self.reading);
         self.relevance_of_reading()
     }
 

@@ -15,6 +15,10 @@ const MOST_HASHED: usize = 20;
 /// Parents of a link that are remembered: the last ones.
 const PARENTS: usize = 3;
 
+/// How often the critic is asked about a link, at most: later pages mostly say what earlier ones said, and it takes most of
+/// the time.
+const MOST_OPINIONS: u8 = 12;
+
 /// What is usual counts as much as so many outcomes of one's own.
 const USUAL: f32 = 2.0;
 
@@ -64,16 +68,23 @@ struct Came {
 /// What one page says of a link.
 #[derive(Debug, Default)]
 pub(super) struct Said {
-    /// What the critic says of the link's own words, in log odds.
-    pub(super) words: f32,
-    /// The same together with the words around it.
-    pub(super) around: f32,
+    /// What the critic says, if it was asked.
+    pub(super) opinion: Option<Opinion>,
     /// What links beside it turned out to be.
     pub(super) beside: Record,
     /// Hashed features, the link's own words first.
     pub(super) hashed: Vec<u32>,
     /// How many of them are words.
     pub(super) own: u8,
+}
+
+/// What the critic says of a link, in log odds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opinion {
+    /// Of the link's own words.
+    pub(super) words: f32,
+    /// Of these together with the words around it.
+    pub(super) around: f32,
 }
 
 /// A link that waits, by all pages that have it.
@@ -85,8 +96,11 @@ pub(super) struct Waiting {
     /// The last of them, by their numbers.
     last: [u32; PARENTS],
     words: f32,
-    /// The best, and the sum.
+    /// The best, and the sum of all opinions.
     around: (f32, f32),
+    opinions: u8,
+    /// How many pages had the link when the critic was asked last.
+    asked_by: f32,
     beside: Record,
     /// What the frontier believes it is worth.
     pub(super) given: f32,
@@ -100,13 +114,20 @@ impl Waiting {
             site,
             parents: Record::default(),
             last: [NO_PAGE; PARENTS],
-            words: f32::MIN,
-            around: (f32::MIN, 0.0),
+            words: 0.0,
+            around: (0.0, 0.0),
+            opinions: 0,
+            asked_by: 0.0,
             beside: Record::default(),
             given: 0.0,
             own: 0,
             hashed: Box::default(),
         }
+    }
+
+    /// Whether the critic has said enough about it.
+    pub(super) fn is_known(&self) -> bool {
+        self.opinions >= MOST_OPINIONS
     }
 
     pub(super) fn hashed(&self) -> &[u32] {
@@ -120,8 +141,14 @@ impl Waiting {
             self.last.rotate_right(1);
             self.last[0] = number;
         }
-        self.words = self.words.max(said.words);
-        self.around = (self.around.0.max(said.around), self.around.1 + said.around);
+        if let Some(Opinion { words, around }) = said.opinion {
+            let is_first = self.opinions == 0;
+            self.words = if is_first { words } else { self.words.max(words) };
+            self.around.0 = if is_first { around } else { self.around.0.max(around) };
+            self.around.1 += around;
+            self.opinions += 1;
+            self.asked_by = self.parents.count;
+        }
         self.beside.sum += said.beside.sum;
         self.beside.count += said.beside.count;
         if self.hashed.is_empty() {
@@ -140,9 +167,12 @@ impl Waiting {
         saver.u64(self.site.0);
         self.parents.save(saver);
         self.last.iter().for_each(|number| saver.u32(*number));
-        [self.words, self.around.0, self.around.1, self.given].iter().for_each(|value| saver.f32(*value));
+        [self.words, self.around.0, self.around.1, self.asked_by, self.given]
+            .iter()
+            .for_each(|value| saver.f32(*value));
         self.beside.save(saver);
         saver.u32(u32::from(self.own));
+        saver.u32(u32::from(self.opinions));
         saver.length(self.hashed.len());
         self.hashed.iter().for_each(|at| saver.u32(*at));
     }
@@ -155,9 +185,11 @@ impl Waiting {
         }
         waiting.words = saved.f32()?;
         waiting.around = (saved.f32()?, saved.f32()?);
+        waiting.asked_by = saved.f32()?;
         waiting.given = saved.f32()?;
         waiting.beside = Record::restore(saved)?;
         waiting.own = u8::try_from(saved.u32()?).map_err(|_| StateError)?;
+        waiting.opinions = u8::try_from(saved.u32()?).map_err(|_| StateError)?;
         let length = saved.length(4)?;
         waiting.hashed = (0..length).map(|_| saved.u32()).collect::<Result<_, _>>()?;
         Ok(waiting)
@@ -280,7 +312,7 @@ impl Evidence {
             beyond(waiting.parents),
             waiting.words,
             waiting.around.0,
-            waiting.around.1 / waiting.parents.count.max(1.0),
+            waiting.around.1 / waiting.asked_by.max(1.0),
             beyond(siblings),
             beyond(self.hosts.get(&waiting.site).copied().unwrap_or_default()),
             beyond(waiting.beside),
@@ -316,7 +348,7 @@ impl Evidence {
     }
 
     pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
-        self.waiting.restore(saved, 68, Waiting::restore)?;
+        self.waiting.restore(saved, 76, Waiting::restore)?;
         let length = saved.length(20)?;
         self.pages.clear();
         for _ in 0..length {
@@ -350,7 +382,7 @@ mod tests {
     use super::*;
 
     fn said(words: f32) -> Said {
-        Said { words, around: words, ..Said::default() }
+        Said { opinion: Some(Opinion { words, around: words }), ..Said::default() }
     }
 
     #[test]
@@ -371,7 +403,7 @@ mod tests {
         let beyond = |mean: f32| log_odds(mean) - log_odds(usual);
         assert!((features[1] - beyond(0.45)).abs() < 1e-6);
         assert_eq!((features[2], features[3]), (3.0, 3.0));
-        assert_eq!(features[4], 3.0 / 2.0);
+        assert_eq!(features[4], 3.0 / 2.0, "all that the critic said, by parents");
         assert_eq!((features[5], features[6], features[7]), (0.0, 0.0, 0.0));
         // A sibling turns out well: both parents have led to something.
         evidence.says(UrlId(1), UrlId(8), site, &said(0.0));

@@ -5,7 +5,7 @@ use porthole_topic::Critic;
 use porthole_types::{TermId, UrlId};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::evidence::{Evidence, Record, Said, bucket_of};
+use super::evidence::{Evidence, Opinion, Record, Said, Waiting, bucket_of};
 use super::learner::{BUCKETS, log_odds};
 use crate::Source;
 
@@ -32,9 +32,9 @@ pub(super) struct LinkReader {
 }
 
 impl LinkReader {
-    pub(super) fn new(critic: Option<Critic>) -> LinkReader {
+    pub(super) fn new(critic: Option<&Critic>) -> LinkReader {
         LinkReader {
-            critic,
+            critic: critic.map(Critic::narrowed),
             wording: Wording::default(),
             own: Vec::new(),
             around: Vec::new(),
@@ -62,19 +62,18 @@ impl LinkReader {
     }
 
     /// What the page says of its link; links are read in their order.
-    pub(super) fn read(&mut self, source: &Source<'_>, link: &Link) -> Said {
+    pub(super) fn read(&mut self, source: &Source<'_>, link: &Link, waiting: Option<&Waiting>) -> Said {
         let links = &source.page.links;
         let is_it = |other: &Link| std::ptr::eq(other, link);
         self.place += links.get(self.place..).and_then(|rest| rest.iter().position(is_it)).unwrap_or(0);
+        if waiting.is_some_and(Waiting::is_known) {
+            return Said { beside: self.beside(), ..Said::default() };
+        }
         self.gather(source, link);
         let (own, hashed) = self.hashed(source, link);
-        Said {
-            words: opinion(self.critic.as_mut(), &self.own),
-            around: opinion(self.critic.as_mut(), &self.around),
-            beside: self.beside(),
-            hashed,
-            own,
-        }
+        let words = opinion(self.critic.as_mut(), &self.own);
+        let around = opinion(self.critic.as_mut(), &self.around);
+        Said { opinion: Some(Opinion { words, around }), beside: self.beside(), hashed, own }
     }
 
     /// The words of the link itself (address, title, anchor), and those together with the words around it.
@@ -144,7 +143,7 @@ impl LinkReader {
 /// What the critic says of a few words, in log odds; nothing if there are none.
 fn opinion(critic: Option<&mut Critic>, terms: &[TermId]) -> f32 {
     match critic {
-        Some(critic) if !terms.is_empty() => log_odds(critic.judge_terms(terms).relevance as f32),
+        Some(critic) if !terms.is_empty() => log_odds(critic.relevance_of_terms(terms) as f32),
         _ => 0.0,
     }
 }

@@ -309,6 +309,10 @@ proptest! {
         terms.rotate_left(half);
         prop_assert_eq!(critic.judge_terms(&terms), judgment);
         prop_assert_eq!(critic.judge_terms(&terms), judgment);
+        // Without the decisions that R does not need, R is the same.
+        let mut narrowed = critic.narrowed();
+        prop_assert_eq!(narrowed.relevance_of_terms(&terms), judgment.relevance);
+        prop_assert!(narrowed.model().decision_count() <= critic.model().decision_count());
         // Steered by other marks, it says of the same page what a critic with those marks says, and R stays.
         prop_assert_eq!(critic.steering(), None);
         tree.unmark(good).unwrap();
