@@ -118,9 +118,10 @@ impl Strategy for Porthole {
             let (dense, hashed) = (self.dense(waiting), self.hashed(waiting).to_vec());
             self.learner.learn(&dense, &hashed, relevance);
         }
-        self.evidence.came(url, source.url.site(), relevance as f32, source.page.terms());
+        let terms = source.page.terms();
+        let is_new = self.evidence.came(url, source.url.site(), relevance as f32, terms);
         self.came += 1;
-        self.reader.start(source, &mut self.evidence);
+        self.reader.start(source, &mut self.evidence, is_new);
     }
 
     fn settled(&mut self, url: &CanonicalUrl) {

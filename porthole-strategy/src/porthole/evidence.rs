@@ -256,11 +256,11 @@ impl Evidence {
         self.waiting.remove(url);
     }
 
-    /// A page came, with these words.
-    pub(super) fn came(&mut self, url: UrlId, site: SiteId, relevance: f32, terms: &[TermId]) {
+    /// A page came, with these words; whether for the first time.
+    pub(super) fn came(&mut self, url: UrlId, site: SiteId, relevance: f32, terms: &[TermId]) -> bool {
         let waited = self.waiting.remove(url);
         if self.numbers.contains_key(&url) {
-            return;
+            return false;
         }
         for parent in waited.iter().flat_map(|waited| waited.last) {
             if let Some(parent) = self.pages.get_mut(parent as usize) {
@@ -277,6 +277,7 @@ impl Evidence {
         for bucket in buckets {
             self.lore[bucket as usize].add(relevance, 1.0);
         }
+        true
     }
 
     /// The page that came last links to one that came before it, and was worth so much.

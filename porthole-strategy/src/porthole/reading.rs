@@ -43,8 +43,8 @@ impl LinkReader {
         }
     }
 
-    /// Looks at a page whose links are read next: what some of them led to is known.
-    pub(super) fn start(&mut self, source: &Source<'_>, evidence: &mut Evidence) {
+    /// Looks at a page whose links are read next: what some of them led to is known, and counts for a page that is new.
+    pub(super) fn start(&mut self, source: &Source<'_>, evidence: &mut Evidence, is_new: bool) {
         self.place = 0;
         self.outcomes.clear();
         let mut last: Option<UrlId> = None;
@@ -55,7 +55,9 @@ impl LinkReader {
                 && let Some(outcome) = evidence.outcome(url)
             {
                 self.outcomes.push((place, outcome));
-                evidence.leads_to(outcome);
+                if is_new {
+                    evidence.leads_to(outcome);
+                }
             }
             last = Some(url);
         }

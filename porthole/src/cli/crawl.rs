@@ -23,7 +23,7 @@ pub(crate) struct Crawl {
     /// Stop after so long: 90s, 15m, 2h
     #[arg(long, value_parser = duration)]
     pub(crate) time: Option<Duration>,
-    #[arg(long, default_value = "soft", help = strategies(), value_parser = porthole_strategy::checked)]
+    #[arg(long, default_value = "porthole", help = strategies(), value_parser = porthole_strategy::checked)]
     pub(crate) strategy: String,
     /// Let an apprentice begin with what one has learnt in this workspace
     #[arg(long, value_name = "DIR")]

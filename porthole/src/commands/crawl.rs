@@ -89,7 +89,8 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     .await;
     let (ending, code) = ending(stop, arguments, watch.ended)?;
     if code != DISK_FULL {
-        store.set_setting(LAST_STOP, ending)?;
+        let seed = arguments.seed.to_string();
+        store.set_settings(&[(LAST_STOP, ending), (STRATEGY, &arguments.strategy), (SEED, &seed)])?;
         store.tidy()?;
     }
     watch.finish(ending);
@@ -107,6 +108,10 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
 
 /// The setting that says how the last run ended.
 pub(crate) const LAST_STOP: &str = "crawl.last_stop";
+
+/// The settings that say which strategy the last run had, and what it drew from.
+pub(crate) const STRATEGY: &str = "crawl.strategy";
+pub(crate) const SEED: &str = "crawl.seed";
 
 /// What the crawl is after, as the workspace says it now.
 struct Aim {

@@ -36,7 +36,7 @@ pub(crate) async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     output::say(&format!("a web of {} pages, made up as they are read", grouped(&WEB_PAGES.to_string())));
     let lesson = Lesson::learn(&web, topic, arguments.seed).await?;
     output::say(&lesson.in_words());
-    let focused = crawl(&lesson, &arguments, "focused", "soft", &focused_db).await?;
+    let focused = crawl(&lesson, &arguments, "focused", "porthole", &focused_db).await?;
     let unfocused = crawl(&lesson, &arguments, "unfocused", "unfocused", &unfocused_db).await?;
 
     output::say("");

@@ -1,5 +1,7 @@
 //! `porthole explain`: why a URL was queued, fetched or skipped, and what it is worth (requirement 113).
 
+mod parts;
+
 use std::path::Path;
 
 use porthole_store::{About, FeedbackKind, Neighbourhood, RAISED, SiteFacts, StoreReader, UrlState};
@@ -7,6 +9,7 @@ use porthole_topic::Taxonomy;
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
+use self::parts::Parts;
 use crate::cli;
 use crate::commands::classify::{Judge, Judged};
 use crate::commands::units::{moment_and_age, size};
@@ -28,10 +31,14 @@ pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
         output::say(&format!("warning: {}", output::in_words(&error)));
         None
     });
+    let parts = parts::of(&workspace, &reader, &tree, &url, &about).unwrap_or_else(|error| {
+        output::say(&format!("warning: {}", output::in_words(&error)));
+        None
+    });
     if arguments.json {
-        return output::print_json(&Facts::of(&url, &about, &tree, examples, judged));
+        return output::print_json(&Facts { parts, ..Facts::of(&url, &about, &tree, examples, judged) });
     }
-    Explanation { url: &url, about: &about, tree: &tree, examples }.print(judged.as_ref());
+    Explanation { url: &url, about: &about, tree: &tree, examples, parts }.print(judged.as_ref());
     Ok(())
 }
 
@@ -110,6 +117,8 @@ struct Facts<'a> {
     feedback: Vec<Word>,
     /// What the critic says of the page today.
     judged: Option<Judged>,
+    /// What the priority of a queued URL is made of.
+    parts: Option<Parts>,
 }
 
 #[derive(Serialize)]
@@ -218,6 +227,7 @@ impl<'a> Facts<'a> {
             neighbourhood: about.neighbourhood.as_ref().map(Neighbours::of),
             feedback: words.collect(),
             judged,
+            parts: None,
         }
     }
 }
@@ -228,6 +238,7 @@ struct Explanation<'a> {
     about: &'a About,
     tree: &'a Taxonomy,
     examples: Vec<String>,
+    parts: Option<Parts>,
 }
 
 impl Explanation<'_> {
@@ -244,6 +255,9 @@ impl Explanation<'_> {
         line("score", &self.score());
         if let Some(found) = &about_neighbours(self.about) {
             line("", found);
+        }
+        if let Some(parts) = &self.parts {
+            print_parts(parts);
         }
         self.print_parents();
         line("site", &site_in_words(&self.about.site));
@@ -395,6 +409,17 @@ impl Explanation<'_> {
 
 fn line(label: &str, text: &str) {
     output::print(&format!("{} {text}", Paint::Faint.on(&format!("{label:<9}"))));
+}
+
+/// The parts of a score, the weightiest first.
+fn print_parts(parts: &Parts) {
+    line("parts", &format!("as {} sees the link on {}", parts.strategy, plain(&parts.on)));
+    let mut sorted: Vec<_> = parts.parts.iter().filter(|part| part.adds != 0.0).collect();
+    sorted.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()));
+    for part in sorted {
+        let paint = if part.adds > 0.0 { Paint::Good } else { Paint::Faint };
+        line("", &format!("{} {}", paint.on(&format!("{:+7.3}", part.adds)), plain(&part.what)));
+    }
 }
 
 fn many(number: u64, noun: &str) -> String {

@@ -76,7 +76,8 @@ impl Place {
 fn links_on_pages_of_a_wider_topic_are_followed_and_the_pages_are_not_relevant() {
     let place = Place::trained();
     // The starts are the examples about birds; then the two pages behind the first of them.
-    let crawl = |pages: &str| place.ok(&["crawl", "--web", "web.warc.gz", "--pages", pages]);
+    let crawl =
+        |pages: &str| place.ok(&["crawl", "--web", "web.warc.gz", "--strategy", "soft", "--pages", pages]);
     assert!(place.ok(&["topics", "toward"]).contains("good topics alone"));
     crawl("5");
     let fox = place.of("fox.test")[0];
@@ -95,4 +96,25 @@ fn links_on_pages_of_a_wider_topic_are_followed_and_the_pages_are_not_relevant()
     place.ok(&["topics", "toward", "--none"]);
     crawl("1");
     assert!(place.ok(&["topics", "toward"]).contains("good topics alone"));
+}
+
+#[test]
+fn the_priority_of_a_queued_url_is_explained_by_its_parts() {
+    let place = Place::trained();
+    let facts = |strategy: &str| -> Value {
+        place.ok(&["crawl", "--web", "web.warc.gz", "--strategy", strategy, "--pages", "5"]);
+        serde_json::from_str(&place.ok(&["explain", "http://behind-fox.test/", "--json"])).unwrap()
+    };
+    let sum = |facts: &Value| -> f64 {
+        let parts = facts["parts"]["parts"].as_array().unwrap_or_else(|| panic!("{facts}"));
+        parts.iter().map(|part| part["adds"].as_f64().unwrap()).sum()
+    };
+    let found = facts("porthole");
+    assert_eq!(found["state"], "queued");
+    assert_eq!(found["parts"]["strategy"], "porthole");
+    // In log odds, by what is known now; the queue heard of it some pages ago.
+    let (worth, priority) = (1.0 / (1.0 + (-sum(&found)).exp()), found["priority"].as_f64().unwrap());
+    assert!((worth / priority - 1.0).abs() < 0.5, "{worth} {priority}");
+    let told = place.ok(&["explain", "http://behind-fox.test/"]);
+    assert!(told.contains("what the critic says of its own words"), "{told}");
 }
