@@ -86,9 +86,7 @@ fn every_strategy_goes_on_where_it_was() {
     for name in NAMES.iter().copied().chain(["best-7:buffer=12", "best-16:rank=kwpr"]) {
         let whole = way(&web, name, u64::MAX, false);
         assert!(whole.split('/').count() > 20, "{name}: {whole}");
-        for stops in [1, 5] {
-            assert_eq!(way(&web, name, stops, false), whole, "{name}, stopped after every {stops}");
-            assert_eq!(way(&web, name, stops, true), whole, "{name}, killed after every {stops}");
-        }
+        assert_eq!(way(&web, name, 3, false), whole, "{name}, stopped after every 3");
+        assert_eq!(way(&web, name, 5, true), whole, "{name}, killed after every 5");
     }
 }
