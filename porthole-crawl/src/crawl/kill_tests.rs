@@ -47,6 +47,8 @@ fn web() -> Pages {
     Pages((0..60).map(page).collect())
 }
 
+const STARTS: [&str; 3] = ["http://a.test/0", "http://a.test/3", "http://b.test/1"];
+
 /// The way of a crawl that is stopped after so many fetches each time. What was saved is thrown away at every stop, if so
 /// wished: as if the crawl had been killed.
 fn way(web: &Pages, name: &str, stops: u64, forgets: bool) -> String {
@@ -63,8 +65,7 @@ fn way(web: &Pages, name: &str, stops: u64, forgets: bool) -> String {
         let archive = Archive::open_after(&folder.path().join("pages"), archived, Timestamp(0)).unwrap();
         let crawl = Crawl::new(web, &mut store, &clock).unwrap().focused(focus);
         let mut crawl = crawl.archived(archive, Keep::All);
-        let starts = ["http://a.test/0", "http://a.test/3", "http://b.test/1"];
-        crawl.start(&starts.map(|url| CanonicalUrl::parse(url).unwrap())).unwrap();
+        crawl.start(&STARTS.map(|url| CanonicalUrl::parse(url).unwrap())).unwrap();
         let mut observe = |seen: Seen<'_>| {
             way.push_str(seen.url.path());
             ControlFlow::Continue(())
@@ -88,5 +89,28 @@ fn every_strategy_goes_on_where_it_was() {
         assert!(whole.split('/').count() > 20, "{name}: {whole}");
         assert_eq!(way(&web, name, 3, false), whole, "{name}, stopped after every 3");
         assert_eq!(way(&web, name, 5, true), whole, "{name}, killed after every 5");
+    }
+}
+
+#[test]
+fn remembering_is_not_taken_for_a_change_from_outside() {
+    let (web, clock) = (web(), ManualClock::at(Timestamp(1_000)));
+    for name in ["soft", "best-16", "opic"] {
+        let (_folder, mut store) = scratch();
+        let strategy = named(name, &Aim::nothing(1)).unwrap();
+        let focus = Focus { judge: Box::new(Says("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
+        let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus);
+        crawl.start(&STARTS.map(|url| CanonicalUrl::parse(url).unwrap())).unwrap();
+        let mut seen = 0;
+        // Slow enough for the crawl to look round.
+        let mut observe = |_: Seen<'_>| {
+            seen += 1;
+            if seen % 4 == 0 {
+                std::thread::sleep(Duration::from_millis(260));
+            }
+            ControlFlow::Continue(())
+        };
+        let stop = pollster::block_on(crawl.run(Limits { fetches: 12, ..Limits::default() }, &mut observe));
+        assert_eq!((stop.unwrap(), seen), (Stop::Limit, 12), "{name}");
     }
 }
