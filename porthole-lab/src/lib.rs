@@ -9,6 +9,7 @@ pub mod experiment;
 pub mod general;
 pub mod measures;
 mod recorded;
+pub mod strategies_bench;
 pub mod svg;
 pub mod synth;
 mod web_stats;

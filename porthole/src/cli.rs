@@ -176,6 +176,24 @@ pub(crate) enum Bench {
     Critic(BenchCritic),
     /// Time of the distiller's variants on the link graph of a crawl, as V Fig. 8 (d)
     Distiller(BenchDistiller),
+    /// What a link costs under each strategy, with few and with many links waiting
+    Strategies(BenchStrategies),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchStrategies {
+    /// Strategies to measure, if not all
+    #[arg(long, value_name = "NAME", value_delimiter = ';', value_parser = porthole_strategy::checked)]
+    pub(crate) strategy: Vec<String>,
+    /// Links that wait in the end
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) links: usize,
+    /// What is drawn, is drawn from it
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

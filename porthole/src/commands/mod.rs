@@ -3,6 +3,7 @@
 mod bench_classifier;
 mod bench_critic;
 mod bench_distiller;
+mod bench_strategies;
 mod broaden;
 mod classify;
 mod crawl;
@@ -59,6 +60,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Lab(Lab::Bench(Bench::Classifier(arguments))) => bench_classifier::run(&arguments),
         Command::Lab(Lab::Bench(Bench::Critic(arguments))) => bench_critic::run(&arguments),
         Command::Lab(Lab::Bench(Bench::Distiller(arguments))) => bench_distiller::run(&arguments).await,
+        Command::Lab(Lab::Bench(Bench::Strategies(arguments))) => bench_strategies::run(&arguments).await,
         Command::Lab(Lab::Apprentice(arguments)) => lab_apprentice::run(&arguments),
         Command::Lab(Lab::Critics(arguments)) => critics::run(&arguments),
         Command::Lab(Lab::General(arguments)) => general::run(&arguments),

@@ -1,0 +1,61 @@
+//! `porthole lab bench strategies`: what a link costs under each strategy.
+
+use anyhow::Context;
+use porthole_lab::strategies_bench::{Bench, Cost, Reordering, reorder};
+use porthole_strategy::NAMES;
+use serde::Serialize;
+
+use crate::cli::BenchStrategies;
+use crate::output::{self, Progress, grouped};
+
+#[derive(Serialize)]
+struct Figures {
+    links: usize,
+    strategies: Vec<Cost>,
+    reordering: Reordering,
+}
+
+pub(crate) async fn run(arguments: &BenchStrategies) -> anyhow::Result<()> {
+    let links = arguments.links;
+    let all: Vec<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
+    let names = if arguments.strategy.is_empty() { &all } else { &arguments.strategy };
+    let bench = Bench::new(arguments.seed).await?;
+    let mut strategies = Vec::new();
+    let mut progress = Progress::new("strategies", names.len() as u64);
+    for name in names {
+        strategies.push(bench.strategy(name, links)?);
+        progress.step(|| name.clone());
+    }
+    progress.finish();
+    let folder = tempfile::tempdir().context("cannot make a folder for the database")?;
+    let reordering = reorder(&folder.path().join("crawl.db"), links)?;
+    let figures = Figures { links, strategies, reordering };
+    if arguments.json {
+        return output::print_json(&figures);
+    }
+    print(&figures);
+    Ok(())
+}
+
+fn print(figures: &Figures) {
+    let row = |cost: &Cost| {
+        vec![
+            cost.strategy.clone(),
+            format!("{:.2}", cost.few),
+            format!("{:.2}", cost.many),
+            grouped(&cost.rescored.to_string()),
+            format!("{:.3}", cost.rescoring),
+        ]
+    };
+    let rows: Vec<_> = figures.strategies.iter().map(row).collect();
+    let waiting = grouped(&figures.links.to_string());
+    let many = format!("µs a link, {waiting} waiting");
+    let head = ["strategy", "µs a link, 1,000 waiting", &many, "most changed at once", "scoring anew, s"];
+    output::print_table(&head, &rows);
+    let Reordering { urls, queue, table } = figures.reordering;
+    output::print(&format!(
+        "\n{} queued URLs with other priorities: {queue:.2} s until the queue is in order, {table:.2} s until the table \
+         says so",
+        grouped(&urls.to_string())
+    ));
+}
