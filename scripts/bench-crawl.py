@@ -88,6 +88,7 @@ def parse_options():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=64, help="fetches under way at once")
     parser.add_argument("--only", default=",".join(CRAWLERS), help="crawlers, with commas between them")
+    parser.add_argument("--strategy", default="soft", help="of porthole; the peers have none (default: %(default)s)")
     parser.add_argument("--crawl-option", action="append", default=[], help="for porthole crawl, as in =--no-archive")
     parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what Porthole stores")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
@@ -170,7 +171,8 @@ class Bench:
         try:
             shutil.copytree(self.trained, workspace, dirs_exist_ok=True)
             options = ["--polite", "off", "--workers", self.options.workers, "--pages", self.figures["pages"]]
-            options += ["--start", self.start, "--patience", "0", "--json", *self.options.crawl_option]
+            options += ["--start", self.start, "--patience", "0", "--json", "--strategy", self.options.strategy]
+            options += self.options.crawl_option
             return measure([self.options.porthole, "-C", workspace, "crawl", *options])
         finally:
             shutil.rmtree(workspace)
