@@ -38,6 +38,8 @@ pub enum Scale {
 pub enum Marks {
     /// Lines and dots.
     Points(Vec<Series>),
+    /// A value and an interval around it a row, from top to bottom.
+    Ranges(Vec<Range>),
     /// Bars side by side, each of parts one on the other.
     Bars {
         /// What each part is.
@@ -47,12 +49,26 @@ pub enum Marks {
     },
 }
 
+/// A value and an interval around it.
+#[derive(Clone, Debug)]
+pub struct Range {
+    /// What it is of.
+    pub name: String,
+    /// The value.
+    pub value: f64,
+    /// The lower end,
+    pub low: f64,
+    /// and the upper one.
+    pub high: f64,
+}
+
 /// Points that belong together.
 #[derive(Clone, Debug)]
 pub struct Series {
     name: String,
     points: Vec<(f64, f64)>,
     joined: bool,
+    dotted: bool,
 }
 
 /// A bar.
@@ -69,12 +85,17 @@ pub struct Bar {
 impl Series {
     /// Dots joined by a line.
     pub fn line(name: &str, points: Vec<(f64, f64)>) -> Self {
-        Series { name: name.to_owned(), points, joined: true }
+        Series { name: name.to_owned(), points, joined: true, dotted: true }
+    }
+
+    /// A line.
+    pub fn curve(name: &str, points: Vec<(f64, f64)>) -> Self {
+        Series { name: name.to_owned(), points, joined: true, dotted: false }
     }
 
     /// Dots.
     pub fn dots(name: &str, points: Vec<(f64, f64)>) -> Self {
-        Series { name: name.to_owned(), points, joined: false }
+        Series { name: name.to_owned(), points, joined: false, dotted: true }
     }
 }
 
@@ -89,11 +110,48 @@ pub fn page(charts: &[Chart]) -> String {
     );
     for (index, chart) in charts.iter().enumerate() {
         let (x, y) = ((index % 2) as f64 * WIDTH, (index / 2) as f64 * HEIGHT);
-        let _ = write!(svg, "<g transform=\"translate({x} {y})\">\n{}</g>\n", draw(chart));
+        let _ = write!(svg, "<g transform=\"translate({x} {y})\">\n{}</g>\n", draw(chart, false));
     }
     svg.push_str("</svg>\n");
     svg
 }
+
+/// One chart for a page of HTML: it takes the colours of the page, and its legend and title stand outside.
+pub fn inline(chart: &Chart) -> String {
+    let rows = if let Marks::Ranges(rows) = &chart.marks { rows.len() } else { 0 };
+    // A row of its own for every range.
+    let height = if rows > 0 { rows as f64 * ROW + BELOW + 10.0 } else { HEIGHT - INLINE_TOP };
+    format!(
+        "<svg class=chart viewBox=\"0 0 {WIDTH} {height}\" role=img aria-label=\"{}\" font-size=\"12\">\n\
+         <g transform=\"translate(0 {})\">\n{}</g></svg>\n",
+        escaped(&chart.title),
+        -INLINE_TOP,
+        draw(chart, true)
+    )
+}
+
+/// The line of a legend that belongs to the series of this number.
+pub fn key(number: usize) -> String {
+    let style = style(number);
+    format!("<svg viewBox=\"0 0 24 8\"><path d=\"M0 4H24\" stroke-width=\"3\" {style}/></svg>")
+}
+
+impl Chart {
+    /// The names of its series or parts.
+    pub fn names(&self) -> Vec<&str> {
+        match &self.marks {
+            Marks::Points(series) => series.iter().map(|series| series.name.as_str()).collect(),
+            Marks::Bars { parts, .. } => parts.iter().map(String::as_str).collect(),
+            Marks::Ranges(_) => Vec::new(),
+        }
+    }
+}
+
+/// Cut off at the top of a chart whose legend stands outside.
+const INLINE_TOP: f64 = 58.0;
+/// A row of a chart of ranges, and what is under the last one.
+const ROW: f64 = 24.0;
+const BELOW: f64 = 55.0;
 
 /// Size of a chart, and where its axes begin and end.
 const WIDTH: f64 = 520.0;
@@ -103,7 +161,24 @@ const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 70.0;
 const BOTTOM: f64 = HEIGHT - 55.0;
 /// Told apart by the colour-blind, too.
-const COLOURS: [&str; 6] = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#999999", "#000000"];
+const COLOURS: [&str; 8] =
+    ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#999999", "#000000", "#56b4e9", "#b58900"];
+
+/// The attributes by which a series is drawn: a page may have colours of its own; when they are used up, lines are
+/// dashed.
+fn style(number: usize) -> String {
+    let (colour, round) = (number % COLOURS.len(), number / COLOURS.len());
+    let dash = ["", ";stroke-dasharray:7 4", ";stroke-dasharray:2 3"][round.min(2)];
+    let plain = COLOURS[colour];
+    format!("stroke=\"{plain}\" style=\"stroke:var(--s{colour},{plain}){dash}\"")
+}
+
+/// The same for what is filled.
+fn fill(number: usize) -> String {
+    let colour = number % COLOURS.len();
+    let plain = COLOURS[colour];
+    format!("fill=\"{plain}\" style=\"fill:var(--s{colour},{plain})\"")
+}
 
 /// From numbers to places on one axis.
 struct Ruler {
@@ -147,69 +222,122 @@ impl Ruler {
                 let powers = from.log10().round() as i32..=to.log10().round() as i32;
                 powers.map(|power| 10f64.powi(power)).collect()
             }
-            Scale::Linear => {
-                let rough = to / 5.0;
-                let power = 10f64.powf(rough.log10().floor());
-                let step =
-                    [1.0, 2.0, 5.0, 10.0].map(|step| step * power).into_iter().find(|&step| step >= rough);
-                let step = step.unwrap_or(rough);
-                (0..).map(|count| f64::from(count) * step).take_while(|&tick| tick <= to).collect()
-            }
+            Scale::Linear => Ruler::steps(0.0, to),
         }
+    }
+
+    /// Round numbers from one to another, some five of them; 0 is one if it lies between.
+    fn steps(from: f64, to: f64) -> Vec<f64> {
+        let rough = (to - from) / 5.0;
+        let power = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|step| step * power).into_iter().find(|&step| step >= rough);
+        let step = step.unwrap_or(rough);
+        let first = (from / step).ceil() as i32;
+        (first..).map(|count| f64::from(count) * step).take_while(|&tick| tick <= to).collect()
     }
 }
 
-fn draw(chart: &Chart) -> String {
-    let mut svg = text(WIDTH / 2.0, 22.0, "middle", "font-size=\"14\" font-weight=\"bold\"", &chart.title);
+fn draw(chart: &Chart, is_inline: bool) -> String {
+    let mut svg = String::new();
+    if !is_inline {
+        svg += &text(WIDTH / 2.0, 22.0, "middle", "font-size=\"14\" font-weight=\"bold\"", &chart.title);
+        svg += &legend(chart.names().into_iter());
+    }
+    if let Marks::Ranges(rows) = &chart.marks {
+        return svg + &draw_ranges(chart, rows);
+    }
     svg += &text((LEFT + RIGHT) / 2.0, HEIGHT - 12.0, "middle", "", &chart.x.label);
     let turned = format!("transform=\"rotate(-90 16 {y})\"", y = (TOP + BOTTOM) / 2.0);
     svg += &text(16.0, (TOP + BOTTOM) / 2.0, "middle", &turned, &chart.y.label);
     svg += &match &chart.marks {
         Marks::Points(series) => draw_series(chart, series),
-        Marks::Bars { parts, bars } => draw_bars(chart, parts, bars),
+        Marks::Bars { bars, .. } => draw_bars(chart, bars),
+        Marks::Ranges(_) => String::new(),
     };
-    svg += &format!("<path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" fill=\"none\" stroke=\"black\"/>\n");
+    svg += &format!("<path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" fill=\"none\" stroke=\"currentColor\"/>\n");
     svg
 }
+
+/// Rows from top to bottom, each with its name over its line.
+fn draw_ranges(chart: &Chart, rows: &[Range]) -> String {
+    let all = || rows.iter().flat_map(|row| [row.low, row.value, row.high]);
+    let (least, most) =
+        all().fold((0.0_f64, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+    let wide = (most - least).max(1e-9);
+    let (left, right) = (NAMES, RIGHT);
+    let place = |value: f64| left + (value - least + 0.04 * wide) / (1.08 * wide) * (right - left);
+    let top = INLINE_TOP + 6.0;
+    let bottom = top + rows.len() as f64 * ROW;
+    let mut svg = String::new();
+    for tick in Ruler::steps(least, most) {
+        let x = place(tick);
+        let grey = if tick == 0.0 { "currentColor" } else { GRID };
+        let _ = writeln!(svg, "<path d=\"M{x:.1} {top}V{bottom}\" stroke=\"{grey}\"/>");
+        svg += &text(x, bottom + 16.0, "middle", "font-size=\"11\"", &number(tick));
+    }
+    svg += &text((left + right) / 2.0, bottom + 36.0, "middle", "", &chart.x.label);
+    for (at, row) in rows.iter().enumerate() {
+        let y = top + (at as f64 + 0.5) * ROW;
+        svg += &text(left - 8.0, y + 4.0, "end", "", &row.name);
+        let (low, high, value) = (place(row.low), place(row.high), place(row.value));
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{low:.1} {y:.1}H{high:.1}M{low:.1} {:.1}v8M{high:.1} {:.1}v8\" stroke-width=\"2\" \
+             {}/><circle cx=\"{value:.1}\" cy=\"{y:.1}\" r=\"4.5\" {}/>",
+            y - 4.0,
+            y - 4.0,
+            style(1),
+            fill(1)
+        );
+    }
+    svg
+}
+
+/// Where the names of a chart of ranges end.
+const NAMES: f64 = 150.0;
+const GRID: &str = "#88888844";
 
 fn draw_series(chart: &Chart, series: &[Series]) -> String {
     let all = || series.iter().flat_map(|series| series.points.iter());
     let x = Ruler::new(chart.x.scale, all().map(|point| point.0), (LEFT, RIGHT));
     let y = Ruler::new(chart.y.scale, all().map(|point| point.1), (BOTTOM, TOP));
-    let mut svg = ticks_x(&x) + &ticks_y(&y) + &legend(series.iter().map(|series| series.name.as_str()));
-    for (series, colour) in series.iter().zip(COLOURS.iter().cycle()) {
+    let mut svg = ticks_x(&x) + &ticks_y(&y);
+    for (at, series) in series.iter().enumerate() {
         let shown = series.points.iter().filter(|point| x.shows(point.0) && y.shows(point.1));
         let places: Vec<_> = shown.map(|point| (x.place(point.0), y.place(point.1))).collect();
         if series.joined {
             let path: Vec<_> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
             let _ = writeln!(
                 svg,
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
-                path.join(" ")
+                "<polyline points=\"{}\" fill=\"none\" stroke-width=\"2\" {}/>",
+                path.join(" "),
+                style(at)
             );
         }
-        for (x, y) in places {
-            let _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" fill=\"{colour}\"/>");
+        for (x, y) in places.into_iter().filter(|_| series.dotted) {
+            let _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" {}/>", fill(at));
         }
     }
     svg
 }
 
-fn draw_bars(chart: &Chart, parts: &[String], bars: &[Bar]) -> String {
+fn draw_bars(chart: &Chart, bars: &[Bar]) -> String {
     let heights = bars.iter().map(|bar| bar.parts.iter().sum::<f64>());
     let y = Ruler::new(chart.y.scale, heights, (BOTTOM, TOP));
-    let mut svg = ticks_y(&y) + &legend(parts.iter().map(String::as_str));
+    let mut svg = ticks_y(&y);
     let slot = (RIGHT - LEFT) / bars.len().max(1) as f64;
     for (index, bar) in bars.iter().enumerate() {
         let middle = LEFT + (index as f64 + 0.5) * slot;
         let (left, width, mut below) = (middle - slot * 0.3, slot * 0.6, 0.0);
-        for (part, colour) in bar.parts.iter().zip(COLOURS.iter().cycle()) {
+        for (at, part) in bar.parts.iter().enumerate() {
             let (from, to) = (y.place(below), y.place(below + part));
             below += part;
             let height = from - to;
             let _ = writeln!(
                 svg,
-                "<rect x=\"{left:.1}\" y=\"{to:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{colour}\"/>"
+                "<rect x=\"{left:.1}\" y=\"{to:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
+                 {}/>",
+                fill(at)
             );
         }
         svg += &text(middle, y.place(below) - 5.0, "middle", "font-size=\"11\"", &bar.note);
@@ -221,7 +349,7 @@ fn draw_bars(chart: &Chart, parts: &[String], bars: &[Bar]) -> String {
 fn ticks_x(ruler: &Ruler) -> String {
     let tick = |value: f64| {
         let x = ruler.place(value);
-        let line = format!("<path d=\"M{x:.1} {TOP}V{}\" stroke=\"#dddddd\"/>\n", BOTTOM + 4.0);
+        let line = format!("<path d=\"M{x:.1} {TOP}V{}\" stroke=\"{GRID}\"/>\n", BOTTOM + 4.0);
         line + &text(x, BOTTOM + 18.0, "middle", "font-size=\"11\"", &number(value))
     };
     ruler.ticks().into_iter().map(tick).collect()
@@ -230,7 +358,7 @@ fn ticks_x(ruler: &Ruler) -> String {
 fn ticks_y(ruler: &Ruler) -> String {
     let tick = |value: f64| {
         let y = ruler.place(value);
-        let line = format!("<path d=\"M{} {y:.1}H{RIGHT}\" stroke=\"#dddddd\"/>\n", LEFT - 4.0);
+        let line = format!("<path d=\"M{} {y:.1}H{RIGHT}\" stroke=\"{GRID}\"/>\n", LEFT - 4.0);
         line + &text(LEFT - 7.0, y + 4.0, "end", "font-size=\"11\"", &number(value))
     };
     ruler.ticks().into_iter().map(tick).collect()
@@ -239,13 +367,12 @@ fn ticks_y(ruler: &Ruler) -> String {
 /// Names beside their colours, under the title; on a second line what does not fit into the first.
 fn legend<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let (mut svg, mut x, mut y) = (String::new(), LEFT, 31.0);
-    for (name, colour) in names.zip(COLOURS.iter().cycle()) {
+    for (at, name) in names.enumerate() {
         let width = 34.0 + 6.6 * name.chars().count() as f64;
         if x + width > WIDTH && x > LEFT {
             (x, y) = (LEFT, y + 18.0);
         }
-        let _ =
-            writeln!(svg, "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"11\" height=\"11\" fill=\"{colour}\"/>");
+        let _ = writeln!(svg, "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"11\" height=\"11\" {}/>", fill(at));
         svg += &text(x + 16.0, y + 10.0, "start", "", name);
         x += width;
     }
@@ -253,8 +380,12 @@ fn legend<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 fn text(x: f64, y: f64, anchor: &str, more: &str, words: &str) -> String {
-    let words = words.replace('&', "&amp;").replace('<', "&lt;");
+    let words = escaped(words);
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {more}>{words}</text>\n")
+}
+
+fn escaped(words: &str) -> String {
+    words.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
 /// A tick's number, without noise behind the point.

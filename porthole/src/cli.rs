@@ -18,7 +18,7 @@ pub(crate) use self::crawl::Crawl;
 pub(crate) use self::distill::{BenchDistiller, Distill, EngineWord};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Verdict};
-pub(crate) use self::lab::RunExperiment;
+pub(crate) use self::lab::{Compare, CrawlReport, Figures, Record, RunExperiment};
 pub(crate) use self::query::Query;
 pub(crate) use self::start::Start;
 pub(crate) use self::topics::{
@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Crawl(Crawl),
     /// Say how a workspace and its crawl are doing
     Status(Status),
+    /// Write what was found as a page to look at: harvest, best pages, hubs, sites, communities, what to do next
+    Report(CrawlReport),
     /// Say why a URL was queued, fetched or skipped, and what it is worth
     Explain(Explain),
     /// Find hubs and authorities in the link graph
@@ -108,6 +110,12 @@ pub(crate) enum Lab {
     Run(RunExperiment),
     /// Say what an apprentice can learn from a crawl: how well links foretell what they lead to, and from where
     Apprentice(LabApprentice),
+    /// Make a report of what `lab run` found: the papers' figures, and the numbers behind them
+    Figures(Figures),
+    /// Make a web for experiments from what a workspace has crawled
+    Record(Record),
+    /// Compare two strategies, or two folders of results: a verdict, with its interval
+    Compare(Compare),
     /// Measure how good the critics are on the labelled collections
     Critics(Critics),
     /// Make the general taxonomy that comes with the program

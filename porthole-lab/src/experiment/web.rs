@@ -65,12 +65,14 @@ pub(super) fn read(web: &KnownWeb) -> Reading {
     let hosts: HashSet<_> = open.iter().map(CanonicalUrl::site).collect();
     let mut answers: BTreeMap<UrlId, Answer> = BTreeMap::new();
     // The pages, then what they link to that is no page: redirects.
-    for _ in 0..=HOPS {
+    for hop in 0..=HOPS {
         let read = open
             .par_iter()
             .map_init(Extractor::default, |extractor, url| (url.id(), ask(web, url, extractor)));
         let came: Vec<(UrlId, Option<Answer>)> = read.collect();
-        answers.extend(came.into_iter().filter_map(|(id, answer)| Some((id, answer?))));
+        // What answers where no page is listed, and is no redirect, is a trap.
+        let is_known = |answer: &Answer| hop == 0 || answer.counts.is_none();
+        answers.extend(came.into_iter().filter_map(|(id, answer)| Some((id, answer.filter(is_known)?))));
         let all = open.iter().filter_map(|url| answers.get(&url.id())).flat_map(|answer| &answer.targets);
         let next: BTreeSet<&CanonicalUrl> = all.filter(|url| !answers.contains_key(&url.id())).collect();
         // Nothing else is recorded; a synthetic web also answers where it lists no page.

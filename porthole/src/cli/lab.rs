@@ -52,3 +52,52 @@ pub(crate) struct RunExperiment {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct Figures {
+    /// The folder that `lab run` wrote to; report.html and figures/ are written there
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// A strategy, or a folder of results
+    #[arg(value_name = "A")]
+    pub(crate) one: String,
+    /// Another one
+    #[arg(value_name = "B")]
+    pub(crate) other: String,
+    /// The folder of the results, to compare two strategies
+    #[arg(long = "in", value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// The strategy to look at, to compare two folders
+    #[arg(long, value_name = "NAME", default_value = "soft")]
+    pub(crate) strategy: String,
+    /// Write the comparison as a page of HTML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// Write web.warc.gz, labels.tsv and experiment.toml into this folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Lines of a URL and a topic path that are true of the pages; the critic says what they are, if not given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// Print the facts as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CrawlReport {
+    /// Write the report here instead of report.html in the workspace
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}

@@ -19,10 +19,14 @@ mod grow;
 mod import;
 mod init;
 mod lab_apprentice;
+mod lab_compare;
+mod lab_figures;
+mod lab_record;
 mod lab_run;
 mod mark;
 mod propose;
 mod query;
+mod report;
 mod sites;
 mod start;
 mod status;
@@ -50,6 +54,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Documents(arguments) => documents::run(workspace, &arguments),
         Command::Classify(arguments) => classify::run(workspace, &arguments),
         Command::Status(arguments) => status::run(workspace, &arguments),
+        Command::Report(arguments) => report::run(workspace, &arguments),
         Command::Explain(arguments) => explain::run(workspace, &arguments),
         Command::Distill(arguments) => distill::run(workspace, &arguments),
         Command::Top(arguments) => top::run(workspace, &arguments),
@@ -64,6 +69,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Lab(Lab::Apprentice(arguments)) => lab_apprentice::run(&arguments),
         Command::Lab(Lab::Critics(arguments)) => critics::run(&arguments),
         Command::Lab(Lab::General(arguments)) => general::run(&arguments),
+        Command::Lab(Lab::Compare(arguments)) => lab_compare::run(&arguments),
+        Command::Lab(Lab::Figures(arguments)) => lab_figures::run(&arguments),
+        Command::Lab(Lab::Record(arguments)) => lab_record::run(workspace, &arguments),
         Command::Lab(Lab::Run(arguments)) => lab_run::run(&arguments),
         Command::Lab(Lab::Synth(arguments)) => synth::run(arguments).await,
         Command::Lab(Lab::WebStats(arguments)) => web_stats::run(arguments).await,

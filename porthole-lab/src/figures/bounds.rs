@@ -1,0 +1,162 @@
+//! All strategies side by side, with what nobody can beat and what everybody should (A 3.6).
+
+use super::evidence::{Evidence, cell, over_fetches, percent};
+use super::{Figure, Verdict};
+use crate::experiment::Step;
+use crate::html::Table;
+use crate::measures;
+use crate::statistics::{Difference, holm};
+use crate::svg::{Axis, Chart, Marks, Range, Scale, Series};
+
+/// All strategies against the baseline, with Holm's correction.
+pub(super) fn compared(evidence: &Evidence) -> Option<Figure> {
+    let (budget, baseline) = (evidence.budget(), evidence.baseline());
+    let names: Vec<&str> = evidence.results.experiment.strategies.iter().map(String::as_str).collect();
+    let others: Vec<&str> = names.iter().copied().filter(|name| *name != baseline).collect();
+    let ahead: Vec<Difference> =
+        others.iter().map(|name| evidence.ahead(name, baseline, |outcome| outcome.recall[&budget])).collect();
+    let corrected = holm(&ahead.iter().map(|ahead| ahead.p).collect::<Vec<_>>());
+    let mut table =
+        Table::new(&["strategy", "harvest", "recall", "area under it", "mean R", "R, other critic"]);
+    table.head.extend([format!("recall ahead of {baseline}"), "95% interval".into(), "p, after Holm".into()]);
+    for name in &names {
+        let of = |value: &dyn Fn(&crate::experiment::Outcome) -> f64| cell(evidence.mean(name, value));
+        let mut row = vec![
+            (*name).to_owned(),
+            of(&|outcome| outcome.harvest[&budget]),
+            of(&|outcome| outcome.recall[&budget]),
+            of(&|outcome| outcome.area),
+            of(&|outcome| outcome.relevance[&budget]),
+            of(&|outcome| outcome.independent[&budget]),
+        ];
+        if let Some(at) = others.iter().position(|other| other == name) {
+            let Difference { mean, low, high, .. } = ahead[at];
+            row.extend([
+                format!("{mean:+.4}"),
+                format!("{low:+.4} \u{2026} {high:+.4}"),
+                cell(corrected[at]),
+            ]);
+        } else {
+            row.extend(["", "", ""].map(str::to_owned));
+        }
+        table.rows.push(row);
+    }
+    let ranges = others.iter().zip(&ahead).map(|(name, ahead)| Range {
+        name: (*name).to_owned(),
+        value: ahead.mean,
+        low: ahead.low,
+        high: ahead.high,
+    });
+    let of = |name: &str| percent(evidence.mean(name, |outcome| outcome.recall[&budget]));
+    let bounds: Vec<String> = ["random", "breadth", "oracle", "look-ahead"]
+        .into_iter()
+        .filter(|name| evidence.has(name))
+        .map(|name| format!("{name} {}", of(name)))
+        .collect();
+    let sure: Vec<&str> = others
+        .iter()
+        .zip(&ahead)
+        .zip(&corrected)
+        .filter(|((name, ahead), p)| {
+            ahead.low > 0.0 && **p < 0.05 && !["oracle", "look-ahead"].contains(name)
+        })
+        .map(|((name, _), _)| *name)
+        .collect();
+    let better =
+        if sure.is_empty() { "no strategy is".to_owned() } else { format!("{} surely", sure.join(", ")) };
+    Some(Figure {
+        id: "compared",
+        title: "All strategies",
+        paper: "",
+        there: "",
+        here: format!(
+            "after {budget} fetches {baseline} has found {} of the topic's pages that can be reached; the bounds are {}. \
+             {better} ahead of {baseline} (95%, after Holm's correction).",
+            of(baseline),
+            bounds.join(", ")
+        ),
+        charts: vec![Chart {
+            title: format!("recall after {budget} fetches, ahead of {baseline}, with 95% intervals"),
+            x: Axis {
+                label: format!("difference of recall to {baseline}, start by start"),
+                scale: Scale::Linear,
+            },
+            y: Axis { label: String::new(), scale: Scale::Linear },
+            marks: Marks::Ranges(ranges.collect()),
+        }],
+        table,
+        ..Figure::default()
+    })
+}
+
+/// The recall crawler (A Fig. 12).
+pub(super) fn recall_crawler(evidence: &Evidence) -> Option<Figure> {
+    let strategies = &evidence.results.experiment.strategies;
+    let (name, own, baseline) = strategies.iter().find_map(|name| {
+        let (own, baseline) = name.split_once('@')?;
+        (evidence.has(own) && evidence.has(baseline)).then_some((name.as_str(), own, baseline))
+    })?;
+    let loss = |steps: &[&Step]| measures::loss(steps.iter().map(|step| step.relevance.unwrap_or(0.0)));
+    let curves: Vec<(&str, Vec<(f64, f64)>)> =
+        [baseline, name, own].into_iter().map(|name| (name, evidence.curve(name, None, loss))).collect();
+    let end = |at: usize| curves[at].1.last().map_or(0.0, |point| point.1);
+    let below =
+        curves[1].1.iter().zip(&curves[0].1).filter(|(recall, base)| recall.1 <= base.1 + 1e-9).count();
+    let share = below as f64 / curves[1].1.len().max(1) as f64;
+    let mut table = Table::new(&["pages fetched", baseline, name, own]);
+    for (at, point) in curves[0].1.iter().enumerate() {
+        let value = |curve: &[(f64, f64)]| curve.get(at).map_or(String::new(), |point| cell(point.1));
+        let mut row = vec![point.0.to_string()];
+        row.extend(curves.iter().map(|(_, points)| value(points)));
+        table.rows.push(row);
+    }
+    Some(Figure {
+        id: "recall-crawler",
+        title: "The recall crawler: a strategy kept to the pages of another",
+        paper: "A 3.6, Fig. 12",
+        there: "its loss lies between that of the baseline and that of the free crawl, and ends at the baseline's",
+        here: format!(
+            "{own} kept to the pages of {baseline} ends at a loss of {:.4}, {baseline} at {:.4}, {own} that is free at \
+             {:.4}; at {} of the moments it is not above {baseline}.",
+            end(1),
+            end(0),
+            end(2),
+            percent(share)
+        ),
+        verdict: Verdict::of(share > 0.9 && (end(1) - end(0)).abs() < 0.005),
+        charts: vec![over_fetches(
+            "mean of 1 - R so far",
+            "loss",
+            curves.iter().map(|(name, points)| Series::curve(name, points.clone())).collect(),
+        )],
+        table,
+        ..Figure::default()
+    })
+}
+
+/// What a decision costs.
+pub(super) fn cost(evidence: &Evidence) -> Option<Figure> {
+    let names: Vec<&str> = evidence.results.experiment.strategies.iter().map(String::as_str).collect();
+    let of = |name: &str| evidence.mean(name, |outcome| outcome.cpu_ms / outcome.fetched.max(1) as f64);
+    let mut table = Table::new(&["strategy", "ms of CPU a page that counts"]);
+    table.rows.extend(names.iter().map(|name| vec![(*name).to_owned(), cell(of(name))]));
+    let plain = ["breadth", "random"].into_iter().find(|name| evidence.has(name));
+    let baseline = evidence.baseline();
+    Some(Figure {
+        id: "cost",
+        title: "CPU a page: fetch, parse, judge, decide, store",
+        paper: "",
+        there: "",
+        here: match plain {
+            Some(plain) => format!(
+                "a page costs {:.3} ms with {baseline} and {:.3} ms with {plain}, which decides nothing; the difference \
+                 is what decisions cost, besides pages that do not count.",
+                of(baseline),
+                of(plain)
+            ),
+            None => format!("a page costs {:.3} ms with {baseline}.", of(baseline)),
+        },
+        table,
+        ..Figure::default()
+    })
+}

@@ -1,0 +1,196 @@
+//! What figures are made from: the results of an experiment with every fetch, and questions to them.
+
+use std::collections::BTreeMap;
+
+use crate::experiment::{ExperimentError, Label, Outcome, Results, Step, Trace, Web};
+use crate::html::Table;
+use crate::measures::{self, mean};
+use crate::statistics::{Difference, bootstrap};
+use crate::svg::{Axis, Chart, Marks, Scale, Series};
+
+/// Places that belong together.
+pub(super) type Points = Vec<(f64, f64)>;
+
+/// A name and its points over the number of fetches.
+pub(super) type Curve = (String, Points);
+
+/// The results of an experiment with every fetch.
+pub struct Evidence {
+    /// What was asked for, and what came of it.
+    pub results: Results,
+    traces: BTreeMap<(String, String, u32), Trace>,
+}
+
+impl Evidence {
+    /// Reads all fetches.
+    pub fn read(results: Results) -> Result<Self, ExperimentError> {
+        let mut traces = BTreeMap::new();
+        for Outcome { topic, strategy, sample, .. } in &results.outcomes {
+            let trace = results.trace(topic, strategy, *sample)?;
+            traces.insert((topic.clone(), strategy.clone(), *sample), trace);
+        }
+        Ok(Evidence { results, traces })
+    }
+
+    pub(super) fn web_name(&self) -> String {
+        match &self.results.experiment.web {
+            Web::Recorded { pages, .. } => {
+                pages.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+            }
+            Web::Synthetic(params) => format!("a synthetic web of {} pages", params.pages),
+        }
+    }
+
+    pub(super) fn budget(&self) -> u64 {
+        self.results.experiment.budget()
+    }
+
+    pub(super) fn topics(&self) -> &[String] {
+        &self.results.experiment.topics
+    }
+
+    pub(super) fn has(&self, strategy: &str) -> bool {
+        self.results.experiment.strategies.iter().any(|name| name == strategy)
+    }
+
+    /// The strategies that begin with all start pages and may go everywhere.
+    pub(super) fn plain(&self) -> Vec<&str> {
+        let all = self.results.experiment.strategies.iter().map(String::as_str);
+        all.filter(|name| !name.contains([':', '@'])).collect()
+    }
+
+    /// The strategy that others are compared with: soft focus, or else the first.
+    pub(super) fn baseline(&self) -> &str {
+        if self.has("soft") { "soft" } else { &self.results.experiment.strategies[0] }
+    }
+
+    /// The order that knows nothing, if it was run.
+    pub(super) fn control(&self) -> Option<&str> {
+        ["random", "unfocused"].into_iter().find(|name| self.has(name))
+    }
+
+    pub(super) fn trace(&self, topic: &str, strategy: &str, sample: u32) -> Option<&Trace> {
+        self.traces.get(&(topic.to_owned(), strategy.to_owned(), sample))
+    }
+
+    /// All crawls of a strategy, for one topic or for all.
+    pub(super) fn of<'a>(
+        &'a self,
+        strategy: &'a str,
+        topic: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a Trace> {
+        let is_it = move |trace: &&Trace| {
+            trace.outcome.strategy == strategy && topic.is_none_or(|topic| trace.outcome.topic == topic)
+        };
+        self.traces.values().filter(is_it)
+    }
+
+    /// The crawls of a strategy from two start sets that have no page in common.
+    pub(super) fn pairs<'a>(
+        &'a self,
+        strategy: &'a str,
+        topic: Option<&'a str>,
+    ) -> impl Iterator<Item = (&'a Trace, &'a Trace)> {
+        let even = self.of(strategy, topic).filter(|trace| trace.outcome.sample.is_multiple_of(2));
+        even.filter_map(move |one| {
+            let other = self.trace(&one.outcome.topic, strategy, one.outcome.sample + 1)?;
+            Some((one, other))
+        })
+    }
+
+    /// Some thirty numbers of fetches, up to the budget.
+    pub(super) fn moments(&self) -> Vec<u64> {
+        let (budget, points) = (self.budget(), 32);
+        let mut all: Vec<u64> = (1..=points).map(|at| (budget * at / points).max(1)).collect();
+        all.dedup();
+        all
+    }
+
+    /// The mean over crawls of a value after every fetch; a crawl that has ended does not take part any more.
+    pub(super) fn curve<'a>(
+        &'a self,
+        strategy: &'a str,
+        topic: Option<&'a str>,
+        values: impl Fn(&[&Step]) -> Vec<f64>,
+    ) -> Points {
+        let all: Vec<Vec<f64>> = self.of(strategy, topic).map(|trace| values(&trace.counted())).collect();
+        let moments = self.moments().into_iter().filter_map(|n| {
+            let there: Vec<f64> =
+                all.iter().filter_map(|values| values.get(n as usize - 1).copied()).collect();
+            // A mean over the few that went on would be of other topics than before.
+            (2 * there.len() >= all.len() && !there.is_empty()).then(|| (n as f64, mean(there)))
+        });
+        moments.collect()
+    }
+
+    /// The mean of a value of the outcomes of a strategy, topic by topic.
+    pub(super) fn mean(&self, strategy: &str, value: impl Fn(&Outcome) -> f64) -> f64 {
+        let topics = self.topics().iter();
+        mean(topics.map(|topic| mean(self.of(strategy, Some(topic)).map(|trace| value(&trace.outcome)))))
+    }
+
+    /// By how much a strategy is ahead of another, start by start.
+    pub(super) fn ahead(&self, strategy: &str, other: &str, value: impl Fn(&Outcome) -> f64) -> Difference {
+        let groups = self.topics().iter().map(|topic| {
+            let paired = self.of(strategy, Some(topic)).filter_map(|trace| {
+                let other = self.trace(topic, other, trace.outcome.sample)?;
+                Some(value(&trace.outcome) - value(&other.outcome))
+            });
+            paired.collect::<Vec<f64>>()
+        });
+        bootstrap(&groups.collect::<Vec<_>>(), self.results.experiment.seed)
+    }
+}
+
+/// 1 for a page about the topic, 0 for another.
+pub(super) fn truth(step: &Step) -> f64 {
+    f64::from(step.label == Label::About)
+}
+
+/// The mean over the last so many fetches, by some value of a fetch.
+pub(super) fn moving(window: usize, value: impl Fn(&Step) -> f64) -> impl Fn(&[&Step]) -> Vec<f64> {
+    move |steps| measures::moving(&steps.iter().map(|step| value(step)).collect::<Vec<_>>(), window)
+}
+
+/// A chart of curves over the number of fetches.
+pub(super) fn over_fetches(title: &str, y: &str, series: Vec<Series>) -> Chart {
+    Chart {
+        title: title.to_owned(),
+        x: Axis { label: "pages fetched".to_owned(), scale: Scale::Linear },
+        y: Axis { label: y.to_owned(), scale: Scale::Linear },
+        marks: Marks::Points(series),
+    }
+}
+
+/// Curves as a table, a row a moment.
+pub(super) fn table(curves: &[Curve]) -> Table {
+    let mut table = Table::new(&["pages fetched"]);
+    table.head.extend(curves.iter().map(|(name, _)| name.clone()));
+    let mut moments: Vec<f64> =
+        curves.iter().flat_map(|(_, points)| points.iter().map(|point| point.0)).collect();
+    moments.sort_by(f64::total_cmp);
+    moments.dedup();
+    for moment in moments {
+        let mut row = vec![moment.to_string()];
+        row.extend(curves.iter().map(|(_, points)| {
+            points.iter().find(|point| point.0 == moment).map_or(String::new(), |point| cell(point.1))
+        }));
+        table.rows.push(row);
+    }
+    table
+}
+
+/// Curves to be drawn.
+pub(super) fn series(curves: &[Curve]) -> Vec<Series> {
+    curves.iter().map(|(name, points)| Series::curve(name, points.clone())).collect()
+}
+
+/// A share in percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}
+
+/// A number as tables have it.
+pub(super) fn cell(value: f64) -> String {
+    format!("{value:.4}")
+}

@@ -1,0 +1,121 @@
+//! What the web itself is like, topic by topic (V 2; W 6).
+
+use super::evidence::{Evidence, cell, percent};
+use super::{Figure, Verdict};
+use crate::html::Table;
+use crate::measures::mean;
+use crate::svg::{Axis, Chart, Marks, Scale, Series};
+
+/// The radius-1 and radius-2 rules.
+pub(super) fn radius_rules(evidence: &Evidence) -> Option<Figure> {
+    let facts = &evidence.results.facts.topics;
+    let mut table = Table::new(&[
+        "topic",
+        "links of its own pages to it",
+        "links of other pages to it",
+        "pages that link to it",
+        "of those, to another of it",
+    ]);
+    for (topic, facts) in facts {
+        let shares = [facts.cited_by_own, facts.cited_by_others, facts.links_once, facts.links_again];
+        table.rows.push([topic.clone()].into_iter().chain(shares.map(cell)).collect());
+    }
+    let both =
+        |one: fn(&crate::experiment::TopicFacts) -> (f64, f64)| facts.values().map(one).collect::<Vec<_>>();
+    let first = both(|facts| (facts.cited_by_others, facts.cited_by_own));
+    let second = both(|facts| (facts.links_once, facts.links_again));
+    let factor = |points: &[(f64, f64)]| mean(points.iter().map(|(without, with)| with / without.max(1e-9)));
+    let chart = |title: &str, x: &str, y: &str, points: &[(f64, f64)]| Chart {
+        title: title.to_owned(),
+        x: Axis { label: x.to_owned(), scale: Scale::Log },
+        y: Axis { label: y.to_owned(), scale: Scale::Log },
+        marks: Marks::Points(vec![Series::dots("a topic", points.to_vec())]),
+    };
+    let holds = first.iter().chain(&second).all(|(without, with)| with > without);
+    Some(Figure {
+        id: "radius",
+        title: "The radius-1 and radius-2 rules",
+        paper: "V 2",
+        there: "a relevant page is more likely to cite another; a page that cites one of a topic often cites another",
+        here: format!(
+            "a link of a page about a topic leads to that topic {:.0} times as often as other links; a page that links to \
+             a topic once links to it again {:.0} times as often as pages link to it at all (means over {} topics).",
+            factor(&first),
+            factor(&second),
+            facts.len()
+        ),
+        verdict: Verdict::of(holds),
+        charts: vec![
+            chart(
+                "radius 1: share of links that lead to the topic",
+                "from other pages",
+                "from its own pages",
+                &first,
+            ),
+            chart(
+                "radius 2: share of pages that link to the topic",
+                "at all",
+                "again, of those that do",
+                &second,
+            ),
+        ],
+        table,
+        ..Figure::default()
+    })
+}
+
+/// Harvest against how special a topic is.
+pub(super) fn specificity(evidence: &Evidence) -> Option<Figure> {
+    let (baseline, budget) = (evidence.baseline(), evidence.budget());
+    let mut names = vec![baseline];
+    names.extend(evidence.control());
+    let mut table = Table::new(&["topic", "depth", "pages", "base rate"]);
+    table.head.extend(names.iter().map(|name| format!("harvest, {name}")));
+    let mut points: Vec<Vec<(f64, f64)>> = vec![Vec::new(); names.len()];
+    for (topic, facts) in &evidence.results.facts.topics {
+        let mut row =
+            vec![topic.clone(), facts.depth.to_string(), facts.pages.to_string(), cell(facts.base_rate)];
+        for (name, points) in names.iter().zip(&mut points) {
+            let harvest = mean(evidence.of(name, Some(topic)).map(|trace| trace.outcome.harvest[&budget]));
+            points.push((facts.base_rate, harvest));
+            row.push(cell(harvest));
+        }
+        table.rows.push(row);
+    }
+    let gain = |at: usize| {
+        let (rate, harvest) = points[0][at];
+        harvest / rate.max(1e-9)
+    };
+    let mut by_rate: Vec<usize> = (0..points[0].len()).collect();
+    by_rate.sort_by(|a, b| points[0][*a].0.total_cmp(&points[0][*b].0));
+    let (special, general) = by_rate.split_at(by_rate.len() / 2);
+    let of = |half: &[usize]| mean(half.iter().map(|at| gain(*at)));
+    let series = names.iter().zip(points.clone()).map(|(name, points)| Series::dots(name, points)).collect();
+    let is_any = !special.is_empty();
+    Some(Figure {
+        id: "specificity",
+        title: "Harvest against how special a topic is",
+        paper: "W 6",
+        there: "how harvest depends on the specificity of a topic was left open",
+        here: match is_any {
+            true => format!(
+                "over {budget} fetches {baseline} focus harvests {:.1} times the base rate on the rarer half of the \
+                 topics and {:.1} times on the more common half.",
+                of(special),
+                of(general)
+            ),
+            false => {
+                format!("on the one topic {baseline} focus harvests {} in all.", percent(points[0][0].1))
+            }
+        },
+        verdict: Verdict::NotTestable,
+        charts: vec![Chart {
+            title: "a dot a topic".to_owned(),
+            x: Axis { label: "share of all pages that are about the topic".to_owned(), scale: Scale::Log },
+            y: Axis { label: format!("harvest over {budget} fetches"), scale: Scale::Linear },
+            marks: Marks::Points(series),
+        }],
+        table,
+        ..Figure::default()
+    })
+}

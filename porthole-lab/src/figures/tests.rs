@@ -1,0 +1,61 @@
+//! A report of a small experiment: every figure is there, and says what the numbers say.
+
+use std::fs;
+
+use super::{Verdict, figures, write};
+use crate::experiment::{Fields, Folder, Lab, Results};
+
+const TEXT: &str = "topics = [\"/Recreation/Cycling\", \"/Home/Gardening\"]\nstrategies = [\"random\", \"breadth\", \
+    \"soft\", \"soft:1\", \"soft+hubs\", \"soft@breadth\", \"oracle\"]\nsamples = 2\nstart = 2\ntrain = 0.1\nat = [30, 60]\n\
+    [web]\npages = 600\npage_bytes = 2000\n";
+
+#[test]
+fn a_report_has_every_figure() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("small.toml");
+    fs::write(&file, TEXT).unwrap();
+    let experiment = Fields::read(&file).unwrap().check("small.toml").unwrap();
+    let out = folder.path().join("out");
+    let kept = Folder::open(&out, &experiment).unwrap();
+    Lab::new(experiment).unwrap().run(Some(&kept), 2, &|_| {}).unwrap();
+    let (_, all) = figures(Results::read(&out).unwrap()).unwrap();
+    let ids: Vec<&str> = all.iter().map(|figure| figure.id).collect();
+    assert_eq!(
+        ids,
+        [
+            "compared",
+            "harvest",
+            "relevance",
+            "loss",
+            "histogram",
+            "url-overlap",
+            "server-overlap",
+            "coverage",
+            "smaller-starts",
+            "authorities",
+            "distances",
+            "hubs",
+            "radius",
+            "specificity",
+            "servers",
+            "recall-crawler",
+            "cost",
+            "database"
+        ]
+    );
+    let of = |id: &str| all.iter().find(|figure| figure.id == id).unwrap();
+    // On a web where they are planted.
+    assert_eq!(of("radius").verdict, Verdict::Confirmed);
+    assert_eq!(of("recall-crawler").verdict, Verdict::Confirmed, "{}", of("recall-crawler").here);
+    // Two of soft's start from one page, and the table has both sizes.
+    assert_eq!(of("smaller-starts").table.rows.len(), 2);
+    assert_eq!(of("compared").table.rows.len(), 7);
+    let report = fs::read_to_string(write(Results::read(&out).unwrap()).unwrap()).unwrap();
+    for figure in &all {
+        assert!(report.contains(&format!("<section id=\"{}\">", figure.id)), "{}", figure.id);
+        let csv = fs::read_to_string(out.join(format!("figures/{}.csv", figure.id))).unwrap();
+        assert_eq!(csv.lines().count(), figure.table.rows.len() + 1);
+    }
+    assert!(!report.contains("NaN") && !report.contains("inf,"), "a number is none");
+    assert!(!report.contains("src=") && !report.contains("<script"), "it needs nothing else");
+}

@@ -1,0 +1,132 @@
+//! Whether a difference is one: intervals by resampling, and a correction where many are looked at.
+
+/// A mean difference, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Difference {
+    /// The mean.
+    pub mean: f64,
+    /// The lower end of the interval that holds it in 95 of 100 cases,
+    pub low: f64,
+    /// and the upper one.
+    pub high: f64,
+    /// How often a difference at least as far from none would be drawn if there was none, two-sided.
+    pub p: f64,
+}
+
+/// Resamples that intervals are found by.
+const DRAWS: usize = 10_000;
+
+/// The mean of paired differences, group by group, by the bootstrap: groups are drawn with repetition, then members of
+/// each. Topics are the groups here and samples the members: what is claimed is claimed for other topics, too. Groups
+/// count the same, however many members they have.
+pub fn bootstrap(groups: &[Vec<f64>], seed: u64) -> Difference {
+    let groups: Vec<&[f64]> = groups.iter().filter(|group| !group.is_empty()).map(Vec::as_slice).collect();
+    if groups.is_empty() {
+        return Difference { mean: 0.0, low: 0.0, high: 0.0, p: 1.0 };
+    }
+    let mean = |sum: f64, count: usize| sum / count as f64;
+    let all = mean(groups.iter().map(|group| mean(group.iter().sum(), group.len())).sum(), groups.len());
+    let mut dice = Dice(seed);
+    let mut drawn: Vec<f64> = (0..DRAWS)
+        .map(|_| {
+            let one = |dice: &mut Dice| {
+                let group = groups[dice.below(groups.len())];
+                mean((0..group.len()).map(|_| group[dice.below(group.len())]).sum(), group.len())
+            };
+            mean((0..groups.len()).map(|_| one(&mut dice)).sum(), groups.len())
+        })
+        .collect();
+    drawn.sort_by(f64::total_cmp);
+    let at = |share: f64| drawn[((DRAWS - 1) as f64 * share).round() as usize];
+    let tail = |count: usize| (count + 1) as f64 / (DRAWS + 1) as f64;
+    let (below, above) =
+        (drawn.partition_point(|&value| value < 0.0), drawn.partition_point(|&value| value <= 0.0));
+    let p = 2.0 * tail(DRAWS - below).min(tail(above));
+    Difference { mean: all, low: at(0.025), high: at(0.975), p: p.min(1.0) }
+}
+
+/// Holm's correction: the chance of being wrong about any of several differences, for each of them.
+pub fn holm(p: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
+    let mut corrected = vec![0.0; p.len()];
+    let mut most: f64 = 0.0;
+    for (rank, at) in order.into_iter().enumerate() {
+        most = most.max((p.len() - rank) as f64 * p[at]).min(1.0);
+        corrected[at] = most;
+    }
+    corrected
+}
+
+/// Random numbers from a seed (SplitMix64).
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        ((u128::from(self.next()) * end as u128) >> 64) as usize
+    }
+
+    #[cfg(test)]
+    fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_covers_what_was_planted() {
+        const PLANTED: f64 = 0.3;
+        let mut covered = 0;
+        for experiment in 0..40 {
+            let mut dice = Dice(experiment);
+            let mut noise = |width: f64| width * (dice.share() + dice.share() + dice.share() - 1.5);
+            // Topics differ more than samples of one topic.
+            let groups: Vec<Vec<f64>> = (0..12)
+                .map(|_| {
+                    let topic = PLANTED + noise(0.4);
+                    (0..5).map(|_| topic + noise(0.2)).collect()
+                })
+                .collect();
+            let found = bootstrap(&groups, experiment);
+            covered += u32::from(found.low <= PLANTED && PLANTED <= found.high);
+            assert!(found.low < found.mean && found.mean < found.high);
+            assert!(found.p < 0.01 && found.low > 0.0, "{found:?}");
+            assert_eq!(found, bootstrap(&groups, experiment));
+        }
+        assert!((34..=40).contains(&covered), "{covered} of 40");
+    }
+
+    #[test]
+    fn nothing_is_nothing() {
+        let found = bootstrap(&[vec![0.1, -0.1], vec![-0.1, 0.1], vec![0.2, -0.2]], 1);
+        assert!(
+            found.mean.abs() < 1e-12 && found.low < 0.0 && found.high > 0.0 && found.p > 0.5,
+            "{found:?}"
+        );
+        assert_eq!(bootstrap(&[vec![0.0; 3]], 1).p, 1.0);
+        assert_eq!(bootstrap(&[], 1).p, 1.0);
+        // A topic counts as one, however many samples it has.
+        assert_eq!(bootstrap(&[vec![1.0; 9], vec![0.0]], 1).mean, 0.5);
+    }
+
+    #[test]
+    fn holm_by_hand() {
+        // In order: 0.01 x 4, 0.02 x 3, 0.03 x 2 and 0.04 x 1, none below the one before it.
+        for (found, expected) in holm(&[0.04, 0.01, 0.03, 0.02]).into_iter().zip([0.06, 0.04, 0.06, 0.06]) {
+            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        }
+        assert_eq!(holm(&[0.5, 0.9]), [1.0, 1.0]);
+        assert_eq!(holm(&[]), Vec::<f64>::new());
+    }
+}

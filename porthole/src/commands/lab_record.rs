@@ -1,0 +1,165 @@
+//! `porthole lab record`: what a crawl has collected becomes a web for experiments.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use porthole_store::{StoreReader, Tried};
+use porthole_topic::Taxonomy;
+use porthole_topic::import::{Import, tsv};
+use porthole_types::{CanonicalUrl, TopicId};
+use serde::Serialize;
+
+use crate::cli;
+use crate::output::{self, count, misuse};
+use crate::workspace::{self, Workspace, path_of};
+
+/// Rows that are read at a time.
+const ROWS: usize = 10_000;
+
+/// What was recorded.
+#[derive(Serialize)]
+struct Recorded {
+    pages: usize,
+    labelled: usize,
+    topics: usize,
+    /// `critic` or `file`.
+    labels_by: &'static str,
+}
+
+pub(crate) fn run(root: &Path, arguments: &cli::Record) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    let reader = workspace.reader()?;
+    let tree = workspace::tree(&reader)?;
+    let true_labels = arguments.labels.as_deref().map(labels).transpose()?;
+    let folder = &arguments.folder;
+    if folder.join(WEB).exists() {
+        return Err(misuse(format!("{} is there already; name another folder", folder.join(WEB).display())));
+    }
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let mut web = BufWriter::new(create(&folder.join(WEB))?);
+    let mut lines = BTreeMap::new();
+    let mut pages = HashSet::new();
+    for_each_page(&reader, &mut |tried| {
+        copy(&workspace, tried, &mut web)?;
+        pages.insert(tried.url.clone());
+        if let Some(topic) = tried.judgment.and_then(|judgment| said(&tree, judgment.best)) {
+            lines.insert(tried.url.clone(), vec![topic]);
+        }
+        Ok(())
+    })?;
+    web.flush()?;
+    if pages.is_empty() {
+        return Err(misuse("no page is kept here: crawl first, and keep the pages"));
+    }
+    let labels_by = if true_labels.is_some() { "file" } else { "critic" };
+    if let Some(known) = true_labels {
+        lines = known.into_iter().filter(|(url, _)| pages.contains(url)).collect();
+    }
+    write_labels(&folder.join(LABELS), &lines)?;
+    let good: Vec<String> = tree.good().map(|id| tree.path(id)).collect();
+    write_experiment(&folder.join("experiment.toml"), &good)?;
+    let topics: HashSet<&String> = lines.values().flatten().collect();
+    let recorded = Recorded { pages: pages.len(), labelled: lines.len(), topics: topics.len(), labels_by };
+    if arguments.json {
+        return output::print_json(&recorded);
+    }
+    print(&recorded, folder);
+    Ok(())
+}
+
+const WEB: &str = "web.warc.gz";
+const LABELS: &str = "labels.tsv";
+
+fn create(path: &Path) -> anyhow::Result<File> {
+    File::create(path).with_context(|| path.display().to_string())
+}
+
+/// All pages that are kept, in the order in which they came.
+pub(super) fn for_each_page(
+    reader: &dyn StoreReader,
+    visit: &mut dyn FnMut(&Tried) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut after = None;
+    loop {
+        let rows = reader.tried(after, ROWS)?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = Some(last.seq);
+        for tried in rows.iter().filter(|tried| tried.span.is_some() && tried.failure.is_none()) {
+            visit(tried)?;
+        }
+    }
+}
+
+/// Copies a record as it is: it is a member of its own.
+fn copy(workspace: &Workspace, tried: &Tried, to: &mut impl Write) -> anyhow::Result<()> {
+    let Some(span) = tried.span else { return Ok(()) };
+    let path = workspace.segment(span);
+    let mut copied = || -> std::io::Result<u64> {
+        let mut file = File::open(&path)?;
+        file.seek(SeekFrom::Start(span.offset))?;
+        std::io::copy(&mut file.take(span.length.into()), to)
+    };
+    let length = copied().with_context(|| format!("cannot copy {} from {}", tried.url, path.display()))?;
+    anyhow::ensure!(length == u64::from(span.length), "{} ends before {} does", path.display(), tried.url);
+    Ok(())
+}
+
+/// What the critic says of a page, if it says anything.
+fn said(tree: &Taxonomy, best: TopicId) -> Option<String> {
+    (best != TopicId::ROOT && tree.contains(best)).then(|| path_of(tree, best))
+}
+
+type Lines = BTreeMap<String, Vec<String>>;
+
+fn labels(path: &Path) -> anyhow::Result<Lines> {
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    let import = Import::gather(tsv(BufReader::new(file))).with_context(|| path.display().to_string())?;
+    let mut lines = Lines::new();
+    for found in import.found {
+        lines.entry(CanonicalUrl::to_string(&found.url)).or_default().push(found.topic);
+    }
+    Ok(lines)
+}
+
+fn write_labels(path: &Path, lines: &Lines) -> anyhow::Result<()> {
+    let line = |(url, topics): (&String, &Vec<String>)| {
+        topics.iter().map(|topic| format!("{url}\t{topic}\n")).collect::<String>()
+    };
+    fs::write(path, lines.iter().map(line).collect::<String>()).with_context(|| path.display().to_string())
+}
+
+/// An experiment to begin with: the good topics, and the strategies that everybody knows.
+fn write_experiment(path: &Path, good: &[String]) -> anyhow::Result<()> {
+    let topics: Vec<String> = good.iter().map(|topic| format!("{topic:?}")).collect();
+    let text = format!(
+        "web = \"{WEB}\"\nlabels = \"{LABELS}\"\ntopics = [{}]\nstrategies = [\"random\", \"breadth\", \"hard\", \
+         \"soft\", \"oracle\"]\nsamples = 4\nstart = 3\ntrain = 0.25\nseed = 1\nat = [50, 100, 200, 500]\n",
+        topics.join(", ")
+    );
+    fs::write(path, text).with_context(|| path.display().to_string())
+}
+
+fn print(recorded: &Recorded, folder: &Path) {
+    let Recorded { pages, labelled, topics, labels_by } = recorded;
+    output::print(&format!(
+        "recorded {}; {labelled} have labels, of {}",
+        count(*pages, "page"),
+        count(*topics, "topic")
+    ));
+    if *labels_by == "critic" {
+        output::say(
+            "the labels are what the critic says: experiments here tell which strategy finds what it likes; for more, \
+             give labels that people made (--labels FILE)",
+        );
+    }
+    output::say(
+        "what the crawl did not fetch is not there, so that strategies unlike its own are at a disadvantage",
+    );
+    output::say(&format!(
+        "go on with: porthole lab run {} --out DIR",
+        folder.join("experiment.toml").display()
+    ));
+}

@@ -1,0 +1,215 @@
+//! `porthole report`: what a crawl has found, as one page to look at and to keep.
+
+mod gather;
+mod next;
+
+use std::path::Path;
+
+use anyhow::Context;
+use porthole_lab::html::{Report, Section, Table, escaped};
+use porthole_lab::measures;
+use porthole_lab::svg::{Axis, Bar, Chart, Marks, Scale, Series};
+use porthole_store::{Answer, Limits, StoreReader, Value};
+use porthole_topic::Taxonomy;
+use porthole_types::TopicId;
+
+use self::gather::Gathered;
+use crate::cli;
+use crate::output::{self, grouped, misuse};
+use crate::workspace::{self, Workspace, path_of};
+
+pub(crate) fn run(root: &Path, arguments: &cli::CrawlReport) -> anyhow::Result<()> {
+    let workspace = Workspace::open(root)?;
+    let reader = workspace.reader()?;
+    let tree = workspace::tree(&reader)?;
+    let gathered = Gathered::of(&workspace, &reader)?;
+    if gathered.relevance.is_empty() {
+        return Err(misuse("nothing has been crawled and judged yet: `porthole crawl` first"));
+    }
+    let report = report(&reader, &tree, &gathered)?;
+    let path = arguments.out.clone().unwrap_or_else(|| root.join("report.html"));
+    std::fs::write(&path, report.to_html()).with_context(|| path.display().to_string())?;
+    output::print(&path.display().to_string());
+    Ok(())
+}
+
+fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &Gathered) -> anyhow::Result<Report> {
+    let good: Vec<String> = tree.good().map(|id| tree.path(id)).collect();
+    let counts = reader.counts()?;
+    let relevant = gathered.relevance.iter().filter(|relevance| **relevance >= 0.5).count();
+    let number = |number: usize| grouped(&number.to_string());
+    let lead = format!(
+        "<p>A crawl for <strong>{}</strong>: {} pages from {} sites, of which {} are relevant (R of at least one half); \
+         mean R {:.3}. {} URLs are known, {} of them are waiting to be fetched.</p>",
+        escaped(&good.join(", ")),
+        number(counts.fetched),
+        number(counts.sites),
+        number(relevant),
+        measures::mean(gathered.relevance.iter().copied()),
+        number(counts.known),
+        number(counts.queued),
+    );
+    let mut sections = vec![next::section(reader, tree, gathered)?, harvest(gathered), relevance(gathered)];
+    let ask = |query: &str| reader.query(query, &[("rows", "25")], &Limits::default());
+    for (id, title, query) in [
+        ("pages", "The most relevant pages", "top-pages"),
+        ("authorities", "Authorities: what good pages link to", "top-authorities"),
+        ("hubs", "Hubs: pages that link to good pages", "top-hubs"),
+    ] {
+        sections.push(pages(id, title, &ask(query)?, query == "top-pages", tree));
+    }
+    sections.push(sites(&ask("top-sites")?));
+    sections.push(gathered.communities());
+    sections.push(census(&ask("census")?, tree));
+    sections.push(errors(&reader.query("failures", &[], &Limits::default())?));
+    sections.retain(|section| {
+        !section.table.rows.is_empty() || !section.charts.is_empty() || !section.words.is_empty()
+    });
+    Ok(Report { title: format!("What was found about {}", good.join(", ")), lead, sections })
+}
+
+/// How relevant what came was, over time.
+fn harvest(gathered: &Gathered) -> Section {
+    let all = &gathered.relevance;
+    let window = (all.len() / 20).clamp(20, 1_000);
+    let moving = measures::moving(all, window);
+    let loss = measures::loss(all.iter().copied());
+    let step = (all.len() / 200).max(1);
+    let some = |values: &[f64]| -> Vec<(f64, f64)> {
+        let at = (0..values.len()).filter(|at| (at + 1) % step == 0);
+        at.map(|at| ((at + 1) as f64, values[at])).collect()
+    };
+    let mean: Vec<f64> = loss.iter().map(|loss| 1.0 - loss).collect();
+    let mut table = Table::new(&["pages fetched", "mean R of the last", "mean R of all"]);
+    for (last, all) in some(&moving).into_iter().zip(some(&mean)) {
+        table.rows.push(vec![last.0.to_string(), format!("{:.4}", last.1), format!("{:.4}", all.1)]);
+    }
+    Section {
+        id: "harvest".to_owned(),
+        title: "Harvest".to_owned(),
+        words: vec![format!(
+            "Mean R of the last {window} pages: {:.3}; of all: {:.3}.",
+            moving.last().copied().unwrap_or(0.0),
+            mean.last().copied().unwrap_or(0.0)
+        )],
+        charts: vec![Chart {
+            title: "R of what came, as the critic sees it".to_owned(),
+            x: Axis { label: "pages fetched".to_owned(), scale: Scale::Linear },
+            y: Axis { label: "mean R".to_owned(), scale: Scale::Linear },
+            marks: Marks::Points(vec![
+                Series::curve(&format!("the last {window}"), some(&moving)),
+                Series::curve("all so far", some(&mean)),
+            ]),
+        }],
+        table,
+        ..Section::default()
+    }
+}
+
+fn relevance(gathered: &Gathered) -> Section {
+    const PARTS: usize = 10;
+    let counts = measures::histogram(gathered.relevance.iter().copied(), PARTS);
+    let bar = |(part, count): (usize, &u64)| Bar {
+        name: format!("{:.1}", part as f64 / PARTS as f64),
+        parts: vec![*count as f64],
+        note: grouped(&count.to_string()),
+    };
+    let mut table = Table::new(&["R from", "pages"]);
+    let row =
+        |(part, count): (usize, &u64)| vec![format!("{:.1}", part as f64 / PARTS as f64), count.to_string()];
+    table.rows.extend(counts.iter().enumerate().map(row));
+    Section {
+        id: "relevance".to_owned(),
+        title: "How relevant the pages are".to_owned(),
+        charts: vec![Chart {
+            title: "pages by R".to_owned(),
+            x: Axis { label: "R, from this on".to_owned(), scale: Scale::Linear },
+            y: Axis { label: "pages".to_owned(), scale: Scale::Linear },
+            marks: Marks::Bars {
+                parts: vec!["pages".to_owned()],
+                bars: counts.iter().enumerate().map(bar).collect(),
+            },
+        }],
+        table,
+        ..Section::default()
+    }
+}
+
+/// Pages with a score; without one the first column is R itself.
+fn pages(id: &str, title: &str, answer: &Answer, is_by_relevance: bool, tree: &Taxonomy) -> Section {
+    let first = if is_by_relevance { "R" } else { "score" };
+    let mut table = Table::new(&[first, "title", "topic", "URL"]);
+    for row in &answer.rows {
+        let score = row[0].real().unwrap_or_default();
+        let title = if row[2].text().is_empty() { "(no title)" } else { row[2].text() };
+        table.rows.push(vec![
+            format!("{score:.4}"),
+            title.to_owned(),
+            topic(tree, &row[1]),
+            row[3].text().to_owned(),
+        ]);
+    }
+    let words = if answer.rows.is_empty() {
+        vec!["None yet: porthole distill finds them.".to_owned()]
+    } else {
+        Vec::new()
+    };
+    Section {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        words,
+        table,
+        table_first: true,
+        ..Section::default()
+    }
+}
+
+fn topic(tree: &Taxonomy, kcid: &Value) -> String {
+    let id = kcid.integer().and_then(|kcid| u16::try_from(kcid).ok());
+    id.map_or_else(String::new, |id| path_of(tree, TopicId(id)))
+}
+
+fn sites(answer: &Answer) -> Section {
+    let mut table = Table::new(&["site", "relevant pages", "pages", "mean R", "fetched"]);
+    for row in &answer.rows {
+        let whole = |at: usize| row[at].integer().unwrap_or_default().to_string();
+        let mean = format!("{:.3}", row[3].real().unwrap_or_default());
+        table.rows.push(vec![row[0].text().to_owned(), whole(1), whole(2), mean, whole(4)]);
+    }
+    Section { id: "sites".into(), title: "Sites".into(), table, table_first: true, ..Section::default() }
+}
+
+fn census(answer: &Answer, tree: &Taxonomy) -> Section {
+    let mut table = Table::new(&["best topic", "pages", "mean R"]);
+    for row in &answer.rows {
+        let pages = row[2].integer().unwrap_or_default().to_string();
+        table.rows.push(vec![
+            topic(tree, &row[0]),
+            pages,
+            format!("{:.3}", row[3].real().unwrap_or_default()),
+        ]);
+    }
+    Section {
+        id: "census".into(),
+        title: "Census: what the pages are about".into(),
+        words: vec!["By the topic that is best for each page, good or not (V 3.7).".to_owned()],
+        table,
+        table_first: true,
+        ..Section::default()
+    }
+}
+
+fn errors(answer: &Answer) -> Section {
+    let mut table = Table::new(&["failure", "URLs", "for good", "such as"]);
+    for row in &answer.rows {
+        let whole = |at: usize| row[at].integer().unwrap_or_default().to_string();
+        table.rows.push(vec![row[0].text().to_owned(), whole(1), whole(2), row[3].text().to_owned()]);
+    }
+    Section {
+        id: "errors".into(),
+        title: "What failed or was left out".into(),
+        table,
+        table_first: true,
+        ..Section::default()
+    }
+}
