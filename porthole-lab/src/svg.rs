@@ -230,7 +230,8 @@ impl Ruler {
     fn steps(from: f64, to: f64) -> Vec<f64> {
         let rough = (to - from) / 5.0;
         let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|step| step * power).into_iter().find(|&step| step >= rough);
+        let step =
+            [1.0, 2.0, 2.5, 5.0, 10.0].map(|step| step * power).into_iter().find(|&step| step >= rough);
         let step = step.unwrap_or(rough);
         let first = (from / step).ceil() as i32;
         (first..).map(|count| f64::from(count) * step).take_while(|&tick| tick <= to).collect()

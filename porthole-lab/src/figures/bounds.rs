@@ -63,7 +63,7 @@ pub(super) fn compared(evidence: &Evidence) -> Option<Figure> {
         .map(|((name, _), _)| *name)
         .collect();
     let better =
-        if sure.is_empty() { "no strategy is".to_owned() } else { format!("{} surely", sure.join(", ")) };
+        if sure.is_empty() { "No strategy is".to_owned() } else { format!("Surely {} are", sure.join(", ")) };
     Some(Figure {
         id: "compared",
         title: "All strategies",

@@ -39,7 +39,9 @@ pub(crate) fn run(root: &Path, arguments: &cli::Record) -> anyhow::Result<()> {
         return Err(misuse(format!("{} is there already; name another folder", folder.join(WEB).display())));
     }
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let mut web = BufWriter::new(create(&folder.join(WEB))?);
+    // Under its name when it is whole.
+    let part = tempfile::NamedTempFile::new_in(folder).with_context(|| folder.display().to_string())?;
+    let mut web = BufWriter::new(part);
     let mut lines = BTreeMap::new();
     let mut pages = HashSet::new();
     for_each_page(&reader, &mut |tried| {
@@ -50,10 +52,11 @@ pub(crate) fn run(root: &Path, arguments: &cli::Record) -> anyhow::Result<()> {
         }
         Ok(())
     })?;
-    web.flush()?;
     if pages.is_empty() {
         return Err(misuse("no page is kept here: crawl first, and keep the pages"));
     }
+    let part = web.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+    part.persist(folder.join(WEB)).with_context(|| folder.join(WEB).display().to_string())?;
     let labels_by = if true_labels.is_some() { "file" } else { "critic" };
     if let Some(known) = true_labels {
         lines = known.into_iter().filter(|(url, _)| pages.contains(url)).collect();
@@ -72,10 +75,6 @@ pub(crate) fn run(root: &Path, arguments: &cli::Record) -> anyhow::Result<()> {
 
 const WEB: &str = "web.warc.gz";
 const LABELS: &str = "labels.tsv";
-
-fn create(path: &Path) -> anyhow::Result<File> {
-    File::create(path).with_context(|| path.display().to_string())
-}
 
 /// All pages that are kept, in the order in which they came.
 pub(super) fn for_each_page(

@@ -29,10 +29,10 @@ const DONE: &str = "every URL that is known has been dealt with";
 const EXAMPLES: usize = 4;
 
 /// A recorded web, the truth about it, and a workspace whose critic was trained on examples from it.
-struct Recording {
+pub(crate) struct Recording {
     folder: TempDir,
     /// URL to path of the topic.
-    topics: HashMap<String, String>,
+    pub(crate) topics: HashMap<String, String>,
     whole: OnceLock<Whole>,
 }
 
@@ -73,7 +73,7 @@ impl Recording {
         recording
     }
 
-    fn web(&self) -> PathBuf {
+    pub(crate) fn web(&self) -> PathBuf {
         self.folder.path().join("web/00000.warc.gz")
     }
 
@@ -110,7 +110,7 @@ fn examples(web: &SyntheticWeb) -> String {
     lines.collect()
 }
 
-fn porthole(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn porthole(folder: &Path, arguments: &[&str]) -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
     program.args(arguments).current_dir(folder).stdin(Stdio::null());
     program.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -122,9 +122,9 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// A workspace to crawl in: a copy of the recording's.
-struct Workspace {
-    recording: Arc<Recording>,
-    folder: TempDir,
+pub(crate) struct Workspace {
+    pub(crate) recording: Arc<Recording>,
+    pub(crate) folder: TempDir,
 }
 
 /// A URL that was fetched, and where its page is kept: segment, offset, length.
@@ -136,7 +136,7 @@ struct Fetched {
 }
 
 impl Workspace {
-    fn new() -> Workspace {
+    pub(crate) fn new() -> Workspace {
         let (recording, folder) = (Recording::get(), tempfile::tempdir().unwrap());
         copy(&recording.folder.path().join("ws"), &folder.path().join("ws"));
         Workspace { recording, folder }
@@ -167,7 +167,7 @@ impl Workspace {
     }
 
     /// Crawls to the end of it, whatever that is; what was printed.
-    fn check(&self, more: &[&str], code: i32, words: &str) -> String {
+    pub(crate) fn check(&self, more: &[&str], code: i32, words: &str) -> String {
         check(&self.crawl(more).output().unwrap(), code, words)
     }
 
@@ -255,7 +255,7 @@ fn check_record(bytes: &[u8], url: &str) {
     assert_eq!(record.len(), head.len() + block + "\r\n\r\n".len(), "{url}");
 }
 
-fn check(output: &Output, code: i32, words: &str) -> String {
+pub(crate) fn check(output: &Output, code: i32, words: &str) -> String {
     let said = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");
     assert!(said.contains(words), "no {words:?} in {said}");

@@ -7,6 +7,7 @@ mod commands;
 mod crawl;
 mod desk;
 mod distill;
+mod lab;
 mod query;
 mod recording;
 mod start;

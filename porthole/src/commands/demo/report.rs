@@ -88,6 +88,7 @@ impl Report {
                 row("pages", &|figures| figures.pages.to_string()),
                 row("fetches that failed", &failed),
                 row("hosts reached", &|figures| figures.hosts.to_string()),
+                row("  new, with pages about it", &|figures| figures.new_hosts.to_string()),
                 row("links stored", &|figures| figures.links.to_string()),
                 row("mean R, as the critic sees it", &|figures| format!("{:.3}", figures.mean_relevance)),
                 row("critic and truth agree", &|figures| percent(figures.agreement)),

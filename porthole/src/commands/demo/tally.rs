@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 use porthole_crawl::Seen;
+use porthole_lab::experiment::{Label, Step};
+use porthole_lab::measures;
 use porthole_lab::synth::SyntheticWeb;
 use porthole_store::Counts;
 use porthole_types::{Judgment, Mark, Outcome, SiteId, TopicId, UrlId};
@@ -26,11 +28,11 @@ pub(super) struct Tally<'a> {
     pages: u64,
     failures: BTreeMap<&'static str, u64>,
     about_topic: u64,
-    relevance: f64,
     agreed: u64,
     hosts: HashSet<SiteId>,
     kinds: BTreeMap<&'static str, u64>,
-    harvest_at: BTreeMap<u64, f64>,
+    /// Every fetch, as the lab's measures take them.
+    steps: Vec<Step>,
 }
 
 /// What came of a crawl.
@@ -53,6 +55,8 @@ pub(super) struct Figures {
     /// Share of the pages of which the critic says rightly whether they are about the topic.
     pub(super) agreement: f64,
     pub(super) hosts: usize,
+    /// Hosts with a page about the topic that no example is on.
+    pub(super) new_hosts: u64,
     /// What the pages truly are.
     pub(super) kinds: BTreeMap<&'static str, u64>,
     pub(super) known: usize,
@@ -74,11 +78,10 @@ impl<'a> Tally<'a> {
             pages: 0,
             failures: BTreeMap::new(),
             about_topic: 0,
-            relevance: 0.0,
             agreed: 0,
             hosts: HashSet::new(),
             kinds: BTreeMap::new(),
-            harvest_at: BTreeMap::new(),
+            steps: Vec::new(),
         }
     }
 
@@ -86,8 +89,10 @@ impl<'a> Tally<'a> {
     pub(super) fn add(&mut self, seen: &Seen<'_>) -> bool {
         if self.examples.contains(&seen.url.id()) {
             self.uncounted += 1;
+            self.steps.push(step(seen, Label::Start));
             return false;
         }
+        let before = self.about_topic;
         self.fetches += 1;
         match (&seen.result.outcome, seen.result.judgment) {
             (Outcome::Fetched, Some(judgment)) => self.add_page(seen, judgment),
@@ -96,15 +101,13 @@ impl<'a> Tally<'a> {
                 *self.failures.entry(failure.kind.name()).or_default() += 1;
             }
         }
-        if MARKS.contains(&self.fetches) {
-            self.harvest_at.insert(self.fetches, self.harvest());
-        }
+        let label = if self.about_topic > before { Label::About } else { Label::Other };
+        self.steps.push(step(seen, label));
         true
     }
 
     fn add_page(&mut self, seen: &Seen<'_>, judgment: Judgment) {
         self.pages += 1;
-        self.relevance += judgment.relevance;
         self.hosts.insert(seen.result.sid);
         let Some(truth) = self.web.truth(seen.url) else { return };
         let is_about = self.is_good(truth.topic);
@@ -127,8 +130,9 @@ impl<'a> Tally<'a> {
         self.fetches >= self.wanted
     }
 
-    pub(super) fn figures(mut self, strategy: String, stop: &'static str, counts: Counts) -> Figures {
-        self.harvest_at.insert(self.fetches, self.harvest());
+    pub(super) fn figures(self, strategy: String, stop: &'static str, counts: Counts) -> Figures {
+        let counted: Vec<&Step> = self.steps.iter().filter(|step| step.label.counts()).collect();
+        let marks = MARKS.into_iter().filter(|mark| *mark < self.fetches).chain([self.fetches]);
         let pages = self.pages.max(1) as f64;
         Figures {
             strategy,
@@ -138,16 +142,30 @@ impl<'a> Tally<'a> {
             pages: self.pages,
             failures: self.failures,
             about_topic: self.about_topic,
-            harvest: self.harvest_at,
-            mean_relevance: self.relevance / pages,
+            harvest: marks.map(|mark| (mark, measures::harvest(&counted, mark))).collect(),
+            mean_relevance: measures::mean_of(&counted, u64::MAX, |step| step.relevance),
             agreement: self.agreed as f64 / pages,
             hosts: self.hosts.len(),
+            new_hosts: measures::new_hosts(&self.steps, u64::MAX),
             kinds: self.kinds,
             known: counts.known,
             queued: counts.queued,
             links: counts.links,
             seconds: self.began.elapsed().as_secs_f64(),
         }
+    }
+}
+
+/// A fetch as the lab has it.
+fn step(seen: &Seen<'_>, label: Label) -> Step {
+    Step {
+        seq: seen.result.seq,
+        url: seen.url.to_string(),
+        relevance: seen.result.judgment.map(|judgment| judgment.relevance),
+        independent: None,
+        label,
+        host: seen.url.authority().to_owned(),
+        depth: 0,
     }
 }
 
