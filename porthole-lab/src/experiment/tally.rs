@@ -18,6 +18,7 @@ pub(super) struct Tally<'a> {
     /// What was fetched, and what it links to.
     links: HashMap<UrlId, Vec<UrlId>>,
     urls: HashMap<UrlId, CanonicalUrl>,
+    redirects: HashMap<UrlId, UrlId>,
     pub(super) steps: Vec<Step>,
     pub(super) counted: u64,
 }
@@ -31,6 +32,7 @@ impl<'a> Tally<'a> {
             depths: HashMap::new(),
             links: HashMap::new(),
             urls: HashMap::new(),
+            redirects: HashMap::new(),
             steps: Vec::new(),
             counted: 0,
         }
@@ -45,6 +47,9 @@ impl<'a> Tally<'a> {
         }
         self.links.insert(id, seen.result.links.iter().map(|link| link.oid).collect());
         self.urls.insert(id, seen.url.clone());
+        if let (Fetched::Redirected, Some(to)) = (&seen.result.outcome, seen.result.links.first()) {
+            self.redirects.insert(id, to.oid);
+        }
         let label = self.label(seen);
         self.counted += u64::from(label.counts());
         self.steps.push(Step {
@@ -70,9 +75,17 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// All URLs that were fetched.
+    /// All URLs that were fetched, without redirects to what was not: whoever follows one comes to its end.
     pub(super) fn urls(&self) -> HashSet<UrlId> {
-        self.urls.keys().copied().collect()
+        let mut urls: HashSet<UrlId> = self.urls.keys().copied().collect();
+        loop {
+            let leads_out = |id: &&UrlId| self.redirects.get(id).is_some_and(|to| !urls.contains(to));
+            let out: Vec<UrlId> = urls.iter().filter(leads_out).copied().collect();
+            if out.is_empty() {
+                return urls;
+            }
+            urls.retain(|id| !out.contains(id));
+        }
     }
 
     /// The best pages, with how far they are from the start pages.

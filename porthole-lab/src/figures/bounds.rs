@@ -123,7 +123,7 @@ pub(super) fn recall_crawler(evidence: &Evidence) -> Option<Figure> {
             end(2),
             percent(share)
         ),
-        verdict: Verdict::of(share > 0.9 && (end(1) - end(0)).abs() < 0.005),
+        verdict: Verdict::of(share > 0.9 && (end(1) - end(0)).abs() < 1e-6),
         charts: vec![over_fetches(
             "mean of 1 - R so far",
             "loss",

@@ -48,7 +48,7 @@ pub(super) fn by_truth(evidence: &Evidence) -> Option<Figure> {
             percent(harvest(baseline)),
             percent(harvest(control)),
         );
-        verdict = Verdict::of(lost < 3.0 * base && factor >= 3.0);
+        verdict = Verdict::of(lost < 3.0 * base && holds > 3.0 * lost && factor >= 3.0);
     }
     Some(Figure {
         id: "harvest",
@@ -207,13 +207,7 @@ pub(super) fn hubs(evidence: &Evidence) -> Option<Figure> {
             "recall after {budget} fetches changes by {:+.4} (95% interval {:+.4} to {:+.4}).",
             ahead.mean, ahead.low, ahead.high
         ),
-        verdict: if ahead.low > 0.0 {
-            Verdict::Confirmed
-        } else if ahead.high < 0.0 {
-            Verdict::NotConfirmed
-        } else {
-            Verdict::NotTestable
-        },
+        verdict: Verdict::of(ahead.low > 0.0),
         charts: vec![over_fetches(
             "all topics",
             &format!("share about the topic, last {window}"),

@@ -96,7 +96,7 @@ pub(super) fn specificity(evidence: &Evidence) -> Option<Figure> {
         id: "specificity",
         title: "Harvest against how special a topic is",
         paper: "W 6",
-        there: "how harvest depends on the specificity of a topic was left open",
+        there: "",
         here: match is_any {
             true => format!(
                 "over {budget} fetches {baseline} focus harvests {:.1} times the base rate on the rarer half of the \
