@@ -56,7 +56,9 @@ impl Evidence {
     /// The strategies that begin with all start pages and may go everywhere.
     pub(super) fn plain(&self) -> Vec<&str> {
         let all = self.results.experiment.strategies.iter().map(String::as_str);
-        all.filter(|name| !name.contains([':', '@'])).collect()
+        // A number behind a colon is one of start pages; parameters have an equals sign.
+        let has_fewer = |name: &str| name.rsplit_once(':').is_some_and(|(_, starts)| !starts.contains('='));
+        all.filter(|name| !name.contains('@') && !has_fewer(name)).collect()
     }
 
     /// The strategy that others are compared with: soft focus, or else the first.
