@@ -278,7 +278,7 @@ fn what_cannot_be_done_is_said() {
         let message = message.unwrap_err();
         assert!(message.contains(words), "{message:?} does not say {words:?}");
     };
-    refused("\"soft\"", "\"psychic\"", "there is no strategy \"psychic\"; there are soft");
+    refused("\"soft\"", "\"psychic\"", "there is no strategy \"psychic\"; there are");
     refused("\"soft\"", "\"soft:many\"", "\"many\" is no number of start pages");
     refused("\"soft\"", "\"soft:3\"", "soft:3 starts from 3 pages, and start is 2");
     refused("\"soft\"", "\"soft@psychic\"", "there is no strategy \"psychic\"");
