@@ -62,8 +62,10 @@ pub(super) fn compared(evidence: &Evidence) -> Option<Figure> {
         })
         .map(|((name, _), _)| *name)
         .collect();
-    let better =
-        if sure.is_empty() { "No strategy is".to_owned() } else { format!("Surely {} are", sure.join(", ")) };
+    let better = match &sure[..] {
+        [] => format!("No strategy is surely ahead of {baseline}"),
+        sure => format!("Surely ahead of {baseline}: {}", sure.join(", ")),
+    };
     Some(Figure {
         id: "compared",
         title: "All strategies",
@@ -71,7 +73,7 @@ pub(super) fn compared(evidence: &Evidence) -> Option<Figure> {
         there: "",
         here: format!(
             "after {budget} fetches {baseline} has found {} of the topic's pages that can be reached; the bounds are {}. \
-             {better} ahead of {baseline} (95%, after Holm's correction).",
+             {better} (95%, after Holm's correction).",
             of(baseline),
             bounds.join(", ")
         ),
