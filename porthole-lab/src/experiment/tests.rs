@@ -356,3 +356,16 @@ fn what_there_is_to_learn_from_a_crawl_is_told_by_reach_and_by_offset() {
     assert_eq!((reach, offsets), (vec![0, 1, 2], vec![-2, -1, 0, 1, 2]));
     assert!(learnt.reach.iter().all(|at| at.average > 0.5), "{:?}", learnt.reach);
 }
+
+#[test]
+fn an_apprentice_that_is_trained_meanwhile_reaches_every_page() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    let strategies = "[\"apprentice:train=5,again=1\"]";
+    let changes = [("[\"breadth\", \"soft\", \"random\"]", strategies), ("[5, 20]", "[1000]")];
+    let experiment = experiment(folder.path(), &changes).unwrap();
+    let lab = Lab::new(experiment.clone()).unwrap();
+    for trace in traces(&lab, &experiment) {
+        assert_eq!(trace.steps.len(), PAGES as usize);
+    }
+}
