@@ -42,7 +42,6 @@ pub(super) fn by_offset(study: &Study, d_max: u32) -> Vec<AtOffset> {
     for (sheet, link, relevance) in study.links() {
         let half = usize::from(counts::bin(relevance) >= cut);
         all[half] += 1;
-        let (_, _, _, neighbours) = sheet.parts();
         let (first, end) = sheet.reach(link, d_max);
         let mut seen = HashSet::new();
         for leaf in first..end {
@@ -51,8 +50,7 @@ pub(super) fn by_offset(study: &Study, d_max: u32) -> Vec<AtOffset> {
             let terms = sheet.leaf_terms(leaf);
             tally.leaves += 1;
             tally.without_words += u64::from(terms.is_empty());
-            let is_inside = |&(start, end, _): &(u32, u32, _)| (start..=end).contains(&(leaf as u32));
-            tally.in_links += u64::from(at != 0 && neighbours.iter().any(is_inside));
+            tally.in_links += u64::from(at != 0 && sheet.is_in_link(leaf));
             tally.occurrences += terms.len() as u64;
             for term in terms.iter().filter(|term| seen.insert((at, **term))) {
                 tally.instances.entry(*term).or_default()[half] += 1;

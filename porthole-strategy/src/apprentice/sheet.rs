@@ -155,6 +155,14 @@ impl Sheet {
         ((link.first.saturating_sub(d_max) as usize).min(end), end)
     }
 
+    /// Whether a leaf is inside a link of the page, if its links are known: they are in the order of their first leaves,
+    /// and hardly ever in each other.
+    pub(super) fn is_in_link(&self, leaf: usize) -> bool {
+        let leaf = leaf as u32;
+        let begun = self.neighbours.partition_point(|(start, _, _)| *start <= leaf);
+        self.neighbours[..begun].iter().rev().take(4).any(|(_, end, _)| *end >= leaf)
+    }
+
     /// The l of <t,l,d>.
     fn way(&self, leaf: usize, link: &Place, terms: Terms) -> u16 {
         if !matches!(terms, Terms::Way | Terms::Ancestor) {
