@@ -11,11 +11,59 @@ pub use measure::Bench;
 pub use model::SyntheticModel;
 pub use rows::table_rows;
 
+use porthole_topic::{Critic, Taxonomy, TaxonomyError};
+
+/// What is measured on.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Topics of the made-up taxonomy.
+    pub nodes: u16,
+    /// Documents that are judged together.
+    pub documents: u32,
+    /// Terms of the made-up language.
+    pub vocabulary: u32,
+    /// Seed of the made-up statistics and documents.
+    pub seed: u64,
+}
+
+/// Why there are no figures.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// There is no room for the database.
+    #[error("no room for the database: {0}")]
+    Scratch(#[from] std::io::Error),
+    /// The made-up topics are no tree.
+    #[error(transparent)]
+    Topics(#[from] TaxonomyError),
+    /// The database refused.
+    #[error(transparent)]
+    Store(#[from] porthole_store::Error),
+}
+
+impl Setup {
+    /// What is measured on if nothing else is said.
+    pub const USUAL: Setup = Setup { nodes: 2_000, documents: 400, vocabulary: 100_000, seed: 1 };
+
+    /// Measures everything, in a database of its own. `step` hears what is done next.
+    ///
+    /// # Errors
+    /// If the database cannot be written or read.
+    pub fn run(self, step: &mut dyn FnMut(&str)) -> Result<Figures, BenchError> {
+        let folder = tempfile::tempdir()?;
+        let model = SyntheticModel::new(usize::from(self.nodes), self.vocabulary, self.seed);
+        let tree = Taxonomy::from_rows(model.topics())?;
+        let mut critic = Critic::new(model.model(), &tree).uncalibrated();
+        let documents = model.documents(self.documents as usize);
+        step("filling the tables");
+        let mut bench = Bench::new(folder.path(), model.topics(), &mut critic, &documents)?;
+        Ok(bench.run(&mut |what| step(&format!("measuring {what}")))?)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, HashSet};
 
-    use porthole_topic::{Critic, Taxonomy};
     use porthole_types::{Mark, TopicId};
 
     use super::*;
@@ -43,13 +91,8 @@ mod tests {
 
     #[test]
     fn a_small_bench_has_all_figures_and_the_variants_agree() {
-        let folder = tempfile::tempdir().unwrap();
-        let model = SyntheticModel::new(100, 2_000, 1);
-        let documents = model.documents(16);
-        let tree = Taxonomy::from_rows(model.topics()).unwrap();
-        let mut critic = Critic::new(model.model(), &tree).uncalibrated();
-        let mut bench = Bench::new(folder.path(), model.topics(), &mut critic, &documents).unwrap();
-        let figures = bench.run(&mut |_| ()).unwrap();
+        let setup = Setup { nodes: 100, documents: 16, vocabulary: 2_000, seed: 1 };
+        let figures = setup.run(&mut |_| ()).unwrap();
         assert!(figures.disagreement < 1e-9, "{}", figures.disagreement);
         let names: Vec<_> = figures.variants.iter().map(|variant| variant.name).collect();
         assert_eq!(names, ["SingleProbe (STAT)", "SingleProbe (BLOB)", "BulkProbe", "native critic"]);

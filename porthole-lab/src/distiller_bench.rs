@@ -12,7 +12,7 @@ use porthole_store::{SqlDistiller, SqlScores, SqliteReader};
 use porthole_types::UrlId;
 use serde::Serialize;
 
-pub use self::graph::crawl;
+use self::graph::crawl;
 use crate::svg::{Axis, Bar, Chart, Marks, Scale, page};
 use crate::synth::SynthError;
 
@@ -23,9 +23,40 @@ const RHO: f64 = 0.15;
 const TOLERANCE: f64 = 1e-9;
 const MOST_ITERATIONS: usize = 200;
 
+/// What is measured on.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Pages that are crawled on a synthetic web for the graph.
+    pub pages: u64,
+    /// How often each variant is run, in turns.
+    pub rounds: u16,
+    /// Seed of the synthetic web.
+    pub seed: u64,
+}
+
+impl Setup {
+    /// What is measured on if nothing else is said.
+    pub const USUAL: Setup = Setup { pages: 5_000, rounds: 5, seed: 1 };
+
+    /// Crawls, and measures every variant. `step` hears what is done next.
+    ///
+    /// # Errors
+    /// If the database cannot be written or read.
+    pub async fn run(self, step: &mut dyn FnMut(&str)) -> Result<Figures, BenchError> {
+        let folder = tempfile::tempdir()?;
+        let database = folder.path().join("crawl.db");
+        step("crawling a synthetic web");
+        crawl(&database, self.pages, self.seed).await?;
+        run(&database, self.rounds, &mut |round| step(&format!("round {} of {}", round + 1, self.rounds)))
+    }
+}
+
 /// Why there are no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
+    /// There is no room for the database.
+    #[error("no room for the database: {0}")]
+    Scratch(#[from] std::io::Error),
     /// The web cannot be made.
     #[error(transparent)]
     Web(#[from] SynthError),
@@ -76,10 +107,7 @@ impl Variant {
 }
 
 /// Runs every variant so often, in turns; `progress` is told of each round.
-///
-/// # Errors
-/// If the database cannot be read.
-pub fn run(database: &Path, rounds: u16, progress: &mut dyn FnMut(u16)) -> Result<Figures, BenchError> {
+fn run(database: &Path, rounds: u16, progress: &mut dyn FnMut(u16)) -> Result<Figures, BenchError> {
     let reader = SqliteReader::open(database)?;
     let mut runs: Vec<Vec<Run>> = VARIANTS.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds {
@@ -204,10 +232,8 @@ mod tests {
 
     #[test]
     fn the_variants_agree_on_a_small_crawl() {
-        let folder = tempfile::tempdir().unwrap();
-        let database = folder.path().join("crawl.db");
-        pollster::block_on(crawl(&database, 300, 1)).unwrap();
-        let figures = run(&database, 2, &mut |_| ()).unwrap();
+        let setup = Setup { pages: 300, rounds: 2, seed: 1 };
+        let figures = pollster::block_on(setup.run(&mut |_| ())).unwrap();
         assert!(figures.disagreement < 1e-9, "{figures:?}");
         assert!(figures.pages >= 200 && figures.links > figures.pages, "{figures:?}");
         assert!(figures.variants.iter().all(|variant| variant.iterations > 2), "{figures:?}");

@@ -12,6 +12,7 @@ mod labelled;
 mod oracle;
 mod plan;
 mod run;
+mod studies;
 mod tally;
 mod target;
 #[cfg(test)]
@@ -60,6 +61,9 @@ pub struct Experiment {
     pub servers: bool,
     /// Whether the critic begins with the general taxonomy that comes with the program.
     pub general: bool,
+    /// What is measured beside the crawls.
+    #[serde(default)]
+    pub studies: Vec<String>,
 }
 
 /// The web of an experiment.
@@ -163,6 +167,14 @@ pub enum ExperimentError {
         plan: String,
         /// What happened.
         source: porthole_crawl::CrawlError,
+    },
+    /// A study failed.
+    #[error("{name}: {source}")]
+    Study {
+        /// Which one.
+        name: &'static str,
+        /// What happened.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// There is no room for a crawl's database.
     #[error("no room for a crawl's database: {0}")]

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use porthole_lab::classifier_bench::Setup as ClassifierSetup;
 
 pub(crate) use self::crawl::Crawl;
 pub(crate) use self::distill::{BenchDistiller, Distill, EngineWord};
@@ -220,13 +221,13 @@ pub(crate) struct BenchCritic {
 #[derive(Debug, Args)]
 pub(crate) struct BenchClassifier {
     /// Topics of the made-up taxonomy
-    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u16).range(30..))]
+    #[arg(long, default_value_t = ClassifierSetup::USUAL.nodes, value_parser = clap::value_parser!(u16).range(30..))]
     pub(crate) nodes: u16,
     /// Documents that are judged together
-    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(8..))]
+    #[arg(long, default_value_t = ClassifierSetup::USUAL.documents, value_parser = clap::value_parser!(u32).range(8..))]
     pub(crate) documents: u32,
     /// Terms of the made-up language
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1_000..))]
+    #[arg(long, default_value_t = ClassifierSetup::USUAL.vocabulary, value_parser = clap::value_parser!(u32).range(1_000..))]
     pub(crate) vocabulary: u32,
     /// Seed of the made-up statistics and documents
     #[arg(long, default_value_t = 1)]

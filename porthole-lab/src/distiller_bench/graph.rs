@@ -16,10 +16,7 @@ use crate::synth::{SynthParams, SyntheticWeb};
 const WEB: u64 = 20;
 
 /// Crawls a synthetic web for one of its topics into a new database.
-///
-/// # Errors
-/// If the database cannot be written.
-pub async fn crawl(database: &Path, pages: u64, seed: u64) -> Result<(), BenchError> {
+pub(super) async fn crawl(database: &Path, pages: u64, seed: u64) -> Result<(), BenchError> {
     let clock = Arc::new(ManualClock::default());
     let web_pages = u32::try_from(pages * WEB).unwrap_or(u32::MAX).max(20_000);
     let params = SynthParams { seed, pages: web_pages, ..SynthParams::default() };

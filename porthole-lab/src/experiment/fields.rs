@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::plan::StrategyName;
+use super::studies;
 use super::{Experiment, ExperimentError, Web};
 use crate::synth::SynthParams;
 
@@ -34,6 +35,8 @@ pub struct Fields {
     pub servers: Option<bool>,
     /// See [`Experiment::general`].
     pub general: Option<bool>,
+    /// See [`Experiment::studies`].
+    pub studies: Option<Vec<String>>,
 }
 
 /// Which web.
@@ -83,6 +86,7 @@ impl Fields {
             at: self.at.or(other.at),
             servers: self.servers.or(other.servers),
             general: self.general.or(other.general),
+            studies: self.studies.or(other.studies),
         }
     }
 
@@ -123,6 +127,7 @@ impl Fields {
             at,
             servers: self.servers.unwrap_or(true),
             general: self.general.unwrap_or(false),
+            studies: self.studies.unwrap_or_default(),
         };
         experiment.check().map_err(wrong)?;
         Ok(experiment)
@@ -160,11 +165,14 @@ impl Experiment {
         if !(self.train > 0.0 && self.train < 1.0) {
             return Err(format!("train = {} is no share: give a number between 0 and 1", self.train));
         }
-        for (what, names) in [("topics", &self.topics), ("strategies", &self.strategies)] {
+        for (what, names) in
+            [("topics", &self.topics), ("strategies", &self.strategies), ("studies", &self.studies)]
+        {
             if let Some(twice) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
                 return Err(format!("{what} has {} twice", names[twice]));
             }
         }
+        self.studies.iter().try_for_each(|name| studies::find(name).map(drop))?;
         for name in &self.strategies {
             let name: StrategyName = name.parse()?;
             if let Some(starts) = name.starts

@@ -1,6 +1,6 @@
 //! The folder of an experiment's results: `results.jsonl`, a line a crawl; `experiment.json` and `web.json`, what it is
-//! about; `traces/`, every fetch of every crawl. A crawl is there when its trace is, so that an experiment that was
-//! cut off goes on where it was.
+//! about; `traces/`, every fetch of every crawl; a file a study. A crawl is there when its trace is, so that an experiment
+//! that was cut off goes on where it was.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::facts::WebFacts;
+use super::studies::Findings;
 use super::trace::{Outcome, Trace};
 use super::{Experiment, ExperimentError, Plan};
 
@@ -66,6 +67,24 @@ impl Folder {
         let lines = outcomes.iter().map(line).collect::<Result<String, _>>()?;
         self.write(WEB, &json(facts, &self.path.join(WEB))?)?;
         self.write(RESULTS, &lines)
+    }
+
+    /// Whether a study was made.
+    pub(super) fn has(&self, study: &str) -> bool {
+        self.path.join(study_name(study)).exists()
+    }
+
+    /// Keeps a study: its drawing, then its numbers, which say that it was made.
+    pub(super) fn keep_study(&self, name: &str, found: &Findings) -> Result<(), ExperimentError> {
+        if let Some(drawing) = &found.drawing {
+            self.write(&format!("{name}.svg"), drawing)?;
+        }
+        self.write(&study_name(name), &found.numbers)
+    }
+
+    /// What is there so far.
+    pub(super) fn results(&self) -> Result<Results, ExperimentError> {
+        Results::read(&self.path)
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), ExperimentError> {
@@ -143,6 +162,10 @@ fn differs(known: &Experiment, asked: &Experiment) -> Option<&'static str> {
         ("general", known.general == asked.general),
     ];
     fields.into_iter().find(|(_, is_same)| !is_same).map(|(name, _)| name)
+}
+
+fn study_name(study: &str) -> String {
+    format!("{study}.json")
 }
 
 /// A name that says what it is, and differs where the plan does.

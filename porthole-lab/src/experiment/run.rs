@@ -38,6 +38,10 @@ impl Lab {
         Ok(Lab { targets: targets.collect::<Result<_, _>>()?, experiment, web })
     }
 
+    pub(super) fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
     /// What is true of the web and its topics.
     pub fn facts(&self) -> WebFacts {
         WebFacts::of(&self.web, &self.targets)

@@ -288,6 +288,11 @@ fn what_cannot_be_done_is_said() {
     refused("start = 2", "start = 30", "60 are needed to start from");
     refused("train = 0.3", "train = 2.0", "train = 2 is no share");
     refused("samples = 2", "samples = 0", "samples asks for nothing");
+    refused(
+        "seed = 3",
+        "seed = 3\nstudies = [\"stars\"]",
+        "there is no study \"stars\"; there are classifier",
+    );
     refused("web.warc.gz", "none.warc.gz", "none.warc.gz");
     refused("labels.tsv", "none.tsv", "none.tsv");
     refused("labels = \"labels.tsv\"\n", "", "labels is missing: say it in the file, or by --labels");

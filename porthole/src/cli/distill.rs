@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use porthole_lab::distiller_bench::Setup;
 
 use crate::settings::SiteWord;
 
@@ -35,10 +36,10 @@ pub(crate) enum EngineWord {
 #[derive(Debug, Args)]
 pub(crate) struct BenchDistiller {
     /// Pages that are crawled on a synthetic web for the graph
-    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(10..))]
+    #[arg(long, default_value_t = Setup::USUAL.pages, value_parser = clap::value_parser!(u64).range(10..))]
     pub(crate) pages: u64,
     /// How often each variant is run, in turns
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = Setup::USUAL.rounds, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) rounds: u16,
     /// Seed of the synthetic web
     #[arg(long, default_value_t = 1)]

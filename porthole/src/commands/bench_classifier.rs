@@ -4,21 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-use porthole_lab::classifier_bench::{Bench, Figures, Size, SyntheticModel};
-use porthole_topic::{Critic, Taxonomy};
+use porthole_lab::classifier_bench::{Figures, Setup, Size};
 
 use crate::cli::BenchClassifier;
 use crate::output;
 
 pub(crate) fn run(arguments: &BenchClassifier) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir().context("cannot make a folder for the database")?;
-    let model = SyntheticModel::new(usize::from(arguments.nodes), arguments.vocabulary, arguments.seed);
-    let tree = Taxonomy::from_rows(model.topics())?;
-    let mut critic = Critic::new(model.model(), &tree).uncalibrated();
-    let documents = model.documents(arguments.documents as usize);
-    output::say("filling the tables");
-    let mut bench = Bench::new(folder.path(), model.topics(), &mut critic, &documents)?;
-    let figures = bench.run(&mut |what| output::say(&format!("measuring {what}")))?;
+    let &BenchClassifier { nodes, documents, vocabulary, seed, .. } = arguments;
+    let figures = Setup { nodes, documents, vocabulary, seed }.run(&mut output::say)?;
     if let Some(out) = &arguments.out {
         write(out, &figures)?;
     }

@@ -4,19 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-use porthole_lab::distiller_bench::{self, Figures, Variant};
+use porthole_lab::distiller_bench::{Figures, Setup, Variant};
 
 use crate::cli::BenchDistiller;
 use crate::output;
 
 pub(crate) async fn run(arguments: &BenchDistiller) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir().context("cannot make a folder for the database")?;
-    let database = folder.path().join("crawl.db");
-    output::say("crawling a synthetic web");
-    distiller_bench::crawl(&database, arguments.pages, arguments.seed).await?;
-    let rounds = arguments.rounds;
-    let mut tell = |round: u16| output::say(&format!("round {} of {rounds}", round + 1));
-    let figures = distiller_bench::run(&database, rounds, &mut tell)?;
+    let &BenchDistiller { pages, rounds, seed, .. } = arguments;
+    let figures = Setup { pages, rounds, seed }.run(&mut output::say).await?;
     if let Some(out) = &arguments.out {
         write(out, &figures)?;
     }

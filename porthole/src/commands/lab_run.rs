@@ -22,6 +22,11 @@ pub(crate) fn run(arguments: &cli::RunExperiment) -> anyhow::Result<()> {
         progress.lock().expect("no crawl has panicked").step(words);
     })?;
     progress.into_inner().expect("no crawl has panicked").finish();
+    match &folder {
+        Some(folder) => lab.study(folder, &mut output::say)?,
+        None if experiment.studies.is_empty() => {}
+        None => output::say("studies leave files, so that they are made only with --out DIR"),
+    }
     if let Some(folder) = &arguments.out {
         output::say(&format!("wrote {}", folder.join("results.jsonl").display()));
     }
@@ -48,6 +53,7 @@ fn experiment(arguments: &cli::RunExperiment) -> Result<Experiment, ExperimentEr
         at: arguments.at.clone(),
         servers: arguments.servers,
         general: arguments.general,
+        studies: arguments.studies.clone(),
     };
     match &arguments.file {
         Some(file) => flags.or(Fields::read(file)?).check(&file.display().to_string()),

@@ -1,0 +1,122 @@
+//! What belongs to an experiment and is no crawl: measurements that leave their numbers, and a drawing of them, in its
+//! folder.
+
+use super::folder::{Folder, Results};
+use super::run::Lab;
+use super::{Experiment, ExperimentError};
+use crate::{classifier_bench, distiller_bench};
+
+/// All studies. One more is one more line here; a figure finds what it left as `NAME.json` and `NAME.svg`.
+const STUDIES: &[Study] = &[
+    Study { name: "classifier", make: classifier, follows: false },
+    Study { name: "distiller", make: distiller, follows: false },
+];
+
+/// A study.
+pub(super) struct Study {
+    /// The word for it in experiments.
+    name: &'static str,
+    make: Make,
+    /// Whether it follows from the crawls: then it is made again whenever they may have changed. Others are made once.
+    follows: bool,
+}
+
+/// Makes a study, from what the crawls brought if it likes; says what is done next.
+type Make = fn(&Lab, &Results, &mut dyn FnMut(&str)) -> Result<Findings, ExperimentError>;
+
+/// What a study found.
+pub(super) struct Findings {
+    /// The numbers, as JSON.
+    pub(super) numbers: String,
+    /// An SVG of them, where no figure draws them.
+    pub(super) drawing: Option<String>,
+}
+
+/// The study of a name, or what there is instead.
+pub(super) fn find(name: &str) -> Result<&'static Study, String> {
+    STUDIES.iter().find(|study| study.name == name).ok_or_else(|| {
+        let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();
+        format!("there is no study {name:?}; there are {}", names.join(", "))
+    })
+}
+
+impl Lab {
+    /// Makes the studies of the experiment that the folder does not have yet, one after the other and when all crawls are
+    /// over, since some take the time; `tell` hears what is done next.
+    pub fn study(&self, folder: &Folder, tell: &mut dyn FnMut(&str)) -> Result<(), ExperimentError> {
+        let Experiment { studies, .. } = self.experiment();
+        let studies = studies.iter().map(|name| find(name).expect("the experiment was checked"));
+        studies.into_iter().try_for_each(|study| study.made(self, folder, tell))
+    }
+}
+
+impl Study {
+    fn made(&self, lab: &Lab, folder: &Folder, tell: &mut dyn FnMut(&str)) -> Result<(), ExperimentError> {
+        if folder.has(self.name) && !self.follows {
+            return Ok(());
+        }
+        let found =
+            (self.make)(lab, &folder.results()?, &mut |what| tell(&format!("{}: {what}", self.name)))?;
+        folder.keep_study(self.name, &found)
+    }
+}
+
+/// V Fig. 8 (a) to (c).
+fn classifier(lab: &Lab, _: &Results, tell: &mut dyn FnMut(&str)) -> Result<Findings, ExperimentError> {
+    let failed = |source| ExperimentError::Study { name: "classifier", source };
+    let setup = classifier_bench::Setup { seed: lab.experiment().seed, ..classifier_bench::Setup::USUAL };
+    let figures = setup.run(tell).map_err(|error| failed(error.into()))?;
+    let numbers = serde_json::to_string_pretty(&figures).map_err(|error| failed(error.into()))?;
+    Ok(Findings { numbers, drawing: Some(figures.svg()) })
+}
+
+/// V Fig. 8 (d).
+fn distiller(lab: &Lab, _: &Results, tell: &mut dyn FnMut(&str)) -> Result<Findings, ExperimentError> {
+    let failed = |source| ExperimentError::Study { name: "distiller", source };
+    let setup = distiller_bench::Setup { seed: lab.experiment().seed, ..distiller_bench::Setup::USUAL };
+    let figures = pollster::block_on(setup.run(tell)).map_err(|error| failed(error.into()))?;
+    let numbers = serde_json::to_string_pretty(&figures).map_err(|error| failed(error.into()))?;
+    Ok(Findings { numbers, drawing: Some(figures.svg()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::experiment::Fields;
+
+    static MADE: AtomicU32 = AtomicU32::new(0);
+
+    fn counting(_: &Lab, results: &Results, tell: &mut dyn FnMut(&str)) -> Result<Findings, ExperimentError> {
+        tell("counting");
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let numbers = format!("[{made}, {}]", results.outcomes.len());
+        Ok(Findings { numbers, drawing: Some("<svg/>".to_owned()) })
+    }
+
+    #[test]
+    fn a_study_is_made_once_unless_it_follows_from_the_crawls() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("small.toml");
+        let text = "topics = [\"/Home/Gardening\"]\nstrategies = [\"soft\"]\nsamples = 1\nstart = 2\ntrain = 0.1\n\
+                    at = [5]\n[web]\npages = 500\npage_bytes = 1000\n";
+        fs::write(&file, text).unwrap();
+        let experiment = Fields::read(&file).unwrap().check("small.toml").unwrap();
+        let out = folder.path().join("out");
+        let kept = Folder::open(&out, &experiment).unwrap();
+        let lab = Lab::new(experiment).unwrap();
+        lab.run(Some(&kept), 1, &|_| {}).unwrap();
+        let once = Study { name: "once", make: counting, follows: false };
+        let follows = Study { name: "follows", make: counting, follows: true };
+        let mut heard = Vec::new();
+        for study in [&once, &once, &follows, &follows] {
+            study.made(&lab, &kept, &mut |what| heard.push(what.to_owned())).unwrap();
+        }
+        assert_eq!(heard, ["once: counting", "follows: counting", "follows: counting"]);
+        let read = |name: &str| fs::read_to_string(out.join(name)).unwrap();
+        assert_eq!((read("once.json"), read("follows.json")), ("[0, 1]".to_owned(), "[2, 1]".to_owned()));
+        assert_eq!(read("once.svg"), "<svg/>");
+    }
+}
