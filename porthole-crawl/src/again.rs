@@ -126,7 +126,7 @@ impl Crawl<'_> {
             let (Some(judgment), Some((page, worth))) = (read.result.judgment, read.page) else { continue };
             judgments.push(Rejudged { oid: read.work.oid, judgment });
             if let Some(scorer) = &mut self.scorer {
-                let links = scorer.links(&read.work.url, read.work.depth, &page, worth, judgment.relevance);
+                let links = scorer.links(&read.work.url, read.work.depth, page, worth, judgment.relevance);
                 urls.extend(links.into_iter().map(|link| link.target));
             }
         }

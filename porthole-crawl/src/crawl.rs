@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::future::poll_fn;
+use std::iter::repeat;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -517,11 +518,11 @@ impl Run<'_, '_> {
             result.links = match &mut self.crawl.scorer {
                 Some(scorer) if result.outcome == Outcome::Fetched => {
                     let own = result.judgment.unwrap_or(judgment).relevance;
-                    scorer.links(&work.url, work.depth, &page, judgment, own)
+                    scorer.links(&work.url, work.depth, page, judgment, own)
                 }
                 // Nobody knows what the page says: its links are worth what was believed of it.
-                Some(_) => link_rows(&page, work.depth + 1, |_| Some((judgment.relevance, work.priority))),
-                None => link_rows(&page, work.depth + 1, |_| Some((0.0, 0.0))),
+                Some(_) => link_rows(page, work.depth + 1, repeat(Some((judgment.relevance, work.priority)))),
+                None => link_rows(page, work.depth + 1, repeat(Some((0.0, 0.0)))),
             };
         }
         if let (Some((archive, _)), Some(packed)) = (&mut self.crawl.archive, packed) {

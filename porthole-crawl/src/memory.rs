@@ -92,7 +92,7 @@ impl Crawl<'_> {
                     judge.judge_page(&url, &page)?;
                     worth = judge.steers().unwrap_or(judgment);
                 }
-                scorer.links(&url, tried.depth, &page, worth, judgment.relevance);
+                scorer.links(&url, tried.depth, page, worth, judgment.relevance);
                 scorer.strategy.rescored();
             }
             _ if tried.is_done && tried.judgment.is_none() => scorer.strategy.settled(&url),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-use porthole_page::{Link, Page};
+use porthole_page::Page;
 use porthole_strategy::{Source, Strategy};
 use porthole_topic::Judge;
 use porthole_types::{
@@ -42,15 +42,21 @@ impl Scorer {
         &mut self,
         url: &CanonicalUrl,
         depth: u32,
-        page: &Page,
+        page: Page,
         judgment: Judgment,
         relevance: f64,
     ) -> Vec<LinkRow> {
-        let source = Source { url, page, judgment, on_topic: self.is_on_topic(judgment), depth };
+        let source = Source { url, page: &page, judgment, on_topic: self.is_on_topic(judgment), depth };
         let strategy = &mut self.strategy;
         strategy.arrived(&source);
+        if page.robots.nofollow {
+            return Vec::new();
+        }
+        let priorities: Vec<Option<f64>> =
+            page.links.iter().map(|link| strategy.priority(&source, link)).collect();
         // Estimated as relevant as the page that links to it (S8).
-        link_rows(page, depth + 1, |link| Some((relevance, strategy.priority(&source, link)?)))
+        let believed = priorities.into_iter().map(|priority| Some((relevance, priority?)));
+        link_rows(page, depth + 1, believed)
     }
 
     /// Whether a page's best leaf is good or below a good topic.
@@ -106,9 +112,9 @@ fn dead(detail: String) -> Outcome {
 /// The page's links, each target once with the best that is believed of it; none if the page asks not to follow them,
 /// and none that is not worth following: a link that the crawl will not take is not part of its graph.
 pub(crate) fn link_rows(
-    page: &Page,
+    page: Page,
     depth: u32,
-    mut belief: impl FnMut(&Link) -> Option<(f64, f64)>,
+    believed: impl Iterator<Item = Option<(f64, f64)>>,
 ) -> Vec<LinkRow> {
     if page.robots.nofollow {
         return Vec::new();
@@ -116,18 +122,17 @@ pub(crate) fn link_rows(
     let mut rows: Vec<LinkRow> = Vec::with_capacity(page.links.len());
     let mut places: HashMap<UrlId, usize, foldhash::fast::FixedState> =
         HashMap::with_capacity_and_hasher(page.links.len(), foldhash::fast::FixedState::default());
-    // Neighbours mostly lead to the same site.
-    let mut last = ("", SiteId(0));
-    for link in &page.links {
-        let Some(believed) = belief(link) else { continue };
+    for (link, believed) in page.links.into_iter().zip(believed) {
+        let Some(believed) = believed else { continue };
         let oid = link.target.id();
         match places.entry(oid) {
             Entry::Vacant(place) => {
                 place.insert(rows.len());
-                if link.target.authority() != last.0 {
-                    last = (link.target.authority(), link.target.site());
-                }
-                rows.push(link_row(link.target.clone(), (oid, last.1), believed, depth));
+                // Neighbours mostly lead to the same site.
+                let neighbour =
+                    rows.last().filter(|row| row.target.url.authority() == link.target.authority());
+                let sid = neighbour.map_or_else(|| link.target.site(), |row| row.sid);
+                rows.push(link_row(link.target, (oid, sid), believed, depth));
             }
             Entry::Occupied(place) => {
                 let known = &mut rows[*place.get()].target;

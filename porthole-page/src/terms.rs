@@ -1,6 +1,7 @@
 //! Words to terms: the language is found, stop words fall out, the rest is stemmed and hashed.
 
 use std::collections::HashMap;
+use std::hint::black_box;
 use std::sync::OnceLock;
 
 use frostem::{Algorithm, Stemmer};
@@ -157,18 +158,27 @@ impl Terms {
     }
 
     /// What is known of the first `count` words of a text goes into `known`. Of 64 words, first the short ones that the
-    /// cache answers, without a branch on it, so that many look-ups are under way at once; then the others.
+    /// cache answers, without a branch on it; then the others. Entries are touched before they are looked at: with so
+    /// little else to do, many of them are on their way from memory at once.
     fn look_up_first(&mut self, count: usize, text: Text<'_>) {
         let Text { text, words, language } = text;
         if self.known.len() < count {
             self.known.resize(count, (TermId(0), 0));
         }
         let mut short = words.short(text);
+        let mut firsts = [(0, false, 0); 64];
         for start in (0..count).step_by(64) {
             let stretch = &mut self.known[start..count.min(start + 64)];
+            let mut touched = 0;
+            for (first, (word, is_whole)) in firsts[..stretch.len()].iter_mut().zip(&mut short) {
+                let slot = slot::<SHORT>(mixed_short(word));
+                *first = (word, is_whole, slot);
+                touched ^= self.short[slot].language;
+            }
+            black_box(touched);
             let mut missing = 0u64;
-            for ((index, known), (word, is_whole)) in stretch.iter_mut().enumerate().zip(&mut short) {
-                let cached = &self.short[slot::<SHORT>(mixed_short(word))];
+            for ((index, known), &(word, is_whole, slot)) in stretch.iter_mut().enumerate().zip(&firsts) {
+                let cached = &self.short[slot % SHORT];
                 *known = (cached.term, cached.stops);
                 missing |= u64::from(!(cached.is(word, language) & is_whole)) << index;
             }
