@@ -14,31 +14,24 @@ virtual environment there).
 import argparse
 import collections
 import concurrent.futures
-import html
-import http.client
 import json
 import os
 import pathlib
 import re
 import shutil
 import signal
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-import urllib.parse
+
+from synth_web import CRAWLED_SEED, LINK, Child, Synth, free_port, target, train
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "target/peers"
 # Scrapy with its own settings, and with every part of it off that can be.
 CRAWLERS = ["porthole", "spider", "scrapy", "scrapy_bare"]
-GOOD = "Recreation/Cycling"
-# Pages that the critic learns from belong to other synthetic webs than the one that is crawled.
-CRAWLED_SEED, EXAMPLE_SEEDS = 1, range(2, 7)
-LINK = re.compile(rb"""(?i)<a href=(?:'([^']*)'|"([^"]*)"|([^\s>'"]+))""")
 NGINX = """
 worker_processes 1;
 daemon off;
@@ -118,34 +111,11 @@ class Bench:
         # In a process of its own: what a parent holds at a start counts for its child's peak of memory.
         with concurrent.futures.ProcessPoolExecutor(1) as elsewhere:
             self.figures = elsewhere.submit(make_pages, options.porthole, options.pages, self.pages).result()
-        self.figures |= self.train()
+        topics = train(options.porthole, self.trained, folder / "examples", "loopback = true")
+        self.figures["topics"] = topics
         say("{pages} pages of {mean_bytes:.0f} bytes and {mean_links:.1f} links; {topics} topics".format(**self.figures))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.start = f"http://127.0.0.1:{self.port}/index.html"
-
-    def train(self):
-        examples = self.folder / "examples"
-        for seed in EXAMPLE_SEEDS:
-            with Synth(self.options.porthole, seed) as web:
-                for topic, url in web.examples():
-                    body = web.fetch(url)[1]
-                    folder = examples / topic
-                    folder.mkdir(parents=True, exist_ok=True)
-                    (folder / f"{seed}-{len(os.listdir(folder))}.html").write_bytes(body)
-        topics = sum(1 for _, folders, files in os.walk(examples) if files)
-        for command in [
-            ["init", self.trained],
-            ["-C", self.trained, "examples", "import", examples],
-            ["-C", self.trained, "topics", "mark", GOOD],
-            ["-C", self.trained, "train"],
-        ]:
-            subprocess.run([self.options.porthole, *command], check=True, capture_output=True)
-        settings = self.trained / "porthole.toml"
-        settings.write_text(settings.read_text().replace("[fetch]\n", "[fetch]\nloopback = true\n", 1))
-        shutil.rmtree(examples)
-        return {"topics": topics}
 
     def serving(self):
         (self.folder / "tmp").mkdir()
@@ -266,133 +236,6 @@ def in_words(run):
         "{pages:7.0f} pages{pages_per_second:8.0f} a second{pages_per_cpu_second:8.0f} a CPU second "
         "({user_seconds:.2f} s user, {system_seconds:.2f} s system), {peak_rss_mb:.0f} MB".format(**run)
     )
-
-
-class Child:
-    """A server that runs as long as the block does, from when its port answers."""
-
-    def __init__(self, command, port):
-        self.command = [str(part) for part in command]
-        self.port = port
-
-    def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return self
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.05)
-        sys.exit(f"error: {' '.join(self.command)} does not serve")
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-
-class Synth(Child):
-    """A synthetic web, served as a proxy."""
-
-    THREADS = 8
-
-    def __init__(self, porthole, seed):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        web = ["--pages", "20000", "--page-bytes", "37000", "--seed", seed]
-        super().__init__([porthole, "lab", "synth", *web, "--serve", f"127.0.0.1:{port}"], port)
-        self.local = threading.local()
-        self.slow = set()
-
-    def fetch(self, url):
-        """The URL at which redirects end, and the page there; nothing if there is none or if it takes long."""
-        for _ in range(6):
-            host = urllib.parse.urlsplit(url).netloc
-            if host in self.slow:
-                return url, None
-            if not hasattr(self.local, "connection"):
-                self.local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=0.5)
-            try:
-                self.local.connection.request("GET", url, headers={"Host": host})
-                response = self.local.connection.getresponse()
-                body = response.read()
-            except (OSError, http.client.HTTPException):
-                self.local.connection.close()
-                self.slow.add(host)
-                return url, None
-            if not 300 <= response.status < 400:
-                is_page = response.status == 200 and response.headers.get_content_type() == "text/html"
-                return url, body if is_page else None
-            url = urllib.parse.urljoin(url, response.headers["Location"])
-        return url, None
-
-    def listing(self):
-        return self.fetch(f"http://127.0.0.1:{self.port}/")[1]
-
-    def examples(self):
-        """Pages of every topic."""
-        for part in self.listing().decode().split("<h2>/")[1:]:
-            topic, _, rest = part.partition("</h2>")
-            for url in re.findall(r'href="([^"]*)"', rest):
-                yield topic, html.unescape(url)
-
-    def walk(self, wanted):
-        """Pages breadth first from the listing, the old addresses of some of them, and the listing."""
-        listing = self.listing()
-        pages, moved, seen = {}, {}, set()
-        layer = links_of("http://index.test/", listing)
-        while layer and len(pages) < wanted:
-            layer = [url for url in dict.fromkeys(layer) if url not in seen and not is_trap(url)]
-            seen.update(layer)
-            found = self.fetch_all(layer)
-            layer = []
-            for url, (final, body) in found:
-                if body is None or len(pages) == wanted:
-                    continue
-                if final != url:
-                    moved[url] = final
-                    seen.add(final)
-                if final not in pages:
-                    pages[final] = body
-                    layer += links_of(final, body)
-        if len(pages) < wanted:
-            sys.exit(f"error: the synthetic web has only {len(pages)} pages that can be reached")
-        return pages, moved, listing
-
-    def fetch_all(self, urls):
-        answers = [None] * len(urls)
-        numbers = iter(range(len(urls)))
-        lock = threading.Lock()
-
-        def work():
-            while True:
-                with lock:
-                    number = next(numbers, None)
-                if number is None:
-                    return
-                answers[number] = (urls[number], self.fetch(urls[number]))
-
-        threads = [threading.Thread(target=work) for _ in range(self.THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return answers
-
-
-def links_of(url, body):
-    hrefs = (b"".join(found) for found in LINK.findall(body))
-    return [target(url, href) for href in hrefs if not href.startswith(b"mailto:")]
-
-
-def target(url, href):
-    link = urllib.parse.urljoin(url, html.unescape(href.decode()))
-    return link.partition("#")[0].partition("?utm_source")[0]
-
-
-def is_trap(url):
-    return bool(re.search(r"/(calendar/|list\b|loop/)", url))
 
 
 def local_name(url):

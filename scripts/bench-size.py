@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""One large crawl: what memory it takes, and whether it keeps its pace.
+
+    scripts/bench-size.py [--web 5000000] [--pages 1000000] [--strategy porthole] [--json]
+
+The synthetic web is served as a proxy on this machine and made up meanwhile, traps, dead links and redirects included. The web is
+larger than the crawl, so that there are as many pages to be had at the end as at the beginning. The figures are those that
+the crawl itself gives at /metrics, every second; memory is what its process has resident.
+
+Allowed: 200 MB and 40 MB a million known URLs; the last 100,000 pages at 70% of the pace of the first.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+from synth_web import CRAWLED_SEED, GOOD, Synth, free_port, train
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+STRETCH = 100_000
+
+
+def main():
+    options = parse_options()
+    with tempfile.TemporaryDirectory(prefix="bench-size-", dir=options.workspaces) as folder:
+        folder = pathlib.Path(folder)
+        with Synth(options.porthole, CRAWLED_SEED, options.web, options.page_bytes) as web:
+            settings = f'proxy = "http://127.0.0.1:{web.port}"\nloopback = true'
+            train(options.porthole, folder / "workspace", folder / "examples", settings)
+            starts = [url for topic, url in web.examples() if topic == GOOD]
+            samples = crawl(options, folder / "workspace", starts)
+        size = sum(file.stat().st_size for file in (folder / "workspace").rglob("*") if file.is_file())
+    report(options, samples, size)
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--web", type=int, default=5_000_000, help="pages of the web (default: %(default)s)")
+    parser.add_argument("--page-bytes", type=int, default=9_000, help="bytes of a page (default: %(default)s)")
+    parser.add_argument("--pages", type=int, default=1_000_000, help="pages to crawl (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=400, help="fetches under way at once (default: %(default)s)")
+    parser.add_argument("--strategy", default="soft")
+    parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what the crawl stores")
+    parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+def crawl(options, workspace, starts):
+    """Crawls until there are so many pages: a sample of the figures for every second."""
+    port = free_port()
+    command = [options.porthole, "-C", workspace, "crawl", "--polite", "off", "--workers", options.workers]
+    command += ["--patience", "0", "--json", "--strategy", options.strategy, "--metrics", f"127.0.0.1:{port}"]
+    for url in starts:
+        command += ["--start", url]
+    errors = workspace / "errors.txt"
+    samples = []
+    with open(errors, "wb") as log:
+        child = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=log)
+        try:
+            while child.poll() is None and (not samples or samples[-1]["pages"] < options.pages):
+                time.sleep(1)
+                if sample := look(child.pid, port):
+                    samples.append(sample)
+                    if len(samples) % 30 == 0:
+                        say("{pages:9,.0f} pages, {known:9,.0f} URLs known, {resident:4.0f} MB, {seconds:5.0f} s".format(**sample))
+        finally:
+            if child.poll() is None:
+                child.terminate()
+            child.wait()
+    if not samples or samples[-1]["pages"] < options.pages:
+        sys.exit(f"error: the crawl ended early: {errors.read_text()[-2000:]}")
+    return samples
+
+
+def look(process, port):
+    """The figures of the crawl at this moment; nothing before it has any."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+            text = answer.read().decode()
+        status = pathlib.Path(f"/proc/{process}/status").read_text()
+        times = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    except (OSError, ValueError):
+        return None
+    figure = lambda name: float(re.search(rf"^porthole_{name} (\S+)$", text, re.M)[1])
+    return {
+        "seconds": figure("run_seconds"),
+        "pages": figure("pages_total"),
+        "fetches": figure("fetches_total"),
+        "known": figure("urls_known"),
+        "cpu_seconds": (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK"),
+        "resident": int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024,
+    }
+
+
+def report(options, samples, size):
+    stretches = [stretch(samples, first) for first in range(0, options.pages - STRETCH + 1, STRETCH)]
+    last = samples[-1]
+    peak = max(sample["resident"] for sample in samples)
+    allowed = 200 + 40 * last["known"] / 1e6
+    figures = {
+        "stretches": stretches,
+        "pages": last["pages"],
+        "fetches": last["fetches"],
+        "known": last["known"],
+        "seconds": last["seconds"],
+        "disk_gb": size / 1e9,
+        "peak_rss_mb": peak,
+        "allowed_rss_mb": allowed,
+        "last_to_first": stretches[-1]["pages_per_second"] / stretches[0]["pages_per_second"],
+        "last_to_first_cpu": stretches[-1]["pages_per_cpu_second"] / stretches[0]["pages_per_cpu_second"],
+    }
+    if options.json:
+        print(json.dumps(figures, indent=1))
+        return
+    for of in stretches:
+        print(
+            "to {to:9,.0f}: {pages_per_second:6.0f} pages a second, {pages_per_cpu_second:6.0f} a CPU second, "
+            "{fetches:.2f} fetches a page, {resident:4.0f} MB".format(**of)
+        )
+    print(
+        "{pages:,.0f} pages ({fetches:,.0f} fetches) in {seconds:.0f} s, {known:,.0f} URLs known, {disk_gb:.1f} GB; "
+        "memory {peak_rss_mb:.0f} MB (allowed {allowed_rss_mb:.0f}); the last {0:,} pages at {last_to_first:.0%} of the pace "
+        "of the first, {last_to_first_cpu:.0%} of their pages a CPU second".format(STRETCH, **figures)
+    )
+
+
+def stretch(samples, first):
+    """The pace from a number of pages on."""
+    begin, end = at(samples, first), at(samples, first + STRETCH)
+    spent = {name: end[name] - begin[name] for name in ["pages", "seconds", "cpu_seconds", "fetches"]}
+    return {
+        "to": first + STRETCH,
+        "pages_per_second": spent["pages"] / spent["seconds"],
+        "pages_per_cpu_second": spent["pages"] / spent["cpu_seconds"],
+        "fetches": spent["fetches"] / spent["pages"],
+        "resident": end["resident"],
+    }
+
+
+def at(samples, pages):
+    """The figures when there were so many pages, between the two samples around it."""
+    before = {name: 0 for name in samples[0]}
+    for sample in samples:
+        if sample["pages"] >= pages > before["pages"] or pages == 0:
+            break
+        before = sample
+    if pages == 0:
+        return before
+    share = (pages - before["pages"]) / (sample["pages"] - before["pages"])
+    return {name: before[name] + share * (sample[name] - before[name]) for name in sample}
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
