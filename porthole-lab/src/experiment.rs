@@ -9,8 +9,10 @@ mod fields;
 mod folder;
 mod knowledge;
 mod labelled;
+mod neighbours;
 mod oracle;
 mod plan;
+mod ranks;
 mod run;
 mod studies;
 mod tally;
@@ -34,7 +36,8 @@ pub use apprentice::{Apprenticeship, AtDistance, AtReach};
 pub use facts::{TopicFacts, WebFacts};
 pub use fields::{Fields, WebField};
 pub use folder::{Folder, Results};
-pub use plan::Plan;
+pub use plan::{Plan, Task};
+pub use ranks::{Quality, Ranked, RankedCrawl};
 pub use run::Lab;
 pub use trace::{Authority, Label, Outcome, Step, Trace};
 
@@ -146,6 +149,17 @@ pub enum ExperimentError {
         pages: usize,
         /// What is asked for.
         needed: usize,
+    },
+    /// Nothing links to what links to the start pages of a draw.
+    #[error(
+        "{topic}, sample {sample}: no page links to one that links to a start page, so that no crawl can start from \
+         neighbours: leave out the strategies with +neighbours, or give a larger start"
+    )]
+    NoNeighbours {
+        /// The topic.
+        topic: String,
+        /// The number of the draw of starts.
+        sample: u32,
     },
     /// A model that comes with the program was trained on the pages that it would be tried on.
     #[error(

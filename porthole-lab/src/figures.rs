@@ -3,6 +3,7 @@
 
 mod bounds;
 mod evidence;
+mod exploration;
 mod harvest;
 mod measured;
 mod robustness;
@@ -90,6 +91,14 @@ const FIGURES: &[Maker] = &[
     shape::radius_rules,
     shape::specificity,
     harvest::new_servers,
+    exploration::from_examples,
+    exploration::fewer_pages,
+    exploration::sizes,
+    exploration::ranks_from_examples,
+    exploration::from_neighbours,
+    exploration::ranks_from_neighbours,
+    exploration::blind,
+    exploration::examples,
     bounds::recall_crawler,
     bounds::cost,
     measured::in_the_database,

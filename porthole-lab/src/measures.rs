@@ -1,6 +1,8 @@
 //! What crawls are measured by. Every measure is over fetches that count, in their order, as a trace has them; where a
 //! crawl ended before its `n`th fetch, it has found what it has found.
 
+pub mod ranks;
+
 use std::collections::{BTreeMap, HashSet};
 
 use crate::experiment::{Authority, Label, Step};
@@ -127,6 +129,14 @@ pub fn distances<'a>(authorities: impl IntoIterator<Item = &'a Authority>) -> BT
         *counts.entry(page.distance).or_insert(0) += 1;
     }
     counts
+}
+
+/// Some thirty numbers of fetches, up to a budget.
+pub fn moments(budget: u64) -> Vec<u64> {
+    let points = 32;
+    let mut all: Vec<u64> = (1..=points).map(|at| (budget * at / points).max(1)).collect();
+    all.dedup();
+    all
 }
 
 /// The mean; 0 of nothing.

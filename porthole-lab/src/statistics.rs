@@ -45,6 +45,17 @@ pub fn bootstrap(groups: &[Vec<f64>], seed: u64) -> Difference {
     Difference { mean: all, low: at(0.025), high: at(0.975), p: p.min(1.0) }
 }
 
+/// The standard error of the mean of some values; 0 of fewer than two.
+pub fn standard_error(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    if values.len() < 2 {
+        return 0.0;
+    }
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (count - 1.0) / count).sqrt()
+}
+
 /// Holm's correction: the chance of being wrong about any of several differences, for each of them.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();

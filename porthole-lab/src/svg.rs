@@ -67,6 +67,8 @@ pub struct Range {
 pub struct Series {
     name: String,
     points: Vec<(f64, f64)>,
+    /// What is drawn above and below each point; nothing where there is none.
+    errors: Vec<f64>,
     joined: bool,
     dotted: bool,
 }
@@ -85,17 +87,22 @@ pub struct Bar {
 impl Series {
     /// Dots joined by a line.
     pub fn line(name: &str, points: Vec<(f64, f64)>) -> Self {
-        Series { name: name.to_owned(), points, joined: true, dotted: true }
+        Series { name: name.to_owned(), points, errors: Vec::new(), joined: true, dotted: true }
     }
 
     /// A line.
     pub fn curve(name: &str, points: Vec<(f64, f64)>) -> Self {
-        Series { name: name.to_owned(), points, joined: true, dotted: false }
+        Series { name: name.to_owned(), points, errors: Vec::new(), joined: true, dotted: false }
+    }
+
+    /// A line whose points have an error, up and down.
+    pub fn with_errors(name: &str, points: Vec<(f64, f64)>, errors: Vec<f64>) -> Self {
+        Series { errors, ..Series::curve(name, points) }
     }
 
     /// Dots.
     pub fn dots(name: &str, points: Vec<(f64, f64)>) -> Self {
-        Series { name: name.to_owned(), points, joined: false, dotted: true }
+        Series { name: name.to_owned(), points, errors: Vec::new(), joined: false, dotted: true }
     }
 }
 
@@ -315,6 +322,17 @@ fn draw_series(chart: &Chart, series: &[Series]) -> String {
                 style(at)
             );
         }
+        for ((across, up), error) in
+            series.points.iter().zip(&series.errors).filter(|(_, error)| **error > 0.0)
+        {
+            // Not below the axis.
+            let (low, high) = (up - error, up + error);
+            let low = if y.scale == Scale::Linear { low.max(y.range.0) } else { low };
+            if x.shows(*across) && y.shows(low) && y.shows(high) {
+                let (at_x, low, high) = (x.place(*across), y.place(low), y.place(high));
+                let _ = writeln!(svg, "<path d=\"M{at_x:.1} {low:.1}V{high:.1}\" {}/>", style(at));
+            }
+        }
         for (x, y) in places.into_iter().filter(|_| series.dotted) {
             let _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" {}/>", fill(at));
         }
@@ -426,10 +444,19 @@ mod tests {
             marks: Marks::Bars { parts: vec!["low".into(), "high".into()], bars: vec![bar] },
             ..points.clone()
         };
-        let svg = page(&[points, bars]);
+        let svg = page(&[points.clone(), bars.clone()]);
         for word in ["a &lt; b &amp; c", "right", "up", "one", "first", "3 in all", "low", "high"] {
             assert!(svg.contains(word), "{word}");
         }
+        let lines = vec![(1.0, 4.0), (2.0, 5.0), (3.0, 0.5)];
+        let errors = Series::with_errors("two", lines, vec![1.0, 0.0, 2.0]);
+        let with_errors =
+            Chart { x: axis("x", Scale::Linear), marks: Marks::Points(vec![errors]), ..points.clone() };
+        // An error of nothing is not drawn, and none reaches below the axis.
+        let drawn = inline(&with_errors);
+        assert_eq!(drawn.matches("V").count() - drawn.matches(&format!(" {TOP}V")).count(), 2, "{drawn}");
+        assert!(drawn.contains(&format!(" {BOTTOM:.1}V")), "{drawn}");
+        let svg = page(&[points, bars]);
         // What a logarithm cannot show is left out.
         assert_eq!(svg.matches("<circle").count(), 2);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::neighbours;
 use super::plan::StrategyName;
 use super::studies;
 use super::{Experiment, ExperimentError, Web};
@@ -150,6 +151,11 @@ fn synthetic(params: SynthParams) -> Result<Web, ExperimentError> {
 }
 
 impl Experiment {
+    /// How many pages a strategy can start from.
+    fn most_starts(&self, name: &StrategyName) -> usize {
+        if name.neighbours { neighbours::DRAWN } else { self.start }
+    }
+
     fn check(&self) -> Result<(), String> {
         for (what, is_empty) in [
             ("topics", self.topics.is_empty()),
@@ -176,9 +182,10 @@ impl Experiment {
         for name in &self.strategies {
             let name: StrategyName = name.parse()?;
             if let Some(starts) = name.starts
-                && !(1..=self.start).contains(&starts)
+                && !(1..=self.most_starts(&name)).contains(&starts)
             {
-                return Err(format!("{name} starts from {starts} pages, and start is {}", self.start));
+                let most = self.most_starts(&name);
+                return Err(format!("{name} starts from {starts} pages, and start is {most}"));
             }
         }
         Ok(())

@@ -145,6 +145,12 @@ impl Results {
         Trace::parse(&text).ok_or(ExperimentError::Folder { path: file, what })
     }
 
+    /// The numbers of a study, if it was made.
+    pub fn study<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ExperimentError> {
+        let file = self.folder.join(study_name(name));
+        if file.exists() { read_json(&file).map(Some) } else { Ok(None) }
+    }
+
     /// Where they are from.
     pub fn folder(&self) -> &Path {
         &self.folder

@@ -84,9 +84,21 @@ impl LabelledWeb {
         self.topics.values().filter(|(_, topics)| is_about(topics)).map(|(url, _)| url).collect()
     }
 
+    /// Where redirects lead from here, if there are any.
+    pub(super) fn end(&self, mut id: UrlId) -> UrlId {
+        const HOPS: usize = 5;
+        for _ in 0..HOPS {
+            match self.links.get(&id) {
+                Some(to) if !self.counts.contains_key(&id) && to.len() == 1 => id = to[0],
+                _ => break,
+            }
+        }
+        id
+    }
+
     /// What can be reached from some pages by following links.
-    pub(super) fn reachable(&self, starts: &[&CanonicalUrl]) -> HashSet<UrlId> {
-        let mut open: Vec<UrlId> = starts.iter().map(|url| url.id()).collect();
+    pub(super) fn reachable(&self, starts: &[CanonicalUrl]) -> HashSet<UrlId> {
+        let mut open: Vec<UrlId> = starts.iter().map(CanonicalUrl::id).collect();
         let mut reached: HashSet<UrlId> = open.iter().copied().collect();
         while let Some(page) = open.pop() {
             let targets = self.links.get(&page).into_iter().flatten();

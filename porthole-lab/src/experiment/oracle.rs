@@ -62,15 +62,5 @@ impl Strategy for Oracle {
 
 /// 1 for what leads to a page about the topic, directly or by redirects, else 0.
 fn at_the_end(web: &LabelledWeb, target: &Target) -> HashMap<UrlId, f64> {
-    const HOPS: usize = 5;
-    let end = |mut id: UrlId| {
-        for _ in 0..HOPS {
-            match web.links.get(&id) {
-                Some(to) if !web.counts.contains_key(&id) && to.len() == 1 => id = to[0],
-                _ => break,
-            }
-        }
-        id
-    };
-    web.links.keys().map(|id| (*id, f64::from(target.pages.contains(&end(*id))))).collect()
+    web.links.keys().map(|id| (*id, f64::from(target.pages.contains(&web.end(*id))))).collect()
 }

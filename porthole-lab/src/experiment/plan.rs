@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use porthole_types::CanonicalUrl;
+use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use super::knowledge;
@@ -39,7 +40,8 @@ impl Experiment {
     }
 }
 
-/// A strategy as an experiment names it: `NAME[:PARAMETERS][+hubs][+even|+odd][:STARTS][@BASELINE][~TEACHER]`.
+/// A strategy as an experiment names it:
+/// `NAME[:PARAMETERS][+hubs][+even|+odd][+neighbours][:STARTS][@BASELINE][~TEACHER]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StrategyName {
     /// The strategy that scores links, with its parameters.
@@ -48,12 +50,32 @@ pub(super) struct StrategyName {
     pub(super) hubs: bool,
     /// It starts and stays in this half of the hosts.
     pub(super) half: Option<Half>,
+    /// It begins with pages that are a few links away from the start pages (P 2.1).
+    pub(super) neighbours: bool,
     /// It begins with so many of the start pages only.
     pub(super) starts: Option<usize>,
     /// It may fetch only what this one fetched: the recall crawler of A 3.6.
     pub(super) within: Option<Box<StrategyName>>,
     /// An apprentice that begins with the lessons of what this one fetched (A 3.5).
     pub(super) teacher: Option<Box<StrategyName>>,
+}
+
+/// What a crawl has to do: where it starts, and so what it can be compared with (P 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Task {
+    /// Task 1: it starts from the examples.
+    Examples,
+    /// Task 2: it starts from their neighbours.
+    Neighbours,
+}
+
+impl StrategyName {
+    /// The task, if it starts from all that there is to start from and may go everywhere.
+    pub(super) fn task(&self) -> Option<Task> {
+        let is_whole = self.half.is_none() && self.starts.is_none() && self.within.is_none();
+        is_whole.then_some(if self.neighbours { Task::Neighbours } else { Task::Examples })
+    }
 }
 
 /// One half of the hosts of a web, by their hash.
@@ -84,6 +106,10 @@ impl FromStr for StrategyName {
             }
             None => (text, None),
         };
+        let (text, neighbours) = match text.strip_suffix("+neighbours") {
+            Some(text) => (text, true),
+            None => (text, false),
+        };
         let (text, half) = match (text.strip_suffix("+even"), text.strip_suffix("+odd")) {
             (Some(text), _) => (text, Some(Half::Even)),
             (_, Some(text)) => (text, Some(Half::Odd)),
@@ -96,14 +122,14 @@ impl FromStr for StrategyName {
         knowledge::checked(name).map_err(|what| {
             let oracles = knowledge::ORACLES.join(", ");
             format!(
-                "{what}; for experiments also {oracles}, and each as NAME+hubs, NAME+even, NAME+odd, NAME:STARTS, \
-                 NAME@BASELINE and apprentice~TEACHER"
+                "{what}; for experiments also {oracles}, and each as NAME+hubs, NAME+even, NAME+odd, \
+                 NAME+neighbours, NAME:STARTS, NAME@BASELINE and apprentice~TEACHER"
             )
         })?;
         if teacher.is_some() && !name.starts_with("apprentice") {
             return Err(format!("{name}: only an apprentice has a teacher"));
         }
-        Ok(StrategyName { name: name.to_owned(), hubs, half, starts, within, teacher })
+        Ok(StrategyName { name: name.to_owned(), hubs, half, neighbours, starts, within, teacher })
     }
 }
 
@@ -122,6 +148,9 @@ impl fmt::Display for StrategyName {
         write!(f, "{}{}", self.name, if self.hubs { "+hubs" } else { "" })?;
         if let Some(half) = self.half {
             f.write_str(if half == Half::Even { "+even" } else { "+odd" })?;
+        }
+        if self.neighbours {
+            f.write_str("+neighbours")?;
         }
         if let Some(starts) = self.starts {
             write!(f, ":{starts}")?;

@@ -17,6 +17,7 @@ use super::facts::WebFacts;
 use super::folder::Folder;
 use super::knowledge::{self, Knowledge, Within};
 use super::labelled::LabelledWeb;
+use super::neighbours::Neighbourhood;
 use super::plan::StrategyName;
 use super::tally::Tally;
 use super::target::Target;
@@ -28,6 +29,8 @@ pub struct Lab {
     experiment: Experiment,
     pub(super) web: LabelledWeb,
     pub(super) targets: Vec<Target>,
+    /// Only if a strategy starts there.
+    neighbourhood: Option<Neighbourhood>,
 }
 
 impl Lab {
@@ -35,7 +38,38 @@ impl Lab {
     pub fn new(experiment: Experiment) -> Result<Self, ExperimentError> {
         let web = LabelledWeb::open(&experiment)?;
         let targets = experiment.topics.iter().map(|topic| Target::new(&experiment, &web, topic));
-        Ok(Lab { targets: targets.collect::<Result<_, _>>()?, experiment, web })
+        let targets = targets.collect::<Result<_, _>>()?;
+        let names = experiment.strategies.iter().filter_map(|name| name.parse::<StrategyName>().ok());
+        let neighbourhood = names.into_iter().any(|name| name.neighbours).then(|| Neighbourhood::of(&web));
+        let lab = Lab { experiment, web, targets, neighbourhood };
+        lab.check_neighbours()?;
+        Ok(lab)
+    }
+
+    fn check_neighbours(&self) -> Result<(), ExperimentError> {
+        let Some(around) = &self.neighbourhood else { return Ok(()) };
+        for target in &self.targets {
+            if let Some(sample) =
+                (0..self.experiment.samples).find(|sample| target.neighbours(around, *sample).is_empty())
+            {
+                return Err(ExperimentError::NoNeighbours { topic: target.topic.clone(), sample });
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a crawl starts.
+    fn starts(&self, target: &Target, sample: u32, name: &StrategyName) -> Vec<CanonicalUrl> {
+        let mut starts = match &self.neighbourhood {
+            Some(around) if name.neighbours => target.neighbours(around, sample),
+            _ => target.starts(sample, name.half).into_iter().cloned().collect(),
+        };
+        if name.neighbours
+            && let Some(half) = name.half
+        {
+            starts.retain(|url| half.has(url));
+        }
+        starts
     }
 
     pub(super) fn experiment(&self) -> &Experiment {
@@ -88,7 +122,7 @@ impl Lab {
             None => None,
         };
         let crawled = self.crawl(plan, target, &name, within)?;
-        let starts = target.starts(plan.sample, name.half);
+        let starts = self.starts(target, plan.sample, &name);
         let mut wanted = target.pages.clone();
         let reachable = self.web.reachable(&starts);
         let is_start = |id: &UrlId| starts.iter().any(|url| url.id() == *id);
@@ -122,7 +156,7 @@ impl Lab {
         within: Option<HashSet<UrlId>>,
     ) -> Result<Crawled<'a>, ExperimentError> {
         let failed = |source: CrawlError| ExperimentError::Crawl { plan: plan.to_string(), source };
-        let starts = target.starts(plan.sample, name.half);
+        let starts = self.starts(target, plan.sample, name);
         let mut tally = Tally::new(&self.web, target, &starts);
         let scratch = scratch().map_err(ExperimentError::Scratch)?;
         let store = SqliteStore::open(scratch.path().join("crawl.db"));
@@ -148,8 +182,8 @@ impl Lab {
         if name.hubs {
             crawl = crawl.distilling(DISTILLING).map_err(failed)?;
         }
-        let first = &starts[..name.starts.unwrap_or(starts.len())];
-        crawl.start(&first.iter().copied().cloned().collect::<Vec<CanonicalUrl>>()).map_err(failed)?;
+        let first = name.starts.unwrap_or(starts.len()).min(starts.len());
+        crawl.start(&starts[..first]).map_err(failed)?;
         // The recall crawler goes on until it has all that its baseline has.
         let budget = if name.within.is_some() { u64::MAX } else { self.experiment.budget() };
         // Not by a limit of the crawl: pages that do not count are fetched on top of those that do.

@@ -2,6 +2,7 @@
 //! folder.
 
 use super::folder::{Folder, Results};
+use super::ranks;
 use super::run::Lab;
 use super::{Experiment, ExperimentError};
 use crate::{classifier_bench, distiller_bench};
@@ -10,6 +11,7 @@ use crate::{classifier_bench, distiller_bench};
 const STUDIES: &[Study] = &[
     Study { name: "classifier", make: classifier, follows: false },
     Study { name: "distiller", make: distiller, follows: false },
+    Study { name: ranks::NAME, make: ranks::study, follows: true },
 ];
 
 /// A study.

@@ -24,11 +24,11 @@ pub(super) struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    pub(super) fn new(web: &'a LabelledWeb, target: &'a Target, starts: &[&CanonicalUrl]) -> Self {
+    pub(super) fn new(web: &'a LabelledWeb, target: &'a Target, starts: &[CanonicalUrl]) -> Self {
         Tally {
             web,
             target,
-            starts: starts.iter().map(|url| url.id()).collect(),
+            starts: starts.iter().map(CanonicalUrl::id).collect(),
             depths: HashMap::new(),
             links: HashMap::new(),
             urls: HashMap::new(),

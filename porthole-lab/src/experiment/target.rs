@@ -10,6 +10,7 @@ use porthole_types::{CanonicalUrl, Judgment, Mark, UrlId};
 use rayon::prelude::*;
 
 use super::labelled::{LabelledWeb, share};
+use super::neighbours::Neighbourhood;
 use super::plan::Half;
 use super::{Experiment, ExperimentError};
 
@@ -69,13 +70,22 @@ impl Target {
     /// The start pages of a sample: of the topic, not trained on. Samples 0 and 1 have none in common, nor have 2 and
     /// 3, and so on.
     pub(super) fn starts(&self, sample: u32, half: Option<Half>) -> Vec<&CanonicalUrl> {
-        let seed = self.seed ^ (u64::from(sample / 2) + 1) << 32;
+        let seed = self.seed_of(sample);
         let is_there = |url: &&CanonicalUrl| half.is_none_or(|half| half.has(url));
         let mut drawn: Vec<&CanonicalUrl> = self.free.iter().filter(is_there).collect();
         drawn.sort_by(|a, b| share(a, seed).total_cmp(&share(b, seed)));
         let from = if sample.is_multiple_of(2) { 0 } else { self.start };
         // Half of the hosts may have fewer.
         drawn.into_iter().skip(from).take(self.start).collect()
+    }
+
+    /// Where crawls of a sample start whose strategy does not start from the examples.
+    pub(super) fn neighbours(&self, around: &Neighbourhood, sample: u32) -> Vec<CanonicalUrl> {
+        around.around(&self.starts(sample, None), self.seed_of(sample) ^ u64::from(sample))
+    }
+
+    fn seed_of(&self, sample: u32) -> u64 {
+        self.seed ^ (u64::from(sample / 2) + 1) << 32
     }
 
     /// What a strategy may know: the tree with its mark, and the critic.

@@ -1,5 +1,7 @@
 //! Experiments on a web of a hundred pages whose truth is known.
 
+mod ranks;
+
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;

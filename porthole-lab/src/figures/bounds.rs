@@ -1,6 +1,6 @@
 //! All strategies side by side, with what nobody can beat and what everybody should (A 3.6).
 
-use super::evidence::{Evidence, cell, over_fetches, percent};
+use super::evidence::{Evidence, cell, is_elsewhere, over_fetches, percent};
 use super::{Figure, Verdict};
 use crate::experiment::Step;
 use crate::html::Table;
@@ -11,7 +11,9 @@ use crate::svg::{Axis, Chart, Marks, Range, Scale, Series};
 /// All strategies against the baseline, with Holm's correction.
 pub(super) fn compared(evidence: &Evidence) -> Option<Figure> {
     let (budget, baseline) = (evidence.budget(), evidence.baseline());
-    let names: Vec<&str> = evidence.results.experiment.strategies.iter().map(String::as_str).collect();
+    let names = evidence.results.experiment.strategies.iter().map(String::as_str);
+    // What starts elsewhere cannot be compared start by start.
+    let names: Vec<&str> = names.filter(|name| !is_elsewhere(name)).collect();
     let others: Vec<&str> = names.iter().copied().filter(|name| *name != baseline).collect();
     let ahead: Vec<Difference> =
         others.iter().map(|name| evidence.ahead(name, baseline, |outcome| outcome.recall[&budget])).collect();

@@ -58,7 +58,7 @@ impl Evidence {
         let all = self.results.experiment.strategies.iter().map(String::as_str);
         // A number behind a colon is one of start pages; parameters have an equals sign.
         let has_fewer = |name: &str| name.rsplit_once(':').is_some_and(|(_, starts)| !starts.contains('='));
-        all.filter(|name| !name.contains('@') && !has_fewer(name)).collect()
+        all.filter(|name| !name.contains('@') && !is_elsewhere(name) && !has_fewer(name)).collect()
     }
 
     /// The strategy that others are compared with: soft focus, or else the first.
@@ -102,10 +102,7 @@ impl Evidence {
 
     /// Some thirty numbers of fetches, up to the budget.
     pub(super) fn moments(&self) -> Vec<u64> {
-        let (budget, points) = (self.budget(), 32);
-        let mut all: Vec<u64> = (1..=points).map(|at| (budget * at / points).max(1)).collect();
-        all.dedup();
-        all
+        measures::moments(self.budget())
     }
 
     /// The mean over crawls of a value after every fetch; a crawl that has ended does not take part any more.
@@ -142,6 +139,11 @@ impl Evidence {
         });
         bootstrap(&groups.collect::<Vec<_>>(), self.results.experiment.seed)
     }
+}
+
+/// Whether a strategy starts a few links away from the start pages of the others.
+pub(super) fn is_elsewhere(strategy: &str) -> bool {
+    strategy.contains("+neighbours")
 }
 
 /// 1 for a page about the topic, 0 for another.

@@ -6,8 +6,9 @@ use super::{Verdict, figures, write};
 use crate::experiment::{Fields, Folder, Lab, Results};
 
 const TEXT: &str = "topics = [\"/Recreation/Cycling\", \"/Home/Gardening\"]\nstrategies = [\"random\", \"breadth\", \
-    \"soft\", \"soft:1\", \"soft+hubs\", \"soft@breadth\", \"oracle\"]\nsamples = 2\nstart = 2\ntrain = 0.1\nat = [30, 60]\n\
-    [web]\npages = 600\npage_bytes = 2000\n";
+    \"soft\", \"soft:1\", \"soft+hubs\", \"soft@breadth\", \"oracle\", \"best-1\", \
+    \"best-256\", \"best-16\", \"best-1+neighbours\", \"best-256+neighbours\", \"fifo-256+neighbours\"]\nsamples = 2\nstart = 2\ntrain = 0.1\nat = [30, 60]\n\
+    studies = [\"ranks\"]\n[web]\npages = 600\npage_bytes = 2000\n";
 
 #[test]
 fn a_report_has_every_figure() {
@@ -17,7 +18,9 @@ fn a_report_has_every_figure() {
     let experiment = Fields::read(&file).unwrap().check("small.toml").unwrap();
     let out = folder.path().join("out");
     let kept = Folder::open(&out, &experiment).unwrap();
-    Lab::new(experiment).unwrap().run(Some(&kept), 2, &|_| {}).unwrap();
+    let lab = Lab::new(experiment).unwrap();
+    lab.run(Some(&kept), 2, &|_| {}).unwrap();
+    lab.study(&kept, &mut |_| ()).unwrap();
     let (_, all) = figures(Results::read(&out).unwrap()).unwrap();
     let ids: Vec<&str> = all.iter().map(|figure| figure.id).collect();
     assert_eq!(
@@ -38,6 +41,14 @@ fn a_report_has_every_figure() {
             "radius",
             "specificity",
             "servers",
+            "exploration-coverage",
+            "exploration-top",
+            "exploration-sizes",
+            "exploration-ranks",
+            "neighbours-coverage",
+            "neighbours-ranks",
+            "blind-exploration",
+            "examples",
             "recall-crawler",
             "cost",
             "database"
@@ -49,7 +60,7 @@ fn a_report_has_every_figure() {
     assert_eq!(of("recall-crawler").verdict, Verdict::Confirmed, "{}", of("recall-crawler").here);
     // Two of soft's start from one page, and the table has both sizes.
     assert_eq!(of("smaller-starts").table.rows.len(), 2);
-    assert_eq!(of("compared").table.rows.len(), 7);
+    assert_eq!(of("compared").table.rows.len(), 10);
     let report = fs::read_to_string(write(Results::read(&out).unwrap()).unwrap()).unwrap();
     for figure in &all {
         assert!(report.contains(&format!("<section id=\"{}\">", figure.id)), "{}", figure.id);
