@@ -6,6 +6,7 @@ mod evidence;
 mod exploration;
 mod harvest;
 mod measured;
+mod purity;
 mod robustness;
 mod shape;
 #[cfg(test)]
@@ -86,6 +87,7 @@ const FIGURES: &[Maker] = &[
     robustness::coverage,
     robustness::smaller_starts,
     robustness::authorities,
+    purity::authorities,
     robustness::distances,
     harvest::hubs,
     shape::radius_rules,
@@ -95,13 +97,16 @@ const FIGURES: &[Maker] = &[
     exploration::fewer_pages,
     exploration::sizes,
     exploration::ranks_from_examples,
-    exploration::from_neighbours,
-    exploration::ranks_from_neighbours,
-    exploration::blind,
-    exploration::examples,
+    exploration::neighbours::coverage_from_neighbours,
+    exploration::neighbours::ranks_from_neighbours,
+    exploration::neighbours::blind,
+    exploration::neighbours::examples,
+    exploration::open::variants,
+    exploration::open::topics,
     bounds::recall_crawler,
     bounds::cost,
-    measured::in_the_database,
+    measured::classifier,
+    measured::distiller,
 ];
 
 /// All figures that the results of an experiment have something for.

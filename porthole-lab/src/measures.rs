@@ -122,6 +122,15 @@ pub fn shared_authorities(
     one.intersection(&other).count() as f64 / one.len().max(1) as f64
 }
 
+/// Share of the best `k` authorities that are about the topic, of those that count (W 4.6); `None` if none does.
+pub fn purity(authorities: &[Authority], steps: &[Step], k: usize) -> Option<f64> {
+    let labels: BTreeMap<&str, Label> = steps.iter().map(|step| (step.url.as_str(), step.label)).collect();
+    let best = authorities.iter().take(k).filter_map(|page| labels.get(page.url.as_str()));
+    let counted: Vec<f64> =
+        best.filter(|label| label.counts()).map(|label| f64::from(*label == Label::About)).collect();
+    (!counted.is_empty()).then(|| mean(counted))
+}
+
 /// How many authorities there are at each distance from the start pages (W 4.5, V 3.6).
 pub fn distances<'a>(authorities: impl IntoIterator<Item = &'a Authority>) -> BTreeMap<u32, u64> {
     let mut counts = BTreeMap::new();

@@ -27,7 +27,7 @@ pub struct Axis {
 /// How numbers become places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// From 0, in equal steps.
+    /// From 0, or from the least that is below it, in equal steps.
     Linear,
     /// By powers of ten; numbers that are not above 0 are left out.
     Log,
@@ -197,9 +197,13 @@ struct Ruler {
 impl Ruler {
     fn new(scale: Scale, values: impl Iterator<Item = f64> + Clone, places: (f64, f64)) -> Self {
         let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
+        let lowest = values.clone().fold(0.0, f64::min);
         let least = values.filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
         let range = match scale {
-            Scale::Linear => (0.0, if most > 0.0 { most * 1.08 } else { 1.0 }),
+            Scale::Linear => {
+                let end = if lowest < 0.0 { 0.0 } else { 1.0 };
+                (lowest * 1.08, if most > 0.0 { most * 1.08 } else { end })
+            }
             Scale::Log if least.is_finite() => (
                 10f64.powf(least.log10().floor()),
                 10f64.powf(most.log10().ceil().max(least.log10().floor() + 1.0)),
@@ -229,7 +233,7 @@ impl Ruler {
                 let powers = from.log10().round() as i32..=to.log10().round() as i32;
                 powers.map(|power| 10f64.powi(power)).collect()
             }
-            Scale::Linear => Ruler::steps(0.0, to),
+            Scale::Linear => Ruler::steps(from, to),
         }
     }
 
@@ -423,6 +427,7 @@ mod tests {
         for (scale, values, ticks) in [
             (Scale::Linear, vec![0.3, 9.0], vec![0.0, 2.0, 4.0, 6.0, 8.0]),
             (Scale::Linear, vec![0.0], vec![0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]),
+            (Scale::Linear, vec![-0.3, 0.5], vec![-0.2, 0.0, 0.2, 0.4]),
             (Scale::Log, vec![3.0, 0.0, 250.0], vec![1.0, 10.0, 100.0, 1000.0]),
             (Scale::Log, vec![], vec![1.0, 10.0]),
         ] {

@@ -7,7 +7,7 @@ use crate::experiment::{Fields, Folder, Lab, Results};
 
 const TEXT: &str = "topics = [\"/Recreation/Cycling\", \"/Home/Gardening\"]\nstrategies = [\"random\", \"breadth\", \
     \"soft\", \"soft:1\", \"soft+hubs\", \"soft@breadth\", \"oracle\", \"best-1\", \
-    \"best-256\", \"best-16\", \"best-1+neighbours\", \"best-256+neighbours\", \"fifo-256+neighbours\"]\nsamples = 2\nstart = 2\ntrain = 0.1\nat = [30, 60]\n\
+    \"best-256\", \"best-16\", \"best-adaptive\", \"best-1+neighbours\", \"best-256+neighbours\", \"fifo-256+neighbours\"]\nsamples = 2\nstart = 2\ntrain = 0.1\nat = [30, 60]\n\
     studies = [\"ranks\"]\n[web]\npages = 600\npage_bytes = 2000\n";
 
 #[test]
@@ -36,6 +36,7 @@ fn a_report_has_every_figure() {
             "coverage",
             "smaller-starts",
             "authorities",
+            "purity",
             "distances",
             "hubs",
             "radius",
@@ -49,9 +50,12 @@ fn a_report_has_every_figure() {
             "neighbours-ranks",
             "blind-exploration",
             "examples",
+            "exploration-open",
+            "exploration-topics",
             "recall-crawler",
             "cost",
-            "database"
+            "database-classifier",
+            "database-distiller"
         ]
     );
     let of = |id: &str| all.iter().find(|figure| figure.id == id).unwrap();
@@ -60,7 +64,32 @@ fn a_report_has_every_figure() {
     assert_eq!(of("recall-crawler").verdict, Verdict::Confirmed, "{}", of("recall-crawler").here);
     // Two of soft's start from one page, and the table has both sizes.
     assert_eq!(of("smaller-starts").table.rows.len(), 2);
-    assert_eq!(of("compared").table.rows.len(), 10);
+    assert_eq!(of("compared").table.rows.len(), 11);
+    // What a study left is in the report, with what follows from it.
+    assert!(of("database-distiller").here.contains("not measured yet"));
+    let variant =
+        |name: &str, finding: f64| format!("{{\"name\":\"{name}\",\"reading\":1.0,\"finding\":{finding}}}");
+    let (walk, join) = (variant("edge walk in the database", 90.0), variant("joins in the database", 30.0));
+    let left = format!("{{\"pages\":5,\"links\":9,\"variants\":[{walk},{join}]}}");
+    fs::write(out.join("distiller.json"), left).unwrap();
+    let cost = |micros: u32, misses: u32| format!("{{\"micros\":{micros},\"misses\":{misses}}}");
+    let (single, bulk) = (cost(500, 1000), cost(100, 10));
+    let left = format!(
+        "{{\"variants\":[{{\"name\":\"SingleProbe (BLOB)\",\"cost\":{single}}},{{\"name\":\"BulkProbe\",\"cost\":{bulk}}}],\
+         \"sweep\":[{{\"cache\":0.1,\"single\":{single},\"bulk\":{bulk}}}],\"fit\":{{\"r2\":0.99}}}}"
+    );
+    fs::write(out.join("classifier.json"), left).unwrap();
+    let (_, all) = figures(Results::read(&out).unwrap()).unwrap();
+    let of = |id: &str| all.iter().find(|figure| figure.id == id).unwrap();
+    assert_eq!(of("database-distiller").verdict, Verdict::Confirmed, "{}", of("database-distiller").here);
+    // Five times as fast is not ten times.
+    assert_eq!(
+        of("database-classifier").verdict,
+        Verdict::NotConfirmed,
+        "{}",
+        of("database-classifier").here
+    );
+    assert_eq!(of("database-classifier").table.rows.len(), 4);
     let report = fs::read_to_string(write(Results::read(&out).unwrap()).unwrap()).unwrap();
     for figure in &all {
         assert!(report.contains(&format!("<section id=\"{}\">", figure.id)), "{}", figure.id);

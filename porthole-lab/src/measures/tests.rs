@@ -92,3 +92,12 @@ fn authorities_are_compared_from_the_best_on() {
     near(shared_authorities(&one, &other, 2, |page| &page.host), 1.0);
     assert_eq!(distances(one.iter().chain(&other)), BTreeMap::from([(1, 3), (2, 2), (4, 1)]));
 }
+
+#[test]
+fn the_best_are_about_the_topic_as_far_as_they_count() {
+    let steps = steps("+a/1 tb/2 -c/3 +d/4 se/5");
+    let page = |url: &str| Authority { url: format!("http://{url}"), host: String::new(), distance: 1 };
+    let best = ["b/2", "a/1", "c/3", "d/4", "unknown/6"].map(page);
+    let shares = [1, 2, 3, 9].map(|k| purity(&best, &steps, k));
+    assert_eq!(shares, [None, Some(1.0), Some(0.5), Some(2.0 / 3.0)]);
+}

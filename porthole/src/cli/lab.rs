@@ -21,7 +21,7 @@ pub(crate) struct RunExperiment {
     /// Topics to look for
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub(crate) topics: Option<Vec<String>>,
-    /// Strategies to compare: NAME, NAME+hubs, NAME:STARTS or NAME@BASELINE
+    /// Strategies to compare: NAME, NAME+hubs, NAME+neighbours, NAME:STARTS or NAME@BASELINE
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) strategies: Option<Vec<String>>,
     /// Draws of start pages
@@ -45,7 +45,7 @@ pub(crate) struct RunExperiment {
     /// Let the critic begin with the general taxonomy
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) general: Option<bool>,
-    /// What to measure beside the crawls: classifier, distiller
+    /// What to measure beside the crawls: classifier, distiller, ranks
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) studies: Option<Vec<String>>,
     /// Crawls at a time; as many as there are cores, if not given

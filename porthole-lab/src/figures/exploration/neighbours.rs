@@ -1,0 +1,135 @@
+//! Exploration when a crawl starts a few links away from what it looks for (P 5.2).
+
+use super::{
+    BLIND, Crawls, EXPLORING, GREEDY, RANKS, coverage, coverage_charts, early_and_end, interval, rank_charts,
+    ranks, whole,
+};
+use crate::experiment::{RankedCrawl, Task};
+use crate::figures::evidence::{Evidence, Points, cell, over_fetches, percent};
+use crate::figures::{Figure, Verdict};
+use crate::html::Table;
+use crate::statistics::Difference;
+use crate::svg::Series;
+
+/// P Fig. 3 a, c.
+pub(in crate::figures) fn coverage_from_neighbours(evidence: &Evidence) -> Option<Figure> {
+    let crawls = Crawls::with(evidence, Task::Neighbours)?;
+    let (charts, table) = coverage_charts(&crawls);
+    let (here, verdict) = coverage(&crawls);
+    Some(Figure {
+        id: "neighbours-coverage",
+        title: "Exploration from neighbours of the examples: the best pages that each crawl has",
+        paper: "P Fig. 3 a, c",
+        there: "here, too, N = 256 has significantly more of the most relevant pages than N = 1, by both ranks",
+        here,
+        verdict,
+        charts,
+        table,
+        ..Figure::default()
+    })
+}
+
+/// P Fig. 3 b, d.
+pub(in crate::figures) fn ranks_from_neighbours(evidence: &Evidence) -> Option<Figure> {
+    let crawls = Crawls::with(evidence, Task::Neighbours)?;
+    let (charts, table) = rank_charts(&crawls);
+    let both = RANKS.map(|(_, rank)| early_and_end(&crawls, rank));
+    let words = |(early, end): &(Difference, Difference)| {
+        format!("{} in the first quarter and {} in the end", ranks(early), ranks(end))
+    };
+    Some(Figure {
+        id: "neighbours-ranks",
+        title: "Exploration from neighbours of the examples: mean rank on the way",
+        paper: "P Fig. 3 b, d",
+        there: "N = 256 seems to bear an initial penalty for exploration, but recovers in the long run",
+        here: format!(
+            "the mean rank of {EXPLORING} differs from that of {GREEDY} by {} by rank_SMART, and by {} by rank_KW,PR (less is \
+             better).",
+            words(&both[0]),
+            words(&both[1])
+        ),
+        verdict: Verdict::of(both.iter().all(|(early, end)| early.mean > 0.0 && end.mean <= 0.0)),
+        charts,
+        table,
+        ..Figure::default()
+    })
+}
+
+/// Something that a crawl is worth.
+type Value = Box<dyn Fn(&RankedCrawl) -> Option<f64>>;
+
+/// P Fig. 3, 5.2: exploration without guidance.
+pub(in crate::figures) fn blind(evidence: &Evidence) -> Option<Figure> {
+    let crawls = Crawls::with(evidence, Task::Neighbours)?;
+    crawls.of(BLIND).next()?;
+    let names = [BLIND, GREEDY, EXPLORING];
+    // By 1 more is better, by -1 less.
+    let measures: [(&str, Value, f64); 4] = [
+        ("share of the best by rank_SMART", Box::new(Crawls::covers(RANKS[0].1)), 1.0),
+        ("share of the best by rank_KW,PR", Box::new(Crawls::covers(RANKS[1].1)), 1.0),
+        ("mean rank_SMART on the way", Box::new(|crawl| whole(&crawl.lexical)), -1.0),
+        ("mean rank_KW,PR on the way", Box::new(|crawl| whole(&crawl.linkage)), -1.0),
+    ];
+    let mut table = Table::new(&["measure"]);
+    table.head.extend(names.map(str::to_owned));
+    let mut worse = 0;
+    for (title, value, sign) in &measures {
+        let mut row = vec![(*title).to_owned()];
+        row.extend(names.iter().map(|name| cell(crawls.mean(name, value).unwrap_or_default().0)));
+        table.rows.push(row);
+        let is_behind = |other: &&str| sign * crawls.above(other, BLIND, value).mean > 0.0;
+        worse += u32::from([GREEDY, EXPLORING].iter().all(is_behind));
+    }
+    Some(Figure {
+        id: "blind-exploration",
+        title: "Exploration without guidance",
+        paper: "P Fig. 3, 5.2",
+        there: "breadth-first with a queue of 256 does poorly by all four measures: exploration without guidance goes astray",
+        here: format!("{BLIND} is behind both others by {worse} of 4 measures."),
+        verdict: Verdict::of(worse == 4),
+        table,
+        ..Figure::default()
+    })
+}
+
+/// P Fig. 4.
+pub(in crate::figures) fn examples(evidence: &Evidence) -> Option<Figure> {
+    let crawls = Crawls::with(evidence, Task::Neighbours)?;
+    let names = crawls.drawn();
+    let mut table = Table::new(&["pages fetched"]);
+    table.head.extend(names.iter().flat_map(|name| [(*name).to_owned(), format!("{name}, standard error")]));
+    table.rows.extend(crawls.ranked.moments.iter().map(|n| vec![n.to_string()]));
+    let mut series = Vec::new();
+    for name in &names {
+        let (mut points, mut errors) = (Points::new(), Vec::new());
+        for (at, row) in table.rows.iter_mut().enumerate() {
+            let (mean, error) =
+                crawls.mean(name, |crawl| crawl.examples.get(at).copied()).unwrap_or_default();
+            points.push((crawls.ranked.moments[at] as f64, mean));
+            errors.push(if at % 4 == 3 { error } else { 0.0 });
+            row.extend([cell(mean), cell(error)]);
+        }
+        series.push(Series::with_errors(name, points, errors));
+    }
+    let end = |crawl: &RankedCrawl| crawl.examples.last().copied();
+    let of = |name: &str| crawls.mean(name, end).unwrap_or_default().0;
+    let ahead = crawls.above(EXPLORING, GREEDY, end);
+    let behind = crawls.of(BLIND).next().is_none_or(|_| of(BLIND) < of(GREEDY).min(of(EXPLORING)));
+    Some(Figure {
+        id: "examples",
+        title: "From neighbours to the examples",
+        paper: "P Fig. 4",
+        there: "N = 256 finds more of the examples than N = 1, and breadth-first trails behind",
+        here: format!(
+            "of the examples, {EXPLORING} has {} in the end, {GREEDY} {} and {BLIND} {}; {EXPLORING} is ahead of {GREEDY} by {}.",
+            percent(of(EXPLORING)),
+            percent(of(GREEDY)),
+            percent(of(BLIND)),
+            interval(&ahead)
+        ),
+        verdict: Verdict::of(ahead.low > 0.0 && behind),
+        charts: vec![over_fetches("recall of the examples", "share of the examples", series)],
+        table,
+        ..Figure::default()
+    })
+}
