@@ -10,74 +10,83 @@ use crate::{Saved, Saver, StateError};
 /// Something about each of many URLs, in the order in which they were added; when there are too many, the oldest goes.
 #[derive(Debug)]
 pub(crate) struct Queued<V> {
-    values: HashMap<UrlId, (V, u64), FixedState>,
-    /// With the number that tells an entry from an earlier one of the same URL.
-    order: VecDeque<(UrlId, u64)>,
-    next: u64,
+    /// The oldest first, in one piece of memory, since all of them are looked at again and again; a gap where one was.
+    entries: VecDeque<Option<(UrlId, V)>>,
+    /// The number of each entry, counted from the first that there ever was.
+    numbers: HashMap<UrlId, u64, FixedState>,
+    /// The number of the first entry.
+    first: u64,
     most: usize,
 }
 
 impl<V> Queued<V> {
     /// With room for so many.
     pub(crate) fn new(most: usize) -> Queued<V> {
-        Queued { values: HashMap::default(), order: VecDeque::new(), next: 0, most: most.max(1) }
+        Queued { entries: VecDeque::new(), numbers: HashMap::default(), first: 0, most: most.max(1) }
     }
 
     pub(crate) fn get(&self, url: UrlId) -> Option<&V> {
-        self.values.get(&url).map(|(value, _)| value)
+        let at = self.place(*self.numbers.get(&url)?);
+        self.entries.get(at)?.as_ref().map(|(_, value)| value)
     }
 
     pub(crate) fn get_mut(&mut self, url: UrlId) -> Option<&mut V> {
-        self.values.get_mut(&url).map(|(value, _)| value)
+        let at = self.place(*self.numbers.get(&url)?);
+        self.entries.get_mut(at)?.as_mut().map(|(_, value)| value)
     }
 
     /// What is remembered of a URL, from now on if nothing was.
     pub(crate) fn entry(&mut self, url: UrlId, new: impl FnOnce() -> V) -> &mut V {
-        if !self.values.contains_key(&url) {
-            self.make_room();
-            self.order.push_back((url, self.next));
-        }
-        let next = self.next;
-        self.next += 1;
-        &mut self.values.entry(url).or_insert_with(|| (new(), next)).0
+        let at = match self.numbers.get(&url) {
+            Some(number) => self.place(*number),
+            None => {
+                self.make_room();
+                self.numbers.insert(url, self.first + self.entries.len() as u64);
+                self.entries.push_back(None);
+                self.entries.len() - 1
+            }
+        };
+        &mut self.entries[at].get_or_insert_with(|| (url, new())).1
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.values.len()
+        self.numbers.len()
     }
 
     pub(crate) fn remove(&mut self, url: UrlId) -> Option<V> {
-        self.values.remove(&url).map(|(value, _)| value)
-    }
-
-    fn make_room(&mut self) {
-        while self.values.len() >= self.most
-            && let Some((url, number)) = self.order.pop_front()
-        {
-            if self.is_current(url, number) {
-                self.values.remove(&url);
-            }
-        }
-        // What was removed is still in the order; half of it at most is.
-        if self.order.len() > 2 * self.values.len() + 16 {
-            let values = &self.values;
-            self.order.retain(|(url, number)| values.get(url).is_some_and(|(_, current)| current == number));
-        }
-    }
-
-    fn is_current(&self, url: UrlId, number: u64) -> bool {
-        self.values.get(&url).is_some_and(|(_, current)| *current == number)
+        let number = self.numbers.remove(&url)?;
+        let at = self.place(number);
+        self.entries.get_mut(at)?.take().map(|(_, value)| value)
     }
 
     /// All of them, the oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (UrlId, &V)> {
-        self.order.iter().filter_map(|&(url, number)| {
-            self.values.get(&url).filter(|(_, current)| *current == number).map(|(value, _)| (url, value))
-        })
+        self.entries.iter().flatten().map(|(url, value)| (*url, value))
+    }
+
+    fn place(&self, number: u64) -> usize {
+        (number - self.first) as usize
+    }
+
+    fn make_room(&mut self) {
+        while self.numbers.len() >= self.most
+            && let Some(oldest) = self.entries.pop_front()
+        {
+            self.first += 1;
+            if let Some((url, _)) = oldest {
+                self.numbers.remove(&url);
+            }
+        }
+        // A third of the entries may be gaps.
+        if self.entries.len() > self.numbers.len() / 2 * 3 + 16 {
+            self.entries.retain(Option::is_some);
+            let urls = self.entries.iter().flatten().map(|(url, _)| *url);
+            self.numbers.extend(urls.zip(self.first..));
+        }
     }
 
     pub(crate) fn save(&self, saver: &mut Saver, write: impl Fn(&V, &mut Saver)) {
-        saver.length(self.values.len());
+        saver.length(self.len());
         for (url, value) in self.iter() {
             saver.url(url);
             write(value, saver);
@@ -129,6 +138,6 @@ mod tests {
             queued.entry(UrlId(number), || number);
             queued.remove(UrlId(number));
         }
-        assert!(queued.order.len() < 40, "{}", queued.order.len());
+        assert!(queued.entries.len() < 40, "{}", queued.entries.len());
     }
 }

@@ -130,6 +130,9 @@ pub(crate) struct Entry {
 
 pub(crate) const NO_DECISION: u32 = u32::MAX;
 
+/// A document of so many terms is short.
+const FEW: usize = 64;
+
 /// A document's terms as a model knows them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
@@ -140,6 +143,8 @@ pub(crate) struct Reading {
     counts: Vec<u32>,
     /// Those that occur, a bit each.
     occurring: Vec<u64>,
+    /// Those that a short document has, one after the other.
+    few: Vec<u32>,
 }
 
 /// A term of a document that the model knows.
@@ -291,7 +296,10 @@ impl Model {
     /// The same for a document's terms as they stand, any number of times. Counted by their numbers, they are in the
     /// order of the terms without sorting, and those that the model does not know cost no more than looking them up.
     pub(crate) fn read_terms(&self, terms: &[TermId], reading: &mut Reading) {
-        let Reading { found, counts, occurring } = reading;
+        if terms.len() <= FEW {
+            return self.read_few(terms, reading);
+        }
+        let Reading { found, counts, occurring, .. } = reading;
         counts.resize(self.terms.len() + 1, 0);
         occurring.resize(counts.len().div_ceil(64), 0);
         for &term in terms {
@@ -308,6 +316,18 @@ impl Model {
                 found.push(self.found((number as u32, std::mem::take(&mut counts[number]))));
                 *bits &= *bits - 1;
             }
+        }
+    }
+
+    /// The same for so few terms that it would take longer to look where the model's terms were counted than to sort them.
+    fn read_few(&self, terms: &[TermId], reading: &mut Reading) {
+        let Reading { found, few, .. } = reading;
+        few.clear();
+        few.extend(terms.iter().map(|term| self.number(*term)).filter(|number| *number != 0));
+        few.sort_unstable();
+        found.clear();
+        for same in few.chunk_by(|a, b| a == b) {
+            found.push(self.found((same[0], same.len() as u32)));
         }
     }
 

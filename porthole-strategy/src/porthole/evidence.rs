@@ -1,5 +1,6 @@
 //! What is known of links that wait, of pages that came, of hosts, and of words.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
@@ -46,6 +47,11 @@ impl Record {
         (self.sum + USUAL * usual) / (self.count + USUAL)
     }
 
+    /// By how much it is better than what is usual, in log odds.
+    fn beyond(self, usual: Usual) -> f32 {
+        if self.count == 0.0 { 0.0 } else { log_odds(self.mean(usual.mean)) - usual.log_odds }
+    }
+
     fn save(self, saver: &mut Saver) {
         saver.f32(self.sum);
         saver.f32(self.count);
@@ -54,6 +60,29 @@ impl Record {
     fn restore(saved: &mut Saved<'_>) -> Result<Record, StateError> {
         Ok(Record { sum: saved.f32()?, count: saved.f32()? })
     }
+}
+
+/// What pages are worth that the crawl fetches.
+#[derive(Clone, Copy, Debug)]
+struct Usual {
+    mean: f32,
+    log_odds: f32,
+}
+
+impl Usual {
+    /// By what all pages were worth.
+    fn of(all: Record) -> Usual {
+        let mean = (all.sum + 0.2) / (all.count + 1.0);
+        Usual { mean, log_odds: log_odds(mean) }
+    }
+}
+
+/// What pages were worth that have a word.
+#[derive(Clone, Debug, Default)]
+struct Lore {
+    record: Record,
+    /// What that says of a link, and how many pages had come when it was worked out: links have the same words.
+    said: Cell<(f32, u32)>,
 }
 
 /// A page that came.
@@ -66,14 +95,14 @@ struct Came {
 }
 
 /// What one page says of a link.
-#[derive(Debug, Default)]
-pub(super) struct Said {
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Said<'a> {
     /// What the critic says, if it was asked.
     pub(super) opinion: Option<Opinion>,
     /// What links beside it turned out to be.
     pub(super) beside: Record,
     /// Hashed features, the link's own words first.
-    pub(super) hashed: Vec<u32>,
+    pub(super) hashed: &'a [u32],
     /// How many of them are words.
     pub(super) own: u8,
 }
@@ -105,7 +134,9 @@ pub(super) struct Waiting {
     /// What the frontier believes it is worth.
     pub(super) given: f32,
     own: u8,
-    hashed: Box<[u32]>,
+    /// So many hashed features.
+    length: u8,
+    hashed: [u32; MOST_HASHED],
 }
 
 impl Waiting {
@@ -121,7 +152,8 @@ impl Waiting {
             beside: Record::default(),
             given: 0.0,
             own: 0,
-            hashed: Box::default(),
+            length: 0,
+            hashed: [0; MOST_HASHED],
         }
     }
 
@@ -131,11 +163,11 @@ impl Waiting {
     }
 
     pub(super) fn hashed(&self) -> &[u32] {
-        &self.hashed
+        &self.hashed[..usize::from(self.length).min(MOST_HASHED)]
     }
 
     /// One more page has the link.
-    fn hear(&mut self, number: u32, relevance: f32, said: &Said) {
+    fn hear(&mut self, number: u32, relevance: f32, said: &Said<'_>) {
         if !self.last.contains(&number) {
             self.parents.add(relevance, 1.0);
             self.last.rotate_right(1);
@@ -151,15 +183,20 @@ impl Waiting {
         }
         self.beside.sum += said.beside.sum;
         self.beside.count += said.beside.count;
-        if self.hashed.is_empty() {
+        if self.length == 0 {
             self.own = said.own;
         }
         // What others call it comes behind, while there is room.
-        let is_new = |at: &&u32| !self.hashed.contains(at);
-        let room = MOST_HASHED - self.hashed.len().min(MOST_HASHED);
-        let new: Vec<u32> = said.hashed.iter().filter(is_new).copied().take(room).collect();
-        if !new.is_empty() {
-            self.hashed = [&self.hashed[..], &new].concat().into();
+        let before = usize::from(self.length);
+        for at in said.hashed {
+            let (known, room) = self.hashed.split_at_mut(before);
+            let new = usize::from(self.length) - before;
+            if !known.contains(at)
+                && let Some(room) = room.get_mut(new)
+            {
+                *room = *at;
+                self.length += 1;
+            }
         }
     }
 
@@ -173,8 +210,8 @@ impl Waiting {
         self.beside.save(saver);
         saver.u32(u32::from(self.own));
         saver.u32(u32::from(self.opinions));
-        saver.length(self.hashed.len());
-        self.hashed.iter().for_each(|at| saver.u32(*at));
+        saver.length(self.hashed().len());
+        self.hashed().iter().for_each(|at| saver.u32(*at));
     }
 
     fn restore(saved: &mut Saved<'_>) -> Result<Waiting, StateError> {
@@ -191,7 +228,10 @@ impl Waiting {
         waiting.own = u8::try_from(saved.u32()?).map_err(|_| StateError)?;
         waiting.opinions = u8::try_from(saved.u32()?).map_err(|_| StateError)?;
         let length = saved.length(4)?;
-        waiting.hashed = (0..length).map(|_| saved.u32()).collect::<Result<_, _>>()?;
+        waiting.length = length as u8;
+        for at in waiting.hashed.get_mut(..length).ok_or(StateError)? {
+            *at = saved.u32()?;
+        }
         Ok(waiting)
     }
 }
@@ -204,10 +244,13 @@ pub(super) struct Evidence {
     /// The numbers of the pages.
     numbers: HashMap<UrlId, u32, FixedState>,
     hosts: HashMap<SiteId, Record, FixedState>,
-    /// What pages were worth that have a word, by its bucket.
-    lore: Box<[Record]>,
+    /// Of words, by their buckets.
+    lore: Box<[Lore]>,
+    /// The numbers of the buckets that the page at hand has.
+    buckets: Vec<u32>,
     /// What all pages were worth.
     all: Record,
+    usual: Usual,
 }
 
 impl Evidence {
@@ -218,14 +261,11 @@ impl Evidence {
             pages: Vec::new(),
             numbers: HashMap::default(),
             hosts: HashMap::default(),
-            lore: vec![Record::default(); BUCKETS].into(),
+            lore: vec![Lore::default(); BUCKETS].into(),
+            buckets: Vec::new(),
             all: Record::default(),
+            usual: Usual::of(Record::default()),
         }
-    }
-
-    /// What pages are worth that the crawl fetches.
-    pub(super) fn usual(&self) -> f32 {
-        (self.all.sum + 0.2) / (self.all.count + 1.0)
     }
 
     /// What a page was worth, if it came.
@@ -271,11 +311,13 @@ impl Evidence {
         self.pages.push(Came { url, relevance, children: Record::default() });
         self.hosts.entry(site).or_default().add(relevance, 1.0);
         self.all.add(relevance, 1.0);
-        let mut buckets: Vec<u32> = terms.iter().map(|term| bucket_of(*term)).collect();
-        buckets.sort_unstable();
-        buckets.dedup();
-        for bucket in buckets {
-            self.lore[bucket as usize].add(relevance, 1.0);
+        self.usual = Usual::of(self.all);
+        self.buckets.clear();
+        self.buckets.extend(terms.iter().map(|term| bucket_of(*term)));
+        self.buckets.sort_unstable();
+        self.buckets.dedup();
+        for bucket in &self.buckets {
+            self.lore[*bucket as usize].record.add(relevance, 1.0);
         }
         true
     }
@@ -288,40 +330,70 @@ impl Evidence {
     }
 
     /// A page that came has a link to a URL.
-    pub(super) fn says(&mut self, parent: UrlId, url: UrlId, site: SiteId, said: &Said) {
-        let number = self.numbers.get(&parent).copied().unwrap_or(NO_PAGE);
+    pub(super) fn says(&mut self, parent: UrlId, url: UrlId, site: SiteId, said: &Said<'_>) {
+        let number = self.number(parent);
         let relevance = self.pages.get(number as usize).map_or(0.0, |page| page.relevance);
         self.waiting.entry(url, || Waiting::new(site)).hear(number, relevance, said);
     }
 
+    /// The number of a page; most questions are about the one that came last.
+    fn number(&self, url: UrlId) -> u32 {
+        match self.pages.last() {
+            Some(last) if last.url == url => self.pages.len() as u32 - 1,
+            _ => self.numbers.get(&url).copied().unwrap_or(NO_PAGE),
+        }
+    }
+
     /// All that is known of a link, in numbers of about 1; see [`FEATURES`](super::FEATURES).
     pub(super) fn features(&self, waiting: &Waiting) -> Dense {
-        let usual = self.usual();
-        let base = log_odds(usual);
-        let beyond = |record: Record| log_odds(record.mean(usual)) - base;
+        let usual = self.usual;
         let mut siblings = Record::default();
         for parent in waiting.last.iter().filter_map(|number| self.pages.get(*number as usize)) {
             let Record { sum, count } = parent.children;
             siblings.add(sum / count.max(1.0), count.min(MOST_CHILDREN));
         }
-        let own = &waiting.hashed[..usize::from(waiting.own).min(waiting.hashed.len())];
-        let lore = own.iter().map(|bucket| beyond(self.lore[*bucket as usize % BUCKETS]));
-        let strongest =
-            lore.clone().fold(0.0, |best: f32, says| if says.abs() > best.abs() { says } else { best });
+        let host = self.hosts.get(&waiting.site).copied().unwrap_or_default();
+        let (lore, strongest) = self.lore(waiting);
         let features: [f32; DENSE] = [
             1.0,
-            beyond(waiting.parents),
+            waiting.parents.beyond(usual),
             waiting.words,
             waiting.around.0,
             waiting.around.1 / waiting.asked_by.max(1.0),
-            beyond(siblings),
-            beyond(self.hosts.get(&waiting.site).copied().unwrap_or_default()),
-            beyond(waiting.beside),
+            siblings.beyond(usual),
+            host.beyond(usual),
+            waiting.beside.beyond(usual),
             (1.0 + waiting.parents.count).ln() - 1.0,
-            lore.sum::<f32>() / own.len().max(1) as f32,
+            lore,
             strongest,
         ];
         features
+    }
+
+    /// What pages with a link's words are worth: the mean, and what the most telling word says.
+    fn lore(&self, waiting: &Waiting) -> (f32, f32) {
+        let own = waiting.hashed().get(..usize::from(waiting.own)).unwrap_or(waiting.hashed());
+        let (mut sum, mut strongest) = (0.0, 0.0_f32);
+        for bucket in own {
+            let says = self.word_says(&self.lore[*bucket as usize % BUCKETS]);
+            sum += says;
+            if says.abs() > strongest.abs() {
+                strongest = says;
+            }
+        }
+        (sum / own.len().max(1) as f32, strongest)
+    }
+
+    fn word_says(&self, lore: &Lore) -> f32 {
+        let now = self.pages.len() as u32;
+        match lore.said.get() {
+            (says, when) if when == now => says,
+            _ => {
+                let says = lore.record.beyond(self.usual);
+                lore.said.set((says, now));
+                says
+            }
+        }
     }
 
     pub(super) fn save(&self, saver: &mut Saver) {
@@ -339,11 +411,11 @@ impl Evidence {
             saver.u64(site.0);
             record.save(saver);
         }
-        let used = || self.lore.iter().enumerate().filter(|(_, record)| record.count > 0.0);
+        let used = || self.lore.iter().enumerate().filter(|(_, lore)| lore.record.count > 0.0);
         saver.length(used().count());
-        for (at, record) in used() {
+        for (at, lore) in used() {
             saver.u32(at as u32);
-            record.save(saver);
+            lore.record.save(saver);
         }
         self.all.save(saver);
     }
@@ -362,12 +434,13 @@ impl Evidence {
             let site = SiteId(saved.u64()?);
             self.hosts.insert(site, Record::restore(saved)?);
         }
-        self.lore.fill(Record::default());
+        self.lore.fill(Lore::default());
         for _ in 0..saved.length(12)? {
             let at = saved.u32()? as usize;
-            *self.lore.get_mut(at).ok_or(StateError)? = Record::restore(saved)?;
+            self.lore.get_mut(at).ok_or(StateError)?.record = Record::restore(saved)?;
         }
         self.all = Record::restore(saved)?;
+        self.usual = Usual::of(self.all);
         Ok(())
     }
 }
@@ -382,7 +455,7 @@ pub(super) fn bucket_of(term: TermId) -> u32 {
 mod tests {
     use super::*;
 
-    fn said(words: f32) -> Said {
+    fn said(words: f32) -> Said<'static> {
         Said { opinion: Some(Opinion { words, around: words }), ..Said::default() }
     }
 
@@ -398,7 +471,7 @@ mod tests {
         evidence.says(UrlId(2), link, SiteId(2), &said(1.0));
         let waiting = evidence.waiting(link).unwrap();
         let usual = (1.0 + 0.2) / 3.0;
-        assert_eq!(evidence.usual(), usual);
+        assert_eq!(evidence.usual.mean, usual);
         let features = evidence.features(waiting);
         // Two parents worth 1.0 together, drawn towards the usual 0.4: (1 + 0.8) / 4.
         let beyond = |mean: f32| log_odds(mean) - log_odds(usual);
@@ -426,10 +499,10 @@ mod tests {
         let (owl, cat) = (TermId(3), TermId(4));
         evidence.came(UrlId(1), SiteId(1), 0.9, &[owl, owl, cat]);
         evidence.came(UrlId(2), SiteId(1), 0.1, &[cat]);
-        let heard = Said { hashed: vec![bucket_of(owl), bucket_of(cat), 77], own: 2, ..Said::default() };
+        let heard = Said { hashed: &[bucket_of(owl), bucket_of(cat), 77], own: 2, ..Said::default() };
         evidence.says(UrlId(1), UrlId(9), SiteId(1), &heard);
         let features = evidence.features(evidence.waiting(UrlId(9)).unwrap());
-        let usual = evidence.usual();
+        let usual = evidence.usual.mean;
         let says = |sum: f32, count: f32| log_odds((sum + 2.0 * usual) / (count + 2.0)) - log_odds(usual);
         let (owl, cat) = (says(0.9, 1.0), says(1.0, 2.0));
         assert!((features[9] - (owl + cat) / 2.0).abs() < 1e-6);

@@ -1,5 +1,8 @@
 //! From a link on a page to what the page says of it.
 
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
 use porthole_page::{Link, Wording};
 use porthole_topic::Critic;
 use porthole_types::{TermId, UrlId};
@@ -19,12 +22,16 @@ const BESIDE: usize = 4;
 /// Of a link's own terms, so many are features.
 const OWN: usize = 12;
 
+/// Texts whose opinions are remembered.
+const REMEMBERED: usize = 4096;
+
 /// Reads links.
 pub(super) struct LinkReader {
-    critic: Option<Critic>,
+    critic: Option<Asked>,
     wording: Wording,
     own: Vec<TermId>,
     around: Vec<TermId>,
+    hashed: Vec<u32>,
     /// Links of the page that were followed before: their places and what they led to.
     outcomes: Vec<(usize, f32)>,
     /// The place of the link that was read last.
@@ -34,10 +41,11 @@ pub(super) struct LinkReader {
 impl LinkReader {
     pub(super) fn new(critic: Option<&Critic>) -> LinkReader {
         LinkReader {
-            critic: critic.map(Critic::narrowed),
+            critic: critic.map(Asked::new),
             wording: Wording::default(),
             own: Vec::new(),
             around: Vec::new(),
+            hashed: Vec::new(),
             outcomes: Vec::new(),
             place: 0,
         }
@@ -64,7 +72,7 @@ impl LinkReader {
     }
 
     /// What the page says of its link; links are read in their order.
-    pub(super) fn read(&mut self, source: &Source<'_>, link: &Link, waiting: Option<&Waiting>) -> Said {
+    pub(super) fn read(&mut self, source: &Source<'_>, link: &Link, waiting: Option<&Waiting>) -> Said<'_> {
         let links = &source.page.links;
         let is_it = |other: &Link| std::ptr::eq(other, link);
         self.place += links.get(self.place..).and_then(|rest| rest.iter().position(is_it)).unwrap_or(0);
@@ -72,10 +80,10 @@ impl LinkReader {
             return Said { beside: self.beside(), ..Said::default() };
         }
         self.gather(source, link);
-        let (own, hashed) = self.hashed(source, link);
-        let words = opinion(self.critic.as_mut(), &self.own);
-        let around = opinion(self.critic.as_mut(), &self.around);
-        Said { opinion: Some(Opinion { words, around }), beside: self.beside(), hashed, own }
+        let own = self.hash(source, link);
+        let words = self.critic.as_mut().map_or(0.0, |critic| critic.opinion(&self.own));
+        let around = self.critic.as_mut().map_or(0.0, |critic| critic.opinion(&self.around));
+        Said { opinion: Some(Opinion { words, around }), beside: self.beside(), hashed: &self.hashed, own }
     }
 
     /// The words of the link itself (address, title, anchor), and those together with the words around it.
@@ -121,31 +129,78 @@ impl LinkReader {
         record
     }
 
-    /// The buckets of the link's own words, and how many they are; behind them those of its place in the layout and of its
-    /// host.
-    fn hashed(&self, source: &Source<'_>, link: &Link) -> (u8, Vec<u32>) {
-        let mut hashed: Vec<u32> = Vec::with_capacity(OWN + 2);
+    /// Finds the buckets of the link's own words, and says how many they are; behind them come those of its place in the
+    /// layout and of its host.
+    fn hash(&mut self, source: &Source<'_>, link: &Link) -> u8 {
+        self.hashed.clear();
         for term in &self.own {
             let bucket = bucket_of(*term);
-            if hashed.len() < OWN && !hashed.contains(&bucket) {
-                hashed.push(bucket);
+            if self.hashed.len() < OWN && !self.hashed.contains(&bucket) {
+                self.hashed.push(bucket);
             }
         }
-        let own = hashed.len() as u8;
+        let own = self.hashed.len() as u8;
         let mut layout = 0xcbf2_9ce4_8422_2325_u64;
         for name in source.page.tag_path(link).names() {
             layout = (layout ^ xxh3_64(name.as_bytes())).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
-        hashed.push((layout >> 40) as u32 % BUCKETS as u32);
-        hashed.push((xxh3_64(link.target.authority().as_bytes()) >> 40) as u32 % BUCKETS as u32);
-        (own, hashed)
+        self.hashed.extend([layout, link.target.site().0].map(|hash| (hash >> 40) as u32 % BUCKETS as u32));
+        own
     }
 }
 
-/// What the critic says of a few words, in log odds; nothing if there are none.
-fn opinion(critic: Option<&mut Critic>, terms: &[TermId]) -> f32 {
-    match critic {
-        Some(critic) if !terms.is_empty() => log_odds(critic.relevance_of_terms(terms) as f32),
-        _ => 0.0,
+/// A critic for short texts, which remembers what it was asked last: most links have the same words on every page that
+/// has them, and in a list the same words around them.
+struct Asked {
+    critic: Critic,
+    /// Hashes of texts, and what the critic said of them.
+    said: Box<[(u64, f32)]>,
+}
+
+impl Asked {
+    fn new(critic: &Critic) -> Asked {
+        Asked { critic: critic.narrowed(), said: vec![(0, 0.0); REMEMBERED].into() }
+    }
+
+    /// What the critic says of a few words, in log odds; nothing if there are none.
+    fn opinion(&mut self, terms: &[TermId]) -> f32 {
+        if terms.is_empty() {
+            return 0.0;
+        }
+        let hash = FixedState::default().hash_one(terms);
+        let said = &mut self.said[hash as usize % REMEMBERED];
+        if said.0 != hash {
+            *said = (hash, log_odds(self.critic.relevance_of_terms(terms) as f32));
+        }
+        said.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use porthole_topic::{Example, Options, Statistics, Taxonomy, Tuning, Tunings, train};
+
+    use super::*;
+
+    #[test]
+    fn what_was_asked_before_is_answered_the_same() {
+        let mut tree = Taxonomy::new();
+        let (birds, cats) = (tree.add_path("/birds").unwrap(), tree.add_path("/cats").unwrap());
+        let examples =
+            [(birds, vec![(TermId(3), 5), (TermId(5), 1)]), (cats, vec![(TermId(4), 5), (TermId(5), 1)])];
+        let statistics =
+            Statistics::of(examples.iter().map(|(topic, counts)| Example { topic: *topic, counts }));
+        let model = train(&tree, &statistics, &Tunings::default(), &Tuning::untried(), &Options::default());
+        tree.mark(birds).unwrap();
+        let critic = Critic::new(model, &tree);
+        let (mut asked, mut fresh) = (Asked::new(&critic), critic.clone());
+        // More texts than are remembered, each twice in a row and again in the end.
+        let text = |number: usize| [TermId(3 + number as u32 % 3), TermId(100 + number as u32)];
+        for number in (0..2 * REMEMBERED).chain(0..2 * REMEMBERED) {
+            let says = log_odds(fresh.relevance_of_terms(&text(number)) as f32);
+            assert_eq!([asked.opinion(&text(number)), asked.opinion(&text(number))], [says; 2], "{number}");
+        }
+        assert!(asked.opinion(&text(0)) > 0.0 && asked.opinion(&text(1)) < 0.0);
+        assert_eq!(asked.opinion(&[]), 0.0);
     }
 }

@@ -309,6 +309,10 @@ proptest! {
         terms.rotate_left(half);
         prop_assert_eq!(critic.judge_terms(&terms), judgment);
         prop_assert_eq!(critic.judge_terms(&terms), judgment);
+        // So are they with many that the model does not know: long pages are read in another way than short ones.
+        let unknown = (0..100).map(|number| TermId(u32::MAX - number));
+        let long: Vec<TermId> = terms.iter().copied().chain(unknown).collect();
+        prop_assert_eq!(critic.judge_terms(&long), judgment);
         // Without the decisions that R does not need, R is the same.
         let mut narrowed = critic.narrowed();
         prop_assert_eq!(narrowed.relevance_of_terms(&terms), judgment.relevance);
