@@ -21,23 +21,28 @@ pub(crate) struct QuickGzip {
     window: Window,
     finder: Finder,
     sequences: Vec<Sequence>,
+    /// Where members are made: what is there is written over, so that nothing has to be cleared for them.
+    member: Vec<u8>,
 }
+
+/// Bytes of a member's room that are kept for the next.
+const MOST_KEPT: usize = 1 << 20;
 
 /// No name, no time, packed fast, by whatever system (RFC 1952, 2.3).
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff];
 
 impl QuickGzip {
     pub(crate) fn new() -> Self {
-        QuickGzip { window: Window::new(), finder: Finder::new(), sequences: Vec::new() }
+        QuickGzip { window: Window::new(), finder: Finder::new(), sequences: Vec::new(), member: Vec::new() }
     }
 
     /// Adds a member that holds the parts in a row. The same parts make the same member, whatever came before.
     pub(crate) fn pack(&mut self, parts: &[&[u8]], out: &mut Vec<u8>) {
         let length: usize = parts.iter().map(|part| part.len()).sum();
-        let start = out.len() + HEAD.len();
-        out.extend_from_slice(&HEAD);
-        out.resize(start + length + length / 2 + (length / BLOCK + 1) * ROOM, 0);
-        let mut writer = BitWriter::new(out, start);
+        let room = length + length / 2 + (length / BLOCK + 1) * ROOM;
+        let mut member = std::mem::take(&mut self.member);
+        member.resize(member.len().max(room), 0);
+        let mut writer = BitWriter::new(&mut member, 0);
         let mut crc = Crc::new();
         self.finder.clear();
         self.window.clear();
@@ -53,9 +58,14 @@ impl QuickGzip {
             }
         }
         let end = self.write_block(writer, true).align();
-        out.truncate(end);
+        out.reserve(HEAD.len() + end + 8);
+        out.extend_from_slice(&HEAD);
+        out.extend_from_slice(&member[..end]);
         out.extend_from_slice(&crc.sum().to_le_bytes());
         out.extend_from_slice(&(length as u32).to_le_bytes());
+        member.truncate(MOST_KEPT);
+        member.shrink_to(MOST_KEPT);
+        self.member = member;
     }
 
     fn write_block<'a>(&mut self, writer: BitWriter<'a>, is_last: bool) -> BitWriter<'a> {
