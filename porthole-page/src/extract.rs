@@ -183,7 +183,6 @@ impl Extractor {
         page.simhash = simhash(&page.terms[ends[0] as usize..]);
         page.term_ends = ends;
         self.words.shrink();
-        self.terms.shrink();
     }
 }
 

@@ -8,7 +8,7 @@ use frostem::{Algorithm, Stemmer};
 use porthole_types::TermId;
 
 use crate::english;
-use crate::words::{MOST_KEPT, Word, Words};
+use crate::words::{Word, Words};
 
 /// Version of the rules from text to [`TermId`]. A model is only good for pages read with its version.
 pub const TERM_VERSION: u32 = 1;
@@ -43,6 +43,9 @@ const SAMPLE: usize = 1024;
 const SHORT: usize = 16_384;
 const LONG: usize = 8_192;
 
+/// Words that are looked up together.
+const STRETCH: usize = 64;
+
 /// Turns words into terms. Holds a cache of stems, so one is kept for many pages; what it gives does not
 /// depend on what it gave before.
 pub(crate) struct Terms {
@@ -51,8 +54,6 @@ pub(crate) struct Terms {
     stemmers: Vec<Option<Stemmer>>,
     /// The language of the last page, as a first guess for the next: only speed depends on it.
     guess: Language,
-    /// What is known of each word of the text at hand: its term, and the languages it is a stop word in.
-    known: Vec<(TermId, u16)>,
 }
 
 /// A text with its words and its language.
@@ -124,7 +125,6 @@ impl Terms {
             long: vec![empty; LONG].try_into().ok().expect("as many as there should be"),
             stemmers,
             guess: Language(0),
-            known: Vec::new(),
         }
     }
 
@@ -133,60 +133,57 @@ impl Terms {
     pub(crate) fn append(
         &mut self,
         text: Text<'_>,
-        ends: impl Iterator<Item = usize>,
+        mut ends: impl Iterator<Item = usize>,
         terms: &mut Vec<TermId>,
         term_ends: &mut Vec<u32>,
     ) {
-        let words = text.words.len();
-        self.look_up_first(words, text);
         let dropped = text.language.mask() | NOTHING;
         let mut used = terms.len();
-        terms.resize(used + words, TermId(0));
-        let mut starts = text.words.starts().zip(&self.known);
-        let mut next = starts.next();
-        for end in ends {
-            while let Some((start, &(term, stops))) = next
-                && start < end
-            {
-                terms[used] = term;
-                used += usize::from(stops & dropped == 0);
-                next = starts.next();
+        terms.resize(used + text.words.len(), TermId(0));
+        let mut end = ends.next();
+        self.look_up_all(text.words.len(), text, |start, (term, stops)| {
+            while end.is_some_and(|end| end <= start) {
+                term_ends.push(used as u32);
+                end = ends.next();
             }
-            term_ends.push(used as u32);
-        }
+            terms[used] = term;
+            used += usize::from(stops & dropped == 0 && end.is_some());
+        });
+        term_ends.extend(end.into_iter().chain(ends).map(|_| used as u32));
         terms.truncate(used);
     }
 
-    /// What is known of the first `count` words of a text goes into `known`. Of 64 words, first the short ones that the
-    /// cache answers, without a branch on it; then the others. Entries are touched before they are looked at: with so
+    /// Tells where the first `count` words of a text start and what is known of them. Of 64 words, first the short ones that
+    /// the cache answers, without a branch on it; then the others. Entries are touched before they are looked at: with so
     /// little else to do, many of them are on their way from memory at once.
-    fn look_up_first(&mut self, count: usize, text: Text<'_>) {
+    #[inline(always)]
+    fn look_up_all(&mut self, count: usize, text: Text<'_>, mut tell: impl FnMut(usize, (TermId, u16))) {
         let Text { text, words, language } = text;
-        if self.known.len() < count {
-            self.known.resize(count, (TermId(0), 0));
-        }
-        let mut short = words.short(text);
-        let mut firsts = [(0, false, 0); 64];
-        for start in (0..count).step_by(64) {
-            let stretch = &mut self.known[start..count.min(start + 64)];
+        let (mut short, mut starts) = (words.short(text), words.starts());
+        let mut firsts = [(0, false, 0); STRETCH];
+        let mut known = [(TermId(0), 0); STRETCH];
+        for base in (0..count).step_by(STRETCH) {
+            let stretch = STRETCH.min(count - base);
             let mut touched = 0;
-            for (first, (word, is_whole)) in firsts[..stretch.len()].iter_mut().zip(&mut short) {
+            for (first, (word, is_whole)) in firsts[..stretch].iter_mut().zip(&mut short) {
                 let slot = slot::<SHORT>(mixed_short(word));
                 *first = (word, is_whole, slot);
                 touched ^= self.short[slot].language;
             }
             black_box(touched);
             let mut missing = 0u64;
-            for ((index, known), &(word, is_whole, slot)) in stretch.iter_mut().enumerate().zip(&firsts) {
+            let looked_at = known[..stretch].iter_mut().zip(&firsts);
+            for (index, (known, &(word, is_whole, slot))) in looked_at.enumerate() {
                 let cached = &self.short[slot % SHORT];
                 *known = (cached.term, cached.stops);
                 missing |= u64::from(!(cached.is(word, language) & is_whole)) << index;
             }
             while missing != 0 {
-                let index = start + missing.trailing_zeros() as usize;
-                self.known[index] = self.entry(words.get(text, index), language);
+                let index = missing.trailing_zeros() as usize;
+                known[index] = self.entry(words.get(text, base + index), language);
                 missing &= missing - 1;
             }
+            known[..stretch].iter().zip(&mut starts).for_each(|(&known, start)| tell(start, known));
         }
     }
 
@@ -258,12 +255,6 @@ impl Terms {
         known.into_iter().filter(is_term).map(spell).collect()
     }
 
-    /// Gives memory back that only a page of very many words needs.
-    pub(crate) fn shrink(&mut self) {
-        self.known.truncate(MOST_KEPT);
-        self.known.shrink_to(MOST_KEPT);
-    }
-
     /// The language of a text, and its code: by the stop words that occur, else by what the page says,
     /// else by a statistical detector.
     pub(crate) fn language(
@@ -312,12 +303,11 @@ impl Terms {
     /// How many of the first words are stop words of each language.
     fn votes(&mut self, words: &Words, text: &str) -> [u16; LANGUAGES.len()] {
         let voters = words.len().min(VOTERS);
-        self.look_up_first(voters, Text { text, words, language: self.guess });
         let mut votes = [0; LANGUAGES.len()];
-        for (_, stops) in &self.known[..voters] {
+        self.look_up_all(voters, Text { text, words, language: self.guess }, |_, (_, stops)| {
             // All languages, whether it is a stop word in them or not: that can be done at once.
             votes.iter_mut().enumerate().for_each(|(language, votes)| *votes += stops >> language & 1);
-        }
+        });
         votes
     }
 }

@@ -117,7 +117,7 @@ struct Span {
 const WIDE: u32 = 1 << 31;
 
 /// Words whose memory is kept from page to page.
-pub(crate) const MOST_KEPT: usize = 1 << 16;
+const MOST_KEPT: usize = 1 << 16;
 
 impl Words {
     /// Finds the words of a text, instead of those that were found before.

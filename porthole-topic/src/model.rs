@@ -102,9 +102,19 @@ pub struct Model {
     pub(crate) posting_gains: Vec<f32>,
     /// A hash table by the low bits of a term: the term, and one more than its number. Follows from `terms`.
     pub(crate) slots: Vec<(TermId, u32)>,
-    /// The decisions that each term takes part in, a bit each; the last bit is for all that are beyond. Follows from
-    /// `entries`.
-    pub(crate) decided: Vec<u64>,
+    /// Where each term takes part. Follows from `entry_starts` and `entries`; side by side, because they are asked for
+    /// together.
+    pub(crate) places: Vec<Place>,
+}
+
+/// Where a term takes part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Place {
+    /// The decisions, a bit each; the last bit is for all that are beyond.
+    decided: u64,
+    /// Its entries, from where to where.
+    first: u32,
+    end: u32,
 }
 
 /// A decision without its terms.
@@ -151,11 +161,7 @@ pub(crate) struct Reading {
 #[derive(Clone, Copy, Debug)]
 struct Found {
     count: u32,
-    /// Its entries, from where to where.
-    first: u32,
-    end: u32,
-    /// The decisions that it takes part in.
-    decided: u64,
+    place: Place,
 }
 
 impl Model {
@@ -174,7 +180,7 @@ impl Model {
             posting_classes: Vec::new(),
             posting_gains: Vec::new(),
             slots: Vec::new(),
-            decided: Vec::new(),
+            places: Vec::new(),
         };
         for decision in decisions {
             model.heads.push(Head {
@@ -221,7 +227,7 @@ impl Model {
         let first_posting = self.posting_classes.len() as u32;
         self.entries.push(Entry { decision: NO_DECISION, scale: 0.0, first_posting });
         self.slots = slots(&self.terms);
-        self.decided = decided(&self.entry_starts, &self.entries);
+        self.places = places(&self.entry_starts, &self.entries);
     }
 
     /// Takes the model apart again.
@@ -349,9 +355,7 @@ impl Model {
     /// What is known of the term with a number, as `number` gives it, that occurs so often.
     #[inline]
     fn found(&self, (number, count): (u32, u32)) -> Found {
-        let number = number as usize;
-        let (first, end) = (self.entry_starts[number - 1], self.entry_starts[number]);
-        Found { count, first, end, decided: self.decided[number - 1] }
+        Found { count, place: self.places[number as usize - 1] }
     }
 
     /// ln Pr\[ci|c0,d\] of every class of a decision.
@@ -373,7 +377,7 @@ impl Model {
             Kind::Logistic => f64::from(count).ln_1p(),
         };
         for found in &reading.found {
-            let Some(at) = self.entry_at(found, number) else { continue };
+            let Some(at) = self.entry_at(found.place, number) else { continue };
             let weight = weight(found.count) * f64::from(self.entries[at].scale);
             length += weight;
             squares += weight * weight;
@@ -411,24 +415,24 @@ impl Model {
     /// The entry of a term at a decision. They are in order, so its place among them is the number of decisions
     /// before it.
     #[inline]
-    fn entry_at(&self, found: &Found, number: u32) -> Option<usize> {
+    fn entry_at(&self, place: Place, number: u32) -> Option<usize> {
         let bit = number.min(BEYOND);
-        if found.decided >> bit & 1 == 0 {
+        if place.decided >> bit & 1 == 0 {
             return None;
         }
-        let before = (found.decided & ((1 << bit) - 1)).count_ones();
-        let first = (found.first + before) as usize;
+        let before = (place.decided & ((1 << bit) - 1)).count_ones();
+        let first = (place.first + before) as usize;
         if bit < BEYOND {
             return Some(first);
         }
-        let entries = &self.entries[first..found.end as usize];
+        let entries = &self.entries[first..place.end as usize];
         entries.binary_search_by_key(&number, |entry| entry.decision).ok().map(|at| first + at)
     }
 
     /// What a term says for every class of a decision, if it is a feature there.
     pub(crate) fn says(&self, number: u32, term: TermId) -> Option<(f32, Vec<f64>)> {
         let known = Some(self.number(term)).filter(|known| *known != 0)?;
-        let at = self.entry_at(&self.found((known, 1)), number)?;
+        let at = self.entry_at(self.places[known as usize - 1], number)?;
         let head = &self.heads[number as usize];
         let mut gains = vec![0.0; head.class_count as usize];
         self.add_postings(at, 1.0, &mut gains);
@@ -451,11 +455,15 @@ pub(crate) fn next_decisions(heads: &[Head], classes: &[ClassModel]) -> Vec<u32>
 /// The bit of all decisions that have none of their own.
 const BEYOND: u32 = u64::BITS - 1;
 
-/// The decisions that each term takes part in.
-pub(crate) fn decided(entry_starts: &[u32], entries: &[Entry]) -> Vec<u64> {
+/// Where each term takes part.
+pub(crate) fn places(entry_starts: &[u32], entries: &[Entry]) -> Vec<Place> {
     let bit = |entry: &Entry| 1 << entry.decision.min(BEYOND);
-    let of = |range: &[u32]| entries.get(range[0] as usize..range[1] as usize).unwrap_or_default();
-    entry_starts.windows(2).map(|range| of(range).iter().fold(0, |bits, entry| bits | bit(entry))).collect()
+    let of = |range: &[u32]| {
+        let entries = entries.get(range[0] as usize..range[1] as usize).unwrap_or_default();
+        let decided = entries.iter().fold(0, |bits, entry| bits | bit(entry));
+        Place { decided, first: range[0], end: range[1] }
+    };
+    entry_starts.windows(2).map(of).collect()
 }
 
 /// A hash table at most half full, from terms to one more than their numbers.

@@ -2,7 +2,7 @@
 
 use porthole_types::{TermId, TopicId};
 
-use super::{ClassModel, Entry, Head, Kind, Model, decided, next_decisions, slots};
+use super::{ClassModel, Entry, Head, Kind, Model, next_decisions, places, slots};
 use crate::bytes::{FormatError, Reader, Writer};
 use crate::calibration::Calibration;
 use crate::naive_bayes::Counting;
@@ -75,7 +75,7 @@ impl Model {
         from.finish()?;
         let next = next_decisions(&heads, &classes);
         let slots = slots(&terms);
-        let decided = decided(&entry_starts, &entries);
+        let places = places(&entry_starts, &entries);
         let model = Model {
             kind,
             shape,
@@ -89,7 +89,7 @@ impl Model {
             posting_classes,
             posting_gains,
             slots,
-            decided,
+            places,
         };
         if model.is_consistent() { Ok(model) } else { Err(FormatError::Damaged(WHAT)) }
     }
