@@ -96,6 +96,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_standard_error_is_that_of_a_mean() {
+        // Deviations of 3, 1, 1 and 3 from 5: the variance is 20 / 3, that of the mean of four 5 / 3.
+        assert!((standard_error(&[2.0, 4.0, 6.0, 8.0]) - (5.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!((standard_error(&[7.0]), standard_error(&[])), (0.0, 0.0));
+    }
+
+    #[test]
     fn an_interval_covers_what_was_planted() {
         const PLANTED: f64 = 0.3;
         let mut covered = 0;
