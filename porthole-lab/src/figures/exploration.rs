@@ -183,8 +183,8 @@ fn coverage(crawls: &Crawls<'_>) -> (String, Verdict) {
     };
     let last = crawls.ranked.top.len() - 1;
     let here = format!(
-        "{EXPLORING} has more of the best pages than {GREEDY} by {} of them by rank_SMART and by {} by rank_KW,PR, the mean \
-         over the best 5 to 200; of the best {} by {}, of the best {} by {}.",
+        "the share of the best pages that {EXPLORING} has, less that of {GREEDY}, is {} by rank_SMART and {} by rank_KW,PR, the \
+         mean over the best 5 to 200; of the best {} it is {}, of the best {} {}.",
         interval(&ahead[0]),
         interval(&ahead[1]),
         crawls.ranked.top[0],
