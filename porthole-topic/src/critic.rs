@@ -128,7 +128,17 @@ impl Critic {
         self.relevance_of_reading()
     }
 
+    /// The same if it is more than `least`; otherwise any number up to `least`, as soon as that is certain.
+    pub fn relevance_beyond(&mut self, terms: &[TermId], least: f64) -> f64 {
+        self.model.read_terms(terms, &mut self.reading);
+        self.relevance_of_reading_beyond(least)
+    }
+
     fn relevance_of_reading(&mut self) -> f64 {
+        self.relevance_of_reading_beyond(f64::NEG_INFINITY)
+    }
+
+    fn relevance_of_reading_beyond(&mut self, least: f64) -> f64 {
         self.start();
         if self.mark(TopicId::ROOT) == Mark::Good {
             return 1.0;
@@ -141,6 +151,9 @@ impl Critic {
             match self.class_mark(class) {
                 Mark::Good | Mark::Subsumed => relevance += probability.exp(),
                 Mark::Path if self.model.next[class as usize] != NO_DECISION => {
+                    if least >= 0.0 && relevance + self.at_most(at) <= least {
+                        return relevance;
+                    }
                     self.expand(at);
                     continue;
                 }
@@ -149,6 +162,13 @@ impl Critic {
             at += 1;
         }
         relevance.min(1.0)
+    }
+
+    /// What the classes from a place of the pool on can add to R at most: what is below a class is not more probable.
+    fn at_most(&self, at: usize) -> f64 {
+        let counts = |class: u32| !matches!(self.class_mark(class), Mark::Null);
+        let rest = self.pool[at..].iter().filter(|(_, class)| counts(*class));
+        rest.map(|(probability, _)| probability.exp()).sum()
     }
 
     /// The most probable leaf and its probability, best first: the most probable class is gone into until it

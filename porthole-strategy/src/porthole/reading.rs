@@ -22,6 +22,9 @@ const BESIDE: usize = 4;
 /// Of a link's own terms, so many are features.
 const OWN: usize = 12;
 
+/// Up to here R says nothing: log odds are the same, with something to spare for rounding.
+const NOTHING: f64 = 0.017_99;
+
 /// Texts whose opinions are remembered.
 const REMEMBERED: usize = 4096;
 
@@ -170,7 +173,7 @@ impl Asked {
         let hash = FixedState::default().hash_one(terms);
         let said = &mut self.said[hash as usize % REMEMBERED];
         if said.0 != hash {
-            *said = (hash, log_odds(self.critic.relevance_of_terms(terms) as f32));
+            *said = (hash, log_odds(self.critic.relevance_beyond(terms, NOTHING) as f32));
         }
         said.1
     }

@@ -316,6 +316,12 @@ proptest! {
         // Without the decisions that R does not need, R is the same.
         let mut narrowed = critic.narrowed();
         prop_assert_eq!(narrowed.relevance_of_terms(&terms), judgment.relevance);
+        // Where only what is more than something matters, R is found out no further.
+        for least in [0.0, 0.02, 0.3, judgment.relevance, 1.0] {
+            let found = narrowed.relevance_beyond(&terms, least);
+            let is_less = found <= least + 1e-12 && judgment.relevance <= least + 1e-12;
+            prop_assert!(found == judgment.relevance || is_less, "{found} {} {least}", judgment.relevance);
+        }
         prop_assert!(narrowed.model().decision_count() <= critic.model().decision_count());
         // Steered by other marks, it says of the same page what a critic with those marks says, and R stays.
         prop_assert_eq!(critic.steering(), None);
