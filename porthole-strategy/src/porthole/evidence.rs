@@ -83,6 +83,8 @@ struct Lore {
     record: Record,
     /// What that says of a link, and how many pages had come when it was worked out: links have the same words.
     said: Cell<(f32, u32)>,
+    /// How many pages had come with the last one that has it: a word counts once a page.
+    last: u32,
 }
 
 /// A page that came.
@@ -246,8 +248,6 @@ pub(super) struct Evidence {
     hosts: HashMap<SiteId, Record, FixedState>,
     /// Of words, by their buckets.
     lore: Box<[Lore]>,
-    /// The numbers of the buckets that the page at hand has.
-    buckets: Vec<u32>,
     /// What all pages were worth.
     all: Record,
     usual: Usual,
@@ -262,7 +262,6 @@ impl Evidence {
             numbers: HashMap::default(),
             hosts: HashMap::default(),
             lore: vec![Lore::default(); BUCKETS].into(),
-            buckets: Vec::new(),
             all: Record::default(),
             usual: Usual::of(Record::default()),
         }
@@ -312,12 +311,13 @@ impl Evidence {
         self.hosts.entry(site).or_default().add(relevance, 1.0);
         self.all.add(relevance, 1.0);
         self.usual = Usual::of(self.all);
-        self.buckets.clear();
-        self.buckets.extend(terms.iter().map(|term| bucket_of(*term)));
-        self.buckets.sort_unstable();
-        self.buckets.dedup();
-        for bucket in &self.buckets {
-            self.lore[*bucket as usize].record.add(relevance, 1.0);
+        let now = self.pages.len() as u32;
+        for term in terms {
+            let lore = &mut self.lore[bucket_of(*term) as usize];
+            if lore.last != now {
+                lore.last = now;
+                lore.record.add(relevance, 1.0);
+            }
         }
         true
     }
