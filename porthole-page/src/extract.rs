@@ -11,7 +11,7 @@ use crate::pdf;
 use crate::references::{resolved, resolved_attribute};
 use crate::scripts::needs_scripts;
 use crate::simhash::simhash;
-use crate::tag::Name;
+use crate::tag::{NO_TAG, Name};
 use crate::terms::{Language, Terms, Text};
 use crate::token::Tokenizer;
 use crate::tree::Tree;
@@ -117,7 +117,7 @@ impl Extractor {
     fn plain_text(&mut self, content_type: Option<&str>, body: &[u8]) -> Page {
         let decoded = charset::decode(body, content_type, false);
         let text = folded(&decoded.text);
-        let leaf = LeafSpan { start: 0, end: text.len() as u32, depth: 0, shared: 0 };
+        let leaf = LeafSpan { start: 0, end: text.len() as u32, depth: 0, shared: 0, tag: NO_TAG };
         let mut page = Page {
             charset: decoded.charset,
             bad_bytes: decoded.bad_bytes,

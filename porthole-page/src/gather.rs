@@ -10,6 +10,7 @@
 use wide::i8x16;
 
 use crate::page::{LeafSpan, LinkKind};
+use crate::tag::Name;
 use crate::token::is_space;
 use crate::words::vector;
 
@@ -92,9 +93,9 @@ impl<'a> Gather<'a> {
         self.text_open
     }
 
-    /// Starts a text leaf below `depth` open elements, in front of leaf `before` unless that is `NONE`.
-    pub(crate) fn open_text(&mut self, depth: usize, before: u32) {
-        self.leaf(depth, before);
+    /// Starts a text leaf in `name`, the last of `depth` open elements, in front of leaf `before` unless that is `NONE`.
+    pub(crate) fn open_text(&mut self, name: Name, depth: usize, before: u32) {
+        self.leaf(name, depth, before);
         if !self.text.is_empty() {
             self.text.push(' ');
         }
@@ -114,15 +115,15 @@ impl<'a> Gather<'a> {
     }
 
     /// A leaf without text: an element that has no content.
-    pub(crate) fn empty_leaf(&mut self, depth: usize, before: u32) {
+    pub(crate) fn empty_leaf(&mut self, name: Name, depth: usize, before: u32) {
         self.close_text();
-        self.leaf(depth, before);
+        self.leaf(name, depth, before);
     }
 
     /// A leaf for an element that a repair emptied, in front of leaf `before`.
-    pub(crate) fn emptied_leaf(&mut self, depth: usize, before: u32) {
+    pub(crate) fn emptied_leaf(&mut self, name: Name, depth: usize, before: u32) {
         self.emptied.push(self.next_leaf());
-        self.empty_leaf(depth, before);
+        self.empty_leaf(name, depth, before);
     }
 
     /// An element ended; `depth` elements are open now.
@@ -130,10 +131,11 @@ impl<'a> Gather<'a> {
         self.lowest = self.lowest.min(depth as u16);
     }
 
-    fn leaf(&mut self, depth: usize, before: u32) {
+    fn leaf(&mut self, name: Name, depth: usize, before: u32) {
         let depth = depth as u16;
         let end = self.text.len() as u32;
-        self.leaves.push(LeafSpan { start: end, end, depth, shared: self.lowest.min(depth) });
+        let (shared, tag) = (self.lowest.min(depth), name.path_byte());
+        self.leaves.push(LeafSpan { start: end, end, depth, shared, tag });
         self.lowest = depth;
         if before != NONE {
             self.moved.push((self.leaves.len() as u32 - 1, before));
@@ -320,7 +322,7 @@ mod tests {
 
     fn pushed(pieces: &[&str]) -> String {
         let mut gather = Gather::new(8, String::new(), Vec::new());
-        gather.open_text(1, NONE);
+        gather.open_text(Name::P, 1, NONE);
         pieces.iter().for_each(|piece| gather.push_text(piece));
         gather.close_text();
         gather.text

@@ -133,6 +133,8 @@ pub(crate) struct LeafSpan {
     pub(crate) depth: u16,
     /// Number of those that are also around the leaf in front of it.
     pub(crate) shared: u16,
+    /// The element that it is, or that its text stands in, as a byte of a tag path.
+    pub(crate) tag: u8,
 }
 
 /// A leaf of the DOM, as A 2.2.1 numbers them.
@@ -145,6 +147,8 @@ pub struct Leaf<'a> {
     /// Number of those that are also around the leaf in front of it: the depth of their lowest common
     /// ancestor. For a leaf that a repair moved, both numbers are those of the place it came from.
     pub shared: u16,
+    /// The element that it is, or that its text stands in; `?` for one that HTML does not know or that there is not.
+    pub tag: &'static str,
 }
 
 impl Page {
@@ -157,7 +161,7 @@ impl Page {
     pub fn leaf(&self, number: usize) -> Option<Leaf<'_>> {
         let span = self.leaves.get(number)?;
         let text = &self.text[span.start as usize..span.end as usize];
-        Some(Leaf { text, depth: span.depth, shared: span.shared })
+        Some(Leaf { text, depth: span.depth, shared: span.shared, tag: tag::spelling(span.tag) })
     }
 
     /// The terms of a leaf, in order, without stop words.

@@ -312,6 +312,9 @@ impl Name {
     }
 }
 
+/// In the place of the byte of an element that there is not.
+pub(crate) const NO_TAG: u8 = u8::MAX;
+
 /// How a byte of a tag path is spelt.
 pub(crate) fn spelling(path_byte: u8) -> &'static str {
     NAMES.get(path_byte as usize).copied().unwrap_or("?")

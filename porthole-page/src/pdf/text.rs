@@ -3,6 +3,7 @@
 use super::glyphs;
 use super::place::Step;
 use crate::page::LeafSpan;
+use crate::tag::NO_TAG;
 
 /// A link with its place among the leaves.
 #[derive(Debug)]
@@ -186,7 +187,7 @@ impl Writer {
             self.text.push(' ');
         }
         let start = self.text.len() as u32;
-        self.leaves.push(LeafSpan { start, end: start, depth, shared });
+        self.leaves.push(LeafSpan { start, end: start, depth, shared, tag: NO_TAG });
         self.is_leaf_open = true;
         self.is_page_new = false;
         self.leaf_link = self.link;

@@ -259,7 +259,7 @@ impl<'a> Tree<'a> {
         match name {
             Name::P => {
                 if !self.in_scope(Name::P, Scope::Button) {
-                    self.leaf_element();
+                    self.leaf_element(Name::P);
                 } else {
                     self.close_p();
                 }
@@ -302,7 +302,7 @@ impl<'a> Tree<'a> {
             }
             Name::BR => {
                 self.reconstruct();
-                self.leaf_element();
+                self.leaf_element(Name::BR);
                 self.frameset_ok = false;
             }
             Name::TEMPLATE => {}

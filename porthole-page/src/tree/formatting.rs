@@ -215,10 +215,10 @@ impl<'a> Tree<'a> {
         let parent = &mut self.stack[block - 1];
         parent.children = parent.children.saturating_sub(1);
         if parent.children == 0 {
-            let (link, leaf) = (parent.link, self.gather.next_leaf());
+            let (link, name, leaf) = (parent.link, parent.name, self.gather.next_leaf());
             parent.link = NONE;
             // A text leaf that is open belongs to the block, and is ended by the move.
-            self.gather.emptied_leaf(block - 1, first_leaf);
+            self.gather.emptied_leaf(name, block - 1, first_leaf);
             if link != NONE {
                 self.gather.links[link as usize].first = leaf;
                 self.gather.end_link(link, leaf);

@@ -240,7 +240,7 @@ impl<'a> Tree<'a> {
         let depth = self.stack.len();
         self.gather.rise(depth);
         if open.children == 0 && !open.is_frame() {
-            self.gather.empty_leaf(depth, open.before);
+            self.gather.empty_leaf(open.name, depth, open.before);
         }
         if open.link != NONE {
             self.gather.end_link_here(open.link);
@@ -262,15 +262,15 @@ impl<'a> Tree<'a> {
     /// An element without content, for the start tag at hand.
     fn void(&mut self, name: Name) {
         let link = self.link_of(name);
-        self.leaf_element();
+        self.leaf_element(name);
         if link != NONE {
             self.gather.end_link_here(link);
         }
     }
 
-    fn leaf_element(&mut self) {
+    fn leaf_element(&mut self, name: Name) {
         let before = self.place_child();
-        self.gather.empty_leaf(self.stack.len(), before);
+        self.gather.empty_leaf(name, self.stack.len(), before);
     }
 
     /// An element whose content is text. Only `xmp` shows it.
@@ -294,7 +294,7 @@ impl<'a> Tree<'a> {
 
     /// A template's content belongs to no page.
     fn template(&mut self) {
-        self.leaf_element();
+        self.leaf_element(Name::TEMPLATE);
         let mut open = 1;
         while open > 0 {
             match self.tokens.next(false) {
@@ -341,7 +341,8 @@ impl<'a> Tree<'a> {
                 return;
             }
             let before = self.place_child();
-            self.gather.open_text(self.stack.len(), before);
+            let name = self.stack.last().map_or(Name::BODY, |open| open.name);
+            self.gather.open_text(name, self.stack.len(), before);
         }
         self.gather.push_text(text);
     }

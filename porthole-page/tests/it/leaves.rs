@@ -54,6 +54,20 @@ fn elements_without_content_are_leaves() {
 }
 
 #[test]
+fn leaves_know_their_element() {
+    let tags = |html: &str| {
+        let page = extract(html);
+        (0..page.leaf_count()).map(|number| page.leaf(number).unwrap().tag).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(tags("text<p>a <b>b</b><br>c"), "body p b br p");
+    assert_eq!(tags("<ul><li><a href=x>a</a><li><img src=i><a href=y></a></ul>"), "a img a");
+    assert_eq!(tags("<table><tr><td>a<td></table></p></br>"), "td td p br");
+    assert_eq!(tags("<made-up>a</made-up><template>b</template><script>c</script>"), "? template script");
+    // Moved in front of the table; the element is the one that it came from.
+    assert_eq!(tags("<table>a<tr><td>b"), "table td");
+}
+
+#[test]
 fn what_is_not_shown_is_one_empty_leaf() {
     check(
         "<p><script>a<b></script><style>c</style><textarea>d</textarea><template><p>e</template>f",
