@@ -698,4 +698,6 @@ mod batch;
 #[cfg(test)]
 mod kill_tests;
 #[cfg(test)]
+mod switch_tests;
+#[cfg(test)]
 mod tests;

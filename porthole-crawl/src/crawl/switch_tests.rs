@@ -1,0 +1,116 @@
+//! An apprentice is switched in while the crawl runs (A 3.7): the queue is in its order from then on.
+
+use std::collections::HashMap;
+
+use porthole_page::Extractor;
+use porthole_strategy::{Aim, Source, Strategy, named};
+use porthole_types::{Headers, ManualClock, Mark, UrlId};
+
+use super::tests::{Says, scratch};
+use super::*;
+use crate::FetchFuture;
+
+/// Pages that link to each other beside words that say, more or less, which of them are about owls.
+struct Aviary;
+
+/// So many pages link on; the others are ends.
+const LINKING: u32 = 60;
+
+impl Aviary {
+    fn link(to: u32) -> String {
+        let word = ["owl", "heron", "crane", "bolt"][to as usize % 4];
+        format!("<li><a href=/{to}>{word}</a> here</li>")
+    }
+
+    fn body(path: &str) -> String {
+        let Ok(n) = path[1..].parse::<u32>() else {
+            return format!("<html lang=en><ul>{}", (0..LINKING).map(Aviary::link).collect::<String>());
+        };
+        let is_about = [true, n % 3 > 0, n % 3 == 0, false][n as usize % 4];
+        let links = [n * 7 % LINKING, LINKING + n, LINKING + n / 2].map(Aviary::link).concat();
+        let words = if is_about { "owls" } else { "other things" };
+        format!("<html lang=en><p>{words}<ul>{}", if n < LINKING { links } else { String::new() })
+    }
+}
+
+impl Fetch for Aviary {
+    fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+        let headers: Headers = [("content-type", "text/html")].into_iter().collect();
+        let body = Aviary::body(request.url.path()).into_bytes();
+        let took = Duration::from_millis(5);
+        Box::pin(async move { Ok(Response { status: 200, headers, body, truncated: false, took }) })
+    }
+}
+
+/// The paths that are fetched, up to a number, and those that wait then, in their order.
+fn crawled(strategy: Box<dyn Strategy>, fetches: u64) -> (Vec<String>, Vec<String>) {
+    let (_folder, mut store) = scratch();
+    let clock = ManualClock::at(Timestamp(1_000));
+    let focus = Focus { judge: Box::new(Says("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
+    let mut crawl = Crawl::new(&Aviary, &mut store, &clock).unwrap().focused(focus);
+    crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
+    let mut way = Vec::new();
+    let mut observe = |seen: Seen<'_>| {
+        way.push(seen.url.path().to_owned());
+        ControlFlow::Continue(())
+    };
+    pollster::block_on(crawl.run(Limits { fetches, ..Limits::default() }, &mut observe)).unwrap();
+    drop(crawl);
+    let waiting = store.take(1_000, Timestamp(1_000)).unwrap();
+    (way, waiting.iter().map(|work| work.url.path().to_owned()).collect())
+}
+
+/// What a strategy says in the end of all that waits, when it is told these pages; in the order in which they were found.
+fn said(mut strategy: Box<dyn Strategy>, way: &[String]) -> Vec<(String, f64)> {
+    let (mut judge, mut extractor) = (Says("owls"), Extractor::default());
+    let mut found: Vec<String> = Vec::new();
+    let mut worths: HashMap<UrlId, f64> = HashMap::new();
+    let url = |path: &str| CanonicalUrl::parse(&format!("http://tiny.test{path}")).unwrap();
+    for path in way {
+        let page = extractor.extract(&url(path), &Headers::new(), Aviary::body(path).as_bytes());
+        let judgment = judge.judge_page(&url(path), &page).unwrap();
+        let url = url(path);
+        let source =
+            Source { url: &url, page: &page, judgment, on_topic: judgment.relevance > 0.5, depth: 0 };
+        strategy.arrived(&source);
+        // What is said anew is about links of earlier pages.
+        let anew = strategy.rescored();
+        worths.extend(anew);
+        for link in &page.links {
+            let worth = strategy.priority(&source, link).unwrap();
+            let best = worths.entry(link.target.id()).or_insert(worth);
+            *best = best.max(worth);
+            if !found.contains(&link.target.path().to_owned()) {
+                found.push(link.target.path().to_owned());
+            }
+        }
+    }
+    found.retain(|path| !way.contains(path));
+    found.into_iter().map(|path| (path.clone(), worths[&url(&path).id()])).collect()
+}
+
+#[test]
+fn after_the_training_the_queue_is_in_the_order_of_the_new_scores() {
+    let apprentice =
+        |train: u64| named(&format!("apprentice:d=1,train={train},again=1000"), &Aim::nothing(0)).unwrap();
+    let (way, waiting) = crawled(apprentice(25), 25);
+    assert_eq!(way.len(), 25);
+    let mut expected = said(apprentice(25), &way);
+    // At single precision; of equals the one that was known first.
+    expected.sort_by(|a, b| (b.1 as f32).total_cmp(&(a.1 as f32)));
+    let in_order: Vec<&str> = expected.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(waiting, in_order);
+    let mut worths: Vec<f32> = expected.iter().map(|(_, worth)| *worth as f32).collect();
+    worths.dedup();
+    assert_eq!(worths.len(), 4, "one for every word: {worths:?}");
+    // One page earlier it is still that of soft focus, and so is the way up to there.
+    let (soft_way, soft_waiting) = crawled(Box::new(porthole_strategy::Soft), 24);
+    let (early_way, early_waiting) = crawled(apprentice(25), 24);
+    assert_eq!((&early_way, &early_waiting), (&soft_way, &soft_waiting));
+    assert_eq!(way[..24], soft_way);
+    let soft_order: Vec<&String> = soft_waiting.iter().filter(|path| waiting.contains(path)).collect();
+    let new_order: Vec<&String> = waiting.iter().filter(|path| soft_waiting.contains(path)).collect();
+    assert_ne!(soft_order, new_order, "it is another order");
+    // And the crawl goes on with the first of it.
+    assert_eq!(crawled(apprentice(25), 26).0[25], waiting[0]);
+}
