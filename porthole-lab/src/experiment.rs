@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::recorded::RecordedError;
 use crate::synth::{SynthError, SynthParams};
 
-pub use apprentice::{Apprenticeship, AtDistance, AtReach};
+pub use apprentice::{Apprenticeship, AtDistance, AtReach, Queue, WithFeatures};
 pub use facts::{TopicFacts, WebFacts};
 pub use fields::{Fields, WebField};
 pub use folder::{Folder, Results};
@@ -85,6 +85,12 @@ pub enum Web {
 }
 
 impl Experiment {
+    /// The strategy that others are compared with: soft focus, or else the first.
+    pub fn baseline(&self) -> &str {
+        let is_soft = |name: &&String| *name == "soft";
+        self.strategies.iter().find(is_soft).unwrap_or(&self.strategies[0])
+    }
+
     /// Fetches that count of every crawl.
     pub fn budget(&self) -> u64 {
         self.at.iter().copied().max().unwrap_or(0)

@@ -1,11 +1,14 @@
 //! The figures of the papers, made from the results of an experiment: each is data, drawings, and a sentence on what is
 //! seen here beside what the paper saw.
 
+mod apprentice;
 mod bounds;
 mod evidence;
 mod exploration;
 mod harvest;
+mod links;
 mod measured;
+mod offsets;
 mod purity;
 mod robustness;
 mod shape;
@@ -104,6 +107,15 @@ const FIGURES: &[Maker] = &[
     exploration::open::variants,
     exploration::open::topics,
     bounds::recall_crawler,
+    apprentice::difficulty,
+    links::reach,
+    links::window,
+    offsets::information,
+    offsets::tags,
+    links::features,
+    apprentice::overlap,
+    apprentice::online,
+    links::queue,
     bounds::cost,
     measured::classifier,
     measured::distiller,

@@ -148,6 +148,30 @@ pub fn moments(budget: u64) -> Vec<u64> {
     all
 }
 
+/// How alike two orders of the same things are (Spearman): 1 if they are the same, -1 if one is the other turned round.
+/// Things that are worth the same share a rank.
+pub fn rank_correlation(one: &[f64], other: &[f64]) -> f64 {
+    let (one, other) = (ranks(one), ranks(other));
+    let middle = mean(one.iter().copied());
+    let product =
+        |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| (a - middle) * (b - middle)).sum() };
+    let spread = (product(&one, &one) * product(&other, &other)).sqrt();
+    if spread > 0.0 { product(&one, &other) / spread } else { 0.0 }
+}
+
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut first = 0;
+    for same in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let middle = first as f64 + (same.len() - 1) as f64 / 2.0;
+        same.iter().for_each(|at| ranks[*at] = middle);
+        first += same.len();
+    }
+    ranks
+}
+
 /// The mean; 0 of nothing.
 pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));

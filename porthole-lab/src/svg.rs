@@ -29,6 +29,8 @@ pub struct Axis {
 pub enum Scale {
     /// From 0, or from the least that is below it, in equal steps.
     Linear,
+    /// In equal steps from the least number, which may be below 0, to the most: for what hardly differs.
+    Close,
     /// By powers of ten; numbers that are not above 0 are left out.
     Log,
 }
@@ -197,6 +199,7 @@ struct Ruler {
 impl Ruler {
     fn new(scale: Scale, values: impl Iterator<Item = f64> + Clone, places: (f64, f64)) -> Self {
         let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
+        let least_of_all = values.clone().fold(f64::INFINITY, f64::min);
         let lowest = values.clone().fold(0.0, f64::min);
         let least = values.filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
         let range = match scale {
@@ -204,6 +207,7 @@ impl Ruler {
                 let end = if lowest < 0.0 { 0.0 } else { 1.0 };
                 (lowest * 1.08, if most > 0.0 { most * 1.08 } else { end })
             }
+            Scale::Close => close(least_of_all, most),
             Scale::Log if least.is_finite() => (
                 10f64.powf(least.log10().floor()),
                 10f64.powf(most.log10().ceil().max(least.log10().floor() + 1.0)),
@@ -215,7 +219,7 @@ impl Ruler {
 
     fn place(&self, value: f64) -> f64 {
         let of = |value: f64| match self.scale {
-            Scale::Linear => value,
+            Scale::Linear | Scale::Close => value,
             Scale::Log => value.log10(),
         };
         let share = (of(value) - of(self.range.0)) / (of(self.range.1) - of(self.range.0));
@@ -223,7 +227,7 @@ impl Ruler {
     }
 
     fn shows(&self, value: f64) -> bool {
-        value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
+        value.is_finite() && (self.scale != Scale::Log || value > 0.0)
     }
 
     fn ticks(&self) -> Vec<f64> {
@@ -233,7 +237,7 @@ impl Ruler {
                 let powers = from.log10().round() as i32..=to.log10().round() as i32;
                 powers.map(|power| 10f64.powi(power)).collect()
             }
-            Scale::Linear => Ruler::steps(from, to),
+            Scale::Linear | Scale::Close => Ruler::steps(from, to),
         }
     }
 
@@ -246,6 +250,16 @@ impl Ruler {
         let step = step.unwrap_or(rough);
         let first = (from / step).ceil() as i32;
         (first..).map(|count| f64::from(count) * step).take_while(|&tick| tick <= to).collect()
+    }
+}
+
+/// A range with a little room on both sides.
+fn close(least: f64, most: f64) -> (f64, f64) {
+    let room = 0.04 * (most - least);
+    match room > 0.0 && room.is_finite() {
+        true => (least - room, most + room),
+        false if least.is_finite() => (least - 0.5, least + 0.5),
+        false => (0.0, 1.0),
     }
 }
 
@@ -428,6 +442,13 @@ mod tests {
             (Scale::Linear, vec![0.3, 9.0], vec![0.0, 2.0, 4.0, 6.0, 8.0]),
             (Scale::Linear, vec![0.0], vec![0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]),
             (Scale::Linear, vec![-0.3, 0.5], vec![-0.2, 0.0, 0.2, 0.4]),
+            (Scale::Close, vec![-4.0, 4.0], vec![-4.0, -2.0, 0.0, 2.0, 4.0]),
+            (
+                Scale::Close,
+                vec![0.91, 0.91],
+                vec![0.6000000000000001, 0.8, 1.0, 1.2000000000000002, 1.4000000000000001],
+            ),
+            (Scale::Close, vec![], vec![0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]),
             (Scale::Log, vec![3.0, 0.0, 250.0], vec![1.0, 10.0, 100.0, 1000.0]),
             (Scale::Log, vec![], vec![1.0, 10.0]),
         ] {

@@ -15,16 +15,18 @@ mod lessons;
 mod linear;
 mod memory;
 mod naive_bayes;
+mod reach;
 mod saving;
 mod settings;
 mod sheet;
 mod study;
 #[cfg(test)]
 mod tests;
+mod validation;
 
 use porthole_page::Link;
 use porthole_topic::Critic;
-use porthole_types::{CanonicalUrl, UrlId};
+use porthole_types::{CanonicalUrl, TopicId, UrlId};
 
 use crate::parameters::Parameters;
 use crate::{Aim, Discipline, NameError, Part, Source, StateError, Strategy, Word};
@@ -32,13 +34,15 @@ use counts::is_surprising;
 use feature::Weighed;
 use learner::Learner;
 use memory::Memory;
+use reach::{FARTHEST, Placed, Reach};
 use settings::{Parents, Settings};
-use sheet::Sheet;
+use sheet::{Outcomes, Place, Sheet};
 
 pub use diagnostics::AtOffset;
 pub use lessons::Lessons;
-pub use settings::{Encoding, Terms};
-pub use study::{Accuracy, Study};
+pub use settings::{Encoding, Terms, Topics};
+pub use study::{InQueue, PageTopics, Study};
+pub use validation::Accuracy;
 
 /// The strategy.
 pub struct Apprentice {
@@ -49,6 +53,8 @@ pub struct Apprentice {
     prefixes: Vec<Vec<u32>>,
     memory: Memory,
     learner: Learner,
+    /// What decides how far around links to look, as long as that is open.
+    reach: Option<Reach>,
     /// How far pages and their links were apart, in intervals: for learning from surprises alone.
     differences: [u64; counts::DIFFERENCES],
     /// Pages that came.
@@ -62,18 +68,23 @@ pub struct Apprentice {
 impl Apprentice {
     /// An apprentice by its parameters, which the README explains.
     pub(crate) fn new(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Apprentice, NameError> {
-        let settings = Settings::read(parameters)?;
+        let mut settings = Settings::read(parameters)?;
         let mut learner = Learner::new(settings.learner, settings.length);
         if let Some(lessons) = &aim.lessons {
+            if settings.is_reach_chosen {
+                // It was chosen when they were learnt (A 3.5).
+                settings.encoding.d_max = lessons.d_max();
+            }
             lessons.check(&settings, parameters.strategy())?;
             learner.begin_with(lessons.counts());
         }
-        let has_topics = settings.encoding.topics || settings.encoding.classes;
+        let is_reach_open = settings.is_reach_chosen && aim.lessons.is_none();
         Ok(Apprentice {
             critic: aim.critic.clone().filter(|_| settings.encoding.classes),
-            prefixes: if has_topics { prefixes(&aim.paths) } else { Vec::new() },
+            prefixes: if settings.encoding.has_topics() { prefixes(&aim.paths) } else { Vec::new() },
             memory: Memory::new(settings.remembered),
             learner,
+            reach: is_reach_open.then(Reach::default),
             differences: [0; counts::DIFFERENCES],
             pages: 0,
             next_training: settings.first_training,
@@ -83,37 +94,65 @@ impl Apprentice {
     }
 
     fn sheet(&mut self, source: &Source<'_>) -> Sheet {
-        let mut sheet = Sheet::new(source.page, source.judgment.relevance, &self.settings.encoding);
-        sheet.source = source.url.id();
         let encoding = &self.settings.encoding;
-        if encoding.topics {
-            let names = self.prefixes.get(usize::from(source.judgment.best.0)).into_iter().flatten();
-            sheet.page_features.extend(names.map(|name| feature::Feature::topic(*name).weighed(1)));
+        let farthest =
+            if self.settings.is_reach_chosen { FARTHEST.max(encoding.d_max) } else { encoding.d_max };
+        let mut sheet = Sheet::new(source.page, source.judgment.relevance, &encoding.reaching(farthest));
+        sheet.source = source.url.id();
+        if let Some(names) = self.prefixes.get(usize::from(source.judgment.best.0)) {
+            sheet.page_features.extend(feature::of_topic(names, encoding.topics));
         }
         if let Some(critic) = self.critic.as_mut().filter(|_| encoding.classes) {
-            for (topic, probability) in critic.all(&source.page.term_counts()) {
-                // A probability is a count of tenths: the naive Bayes learner knows no other.
-                let weight = (probability * 10.0).round() as u16;
-                if let (1.., Some(name)) =
-                    (weight, self.prefixes.get(usize::from(topic.0)).and_then(|names| names.last()))
-                {
-                    sheet.page_features.push(feature::Feature::class(*name).weighed(weight));
-                }
-            }
+            let of_class = |(topic, probability): (TopicId, f64)| {
+                let name = self.prefixes.get(usize::from(topic.0))?.last()?;
+                feature::of_class(*name, probability)
+            };
+            sheet
+                .page_features
+                .extend(critic.all(&source.page.term_counts()).into_iter().filter_map(of_class));
         }
         sheet
     }
 
     /// Learns what a link led to, unless only surprises teach and it is none.
-    fn learn(&mut self, features: &[Weighed], source: f32, target: f32) {
+    fn learn(&mut self, link: Described, source: f32, target: f32) {
         let difference = f64::from((source - target).abs());
-        if is_surprising(&mut self.differences, difference, self.settings.surprises) {
-            self.learner.learn(features, f64::from(target));
+        if !is_surprising(&mut self.differences, difference, self.settings.surprises) {
+            return;
+        }
+        match link {
+            Described::Near(features) => self.learner.learn(&features, f64::from(target)),
+            Described::All(placed) => {
+                self.learner.learn(&placed.within(self.settings.encoding.d_max), f64::from(target));
+                let Some(reach) = &mut self.reach else { return };
+                reach.keep(placed, f64::from(target));
+                if reach.is_enough() {
+                    self.choose_reach();
+                    self.reach = None;
+                }
+            }
+        }
+    }
+
+    /// Decides how far around links to look; if that is another distance than before, all is learnt anew.
+    fn choose_reach(&mut self) {
+        let Some(reach) = &self.reach else { return };
+        let Some(d_max) = reach.best().filter(|d_max| *d_max != self.settings.encoding.d_max) else { return };
+        self.settings.encoding.d_max = d_max;
+        let was_trained = self.learner.is_trained();
+        self.learner = Learner::new(self.settings.learner, self.settings.length);
+        reach.teach(&mut self.learner, d_max);
+        if was_trained {
+            self.learner.train();
         }
     }
 
     fn train_if_due(&mut self) {
-        if self.next_training == 0 || self.pages < self.next_training || !self.learner.train() {
+        if self.next_training == 0 || self.pages < self.next_training {
+            return;
+        }
+        self.choose_reach();
+        if !self.learner.train() {
             return;
         }
         let grown = (self.pages as f64 * self.settings.growth) as u64;
@@ -123,6 +162,14 @@ impl Apprentice {
             score(learner, sheet, &sheet.features(link, encoding, outcomes))
         });
     }
+}
+
+/// A link to learn from.
+enum Described {
+    /// What is near enough.
+    Near(Vec<Weighed>),
+    /// All that can be seen from it, as long as it is open how far to look.
+    All(Placed),
 }
 
 /// What a link is worth: soft focus as long as nothing is learnt.
@@ -156,9 +203,13 @@ impl Strategy for Apprentice {
 
     fn arrived(&mut self, source: &Source<'_>) {
         let (id, relevance) = (source.url.id(), source.judgment.relevance as f32);
-        let encoding = self.settings.encoding;
-        for (features, estimate) in self.memory.resolve(id, &encoding) {
-            self.learn(&features, estimate, relevance);
+        let (encoding, is_open) = (self.settings.encoding, self.reach.is_some());
+        let describe = |sheet: &Sheet, link: &Place, outcomes: &Outcomes| match is_open {
+            true => Described::All(Placed::new(sheet, link, &encoding, outcomes)),
+            false => Described::Near(sheet.features(link, &encoding, outcomes)),
+        };
+        for (link, estimate) in self.memory.resolve(id, describe) {
+            self.learn(link, estimate, relevance);
         }
         self.memory.set_outcome(id, relevance);
         self.pages += 1;
@@ -186,7 +237,14 @@ impl Strategy for Apprentice {
         match self.memory.outcome(target) {
             Some(_) if target == source.url.id() => Some(worth),
             Some(outcome) => {
-                self.learn(&features, estimate, outcome);
+                let link = match self.reach {
+                    Some(_) => {
+                        let (encoding, outcomes) = (&self.settings.encoding, self.memory.outcomes());
+                        Described::All(Placed::new(sheet, &place, encoding, outcomes))
+                    }
+                    None => Described::Near(features),
+                };
+                self.learn(link, estimate, outcome);
                 Some(worth)
             }
             None => Some(self.memory.wait(place, worth, self.settings.parents)),

@@ -55,6 +55,26 @@ impl<'a> Parameters<'a> {
             .ok_or_else(|| self.bad(key, value, wanted()))
     }
 
+    /// A number within a range, or a word: that is `None`.
+    pub(crate) fn number_or<T: FromStr + PartialOrd + Display>(
+        &mut self,
+        word: &'static str,
+        key: &'static str,
+        default: T,
+        range: RangeInclusive<T>,
+    ) -> Result<Option<T>, NameError> {
+        if self.given.contains(&(key, word)) {
+            self.take(key);
+            return Ok(None);
+        }
+        self.number(key, default, range).map(Some).map_err(|error| match error {
+            NameError::Value { strategy, key, value, wanted } => {
+                NameError::Value { strategy, key, value, wanted: format!("{wanted}, or {word}") }
+            }
+            other => other,
+        })
+    }
+
     /// One of some words; the first is the default.
     pub(crate) fn word(
         &mut self,
@@ -66,7 +86,7 @@ impl<'a> Parameters<'a> {
         word.copied().ok_or_else(|| self.bad(key, value, words.join(" or ")))
     }
 
-    fn bad(&self, key: &str, value: &str, wanted: String) -> NameError {
+    pub(crate) fn bad(&self, key: &str, value: &str, wanted: String) -> NameError {
         let (strategy, key, value) = (self.strategy.to_owned(), key.to_owned(), value.to_owned());
         NameError::Value { strategy, key, value, wanted }
     }

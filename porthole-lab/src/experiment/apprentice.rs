@@ -1,26 +1,50 @@
-//! What an apprentice can learn from a crawl: how well links foretell what they lead to, and from where (A 3.4, 3.5).
+//! What an apprentice can learn from a crawl: how well links foretell what they lead to, and from where (A 3.4, 3.5, 3.8),
+//! and what it makes of what still waits (A 3.7).
+
+use std::collections::BTreeMap;
 
 use porthole_crawl::{Fetch, Request};
 use porthole_page::{Extractor, Page};
-use porthole_strategy::apprentice::{Accuracy, Encoding, Lessons, Study, Terms};
+use porthole_strategy::apprentice::{Accuracy, Encoding, InQueue, Lessons, PageTopics, Study, Terms, Topics};
 use porthole_strategy::{Source, named};
-use porthole_types::{CanonicalUrl, Judgment, Mark};
-use serde::Serialize;
+use porthole_types::{CanonicalUrl, Judgment, Mark, UrlId};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
+use super::folder::Results;
 use super::plan::StrategyName;
 use super::run::Lab;
+use super::studies::Findings;
 use super::target::Target;
-use super::trace::Step;
+use super::trace::{Step, rounded};
 use super::{ExperimentError, Plan};
+use crate::measures::{self, mean};
 
 /// Parts of a cross-validation.
 const FOLDS: u64 = 5;
 
+/// The reach at which other features are tried (A 3.8).
+const REACH: u32 = 5;
+
+/// The word for the study in experiments.
+pub(super) const NAME: &str = "apprentice";
+
+/// Draws of starts that the study looks at: the first two, which have no page in common.
+const STUDIED: u32 = 2;
+
+/// The farthest DOM offset that it looks at.
+const FARTHEST: u32 = 8;
+
+/// Parts of the estimates of what waits.
+const PARTS: usize = 20;
+
 /// What can be learnt from one crawl.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Apprenticeship {
     /// The topic.
     pub topic: String,
+    /// The number of the draw of starts.
+    pub sample: u32,
     /// Pages that were fetched.
     pub pages: usize,
     /// Links between them.
@@ -29,12 +53,16 @@ pub struct Apprenticeship {
     pub cut: f64,
     /// By how far around a link is looked (A Figs. 6 and 7).
     pub reach: Vec<AtReach>,
+    /// With more features than terms and their offsets (A 3.8).
+    pub features: Vec<WithFeatures>,
     /// By DOM offset (A Figs. 8 and 9).
     pub offsets: Vec<AtDistance>,
+    /// What waits when the crawl ends (A Fig. 13 a); nothing if there was too little to learn from.
+    pub queue: Option<Queue>,
 }
 
 /// How often it is right when it looks so far around a link.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AtReach {
     /// d_max.
     pub d_max: u32,
@@ -48,8 +76,21 @@ pub struct AtReach {
     pub window: f64,
 }
 
+/// How often it is right with some more features.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WithFeatures {
+    /// Which.
+    pub features: String,
+    /// Share of the links to relevant pages that it calls so.
+    pub positive: f64,
+    /// Share of the others that it calls irrelevant.
+    pub negative: f64,
+    /// Share of all that it is right about.
+    pub average: f64,
+}
+
 /// What stands at one DOM offset.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AtDistance {
     /// The offset.
     pub offset: i32,
@@ -57,10 +98,50 @@ pub struct AtDistance {
     pub information_gain: f64,
     /// Sum of theta over the terms there.
     pub theta: f64,
+    /// Leaves there a link, by the element that they are or stand in.
+    pub tags: BTreeMap<String, f64>,
     /// Share of the leaves there that have no words.
     pub without_words: f64,
     /// Share of the leaves there that are inside another link.
     pub in_links: f64,
+}
+
+/// What is expected of the URLs that wait.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Queue {
+    /// How many there are that can be fetched.
+    pub waiting: usize,
+    /// How many soft focus expects so much of, from 0 to 1 in equal parts.
+    pub before: Vec<u64>,
+    /// How many the apprentice does.
+    pub after: Vec<u64>,
+    /// What soft focus expects, in the mean.
+    pub mean_before: f64,
+    /// What the apprentice expects.
+    pub mean_after: f64,
+    /// What it would be.
+    pub mean_truth: f64,
+    /// How alike both orders are: 1 if they are the same, 0 if they have nothing to do with each other.
+    pub rank_correlation: f64,
+}
+
+/// What there is to learn from the baseline's crawls (A 3.4, 3.7 and 3.8).
+pub(super) fn study(
+    lab: &Lab,
+    results: &Results,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Findings, ExperimentError> {
+    let baseline = lab.experiment().baseline();
+    let is_studied = |plan: &Plan| plan.strategy == baseline && plan.sample < STUDIED;
+    let plans: Vec<Plan> = lab.experiment().plans().into_iter().filter(is_studied).collect();
+    tell(&format!("what links foretell, in {} crawls of {baseline}", plans.len()));
+    let learnt = plans.par_iter().map(|plan| {
+        let trace = results.trace(&plan.topic, &plan.strategy, plan.sample)?;
+        Ok(lab.learnt_from(plan, &trace.steps, FARTHEST))
+    });
+    let learnt = learnt.collect::<Result<Vec<Apprenticeship>, ExperimentError>>()?;
+    let failed = |error: serde_json::Error| ExperimentError::Study { name: NAME, source: error.into() };
+    Ok(Findings { numbers: serde_json::to_string_pretty(&learnt).map_err(failed)?, drawing: None })
 }
 
 /// A page as a crawl found it.
@@ -74,37 +155,49 @@ impl Lab {
     /// Makes a crawl with the strategy of a plan, and says what can be learnt from it, looking up to `farthest` leaves
     /// around a link.
     pub fn apprenticeship(&self, plan: &Plan, farthest: u32) -> Result<Apprenticeship, ExperimentError> {
-        let target = self.targets.iter().find(|target| target.topic == plan.topic);
-        let target = target.expect("a topic of the experiment");
+        let target = self.target(&plan.topic);
         let name: StrategyName = plan.strategy.parse().expect("the experiment was checked");
         let steps = self.crawl(plan, target, &name, None)?.tally.steps;
-        let pages = self.pages(target, &steps);
-        let mut study = Study::default();
-        for Found { url, page, judgment } in &pages {
-            study.add(url.id(), page, judgment.relevance, &target.tree.path(judgment.best));
-        }
-        let accuracy = |terms, d_max| -> Accuracy {
-            study.accuracy(&Encoding::of_terms(terms, d_max), FOLDS).unwrap_or_default()
-        };
+        Ok(self.learnt_from(plan, &steps, farthest))
+    }
+
+    /// Says what can be learnt from a crawl.
+    pub(super) fn learnt_from(&self, plan: &Plan, steps: &[Step], farthest: u32) -> Apprenticeship {
+        let target = self.target(&plan.topic);
+        let pages = self.pages(target, steps);
+        let study = studied(target, &pages);
+        let accuracy = |encoding: Encoding| study.accuracy(&encoding, FOLDS).unwrap_or_default();
         let at_reach = |d_max| {
-            let Accuracy { positive, negative, average } = accuracy(Terms::Offset, d_max);
-            AtReach { d_max, positive, negative, average, window: accuracy(Terms::Window, d_max).average }
+            let Accuracy { positive, negative, average } = accuracy(Encoding::of_terms(Terms::Offset, d_max));
+            let window = rounded(accuracy(Encoding::of_terms(Terms::Window, d_max)).average);
+            let [positive, negative, average] = [positive, negative, average].map(rounded);
+            AtReach { d_max, positive, negative, average, window }
+        };
+        let with = |(name, encoding): (&str, Encoding)| {
+            let Accuracy { positive, negative, average } = accuracy(encoding);
+            let [positive, negative, average] = [positive, negative, average].map(rounded);
+            WithFeatures { features: name.to_owned(), positive, negative, average }
         };
         let offsets = study.by_offset(farthest).into_iter().map(|at| AtDistance {
             offset: at.offset,
             information_gain: at.information_gain,
-            theta: at.theta,
-            without_words: at.without_words,
-            in_links: at.in_links,
+            theta: rounded(at.theta),
+            tags: at.tags.into_iter().map(|(tag, share)| (tag.to_owned(), rounded(share))).collect(),
+            without_words: rounded(at.without_words),
+            in_links: rounded(at.in_links),
         });
-        Ok(Apprenticeship {
+        let queue = study.queue(&Encoding::of_terms(Terms::Offset, REACH));
+        Apprenticeship {
             topic: plan.topic.clone(),
+            sample: plan.sample,
             pages: pages.len(),
             instances: study.instances(),
             cut: study.cut(),
             reach: (0..=farthest).map(at_reach).collect(),
+            features: encodings().into_iter().map(with).collect(),
             offsets: offsets.collect(),
-        })
+            queue: queue.map(|queue| Queue::of(&queue, |url| target.relevance(url))),
+        }
     }
 
     /// Reads again what was fetched.
@@ -124,6 +217,57 @@ impl Lab {
     }
 }
 
+/// What links can be described by, beside the terms around them: A 3.8, 2.2.3 and 4.
+fn encodings() -> Vec<(&'static str, Encoding)> {
+    let of = |terms| Encoding::of_terms(terms, REACH);
+    let plain = of(Terms::Offset);
+    vec![
+        ("terms and offsets alone", plain),
+        ("and the topic of the source page", Encoding { topics: Topics::Name, ..plain }),
+        ("and all prefixes of its name", Encoding { topics: Topics::Prefixes, ..plain }),
+        ("and the probabilities of its topics", Encoding { classes: true, ..plain }),
+        ("and what links nearby led to", Encoding { cocitation: true, ..plain }),
+        ("and farther terms, as d = infinity", Encoding { far: true, ..plain }),
+        ("with the way through the tree", of(Terms::Way)),
+        ("with the depth of the common ancestor", of(Terms::Ancestor)),
+    ]
+}
+
+fn studied(target: &Target, pages: &[Found]) -> Study {
+    let mut critic = target.aim(0).critic;
+    let mut study = Study::default();
+    for Found { url, page, judgment } in pages {
+        let classes = critic.as_mut().map(|critic| critic.all(&page.term_counts())).unwrap_or_default();
+        let topics = PageTopics {
+            best: target.tree.path(judgment.best),
+            classes: classes.into_iter().map(|(topic, pr)| (target.tree.path(topic), pr)).collect(),
+        };
+        study.add(url.id(), page, judgment.relevance, &topics);
+    }
+    study
+}
+
+impl Queue {
+    /// What is expected of what waits, where the truth is known.
+    fn of(queue: &[InQueue], truth: impl Fn(UrlId) -> Option<f64>) -> Queue {
+        let known: Vec<(f64, f64, f64)> = queue
+            .iter()
+            .filter_map(|waiting| Some((waiting.before, waiting.after, truth(waiting.url)?)))
+            .collect();
+        let of = |value: fn(&(f64, f64, f64)) -> f64| known.iter().map(value).collect::<Vec<f64>>();
+        let (before, after, truth) = (of(|one| one.0), of(|one| one.1), of(|one| one.2));
+        Queue {
+            waiting: known.len(),
+            before: measures::histogram(before.iter().copied(), PARTS),
+            after: measures::histogram(after.iter().copied(), PARTS),
+            rank_correlation: rounded(measures::rank_correlation(&before, &after)),
+            mean_before: rounded(mean(before)),
+            mean_after: rounded(mean(after)),
+            mean_truth: rounded(mean(truth)),
+        }
+    }
+}
+
 /// What an apprentice learns from pages that somebody else chose.
 pub(super) fn taught(apprentice: &str, target: &Target, pages: &[Found]) -> Option<Lessons> {
     let mut strategy = named(apprentice, &target.aim(0)).ok()?;
@@ -137,4 +281,24 @@ pub(super) fn taught(apprentice: &str, target: &Target, pages: &[Found]) -> Opti
         }
     }
     Lessons::of_memory(&strategy.save()?).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_by_hand() {
+        let waiting = |url, before, after| InQueue { url: UrlId(url), before, after };
+        let queue = [waiting(1, 0.9, 0.1), waiting(2, 0.5, 0.2), waiting(3, 0.1, 0.3), waiting(4, 1.0, 1.0)];
+        // The fourth cannot be fetched.
+        let truth = |url: UrlId| [0.0, 0.3, 0.6].get(url.0 as usize - 1).copied();
+        let queue = Queue::of(&queue, truth);
+        assert_eq!(
+            (queue.waiting, queue.mean_before, queue.mean_after, queue.mean_truth),
+            (3, 0.5, 0.2, 0.3)
+        );
+        assert_eq!(queue.rank_correlation, -1.0);
+        assert_eq!((queue.before.iter().sum::<u64>(), queue.before[18], queue.after[18]), (3, 1, 0));
+    }
 }

@@ -76,6 +76,11 @@ impl Lab {
         &self.experiment
     }
 
+    pub(super) fn target(&self, topic: &str) -> &Target {
+        let target = self.targets.iter().find(|target| target.topic == topic);
+        target.expect("a topic of the experiment")
+    }
+
     /// What is true of the web and its topics.
     pub fn facts(&self) -> WebFacts {
         WebFacts::of(&self.web, &self.targets)
@@ -113,8 +118,7 @@ impl Lab {
 
     /// Makes one crawl.
     pub fn trace(&self, plan: &Plan) -> Result<Trace, ExperimentError> {
-        let target = self.targets.iter().find(|target| target.topic == plan.topic);
-        let target = target.expect("a topic of the experiment");
+        let target = self.target(&plan.topic);
         let name: StrategyName = plan.strategy.parse().expect("the experiment was checked");
         let within = match &name.within {
             // The same crawl comes out again.

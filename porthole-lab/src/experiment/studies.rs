@@ -1,6 +1,7 @@
 //! What belongs to an experiment and is no crawl: measurements that leave their numbers, and a drawing of them, in its
 //! folder.
 
+use super::apprentice;
 use super::folder::{Folder, Results};
 use super::ranks;
 use super::run::Lab;
@@ -12,6 +13,7 @@ const STUDIES: &[Study] = &[
     Study { name: "classifier", make: classifier, follows: false },
     Study { name: "distiller", make: distiller, follows: false },
     Study { name: ranks::NAME, make: ranks::study, follows: true },
+    Study { name: apprentice::NAME, make: apprentice::study, follows: true },
 ];
 
 /// A study.

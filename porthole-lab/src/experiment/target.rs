@@ -93,6 +93,11 @@ impl Target {
         Aim::new(&self.tree, Some(self.critic.clone()), seed)
     }
 
+    /// R of a page of the web, whether it was fetched or not; `None` if there is no such page.
+    pub(super) fn relevance(&self, url: UrlId) -> Option<f64> {
+        self.judgments.get(&url).map(|judgment| judgment.relevance)
+    }
+
     /// The guiding critic. A page says the same in every crawl, so it is not judged anew.
     pub(super) fn judge(&self) -> Box<dyn Judge> {
         Box::new(Remembering { judgments: self.judgments.clone(), critic: self.critic.clone() })

@@ -1,12 +1,12 @@
 //! All strategies side by side, with what nobody can beat and what everybody should (A 3.6).
 
-use super::evidence::{Evidence, cell, is_elsewhere, over_fetches, percent};
+use super::evidence::{Curve, Evidence, cell, closely, is_elsewhere, over_fetches, percent, series};
 use super::{Figure, Verdict};
 use crate::experiment::Step;
 use crate::html::Table;
 use crate::measures;
 use crate::statistics::{Difference, holm};
-use crate::svg::{Axis, Chart, Marks, Range, Scale, Series};
+use crate::svg::{Axis, Chart, Marks, Range, Scale};
 
 /// All strategies against the baseline, with Holm's correction.
 pub(super) fn compared(evidence: &Evidence) -> Option<Figure> {
@@ -93,49 +93,65 @@ pub(super) fn compared(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// The recall crawler (A Fig. 12).
+/// The recall crawlers (A Fig. 12).
 pub(super) fn recall_crawler(evidence: &Evidence) -> Option<Figure> {
     let strategies = &evidence.results.experiment.strategies;
-    let (name, own, baseline) = strategies.iter().find_map(|name| {
-        let (own, baseline) = name.split_once('@')?;
-        (evidence.has(own) && evidence.has(baseline)).then_some((name.as_str(), own, baseline))
-    })?;
-    let loss = |steps: &[&Step]| measures::loss(steps.iter().map(|step| step.relevance.unwrap_or(0.0)));
-    let curves: Vec<(&str, Vec<(f64, f64)>)> =
-        [baseline, name, own].into_iter().map(|name| (name, evidence.curve(name, None, loss))).collect();
-    let end = |at: usize| curves[at].1.last().map_or(0.0, |point| point.1);
-    let below =
-        curves[1].1.iter().zip(&curves[0].1).filter(|(recall, base)| recall.1 <= base.1 + 1e-9).count();
-    let share = below as f64 / curves[1].1.len().max(1) as f64;
-    let mut table = Table::new(&["pages fetched", baseline, name, own]);
-    for (at, point) in curves[0].1.iter().enumerate() {
-        let value = |curve: &[(f64, f64)]| curve.get(at).map_or(String::new(), |point| cell(point.1));
-        let mut row = vec![point.0.to_string()];
-        row.extend(curves.iter().map(|(_, points)| value(points)));
-        table.rows.push(row);
-    }
-    Some(Figure {
-        id: "recall-crawler",
-        title: "The recall crawler: a strategy kept to the pages of another",
-        paper: "A 3.6, Fig. 12",
-        there: "its loss lies between that of the baseline and that of the free crawl, and ends at the baseline's",
-        here: format!(
-            "{own} kept to the pages of {baseline} ends at a loss of {:.4}, {baseline} at {:.4}, {own} that is free at \
-             {:.4}; at {} of the moments it is not above {baseline}.",
+    let kept: Vec<Kept> = strategies.iter().filter_map(|name| Kept::read(evidence, name)).collect();
+    let mut table =
+        Table::new(&["strategy", "pages fetched", "the baseline's loss", "its own", "that of the free one"]);
+    let (mut said, mut charts, mut holds) = (Vec::new(), Vec::new(), !kept.is_empty());
+    for Kept { name, free, baseline } in &kept {
+        let loss = |steps: &[&Step]| measures::loss(steps.iter().map(|step| step.relevance.unwrap_or(0.0)));
+        let curves: Vec<Curve> = [*baseline, *name, free]
+            .into_iter()
+            .map(|name| (name.to_owned(), evidence.curve(name, None, loss)))
+            .collect();
+        let end = |at: usize| curves[at].1.last().map_or(0.0, |point| point.1);
+        let pairs = curves[1].1.iter().zip(&curves[0].1);
+        let below = pairs.filter(|(recall, base)| recall.1 <= base.1 + 1e-9).count();
+        let share = below as f64 / curves[1].1.len().max(1) as f64;
+        for (at, point) in curves[0].1.iter().enumerate() {
+            let value = |(_, points): &Curve| points.get(at).map_or(String::new(), |point| cell(point.1));
+            let cells = [(*name).to_owned(), point.0.to_string()];
+            table.rows.push(cells.into_iter().chain(curves.iter().map(value)).collect());
+        }
+        said.push(format!(
+            "{name} ends at a loss of {:.4}, {baseline} at {:.4}, {free} at {:.4}; at {} of the moments it is not above {baseline}",
             end(1),
             end(0),
             end(2),
             percent(share)
-        ),
-        verdict: Verdict::of(share > 0.9 && (end(1) - end(0)).abs() < 1e-6),
-        charts: vec![over_fetches(
-            "mean of 1 - R so far",
-            "loss",
-            curves.iter().map(|(name, points)| Series::curve(name, points.clone())).collect(),
-        )],
+        ));
+        holds &= share > 0.9 && (end(1) - end(0)).abs() < 1e-6;
+        charts.push(closely(over_fetches("mean of 1 - R so far", "loss", series(&curves))));
+    }
+    (!kept.is_empty()).then(|| Figure {
+        id: "recall-crawler",
+        title: "The recall crawler: a strategy kept to the pages of another",
+        paper: "A Fig. 12",
+        there: "its loss lies between that of the baseline and that of the free crawl, and ends at the baseline's",
+        here: said.join(". ") + ".",
+        verdict: Verdict::of(holds),
+        charts,
         table,
         ..Figure::default()
     })
+}
+
+/// A strategy that is kept to the pages of another, if both were run freely, too.
+struct Kept<'a> {
+    name: &'a str,
+    free: String,
+    baseline: &'a str,
+}
+
+impl<'a> Kept<'a> {
+    fn read(evidence: &Evidence, name: &'a str) -> Option<Kept<'a>> {
+        let (own, behind) = name.split_once('@')?;
+        let (baseline, teacher) = behind.split_once('~').unwrap_or((behind, ""));
+        let free = if teacher.is_empty() { own.to_owned() } else { format!("{own}~{teacher}") };
+        (evidence.has(&free) && evidence.has(baseline)).then_some(Kept { name, free, baseline })
+    }
 }
 
 /// What a decision costs.

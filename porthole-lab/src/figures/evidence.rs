@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::experiment::{ExperimentError, Label, Outcome, Results, Step, Trace, Web};
 use crate::html::Table;
 use crate::measures::{self, mean};
-use crate::statistics::{Difference, bootstrap};
+use crate::statistics::{Difference, bootstrap, standard_error};
 use crate::svg::{Axis, Chart, Marks, Scale, Series};
 
 /// Places that belong together.
@@ -63,7 +63,7 @@ impl Evidence {
 
     /// The strategy that others are compared with: soft focus, or else the first.
     pub(super) fn baseline(&self) -> &str {
-        if self.has("soft") { "soft" } else { &self.results.experiment.strategies[0] }
+        self.results.experiment.baseline()
     }
 
     /// The order that knows nothing, if it was run.
@@ -166,6 +166,11 @@ pub(super) fn over_fetches(title: &str, y: &str, series: Vec<Series>) -> Chart {
     }
 }
 
+/// The same chart for curves that hardly differ.
+pub(super) fn closely(chart: Chart) -> Chart {
+    Chart { y: Axis { scale: Scale::Close, ..chart.y }, ..chart }
+}
+
 /// Curves as a table, a row a moment.
 pub(super) fn table(curves: &[Curve]) -> Table {
     let mut table = Table::new(&["pages fetched"]);
@@ -187,6 +192,11 @@ pub(super) fn table(curves: &[Curve]) -> Table {
 /// Curves to be drawn.
 pub(super) fn series(curves: &[Curve]) -> Vec<Series> {
     curves.iter().map(|(name, points)| Series::curve(name, points.clone())).collect()
+}
+
+/// A mean and its standard error.
+pub(super) fn with_error(values: &[f64]) -> (f64, f64) {
+    (mean(values.iter().copied()), standard_error(values))
 }
 
 /// A share in percent.

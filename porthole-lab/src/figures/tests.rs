@@ -2,13 +2,14 @@
 
 use std::fs;
 
-use super::{Verdict, figures, write};
+use super::{Figure, Verdict, figures, write};
 use crate::experiment::{Fields, Folder, Lab, Results};
 
 const TEXT: &str = "topics = [\"/Recreation/Cycling\", \"/Home/Gardening\"]\nstrategies = [\"random\", \"breadth\", \
     \"soft\", \"soft:1\", \"soft+hubs\", \"soft@breadth\", \"oracle\", \"best-1\", \
-    \"best-256\", \"best-16\", \"best-adaptive\", \"best-1+neighbours\", \"best-256+neighbours\", \"fifo-256+neighbours\"]\nsamples = 2\nstart = 2\ntrain = 0.1\nat = [30, 60]\n\
-    studies = [\"ranks\"]\n[web]\npages = 600\npage_bytes = 2000\n";
+    \"best-256\", \"best-16\", \"best-adaptive\", \"best-1+neighbours\", \"best-256+neighbours\", \"fifo-256+neighbours\", \
+    \"apprentice:train=20\", \"apprentice~soft\", \"apprentice@soft~soft\"]\nsamples = 2\nstart = 2\ntrain = 0.1\nat = [30, 60]\n\
+    studies = [\"ranks\", \"apprentice\"]\n[web]\npages = 600\npage_bytes = 2000\n";
 
 #[test]
 fn a_report_has_every_figure() {
@@ -53,6 +54,15 @@ fn a_report_has_every_figure() {
             "exploration-open",
             "exploration-topics",
             "recall-crawler",
+            "difficulty",
+            "apprentice-reach",
+            "apprentice-window",
+            "apprentice-information",
+            "apprentice-tags",
+            "apprentice-features",
+            "apprentice-overlap",
+            "apprentice-online",
+            "apprentice-queue",
             "cost",
             "database-classifier",
             "database-distiller"
@@ -64,7 +74,8 @@ fn a_report_has_every_figure() {
     assert_eq!(of("recall-crawler").verdict, Verdict::Confirmed, "{}", of("recall-crawler").here);
     // Two of soft's start from one page, and the table has both sizes.
     assert_eq!(of("smaller-starts").table.rows.len(), 2);
-    assert_eq!(of("compared").table.rows.len(), 11);
+    assert_eq!(of("compared").table.rows.len(), 14);
+    the_apprentices_figures_are_of_their_crawls(&all);
     // What a study left is in the report, with what follows from it.
     assert!(of("database-distiller").here.contains("not measured yet"));
     let variant =
@@ -98,4 +109,37 @@ fn a_report_has_every_figure() {
     }
     assert!(!report.contains("NaN") && !report.contains("inf,"), "a number is none");
     assert!(!report.contains("src=") && !report.contains("<script"), "it needs nothing else");
+}
+
+/// What the figures of A say follows from their numbers.
+fn the_apprentices_figures_are_of_their_crawls(all: &[Figure]) {
+    let rows = |id: &str| -> Vec<Vec<f64>> {
+        let rows = &all.iter().find(|figure| figure.id == id).unwrap().table.rows;
+        rows.iter().map(|row| row.iter().filter_map(|cell| cell.parse().ok()).collect()).collect()
+    };
+    // Good and bad are all pages, and so are the tenths.
+    for row in rows("difficulty") {
+        assert!(
+            (row[0] + row[1] - 1.0).abs() < 1e-3 && (row[2..].iter().sum::<f64>() - 1.0).abs() < 1e-2,
+            "{row:?}"
+        );
+    }
+    for row in rows("apprentice-overlap") {
+        assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-3, "{row:?}");
+    }
+    // Up to the training an apprentice is soft focus.
+    let around = rows("apprentice-online");
+    assert!(around[0][0] < 0.0 && around.iter().any(|row| row[0] > 0.0), "{around:?}");
+    for row in around.iter().filter(|row| row[1] <= 0.0) {
+        assert_eq!(row[2], row[4], "{row:?}");
+    }
+    // From 0 to 8, and from -8 to 8.
+    assert_eq!((rows("apprentice-reach").len(), rows("apprentice-tags").len()), (9, 17));
+    assert_eq!((rows("apprentice-window").len(), rows("apprentice-information").len()), (9, 17));
+    assert_eq!(rows("apprentice-features").len(), 8);
+    let share = |column: usize| rows("apprentice-queue").iter().map(|row| row[column]).sum::<f64>();
+    assert!((share(2) - 1.0).abs() < 1e-2 && (share(3) - 1.0).abs() < 1e-2);
+    // Two recall crawlers.
+    let recall = &all.iter().find(|figure| figure.id == "recall-crawler").unwrap();
+    assert_eq!(recall.charts.len(), 2, "{}", recall.here);
 }

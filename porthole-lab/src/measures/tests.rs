@@ -83,6 +83,15 @@ fn overlap_and_coverage_are_of_sets() {
 }
 
 #[test]
+fn orders_are_compared() {
+    near(rank_correlation(&[1.0, 2.0, 3.0], &[0.1, 0.2, 0.9]), 1.0);
+    near(rank_correlation(&[1.0, 2.0, 3.0], &[0.9, 0.2, 0.1]), -1.0);
+    // Ranks 0, 1, 2, 3 against 0.5, 0.5, 2, 3: 4.5 of sqrt(5 * 4.5).
+    near(rank_correlation(&[1.0, 2.0, 3.0, 4.0], &[0.0, 0.0, 5.0, 9.0]), 4.5 / 22.5_f64.sqrt());
+    near(rank_correlation(&[1.0, 2.0], &[3.0, 3.0]), 0.0);
+}
+
+#[test]
 fn authorities_are_compared_from_the_best_on() {
     let page = |url: &str, distance| Authority { url: url.into(), host: url[..1].into(), distance };
     let one = [page("a1", 1), page("b1", 2), page("c1", 2)];

@@ -9,7 +9,7 @@ use super::sheet::offset;
 use super::study::Study;
 
 /// What was found at one DOM offset from links.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AtOffset {
     /// The offset.
     pub offset: i32,
@@ -19,7 +19,9 @@ pub struct AtOffset {
     pub theta: f64,
     /// Leaves there.
     pub leaves: u64,
-    /// Share of them without words, such as breaks and pictures (A Fig. 9 b: what tags stand there).
+    /// How many there are a link of each element that a leaf is or stands in (A Fig. 9 b).
+    pub tags: BTreeMap<&'static str, f64>,
+    /// Share of them without words, such as breaks and pictures.
     pub without_words: f64,
     /// Share of them that are inside another link.
     pub in_links: f64,
@@ -31,6 +33,7 @@ struct Tally {
     instances: HashMap<TermId, [u64; 2]>,
     occurrences: u64,
     leaves: u64,
+    tags: BTreeMap<&'static str, u64>,
     without_words: u64,
     in_links: u64,
 }
@@ -39,7 +42,8 @@ pub(super) fn by_offset(study: &Study, d_max: u32) -> Vec<AtOffset> {
     let cut = study.cut_bin();
     let mut tallies: BTreeMap<i32, Tally> = BTreeMap::new();
     let mut all = [0_u64; 2];
-    for (sheet, link, relevance) in study.links() {
+    for (page, link, relevance) in study.links() {
+        let sheet = &page.sheet;
         let half = usize::from(counts::bin(relevance) >= cut);
         all[half] += 1;
         let (first, end) = sheet.reach(link, d_max);
@@ -49,6 +53,7 @@ pub(super) fn by_offset(study: &Study, d_max: u32) -> Vec<AtOffset> {
             let tally = tallies.entry(at).or_default();
             let terms = sheet.leaf_terms(leaf);
             tally.leaves += 1;
+            *tally.tags.entry(page.tags[leaf]).or_default() += 1;
             tally.without_words += u64::from(terms.is_empty());
             tally.in_links += u64::from(at != 0 && sheet.is_in_link(leaf));
             tally.occurrences += terms.len() as u64;
@@ -60,6 +65,7 @@ pub(super) fn by_offset(study: &Study, d_max: u32) -> Vec<AtOffset> {
     let occurrences: u64 = tallies.values().map(|tally| tally.occurrences).sum();
     let vocabulary: usize = tallies.values().map(|tally| tally.instances.len()).sum();
     let below = (occurrences + vocabulary as u64).max(1) as f64;
+    let links = (all[0] + all[1]).max(1) as f64;
     let of_tally = |(offset, tally): (i32, Tally)| {
         let gains: f64 = tally.instances.values().map(|with| information_gain(*with, all)).sum();
         let terms = tally.instances.len();
@@ -68,6 +74,7 @@ pub(super) fn by_offset(study: &Study, d_max: u32) -> Vec<AtOffset> {
             information_gain: gains / terms.max(1) as f64,
             theta: (terms as u64 + tally.occurrences) as f64 / below,
             leaves: tally.leaves,
+            tags: tally.tags.into_iter().map(|(tag, count)| (tag, count as f64 / links)).collect(),
             without_words: tally.without_words as f64 / tally.leaves as f64,
             in_links: tally.in_links as f64 / tally.leaves as f64,
         }

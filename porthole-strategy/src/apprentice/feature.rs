@@ -3,6 +3,8 @@
 use porthole_types::TermId;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::settings::Topics;
+
 /// One feature of a link, before it becomes a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Feature {
@@ -69,6 +71,22 @@ impl Feature {
     pub(super) fn weighed(self, weight: u16) -> Weighed {
         (self.hash(), weight)
     }
+}
+
+/// What the best topic of a page is a feature by; its name comes behind all prefixes of it.
+pub(super) fn of_topic(names: &[u32], topics: Topics) -> impl Iterator<Item = Weighed> {
+    let from = match topics {
+        Topics::No => names.len(),
+        Topics::Name => names.len().saturating_sub(1),
+        Topics::Prefixes => 0,
+    };
+    names[from..].iter().map(|name| Feature::topic(*name).weighed(1))
+}
+
+/// A topic that a page may be about. A probability is a count of tenths: the naive Bayes learner knows no other.
+pub(super) fn of_class(name: u32, probability: f64) -> Option<Weighed> {
+    let weight = (probability * 10.0).round() as u16;
+    (weight > 0).then(|| Feature::class(name).weighed(weight))
 }
 
 /// The hash of a topic's path.

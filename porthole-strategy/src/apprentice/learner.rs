@@ -77,6 +77,14 @@ impl Learner {
         }
     }
 
+    /// Whether it is asked.
+    pub(super) fn is_trained(&self) -> bool {
+        match self {
+            Learner::Bayes(bayes) => bayes.trained.is_some(),
+            Learner::Linear { is_asked, .. } => *is_asked,
+        }
+    }
+
     /// What it says of a link, from 0 to 1; `None` as long as it was not trained.
     pub(super) fn score(&self, features: &[Weighed]) -> Option<f64> {
         match self {

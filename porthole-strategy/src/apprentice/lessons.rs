@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::counts::Counts;
-use super::settings::{Encoding, Kind, Settings};
+use super::settings::{Kind, Settings};
 use crate::{NameError, StateError};
 
 /// What naive Bayes has learnt: sums, which can be added to those of others.
@@ -29,10 +29,6 @@ impl Lessons {
         Lessons { encoding, counts: Arc::new(counts) }
     }
 
-    pub(super) fn of(encoding: &Encoding, counts: Counts) -> Lessons {
-        Lessons::new(encoding.code(), counts)
-    }
-
     /// Adds what another worker has learnt.
     pub fn merge(&mut self, other: &Lessons) -> Result<(), OtherFeatures> {
         if self.encoding != other.encoding {
@@ -40,6 +36,11 @@ impl Lessons {
         }
         Arc::make_mut(&mut self.counts).merge(&other.counts);
         Ok(())
+    }
+
+    /// How far around links was looked.
+    pub(super) fn d_max(&self) -> u32 {
+        self.encoding >> 8
     }
 
     /// How many instances they come from.

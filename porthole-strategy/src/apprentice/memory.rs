@@ -4,8 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use porthole_types::UrlId;
 
-use super::feature::Weighed;
-use super::settings::{Encoding, Parents};
+use super::settings::Parents;
 use super::sheet::{Outcomes, Place, Sheet};
 
 /// What is remembered. When more links wait than may be remembered, the oldest page is forgotten with its links: they
@@ -92,13 +91,17 @@ impl Memory {
         said
     }
 
-    /// A URL came: the features of all links to it, with the relevance of the pages they are on. Nothing waits for it any
-    /// more.
-    pub(super) fn resolve(&mut self, url: UrlId, encoding: &Encoding) -> Vec<(Vec<Weighed>, f32)> {
+    /// A URL came: what is to be said of all links to it, with the relevance of the pages they are on. Nothing waits for it
+    /// any more.
+    pub(super) fn resolve<T>(
+        &mut self,
+        url: UrlId,
+        describe: impl Fn(&Sheet, &Place, &Outcomes) -> T,
+    ) -> Vec<(T, f32)> {
         let places = self.links_to(url);
         let of_place = |(sheet, link): &(u32, u32)| {
             let sheet = &self.sheets[(*sheet - self.first) as usize];
-            (sheet.features(&sheet.links[*link as usize], encoding, &self.outcomes), sheet.relevance)
+            (describe(sheet, &sheet.links[*link as usize], &self.outcomes), sheet.relevance)
         };
         // Oldest first, as they were found.
         let found = places.iter().rev().map(of_place).collect();

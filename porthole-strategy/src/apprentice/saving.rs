@@ -7,17 +7,21 @@ use super::counts::DIFFERENCES;
 use super::learner::Learner;
 use super::lessons::Lessons;
 use super::memory::{Memory, Waiting};
+use super::reach::Reach;
 use super::settings::Kind;
 use super::sheet::{Place, Sheet};
 use crate::{Saved, Saver, StateError};
 
 const FORM: u32 = 0x6170_0001;
 
+/// No distance is set or chosen that is farther.
+const FARTHEST_SAVED: u32 = 64;
+
 impl Apprentice {
     pub(super) fn saved(&self) -> Vec<u8> {
         let mut saver = Saver::new(FORM);
         saver.u32(self.settings.encoding.code());
-        saver.u32(self.settings.learner as u32);
+        saver.u32(self.settings.learner as u32 | u32::from(self.settings.is_reach_chosen) << 8);
         self.learner.save(&mut saver);
         saver.u64(self.pages);
         saver.u64(self.next_training);
@@ -28,15 +32,27 @@ impl Apprentice {
             saver.f64(*worth);
         }
         save_memory(&self.memory, &mut saver);
+        if self.settings.is_reach_chosen {
+            saver.u32(u32::from(self.reach.is_some()));
+            self.reach.iter().for_each(|reach| reach.save(&mut saver));
+        }
         saver.finish()
     }
 
     pub(super) fn restore_from(&mut self, bytes: &[u8]) -> Result<(), StateError> {
         let mut saved = Saved::new(bytes, FORM)?;
         let (encoding, kind) = (saved.u32()?, saved.u32()?);
-        if encoding != self.settings.encoding.code() || kind != self.settings.learner as u32 {
+        let is_chosen = self.settings.is_reach_chosen;
+        // A reach that is chosen is the one that was chosen.
+        let d_max = if is_chosen { encoding >> 8 } else { self.settings.encoding.d_max };
+        let expected = self.settings.encoding.reaching(d_max);
+        if encoding != expected.code()
+            || kind != self.settings.learner as u32 | u32::from(is_chosen) << 8
+            || d_max > FARTHEST_SAVED
+        {
             return Err(StateError);
         }
+        self.settings.encoding = expected;
         self.learner.restore(&mut saved)?;
         self.pages = saved.u64()?;
         self.next_training = saved.u64()?;
@@ -46,6 +62,10 @@ impl Apprentice {
         let changed = saved.length(16)?;
         self.changed = (0..changed).map(|_| Ok((saved.url()?, saved.f64()?))).collect::<Result<_, _>>()?;
         self.memory = restore_memory(&mut saved, Memory::new(self.settings.remembered))?;
+        if is_chosen {
+            let is_open = saved.u32()? == 1;
+            self.reach = is_open.then(|| Reach::restore(&mut saved)).transpose()?;
+        }
         saved.finish()
     }
 }
@@ -54,7 +74,7 @@ impl Apprentice {
 pub(super) fn lessons(bytes: &[u8]) -> Result<Option<Lessons>, StateError> {
     let mut saved = Saved::new(bytes, FORM)?;
     let (encoding, kind) = (saved.u32()?, saved.u32()?);
-    if kind != Kind::Bayes as u32 {
+    if kind & 0xff != Kind::Bayes as u32 {
         return Ok(None);
     }
     let mut learner = Learner::new(Kind::Bayes, 0);

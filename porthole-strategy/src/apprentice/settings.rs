@@ -7,6 +7,8 @@ use crate::parameters::Parameters;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) encoding: Encoding,
+    /// The farthest DOM offset is chosen by cross-validation.
+    pub(super) is_reach_chosen: bool,
     pub(super) learner: Kind,
     /// Pages after which it is trained first; 0: never, it watches and follows soft focus.
     pub(super) first_training: u64,
@@ -28,8 +30,8 @@ pub struct Encoding {
     pub terms: Terms,
     /// The farthest DOM offset.
     pub d_max: u32,
-    /// The name of the source page's best topic, with all prefixes.
-    pub topics: bool,
+    /// The name of the source page's best topic.
+    pub topics: Topics,
     /// The probabilities of its topics.
     pub classes: bool,
     /// What neighbouring links turned out to be.
@@ -51,6 +53,17 @@ pub enum Terms {
     Ancestor,
 }
 
+/// What the best topic of a link's source page is a feature by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topics {
+    /// It is none.
+    No,
+    /// Its name (A 3.8).
+    Name,
+    /// Its name and all prefixes of it.
+    Prefixes,
+}
+
 /// Who learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -70,14 +83,25 @@ pub(super) enum Parents {
 impl Encoding {
     /// Terms within so many leaves, and nothing else.
     pub fn of_terms(terms: Terms, d_max: u32) -> Encoding {
-        Encoding { terms, d_max, topics: false, classes: false, cocitation: false, far: false }
+        Encoding { terms, d_max, topics: Topics::No, classes: false, cocitation: false, far: false }
     }
 
     /// A number that tells encodings apart: lessons of one mean nothing to another.
     pub(super) fn code(&self) -> u32 {
-        let flags = [self.topics, self.classes, self.cocitation, self.far];
+        let flags = [self.topics == Topics::Prefixes, self.classes, self.cocitation, self.far];
         let flags = flags.iter().fold(0, |code, flag| code << 1 | u32::from(*flag));
-        self.d_max << 8 | flags << 4 | self.terms as u32
+        let name = u32::from(self.topics == Topics::Name) << 3;
+        self.d_max << 8 | flags << 4 | name | self.terms as u32
+    }
+
+    /// Whether the topics of the source page are features.
+    pub(super) fn has_topics(&self) -> bool {
+        self.topics != Topics::No || self.classes
+    }
+
+    /// The same, looking so far around a link.
+    pub(super) fn reaching(self, d_max: u32) -> Encoding {
+        Encoding { d_max, ..self }
     }
 }
 
@@ -89,16 +113,26 @@ impl Settings {
             "tad" => Terms::Ancestor,
             _ => Terms::Offset,
         };
-        let d_max = parameters.number("d", 5, 0..=64)?;
+        let d_max = parameters.number_or("auto", "d", 5, 0..=64)?;
+        let topics = match parameters.word("topics", &["no", "yes", "name"])? {
+            "yes" => Topics::Prefixes,
+            "name" => Topics::Name,
+            _ => Topics::No,
+        };
         let mut is = |key| Ok::<bool, NameError>(parameters.word(key, &["no", "yes"])? == "yes");
         let encoding = Encoding {
             terms,
-            d_max,
-            topics: is("topics")?,
+            // Until there is something to choose by, that of the paper.
+            d_max: d_max.unwrap_or(5),
+            topics,
             classes: is("classes")?,
             cocitation: is("cocitation")?,
             far: is("far")?,
         };
+        if encoding.far && d_max.is_none() {
+            let wanted = "a number where far=yes: all that is farther is one feature then".to_owned();
+            return Err(parameters.bad("d", "auto", wanted));
+        }
         let learner = match parameters.word("learner", &["bayes", "regression", "perceptron"])? {
             "regression" => Kind::Regression,
             "perceptron" => Kind::Perceptron,
@@ -111,6 +145,7 @@ impl Settings {
         };
         Ok(Settings {
             encoding,
+            is_reach_chosen: d_max.is_none(),
             learner,
             parents,
             first_training: parameters.number("train", 25, 0..=1_000_000_000)?,

@@ -108,7 +108,7 @@ impl Sheet {
     pub(super) fn features(&self, link: &Place, encoding: &Encoding, outcomes: &Outcomes) -> Vec<Weighed> {
         let mut features = Vec::with_capacity(64);
         self.each_feature(link, encoding, outcomes, |feature| features.push(feature.weighed(1)));
-        if encoding.topics || encoding.classes {
+        if encoding.has_topics() {
             features.extend_from_slice(&self.page_features);
         }
         features
@@ -122,16 +122,29 @@ impl Sheet {
         outcomes: &Outcomes,
         mut each: impl FnMut(Feature),
     ) {
+        self.each_placed(link, encoding, outcomes, |_, feature| each(feature));
+    }
+
+    /// The features of a link that are its own, one by one, each with how far from the link it was found.
+    pub(super) fn each_placed(
+        &self,
+        link: &Place,
+        encoding: &Encoding,
+        outcomes: &Outcomes,
+        mut each: impl FnMut(u32, Feature),
+    ) {
         let (first, last) = self.reach(link, encoding.d_max);
         for leaf in first..last {
             let offset = offset(leaf as u32, link.first, link.last);
             let way = self.way(leaf, link, encoding.terms);
             let offset_told = if encoding.terms == Terms::Window { 0 } else { offset };
-            self.leaf_terms(leaf).iter().for_each(|term| each(Feature::term(*term, offset_told, way)));
+            let terms = self.leaf_terms(leaf).iter();
+            terms.for_each(|term| each(offset.unsigned_abs(), Feature::term(*term, offset_told, way)));
         }
         if encoding.far {
             let beyond = (0..first).chain(last..self.ends.len());
-            beyond.for_each(|leaf| self.leaf_terms(leaf).iter().for_each(|term| each(Feature::far(*term))));
+            let terms = beyond.flat_map(|leaf| self.leaf_terms(leaf));
+            terms.for_each(|term| each(u32::MAX, Feature::far(*term)));
         }
         for (start, end, target) in self.neighbours.iter().filter(|_| encoding.cocitation) {
             // The nearer end of the neighbour, on either side.
@@ -144,7 +157,7 @@ impl Sheet {
                 continue;
             }
             if let Some(relevance) = outcomes.get(target) {
-                each(Feature::neighbour(*relevance >= HIGH, apart as i32));
+                each(apart.unsigned_abs() as u32, Feature::neighbour(*relevance >= HIGH, apart as i32));
             }
         }
     }

@@ -1,53 +1,85 @@
-//! Instances of a crawl to study: how well links' targets are foretold, and from where (A 3.4).
+//! Instances of a crawl to study: how well links' targets are foretold, and from where (A 3.4, 3.8), and what an apprentice
+//! makes of what still waits (A 3.7).
+
+use std::collections::{BTreeMap, HashMap};
 
 use porthole_page::Page;
 use porthole_types::UrlId;
 
 use super::counts::{self, Counts};
 use super::diagnostics::{self, AtOffset};
-use super::feature::{Feature, Weighed};
-use super::lessons::Lessons;
+use super::feature::{self, Weighed};
 use super::naive_bayes::{NaiveBayes, probability};
 use super::settings::{Encoding, Terms};
 use super::sheet::{Outcomes, Place, Sheet};
+use super::validation::{Accuracy, Instance, cross_validated};
 
-/// The pages of a crawl, and the links between them.
+/// The pages of a crawl in the order in which they came, and the links between them.
 #[derive(Debug, Default)]
 pub struct Study {
-    sheets: Vec<Sheet>,
+    pages: Vec<Studied>,
     outcomes: Outcomes,
+    /// When each page came.
+    order: HashMap<UrlId, usize>,
 }
 
-/// How often the apprentice is right about links whose targets it has not seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Accuracy {
-    /// Share of the links to relevant pages that it calls so.
-    pub positive: f64,
-    /// Share of the others that it calls irrelevant.
-    pub negative: f64,
-    /// Share of all that it is right about.
-    pub average: f64,
+/// A page of the crawl.
+#[derive(Debug)]
+pub(super) struct Studied {
+    pub(super) sheet: Sheet,
+    /// The element of each leaf.
+    pub(super) tags: Vec<&'static str>,
+    /// Its best topic, behind all prefixes of its name.
+    names: Vec<u32>,
+    classes: Vec<Weighed>,
+}
+
+/// What a critic says of the topics of a page, by their paths.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PageTopics {
+    /// The best.
+    pub best: String,
+    /// All, with their probabilities.
+    pub classes: Vec<(String, f64)>,
+}
+
+/// A URL that waits when the crawl ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InQueue {
+    /// The URL.
+    pub url: UrlId,
+    /// What soft focus says of it.
+    pub before: f64,
+    /// What an apprentice says that was trained on the crawl.
+    pub after: f64,
 }
 
 impl Study {
-    /// Adds a page of the crawl; `topic` is the path of its best topic.
-    pub fn add(&mut self, url: UrlId, page: &Page, relevance: f64, topic: &str) {
+    /// Adds the next page of the crawl.
+    pub fn add(&mut self, url: UrlId, page: &Page, relevance: f64, topics: &PageTopics) {
         // All that any encoding needs.
         let everything = Encoding { cocitation: true, far: true, ..Encoding::of_terms(Terms::Way, 0) };
         let mut sheet = Sheet::new(page, relevance, &everything);
         sheet.source = url;
         sheet.links = page.links.iter().map(|link| sheet.link(link)).collect();
-        let names = super::prefixes(&[topic.to_owned()]);
-        sheet.page_features =
-            names.into_iter().flatten().map(|name| Feature::topic(name).weighed(1)).collect();
+        let leaves = (0..page.leaf_count()).filter_map(|leaf| page.leaf(leaf));
+        let classes = topics.classes.iter();
         self.outcomes.insert(url, relevance as f32);
-        self.sheets.push(sheet);
+        self.order.insert(url, self.pages.len());
+        self.pages.push(Studied {
+            sheet,
+            tags: leaves.map(|leaf| leaf.tag).collect(),
+            names: super::prefixes(std::slice::from_ref(&topics.best)).remove(0),
+            classes: classes.filter_map(|(path, pr)| feature::of_class(feature::name(path), *pr)).collect(),
+        });
     }
 
     /// The links between pages of the crawl, with Pr(c*|v): the instances (A 3.5).
-    pub(super) fn links(&self) -> impl Iterator<Item = (&Sheet, &Place, f64)> {
-        let of_sheet = |sheet| Sheet::links_within(sheet, &self.outcomes);
-        self.sheets.iter().flat_map(of_sheet)
+    pub(super) fn links(&self) -> impl Iterator<Item = (&Studied, &Place, f64)> {
+        self.pages.iter().flat_map(move |page| {
+            let others = page.sheet.links.iter().filter(|link| link.target != page.sheet.source);
+            others.filter_map(move |link| Some((page, link, f64::from(*self.outcomes.get(&link.target)?))))
+        })
     }
 
     /// How many there are.
@@ -66,59 +98,68 @@ impl Study {
         counts.cut()
     }
 
-    /// What there is to learn from all of them.
-    pub fn lessons(&self, encoding: &Encoding) -> Lessons {
-        let mut counts = Counts::default();
-        for (sheet, link, relevance) in self.links() {
-            counts.add(&sheet.features(link, encoding, &self.outcomes), relevance);
+    /// The instances as an apprentice would have met them: whatever it sees of a link's neighbours had come when the link
+    /// could be learnt from, which is when both its pages were there.
+    fn described(&self, encoding: &Encoding) -> Vec<Instance> {
+        let mut by_time: BTreeMap<usize, Vec<(&Studied, &Place, f64)>> = BTreeMap::new();
+        for (page, link, relevance) in self.links() {
+            let (source, target) = (self.order[&page.sheet.source], self.order[&link.target]);
+            // A page that came before is known together with the page that links to it.
+            by_time
+                .entry(if target > source { 2 * target } else { 2 * source + 1 })
+                .or_default()
+                .push((page, link, relevance));
         }
-        Lessons::of(encoding, counts)
-    }
-
-    /// Cross-validation (A Fig. 6). All links to the same page are in the same of `folds` parts, so that it is always about
-    /// pages that were not seen; `None` if there is too little of one kind to learn from.
-    pub fn accuracy(&self, encoding: &Encoding, folds: u64) -> Option<Accuracy> {
-        let cut = self.cut_bin();
-        let instances: Vec<(u64, Vec<Weighed>, f64)> = self
-            .links()
-            .map(|(sheet, link, relevance)| {
-                (link.target.0 % folds, sheet.features(link, encoding, &self.outcomes), relevance)
-            })
-            .collect();
-        let (mut right, mut all) = ([0_u64; 2], [0_u64; 2]);
-        for fold in 0..folds {
-            let mut counts = Counts::default();
-            let learnt = instances.iter().filter(|(of, ..)| *of != fold);
-            learnt.for_each(|(_, features, relevance)| counts.add(features, *relevance));
-            let bayes = NaiveBayes::train(&counts, 0)?;
-            for (_, features, relevance) in instances.iter().filter(|(of, ..)| *of == fold) {
-                let is_high = counts::bin(*relevance) >= cut;
-                let said = probability(bayes.log_odds(features)) >= 0.5;
-                all[usize::from(is_high)] += 1;
-                right[usize::from(is_high)] += u64::from(said == is_high);
+        let mut known = Outcomes::default();
+        let mut instances = Vec::new();
+        for at in 0..2 * self.pages.len() {
+            if let (1, Studied { sheet, .. }) = (at % 2, &self.pages[at / 2]) {
+                known.insert(sheet.source, sheet.relevance);
+            }
+            for (page, link, relevance) in by_time.remove(&at).unwrap_or_default() {
+                let features = page.features(link, encoding, &known);
+                instances.push(Instance { target: link.target.0, features, relevance });
             }
         }
-        let share = |right: u64, all: u64| right as f64 / all.max(1) as f64;
-        Some(Accuracy {
-            positive: share(right[1], all[1]),
-            negative: share(right[0], all[0]),
-            average: share(right[0] + right[1], all[0] + all[1]),
-        })
+        instances
+    }
+
+    /// Cross-validation (A Fig. 6); `None` if there is too little of one kind to learn from.
+    pub fn accuracy(&self, encoding: &Encoding, parts: u64) -> Option<Accuracy> {
+        cross_validated(&self.described(encoding), parts)
     }
 
     /// What terms and leaves at each offset are like (A Figs. 8 and 9).
     pub fn by_offset(&self, d_max: u32) -> Vec<AtOffset> {
         diagnostics::by_offset(self, d_max)
     }
+
+    /// What waits when the crawl ends, with what it is worth to soft focus and to an apprentice that is trained then (A
+    /// 3.7, Fig. 13 a); `None` if there is too little to learn from. Of several links to a URL the best counts.
+    pub fn queue(&self, encoding: &Encoding) -> Option<Vec<InQueue>> {
+        let mut counts = Counts::default();
+        self.described(encoding).iter().for_each(|link| counts.add(&link.features, link.relevance));
+        let bayes = NaiveBayes::train(&counts, 0)?;
+        let mut waiting: BTreeMap<UrlId, InQueue> = BTreeMap::new();
+        for page in &self.pages {
+            for link in page.sheet.links.iter().filter(|link| !self.outcomes.contains_key(&link.target)) {
+                let before = f64::from(page.sheet.relevance);
+                let after = probability(bayes.log_odds(&page.features(link, encoding, &self.outcomes)));
+                let first = InQueue { url: link.target, before, after };
+                let known = waiting.entry(link.target).or_insert(first);
+                (known.before, known.after) = (known.before.max(before), known.after.max(after));
+            }
+        }
+        Some(waiting.into_values().collect())
+    }
 }
 
-impl Sheet {
-    fn links_within<'a>(
-        &'a self,
-        outcomes: &'a Outcomes,
-    ) -> impl Iterator<Item = (&'a Sheet, &'a Place, f64)> {
-        let others = self.links.iter().filter(|link| link.target != self.source);
-        others.filter_map(move |link| Some((self, link, f64::from(*outcomes.get(&link.target)?))))
+impl Studied {
+    fn features(&self, link: &Place, encoding: &Encoding, outcomes: &Outcomes) -> Vec<Weighed> {
+        let mut features = self.sheet.features(link, encoding, outcomes);
+        features.extend(feature::of_topic(&self.names, encoding.topics));
+        features.extend(self.classes.iter().filter(|_| encoding.classes));
+        features
     }
 }
 
@@ -141,7 +182,7 @@ mod tests {
         let mut add = |url: &str, html: &str, relevance| {
             let url = CanonicalUrl::parse(url).unwrap();
             let page = extractor.extract(&url, &Headers::new(), html.as_bytes());
-            study.add(url.id(), &page, relevance, "/Birds");
+            study.add(url.id(), &page, relevance, &PageTopics::default());
         };
         add("http://a.test/", &list, 0.5);
         for n in 0..40 {
@@ -170,15 +211,10 @@ mod tests {
         let gain = |offset| at.iter().find(|at| at.offset == offset).unwrap().information_gain;
         assert!(gain(1) > gain(0));
         assert!(at.iter().all(|at| at.leaves > 0));
-    }
-
-    #[test]
-    fn lessons_of_two_parts_add_up_if_they_are_of_the_same_features() {
-        let encoding = Encoding::of_terms(Terms::Offset, 2);
-        let mut both = study().lessons(&encoding);
-        both.merge(&study().lessons(&encoding)).unwrap();
-        assert_eq!(both.instances(), 160);
-        assert!(both.merge(&study().lessons(&Encoding::of_terms(Terms::Window, 2))).is_err());
+        // Behind a link is the text of its item, in front of it that of the item before; the 40 links home stand alone.
+        let tags = |offset| at.iter().find(|at| at.offset == offset).unwrap().tags.clone();
+        assert_eq!(tags(0), [("a", 1.0)].into());
+        assert_eq!((tags(1), tags(-1)), ([("li", 40.0 / 80.0)].into(), [("li", 39.0 / 80.0)].into()));
     }
 
     #[test]

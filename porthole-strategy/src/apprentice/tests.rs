@@ -226,6 +226,16 @@ fn the_oldest_page_is_forgotten_when_too_many_links_wait() {
 }
 
 #[test]
+fn lessons_of_two_workers_add_up_if_they_are_of_the_same_features() {
+    let lessons = |name: &str| Lessons::of_memory(&taught(name).strategy.save().unwrap()).unwrap().unwrap();
+    let mut both = lessons("apprentice:d=0,train=0");
+    both.merge(&lessons("apprentice:d=0,train=0")).unwrap();
+    assert_eq!(both.instances(), 24);
+    assert!(both.merge(&lessons("apprentice:d=1,train=0")).is_err());
+    assert!(both.merge(&lessons("apprentice:d=0,train=0,topics=name")).is_err());
+}
+
+#[test]
 fn lessons_of_an_earlier_crawl_are_a_beginning() {
     let earlier = taught("apprentice:d=0,train=0");
     let lessons = Lessons::of_memory(&earlier.strategy.save().unwrap()).unwrap();
@@ -235,6 +245,117 @@ fn lessons_of_an_earlier_crawl_are_a_beginning() {
     assert!(worths[0] > 0.6 && worths[1] < 0.4, "{worths:?}");
     assert!(named("apprentice:d=1", &aim).is_err());
     assert!(named("apprentice:d=0,learner=regression", &aim).is_err());
+}
+
+/// A page of a small web: it links to three others, beside words that say what they are.
+fn linked(n: u32) -> String {
+    let link = |to: u32| {
+        let word = if to.is_multiple_of(3) { "bird" } else { "bolt" };
+        format!("<p>{word} number<a href=/{to}>this</a>one</p>")
+    };
+    format!("<html lang=en>{}", targets(n).map(link).concat())
+}
+
+fn targets(n: u32) -> [u32; 3] {
+    [n * 7 + 3, n * 5 + 1, n * 11 + 8].map(|to| to % 60)
+}
+
+fn relevance(n: u32) -> f64 {
+    if n.is_multiple_of(3) { 0.9 - f64::from(n) / 1000.0 } else { 0.01 + f64::from(n) / 1000.0 }
+}
+
+#[test]
+fn a_study_of_a_crawl_says_what_an_apprentice_says_that_is_trained_at_its_end() {
+    for features in ["", ",cocitation=yes", ",features=window", ",far=yes"] {
+        let mut told = Told::new(&format!("apprentice:d=2,train=41,again=1000{features}"));
+        let mut study = Study::default();
+        for n in 0..40 {
+            told.page(&format!("/{n}"), &linked(n), relevance(n));
+            let (url, page) = page(&format!("http://a.test/{n}"), &linked(n));
+            study.add(url.id(), &page, relevance(n), &PageTopics::default());
+        }
+        assert!(told.said.is_empty());
+        told.page("/elsewhere", "nothing", 0.5);
+        let terms = if features.contains("window") { Terms::Window } else { Terms::Offset };
+        let (cocitation, far) = (features.contains("cocitation"), features.contains("far"));
+        let encoding = Encoding { cocitation, far, ..Encoding::of_terms(terms, 2) };
+        let queue = study.queue(&encoding).unwrap();
+        let mut said = told.said.clone();
+        said.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut expected: Vec<(String, f64)> =
+            queue.iter().map(|waiting| (waiting.url.to_string(), waiting.after)).collect();
+        expected.sort_by(|a, b| a.0.cmp(&b.0));
+        assert_eq!(said, expected, "{features}");
+        assert!(said.len() > 10, "{features}");
+        let lessons = Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap();
+        assert_eq!(study.instances() as u64, lessons.instances(), "{features}");
+        // Soft focus: the best of the pages that link there.
+        for to in 40..60 {
+            let sources = (0..40).filter(|n| targets(*n).contains(&to));
+            let best = sources.map(|n| relevance(n) as f32).reduce(f32::max);
+            let url = CanonicalUrl::parse(&format!("http://a.test/{to}")).unwrap().id();
+            let waiting = queue.iter().find(|waiting| waiting.url == url);
+            assert_eq!(waiting.map(|waiting| waiting.before as f32), best, "{features}: {to}");
+        }
+    }
+}
+
+#[test]
+fn how_far_to_look_is_chosen_by_what_foretells_best() {
+    // The word that tells stands two leaves in front of its link, and in what is nearer is nothing to learn from.
+    let entry = |n: u32, word: &str| format!("<li>{word}<br><a href=/{n}>this</a></li><li><hr>noise{n}</li>");
+    let word = |n: u32| if n.is_multiple_of(2) { "bird" } else { "bolt" };
+    let list = |from: u32, to: u32| {
+        format!("<html lang=en>{}", (from..to).map(|n| entry(n, word(n))).collect::<String>())
+    };
+    let told = |name: &str| {
+        let mut told = Told::new(name);
+        told.page("/list", &list(0, 60), 0.5);
+        for n in 0..40 {
+            told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
+        }
+        told
+    };
+    let d_max = |told: &Told| Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap().d_max();
+    let mut auto = told("apprentice:d=auto,train=41");
+    assert_eq!(d_max(&auto), 2);
+    let mut by_hand = told("apprentice:d=2,train=41");
+    assert!(!auto.said.is_empty());
+    assert_eq!(auto.said, by_hand.said, "it is the apprentice with this distance");
+    assert_eq!(auto.page("/more", &list(100, 102), 0.5), by_hand.page("/more", &list(100, 102), 0.5));
+    // Until the first training it is the paper's.
+    assert_eq!(d_max(&told("apprentice:d=auto,train=42")), 5);
+    let mut again = Told::new("apprentice:d=auto,train=41");
+    again.strategy.restore(&auto.strategy.save().unwrap()).unwrap();
+    assert_eq!(again.strategy.save(), auto.strategy.save());
+    assert!(Told::new("apprentice:d=2,train=41").strategy.restore(&auto.strategy.save().unwrap()).is_err());
+    // Who begins with its lessons looks as far.
+    let lessons = Lessons::of_memory(&auto.strategy.save().unwrap()).unwrap();
+    let begun = named("apprentice:d=auto", &Aim { lessons, ..Aim::nothing(0) }).unwrap();
+    assert_eq!(d_max(&Told { strategy: begun, said: Vec::new() }), 2);
+    assert!(named("apprentice:d=auto,far=yes", &Aim::nothing(0)).is_err());
+    let wrong = named("apprentice:d=far", &Aim::nothing(0)).err().unwrap().to_string();
+    assert!(wrong.contains("a number from 0 to 64, or auto"), "{wrong}");
+}
+
+#[test]
+fn enough_links_decide_for_good_how_far_to_look() {
+    let mut told = Told::new("apprentice:d=auto,train=0");
+    let list: String = (0..1_100)
+        .map(|n| format!("<li>{}<a href=/{n}>on</a></li>", if n % 2 == 0 { "bird" } else { "bolt" }))
+        .collect();
+    told.page("/one", &format!("<html lang=en>{list}"), 0.5);
+    told.page("/two", &format!("<html lang=en>{list}"), 0.5);
+    for n in 0..1_100 {
+        told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
+    }
+    // The word in front tells; every link has two instances, and 2,000 were kept until they decided.
+    let saved = told.strategy.save().unwrap();
+    let lessons = Lessons::of_memory(&saved).unwrap().unwrap();
+    assert_eq!((lessons.d_max(), lessons.instances()), (1, 2_200));
+    let mut again = Told::new("apprentice:d=auto,train=0");
+    again.strategy.restore(&saved).unwrap();
+    assert_eq!(again.strategy.save().unwrap(), saved);
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &cli::LabApprentice) -> anyhow::Result<()> {
 }
 
 fn print(learnt: &Apprenticeship, plan: &Plan) {
-    let Apprenticeship { topic, pages, instances, cut, reach, offsets } = learnt;
+    let Apprenticeship { topic, pages, instances, cut, reach, features, offsets, queue, .. } = learnt;
     output::print(&format!(
         "\n{topic}: {instances} links between the {pages} pages that {} fetched; high relevance begins at {cut:.2}\n",
         plan.strategy
@@ -48,6 +48,15 @@ fn print(learnt: &Apprenticeship, plan: &Plan) {
     let head = ["d max", "right about high", "about low", "about all", "about all, without offsets"];
     output::print_table(&head, &rows);
     output::print("");
+    let rows: Vec<Vec<String>> = features
+        .iter()
+        .map(|with| {
+            let shares = [with.positive, with.negative, with.average].map(|share| format!("{share:.3}"));
+            [vec![with.features.clone()], shares.to_vec()].concat()
+        })
+        .collect();
+    output::print_table(&["features", "right about high", "about low", "about all"], &rows);
+    output::print("");
     let rows: Vec<Vec<String>> = offsets
         .iter()
         .map(|at| {
@@ -58,4 +67,10 @@ fn print(learnt: &Apprenticeship, plan: &Plan) {
         .collect();
     let head = ["offset", "information gain", "sum of theta", "leaves without words", "in other links"];
     output::print_table(&head, &rows);
+    let Some(queue) = queue else { return };
+    output::print(&format!(
+        "\nof the {} pages that wait, soft focus expects R of {:.3} in the mean, an apprentice that is trained now {:.3}, and it is \
+         {:.3}; their orders are alike by {:.2} (1: the same, 0: nothing to do with each other)",
+        queue.waiting, queue.mean_before, queue.mean_after, queue.mean_truth, queue.rank_correlation
+    ));
 }

@@ -1,0 +1,331 @@
+//! Crawls that an apprentice guides, beside those of the baseline that it learns from (A 3.3, 3.5 to 3.7).
+
+use super::evidence::{Evidence, cell, percent, with_error};
+use super::{Figure, Verdict};
+use crate::experiment::{Step, Trace};
+use crate::html::Table;
+use crate::measures::{self, by_url, mean};
+use crate::statistics::{Difference, bootstrap};
+use crate::svg::{Axis, Bar, Chart, Marks, Range, Scale, Series};
+
+/// Parts of a distribution of relevance.
+const PARTS: usize = 10;
+
+/// A Figs. 4 and 5: how hard the topics are for the baseline.
+pub(super) fn difficulty(evidence: &Evidence) -> Option<Figure> {
+    let baseline = evidence.baseline();
+    let shares = |topic: &str| -> Vec<f64> {
+        let steps = evidence.of(baseline, Some(topic)).flat_map(Trace::counted);
+        let counts = measures::histogram(steps.filter_map(|step| step.relevance), PARTS);
+        let all = counts.iter().sum::<u64>().max(1) as f64;
+        counts.into_iter().map(|count| count as f64 / all).collect()
+    };
+    let topics: Vec<(&String, Vec<f64>)> =
+        evidence.topics().iter().map(|topic| (topic, shares(topic))).collect();
+    let mut table = Table::new(&["topic", "good: R above 0.5", "bad"]);
+    table.head.extend((0..PARTS).map(|part| format!("R from {:.1}", part as f64 / PARTS as f64)));
+    for (topic, shares) in &topics {
+        let good: f64 = shares[PARTS / 2..].iter().sum();
+        let cells = [good, 1.0 - good].into_iter().chain(shares.iter().copied()).map(cell);
+        table.rows.push([(*topic).clone()].into_iter().chain(cells).collect());
+    }
+    let of = |parts: std::ops::Range<usize>| {
+        mean(topics.iter().map(|(_, shares)| shares[parts.clone()].iter().sum::<f64>()))
+    };
+    let (low, high, between) = (of(0..1), of(PARTS - 1..PARTS), of(1..PARTS - 1));
+    let middle = |part: usize| (part as f64 + 0.5) / PARTS as f64;
+    let curve = |(topic, shares): &(&String, Vec<f64>)| {
+        Series::line(
+            last_of(topic),
+            shares.iter().enumerate().map(|(part, share)| (middle(part), *share)).collect(),
+        )
+    };
+    let bars = topics.iter().enumerate().map(|(at, (_, shares))| {
+        let good: f64 = shares[PARTS / 2..].iter().sum();
+        Bar { name: (at + 1).to_string(), parts: vec![good, 1.0 - good], note: percent(good) }
+    });
+    let names: Vec<String> =
+        topics.iter().enumerate().map(|(at, (topic, _))| format!("{} {}", at + 1, last_of(topic))).collect();
+    Some(Figure {
+        id: "difficulty",
+        title: "How hard the topics are for the baseline",
+        paper: "A Figs. 4, 5",
+        there: "harvests are between a quarter and nearly all, and relevance is near 0 or near 1 for most pages, with little \
+                between",
+        here: format!(
+            "of the pages of {baseline} focus {} have R below 0.1, {} above 0.9, and {} lie between, in the mean over topics.",
+            percent(low),
+            percent(high),
+            percent(between)
+        ),
+        // Two peaks: what is at the upper end is more than what is in any tenth between the ends.
+        verdict: Verdict::of(between < 0.25 && high > between / (PARTS - 2) as f64),
+        charts: vec![
+            Chart {
+                title: format!("share of good pages: {}", names.join(", ")),
+                x: Axis { label: "topic".to_owned(), scale: Scale::Linear },
+                y: Axis { label: "share of the pages".to_owned(), scale: Scale::Linear },
+                marks: Marks::Bars {
+                    parts: vec!["R above 0.5".to_owned(), "R below".to_owned()],
+                    bars: bars.collect(),
+                },
+            },
+            Chart {
+                title: format!("share of the pages of {baseline}, by R (logarithmic)"),
+                x: Axis { label: "R by the critic that guides".to_owned(), scale: Scale::Linear },
+                y: Axis { label: "share of the pages".to_owned(), scale: Scale::Log },
+                marks: Marks::Points(topics.iter().map(curve).collect()),
+            },
+        ],
+        table,
+        ..Figure::default()
+    })
+}
+
+fn last_of(topic: &str) -> &str {
+    topic.rsplit('/').next().unwrap_or(topic)
+}
+
+/// The apprentice that the baseline's own crawls taught, if it was run: it may go everywhere.
+pub(super) fn taught(evidence: &Evidence) -> Option<&str> {
+    let behind = format!("~{}", evidence.baseline());
+    evidence.plain().into_iter().find(|name| name.starts_with("apprentice") && name.ends_with(&behind))
+}
+
+/// A Fig. 11: whether the apprentice fetches what its teacher fetched.
+pub(super) fn overlap(evidence: &Evidence) -> Option<Figure> {
+    let (baseline, apprentice) = (evidence.baseline(), taught(evidence)?);
+    let budget = evidence.budget();
+    // Of all that either fetched: the baseline alone, both, the apprentice alone.
+    let shares = |topic: &str| -> [f64; 3] {
+        let pairs = evidence.of(apprentice, Some(topic)).filter_map(|own| {
+            let other = evidence.trace(topic, baseline, own.outcome.sample)?;
+            Some(split(&own.counted(), &other.counted(), budget))
+        });
+        let pairs: Vec<[f64; 3]> = pairs.collect();
+        [0, 1, 2].map(|part| mean(pairs.iter().map(|pair| pair[part])))
+    };
+    let topics: Vec<(&String, [f64; 3])> =
+        evidence.topics().iter().map(|topic| (topic, shares(topic))).collect();
+    let mut table = Table::new(&["topic", "the baseline alone", "both", "the apprentice alone"]);
+    for (topic, shares) in &topics {
+        table.rows.push([(*topic).clone()].into_iter().chain(shares.map(cell)).collect());
+    }
+    let both = mean(topics.iter().map(|(_, shares)| shares[1]));
+    let bar = |(at, (_, shares)): (usize, &(&String, [f64; 3]))| Bar {
+        name: (at + 1).to_string(),
+        parts: shares.to_vec(),
+        note: percent(shares[1]),
+    };
+    let names: Vec<String> =
+        topics.iter().enumerate().map(|(at, (topic, _))| format!("{} {}", at + 1, last_of(topic))).collect();
+    Some(Figure {
+        id: "apprentice-overlap",
+        title: "What the apprentice and its teacher both fetched",
+        paper: "A Fig. 11",
+        there: "there is little overlap: what the apprentice learns is general, and not the pages that it was taught with",
+        here: format!(
+            "of all pages that {baseline} or {apprentice} fetched in {budget} fetches from the same starts, {} were fetched by both \
+             (mean over topics).",
+            percent(both)
+        ),
+        verdict: Verdict::of(both < 0.25),
+        charts: vec![Chart {
+            title: format!("share of all that either fetched: {}", names.join(", ")),
+            x: Axis { label: "topic".to_owned(), scale: Scale::Linear },
+            y: Axis { label: "share of the pages".to_owned(), scale: Scale::Linear },
+            marks: Marks::Bars {
+                parts: vec![format!("{baseline} alone"), "both".to_owned(), format!("{apprentice} alone")],
+                bars: topics.iter().enumerate().map(bar).collect(),
+            },
+        }],
+        table,
+        ..Figure::default()
+    })
+}
+
+/// Of all that one of two crawls has after `n` fetches: the share that the other alone has, both, and the one alone.
+fn split(one: &[&Step], other: &[&Step], n: u64) -> [f64; 3] {
+    let both = measures::overlap(one, other, n, by_url) * one.len().min(n as usize) as f64;
+    let [one, other] = [one, other].map(|steps| steps.len().min(n as usize) as f64);
+    let all = (one + other - both).max(1.0);
+    [(other - both) / all, both / all, (one - both) / all]
+}
+
+/// A crawl that an apprentice takes over, with that of the baseline from the same starts; both are the same up to the
+/// training.
+struct Switched {
+    /// What each fetch that counts lost: 1 - R.
+    apprentice: Vec<f64>,
+    baseline: Vec<f64>,
+    /// Fetches that count up to the training.
+    at: usize,
+}
+
+/// Pages until the first training of an apprentice that learns in the crawl it guides; `None` for other strategies.
+fn trained_at(name: &str) -> Option<usize> {
+    let is_own = name.starts_with("apprentice") && !name.contains(['~', '@', '+']);
+    let given = name.split([':', ',']).find_map(|part| part.strip_prefix("train="));
+    is_own.then(|| given.map_or(Some(25), |pages| pages.parse().ok())).flatten().filter(|pages| *pages > 0)
+}
+
+fn switched(evidence: &Evidence, name: &str, topic: &str, pages: usize) -> Vec<Switched> {
+    let lost = |trace: &Trace| -> Vec<f64> {
+        trace.counted().iter().map(|step| 1.0 - step.relevance.unwrap_or(0.0)).collect()
+    };
+    let crawls = evidence.of(name, Some(topic)).filter_map(|own| {
+        let other = evidence.trace(topic, evidence.baseline(), own.outcome.sample)?;
+        let came = own.steps.iter().filter(|step| step.relevance.is_some()).take(pages);
+        let at = came.filter(|step| step.label.counts()).count();
+        Some(Switched { apprentice: lost(own), baseline: lost(other), at })
+    });
+    crawls.collect()
+}
+
+impl Switched {
+    /// What a fetch lost in the mean, of those from one to another after the training.
+    fn between(&self, lost: &[f64], from: i64, to: i64) -> Option<f64> {
+        let place = |offset: i64| usize::try_from(self.at as i64 + offset).unwrap_or(0).min(lost.len());
+        let part = &lost[place(from)..place(to)];
+        (!part.is_empty()).then(|| mean(part.iter().copied()))
+    }
+}
+
+/// A Figs. 13 (b) and 14: the loss a page before and after an apprentice is switched in.
+pub(super) fn online(evidence: &Evidence) -> Option<Figure> {
+    let strategies = evidence.results.experiment.strategies.iter();
+    let names: Vec<(&str, usize)> =
+        strategies.filter_map(|name| Some((name.as_str(), trained_at(name)?))).collect();
+    let (baseline, budget) = (evidence.baseline(), evidence.budget() as i64);
+    let part = (budget / 10).max(1);
+    // The apprentice that is trained latest has the longest baseline before it.
+    let latest = names.iter().map(|(_, pages)| *pages).max()?;
+    let names: Vec<&str> =
+        names.iter().filter(|(_, pages)| *pages == latest).map(|(name, _)| *name).collect();
+    let of_topic = |name: &str, topic: &String| switched(evidence, name, topic, latest);
+    let crawls = |name: &str| -> Vec<Switched> {
+        evidence.topics().iter().flat_map(|topic| of_topic(name, topic)).collect()
+    };
+    let all: Vec<(&str, Vec<Switched>)> = names.iter().map(|name| (*name, crawls(name))).collect();
+    let first = all.first().filter(|(_, crawls)| !crawls.is_empty())?;
+    let mean_before = mean(first.1.iter().map(|crawl| crawl.at as f64));
+    let last = budget - mean_before as i64;
+    let spans: Vec<(i64, i64)> = (-(mean_before as i64) / part..=last / part)
+        .map(|at| (at * part, (at + 1) * part))
+        .filter(|span| span.0 < last)
+        .collect();
+    let loss = |crawls: &[Switched], is_own: bool, (from, to): (i64, i64)| {
+        let one = |crawl: &Switched| {
+            crawl.between(if is_own { &crawl.apprentice } else { &crawl.baseline }, from, to)
+        };
+        with_error(&crawls.iter().filter_map(one).collect::<Vec<f64>>())
+    };
+    let mut rows: Vec<(&str, &[Switched], bool)> = vec![(baseline, &first.1, false)];
+    rows.extend(all.iter().map(|(name, crawls)| (*name, crawls.as_slice(), true)));
+    let mut table = Table::new(&["fetches from the training", "to"]);
+    for (name, ..) in &rows {
+        table.head.extend([format!("loss a page, {name}"), "standard error".to_owned()]);
+    }
+    for span in &spans {
+        let cells = rows.iter().flat_map(|(_, crawls, is_own)| {
+            let (mean, error) = loss(crawls, *is_own, *span);
+            [cell(mean), cell(error)]
+        });
+        table.rows.push([span.0.to_string(), span.1.to_string()].into_iter().chain(cells).collect());
+    }
+    let middle = |span: &(i64, i64)| (span.0 + span.1) as f64 / 2.0;
+    let series = rows.iter().map(|(name, crawls, is_own)| {
+        Series::line(name, spans.iter().map(|span| (middle(span), loss(crawls, *is_own, *span).0)).collect())
+    });
+    let ranges = rows.iter().flat_map(|(name, crawls, is_own)| {
+        [("before", (-part, 0)), ("after", (0, part)), ("later", (part, last))].map(|(when, span)| {
+            let (mean, error) = loss(crawls, *is_own, span);
+            let name = if name.len() > 14 { name.split(',').next_back().unwrap_or(name) } else { name };
+            Range { name: format!("{name}, {when}"), value: mean, low: mean - error, high: mean + error }
+        })
+    });
+    let difference = |name: &str, span: (i64, i64)| -> Difference {
+        let of_crawl = |crawl: &Switched| {
+            Some(
+                crawl.between(&crawl.apprentice, span.0, span.1)?
+                    - crawl.between(&crawl.baseline, span.0, span.1)?,
+            )
+        };
+        let groups = evidence
+            .topics()
+            .iter()
+            .map(|topic| of_topic(name, topic).iter().filter_map(of_crawl).collect::<Vec<f64>>());
+        bootstrap(&groups.collect::<Vec<_>>(), evidence.results.experiment.seed)
+    };
+    let said: Vec<String> = names
+        .iter()
+        .map(|name| {
+            let [soon, all] = [difference(name, (0, part)), difference(name, (0, last))];
+            format!(
+                "{name} changes it by {:+.3} in the next {part} (95% interval {:+.3} to {:+.3}) and by {:+.3} up to the end ({:+.3} to \
+                 {:+.3})",
+                soon.mean, soon.low, soon.high, all.mean, all.low, all.high
+            )
+        })
+        .collect();
+    let sure = difference(names[0], (0, part));
+    let before = loss(&first.1, false, (-part, 0)).0;
+    Some(Figure {
+        id: "apprentice-online",
+        title: "Loss a page before and after an apprentice is switched in",
+        paper: "A Figs. 13 (b), 14",
+        there: "the loss a page falls at once when the apprentice takes over, from over 30% to 6%; training again later adds \
+                little",
+        here: format!(
+            "trained at {latest} pages, {mean_before:.0} of which count, the loss a page was {before:.3} over the last {part}. Against \
+             {baseline} that goes on, {}.",
+            said.join("; ")
+        ),
+        verdict: Verdict::of(sure.high < 0.0),
+        charts: vec![
+            Chart {
+                title: format!("mean of 1 - R over {part} fetches, all topics and samples"),
+                x: Axis { label: "fetches from the training on".to_owned(), scale: Scale::Close },
+                y: Axis { label: "loss a page".to_owned(), scale: Scale::Close },
+                marks: Marks::Points(series.collect()),
+            },
+            Chart {
+                title: format!(
+                    "the {part} fetches before, the {part} after, and all later ones, with standard errors"
+                ),
+                x: Axis { label: "loss a page".to_owned(), scale: Scale::Linear },
+                y: Axis { label: String::new(), scale: Scale::Linear },
+                marks: Marks::Ranges(ranges.collect()),
+            },
+        ],
+        table,
+        ..Figure::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn training_is_read_from_the_name() {
+        assert_eq!(trained_at("apprentice"), Some(25));
+        assert_eq!(trained_at("apprentice:d=3,train=100"), Some(100));
+        for other in ["soft", "apprentice:train=0", "apprentice~soft", "apprentice@soft~soft"] {
+            assert_eq!(trained_at(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn losses_around_a_training_by_hand() {
+        let crawl = Switched { apprentice: vec![1.0, 0.5, 0.2, 0.0], baseline: vec![1.0, 0.5, 0.9], at: 2 };
+        let own = |from, to| crawl.between(&crawl.apprentice, from, to);
+        assert_eq!((own(-2, 0), own(0, 2)), (Some(0.75), Some(0.1)));
+        // It ended before.
+        assert_eq!(
+            (crawl.between(&crawl.baseline, 0, 9), crawl.between(&crawl.baseline, 1, 9)),
+            (Some(0.9), None)
+        );
+        assert_eq!(own(-9, -1), Some(1.0));
+    }
+}

@@ -1,0 +1,284 @@
+//! What there is to learn from the links of a crawl, as the study of the apprentice found it (A 3.4, 3.7, 3.8).
+
+use std::fs;
+
+use super::evidence::{Evidence, Points, cell, percent, with_error};
+use super::{Figure, Verdict};
+use crate::experiment::{Apprenticeship, AtReach, Queue};
+use crate::html::Table;
+use crate::measures::mean;
+use crate::statistics::bootstrap;
+use crate::svg::{Axis, Chart, Marks, Range, Scale, Series};
+
+/// What the study left in the folder.
+pub(super) fn learnt(evidence: &Evidence) -> Option<Vec<Apprenticeship>> {
+    let text = fs::read_to_string(evidence.results.folder().join("apprentice.json")).ok()?;
+    let learnt: Vec<Apprenticeship> = serde_json::from_str(&text).ok()?;
+    (!learnt.is_empty()).then_some(learnt)
+}
+
+/// A value at each reach, with its standard error over the crawls.
+fn by_reach(learnt: &[Apprenticeship], value: fn(&AtReach) -> f64) -> Vec<(f64, f64, f64)> {
+    let reaches = 0..learnt[0].reach.len();
+    let at = |reach: usize| {
+        let (mean, error) =
+            with_error(&learnt.iter().map(|one| value(&one.reach[reach])).collect::<Vec<_>>());
+        (reach as f64, mean, error)
+    };
+    reaches.map(at).collect()
+}
+
+fn points(values: &[(f64, f64, f64)]) -> Points {
+    values.iter().map(|(x, y, _)| (*x, *y)).collect()
+}
+
+/// A chart over d_max, or over offsets.
+pub(super) fn chart(title: &str, x: &str, y: (&str, Scale), series: Vec<Series>) -> Chart {
+    Chart {
+        title: title.to_owned(),
+        x: Axis { label: x.to_owned(), scale: Scale::Close },
+        y: Axis { label: y.0.to_owned(), scale: y.1 },
+        marks: Marks::Points(series),
+    }
+}
+
+const D_MAX: &str = "d max: leaves around the link that are looked at";
+const RIGHT: (&str, Scale) = ("share of links that it is right about", Scale::Close);
+
+/// A Fig. 6: how far to look.
+pub(super) fn reach(evidence: &Evidence) -> Option<Figure> {
+    type Measure = (&'static str, fn(&AtReach) -> f64);
+    const MEASURES: [Measure; 3] =
+        [("positive", |at| at.positive), ("negative", |at| at.negative), ("average", |at| at.average)];
+    let learnt = learnt(evidence)?;
+    let all = MEASURES.map(|(_, value)| by_reach(&learnt, value));
+    let series = |learnt: &[Apprenticeship]| {
+        let one = |(name, value): Measure| Series::line(name, points(&by_reach(learnt, value)));
+        MEASURES.map(one).to_vec()
+    };
+    let mut charts = vec![chart("all topics", D_MAX, RIGHT, series(&learnt))];
+    for topic in evidence.topics().iter().take(2) {
+        let own: Vec<Apprenticeship> = learnt.iter().filter(|one| one.topic == *topic).cloned().collect();
+        if !own.is_empty() {
+            charts.push(chart(topic, D_MAX, RIGHT, series(&own)));
+        }
+    }
+    let mut table = Table::new(&["d max"]);
+    for (name, _) in MEASURES {
+        table.head.extend([name.to_owned(), "standard error".to_owned()]);
+    }
+    for (d_max, _, _) in &all[0] {
+        let of =
+            |values: &Vec<(f64, f64, f64)>| [values[*d_max as usize].1, values[*d_max as usize].2].map(cell);
+        let cells = all.iter().flat_map(of);
+        table.rows.push([d_max.to_string()].into_iter().chain(cells).collect());
+    }
+    let best = best(&all[2]);
+    let chosen: Vec<String> = learnt.iter().map(|one| best_of(one).to_string()).collect();
+    let gain = |values: &[(f64, f64, f64)]| values[best].1 - values[0].1;
+    let [positive, negative, average] = [gain(&all[0]), gain(&all[1]), gain(&all[2])];
+    Some(Figure {
+        id: "apprentice-reach",
+        title: "How far around a link an apprentice should look",
+        paper: "A Fig. 6",
+        there: "accuracy rises with d max up to 5 to 7, because links that do not pay are rejected more often, while those \
+                that do are recognised a little less often",
+        here: format!(
+            "cross-validation is right about {} of the links at d max 0 and about most, {}, at {best}: {:+.1} points, {:+.1} of \
+             links to relevant pages and {:+.1} of the others. Crawl by crawl it chooses {}.",
+            percent(all[2][0].1),
+            percent(all[2][best].1),
+            100.0 * average,
+            100.0 * positive,
+            100.0 * negative,
+            chosen.join(", ")
+        ),
+        verdict: Verdict::of((4..=7).contains(&best) && negative > positive),
+        charts,
+        table,
+        ..Figure::default()
+    })
+}
+
+/// The nearest reach at which most is right.
+fn best(values: &[(f64, f64, f64)]) -> usize {
+    let better = |best: usize, at: usize| if values[at].1 > values[best].1 { at } else { best };
+    (0..values.len()).fold(0, better)
+}
+
+fn best_of(one: &Apprenticeship) -> usize {
+    best(&one.reach.iter().map(|at| (0.0, at.average, 0.0)).collect::<Vec<_>>())
+}
+
+/// A Fig. 7: terms with their offsets, and a plain window.
+pub(super) fn window(evidence: &Evidence) -> Option<Figure> {
+    let learnt = learnt(evidence)?;
+    let [offsets, window] = [by_reach(&learnt, |at| at.average), by_reach(&learnt, |at| at.window)];
+    let mut table = Table::new(&["d max", "with offsets", "standard error", "without", "standard error"]);
+    for (with, without) in offsets.iter().zip(&window) {
+        let cells = [with.1, with.2, without.1, without.2].map(cell);
+        table.rows.push([with.0.to_string()].into_iter().chain(cells).collect());
+    }
+    let last = offsets.len() - 1;
+    let paper = last.min(5);
+    Some(Figure {
+        id: "apprentice-window",
+        title: "Terms with their DOM offsets against a plain window of text",
+        paper: "A Fig. 7",
+        there: "accuracy falls with d max if text alone is used, and rises if offsets are given",
+        here: format!(
+            "from d max 0 to {last} accuracy changes by {:+.1} points without offsets and by {:+.1} with them; at {paper} it is {} \
+             and {}.",
+            100.0 * (window[last].1 - window[0].1),
+            100.0 * (offsets[last].1 - offsets[0].1),
+            percent(window[paper].1),
+            percent(offsets[paper].1)
+        ),
+        verdict: Verdict::of(
+            window[last].1 < window[0].1
+                && offsets[paper].1 > offsets[0].1
+                && offsets[paper].1 > window[paper].1,
+        ),
+        charts: vec![chart(
+            "all topics",
+            D_MAX,
+            RIGHT,
+            vec![Series::line("with offsets", points(&offsets)), Series::line("without", points(&window))],
+        )],
+        table,
+        ..Figure::default()
+    })
+}
+
+/// A 3.8: features beside terms and offsets.
+pub(super) fn features(evidence: &Evidence) -> Option<Figure> {
+    let learnt = learnt(evidence)?;
+    let names: Vec<&str> = learnt[0].features.iter().map(|with| with.features.as_str()).collect();
+    let ahead = |at: usize| {
+        let groups = evidence.topics().iter().map(|topic| {
+            let own = learnt.iter().filter(|one| one.topic == *topic);
+            own.map(|one| one.features[at].average - one.features[0].average).collect::<Vec<f64>>()
+        });
+        bootstrap(&groups.collect::<Vec<_>>(), evidence.results.experiment.seed)
+    };
+    let differences: Vec<_> = (0..names.len()).map(ahead).collect();
+    let mut table = Table::new(&[
+        "features",
+        "positive",
+        "negative",
+        "average",
+        "more than terms and offsets",
+        "95% interval",
+    ]);
+    for (at, (name, difference)) in names.iter().zip(&differences).enumerate() {
+        let of = |value: fn(&crate::experiment::WithFeatures) -> f64| {
+            cell(mean(learnt.iter().map(|one| value(&one.features[at]))))
+        };
+        table.rows.push(vec![
+            (*name).to_owned(),
+            of(|with| with.positive),
+            of(|with| with.negative),
+            of(|with| with.average),
+            format!("{:+.4}", difference.mean),
+            format!("{:+.4} \u{2026} {:+.4}", difference.low, difference.high),
+        ]);
+    }
+    let ranges = names.iter().zip(&differences).skip(1).map(|(name, difference)| Range {
+        name: short(name).to_owned(),
+        value: difference.mean,
+        low: difference.low,
+        high: difference.high,
+    });
+    let points = |at: usize| format!("{:+.1}", 100.0 * differences.get(at).map_or(0.0, |one| one.mean));
+    // Of the paper's: the topic, its prefixes, and co-citation.
+    let largest = [1, 2, 4].map(|at| differences.get(at).map_or(0.0, |one| one.mean.abs()));
+    Some(Figure {
+        id: "apprentice-features",
+        title: "What other features add to terms and offsets",
+        paper: "A 3.8",
+        there: "the source page's topic adds 1% of accuracy and the prefixes of its name another 1%, what links nearby led to \
+                adds nothing: all of it is negligible",
+        here: format!(
+            "the topic of the source page changes accuracy by {} points, with all prefixes by {}, the probabilities of its topics \
+             by {}, what links nearby led to by {}.",
+            points(1),
+            points(2),
+            points(3),
+            points(4)
+        ),
+        verdict: Verdict::of(largest.into_iter().all(|change| change <= 0.03)),
+        charts: vec![Chart {
+            title: "accuracy, more than with terms and offsets alone, with 95% intervals".to_owned(),
+            x: Axis {
+                label: "difference of the share that it is right about".to_owned(),
+                scale: Scale::Linear,
+            },
+            y: Axis { label: String::new(), scale: Scale::Linear },
+            marks: Marks::Ranges(ranges.collect()),
+        }],
+        table,
+        ..Figure::default()
+    })
+}
+
+/// A name for the margin of a chart.
+fn short(features: &str) -> &str {
+    match features {
+        "and the topic of the source page" => "topic",
+        "and all prefixes of its name" => "topic, all prefixes",
+        "and the probabilities of its topics" => "probabilities",
+        "and what links nearby led to" => "links nearby",
+        "and farther terms, as d = infinity" => "farther terms",
+        "with the way through the tree" => "way through the tree",
+        "with the depth of the common ancestor" => "common ancestor",
+        other => other,
+    }
+}
+
+/// A Fig. 13 (a): what is expected of what waits.
+pub(super) fn queue(evidence: &Evidence) -> Option<Figure> {
+    let learnt = learnt(evidence)?;
+    let queues: Vec<&Queue> = learnt.iter().filter_map(|one| one.queue.as_ref()).collect();
+    let parts = queues.first()?.before.len();
+    let share = |counts: fn(&Queue) -> &Vec<u64>, part: usize| {
+        mean(queues.iter().map(|queue| counts(queue)[part] as f64 / queue.waiting.max(1) as f64))
+    };
+    let middle = |part: usize| (part as f64 + 0.5) / parts as f64;
+    let series = |name: &str, counts: fn(&Queue) -> &Vec<u64>| {
+        Series::line(name, (0..parts).map(|part| (middle(part), share(counts, part))).collect())
+    };
+    let mut table = Table::new(&["expected from", "to", "by soft focus", "by the apprentice"]);
+    for part in 0..parts {
+        let edge = |part: usize| format!("{:.2}", part as f64 / parts as f64);
+        let shares = [share(|queue| &queue.before, part), share(|queue| &queue.after, part)].map(cell);
+        table.rows.push([edge(part), edge(part + 1)].into_iter().chain(shares).collect());
+    }
+    let of = |value: fn(&Queue) -> f64| mean(queues.iter().map(|queue| value(queue)));
+    let (before, after) = (of(|queue| queue.mean_before), of(|queue| queue.mean_after));
+    let (truth, alike) = (of(|queue| queue.mean_truth), of(|queue| queue.rank_correlation));
+    Some(Figure {
+        id: "apprentice-queue",
+        title: "What is expected of what waits, before and after an apprentice is trained",
+        paper: "A Fig. 13 (a)",
+        there: "the baseline is too optimistic about what waits; the apprentice gives up a large part of it, is less optimistic \
+                about the rest, and orders it anew",
+        here: format!(
+            "of the pages that wait when the crawl ends ({:.0} a crawl), soft focus expects R of {before:.3} in the mean, the \
+             apprentice {after:.3}; it is {truth:.3}. Their orders are alike by {alike:.2} (1: the same; 0: nothing to do with each \
+             other).",
+            of(|queue| queue.waiting as f64)
+        ),
+        verdict: Verdict::of(before > truth && (after - truth).abs() < (before - truth).abs() && alike < 0.5),
+        charts: vec![Chart {
+            title: "share of the pages that wait, by what is expected of them (logarithmic)".to_owned(),
+            x: Axis { label: "expected R".to_owned(), scale: Scale::Linear },
+            y: Axis { label: "share of what waits".to_owned(), scale: Scale::Log },
+            marks: Marks::Points(vec![
+                series("soft focus", |queue| &queue.before),
+                series("apprentice", |queue| &queue.after),
+            ]),
+        }],
+        table,
+        ..Figure::default()
+    })
+}

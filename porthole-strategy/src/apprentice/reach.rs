@@ -1,0 +1,118 @@
+//! How far around a link to look, chosen by cross-validation (A 3.4).
+//!
+//! The first instances are kept with all that stands around their links. Whenever there is a training they decide how far
+//! it pays to look, and the apprentice learns them anew so; when they are enough, the choice stays and they are forgotten.
+
+use super::feature::Weighed;
+use super::learner::Learner;
+use super::settings::Encoding;
+use super::sheet::{Outcomes, Place, Sheet};
+use super::validation::{Instance, cross_validated};
+use crate::{Saved, Saver, StateError};
+
+/// The farthest that is tried.
+pub(super) const FARTHEST: u32 = 8;
+/// So many instances decide.
+const ENOUGH: usize = 2_000;
+/// Parts of the cross-validation.
+const PARTS: u64 = 5;
+
+/// The instances that decide.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Reach {
+    kept: Vec<Placed>,
+}
+
+/// An instance whose features know how far from the link they are.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Placed {
+    target: u64,
+    features: Vec<(u8, Weighed)>,
+    relevance: f64,
+}
+
+impl Placed {
+    /// A link, with all that can be seen from it.
+    pub(super) fn new(sheet: &Sheet, link: &Place, encoding: &Encoding, outcomes: &Outcomes) -> Placed {
+        let mut features = Vec::with_capacity(64);
+        sheet.each_placed(link, &encoding.reaching(FARTHEST), outcomes, |apart, feature| {
+            features.push((apart as u8, feature.weighed(1)));
+        });
+        if encoding.has_topics() {
+            features.extend(sheet.page_features.iter().map(|feature| (0, *feature)));
+        }
+        Placed { target: link.target.0, features, relevance: 0.0 }
+    }
+
+    /// What can be seen of it within `d_max`.
+    pub(super) fn within(&self, d_max: u32) -> Vec<Weighed> {
+        let near = self.features.iter().filter(|(apart, _)| u32::from(*apart) <= d_max);
+        near.map(|(_, feature)| *feature).collect()
+    }
+}
+
+impl Reach {
+    /// Keeps what a link led to.
+    pub(super) fn keep(&mut self, link: Placed, relevance: f64) {
+        self.kept.push(Placed { relevance, ..link });
+    }
+
+    /// Whether there is enough to decide for good.
+    pub(super) fn is_enough(&self) -> bool {
+        self.kept.len() >= ENOUGH
+    }
+
+    /// The reach at which most links are foretold rightly, the nearest of equals; `None` if there is too little to try.
+    pub(super) fn best(&self) -> Option<u32> {
+        let mut best: Option<(u32, f64)> = None;
+        for d_max in 0..=FARTHEST {
+            let average = cross_validated(&self.instances(d_max), PARTS)?.average;
+            if best.is_none_or(|(_, most)| average > most) {
+                best = Some((d_max, average));
+            }
+        }
+        best.map(|(d_max, _)| d_max)
+    }
+
+    /// Teaches a learner all of them.
+    pub(super) fn teach(&self, learner: &mut Learner, d_max: u32) {
+        self.kept.iter().for_each(|link| learner.learn(&link.within(d_max), link.relevance));
+    }
+
+    fn instances(&self, d_max: u32) -> Vec<Instance> {
+        let of_link = |link: &Placed| Instance {
+            target: link.target,
+            features: link.within(d_max),
+            relevance: link.relevance,
+        };
+        self.kept.iter().map(of_link).collect()
+    }
+
+    pub(super) fn save(&self, saver: &mut Saver) {
+        saver.length(self.kept.len());
+        for Placed { target, features, relevance } in &self.kept {
+            saver.u64(*target);
+            saver.f64(*relevance);
+            saver.length(features.len());
+            for (apart, (feature, weight)) in features {
+                saver.u32(*feature);
+                saver.u32(u32::from(*apart) << 16 | u32::from(*weight));
+            }
+        }
+    }
+
+    pub(super) fn restore(saved: &mut Saved<'_>) -> Result<Reach, StateError> {
+        let mut reach = Reach::default();
+        for _ in 0..saved.length(24)? {
+            let (target, relevance) = (saved.u64()?, saved.f64()?);
+            let count = saved.length(8)?;
+            let feature = |saved: &mut Saved<'_>| {
+                let (feature, both) = (saved.u32()?, saved.u32()?);
+                Ok(((both >> 16) as u8, (feature, both as u16)))
+            };
+            let features = (0..count).map(|_| feature(saved)).collect::<Result<_, StateError>>()?;
+            reach.kept.push(Placed { target, features, relevance });
+        }
+        Ok(reach)
+    }
+}
