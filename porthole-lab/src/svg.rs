@@ -343,9 +343,9 @@ fn draw_series(chart: &Chart, series: &[Series]) -> String {
         for ((across, up), error) in
             series.points.iter().zip(&series.errors).filter(|(_, error)| **error > 0.0)
         {
-            // Not below the axis.
-            let (low, high) = (up - error, up + error);
-            let low = if y.scale == Scale::Linear { low.max(y.range.0) } else { low };
+            // Not beyond the axes.
+            let (low, high) = (up - error, (up + error).min(y.range.1));
+            let low = if y.scale == Scale::Log { low } else { low.max(y.range.0) };
             if x.shows(*across) && y.shows(low) && y.shows(high) {
                 let (at_x, low, high) = (x.place(*across), y.place(low), y.place(high));
                 let _ = writeln!(svg, "<path d=\"M{at_x:.1} {low:.1}V{high:.1}\" {}/>", style(at));

@@ -6,7 +6,7 @@ use crate::experiment::{Step, Trace};
 use crate::html::Table;
 use crate::measures::{self, by_url, mean};
 use crate::statistics::{Difference, bootstrap};
-use crate::svg::{Axis, Bar, Chart, Marks, Range, Scale, Series};
+use crate::svg::{Axis, Bar, Chart, Marks, Scale, Series};
 
 /// Parts of a distribution of relevance.
 const PARTS: usize = 10;
@@ -50,8 +50,7 @@ pub(super) fn difficulty(evidence: &Evidence) -> Option<Figure> {
         id: "difficulty",
         title: "How hard the topics are for the baseline",
         paper: "A Figs. 4, 5",
-        there: "harvests are between a quarter and nearly all, and relevance is near 0 or near 1 for most pages, with little \
-                between",
+        there: "relevance is near 0 or near 1 for most pages, with little between",
         here: format!(
             "of the pages of {baseline} focus {} have R below 0.1, {} above 0.9, and {} lie between, in the mean over topics.",
             percent(low),
@@ -235,14 +234,9 @@ pub(super) fn online(evidence: &Evidence) -> Option<Figure> {
     }
     let middle = |span: &(i64, i64)| (span.0 + span.1) as f64 / 2.0;
     let series = rows.iter().map(|(name, crawls, is_own)| {
-        Series::line(name, spans.iter().map(|span| (middle(span), loss(crawls, *is_own, *span).0)).collect())
-    });
-    let ranges = rows.iter().flat_map(|(name, crawls, is_own)| {
-        [("before", (-part, 0)), ("after", (0, part)), ("later", (part, last))].map(|(when, span)| {
-            let (mean, error) = loss(crawls, *is_own, span);
-            let name = if name.len() > 14 { name.split(',').next_back().unwrap_or(name) } else { name };
-            Range { name: format!("{name}, {when}"), value: mean, low: mean - error, high: mean + error }
-        })
+        let losses: Vec<(f64, f64)> = spans.iter().map(|span| loss(crawls, *is_own, *span)).collect();
+        let points = spans.iter().zip(&losses).map(|(span, (mean, _))| (middle(span), *mean)).collect();
+        Series::with_errors(name, points, losses.iter().map(|(_, error)| *error).collect())
     });
     let difference = |name: &str, span: (i64, i64)| -> Difference {
         let of_crawl = |crawl: &Switched| {
@@ -282,22 +276,12 @@ pub(super) fn online(evidence: &Evidence) -> Option<Figure> {
             said.join("; ")
         ),
         verdict: Verdict::of(sure.high < 0.0),
-        charts: vec![
-            Chart {
-                title: format!("mean of 1 - R over {part} fetches, all topics and samples"),
-                x: Axis { label: "fetches from the training on".to_owned(), scale: Scale::Close },
-                y: Axis { label: "loss a page".to_owned(), scale: Scale::Close },
-                marks: Marks::Points(series.collect()),
-            },
-            Chart {
-                title: format!(
-                    "the {part} fetches before, the {part} after, and all later ones, with standard errors"
-                ),
-                x: Axis { label: "loss a page".to_owned(), scale: Scale::Linear },
-                y: Axis { label: String::new(), scale: Scale::Linear },
-                marks: Marks::Ranges(ranges.collect()),
-            },
-        ],
+        charts: vec![Chart {
+            title: format!("mean of 1 - R over {part} fetches, all topics and samples, with standard errors"),
+            x: Axis { label: "fetches from the training on".to_owned(), scale: Scale::Close },
+            y: Axis { label: "loss a page".to_owned(), scale: Scale::Close },
+            marks: Marks::Points(series.collect()),
+        }],
         table,
         ..Figure::default()
     })

@@ -62,13 +62,14 @@ impl Reach {
         self.kept.len() >= ENOUGH
     }
 
-    /// The reach at which most links are foretold rightly, the nearest of equals; `None` if there is too little to try.
+    /// The reach at which most links of both kinds are foretold rightly, the nearest of equals; `None` if there is too little
+    /// to try.
     pub(super) fn best(&self) -> Option<u32> {
         let mut best: Option<(u32, f64)> = None;
         for d_max in 0..=FARTHEST {
-            let average = cross_validated(&self.instances(d_max), PARTS)?.average;
-            if best.is_none_or(|(_, most)| average > most) {
-                best = Some((d_max, average));
+            let right = cross_validated(&self.instances(d_max), PARTS)?.balanced();
+            if best.is_none_or(|(_, most)| right > most) {
+                best = Some((d_max, right));
             }
         }
         best.map(|(d_max, _)| d_max)

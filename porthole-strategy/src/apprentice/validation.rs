@@ -24,6 +24,14 @@ pub struct Accuracy {
     pub average: f64,
 }
 
+impl Accuracy {
+    /// The mean of both kinds. Where they are equally frequent it is the average; where relevant pages are rare, the average
+    /// is best when all is called irrelevant.
+    pub fn balanced(&self) -> f64 {
+        (self.positive + self.negative) / 2.0
+    }
+}
+
 /// Every one of `parts` is foretold from the others; `None` if there is too little of one kind to learn from.
 pub(super) fn cross_validated(instances: &[Instance], parts: u64) -> Option<Accuracy> {
     let mut counts = Counts::default();
@@ -69,6 +77,7 @@ mod tests {
         let said = cross_validated(&all, 5).unwrap();
         // In every part, a word is of the class that it occurs in more often: 1 is low.
         assert_eq!(said, Accuracy { positive: 16.0 / 20.0, negative: 1.0, average: 36.0 / 40.0 });
+        assert!((said.balanced() - 0.9).abs() < 1e-12);
         // All of one kind: nothing to tell apart.
         assert_eq!(cross_validated(&all[..20], 5), None);
     }
