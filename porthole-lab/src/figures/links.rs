@@ -229,7 +229,6 @@ fn short(features: &str) -> &str {
         "and all prefixes of its name" => "topic, all prefixes",
         "and the probabilities of its topics" => "probabilities",
         "and what links nearby led to" => "links nearby",
-        "and farther terms, as d = infinity" => "farther terms",
         "with the way through the tree" => "way through the tree",
         "with the depth of the common ancestor" => "common ancestor",
         other => other,

@@ -136,7 +136,7 @@ fn the_apprentices_figures_are_of_their_crawls(all: &[Figure]) {
     // From 0 to 8, and from -8 to 8.
     assert_eq!((rows("apprentice-reach").len(), rows("apprentice-tags").len()), (9, 17));
     assert_eq!((rows("apprentice-window").len(), rows("apprentice-information").len()), (9, 17));
-    assert_eq!(rows("apprentice-features").len(), 8);
+    assert_eq!(rows("apprentice-features").len(), 7);
     let share = |column: usize| rows("apprentice-queue").iter().map(|row| row[column]).sum::<f64>();
     assert!((share(2) - 1.0).abs() < 1e-2 && (share(3) - 1.0).abs() < 1e-2);
     // Two recall crawlers.
