@@ -277,7 +277,7 @@ pub(super) fn ranks_from_examples(evidence: &Evidence) -> Option<Figure> {
             ranks(&early),
             ranks(&end)
         ),
-        verdict: Verdict::of(lexical.high < 0.0 && early.low > 0.0 && end.mean <= 0.0),
+        verdict: Verdict::of(lexical.high < 0.0 && early.low > 0.0 && end.low <= 0.0),
         charts,
         table,
         ..Figure::default()

@@ -48,7 +48,8 @@ pub(in crate::figures) fn ranks_from_neighbours(evidence: &Evidence) -> Option<F
             words(&both[0]),
             words(&both[1])
         ),
-        verdict: Verdict::of(both.iter().all(|(early, end)| early.mean > 0.0 && end.mean <= 0.0)),
+        // It has recovered when it cannot be told from the other any more.
+        verdict: Verdict::of(both.iter().all(|(early, end)| early.low > 0.0 && end.low <= 0.0)),
         charts,
         table,
         ..Figure::default()
