@@ -95,12 +95,13 @@ pub(super) fn classifier(evidence: &Evidence) -> Option<Figure> {
     Some(Figure {
         here: format!(
             "at a cache of 5% of STAT a document costs SingleProbe {:.2} ms and {} page misses, BulkProbe {:.2} ms and {}: \
-             {times:.1} times the time, on a machine whose memory holds the file, so that a miss costs no disk; a line \
+             {:.1} times the time of SingleProbe, on a machine whose memory holds the file, so that a miss costs no disk; a line \
              through BulkProbe's times over its output explains {:.2} of their variance.",
             single.micros / 1e3,
             misses(single),
             bulk.micros / 1e3,
             misses(bulk),
+            times.recip(),
             fit.r2
         ),
         verdict: Verdict::of(times >= 10.0 && fit.r2 > 0.9),
