@@ -243,6 +243,9 @@ impl Ruler {
 
     /// Round numbers from one to another, some five of them; 0 is one if it lies between.
     fn steps(from: f64, to: f64) -> Vec<f64> {
+        if to <= from {
+            return vec![from];
+        }
         let rough = (to - from) / 5.0;
         let power = 10f64.powf(rough.log10().floor());
         let step =
@@ -454,6 +457,14 @@ mod tests {
         ] {
             assert_eq!(Ruler::new(scale, values.iter().copied(), (0.0, 1.0)).ticks(), ticks, "{values:?}");
         }
+    }
+
+    #[test]
+    fn where_there_is_nothing_to_compare_there_is_one_tick() {
+        assert_eq!(Ruler::steps(0.0, 0.0), [0.0]);
+        let axis = || Axis { label: String::new(), scale: Scale::Linear };
+        let empty = Chart { title: String::new(), x: axis(), y: axis(), marks: Marks::Ranges(Vec::new()) };
+        assert!(!inline(&empty).contains("NaN"));
     }
 
     #[test]
