@@ -7,8 +7,8 @@ The pages are those of the synthetic web, put on one host whose links all lead t
 memory. Porthole judges, archives and stores every page; the others fetch it, look for links and throw it away. Rounds are
 interleaved. CPU seconds are user and system time of the crawler's process alone.
 
-Needs nginx, a release build of porthole, cargo (`spider` is built into target/peers) and PyPI (Scrapy goes into a
-virtual environment there).
+`spider` and `scrapy` are these as they come, `spider_bare` and `scrapy_bare` with every part off that can be. Needs nginx, a
+release build of porthole, cargo (`spider` is built into target/peers) and PyPI (Scrapy goes into a virtual environment there).
 """
 
 import argparse
@@ -30,8 +30,8 @@ from synth_web import CRAWLED_SEED, LINK, Child, Synth, free_port, target, train
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEERS = ROOT / "target/peers"
-# Scrapy with its own settings, and with every part of it off that can be.
-CRAWLERS = ["porthole", "spider", "scrapy", "scrapy_bare"]
+# The peers as they come, and with every part of them off that can be.
+CRAWLERS = ["porthole", "spider", "spider_bare", "scrapy", "scrapy_bare"]
 NGINX = """
 worker_processes 1;
 daemon off;
@@ -91,10 +91,10 @@ def parse_options():
 
 
 def build_peers(crawlers):
-    if "spider" in crawlers:
-        folder = ROOT / "scripts/peers/spider"
-        command = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", PEERS / "spider"]
-        subprocess.run(command, cwd=folder, check=True)
+    for crawler, features in [("spider", ["--features", "as-it-comes"]), ("spider_bare", [])]:
+        if crawler in crawlers:
+            command = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", PEERS / crawler]
+            subprocess.run([*command, *features], cwd=ROOT / "scripts/peers/spider", check=True)
     if {"scrapy", "scrapy_bare"} & set(crawlers) and not (PEERS / "venv/bin/scrapy").exists():
         subprocess.run([sys.executable, "-m", "venv", PEERS / "venv"], check=True)
         subprocess.run([PEERS / "venv/bin/pip", "install", "--quiet", "scrapy"], check=True)
@@ -133,7 +133,7 @@ class Bench:
                 if run["pages"] < 0.99 * expected:
                     sys.exit(f"error: {name} fetched {run['pages']} of {expected} pages; nothing can be compared")
                 runs[name].append(run)
-                say(f"round {number + 1} {name:9}" + in_words(run))
+                say(f"round {number + 1} {name:11}" + in_words(run))
         return runs
 
     def porthole(self):
@@ -148,7 +148,13 @@ class Bench:
             shutil.rmtree(workspace)
 
     def spider(self):
-        return measure([PEERS / "spider/release/spider-run", self.start, self.options.workers])
+        return self.run_spider("spider")
+
+    def spider_bare(self):
+        return self.run_spider("spider_bare")
+
+    def run_spider(self, build):
+        return measure([PEERS / build / "release/spider-run", self.start, self.options.workers])
 
     def scrapy(self):
         return self.run_scrapy("as-it-comes")
@@ -226,7 +232,7 @@ def report(options, bench, runs):
         return
     print(f"median of {options.rounds} rounds, {options.workers} fetches at once:")
     for name, median in medians.items():
-        print(f"  {name:9}" + in_words(median))
+        print(f"  {name:11}" + in_words(median))
     for peer, ratio in ratios.items():
         print(f"pages a CPU second, porthole to {peer}: {ratio:.2f}")
 
