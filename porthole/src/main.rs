@@ -12,11 +12,9 @@ mod training;
 mod visiting;
 mod workspace;
 
-use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tokio::runtime::{Builder, Runtime};
 
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
@@ -26,21 +24,12 @@ fn main() -> ExitCode {
             return if error.use_stderr() { output::BAD_CONFIGURATION.into() } else { ExitCode::SUCCESS };
         }
     };
-    let runtime = match runtime(&cli) {
+    let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return output::failed(&anyhow::Error::new(error).context("cannot start the runtime")),
     };
     match runtime.block_on(commands::run(cli)) {
         Ok(code) => code,
         Err(error) => output::failed(&error),
-    }
-}
-
-/// On one thread: a crawl is one loop, which then need not be woken by another thread for every answer, and what it reads
-/// is read by threads of its own. Who serves many others takes all cores.
-fn runtime(cli: &cli::Cli) -> io::Result<Runtime> {
-    match &cli.command {
-        cli::Command::Lab(cli::Lab::Synth(synth)) if synth.serve.is_some() => Runtime::new(),
-        _ => Builder::new_current_thread().enable_all().build(),
     }
 }
