@@ -48,7 +48,7 @@ def parse_options():
     parser.add_argument("--web", type=int, default=5_000_000, help="pages of the web (default: %(default)s)")
     parser.add_argument("--page-bytes", type=int, default=9_000, help="bytes of a page (default: %(default)s)")
     parser.add_argument("--pages", type=int, default=1_000_000, help="pages to crawl (default: %(default)s)")
-    parser.add_argument("--workers", type=int, default=400, help="fetches under way at once (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=1_000, help="fetches under way at once (default: %(default)s)")
     parser.add_argument("--strategy", default="soft")
     parser.add_argument("--workspaces", default=ROOT / "target", help="folder for what the crawl stores")
     parser.add_argument("--porthole", default=str(ROOT / "target/release/porthole"))

@@ -67,7 +67,7 @@ pub struct Range {
 /// Points that belong together.
 #[derive(Clone, Debug)]
 pub struct Series {
-    name: String,
+    pub(crate) name: String,
     points: Vec<(f64, f64)>,
     /// What is drawn above and below each point; nothing where there is none.
     errors: Vec<f64>,

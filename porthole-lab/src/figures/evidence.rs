@@ -61,6 +61,19 @@ impl Evidence {
         all.filter(|name| !name.contains('@') && !is_elsewhere(name) && !has_fewer(name)).collect()
     }
 
+    /// As many of them as an eye can tell apart in one drawing: what others are compared with, and the first ones.
+    pub(super) fn drawn(&self) -> Vec<&str> {
+        const MOST: usize = 8;
+        let must = [Some(self.baseline()), self.control()];
+        let mut left = MOST - must.iter().flatten().count();
+        let mut is_drawn = |name: &&str| {
+            let is_first = must.contains(&Some(*name)) || left > 0;
+            left -= usize::from(is_first && !must.contains(&Some(*name)));
+            is_first
+        };
+        self.plain().into_iter().filter(|name| is_drawn(name)).collect()
+    }
+
     /// The strategy that others are compared with: soft focus, or else the first.
     pub(super) fn baseline(&self) -> &str {
         self.results.experiment.baseline()

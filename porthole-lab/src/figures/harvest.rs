@@ -13,6 +13,12 @@ fn window(evidence: &Evidence) -> usize {
     (evidence.budget() / 10).clamp(10, 100) as usize
 }
 
+/// Those of the curves that are drawn; tables have all.
+fn drawn(evidence: &Evidence, curves: &[Curve]) -> Vec<Curve> {
+    let names = evidence.drawn();
+    curves.iter().filter(|(name, _)| names.contains(&name.as_str())).cloned().collect()
+}
+
 /// W Figs. 3 and 4, V Fig. 5, by the true labels.
 pub(super) fn by_truth(evidence: &Evidence) -> Option<Figure> {
     let window = window(evidence);
@@ -23,9 +29,9 @@ pub(super) fn by_truth(evidence: &Evidence) -> Option<Figure> {
     };
     let all = curves(None);
     let label = format!("share about the topic, last {window}");
-    let mut charts = vec![over_fetches("all topics", &label, series(&all))];
+    let mut charts = vec![over_fetches("all topics", &label, series(&drawn(evidence, &all)))];
     for topic in evidence.topics().iter().take(2) {
-        charts.push(over_fetches(topic, &label, series(&curves(Some(topic)))));
+        charts.push(over_fetches(topic, &label, series(&drawn(evidence, &curves(Some(topic))))));
     }
     let last = |name: &str| all.iter().find(|(known, _)| known == name)?.1.last().map(|point| point.1);
     let baseline = evidence.baseline();
@@ -99,8 +105,8 @@ pub(super) fn by_critic(evidence: &Evidence) -> Option<Figure> {
         ),
         verdict: Verdict::of((guide - truth).abs() < 0.1 && (other - truth).abs() < 0.1),
         charts: vec![
-            over_fetches("the critic that guides", &label, series(&guiding)),
-            over_fetches("an independent critic", &label, series(&independent)),
+            over_fetches("the critic that guides", &label, series(&drawn(evidence, &guiding))),
+            over_fetches("an independent critic", &label, series(&drawn(evidence, &independent))),
         ],
         table: table(&guiding),
         ..Figure::default()
@@ -140,7 +146,10 @@ pub(super) fn losses(evidence: &Evidence) -> Option<Figure> {
             charts.push(closely(over_fetches(topic, "loss", series(&pair))));
         }
     }
-    charts.insert(0, closely(over_fetches("mean of 1 - R so far, all topics", "loss", series(&curves))));
+    charts.insert(
+        0,
+        closely(over_fetches("mean of 1 - R so far, all topics", "loss", series(&drawn(evidence, &curves)))),
+    );
     Some(Figure {
         id: "loss",
         title: "Loss: what was fetched in vain, so far",
@@ -166,7 +175,9 @@ pub(super) fn histogram(evidence: &Evidence) -> Option<Figure> {
     let names = evidence.plain();
     let shares: Vec<Vec<f64>> = names.iter().map(|name| of(name)).collect();
     let middle = |part: usize| (part as f64 + 0.5) / PARTS as f64;
-    let series = names.iter().zip(&shares).map(|(name, shares)| {
+    let drawn = evidence.drawn();
+    let pairs = names.iter().zip(&shares).filter(|(name, _)| drawn.contains(name));
+    let series = pairs.map(|(name, shares)| {
         Series::line(name, shares.iter().enumerate().map(|(part, share)| (middle(part), *share)).collect())
     });
     let mut table = Table::new(&["R from", "to"]);
@@ -250,7 +261,7 @@ pub(super) fn new_servers(evidence: &Evidence) -> Option<Figure> {
     let of = |name: &str, at: u64| evidence.mean(name, |outcome| outcome.hosts[&at] as f64);
     let names = evidence.plain();
     let points = |name: &str| experiment.at.iter().map(|at| (*at as f64, of(name, *at))).collect();
-    let series = names.iter().map(|name| Series::line(name, points(name))).collect();
+    let series = evidence.drawn().iter().map(|name| Series::line(name, points(name))).collect();
     let mut table = Table::new(&["pages fetched"]);
     table.head.extend(names.iter().map(|&name| name.to_owned()));
     for at in &experiment.at {

@@ -4,6 +4,7 @@ use std::fs;
 
 use super::{Figure, Verdict, figures, write};
 use crate::experiment::{Fields, Folder, Lab, Results};
+use crate::svg::Marks;
 
 const TEXT: &str = "topics = [\"/Recreation/Cycling\", \"/Home/Gardening\"]\nstrategies = [\"random\", \"breadth\", \
     \"soft\", \"soft:1\", \"soft+hubs\", \"soft@breadth\", \"oracle\", \"best-1\", \
@@ -76,6 +77,11 @@ fn a_report_has_every_figure() {
     assert_eq!(of("smaller-starts").table.rows.len(), 2);
     assert_eq!(of("compared").table.rows.len(), 14);
     the_apprentices_figures_are_of_their_crawls(&all);
+    // Eleven strategies are in the table; eight of them are drawn, and what others are compared with is among them.
+    assert_eq!(of("harvest").table.head.len(), 1 + 11);
+    let Marks::Points(drawn) = &of("harvest").charts[0].marks else { panic!("no lines") };
+    let drawn: Vec<&str> = drawn.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(drawn, ["random", "breadth", "soft", "soft+hubs", "oracle", "best-1", "best-256", "best-16"]);
     // What a study left is in the report, with what follows from it.
     assert!(of("database-distiller").here.contains("not measured yet"));
     let variant =
