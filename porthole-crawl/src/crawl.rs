@@ -334,6 +334,8 @@ impl Run<'_, '_> {
                 if self.commit()?.is_break() {
                     return Ok(Stop::Asked);
                 }
+                // A replay never waits, and others may share our thread.
+                tokio::task::yield_now().await;
                 continue;
             }
             if self.is_idle() && self.is_closing() {
@@ -481,13 +483,13 @@ impl Run<'_, '_> {
 
     async fn came(&mut self) -> Came {
         poll_fn(|context| {
-            if let Poll::Ready(read) = self.readers.poll_next(context) {
+            if let Some(read) = self.readers.next() {
                 return Poll::Ready(Came::Read(read));
             }
-            match self.under_way.poll_next_unpin(context) {
-                Poll::Ready(Some(came)) => Poll::Ready(came),
-                _ => Poll::Pending,
+            if let Poll::Ready(Some(came)) = self.under_way.poll_next_unpin(context) {
+                return Poll::Ready(came);
             }
+            self.readers.poll_next(context).map(Came::Read)
         })
         .await
     }

@@ -1,9 +1,11 @@
 //! From the answer to a request to what is known of a page by itself. Most of a page's time is spent here, and no page
 //! needs another one's: this is what many threads do at once.
 
+mod queue;
+
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
@@ -11,8 +13,8 @@ use std::time::Duration;
 use porthole_page::{Extractor, Format, Page};
 use porthole_topic::{Judge, JudgeError};
 use porthole_types::{Failure, FailureKind, Judgment, Outcome, PageResult, Timestamp, TopicId, Work};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use self::queue::{Mourner, Queue, WasRead, ended};
 use crate::archive::{Keep, Packer};
 use crate::result::{empty_result, failed, redirect};
 use crate::scope::Scope;
@@ -164,13 +166,14 @@ impl Reader {
 
 /// The readers of a crawl: one that reads at once, or several on threads of their own.
 pub(crate) enum Readers {
-    Here(Box<Reader>, VecDeque<Result<Box<Read>, JudgeError>>),
+    Here(Box<Reader>, VecDeque<WasRead>),
     Threads(Threads),
 }
 
 pub(crate) struct Threads {
-    unread: Arc<Queue>,
-    read: UnboundedReceiver<Result<Box<Read>, JudgeError>>,
+    queue: Arc<Queue>,
+    /// What was taken from the queue.
+    read: VecDeque<WasRead>,
     in_progress: usize,
     /// Answers that may be waiting before no more should be asked for.
     most: usize,
@@ -198,7 +201,7 @@ impl Readers {
             Readers::Here(reader, read) => read.push_back(reader.read(unread)),
             Readers::Threads(threads) => {
                 threads.in_progress += 1;
-                threads.unread.push(unread);
+                threads.queue.push(unread);
             }
         }
     }
@@ -219,18 +222,21 @@ impl Readers {
         }
     }
 
-    /// The next that was read; does not come while nothing is in progress.
-    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Box<Read>, JudgeError>> {
+    /// The next that was read, if it is there.
+    pub(crate) fn next(&mut self) -> Option<WasRead> {
         match self {
-            Readers::Here(_, read) => read.pop_front().map_or(Poll::Pending, Poll::Ready),
-            Readers::Threads(threads) if threads.in_progress == 0 => Poll::Pending,
-            Readers::Threads(threads) => threads.read.poll_recv(context).map(|read| {
-                threads.in_progress -= 1;
-                read.unwrap_or_else(|| {
-                    Err(JudgeError { who: "reading".to_owned(), what: "all its threads ended".to_owned() })
-                })
-            }),
+            Readers::Here(_, read) => read.pop_front(),
+            Readers::Threads(threads) => threads.next(Queue::take),
         }
+    }
+
+    /// The same for somebody who sleeps until it is there; does not come while nothing is in progress.
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<WasRead> {
+        let next = match self {
+            Readers::Here(_, read) => read.pop_front(),
+            Readers::Threads(threads) => threads.next(|queue| queue.take_or_sleep(context)),
+        };
+        next.map_or(Poll::Pending, Poll::Ready)
     }
 
     /// Ends all of them, and gives the judge back.
@@ -246,21 +252,34 @@ impl Threads {
     fn start(readers: Vec<Reader>) -> Self {
         /// Answers a thread that may be waiting.
         const WAITING: usize = 16;
-        let unread = Arc::new(Queue::default());
-        let (done, read) = unbounded_channel();
+        let queue = Arc::new(Queue::default());
         let most = readers.len() * WAITING;
         let start = |reader| {
-            let (queue, done) = (unread.clone(), done.clone());
-            thread::Builder::new().name("reader".to_owned()).spawn(move || work(reader, &queue, &done))
+            let queue = queue.clone();
+            thread::Builder::new().name("reader".to_owned()).spawn(move || work(reader, &queue))
         };
-        let threads = readers.into_iter().filter_map(|reader| start(reader).ok()).collect();
-        Threads { unread, read, in_progress: 0, most, threads }
+        let threads: Vec<_> = readers.into_iter().filter_map(|reader| start(reader).ok()).collect();
+        Threads { queue, read: VecDeque::new(), in_progress: 0, most, threads }
+    }
+
+    fn next(&mut self, take: impl FnOnce(&Queue) -> VecDeque<WasRead>) -> Option<WasRead> {
+        if self.in_progress == 0 {
+            return None;
+        }
+        if self.threads.is_empty() {
+            return Some(Err(ended("no thread of its could be started")));
+        }
+        if self.read.is_empty() {
+            self.read = take(&self.queue);
+        }
+        let read = self.read.pop_front()?;
+        self.in_progress -= 1;
+        Some(read)
     }
 
     /// Waits for what is being read, and gives a reader back: the one whose judge there may be only one of.
     fn end(&mut self) -> Option<Reader> {
-        self.unread.close();
-        self.read.close();
+        self.queue.close();
         let mut readers = self.threads.drain(..).filter_map(|thread| thread.join().ok());
         let last = readers.next_back();
         readers.for_each(drop);
@@ -268,63 +287,13 @@ impl Threads {
     }
 }
 
-/// Answers that wait for a thread. A thread is woken only if one sleeps: most of the time all have something to do, and to wake
-/// one costs as much as to hash a page.
-#[derive(Default)]
-struct Queue {
-    waiting: Mutex<Waiting>,
-    came: Condvar,
-}
-
-#[derive(Default)]
-struct Waiting {
-    unread: VecDeque<Unread>,
-    asleep: usize,
-    is_over: bool,
-}
-
-impl Queue {
-    fn push(&self, unread: Unread) {
-        let mut waiting = self.lock();
-        waiting.unread.push_back(unread);
-        if waiting.asleep > 0 {
-            drop(waiting);
-            self.came.notify_one();
-        }
+fn work(mut reader: Reader, queue: &Queue) -> Reader {
+    let _mourner = Mourner(queue);
+    let mut last = None;
+    while let Some(unread) = queue.next(last) {
+        last = Some(reader.read(unread));
     }
-
-    /// Waits for the next; none when it is over and all have been read.
-    fn pop(&self) -> Option<Unread> {
-        let mut waiting = self.lock();
-        loop {
-            let next = waiting.unread.pop_front();
-            if next.is_some() || waiting.is_over {
-                return next;
-            }
-            waiting.asleep += 1;
-            waiting = self.came.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-            waiting.asleep -= 1;
-        }
-    }
-
-    fn close(&self) {
-        self.lock().is_over = true;
-        self.came.notify_all();
-    }
-
-    /// Nothing is left half done under the lock, so a thread that ended in it does no harm.
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn work(mut reader: Reader, queue: &Queue, done: &UnboundedSender<Result<Box<Read>, JudgeError>>) -> Reader {
-    loop {
-        let Some(unread) = queue.pop() else { return reader };
-        if done.send(reader.read(unread)).is_err() {
-            return reader;
-        }
-    }
+    reader
 }
 
 impl Drop for Threads {
