@@ -12,9 +12,11 @@ mod training;
 mod visiting;
 mod workspace;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tokio::runtime::{Builder, Runtime};
 
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
@@ -24,12 +26,21 @@ fn main() -> ExitCode {
             return if error.use_stderr() { output::BAD_CONFIGURATION.into() } else { ExitCode::SUCCESS };
         }
     };
-    let runtime = match tokio::runtime::Runtime::new() {
+    let runtime = match runtime(&cli.command) {
         Ok(runtime) => runtime,
         Err(error) => return output::failed(&anyhow::Error::new(error).context("cannot start the runtime")),
     };
     match runtime.block_on(commands::run(cli)) {
         Ok(code) => code,
         Err(error) => output::failed(&error),
+    }
+}
+
+/// A crawl is one loop: it runs where its answers arrive, so that no other thread has to wake it, and what it reads is read by
+/// threads of its own. Everybody else takes all cores.
+fn runtime(command: &cli::Command) -> io::Result<Runtime> {
+    match command {
+        cli::Command::Crawl(_) | cli::Command::Start(_) => Builder::new_current_thread().enable_all().build(),
+        _ => Runtime::new(),
     }
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context;
 use porthole_crawl::{
     Archive, Crawl, CrawlError, DistillSettings, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Limits,
     Scope, ScopeSettings, Stop, SystemClock, last_archived, strategy_memory,
@@ -40,7 +41,7 @@ const STAGNATED: u8 = 60;
 const PATIENCE_PAGES: u64 = 5_000;
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<ExitCode> {
-    let ends = Ends::listen(arguments.time);
+    let ends = Ends::listen(arguments.time).context("cannot listen for Ctrl-C")?;
     let workspace = Workspace::open(root)?;
     let mut store = workspace.store()?;
     let reader = store.reader();

@@ -5,10 +5,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use porthole_crawl::{Observer, Seen};
 use porthole_topic::Taxonomy;
 use porthole_types::{Outcome, TopicId};
+use tokio::runtime::Builder;
 
 use super::events::{Events, outcome};
 use super::metrics::{Board, Figures};
@@ -42,18 +44,20 @@ struct Disk {
 }
 
 impl Ends {
-    /// Listens for Ctrl-C.
-    pub(super) fn listen(time: Option<Duration>) -> Self {
+    /// Listens for Ctrl-C, on a thread of its own: it is to be heard whatever the crawl is doing.
+    pub(super) fn listen(time: Option<Duration>) -> io::Result<Self> {
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = interrupted.clone();
-        tokio::spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
+        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let listen = move || {
+            if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
                 flag.store(true, Ordering::Relaxed);
                 output::say("stopping: what has come is being stored");
             }
-        });
+        };
+        thread::Builder::new().name("ctrl-c".to_owned()).spawn(listen)?;
         let until = time.map(|time| Instant::now() + time);
-        Ends { interrupted, until, disk: None, patience: None }
+        Ok(Ends { interrupted, until, disk: None, patience: None })
     }
 
     /// Ends it, too, when what it takes up has become so large.
