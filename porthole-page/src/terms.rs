@@ -8,7 +8,7 @@ use frostem::{Algorithm, Stemmer};
 use porthole_types::TermId;
 
 use crate::english;
-use crate::words::{Word, Words};
+use crate::words::{Word, Words, mixed};
 
 /// Version of the rules from text to [`TermId`]. A model is only good for pages read with its version.
 pub const TERM_VERSION: u32 = 1;
@@ -69,22 +69,30 @@ pub(crate) struct Text<'a> {
 #[repr(align(32))]
 struct Cached {
     word: Word,
-    term: TermId,
-    /// The languages that it is a stop word in; `NOTHING` if it says nothing in any.
-    stops: u16,
     /// One more than the language's number; 0 is an empty entry.
     language: u16,
+    known: Known,
 }
 
-/// The same of a word of up to eight bytes: four entries a cache line.
+/// The same of an ASCII word of up to eight bytes: four entries a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(16))]
 struct Short {
-    word: u64,
-    term: TermId,
-    stops: u16,
-    language: u16,
+    /// The word, with the language in bits that ASCII leaves free; 0 is an empty entry.
+    key: u64,
+    known: Known,
 }
+
+/// What a word says.
+#[derive(Clone, Copy)]
+struct Known {
+    term: TermId,
+    /// The languages that it is a stop word in; `NOTHING` if it says nothing in any.
+    stops: u16,
+}
+
+/// What is known of no word.
+const NONE: Known = Known { term: TermId(0), stops: 0 };
 
 /// The bit of a word that says nothing in any language.
 const NOTHING: u16 = 1 << 15;
@@ -118,11 +126,16 @@ impl Default for Terms {
 
 impl Terms {
     pub(crate) fn new() -> Self {
-        let empty = Cached { word: Word([0; 3]), term: TermId(0), stops: 0, language: 0 };
         let stemmers = LANGUAGES.iter().map(|_| None).collect();
         Terms {
-            short: vec![Short::of(empty); SHORT].try_into().ok().expect("as many as there should be"),
-            long: vec![empty; LONG].try_into().ok().expect("as many as there should be"),
+            short: vec![Short { key: 0, known: NONE }; SHORT]
+                .try_into()
+                .ok()
+                .expect("as many as there should be"),
+            long: vec![Cached { word: Word([0; 3]), language: 0, known: NONE }; LONG]
+                .try_into()
+                .ok()
+                .expect("as many as there should be"),
             stemmers,
             guess: Language(0),
         }
@@ -141,43 +154,30 @@ impl Terms {
         let mut used = terms.len();
         terms.resize(used + text.words.len(), TermId(0));
         let mut end = ends.next();
-        self.look_up_all(text.words.len(), text, |start, (term, stops)| {
+        self.look_up_all(text.words.len(), text, |start, known| {
             while end.is_some_and(|end| end <= start) {
                 term_ends.push(used as u32);
                 end = ends.next();
             }
-            terms[used] = term;
-            used += usize::from(stops & dropped == 0 && end.is_some());
+            terms[used] = known.term;
+            used += usize::from(known.stops & dropped == 0 && end.is_some());
         });
         term_ends.extend(end.into_iter().chain(ends).map(|_| used as u32));
         terms.truncate(used);
     }
 
     /// Tells where the first `count` words of a text start and what is known of them. Of 64 words, first the short ones that
-    /// the cache answers, without a branch on it; then the others. Entries are touched before they are looked at: with so
-    /// little else to do, many of them are on their way from memory at once.
+    /// the cache answers, without a branch on it; then the others.
     #[inline(always)]
-    fn look_up_all(&mut self, count: usize, text: Text<'_>, mut tell: impl FnMut(usize, (TermId, u16))) {
+    fn look_up_all(&mut self, count: usize, text: Text<'_>, mut tell: impl FnMut(usize, Known)) {
         let Text { text, words, language } = text;
-        let (mut short, mut starts) = (words.short(text), words.starts());
-        let mut firsts = [(0, false, 0); STRETCH];
-        let mut known = [(TermId(0), 0); STRETCH];
+        let mut starts = words.starts();
+        let mut keys = [0; STRETCH];
+        let mut known = [NONE; STRETCH];
         for base in (0..count).step_by(STRETCH) {
             let stretch = STRETCH.min(count - base);
-            let mut touched = 0;
-            for (first, (word, is_whole)) in firsts[..stretch].iter_mut().zip(&mut short) {
-                let slot = slot::<SHORT>(mixed_short(word));
-                *first = (word, is_whole, slot);
-                touched ^= self.short[slot].language;
-            }
-            black_box(touched);
-            let mut missing = 0u64;
-            let looked_at = known[..stretch].iter_mut().zip(&firsts);
-            for (index, (known, &(word, is_whole, slot))) in looked_at.enumerate() {
-                let cached = &self.short[slot % SHORT];
-                *known = (cached.term, cached.stops);
-                missing |= u64::from(!(cached.is(word, language) & is_whole)) << index;
-            }
+            self.touch(words, text, base, language, &mut keys[..stretch]);
+            let mut missing = self.look(&keys[..stretch], &mut known);
             while missing != 0 {
                 let index = missing.trailing_zeros() as usize;
                 known[index] = self.entry(words.get(text, base + index), language);
@@ -187,31 +187,56 @@ impl Terms {
         }
     }
 
-    /// The term of a word, and the languages that it is a stop word in.
+    /// The keys of the words from a place on. Entries are touched before they are looked at: with so little else to do, many
+    /// of them are on their way from memory at once.
+    #[inline(never)]
+    fn touch(&self, words: &Words, text: &str, from: usize, language: Language, keys: &mut [u64]) {
+        let mark = language.mark();
+        let mut touched = 0;
+        for (key, word) in keys.iter_mut().zip(words.short(text, from)) {
+            *key = word | mark;
+            touched ^= self.short[slot::<SHORT>(mixed(*key))].known.stops;
+        }
+        black_box(touched);
+    }
+
+    /// What is known of the words with these keys; a bit for each that is not in the cache.
+    #[inline(never)]
+    fn look(&self, keys: &[u64], known: &mut [Known; STRETCH]) -> u64 {
+        let mut missing = 0;
+        for (index, (known, &key)) in known.iter_mut().zip(keys).enumerate() {
+            let cached = &self.short[slot::<SHORT>(mixed(key))];
+            *known = cached.known;
+            missing |= u64::from(cached.key != key) << index;
+        }
+        missing
+    }
+
+    /// What is known of a word.
     #[inline]
-    fn entry(&mut self, word: Word, language: Language) -> (TermId, u16) {
-        let [first, rest @ ..] = word.0;
-        if rest == [0; 2] {
-            let slot = slot::<SHORT>(mixed_short(first));
-            if !self.short[slot].is(first, language) {
-                self.short[slot] = Short::of(self.look_up(word, language));
+    fn entry(&mut self, word: Word, language: Language) -> Known {
+        if let Some(short) = word.short() {
+            let key = short | language.mark();
+            let slot = slot::<SHORT>(mixed(key));
+            if self.short[slot].key != key {
+                self.short[slot] = Short { key, known: self.look_up(word, language) };
             }
-            return (self.short[slot].term, self.short[slot].stops);
+            return self.short[slot].known;
         }
         let slot = slot::<LONG>(word.mixed());
         if !self.long[slot].is(word, language) {
-            self.long[slot] = self.look_up(word, language);
+            self.long[slot] = Cached { word, language: language.0 + 1, known: self.look_up(word, language) };
         }
-        (self.long[slot].term, self.long[slot].stops)
+        self.long[slot].known
     }
 
     #[inline(never)]
-    fn look_up(&mut self, word: Word, language: Language) -> Cached {
+    fn look_up(&mut self, word: Word, language: Language) -> Known {
         let stops = stop_words().get(word);
         let stops = stops | if word.says_nothing() { NOTHING } else { 0 };
         let is_term = stops & (language.mask() | NOTHING) == 0;
         let term = if is_term { self.term(word, language) } else { TermId(0) };
-        Cached { word, term, stops, language: language.0 + 1 }
+        Known { term, stops }
     }
 
     fn term(&mut self, word: Word, language: Language) -> TermId {
@@ -245,9 +270,9 @@ impl Terms {
     ) -> Vec<(TermId, String, String)> {
         let language = Language::of_code(language);
         let dropped = language.mask() | NOTHING;
-        let is_term = |(_, entry): &(Word, Cached)| entry.stops & dropped == 0;
+        let is_term = |(_, entry): &(Word, Known)| entry.stops & dropped == 0;
         let known = words.iter(text).map(|word| (word, self.look_up(word, language))).collect::<Vec<_>>();
-        let spell = |(word, entry): (Word, Cached)| {
+        let spell = |(word, entry): (Word, Known)| {
             let (bytes, length) = word.bytes();
             let stem = self.with_stem(word, language, |stem| String::from_utf8_lossy(stem).into_owned());
             (entry.term, String::from_utf8_lossy(&bytes[..length]).into_owned(), stem)
@@ -304,7 +329,7 @@ impl Terms {
     fn votes(&mut self, words: &Words, text: &str) -> [u16; LANGUAGES.len()] {
         let voters = words.len().min(VOTERS);
         let mut votes = [0; LANGUAGES.len()];
-        self.look_up_all(voters, Text { text, words, language: self.guess }, |_, (_, stops)| {
+        self.look_up_all(voters, Text { text, words, language: self.guess }, |_, Known { stops, .. }| {
             // All languages, whether it is a stop word in them or not: that can be done at once.
             votes.iter_mut().enumerate().for_each(|(language, votes)| *votes += stops >> language & 1);
         });
@@ -318,23 +343,6 @@ fn slot<const ENTRIES: usize>(mixed: u64) -> usize {
     (mixed >> (64 - ENTRIES.trailing_zeros())) as usize
 }
 
-/// `Word::mixed` of a word of up to eight bytes.
-#[inline(always)]
-fn mixed_short(word: u64) -> u64 {
-    Word([word, 0, 0]).mixed()
-}
-
-impl Short {
-    fn of(Cached { word, term, stops, language }: Cached) -> Short {
-        Short { word: word.0[0], term, stops, language }
-    }
-
-    #[inline(always)]
-    fn is(&self, word: u64, language: Language) -> bool {
-        (self.word ^ word) | u64::from(self.language ^ (language.0 + 1)) == 0
-    }
-}
-
 impl Cached {
     #[inline]
     fn is(&self, word: Word, language: Language) -> bool {
@@ -346,6 +354,11 @@ impl Cached {
 }
 
 impl Language {
+    /// Its number, which is never 0, in the bits of a word's first bytes that ASCII leaves free.
+    fn mark(self) -> u64 {
+        (0..8).map(|bit| u64::from((self.0 + 1) >> bit & 1) << (8 * bit + 7)).sum()
+    }
+
     /// Its bit in a set of languages; none for a language that is not known.
     fn mask(self) -> u16 {
         if self == Language::UNKNOWN { 0 } else { 1 << self.0 }

@@ -70,7 +70,14 @@ impl Word {
     #[inline(always)]
     pub(crate) fn mixed(self) -> u64 {
         let [a, b, c] = self.0;
-        (a ^ b.rotate_left(23) ^ c.rotate_left(47)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        mixed(a ^ b.rotate_left(23) ^ c.rotate_left(47))
+    }
+
+    /// The number that its bytes are, if there are up to eight of them and all are ASCII.
+    #[inline(always)]
+    pub(crate) fn short(self) -> Option<u64> {
+        let [first, rest @ ..] = self.0;
+        (rest == [0; 2] && first & repeated(0x80) == 0).then_some(first)
     }
 
     /// `length` ASCII letters and digits at the start of `bytes`.
@@ -83,6 +90,23 @@ impl Word {
         Word([(part(0) | LOWER) & a, (part(1) | LOWER) & b, (part(2) | LOWER) & c])
     }
 }
+
+/// A number whose high bits are different for most different numbers.
+#[inline(always)]
+pub(crate) fn mixed(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// For each length of a short word, the bits that it uses; none of a longer one.
+static USED_SHORT: [u64; 10] = {
+    let mut used = [0; 10];
+    let mut length = 1;
+    while length <= 8 {
+        used[length] = u64::MAX >> (64 - 8 * length);
+        length += 1;
+    }
+    used
+};
 
 /// For each length of a word, the bits of its three parts that it uses.
 static USED: [[u64; 3]; LONGEST + 1] = {
@@ -193,20 +217,20 @@ impl Words {
         self.spans.iter().map(|&span| self.spelt(text.as_bytes(), span))
     }
 
-    /// The words again, each as the number that its first bytes are, and whether they are all of it: so are most words,
-    /// and the price of the others is left to `get`.
+    /// The words from a place on, each as the number that its bytes are ([`Word::short`]). Some are 0, which says nothing: the
+    /// long ones, the wide ones, and the text's last.
     #[inline(always)]
-    pub(crate) fn short<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (u64, bool)> + 'a {
+    pub(crate) fn short<'a>(&'a self, text: &'a str, from: usize) -> impl Iterator<Item = u64> + 'a {
         let text = text.as_bytes();
-        self.spans.iter().map(move |&Span { start, length }| {
+        self.spans[from..].iter().map(move |&Span { start, length }| {
             let start = start as usize;
             match text.get(start..start + 8) {
                 // What is wide has a length that is far beyond.
                 Some(window) => {
                     let bytes = u64::from_le_bytes(*window.first_chunk().expect("eight bytes"));
-                    ((bytes | repeated(0x20)) & USED[length.min(8) as usize][0], length <= 8)
+                    (bytes | repeated(0x20)) & USED_SHORT[length.min(9) as usize]
                 }
-                None => (0, false),
+                None => 0,
             }
         })
     }

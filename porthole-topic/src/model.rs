@@ -468,7 +468,7 @@ pub(crate) fn places(entry_starts: &[u32], entries: &[Entry]) -> Vec<Place> {
 
 /// A hash table at most half full, from terms to one more than their numbers.
 pub(crate) fn slots(terms: &[TermId]) -> Vec<(TermId, u32)> {
-    let mut slots = vec![(TermId(0), 0); (terms.len() * 2).next_power_of_two()];
+    let mut slots = vec![(TermId(0), 0); (terms.len() * 4).next_power_of_two()];
     let mask = slots.len() - 1;
     for (term, number) in terms.iter().zip(1..) {
         let mut at = term.0 as usize & mask;
