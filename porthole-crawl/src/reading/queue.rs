@@ -25,7 +25,7 @@ pub(super) struct Queue {
 struct Waiting {
     unread: VecDeque<Unread>,
     read: VecDeque<WasRead>,
-    /// How many readers sleep.
+    /// How many readers sleep, without those that are being woken.
     asleep: usize,
     /// The loop, while it sleeps.
     sleeper: Option<Waker>,
@@ -40,6 +40,7 @@ impl Queue {
         let mut waiting = self.lock();
         waiting.unread.push_back(unread);
         if waiting.asleep > 0 {
+            waiting.asleep -= 1;
             drop(waiting);
             self.came.notify_one();
         }
@@ -72,7 +73,6 @@ impl Queue {
             }
             waiting.asleep += 1;
             waiting = self.came.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-            waiting.asleep -= 1;
         }
         None
     }
