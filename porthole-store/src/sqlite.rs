@@ -9,6 +9,7 @@ mod about;
 mod desk;
 mod distill;
 mod graph;
+mod links;
 mod load;
 mod migrations;
 mod open;

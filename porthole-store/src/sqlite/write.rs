@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use porthole_types::{Event, Failure, LinkRow, Outcome, PageResult, SiteId};
+use porthole_types::{Event, Failure, Outcome, SiteId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::plan::{NewRow, Plan, Visit, judgment, verdict};
-use super::{graph, revisit};
+use super::{graph, links, revisit};
 use crate::frontier::{Belief, Frontier, Sites, State, probability};
 use crate::{Batch, Error, Result, Scores};
 
@@ -24,7 +24,7 @@ pub(super) fn write(
     update_pages(tx, &plan.visits, frontier)?;
     update_judgments(tx, plan)?;
     update_states(tx, &plan.moved, frontier)?;
-    let links = insert_links(tx, plan, batch.results)?;
+    let links = links::insert(tx, plan, batch.results)?;
     update_loads(tx, &plan.loads)?;
     update_addresses(tx, batch.addresses, frontier)?;
     insert_events(tx, batch.events)?;
@@ -197,31 +197,6 @@ fn update_states(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Res
 /// The estimated relevance of a row; a page that came has none, because its relevance is known.
 pub(super) fn estimate(frontier: &Frontier, row: u32, belief: Belief) -> Option<f64> {
     (!frontier.tries(row).has_come()).then_some(belief.relevance)
-}
-
-fn insert_links(tx: &Transaction<'_>, plan: &Plan<'_>, results: &[PageResult]) -> Result<usize> {
-    let mut known = revisit::known_links(tx, plan)?;
-    let mut insert = tx.prepare_cached(
-        "insert into link(oid_src, sid_src, oid_dst, sid_dst, wgt_fwd, wgt_rev, discovered) \
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    )?;
-    let mut links = 0;
-    for page in results {
-        let mut known = known.get_mut(&page.oid);
-        insert.raw_bind_parameter(1, page.oid.0.cast_signed())?;
-        insert.raw_bind_parameter(2, page.sid.0.cast_signed())?;
-        insert.raw_bind_parameter(7, page.at.0)?;
-        let mut is_new = |link: &&LinkRow| known.as_mut().is_none_or(|known| known.insert(link.oid));
-        for link in page.links.iter().filter(&mut is_new) {
-            insert.raw_bind_parameter(3, link.oid.0.cast_signed())?;
-            insert.raw_bind_parameter(4, link.sid.0.cast_signed())?;
-            insert.raw_bind_parameter(5, link.wgt_fwd)?;
-            insert.raw_bind_parameter(6, link.wgt_rev)?;
-            insert.raw_execute()?;
-            links += 1;
-        }
-    }
-    Ok(links)
 }
 
 fn update_loads(tx: &Transaction<'_>, loads: &[(u32, u32)]) -> Result<()> {
