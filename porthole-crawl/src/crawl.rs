@@ -127,7 +127,7 @@ impl<F: FnMut(Seen<'_>) -> ControlFlow<()>> Observer for F {
     }
 }
 
-/// How long a crawl waits before it looks round again.
+/// How long a crawl waits before it looks round again, and how long what came waits to be committed.
 const MOMENT: Duration = Duration::from_millis(50);
 
 /// A crawl over a web and a store.
@@ -248,6 +248,7 @@ impl<'a> Crawl<'a> {
             discipline,
             changed: false,
             looked: Instant::now(),
+            committed: Instant::now(),
             window: Window::new(&mut guest),
             readers: Readers::start(reader, limits.workers.max(1)),
             under_way: UnderWay::new(),
@@ -288,6 +289,7 @@ struct Run<'c, 'a> {
     /// Somebody has written beside us: what is under way is dealt with, and nothing else is begun.
     changed: bool,
     looked: Instant,
+    committed: Instant,
     window: Window<'c>,
     readers: Readers,
     under_way: UnderWay<'a>,
@@ -327,10 +329,7 @@ impl Run<'_, '_> {
             self.look_round()?;
             self.distil()?;
             self.fill()?;
-            // Later pages follow from earlier ones: with few workers nothing waits to be committed.
-            let enough = (self.workers / 2).clamp(1, MOST_PENDING);
-            let is_any = !(self.pending.is_empty() && self.urls.is_empty());
-            if self.pending.len() >= enough || (self.is_idle() && is_any) {
+            if self.is_due() {
                 if self.commit()?.is_break() {
                     return Ok(Stop::Asked);
                 }
@@ -365,6 +364,17 @@ impl Run<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Whether what is pending is to be committed. Later pages follow from earlier ones: with few workers next to nothing
+    /// waits, and with many no more than is under way, nor longer than a moment.
+    fn is_due(&self) -> bool {
+        /// So many workers are few.
+        const FEW: usize = 16;
+        let enough = if self.workers < FEW { self.workers / 2 } else { self.workers };
+        let is_any = !(self.pending.is_empty() && self.urls.is_empty());
+        self.pending.len() >= enough.clamp(1, MOST_PENDING)
+            || is_any && (self.is_idle() || self.committed.elapsed() >= MOMENT)
     }
 
     /// Looks whether somebody has written beside us, now and then.
@@ -613,6 +623,7 @@ impl Run<'_, '_> {
             archive.flush()?;
         }
         self.crawl.store.commit(&batch)?;
+        self.committed = Instant::now();
         self.urls.clear();
         self.addresses.clear();
         for result in &results {
