@@ -42,14 +42,15 @@ const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("sha1:")?;
-        for bytes in self.0.chunks(5) {
-            let bits = bytes.iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
-            for letter in (0..8).rev() {
-                fmt::Write::write_char(f, char::from(ALPHABET[(bits >> (5 * letter) & 31) as usize]))?;
+        let mut text = *b"sha1:................................";
+        for (bytes, letters) in self.0.chunks(5).zip(text[5..].chunks_mut(8)) {
+            let mut bits = bytes.iter().fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
+            for letter in letters.iter_mut().rev() {
+                *letter = ALPHABET[(bits & 31) as usize];
+                bits >>= 5;
             }
         }
-        Ok(())
+        f.write_str(ascii(&text))
     }
 }
 
@@ -71,13 +72,18 @@ impl RecordId {
 
 impl fmt::Display for RecordId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("<urn:uuid:")?;
-        for (at, byte) in self.0.iter().enumerate() {
-            let hyphen = if matches!(at, 4 | 6 | 8 | 10) { "-" } else { "" };
-            write!(f, "{hyphen}{byte:02x}")?;
+        let mut text = *b"<urn:uuid:xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx>";
+        let mut digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        for place in text[10..].iter_mut().filter(|place| **place == b'x') {
+            *place = digits.next().map_or(b'0', |digit| b"0123456789abcdef"[usize::from(digit)]);
         }
-        f.write_str(">")
+        f.write_str(ascii(&text))
     }
+}
+
+/// Written at once: a text that grows letter by letter moves every time it has doubled.
+fn ascii(text: &[u8]) -> &str {
+    str::from_utf8(text).unwrap_or_default()
 }
 
 #[cfg(test)]
