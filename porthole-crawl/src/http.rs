@@ -299,7 +299,7 @@ fn size_of(headers: &HeaderMap) -> usize {
 
 /// Bytes that are no text are replaced.
 fn as_text(headers: &HeaderMap) -> Headers {
-    let mut fields = Headers::new();
+    let mut fields = Headers::with_capacity(headers.len(), size_of(headers));
     for (name, value) in headers {
         fields.push(name.as_str(), &String::from_utf8_lossy(value.as_bytes()));
     }

@@ -1,8 +1,14 @@
 //! HTTP headers as they came, in order, names compared without case.
 
 /// A list of header fields. Values are text: bytes outside UTF-8 were replaced when they were read.
+///
+/// One text holds all of them: a page has some ten, and every one of them would be two pieces of memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Headers(Vec<(Box<str>, Box<str>)>);
+pub struct Headers {
+    text: String,
+    /// For each field, where its name and its value end in the text.
+    ends: Vec<(usize, usize)>,
+}
 
 impl Headers {
     /// No headers.
@@ -10,9 +16,17 @@ impl Headers {
         Headers::default()
     }
 
+    /// No headers, with room for so many fields that are so long in all.
+    pub fn with_capacity(fields: usize, bytes: usize) -> Self {
+        Headers { text: String::with_capacity(bytes), ends: Vec::with_capacity(fields) }
+    }
+
     /// Adds a field behind those that are there; a name may occur more than once.
     pub fn push(&mut self, name: &str, value: &str) {
-        self.0.push((name.into(), value.into()));
+        self.text.push_str(name);
+        let name_end = self.text.len();
+        self.text.push_str(value);
+        self.ends.push((name_end, self.text.len()));
     }
 
     /// The first value of a name.
@@ -22,28 +36,35 @@ impl Headers {
 
     /// All values of a name, in order.
     pub fn all<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
-        self.0.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
+        self.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
     /// All fields, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (&**name, &**value))
+        let mut start = 0;
+        self.ends.iter().map(move |&(name_end, end)| {
+            let field = (&self.text[start..name_end], &self.text[name_end..end]);
+            start = end;
+            field
+        })
     }
 
     /// Number of fields.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.ends.len()
     }
 
     /// Whether there is no field.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.ends.is_empty()
     }
 }
 
 impl<'a> FromIterator<(&'a str, &'a str)> for Headers {
     fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(fields: I) -> Self {
-        Headers(fields.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+        let mut headers = Headers::new();
+        fields.into_iter().for_each(|(name, value)| headers.push(name, value));
+        headers
     }
 }
 
@@ -58,5 +79,10 @@ mod tests {
         assert_eq!(headers.get("Content-Type"), Some("text/html"));
         assert_eq!(headers.all("link").collect::<Vec<_>>(), ["<a>", "<b>"]);
         assert_eq!(headers.get("host"), None);
+        assert_eq!(headers.iter().last(), Some(("LINK", "<b>")));
+        // The same text in all.
+        let others: Headers =
+            [("Link", "<a>content-type"), ("text/", "html"), ("LINK", "<b>")].into_iter().collect();
+        assert_ne!(headers, others);
     }
 }
