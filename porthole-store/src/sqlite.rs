@@ -309,12 +309,13 @@ fn data_version(db: &Connection) -> Result<i64> {
 }
 
 fn work(row: &Row<'_>, belief: Belief, tries: Tries) -> Result<Work> {
-    let url: String = row.get(2)?;
+    let oid = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
+    let url = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
+    let other = || Error::Damaged(format!("crawl has {url} under the id of another URL"));
     Ok(Work {
-        oid: UrlId(row.get::<_, i64>(0)?.cast_unsigned()),
+        oid,
         sid: SiteId(row.get::<_, i64>(1)?.cast_unsigned()),
-        url: CanonicalUrl::parse(&url)
-            .map_err(|error| Error::Damaged(format!("crawl has {url}: {error}")))?,
+        url: CanonicalUrl::with_id(url, oid).ok_or_else(other)?,
         numtries: tries.count().into(),
         relevance: belief.relevance,
         priority: belief.priority,

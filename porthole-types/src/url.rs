@@ -49,6 +49,11 @@ impl CanonicalUrl {
         settle(Url::parse(text).map_err(|e| UrlError::Syntax(e.to_string()))?)
     }
 
+    /// The canonical URL with this id, if the text is it: what was canonical once need not be parsed again.
+    pub fn with_id(text: &str, id: UrlId) -> Option<Self> {
+        (UrlId::of(text) == id).then(|| CanonicalUrl(text.into()))
+    }
+
     /// The canonical form of a reference found on a page with this URL (or base).
     pub fn join(&self, reference: &str) -> Result<Self, UrlError> {
         let reference = reference.trim_matches(|c: char| c <= ' ');
@@ -425,6 +430,15 @@ mod tests {
             Ok(canonical.to_owned()),
             "for {input}"
         );
+    }
+
+    #[test]
+    fn what_was_canonical_is_known_by_its_id() {
+        let url = CanonicalUrl::parse("http://example.com/a").unwrap();
+        assert_eq!(CanonicalUrl::with_id(url.as_str(), url.id()), Some(url.clone()));
+        for other in ["", "http://example.com/b", "HTTP://example.com/a"] {
+            assert_eq!(CanonicalUrl::with_id(other, url.id()), None, "for {other}");
+        }
     }
 
     #[test]
