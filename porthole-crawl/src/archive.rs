@@ -275,7 +275,10 @@ fn open_segment(
         OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
     let end =
         end_of_whole(&mut file, last).map_err(|source| ArchiveError::Warc { path: path.clone(), source })?;
-    file.set_len(end).map_err(failed)?;
+    // Some systems write out at once what was emptied before, even if it was empty.
+    if file.metadata().map_err(failed)?.len() > end {
+        file.set_len(end).map_err(failed)?;
+    }
     file.seek(SeekFrom::Start(end)).map_err(failed)?;
     let segment_file = Segment { file, gathered: Vec::new(), broken: false };
     Ok(WarcWriter::new(segment_file, Form::Gzip, segment.into()).with_level(LEVEL).with_offset(end))
