@@ -435,6 +435,8 @@ impl Run<'_, '_> {
                     let result = PageResult { outcome, ..empty_result(&work, now) };
                     self.push(work, result, Duration::ZERO);
                 }
+                // Every look into the store has its price: several are taken at a time.
+                Next::Nothing if self.workers - self.under_way.len() < self.workers / 8 => break,
                 Next::Nothing if self.pending.is_empty() || self.workers > 1 => {
                     self.give_back()?;
                     if !self.take(now)? {
