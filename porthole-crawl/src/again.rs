@@ -70,6 +70,8 @@ impl Crawl<'_> {
                 tried.iter().filter(|tried| tried.judgment.is_some() && tried.span.is_some()).collect();
             for some in kept.chunks(COMMITTED) {
                 pages += self.judge_some(some, readers, progress).await?;
+                // A single reader never waits, and others may share our thread.
+                tokio::task::yield_now().await;
             }
         }
         Ok(pages)
