@@ -239,6 +239,7 @@ impl<'a> Crawl<'a> {
         self.store.bound(discipline.bound)?;
         guest.remember(self.next_seq, &*self.store.reader())?;
         let packer = self.archive.as_ref().map(|(archive, keep)| (archive.packer(), *keep));
+        let behind = behind::Behind::new(self, limits.workers)?;
         let reader = Reader::new(self.judge.take(), packer, guest.scope());
         let mut run = Run {
             is_polite: guest.is_polite(),
@@ -254,6 +255,7 @@ impl<'a> Crawl<'a> {
             under_way: UnderWay::new(),
             taken: HashSet::default(),
             batch: batch::InWork::default(),
+            behind,
             pending: Vec::new(),
             urls: Vec::new(),
             addresses: Vec::new(),
@@ -296,6 +298,7 @@ struct Run<'c, 'a> {
     /// Work whose result has not been committed.
     taken: HashSet<UrlId, foldhash::fast::FixedState>,
     batch: batch::InWork,
+    behind: behind::Behind,
     pending: Vec<Pending>,
     /// URLs that were met otherwise than as links, to be committed with them.
     urls: Vec<NewUrl>,
@@ -333,18 +336,20 @@ impl Run<'_, '_> {
                 if self.commit()?.is_break() {
                     return Ok(Stop::Asked);
                 }
+                self.catch_up()?;
                 // A replay never waits, and others may share our thread.
                 tokio::task::yield_now().await;
                 continue;
             }
-            if self.is_idle() && self.is_closing() {
+            if self.is_idle() && self.is_closing() && !self.behind.is_any() {
                 return Ok(match (self.fetches, self.bytes) {
                     (0, _) => Stop::Limit,
                     (_, 0) => Stop::Bytes,
                     _ => Stop::Changed,
                 });
             }
-            match self.wait().await {
+            let came = if self.behind.is_any() { self.came_by_now().await } else { self.wait().await };
+            match came {
                 Some(came) => {
                     self.take_in(came)?;
                     // All others that are there by now.
@@ -357,6 +362,13 @@ impl Run<'_, '_> {
                 None => {
                     if self.commit()?.is_break() {
                         return Ok(Stop::Asked);
+                    }
+                    if self.behind.is_any() {
+                        self.catch_up_some()?;
+                        if self.observer.waiting().is_break() {
+                            return Ok(Stop::Asked);
+                        }
+                        continue;
                     }
                     if let Some(stop) = self.nothing_came() {
                         return Ok(stop);
@@ -493,6 +505,16 @@ impl Run<'_, '_> {
         }
     }
 
+    /// What has come by now.
+    async fn came_by_now(&mut self) -> Option<Came> {
+        if self.is_idle() {
+            return None;
+        }
+        // Whoever brings it may need this thread.
+        tokio::task::yield_now().await;
+        self.came().now_or_never()
+    }
+
     async fn came(&mut self) -> Came {
         poll_fn(|context| {
             if let Some(read) = self.readers.next() {
@@ -611,6 +633,7 @@ impl Run<'_, '_> {
         let asked = self.crawl.backlinks.as_ref().map(Backlinks::asked);
         settings.extend(asked.as_deref().map(|asked| (backlinks::ASKED, asked)));
         let priorities = self.new_priorities(&results);
+        settings.extend(self.behind.note());
         let batch = Batch {
             results: &results,
             urls: &self.urls,
@@ -626,6 +649,7 @@ impl Run<'_, '_> {
         }
         self.crawl.store.commit(&batch)?;
         self.committed = Instant::now();
+        self.behind.committed();
         self.urls.clear();
         self.addresses.clear();
         for result in &results {
@@ -637,16 +661,17 @@ impl Run<'_, '_> {
 
     /// What the strategy says anew of URLs that it may have spoken of before.
     fn new_priorities(&mut self, results: &[PageResult]) -> Vec<(UrlId, f64)> {
-        let Some(scorer) = &mut self.crawl.scorer else { return Vec::new() };
         let mut priorities = Vec::new();
-        if self.discipline.word == Word::Last {
+        if self.discipline.word == Word::Last && self.crawl.scorer.is_some() {
             let pages = results.iter().filter(|result| result.outcome == Outcome::Fetched);
             let links = pages.flat_map(|result| &result.links);
             priorities.extend(links.map(|link| (link.oid, link.target.priority)));
+            priorities.retain(|(oid, _)| !self.crawl.starts.contains(oid));
         }
-        priorities.append(&mut scorer.strategy.rescored());
-        let starts = &self.crawl.starts;
-        priorities.retain(|(oid, _)| !starts.contains(oid));
+        // The pieces of a scoring that is under way come after this.
+        if !self.behind.is_scoring() {
+            priorities.append(&mut self.rescored());
+        }
         priorities
     }
 
@@ -710,6 +735,7 @@ const LAST_ARCHIVED: &str = "crawl.last_archived";
 const NEXT_SEQ: &str = "crawl.next_seq";
 
 mod batch;
+mod behind;
 #[cfg(test)]
 mod kill_tests;
 #[cfg(test)]

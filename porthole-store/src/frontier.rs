@@ -215,6 +215,18 @@ impl Frontier {
         queued
     }
 
+    /// Sets the priority of a URL, up or down, and leaves what its relevance is estimated at; whether it is queued and had
+    /// another one.
+    pub(crate) fn set_priority(&mut self, row: u32, priority: f64) -> bool {
+        let held = self.columns.rows[row as usize];
+        let (_, priority) = Belief::new(0.0, priority).narrow();
+        let changes = held.place.state() == State::Queued && priority != held.priority;
+        if changes {
+            self.believe(row, held.relevance, priority);
+        }
+        changes
+    }
+
     /// Nothing is believed any more of URLs that are yet to be fetched. A page that is to be visited again
     /// keeps its R(d): that is no belief.
     pub(crate) fn forget(&mut self) {

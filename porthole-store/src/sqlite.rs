@@ -36,6 +36,7 @@ use self::open::Lock;
 use self::plan::Plan;
 pub use self::prober::{Judged, Prober, Spent, Table};
 pub use self::reader::SqliteReader;
+use self::sweep::Sweep;
 use self::write::rowid;
 use crate::frontier::{Belief, Needs, State, Tries};
 use crate::{Batch, Committed, Counts, Desk, Error, Policy, Result, Store};
@@ -75,7 +76,7 @@ impl SqliteStore {
         plan: impl FnOnce(&mut Window) -> Result<Plan<'a>>,
     ) -> Result<Committed> {
         self.refresh()?;
-        sweep::sweep_if_due(&mut self.db, &mut self.window)?;
+        sweep::sweep_if_overdue(&mut self.db, &mut self.window)?;
         let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
         load::new_sites(&tx, self.window.frontier.sites_mut())?;
         // A plan that fails has not changed the window.
@@ -84,7 +85,7 @@ impl SqliteStore {
         match written.and_then(|links| Ok(tx.commit().map(|()| links)?)) {
             Ok(links) => {
                 self.window.links += links;
-                self.window.pending += plan.believed.len();
+                self.window.sweep.mark(&plan.believed);
                 Ok(Committed {
                     new_urls: plan.new_urls.len(),
                     believed: plan.believed.len(),
@@ -226,7 +227,7 @@ impl Store for SqliteStore {
         self.refresh()?;
         write::forget_estimates(&mut self.db)?;
         self.window.frontier.forget();
-        self.window.pending = 0;
+        self.window.sweep = Sweep::default();
         Ok(())
     }
 
@@ -292,6 +293,11 @@ impl Store for SqliteStore {
             links: self.window.links,
             sites: self.window.frontier.sites().len(),
         }
+    }
+
+    fn catch_up(&mut self) -> Result<bool> {
+        self.refresh()?;
+        sweep::sweep_some(&mut self.db, &mut self.window)
     }
 
     fn tidy(&mut self) -> Result<()> {

@@ -77,6 +77,10 @@ pub trait Store: Desk {
     /// How many of what there are. Costs nothing.
     fn counts(&self) -> Counts;
 
+    /// Does a piece of what the tables have to catch up with, a few milliseconds long, if it is time for that: estimates
+    /// of queued URLs are written there later and together. Whether there is more to do now.
+    fn catch_up(&mut self) -> Result<bool>;
+
     /// Brings the tables wholly up to date for readers: until then, the estimates that they show of queued
     /// URLs may be older ones. For the end of a crawl, and before questions about the frontier.
     fn tidy(&mut self) -> Result<()>;

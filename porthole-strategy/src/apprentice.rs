@@ -17,6 +17,7 @@ mod memory;
 mod naive_bayes;
 mod reach;
 mod saving;
+mod scoring;
 mod settings;
 mod sheet;
 mod study;
@@ -35,6 +36,7 @@ use feature::Weighed;
 use learner::Learner;
 use memory::Memory;
 use reach::{FARTHEST, Placed, Reach};
+use scoring::Scoring;
 use settings::{Parents, Settings};
 use sheet::{Outcomes, Place, Sheet};
 
@@ -63,6 +65,10 @@ pub struct Apprentice {
     next_training: u64,
     /// What is said anew and was not asked for yet.
     changed: Vec<(UrlId, f64)>,
+    /// What waits is being scored anew. Not saved: who heard a part of it asks for all.
+    scoring: Option<Scoring>,
+    /// Of so many URLs it is said at a time what they are worth now.
+    piece: usize,
 }
 
 impl Apprentice {
@@ -89,6 +95,8 @@ impl Apprentice {
             pages: 0,
             next_training: settings.first_training,
             changed: Vec::new(),
+            scoring: None,
+            piece: usize::MAX,
             settings,
         })
     }
@@ -145,6 +153,9 @@ impl Apprentice {
         if was_trained {
             self.learner.train();
         }
+        if self.scoring.is_some() {
+            self.score_all_anew();
+        }
     }
 
     fn train_if_due(&mut self) {
@@ -157,10 +168,26 @@ impl Apprentice {
         }
         let grown = (self.pages as f64 * self.settings.growth) as u64;
         self.next_training = grown.max(self.pages + 1);
+        self.score_all_anew();
+        if self.piece == usize::MAX {
+            self.changed = self.scored();
+        }
+    }
+
+    /// The next piece of what is being scored anew.
+    fn scored(&mut self) -> Vec<(UrlId, f64)> {
+        let Some(mut scoring) = self.scoring.take() else { return Vec::new() };
+        let (from, parents) = (scoring.next, self.settings.parents);
         let (learner, encoding) = (&self.learner, &self.settings.encoding);
-        self.changed = self.memory.say_anew(self.settings.parents, |sheet, link, outcomes| {
-            score(learner, sheet, &sheet.features(link, encoding, outcomes))
-        });
+        let score = |number: u32, sheet: &Sheet, link: &Place, outcomes: &Outcomes| {
+            scoring.score(learner, encoding, (number, sheet), link, outcomes)
+        };
+        let (anew, next) = self.memory.say_anew(from, self.piece, parents, score);
+        if let Some(next) = next {
+            scoring.next = next;
+            self.scoring = Some(scoring);
+        }
+        anew
     }
 }
 
@@ -252,7 +279,19 @@ impl Strategy for Apprentice {
     }
 
     fn rescored(&mut self) -> Vec<(UrlId, f64)> {
-        std::mem::take(&mut self.changed)
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.append(&mut self.scored());
+        changed
+    }
+
+    fn in_pieces(&mut self, piece: usize) {
+        self.piece = piece.max(1);
+    }
+
+    fn score_all_anew(&mut self) {
+        if self.learner.is_trained() {
+            self.scoring = Some(Scoring::new(&self.learner, &self.settings.encoding));
+        }
     }
 
     fn explain(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {

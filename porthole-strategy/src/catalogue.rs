@@ -181,6 +181,14 @@ impl Strategy for Called {
         self.strategy.rescored()
     }
 
+    fn in_pieces(&mut self, piece: usize) {
+        self.strategy.in_pieces(piece);
+    }
+
+    fn score_all_anew(&mut self) {
+        self.strategy.score_all_anew();
+    }
+
     fn explain(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {
         self.strategy.explain(source, link)
     }

@@ -275,7 +275,12 @@ impl<'w> Harness<'w> {
 }
 
 /// Tells a strategy what became of a URL; its links with their priorities, each target once.
-fn tell(strategy: &mut dyn Strategy, web: &Web, url: &CanonicalUrl, depth: u32) -> Vec<(CanonicalUrl, f64)> {
+pub(crate) fn tell(
+    strategy: &mut dyn Strategy,
+    web: &Web,
+    url: &CanonicalUrl,
+    depth: u32,
+) -> Vec<(CanonicalUrl, f64)> {
     let Some(told) = web.0.get(&url.id()) else {
         strategy.settled(url);
         return Vec::new();

@@ -165,6 +165,16 @@ pub trait Strategy: Send {
         Vec::new()
     }
 
+    /// From now on, where training changes what all queued URLs are worth, [`rescored`](Strategy::rescored) may say it of
+    /// some `piece` of them at a time: if it was so many, more may follow. All at once, if nothing else is said.
+    fn in_pieces(&mut self, piece: usize) {
+        let _ = piece;
+    }
+
+    /// Whoever was told what all queued URLs are worth since the last training has not heard all of it: says it again, if
+    /// it is a strategy that says it in pieces.
+    fn score_all_anew(&mut self) {}
+
     /// What a link's priority is made of, without learning anything from the question.
     fn explain(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {
         let priority = self.priority(source, link);

@@ -114,3 +114,92 @@ fn after_the_training_the_queue_is_in_the_order_of_the_new_scores() {
     // And the crawl goes on with the first of it.
     assert_eq!(crawled(apprentice(25), 26).0[25], waiting[0]);
 }
+
+/// So many pages have many links, to the same ends now and then.
+struct Wide;
+
+impl Wide {
+    const LINKING: u32 = 60;
+
+    fn body(path: &str) -> String {
+        let n = path[1..].parse::<u32>().unwrap_or(Wide::LINKING - 1);
+        if n >= Wide::LINKING {
+            return "<html lang=en>".to_owned() + if n.is_multiple_of(4) { "owls" } else { "other things" };
+        }
+        let ends = (0..150).map(|k| Wide::LINKING + n * 140 + k);
+        let links: String = (0..Wide::LINKING).chain(ends).map(Aviary::link).collect();
+        format!("<html lang=en><p>owls<ul>{links}")
+    }
+}
+
+impl Fetch for Wide {
+    fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+        let headers: Headers = [("content-type", "text/html")].into_iter().collect();
+        let body = Wide::body(request.url.path()).into_bytes();
+        let took = Duration::from_millis(5);
+        Box::pin(async move { Ok(Response { status: 200, headers, body, truncated: false, took }) })
+    }
+}
+
+/// The crawl is stopped while it scores what waits anew, and goes on: with what it remembered, or as if it had been killed.
+#[test]
+fn a_scoring_that_is_cut_short_is_made_up_for() {
+    for (is_killed, workers) in [(false, 4), (true, 4), (true, 1)] {
+        let (folder, mut store) = scratch();
+        let clock = ManualClock::at(Timestamp(1_000));
+        let apprentice = || named("apprentice:d=1,train=70,again=1000", &Aim::nothing(0)).unwrap();
+        let mut way: Vec<String> = Vec::new();
+        for (fetches, workers) in [(u64::MAX, 4), (0, workers)] {
+            let marks = vec![Mark::Path, Mark::Good];
+            let focus = Focus { judge: Box::new(Says("owls")), strategy: apprentice(), marks };
+            let archived = last_archived(&store).unwrap();
+            let archive = Archive::open_after(&folder.path().join("pages"), archived, Timestamp(0)).unwrap();
+            let crawl = Crawl::new(&Wide, &mut store, &clock).unwrap().focused(focus);
+            let mut crawl = crawl.archived(archive, Keep::All);
+            crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
+            let mut observe = |seen: Seen<'_>| {
+                way.push(seen.url.path().to_owned());
+                if way.len() < 71 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            let limits = Limits { fetches, workers, ..Limits::default() };
+            let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
+            let is_scoring = crawl.store.setting("crawl.scoring").unwrap() == Some("yes".to_owned());
+            assert_eq!(
+                (stop, is_scoring),
+                if fetches > 0 { (Stop::Asked, true) } else { (Stop::Limit, false) }
+            );
+            if is_killed && fetches > 0 {
+                crawl.forget_memory().unwrap();
+            }
+        }
+        let mut told = apprentice();
+        tell(&mut *told, &way);
+        told.score_all_anew();
+        let expected: HashMap<UrlId, f64> = told.rescored().into_iter().collect();
+        let work = store.take(usize::MAX, Timestamp(1_000)).unwrap();
+        assert!(work.len() > 3_000, "{} wait", work.len());
+        for work in work {
+            assert_eq!(
+                work.priority as f32, expected[&work.oid] as f32,
+                "{} {is_killed} {workers}",
+                work.url
+            );
+        }
+    }
+}
+
+/// Tells a strategy of pages.
+fn tell(strategy: &mut dyn Strategy, way: &[String]) {
+    let (mut judge, mut extractor) = (Says("owls"), Extractor::default());
+    for path in way {
+        let url = CanonicalUrl::parse(&format!("http://tiny.test{path}")).unwrap();
+        let page = extractor.extract(&url, &Headers::new(), Wide::body(path).as_bytes());
+        let judgment = judge.judge_page(&url, &page).unwrap();
+        let source =
+            Source { url: &url, page: &page, judgment, on_topic: judgment.relevance > 0.5, depth: 0 };
+        strategy.arrived(&source);
+        for link in &page.links {
+            strategy.priority(&source, link);
+        }
+    }
+}

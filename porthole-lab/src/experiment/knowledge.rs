@@ -87,6 +87,14 @@ impl Strategy for Within {
         self.inner.rescored()
     }
 
+    fn in_pieces(&mut self, piece: usize) {
+        self.inner.in_pieces(piece);
+    }
+
+    fn score_all_anew(&mut self) {
+        self.inner.score_all_anew();
+    }
+
     fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
         let priority = self.inner.priority(source, link).unwrap_or(LAST);
         (self.is_allowed)(&link.target).then_some(priority)

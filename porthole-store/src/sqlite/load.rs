@@ -6,6 +6,7 @@ use porthole_types::{SiteId, Timestamp, UrlId};
 use rusqlite::{Connection, Row};
 
 use super::desk::read_setting;
+use super::sweep::Sweep;
 use crate::frontier::{Belief, Facts, Frontier, Needs, Restored, Sites, State, Tries};
 use crate::{Error, Policy, Result};
 
@@ -17,8 +18,7 @@ pub(super) const BOUND_SETTING: &str = "bound";
 pub(super) struct Window {
     pub(super) frontier: Frontier,
     pub(super) links: usize,
-    /// Rows of `raised`.
-    pub(super) pending: usize,
+    pub(super) sweep: Sweep,
 }
 
 /// Reads the tables once, in the order of their rows.
@@ -28,12 +28,12 @@ pub(super) fn load(db: &Connection) -> Result<Window> {
     sites.set_disabled(disabled(db)?);
     let mut frontier = Frontier::new(&policy(db)?, bound(db)?, sites);
     rows(db, &mut frontier)?;
-    let pending = beliefs(db, &mut frontier)?;
+    let sweep = beliefs(db, &mut frontier)?;
     if frontier.uses_scores() != (false, false) {
         scores(db, &mut frontier)?;
         frontier.rebuild();
     }
-    Ok(Window { frontier, links: links(db)?, pending })
+    Ok(Window { frontier, links: links(db)?, sweep })
 }
 
 /// The policy that was set last.
@@ -205,19 +205,19 @@ impl<'a> Revisits<'a> {
     }
 }
 
-/// Works in what was believed since the last sweep, oldest first; how many rows it was.
-fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<usize> {
+/// Works in what was believed since the last sweep, oldest first; what that leaves to sweep.
+fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<Sweep> {
     let mut statement = db.prepare("select row, relevance, priority from raised order by rowid")?;
     let mut rows = statement.query([])?;
-    let mut pending = 0;
+    let mut sweep = Sweep::default();
     while let Some(row) = rows.next()? {
         let number: i64 = row.get(0)?;
         let known = u32::try_from(number - 1).ok().filter(|&row| (row as usize) < frontier.len());
         let known = known.ok_or_else(|| Error::Damaged(format!("raised has the unknown row {number}")))?;
         frontier.set(known, Belief::new(row.get(1)?, row.get(2)?));
-        pending += 1;
+        sweep.mark(&[known]);
     }
-    Ok(pending)
+    Ok(sweep)
 }
 
 /// Links are only appended, so the last row's number is their count.

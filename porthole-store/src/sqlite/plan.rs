@@ -136,8 +136,12 @@ impl<'a> Plan<'a> {
             let seen = window.frontier.raise(row, Belief::new(estimate.relevance, estimate.priority));
             plan.note(seen);
         }
-        for &(oid, priority) in batch.priorities {
-            plan.reorder(window, oid, priority);
+        // Some at a time: what is fetched into the cache must still be there when it is needed.
+        for some in batch.priorities.chunks(64) {
+            window.frontier.touch(some.iter().map(|&(oid, _)| oid));
+            for &(oid, priority) in some {
+                plan.reorder(window, oid, priority);
+            }
         }
         plan.newest_stays = batch.newest_stays;
         plan.finish(window);
@@ -194,9 +198,7 @@ impl<'a> Plan<'a> {
 
     fn reorder(&mut self, window: &mut Window, oid: UrlId, priority: f64) {
         let Some(row) = window.frontier.find(oid) else { return };
-        let held = window.frontier.belief(row);
-        let belief = Belief::new(held.relevance, priority);
-        if belief != held && window.frontier.set(row, belief) {
+        if window.frontier.set_priority(row, priority) {
             self.believed.push(row);
         }
     }

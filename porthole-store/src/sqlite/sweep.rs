@@ -1,4 +1,4 @@
-//! Takes what is believed over from `raised` into `crawl`.
+//! Takes what is believed over from `raised` into `crawl`, a piece at a time.
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
@@ -12,42 +12,142 @@ use crate::frontier::{Frontier, State};
 const SHARE: usize = 2;
 /// Too few to be worth a sweep.
 const FEW: usize = 20_000;
-/// Rows a transaction, so that the log stays small. A sweep that is cut short is repeated: `raised` is
-/// emptied at the end.
-const ROWS: usize = 5_000;
+/// When so many times as many may have changed, nobody takes the pieces, and a commit sweeps all of it.
+const OVERDUE: usize = 4;
+/// Rows a transaction, so that it takes milliseconds and the log stays small.
+const ROWS: usize = 2_000;
+/// Rows of `raised` that are deleted in one.
+const DELETED: i64 = 20_000;
 
-/// Sweeps if it is due.
-pub(super) fn sweep_if_due(db: &mut Connection, window: &mut Window) -> Result<()> {
-    if window.pending > FEW.max(window.frontier.len() / SHARE) { sweep(db, window) } else { Ok(()) }
+/// What the tables have yet to follow.
+///
+/// A piece writes what is believed by then. A row of `raised` goes when its URL, and all others that were in `raised` when
+/// the sweep began, are written: a sweep that is cut short is begun anew after the next open.
+#[derive(Debug, Default)]
+pub(super) struct Sweep {
+    /// A bit for every row of `crawl` that is older than what is believed.
+    marks: Vec<u64>,
+    /// Rows of `raised`.
+    pending: usize,
+    under_way: Option<UnderWay>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    /// The next row to look at.
+    row: usize,
+    /// The rows of `raised` that are yet to go, when all of `crawl` is written.
+    first: i64,
+    last: i64,
+}
+
+impl Sweep {
+    /// Something else is believed of these than the table says, and that is in `raised`.
+    pub(super) fn mark(&mut self, rows: &[u32]) {
+        self.pending += rows.len();
+        for &row in rows {
+            let (word, bit) = place(row as usize);
+            if self.marks.len() <= word {
+                self.marks.resize(word + 1, 0);
+            }
+            self.marks[word] |= bit;
+        }
+    }
+
+    fn unmark(&mut self, rows: &[u32]) {
+        for &row in rows {
+            let (word, bit) = place(row as usize);
+            self.marks[word] &= !bit;
+        }
+    }
+
+    /// Rows that are marked, from one on, so many at most.
+    fn marked(&self, from: usize, most: usize) -> Vec<u32> {
+        let (first, bit) = place(from);
+        let words = self.marks.iter().enumerate().skip(first);
+        let words =
+            words.map(|(word, &marks)| (word, if word == first { marks & !(bit - 1) } else { marks }));
+        let rows = words.filter(|&(_, marks)| marks != 0).flat_map(|(word, marks)| {
+            let is_marked = move |at: &usize| marks >> at & 1 == 1;
+            (0..64).filter(is_marked).map(move |at| (word * 64 + at) as u32)
+        });
+        rows.take(most).collect()
+    }
+
+    fn is_due(&self, frontier: &Frontier, times: usize) -> bool {
+        self.pending > times * FEW.max(frontier.len() / SHARE)
+    }
+}
+
+/// The word and the bit of a row.
+fn place(row: usize) -> (usize, u64) {
+    (row / 64, 1 << (row % 64))
+}
+
+/// Sweeps everything if it is overdue.
+pub(super) fn sweep_if_overdue(db: &mut Connection, window: &mut Window) -> Result<()> {
+    if window.sweep.is_due(&window.frontier, OVERDUE) { sweep(db, window) } else { Ok(()) }
+}
+
+/// Does a piece of the sweep that is under way or due; whether there is more of it.
+pub(super) fn sweep_some(db: &mut Connection, window: &mut Window) -> Result<bool> {
+    let under_way = match window.sweep.under_way {
+        Some(under_way) => under_way,
+        None if window.sweep.is_due(&window.frontier, 1) => begun(db)?,
+        None => return Ok(false),
+    };
+    let next = match write_some(db, window, under_way.row)? {
+        Some(row) => Some(UnderWay { row, ..under_way }),
+        None => delete_some(db, window, under_way)?,
+    };
+    window.sweep.under_way = next;
+    Ok(next.is_some())
 }
 
 /// Brings `crawl` up to date, in the order of its rows.
 pub(super) fn sweep(db: &mut Connection, window: &mut Window) -> Result<()> {
-    for rows in changed(db, &window.frontier)?.chunks(ROWS) {
-        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut update = tx.prepare_cached(
-            "update crawl set relevance = coalesce(?2, relevance), priority = ?3 where rowid = ?1",
-        )?;
-        for &row in rows {
-            let belief = window.frontier.belief(row);
-            let relevance = estimate(&window.frontier, row, belief);
-            update.execute(params![rowid(row), relevance, belief.priority])?;
-        }
-        drop(update);
-        tx.commit()?;
+    let mut next = Some(0);
+    while let Some(row) = next {
+        next = write_some(db, window, row)?;
     }
     db.execute("delete from raised", [])?;
-    window.pending = 0;
+    window.sweep = Sweep::default();
     Ok(())
 }
 
-/// The rows to write; a URL that is done has taken its last belief along.
-fn changed(db: &Connection, frontier: &Frontier) -> Result<Vec<u32>> {
-    let mut statement = db.prepare("select row - 1 from raised")?;
-    let rows = statement.query_map([], |row| row.get(0))?;
-    let mut rows = rows.collect::<rusqlite::Result<Vec<u32>>>()?;
-    rows.retain(|&row| frontier.state(row) == State::Queued);
-    rows.sort_unstable();
-    rows.dedup();
-    Ok(rows)
+fn begun(db: &Connection) -> Result<UnderWay> {
+    let sql = "select coalesce(min(rowid), 1), coalesce(max(rowid), 0) from raised";
+    Ok(db.query_row(sql, [], |row| Ok(UnderWay { row: 0, first: row.get(0)?, last: row.get(1)? }))?)
+}
+
+/// Writes some rows of those that are marked, from one on; the row to go on with, if there is one.
+fn write_some(db: &mut Connection, window: &mut Window, from: usize) -> Result<Option<usize>> {
+    let rows = window.sweep.marked(from, ROWS);
+    let Some(last) = rows.last() else { return Ok(None) };
+    let next = *last as usize + 1;
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut update = tx.prepare_cached(
+        "update crawl set relevance = coalesce(?2, relevance), priority = ?3 where rowid = ?1",
+    )?;
+    // A URL that is done has taken its last belief along.
+    for &row in rows.iter().filter(|&&row| window.frontier.state(row) == State::Queued) {
+        let belief = window.frontier.belief(row);
+        let relevance = estimate(&window.frontier, row, belief);
+        update.execute(params![rowid(row), relevance, belief.priority])?;
+    }
+    drop(update);
+    tx.commit()?;
+    window.sweep.unmark(&rows);
+    Ok(Some(next))
+}
+
+/// Deletes some of the rows of `raised` that are taken over, the oldest first: what is left says the same.
+fn delete_some(db: &Connection, window: &mut Window, under_way: UnderWay) -> Result<Option<UnderWay>> {
+    let end = under_way.first.saturating_add(DELETED);
+    let deleted = db.execute(
+        "delete from raised where rowid >= ?1 and rowid < ?2 and rowid <= ?3",
+        [under_way.first, end, under_way.last],
+    )?;
+    window.sweep.pending = window.sweep.pending.saturating_sub(deleted);
+    Ok((end <= under_way.last).then_some(UnderWay { first: end, ..under_way }))
 }

@@ -8,6 +8,7 @@ mod kill;
 mod prober;
 mod queries;
 mod sandbox;
+mod sweep;
 mod topics;
 mod twin;
 mod web;

@@ -29,10 +29,7 @@ impl Apprentice {
                 source.judgment.relevance,
             )];
         };
-        let bayes = match &self.learner {
-            Learner::Bayes(bayes) => bayes.trained.as_ref(),
-            Learner::Linear { .. } => None,
-        };
+        let bayes = self.learner.bayes();
         let scale = bayes.map_or(1.0, |bayes| bayes.scale(&all));
         let (always, adds): (f64, &dyn Fn(u32) -> f64) = match (&self.learner, bayes) {
             (_, Some(bayes)) => (bayes.prior, &|feature| bayes.odds(feature) * scale),

@@ -95,6 +95,14 @@ impl Learner {
         }
     }
 
+    /// Naive Bayes, if that is what learnt, and it was trained.
+    pub(super) fn bayes(&self) -> Option<&NaiveBayes> {
+        match self {
+            Learner::Bayes(bayes) => bayes.trained.as_ref(),
+            Learner::Linear { .. } => None,
+        }
+    }
+
     /// What was learnt, if it can be added to what others have.
     pub(super) fn lessons(&self) -> Option<Counts> {
         let Learner::Bayes(bayes) = self else { return None };

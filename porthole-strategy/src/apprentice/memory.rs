@@ -23,6 +23,9 @@ pub(super) struct Memory {
     most: usize,
 }
 
+/// The target of a link that nothing waits for any more.
+const GONE: UrlId = UrlId(0);
+
 /// A URL that is waited for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Waiting {
@@ -48,6 +51,9 @@ impl Memory {
     pub(super) fn open(&mut self, sheet: Sheet) {
         while self.sheets.front().is_some_and(|sheet| sheet.open == 0) {
             self.drop_first();
+        }
+        if let Some(before) = self.sheets.back_mut() {
+            before.links.shrink_to_fit();
         }
         self.sheets.push_back(sheet);
     }
@@ -111,8 +117,9 @@ impl Memory {
 
     /// Nothing waits for a URL any more.
     pub(super) fn forget(&mut self, url: UrlId) {
-        for (sheet, _) in self.links_to(url) {
+        for (sheet, link) in self.links_to(url) {
             let sheet = &mut self.sheets[(sheet - self.first) as usize];
+            sheet.links[link as usize].target = GONE;
             sheet.open -= 1;
             self.links -= 1;
             if sheet.open == 0 {
@@ -148,38 +155,43 @@ impl Memory {
         }
     }
 
-    /// Says of everything that waits what it is worth now.
+    /// Says of what waits what it is worth now, from a sheet on, until it is said of so many URLs; and the sheet to go on
+    /// with, if there is one. Links are scored in the order in which they were found, each once, and a URL has its turn at
+    /// the newest of them: what came to be said of it meanwhile is part of that.
     pub(super) fn say_anew(
         &mut self,
+        from: u32,
+        most: usize,
         parents: Parents,
-        score: impl Fn(&Sheet, &Place, &Outcomes) -> f64,
-    ) -> Vec<(UrlId, f64)> {
-        let mut said = Vec::with_capacity(self.waiting.len());
-        for (number, sheet) in (self.first..).zip(&self.sheets) {
+        mut score: impl FnMut(u32, &Sheet, &Place, &Outcomes) -> f64,
+    ) -> (Vec<(UrlId, f64)>, Option<u32>) {
+        let mut anew = Vec::new();
+        let from = from.max(self.first);
+        let (sheets, first) = (self.sheets.iter().skip((from - self.first) as usize), self.first);
+        for (number, sheet) in (from..).zip(sheets) {
+            if anew.len() >= most {
+                return (anew, Some(number));
+            }
             for (at, link) in (0..).zip(&sheet.links) {
-                // A URL has its turn at its newest link.
-                if self.waiting.get(&link.target).is_none_or(|waiting| waiting.newest != (number, at)) {
-                    continue;
+                let Some(waiting) = self.waiting.get_mut(&link.target) else { continue };
+                let is_oldest = link.before.is_none_or(|(sheet, _)| sheet < first);
+                let is_newest = waiting.newest == (number, at);
+                let counts = match parents {
+                    Parents::Highest => true,
+                    Parents::First => is_oldest,
+                    Parents::Last => is_newest,
+                };
+                if counts {
+                    let worth = score(number, sheet, link, &self.outcomes);
+                    let is_first = is_oldest || parents != Parents::Highest;
+                    waiting.said = if is_first { worth } else { waiting.said.max(worth) };
                 }
-                let places = self.links_to(link.target);
-                let of_place = |(sheet, link): &(u32, u32)| {
-                    let sheet = &self.sheets[(*sheet - self.first) as usize];
-                    score(sheet, &sheet.links[*link as usize], &self.outcomes)
-                };
-                let worth = match parents {
-                    Parents::Highest => places.iter().map(of_place).reduce(f64::max),
-                    Parents::First => places.last().map(of_place),
-                    Parents::Last => places.first().map(of_place),
-                };
-                said.extend(worth.map(|worth| (link.target, worth)));
+                if is_newest {
+                    anew.push((link.target, waiting.said));
+                }
             }
         }
-        for (url, worth) in &said {
-            if let Some(waiting) = self.waiting.get_mut(url) {
-                waiting.said = *worth;
-            }
-        }
-        said
+        (anew, None)
     }
 
     /// Links that wait are counted again, after everything was restored.

@@ -44,7 +44,10 @@ impl NaiveBayes {
 
     /// By how much the features of a link count less because they are many.
     pub(super) fn scale(&self, features: &[Weighed]) -> f64 {
-        let all: f64 = features.iter().map(|(_, weight)| f64::from(*weight)).sum();
+        self.scale_of(features.iter().map(|(_, weight)| f64::from(*weight)).sum())
+    }
+
+    fn scale_of(&self, all: f64) -> f64 {
         if self.length > 0.0 && all > self.length { self.length / all } else { 1.0 }
     }
 
@@ -53,6 +56,11 @@ impl NaiveBayes {
         let sum: f64 =
             features.iter().map(|(feature, weight)| self.odds(*feature) * f64::from(*weight)).sum();
         self.prior + sum * self.scale(features)
+    }
+
+    /// The same, of so many features that add up to a sum.
+    pub(super) fn log_odds_of(&self, sum: f64, features: usize) -> f64 {
+        self.prior + sum * self.scale_of(features as f64)
     }
 }
 

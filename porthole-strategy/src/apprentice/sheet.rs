@@ -2,6 +2,7 @@
 //! of each link, which are many times as much.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use porthole_page::{Link, Page};
 use porthole_types::{TermId, UrlId};
@@ -99,9 +100,19 @@ impl Sheet {
 
     /// The terms of a leaf, if some link has it within reach.
     pub(super) fn leaf_terms(&self, leaf: usize) -> &[TermId] {
-        let Some(end) = self.ends.get(leaf) else { return &[] };
+        &self.terms[self.terms_of(leaf)]
+    }
+
+    /// Where the terms of a leaf are among those of the sheet.
+    pub(super) fn terms_of(&self, leaf: usize) -> Range<usize> {
+        let Some(end) = self.ends.get(leaf) else { return 0..0 };
         let start = if leaf == 0 { 0 } else { self.ends[leaf - 1] };
-        &self.terms[start as usize..*end as usize]
+        start as usize..*end as usize
+    }
+
+    /// All terms, leaf by leaf.
+    pub(super) fn terms(&self) -> &[TermId] {
+        &self.terms
     }
 
     /// The features of a link, as numbers.

@@ -1,0 +1,108 @@
+//! What is put off: scoring all that waits anew after a training, and the table that follows the queue.
+//!
+//! With one worker all of it is done before the next page is chosen. With several it is done in pieces: no more than a
+//! share of the time as long as there are pages to deal with, and all the time when there are none. Pieces come after
+//! what was pending is committed, so that what an older model said never comes after what a newer one says.
+
+use std::time::{Duration, Instant};
+
+use porthole_store::Batch;
+use porthole_types::UrlId;
+
+use super::{Crawl, CrawlError, Run};
+
+/// Links that are scored anew at a time.
+const PIECE: usize = 1_000;
+
+/// Of the time that goes by, one part in so many.
+const SHARE: u32 = 5;
+
+/// The setting that says that a scoring is under way; whoever opens the crawl then has everything scored.
+const SCORING: &str = "crawl.scoring";
+
+/// How far the queue and the table are behind.
+#[derive(Debug)]
+pub(super) struct Behind {
+    is_scoring: bool,
+    /// Whether the setting says so.
+    is_noted: bool,
+    is_sweeping: bool,
+    /// Since when something is put off, and the time that went into it since.
+    since: Instant,
+    spent: Duration,
+}
+
+impl Behind {
+    /// As the crawl was left.
+    pub(super) fn new(crawl: &mut Crawl<'_>, workers: usize) -> Result<Behind, CrawlError> {
+        let is_noted = crawl.store.setting(SCORING)?.is_some_and(|noted| !noted.is_empty());
+        if let Some(scorer) = &mut crawl.scorer {
+            scorer.strategy.in_pieces(if workers > 1 { PIECE } else { usize::MAX });
+            if is_noted {
+                scorer.strategy.score_all_anew();
+            }
+        }
+        let (since, spent) = (Instant::now(), Duration::ZERO);
+        Ok(Behind { is_scoring: is_noted, is_noted, is_sweeping: true, since, spent })
+    }
+
+    pub(super) fn is_scoring(&self) -> bool {
+        self.is_scoring
+    }
+
+    pub(super) fn is_any(&self) -> bool {
+        self.is_scoring || self.is_sweeping
+    }
+
+    /// Results were committed, after which the table may have to follow.
+    pub(super) fn committed(&mut self) {
+        self.is_noted = self.is_scoring;
+        if !self.is_any() {
+            (self.since, self.spent) = (Instant::now(), Duration::ZERO);
+        }
+        self.is_sweeping = true;
+    }
+
+    /// The setting, if it has to be written.
+    pub(super) fn note(&self) -> Option<(&'static str, &'static str)> {
+        (self.is_scoring != self.is_noted).then_some((SCORING, if self.is_scoring { "yes" } else { "" }))
+    }
+}
+
+impl Run<'_, '_> {
+    /// Does what is put off as long as its share of the time lasts; everything, with one worker.
+    pub(super) fn catch_up(&mut self) -> Result<(), CrawlError> {
+        while self.behind.is_any()
+            && (self.workers == 1 || self.behind.spent * SHARE <= self.behind.since.elapsed())
+        {
+            self.catch_up_some()?;
+        }
+        Ok(())
+    }
+
+    /// Does a piece of what is put off. Nothing may be pending.
+    pub(super) fn catch_up_some(&mut self) -> Result<(), CrawlError> {
+        let started = Instant::now();
+        if self.behind.is_scoring {
+            let priorities = self.rescored();
+            let settings: Vec<_> = self.behind.note().into_iter().collect();
+            let batch = Batch { priorities: &priorities, settings: &settings, ..Batch::default() };
+            self.crawl.store.commit(&batch)?;
+            self.behind.committed();
+        } else {
+            self.behind.is_sweeping = self.crawl.store.catch_up()?;
+        }
+        self.behind.spent += started.elapsed();
+        Ok(())
+    }
+
+    /// What the strategy says anew, all of it or a piece.
+    pub(super) fn rescored(&mut self) -> Vec<(UrlId, f64)> {
+        let Some(scorer) = &mut self.crawl.scorer else { return Vec::new() };
+        let mut anew = scorer.strategy.rescored();
+        self.behind.is_scoring = self.workers > 1 && anew.len() >= PIECE;
+        let starts = &self.crawl.starts;
+        anew.retain(|(oid, _)| !starts.contains(oid));
+        anew
+    }
+}

@@ -1,0 +1,202 @@
+//! All links that wait are scored anew, a piece at a time.
+//!
+//! A term at a distance is a feature, and finding what it adds takes most of the time. Links that stand side by side have
+//! the same terms at other distances: so for every term it is worked out once what it adds at each, and the terms of a page
+//! are looked up once for all of its links. What comes out is the same to the last bit.
+
+use std::collections::HashMap;
+
+use porthole_types::TermId;
+
+use super::feature::Feature;
+use super::learner::Learner;
+use super::naive_bayes::{NaiveBayes, probability};
+use super::settings::{Encoding, Terms};
+use super::sheet::{Outcomes, Place, Sheet, offset};
+
+/// Terms whose rows are kept at once.
+const MOST_TERMS: usize = 200_000;
+
+/// A scoring that is under way.
+#[derive(Debug)]
+pub(super) struct Scoring {
+    /// The sheet that is next.
+    pub(super) next: u32,
+    rows: Option<Rows>,
+}
+
+impl Scoring {
+    /// One that begins with the first sheet.
+    pub(super) fn new(learner: &Learner, encoding: &Encoding) -> Scoring {
+        let rows = learner.bayes().and_then(|_| Rows::new(encoding));
+        Scoring { next: 0, rows }
+    }
+
+    /// What a link of a sheet, of which this is the number, is worth.
+    pub(super) fn score(
+        &mut self,
+        learner: &Learner,
+        encoding: &Encoding,
+        (number, sheet): (u32, &Sheet),
+        link: &Place,
+        outcomes: &Outcomes,
+    ) -> f64 {
+        match (&mut self.rows, learner.bayes()) {
+            (Some(rows), Some(bayes)) => {
+                rows.open(number, sheet, bayes);
+                let (sum, features) = rows.sum(sheet, link);
+                probability(bayes.log_odds_of(sum, features))
+            }
+            _ => super::score(learner, sheet, &sheet.features(link, encoding, outcomes)),
+        }
+    }
+}
+
+/// What terms add at each distance.
+#[derive(Debug)]
+struct Rows {
+    d_max: u32,
+    /// Whether distances are told apart.
+    has_offsets: bool,
+    /// The row of each term.
+    rows: HashMap<TermId, u32, foldhash::fast::FixedState>,
+    /// Row by row.
+    odds: Vec<f32>,
+    /// The sheet that is open, and where the rows of its terms begin.
+    sheet: Option<u32>,
+    begins: Vec<usize>,
+}
+
+impl Rows {
+    /// None if links have other features than terms near by.
+    fn new(encoding: &Encoding) -> Option<Rows> {
+        let is_plain = !(encoding.far || encoding.cocitation || encoding.has_topics());
+        let has_offsets = encoding.terms == Terms::Offset;
+        (is_plain && (has_offsets || encoding.terms == Terms::Window)).then(|| Rows {
+            d_max: encoding.d_max,
+            has_offsets,
+            rows: HashMap::default(),
+            odds: Vec::new(),
+            sheet: None,
+            begins: Vec::new(),
+        })
+    }
+
+    fn open(&mut self, number: u32, sheet: &Sheet, bayes: &NaiveBayes) {
+        if self.sheet.replace(number) == Some(number) {
+            return;
+        }
+        if self.rows.len() > MOST_TERMS {
+            self.rows.clear();
+            self.odds.clear();
+        }
+        let reach = if self.has_offsets { self.d_max.cast_signed() } else { 0 };
+        let width = 2 * reach as usize + 1;
+        self.begins.clear();
+        for term in sheet.terms() {
+            let next = self.rows.len() as u32;
+            let row = *self.rows.entry(*term).or_insert_with(|| {
+                let of_offset = |offset| bayes.odds(Feature::term(*term, offset, 0).hash()) as f32;
+                self.odds.extend((-reach..=reach).map(of_offset));
+                next
+            });
+            self.begins.push(row as usize * width);
+        }
+    }
+
+    /// What the features of a link of the open sheet add up to, and how many they are.
+    fn sum(&self, sheet: &Sheet, link: &Place) -> (f64, usize) {
+        let (first, last) = sheet.reach(link, self.d_max);
+        let (mut sum, mut features) = (0.0, 0);
+        for leaf in first..last {
+            let offset = if self.has_offsets {
+                (offset(leaf as u32, link.first, link.last) + self.d_max.cast_signed()) as usize
+            } else {
+                0
+            };
+            let begins = &self.begins[sheet.terms_of(leaf)];
+            features += begins.len();
+            for begin in begins {
+                sum += f64::from(self.odds[begin + offset]);
+            }
+        }
+        (sum, features)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use porthole_page::Extractor;
+    use porthole_types::{CanonicalUrl, Headers, UrlId};
+
+    use super::super::settings::Kind;
+    use super::*;
+    use crate::harness::{Web, aim, tell};
+    use crate::{Strategy, named};
+
+    #[test]
+    fn it_is_the_same_score_to_the_last_bit() {
+        let words = ["owl", "hawk", "milk", "rail", "feather"];
+        let item =
+            |n: usize| format!("<li>{} <b>{}</b> <a href=/{n}>{n} x</a>", words[n * 7 % 5], words[n * n % 5]);
+        let html: String = (0..40).map(item).collect();
+        let url = CanonicalUrl::parse("http://a.test/").unwrap();
+        let page = Extractor::default().extract(&url, &Headers::new(), html.as_bytes());
+        let outcomes = Outcomes::default();
+        for (terms, d_max, length) in [(Terms::Offset, 3, 0), (Terms::Offset, 0, 1), (Terms::Window, 5, 10)] {
+            let encoding = Encoding::of_terms(terms, d_max);
+            let sheet = Sheet::new(&page, 0.5, &encoding);
+            let mut learner = Learner::new(Kind::Bayes, length);
+            for (n, link) in page.links.iter().enumerate() {
+                let features = sheet.features(&sheet.link(link), &encoding, &outcomes);
+                learner.learn(&features, [0.9, 0.1, 0.2][n % 3]);
+            }
+            assert!(learner.train());
+            let mut scoring = Scoring::new(&learner, &encoding);
+            assert!(scoring.rows.is_some());
+            for link in page.links.iter().map(|link| sheet.link(link)) {
+                let quick = scoring.score(&learner, &encoding, (0, &sheet), &link, &outcomes);
+                let plain = learner.score(&sheet.features(&link, &encoding, &outcomes)).unwrap();
+                assert_eq!(quick.to_bits(), plain.to_bits(), "{terms:?} {d_max}");
+            }
+        }
+    }
+
+    /// What a queue holds of every URL, and the strategy, after all pages came; so many are scored anew at a time.
+    fn queue(name: &str, web: &Web, piece: usize) -> (HashMap<UrlId, f64>, Box<dyn Strategy>) {
+        let mut strategy = named(name, &aim("owl", 1)).unwrap();
+        strategy.in_pieces(piece);
+        let mut queue = HashMap::new();
+        let is_last = strategy.discipline().word == crate::Word::Last;
+        for url in web.first(60) {
+            for (link, worth) in tell(&mut *strategy, web, &url, 0) {
+                let held = queue.entry(link.id()).or_insert(worth);
+                *held = if is_last { worth } else { held.max(worth) };
+            }
+            queue.extend(strategy.rescored());
+        }
+        loop {
+            let anew = strategy.rescored();
+            if anew.is_empty() {
+                return (queue, strategy);
+            }
+            assert!(anew.len() < piece + 10, "{} at once", anew.len());
+            queue.extend(anew);
+        }
+    }
+
+    #[test]
+    fn whatever_comes_meanwhile_the_queue_ends_with_the_new_scores() {
+        for parents in ["highest", "first", "last"] {
+            let name = format!("apprentice:d=1,train=30,again=1000,parents={parents}");
+            let (queue, mut strategy) = queue(&name, &Web::drawn(4, 90), 4);
+            strategy.in_pieces(usize::MAX);
+            strategy.score_all_anew();
+            let anew = strategy.rescored();
+            assert!(anew.len() > 20, "{name}: {}", anew.len());
+            for (url, worth) in anew {
+                assert_eq!(queue[&url], worth, "{name}");
+            }
+        }
+    }
+}
