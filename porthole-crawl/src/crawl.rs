@@ -348,8 +348,7 @@ impl Run<'_, '_> {
                     _ => Stop::Changed,
                 });
             }
-            let came = if self.behind.is_any() { self.came_by_now().await } else { self.wait().await };
-            match came {
+            match self.wait().await {
                 Some(came) => {
                     self.take_in(came)?;
                     // All others that are there by now.
@@ -494,25 +493,18 @@ impl Run<'_, '_> {
 
     /// What comes next, if it comes within a moment; without a guest's clock, however long it takes.
     async fn wait(&mut self) -> Option<Came> {
+        // Whoever has something else to do does not wait long for more.
+        let is_behind = self.behind.is_any();
+        let moment = if is_behind { MOMENT / 10 } else { MOMENT };
         match (self.is_idle(), self.is_polite) {
-            (true, true) => {
+            (true, true) if !is_behind => {
                 tokio::time::sleep(MOMENT).await;
                 None
             }
-            (true, false) => None,
-            (false, true) => tokio::time::timeout(MOMENT, self.came()).await.ok(),
+            (true, _) => None,
+            (false, true) => tokio::time::timeout(moment, self.came()).await.ok(),
             (false, false) => Some(self.came().await),
         }
-    }
-
-    /// What has come by now.
-    async fn came_by_now(&mut self) -> Option<Came> {
-        if self.is_idle() {
-            return None;
-        }
-        // Whoever brings it may need this thread.
-        tokio::task::yield_now().await;
-        self.came().now_or_never()
     }
 
     async fn came(&mut self) -> Came {
@@ -655,7 +647,10 @@ impl Run<'_, '_> {
         for result in &results {
             self.taken.remove(&result.oid);
         }
-        self.crawl.remember_if_due()?;
+        // What is being scored needs the time now, and would be begun anew after a kill.
+        if !self.behind.is_scoring() {
+            self.crawl.remember_if_due()?;
+        }
         Ok(flow)
     }
 

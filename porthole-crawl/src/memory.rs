@@ -21,7 +21,7 @@ const FORM: u32 = 1;
 const BETWEEN_SAVES: u64 = 2_000;
 
 /// For so many bytes of memory, one fetch more lies between two saves: saving stays a small part of the work.
-const BYTES_A_FETCH: u64 = 16_384;
+const BYTES_A_FETCH: u64 = 4_096;
 
 /// What was tried is looked up so many at a time.
 const LOOKED_UP: usize = 1_024;
@@ -113,12 +113,13 @@ impl Crawl<'_> {
             self.memory.next_save = u64::MAX;
             return Ok(());
         };
+        let pause = BETWEEN_SAVES.max(memory.len() as u64 / BYTES_A_FETCH);
         if self.memory.saved_at != self.next_seq {
-            let bytes = closed(self.next_seq, scorer.strategy.name(), &memory);
+            let bytes = closed(self.next_seq, scorer.strategy.name(), memory);
             self.store.set_model(MEMORY, &Model { bytes, made: self.clock.now() })?;
         }
         self.memory.saved_at = self.next_seq;
-        self.memory.next_save = self.next_seq + BETWEEN_SAVES.max(memory.len() as u64 / BYTES_A_FETCH);
+        self.memory.next_save = self.next_seq + pause;
         Ok(())
     }
 
@@ -142,13 +143,13 @@ pub fn strategy_memory(reader: &dyn StoreReader) -> Result<Option<(String, Vec<u
     Ok(Some((saved.text()?.to_owned(), saved.rest().to_vec())))
 }
 
-fn closed(next_seq: u64, name: &str, memory: &[u8]) -> Vec<u8> {
+fn closed(next_seq: u64, name: &str, mut memory: Vec<u8>) -> Vec<u8> {
     let mut saver = Saver::new(FORM);
     saver.u64(next_seq);
     saver.text(name);
-    let mut bytes = saver.finish();
-    bytes.extend_from_slice(memory);
-    bytes
+    // In place: it may be large.
+    memory.splice(..0, saver.finish());
+    memory
 }
 
 /// The number of the next fetch and the memory; `None` if it is another strategy's.

@@ -1,7 +1,7 @@
 //! What is put off: scoring all that waits anew after a training, and the table that follows the queue.
 //!
 //! With one worker all of it is done before the next page is chosen. With several it is done in pieces: no more than a
-//! share of the time as long as there are pages to deal with, and all the time when there are none. Pieces come after
+//! share of the time as long as pages keep coming, and more of it when nothing came for a moment. Pieces come after
 //! what was pending is committed, so that what an older model said never comes after what a newer one says.
 
 use std::time::{Duration, Instant};

@@ -105,16 +105,42 @@ pub(super) fn read_collisions(db: &Connection) -> Result<Vec<Collision>> {
 
 /// The model of a name.
 pub(super) fn read_model(db: &Connection, name: &str) -> Result<Option<Model>> {
+    // Else it could be written anew between two of its parts.
+    let _together = db.unchecked_transaction()?;
     let mut read = db.prepare("select bytes, made from model where name = ?1")?;
-    let model = read.query_row([name], |row| Ok(Model { bytes: row.get(0)?, made: Timestamp(row.get(1)?) }));
-    Ok(model.optional()?)
+    let mut part = |name: &str| {
+        let part = |row: &Row<'_>| Ok(Model { bytes: row.get(0)?, made: Timestamp(row.get(1)?) });
+        read.query_row([name], part).optional()
+    };
+    let Some(mut model) = part(name)? else { return Ok(None) };
+    for number in 1.. {
+        let Some(next) = part(&part_name(name, number))? else { break };
+        model.bytes.extend(next.bytes);
+    }
+    Ok(Some(model))
 }
 
-/// Writes a model in place of another of its name.
+/// Bytes of a row of `model`: SQLite makes copies of what it is given.
+const PART: usize = 8 << 20;
+
+/// The name of a part of a model behind the first, which has the model's.
+fn part_name(name: &str, number: usize) -> String {
+    format!("{name}#{number}")
+}
+
+/// Writes a model in place of another of its name, in parts if it is large.
 pub(super) fn write_model(db: &Connection, name: &str, model: &Model) -> Result<()> {
-    let sql = "insert or replace into model(name, bytes, made) values (?1, ?2, ?3)";
-    db.execute(sql, params![name, model.bytes, model.made.0])?;
-    Ok(())
+    let tx = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+    // `$` comes behind `#`.
+    tx.execute("delete from model where name = ?1 or name > ?1 || '#' and name < ?1 || '$'", [name])?;
+    let mut insert = tx.prepare_cached("insert into model(name, bytes, made) values (?1, ?2, ?3)")?;
+    let first = model.bytes.len().min(PART);
+    insert.execute(params![name, &model.bytes[..first], model.made.0])?;
+    for (number, part) in (1..).zip(model.bytes[first..].chunks(PART)) {
+        insert.execute(params![part_name(name, number), part, model.made.0])?;
+    }
+    drop(insert);
+    Ok(tx.commit()?)
 }
 
 /// The columns that [`example`] reads.

@@ -230,6 +230,15 @@ pub(crate) fn a_model_is_kept_under_its_name(backend: &dyn Backend) {
     store.set_model("critic", &model(1, 3_000_000)).unwrap();
     store.set_model("other", &model(2, 0)).unwrap();
     store.set_model("critic", &model(3, 2_000_000)).unwrap();
+    // One that is kept in parts is one that comes back whole, and goes whole.
+    let large: Vec<u8> = (0..20_000_000_u32).map(|at| (at / 1_000) as u8).collect();
+    let large = Model { bytes: large, made: Timestamp(4) };
+    store.set_model("large", &large).unwrap();
+    assert!(store.reader().model("large").unwrap() == Some(large.clone()));
+    store.set_model("small", &large).unwrap();
+    store.set_model("small", &model(5, 9_000_000)).unwrap();
+    assert!(store.reader().model("small").unwrap() == Some(model(5, 9_000_000)));
+    assert!(store.reader().model("large").unwrap() == Some(large));
     drop(store);
     let reader = backend.open().reader();
     assert_eq!(reader.model("critic").unwrap(), Some(model(3, 2_000_000)));
