@@ -21,7 +21,7 @@ const FORM: u32 = 1;
 const BETWEEN_SAVES: u64 = 2_000;
 
 /// For so many bytes of memory, one fetch more lies between two saves: saving stays a small part of the work.
-const BYTES_A_FETCH: u64 = 4_096;
+const BYTES_A_FETCH: u64 = 1_024;
 
 /// What was tried is looked up so many at a time.
 const LOOKED_UP: usize = 1_024;

@@ -36,7 +36,7 @@ use feature::Weighed;
 use learner::Learner;
 use memory::Memory;
 use reach::{FARTHEST, Placed, Reach};
-use scoring::Scoring;
+use scoring::Scorer;
 use settings::{Parents, Settings};
 use sheet::{Outcomes, Place, Sheet};
 
@@ -55,6 +55,8 @@ pub struct Apprentice {
     prefixes: Vec<Vec<u32>>,
     memory: Memory,
     learner: Learner,
+    /// Knows what was learnt at the last training.
+    scorer: Scorer,
     /// What decides how far around links to look, as long as that is open.
     reach: Option<Reach>,
     /// How far pages and their links were apart, in intervals: for learning from surprises alone.
@@ -65,8 +67,6 @@ pub struct Apprentice {
     next_training: u64,
     /// What is said anew and was not asked for yet.
     changed: Vec<(UrlId, f64)>,
-    /// What waits is being scored anew. Not saved: who heard a part of it asks for all.
-    scoring: Option<Scoring>,
     /// Of so many URLs it is said at a time what they are worth now.
     piece: usize,
 }
@@ -85,20 +85,27 @@ impl Apprentice {
             learner.begin_with(lessons.counts());
         }
         let is_reach_open = settings.is_reach_chosen && aim.lessons.is_none();
-        Ok(Apprentice {
+        let mut apprentice = Apprentice {
             critic: aim.critic.clone().filter(|_| settings.encoding.classes),
             prefixes: if settings.encoding.has_topics() { prefixes(&aim.paths) } else { Vec::new() },
             memory: Memory::new(settings.remembered),
             learner,
+            scorer: Scorer::default(),
             reach: is_reach_open.then(Reach::default),
             differences: [0; counts::DIFFERENCES],
             pages: 0,
             next_training: settings.first_training,
             changed: Vec::new(),
-            scoring: None,
             piece: usize::MAX,
             settings,
-        })
+        };
+        apprentice.trained();
+        Ok(apprentice)
+    }
+
+    /// Something else was learnt than the scorer knows.
+    fn trained(&mut self) {
+        self.scorer = Scorer::new(&self.learner, &self.settings.encoding);
     }
 
     fn sheet(&mut self, source: &Source<'_>) -> Sheet {
@@ -153,7 +160,8 @@ impl Apprentice {
         if was_trained {
             self.learner.train();
         }
-        if self.scoring.is_some() {
+        self.trained();
+        if self.memory.is_behind() {
             self.score_all_anew();
         }
     }
@@ -163,7 +171,9 @@ impl Apprentice {
             return;
         }
         self.choose_reach();
-        if !self.learner.train() {
+        let is_trained = self.learner.train();
+        self.trained();
+        if !is_trained {
             return;
         }
         let grown = (self.pages as f64 * self.settings.growth) as u64;
@@ -176,18 +186,11 @@ impl Apprentice {
 
     /// The next piece of what is being scored anew.
     fn scored(&mut self) -> Vec<(UrlId, f64)> {
-        let Some(mut scoring) = self.scoring.take() else { return Vec::new() };
-        let (from, parents) = (scoring.next, self.settings.parents);
-        let (learner, encoding) = (&self.learner, &self.settings.encoding);
+        let (learner, encoding, scorer) = (&self.learner, &self.settings.encoding, &mut self.scorer);
         let score = |number: u32, sheet: &Sheet, link: &Place, outcomes: &Outcomes| {
-            scoring.score(learner, encoding, (number, sheet), link, outcomes)
+            scorer.score(learner, encoding, (number, sheet), link, outcomes)
         };
-        let (anew, next) = self.memory.say_anew(from, self.piece, parents, score);
-        if let Some(next) = next {
-            scoring.next = next;
-            self.scoring = Some(scoring);
-        }
-        anew
+        self.memory.say_anew(self.piece, self.settings.parents, score)
     }
 }
 
@@ -257,19 +260,16 @@ impl Strategy for Apprentice {
             let features = sheet.features(&sheet.link(link), &self.settings.encoding, self.memory.outcomes());
             return Some(score(&self.learner, &sheet, &features));
         }
-        let sheet = self.memory.newest()?;
-        let place = sheet.link(link);
-        let features = sheet.features(&place, &self.settings.encoding, self.memory.outcomes());
-        let (worth, estimate) = (score(&self.learner, sheet, &features), sheet.relevance);
+        let (number, sheet) = (self.memory.newest_number(), self.memory.newest()?);
+        let (place, estimate) = (sheet.link(link), sheet.relevance);
+        let (encoding, outcomes) = (&self.settings.encoding, self.memory.outcomes());
+        let worth = self.scorer.score(&self.learner, encoding, (number, sheet), &place, outcomes);
         match self.memory.outcome(target) {
             Some(_) if target == source.url.id() => Some(worth),
             Some(outcome) => {
                 let link = match self.reach {
-                    Some(_) => {
-                        let (encoding, outcomes) = (&self.settings.encoding, self.memory.outcomes());
-                        Described::All(Placed::new(sheet, &place, encoding, outcomes))
-                    }
-                    None => Described::Near(features),
+                    Some(_) => Described::All(Placed::new(sheet, &place, encoding, outcomes)),
+                    None => Described::Near(sheet.features(&place, encoding, outcomes)),
                 };
                 self.learn(link, estimate, outcome);
                 Some(worth)
@@ -290,7 +290,7 @@ impl Strategy for Apprentice {
 
     fn score_all_anew(&mut self) {
         if self.learner.is_trained() {
-            self.scoring = Some(Scoring::new(&self.learner, &self.settings.encoding));
+            self.memory.begin_anew();
         }
     }
 

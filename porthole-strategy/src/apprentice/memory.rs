@@ -1,6 +1,7 @@
 //! The links that wait, with the pages they are on, and what became of the others.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use porthole_types::UrlId;
 
@@ -18,6 +19,7 @@ pub(super) struct Memory {
     /// What is waited for.
     pub(super) waiting: HashMap<UrlId, Waiting, foldhash::fast::FixedState>,
     pub(super) outcomes: Outcomes,
+    turns: Turns,
     /// Links that wait.
     links: usize,
     most: usize,
@@ -35,6 +37,34 @@ pub(super) struct Waiting {
     pub(super) said: f64,
 }
 
+/// What has yet to be said anew. Not saved: who heard a part of it asks for all.
+#[derive(Clone, Debug, Default)]
+struct Turns {
+    /// The sheets whose links have yet to have their turn.
+    sheets: Range<u32>,
+    /// What has it there, and to which links were found since.
+    late: HashMap<UrlId, Late, foldhash::fast::FixedState>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    /// The newest link to it that was there before.
+    turn: (u32, u32),
+    /// What the links since then make it worth.
+    worth: f64,
+}
+
+impl Turns {
+    /// A link was found to a URL, on a sheet behind these; the one before is the newest of the others to it.
+    fn came_late(&mut self, url: UrlId, before: (u32, u32), worth: f64, parents: Parents) {
+        if self.sheets.contains(&before.0) {
+            self.late.insert(url, Late { turn: before, worth });
+        } else if let Some(late) = self.late.get_mut(&url) {
+            late.worth = parents.of_both(late.worth, worth);
+        }
+    }
+}
+
 impl Memory {
     pub(super) fn new(most: usize) -> Memory {
         Memory {
@@ -42,6 +72,7 @@ impl Memory {
             first: 0,
             waiting: HashMap::default(),
             outcomes: Outcomes::default(),
+            turns: Turns::default(),
             links: 0,
             most,
         }
@@ -62,6 +93,11 @@ impl Memory {
         self.sheets.back()
     }
 
+    /// The number of the newest sheet, if there is one.
+    pub(super) fn newest_number(&self) -> u32 {
+        (self.first + self.sheets.len() as u32).saturating_sub(1)
+    }
+
     pub(super) fn outcomes(&self) -> &Outcomes {
         &self.outcomes
     }
@@ -77,16 +113,15 @@ impl Memory {
 
     /// Remembers a link of the newest page; what it is worth, given what other pages' links made its target worth.
     pub(super) fn wait(&mut self, mut link: Place, worth: f64, parents: Parents) -> f64 {
-        let number = self.first + self.sheets.len() as u32 - 1;
+        let number = self.newest_number();
         let Some(sheet) = self.sheets.back_mut() else { return worth };
         let newest = (number, sheet.links.len() as u32);
         let known = self.waiting.get(&link.target).copied();
         link.before = known.map(|known| known.newest);
-        let said = match (known, parents) {
-            (Some(known), Parents::First) => known.said,
-            (Some(known), Parents::Highest) => known.said.max(worth),
-            _ => worth,
-        };
+        if let Some(known) = known.filter(|_| number >= self.turns.sheets.end) {
+            self.turns.came_late(link.target, known.newest, worth, parents);
+        }
+        let said = known.map_or(worth, |known| parents.of_both(known.said, worth));
         self.waiting.insert(link.target, Waiting { newest, said });
         sheet.links.push(link);
         sheet.open += 1;
@@ -127,6 +162,7 @@ impl Memory {
             }
         }
         self.waiting.remove(&url);
+        self.turns.late.remove(&url);
     }
 
     /// All waiting links to a URL that are remembered, newest first.
@@ -155,23 +191,33 @@ impl Memory {
         }
     }
 
-    /// Says of what waits what it is worth now, from a sheet on, until it is said of so many URLs; and the sheet to go on
-    /// with, if there is one. Links are scored in the order in which they were found, each once, and a URL has its turn at
-    /// the newest of them: what came to be said of it meanwhile is part of that.
+    /// All that waits by now is to be said anew, by what was learnt since.
+    pub(super) fn begin_anew(&mut self) {
+        self.turns =
+            Turns { sheets: self.first..self.first + self.sheets.len() as u32, late: HashMap::default() };
+    }
+
+    /// Whether some of it has not been said.
+    pub(super) fn is_behind(&self) -> bool {
+        !(self.turns.sheets.is_empty() && self.turns.late.is_empty())
+    }
+
+    /// Says of so many URLs that wait what they are worth now. Links are scored in the order in which they were found, each
+    /// once, and a URL has its turn at the newest of those that were there when it began.
     pub(super) fn say_anew(
         &mut self,
-        from: u32,
         most: usize,
         parents: Parents,
         mut score: impl FnMut(u32, &Sheet, &Place, &Outcomes) -> f64,
-    ) -> (Vec<(UrlId, f64)>, Option<u32>) {
-        let mut anew = Vec::new();
-        let from = from.max(self.first);
-        let (sheets, first) = (self.sheets.iter().skip((from - self.first) as usize), self.first);
-        for (number, sheet) in (from..).zip(sheets) {
+    ) -> Vec<(UrlId, f64)> {
+        let (mut anew, first, Turns { sheets: numbers, late }) = (Vec::new(), self.first, &mut self.turns);
+        numbers.start = numbers.start.max(first);
+        let sheets = self.sheets.iter().skip((numbers.start - first) as usize);
+        for (number, sheet) in numbers.clone().zip(sheets) {
             if anew.len() >= most {
-                return (anew, Some(number));
+                return anew;
             }
+            numbers.start = number + 1;
             for (at, link) in (0..).zip(&sheet.links) {
                 let Some(waiting) = self.waiting.get_mut(&link.target) else { continue };
                 let is_oldest = link.before.is_none_or(|(sheet, _)| sheet < first);
@@ -183,15 +229,26 @@ impl Memory {
                 };
                 if counts {
                     let worth = score(number, sheet, link, &self.outcomes);
-                    let is_first = is_oldest || parents != Parents::Highest;
-                    waiting.said = if is_first { worth } else { waiting.said.max(worth) };
+                    waiting.said = if is_oldest { worth } else { parents.of_both(waiting.said, worth) };
                 }
-                if is_newest {
+                let is_late = waiting.newest.0 >= numbers.end
+                    && late.get(&link.target).is_some_and(|late| late.turn == (number, at));
+                if let Some(late) = is_late.then(|| late.remove(&link.target)).flatten() {
+                    waiting.said = parents.of_both(waiting.said, late.worth);
+                }
+                if is_newest || is_late {
                     anew.push((link.target, waiting.said));
                 }
             }
         }
-        (anew, None)
+        // The turn of the others was on a sheet that was forgotten.
+        for (url, late) in std::mem::take(late) {
+            if let Some(waiting) = self.waiting.get_mut(&url) {
+                waiting.said = late.worth;
+                anew.push((url, late.worth));
+            }
+        }
+        anew
     }
 
     /// Links that wait are counted again, after everything was restored.

@@ -66,6 +66,7 @@ impl Apprentice {
             let is_open = saved.u32()? == 1;
             self.reach = is_open.then(|| Reach::restore(&mut saved)).transpose()?;
         }
+        self.trained();
         saved.finish()
     }
 }

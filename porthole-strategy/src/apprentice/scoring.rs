@@ -1,4 +1,4 @@
-//! All links that wait are scored anew, a piece at a time.
+//! What links are worth.
 //!
 //! A term at a distance is a feature, and finding what it adds takes most of the time. Links that stand side by side have
 //! the same terms at other distances: so for every term it is worked out once what it adds at each, and the terms of a page
@@ -14,22 +14,19 @@ use super::naive_bayes::{NaiveBayes, probability};
 use super::settings::{Encoding, Terms};
 use super::sheet::{Outcomes, Place, Sheet, offset};
 
-/// Terms whose rows are kept at once.
-const MOST_TERMS: usize = 200_000;
+/// Numbers in the rows that are kept at once.
+const MOST_ODDS: usize = 4_000_000;
 
-/// A scoring that is under way.
-#[derive(Debug)]
-pub(super) struct Scoring {
-    /// The sheet that is next.
-    pub(super) next: u32,
+/// Scores links by what was learnt at the last training.
+#[derive(Debug, Default)]
+pub(super) struct Scorer {
     rows: Option<Rows>,
 }
 
-impl Scoring {
-    /// One that begins with the first sheet.
-    pub(super) fn new(learner: &Learner, encoding: &Encoding) -> Scoring {
-        let rows = learner.bayes().and_then(|_| Rows::new(encoding));
-        Scoring { next: 0, rows }
+impl Scorer {
+    /// For what was learnt by now.
+    pub(super) fn new(learner: &Learner, encoding: &Encoding) -> Scorer {
+        Scorer { rows: learner.bayes().and_then(|_| Rows::new(encoding)) }
     }
 
     /// What a link of a sheet, of which this is the number, is worth.
@@ -86,7 +83,7 @@ impl Rows {
         if self.sheet.replace(number) == Some(number) {
             return;
         }
-        if self.rows.len() > MOST_TERMS {
+        if self.odds.len() > MOST_ODDS {
             self.rows.clear();
             self.odds.clear();
         }
@@ -152,10 +149,10 @@ mod tests {
                 learner.learn(&features, [0.9, 0.1, 0.2][n % 3]);
             }
             assert!(learner.train());
-            let mut scoring = Scoring::new(&learner, &encoding);
-            assert!(scoring.rows.is_some());
+            let mut scorer = Scorer::new(&learner, &encoding);
+            assert!(scorer.rows.is_some());
             for link in page.links.iter().map(|link| sheet.link(link)) {
-                let quick = scoring.score(&learner, &encoding, (0, &sheet), &link, &outcomes);
+                let quick = scorer.score(&learner, &encoding, (0, &sheet), &link, &outcomes);
                 let plain = learner.score(&sheet.features(&link, &encoding, &outcomes)).unwrap();
                 assert_eq!(quick.to_bits(), plain.to_bits(), "{terms:?} {d_max}");
             }
@@ -187,8 +184,9 @@ mod tests {
 
     #[test]
     fn whatever_comes_meanwhile_the_queue_ends_with_the_new_scores() {
-        for parents in ["highest", "first", "last"] {
-            let name = format!("apprentice:d=1,train=30,again=1000,parents={parents}");
+        // What is forgotten keeps its place in the queue, unless the last word counts.
+        for (parents, remember) in [("highest", 10_000), ("first", 10_000), ("last", 10_000), ("last", 60)] {
+            let name = format!("apprentice:d=1,train=30,again=1000,parents={parents},remember={remember}");
             let (queue, mut strategy) = queue(&name, &Web::drawn(4, 90), 4);
             strategy.in_pieces(usize::MAX);
             strategy.score_all_anew();

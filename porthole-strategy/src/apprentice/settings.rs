@@ -80,6 +80,17 @@ pub(super) enum Parents {
     Last,
 }
 
+impl Parents {
+    /// What links make a URL worth, and one that was found after them.
+    pub(super) fn of_both(self, said: f64, worth: f64) -> f64 {
+        match self {
+            Parents::First => said,
+            Parents::Highest => said.max(worth),
+            Parents::Last => worth,
+        }
+    }
+}
+
 impl Encoding {
     /// Terms within so many leaves, and nothing else.
     pub fn of_terms(terms: Terms, d_max: u32) -> Encoding {
