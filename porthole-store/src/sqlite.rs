@@ -11,6 +11,7 @@ mod distill;
 mod graph;
 mod links;
 mod load;
+mod many;
 mod migrations;
 mod open;
 mod plan;

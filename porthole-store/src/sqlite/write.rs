@@ -6,7 +6,7 @@ use porthole_types::{Event, Failure, Outcome, SiteId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::plan::{NewRow, Plan, Visit, judgment, verdict};
-use super::{graph, links, revisit};
+use super::{graph, links, many, revisit};
 use crate::frontier::{Belief, Frontier, Sites, State, probability};
 use crate::{Batch, Error, Result, Scores};
 
@@ -118,12 +118,12 @@ fn counted(table: &str, tx: &Transaction<'_>, expected: usize) -> Result<()> {
 }
 
 fn insert_beliefs(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
-    let mut insert = tx.prepare_cached("insert into raised(row, relevance, priority) values (?1, ?2, ?3)")?;
-    for &row in rows {
+    many::insert(tx, "raised", &["row", "relevance", "priority"], rows, |insert, place, &row| {
         let belief = frontier.belief(row);
-        insert.execute(params![rowid(row), belief.relevance, belief.priority])?;
-    }
-    Ok(())
+        insert.raw_bind_parameter(place, rowid(row))?;
+        insert.raw_bind_parameter(place + 1, belief.relevance)?;
+        insert.raw_bind_parameter(place + 2, belief.priority)
+    })
 }
 
 fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier) -> Result<()> {
