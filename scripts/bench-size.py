@@ -10,7 +10,7 @@ the crawl itself gives at /metrics, every second; memory is what its process has
 Allowed: 200 MB and 40 MB a million known URLs; the last 100,000 pages at 70% of the pace of the first; no ten seconds at less
 than 70% of the pace of the twenty before. An apprentice that learns once, with a million links waiting, scores all of them anew:
 
-    scripts/bench-size.py --pages 160000 --strategy apprentice:train=80000,again=1000,remember=2000000
+    scripts/bench-size.py --pages 130000 --strategy apprentice:train=50000,again=1000,remember=2000000
 
 Allowed then: 10 s until all are scored and in their new order, 60 s more until the table has it, to the second; all at 70% of
 the pace of the twenty seconds before.
@@ -159,7 +159,8 @@ def report(options, samples, size):
     if anew := figures["anew"]:
         print(
             "scored anew: from {pages:,.0f} pages on, with {changes:,.0f} changes in {scored:.0f} s at {pace_scored:.0%} of the "
-            "pace before; the table has them {swept:.0f} s later, all in all at {pace:.0%} of the pace".format(**anew)
+            "pace before; the table has them {swept:.0f} s later, all in all at {pace:.0%} of the pace before, {pace_after:.0%} "
+            "of that afterwards, {pace_cpu:.0%} of the pages a CPU second".format(**anew)
         )
 
 
@@ -179,9 +180,10 @@ def scored_anew(samples):
     if not during or during[0] == 0 or during[-1] + 1 == len(samples):
         return None
     begin, end = samples[during[0] - 1], samples[during[-1] + 1]
-    followed = lambda sample: sample["seconds"] >= end["seconds"] and (sample["oldest"] > end["newest"] or not sample["oldest"])
-    table, before = next(filter(followed, samples), None), since(samples, begin["seconds"] - 20)
-    if not (table and before):
+    changed = samples[during[-1]]["newest"]
+    followed = lambda sample: sample["seconds"] >= end["seconds"] and (sample["oldest"] > changed or not sample["oldest"])
+    table, before = next(filter(followed, samples), None), since(samples, begin["seconds"] - 20) or samples[0]
+    if not table:
         return None
     return {
         "pages": begin["pages"],
@@ -190,11 +192,13 @@ def scored_anew(samples):
         "swept": table["seconds"] - end["seconds"],
         "pace_scored": pace(begin, end) / pace(before, begin),
         "pace": pace(begin, table) / pace(before, begin),
+        "pace_cpu": pace(begin, table, "cpu_seconds") / pace(before, begin, "cpu_seconds"),
+        "pace_after": pace(begin, table) / pace(table, samples[-1]),
     }
 
 
-def pace(begin, end):
-    return (end["pages"] - begin["pages"]) / (end["seconds"] - begin["seconds"])
+def pace(begin, end, time="seconds"):
+    return (end["pages"] - begin["pages"]) / max(end[time] - begin[time], 0.01)
 
 
 def since(samples, seconds):

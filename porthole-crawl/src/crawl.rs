@@ -647,8 +647,8 @@ impl Run<'_, '_> {
         for result in &results {
             self.taken.remove(&result.oid);
         }
-        // What is being scored needs the time now, and would be begun anew after a kill.
-        if !self.behind.is_scoring() {
+        // What is put off needs the time now, and would be begun anew after a kill.
+        if !self.behind.is_midway() {
             self.crawl.remember_if_due()?;
         }
         Ok(flow)

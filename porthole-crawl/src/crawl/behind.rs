@@ -26,7 +26,10 @@ pub(super) struct Behind {
     is_scoring: bool,
     /// Whether the setting says so.
     is_noted: bool,
+    /// Whether the table may have to follow.
     is_sweeping: bool,
+    /// Whether it has begun to.
+    has_begun: bool,
     /// Since when something is put off, and the time that went into it since.
     since: Instant,
     spent: Duration,
@@ -43,11 +46,16 @@ impl Behind {
             }
         }
         let (since, spent) = (Instant::now(), Duration::ZERO);
-        Ok(Behind { is_scoring: is_noted, is_noted, is_sweeping: true, since, spent })
+        Ok(Behind { is_scoring: is_noted, is_noted, is_sweeping: true, has_begun: false, since, spent })
     }
 
     pub(super) fn is_scoring(&self) -> bool {
         self.is_scoring
+    }
+
+    /// Whether something is half done.
+    pub(super) fn is_midway(&self) -> bool {
+        self.is_scoring || self.has_begun
     }
 
     pub(super) fn is_any(&self) -> bool {
@@ -89,8 +97,11 @@ impl Run<'_, '_> {
             let batch = Batch { priorities: &priorities, settings: &settings, ..Batch::default() };
             self.crawl.store.commit(&batch)?;
             self.behind.committed();
+            // For all of this the table will have to follow.
+            self.behind.has_begun = true;
         } else {
-            self.behind.is_sweeping = self.crawl.store.catch_up()?;
+            self.behind.has_begun = self.crawl.store.catch_up()?;
+            self.behind.is_sweeping = self.behind.has_begun;
         }
         self.behind.spent += started.elapsed();
         Ok(())
