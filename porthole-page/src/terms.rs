@@ -154,24 +154,36 @@ impl Terms {
         let mut used = terms.len();
         terms.resize(used + text.words.len(), TermId(0));
         let mut end = ends.next();
-        self.look_up_all(text.words.len(), text, |start, known| {
-            while end.is_some_and(|end| end <= start) {
-                term_ends.push(used as u32);
+        self.look_up_all(text.words.len(), text, |base, known| {
+            let (room, mut count, mut kept) = (&mut terms[used..][..known.len()], 0, 0u64);
+            for (index, known) in known.iter().enumerate() {
+                let is_kept = known.stops & dropped == 0;
+                room[count] = known.term;
+                count += usize::from(is_kept);
+                kept |= u64::from(is_kept) << index;
+            }
+            let mut before = 0;
+            while let Some(place) = end {
+                before += text.words.starting_before(place, base + before..base + known.len());
+                if before == known.len() {
+                    break;
+                }
+                term_ends.push(used as u32 + (kept & !(u64::MAX << before)).count_ones());
                 end = ends.next();
             }
-            terms[used] = known.term;
-            used += usize::from(known.stops & dropped == 0 && end.is_some());
+            used += count;
         });
+        // What comes behind all of the places is not wanted.
+        used = if end.is_none() { term_ends.last().map_or(0, |end| *end as usize) } else { used };
         term_ends.extend(end.into_iter().chain(ends).map(|_| used as u32));
         terms.truncate(used);
     }
 
-    /// Tells where the first `count` words of a text start and what is known of them. Of 64 words, first the short ones that
-    /// the cache answers, without a branch on it; then the others.
+    /// Tells what is known of the first `count` words of a text, up to 64 at a time, with the number of the first of them: first
+    /// the short ones that the cache answers, without a branch on it; then the others.
     #[inline(always)]
-    fn look_up_all(&mut self, count: usize, text: Text<'_>, mut tell: impl FnMut(usize, Known)) {
+    fn look_up_all(&mut self, count: usize, text: Text<'_>, mut tell: impl FnMut(usize, &[Known])) {
         let Text { text, words, language } = text;
-        let mut starts = words.starts();
         let mut keys = [0; STRETCH];
         let mut known = [NONE; STRETCH];
         for base in (0..count).step_by(STRETCH) {
@@ -183,7 +195,7 @@ impl Terms {
                 known[index] = self.entry(words.get(text, base + index), language);
                 missing &= missing - 1;
             }
-            known[..stretch].iter().zip(&mut starts).for_each(|(&known, start)| tell(start, known));
+            tell(base, &known[..stretch]);
         }
     }
 
@@ -329,9 +341,11 @@ impl Terms {
     fn votes(&mut self, words: &Words, text: &str) -> [u16; LANGUAGES.len()] {
         let voters = words.len().min(VOTERS);
         let mut votes = [0; LANGUAGES.len()];
-        self.look_up_all(voters, Text { text, words, language: self.guess }, |_, Known { stops, .. }| {
-            // All languages, whether it is a stop word in them or not: that can be done at once.
-            votes.iter_mut().enumerate().for_each(|(language, votes)| *votes += stops >> language & 1);
+        self.look_up_all(voters, Text { text, words, language: self.guess }, |_, known| {
+            for Known { stops, .. } in known {
+                // All languages, whether it is a stop word in them or not: that can be done at once.
+                votes.iter_mut().enumerate().for_each(|(language, votes)| *votes += stops >> language & 1);
+            }
         });
         votes
     }

@@ -2,6 +2,7 @@
 //! spaces between words give overlapping pairs of characters instead.
 
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 use wide::{bytemuck, i8x16};
 
@@ -206,9 +207,9 @@ impl Words {
         self.spans.len()
     }
 
-    /// Where the words start.
-    pub(crate) fn starts(&self) -> impl Iterator<Item = usize> {
-        self.spans.iter().map(|span| span.start as usize)
+    /// How many of some words start before a place.
+    pub(crate) fn starting_before(&self, place: usize, words: Range<usize>) -> usize {
+        self.spans[words].iter().take_while(|span| (span.start as usize) < place).count()
     }
 
     /// The words, spelt from the text that they were found in.
