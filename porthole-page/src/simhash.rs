@@ -13,9 +13,9 @@ pub fn simhash(terms: &[TermId]) -> u64 {
         [a, b] => counter.add_one(mix(*a, *b, TermId(0))),
         _ => {
             let mut rest = terms;
-            while let Some(ten) = rest.first_chunk::<10>() {
-                counter.add_eight(std::array::from_fn(|i| mix(ten[i], ten[i + 1], ten[i + 2])));
-                rest = &rest[8..];
+            while let Some(many) = rest.first_chunk::<34>() {
+                counter.add_32(many);
+                rest = &rest[32..];
             }
             rest.windows(3).for_each(|run| counter.add_one(mix(run[0], run[1], run[2])));
         }
@@ -44,11 +44,22 @@ impl BitCounter {
         self.carry(hash, 0);
     }
 
-    /// Eight at a time, through a tree of adders: each takes three bits of one worth and gives one of it and
-    /// one of twice it, so that only one carry in eight has to ripple.
+    /// 32 runs at a time, through a tree of adders: each takes three bits of one worth and gives one of it and one of twice
+    /// it, so that only one carry in 32 has to ripple.
     #[inline]
-    fn add_eight(&mut self, h: [u64; 8]) {
-        self.total += 8;
+    fn add_32(&mut self, terms: &[TermId; 34]) {
+        self.total += 32;
+        let eights = std::array::from_fn(|k| {
+            let ten = &terms[8 * k..][..10];
+            self.add_eight(std::array::from_fn(|i| mix(ten[i], ten[i + 1], ten[i + 2])))
+        });
+        let carry = self.add_four(eights);
+        self.carry(carry, 5);
+    }
+
+    /// Gives what is left to be carried: eights.
+    #[inline]
+    fn add_eight(&mut self, h: [u64; 8]) -> u64 {
         let [ones, twos, fours, ..] = self.planes;
         let (ones, twos_a) = adder(ones, h[0], h[1]);
         let (ones, twos_b) = adder(ones, h[2], h[3]);
@@ -58,7 +69,17 @@ impl BitCounter {
         let (twos, fours_b) = adder(twos, twos_c, twos_d);
         let (fours, eights) = adder(fours, fours_a, fours_b);
         (self.planes[0], self.planes[1], self.planes[2]) = (ones, twos, fours);
-        self.carry(eights, 3);
+        eights
+    }
+
+    /// The same for eights: what is left are the bits of 32.
+    #[inline]
+    fn add_four(&mut self, eights: [u64; 4]) -> u64 {
+        let (sum, sixteens_a) = adder(self.planes[3], eights[0], eights[1]);
+        let (sum, sixteens_b) = adder(sum, eights[2], eights[3]);
+        let (sixteens, rest) = adder(self.planes[4], sixteens_a, sixteens_b);
+        (self.planes[3], self.planes[4]) = (sum, sixteens);
+        rest
     }
 
     #[inline]
