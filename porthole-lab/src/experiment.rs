@@ -36,7 +36,7 @@ pub use apprentice::{Apprenticeship, AtDistance, AtReach, Queue, WithFeatures};
 pub use facts::{TopicFacts, WebFacts};
 pub use fields::{Fields, WebField};
 pub use folder::{Folder, Results};
-pub use plan::{Plan, Task};
+pub use plan::{Plan, Task, listed};
 pub use ranks::{Quality, Ranked, RankedCrawl};
 pub use run::Lab;
 pub use trace::{Authority, Label, Outcome, Step, Trace};

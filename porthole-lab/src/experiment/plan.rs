@@ -133,6 +133,27 @@ impl FromStr for StrategyName {
     }
 }
 
+/// The strategies of a list that was split at its commas, which also stand between the parameters of one strategy: a piece
+/// with an equals sign before any colon is a parameter of the strategy before it.
+pub fn listed(pieces: &[String]) -> Result<Vec<String>, String> {
+    let mut names: Vec<String> = Vec::new();
+    for piece in pieces {
+        let is_parameter = piece.split(':').next().is_some_and(|front| front.contains('='));
+        match names.last_mut() {
+            _ if !is_parameter => names.push(piece.clone()),
+            Some(name) if name.contains('=') => {
+                name.push(',');
+                name.push_str(piece);
+            }
+            Some(name) => {
+                return Err(format!("{piece} is a parameter: if it is one of {name}, write {name}:{piece}"));
+            }
+            None => return Err(format!("{piece} is a parameter without a strategy: write NAME:{piece}")),
+        }
+    }
+    Ok(names)
+}
+
 type Split<'a> = (&'a str, Option<Box<StrategyName>>);
 
 /// What is in front of a sign, and the strategy that is named behind it.

@@ -333,6 +333,24 @@ fn a_name_has_parameters_a_half_and_a_teacher() {
 }
 
 #[test]
+fn commas_stand_between_strategies_and_between_their_parameters() {
+    let listed = |text: &str| super::listed(&text.split(',').map(str::to_owned).collect::<Vec<_>>());
+    let names =
+        "soft,apprentice:train=5,again=2,best-1:buffer=9,apprentice:d=1,train=9+odd:4@soft~soft,soft:4,hard";
+    let apart = [
+        "soft",
+        "apprentice:train=5,again=2",
+        "best-1:buffer=9",
+        "apprentice:d=1,train=9+odd:4@soft~soft",
+        "soft:4",
+        "hard",
+    ];
+    assert_eq!(listed(names).unwrap(), apart);
+    assert!(listed("again=2,soft").unwrap_err().contains("write NAME:again=2"));
+    assert!(listed("apprentice,again=2").unwrap_err().contains("write apprentice:again=2"));
+}
+
+#[test]
 fn an_apprentice_learns_on_one_half_of_the_hosts_and_crawls_the_other() {
     let strategies = "[\"soft+odd\", \"apprentice:d=0,train=0+odd~breadth+even\"]";
     let changes = [("[\"breadth\", \"soft\", \"random\"]", strategies), ("start = 2", "start = 1")];

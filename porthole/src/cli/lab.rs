@@ -21,7 +21,7 @@ pub(crate) struct RunExperiment {
     /// Topics to look for
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub(crate) topics: Option<Vec<String>>,
-    /// Strategies to compare: NAME, NAME+hubs, NAME+neighbours, NAME:STARTS or NAME@BASELINE
+    /// Strategies to compare: NAME, NAME:KEY=VALUE,KEY=VALUE, NAME+hubs, NAME+neighbours, NAME:STARTS or NAME@BASELINE
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) strategies: Option<Vec<String>>,
     /// Draws of start pages

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use porthole_lab::experiment::{Experiment, ExperimentError, Fields, Folder, Lab, Outcome, WebField};
+use porthole_lab::experiment::{Experiment, ExperimentError, Fields, Folder, Lab, Outcome, WebField, listed};
 use porthole_lab::measures::mean;
 
 use crate::cli;
@@ -41,11 +41,14 @@ pub(crate) fn run(arguments: &cli::RunExperiment) -> anyhow::Result<()> {
 }
 
 fn experiment(arguments: &cli::RunExperiment) -> Result<Experiment, ExperimentError> {
+    let strategies = arguments.strategies.as_deref().map(listed).transpose();
+    let strategies =
+        strategies.map_err(|what| ExperimentError::Wrong { from: "--strategies".to_owned(), what })?;
     let flags = Fields {
         web: arguments.web.clone().map(WebField::File),
         labels: arguments.labels.clone(),
         topics: arguments.topics.clone(),
-        strategies: arguments.strategies.clone(),
+        strategies,
         samples: arguments.samples,
         start: arguments.start,
         train: arguments.train,

@@ -53,7 +53,7 @@ fn an_experiment_goes_from_a_recorded_crawl_to_a_report() {
         "run",
         "web/experiment.toml",
         "--strategies",
-        "random,soft,oracle",
+        "random,soft,apprentice:train=5,again=2,oracle",
         "--at",
         "10,20",
         "--samples",
@@ -67,7 +67,8 @@ fn an_experiment_goes_from_a_recorded_crawl_to_a_report() {
     ];
     ok(folder, &run);
     let results = fs::read_to_string(folder.join("out/results.jsonl")).unwrap();
-    assert_eq!(results.lines().count(), 6);
+    assert_eq!(results.lines().count(), 8);
+    assert!(results.contains("\"apprentice:train=5,again=2\""), "{results}");
     let page = ok(folder, &["lab", "figures", "out"]);
     assert!(
         fs::read_to_string(folder.join(page.lines().next().unwrap())).unwrap().contains("id=\"harvest\"")
@@ -82,5 +83,6 @@ fn an_experiment_goes_from_a_recorded_crawl_to_a_report() {
     refused(folder, &["lab", "compare", "soft", "hard"], "--in DIR");
     refused(folder, &["lab", "figures", "web"], "no results are here");
     refused(folder, &[&run[..], &["--seed", "9"]].concat(), "whose seed is not the same");
+    refused(folder, &["lab", "run", "--strategies", "soft,train=5"], "write soft:train=5");
     refused(folder, &["lab", "run", "--topics", "/A"], "web is missing: say it in the file, or by --web");
 }
