@@ -15,6 +15,7 @@ mod lessons;
 mod linear;
 mod memory;
 mod naive_bayes;
+mod pupil;
 mod reach;
 mod saving;
 mod scoring;
@@ -42,7 +43,8 @@ use sheet::{Outcomes, Place, Sheet};
 
 pub use diagnostics::AtOffset;
 pub use lessons::Lessons;
-pub use settings::{Encoding, Terms, Topics};
+pub use pupil::{Material, Pupil};
+pub use settings::{Encoding, Kind, Terms, Topics};
 pub use study::{InQueue, PageTopics, Study};
 pub use validation::Accuracy;
 

@@ -64,11 +64,14 @@ pub enum Topics {
     Prefixes,
 }
 
-/// Who learns.
+/// Who learns (A 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// Naive Bayes with two classes.
     Bayes,
+    /// A linear perceptron without a threshold, trained by the delta rule: what it says is an estimate of R.
     Regression,
+    /// One with a threshold, which learns from its mistakes alone.
     Perceptron,
 }
 

@@ -10,6 +10,7 @@ use super::counts::{self, Counts};
 use super::diagnostics::{self, AtOffset};
 use super::feature::{self, Weighed};
 use super::naive_bayes::{NaiveBayes, probability};
+use super::pupil::Material;
 use super::settings::{Encoding, Terms};
 use super::sheet::{Outcomes, Place, Sheet};
 use super::validation::{Accuracy, Instance, cross_validated};
@@ -122,6 +123,11 @@ impl Study {
             }
         }
         instances
+    }
+
+    /// The instances, for learners to be taught with.
+    pub fn material(&self, encoding: &Encoding) -> Material {
+        Material::new(self.described(encoding), self.cut_bin())
     }
 
     /// Cross-validation (A Fig. 6); `None` if there is too little of one kind to learn from.

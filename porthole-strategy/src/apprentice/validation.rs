@@ -25,6 +25,21 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
+    /// Of links, each with whether its target is relevant and whether it was called so.
+    pub(super) fn of(links: impl Iterator<Item = (bool, bool)>) -> Accuracy {
+        let (mut right, mut all) = ([0_u64; 2], [0_u64; 2]);
+        for (is_high, said) in links {
+            all[usize::from(is_high)] += 1;
+            right[usize::from(is_high)] += u64::from(said == is_high);
+        }
+        let share = |right: u64, all: u64| right as f64 / all.max(1) as f64;
+        Accuracy {
+            positive: share(right[1], all[1]),
+            negative: share(right[0], all[0]),
+            average: share(right[0] + right[1], all[0] + all[1]),
+        }
+    }
+
     /// The mean of both kinds. Where they are equally frequent it is the average; where relevant pages are rare, the average
     /// is best when all is called irrelevant.
     pub fn balanced(&self) -> f64 {
@@ -37,26 +52,18 @@ pub(super) fn cross_validated(instances: &[Instance], parts: u64) -> Option<Accu
     let mut counts = Counts::default();
     instances.iter().for_each(|instance| counts.add(&[], instance.relevance));
     let cut = counts.cut();
-    let (mut right, mut all) = ([0_u64; 2], [0_u64; 2]);
+    let mut said = Vec::with_capacity(instances.len());
     for part in 0..parts {
         let is_in = |instance: &&Instance| instance.target % parts == part;
         let mut counts = Counts::default();
         let learnt = instances.iter().filter(|instance| !is_in(instance));
         learnt.for_each(|instance| counts.add(&instance.features, instance.relevance));
         let bayes = NaiveBayes::train(&counts, 0)?;
-        for Instance { features, relevance, .. } in instances.iter().filter(is_in) {
-            let is_high = counts::bin(*relevance) >= cut;
-            let said = probability(bayes.log_odds(features)) >= 0.5;
-            all[usize::from(is_high)] += 1;
-            right[usize::from(is_high)] += u64::from(said == is_high);
-        }
+        said.extend(instances.iter().filter(is_in).map(|Instance { features, relevance, .. }| {
+            (counts::bin(*relevance) >= cut, probability(bayes.log_odds(features)) >= 0.5)
+        }));
     }
-    let share = |right: u64, all: u64| right as f64 / all.max(1) as f64;
-    Some(Accuracy {
-        positive: share(right[1], all[1]),
-        negative: share(right[0], all[0]),
-        average: share(right[0] + right[1], all[0] + all[1]),
-    })
+    Some(Accuracy::of(said.into_iter()))
 }
 
 #[cfg(test)]
