@@ -6,6 +6,7 @@ mod bounds;
 mod evidence;
 mod exploration;
 mod harvest;
+mod learners;
 mod links;
 mod measured;
 mod offsets;
@@ -48,12 +49,14 @@ pub struct Figure {
 }
 
 /// Whether a claim holds here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
     /// It does.
     Confirmed,
     /// It does not.
     NotConfirmed,
+    /// Some parts of it do, and others do not.
+    InParts(Vec<(&'static str, bool)>),
     /// This web, or this experiment, cannot tell.
     #[default]
     NotTestable,
@@ -65,12 +68,25 @@ impl Verdict {
         if holds { Verdict::Confirmed } else { Verdict::NotConfirmed }
     }
 
+    /// What follows from a claim of several parts, each of which holds or does not.
+    pub(crate) fn of_parts(parts: &[(&'static str, bool)]) -> Self {
+        match parts.iter().filter(|(_, holds)| *holds).count() {
+            0 => Verdict::NotConfirmed,
+            all if all == parts.len() => Verdict::Confirmed,
+            _ => Verdict::InParts(parts.to_vec()),
+        }
+    }
+
     /// In words.
-    pub fn name(self) -> &'static str {
+    pub fn words(&self) -> String {
         match self {
-            Verdict::Confirmed => "confirmed",
-            Verdict::NotConfirmed => "not confirmed",
-            Verdict::NotTestable => "not testable here",
+            Verdict::Confirmed => "confirmed".to_owned(),
+            Verdict::NotConfirmed => "not confirmed".to_owned(),
+            Verdict::NotTestable => "not testable here".to_owned(),
+            Verdict::InParts(parts) => {
+                let part = |(what, holds): &(&str, bool)| format!("{what}: {}", Verdict::of(*holds).words());
+                parts.iter().map(part).collect::<Vec<_>>().join("; ")
+            }
         }
     }
 }
@@ -94,6 +110,7 @@ const FIGURES: &[Maker] = &[
     robustness::distances,
     harvest::hubs,
     shape::radius_rules,
+    shape::sociology,
     shape::specificity,
     harvest::new_servers,
     exploration::from_examples,
@@ -113,6 +130,8 @@ const FIGURES: &[Maker] = &[
     offsets::information,
     offsets::tags,
     links::features,
+    learners::kinds,
+    learners::training,
     apprentice::overlap,
     apprentice::online,
     links::queue,
@@ -178,7 +197,7 @@ fn report(evidence: &Evidence, figures: &[Figure]) -> Report {
 fn section(figure: &Figure) -> Section {
     let mut words = vec![format!("Here: {}", figure.here)];
     if !figure.there.is_empty() {
-        words.push(format!("The paper: {} \u{2014} {}.", figure.there, figure.verdict.name()));
+        words.push(format!("The paper: {} \u{2014} {}.", figure.there, figure.verdict.words()));
     }
     Section {
         id: figure.id.to_owned(),

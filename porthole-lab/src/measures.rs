@@ -103,6 +103,12 @@ pub fn relevant<'a>(reference: &[&'a Step], name: Name) -> HashSet<&'a str> {
     reference.iter().filter(|step| step.label == Label::About).map(|step| name(step)).collect()
 }
 
+/// What a reference crawl found that a critic gives an R above this.
+pub fn relevant_above<'a>(reference: &[&'a Step], least: f64, name: Name) -> HashSet<&'a str> {
+    let is_relevant = |step: &&&Step| step.relevance.is_some_and(|relevance| relevance > least);
+    reference.iter().filter(is_relevant).map(|step| name(step)).collect()
+}
+
 /// Share of what a reference crawl found that another has visited after `n` fetches (V 3.5).
 pub fn coverage(reference: &HashSet<&str>, counted: &[&Step], n: u64, name: Name) -> f64 {
     let visited: HashSet<&str> = first(counted, n).map(name).collect();

@@ -21,16 +21,16 @@ use super::{ExperimentError, Plan};
 use crate::measures::{self, mean};
 
 /// Parts of a cross-validation.
-const FOLDS: u64 = 5;
+pub(super) const FOLDS: u64 = 5;
 
-/// The reach at which other features are tried (A 3.8).
-const REACH: u32 = 5;
+/// The reach of the paper, at which other features and learners are tried (A 3.8, 2.3).
+pub(super) const REACH: u32 = 5;
 
 /// The word for the study in experiments.
 pub(super) const NAME: &str = "apprentice";
 
 /// Draws of starts that the study looks at.
-const STUDIED: u32 = 1;
+pub(super) const STUDIED: u32 = 1;
 
 /// The farthest DOM offset that it looks at.
 const FARTHEST: u32 = 8;
@@ -233,7 +233,8 @@ fn encodings() -> Vec<(&'static str, Encoding)> {
     ]
 }
 
-fn studied(target: &Target, pages: &[Found]) -> Study {
+/// The links between pages of a crawl.
+pub(super) fn studied(target: &Target, pages: &[Found]) -> Study {
     let mut critic = target.aim(0).critic;
     let mut study = Study::default();
     for Found { url, page, judgment } in pages {

@@ -1,6 +1,6 @@
 //! What is true of a web and its topics before anybody crawls it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use porthole_types::UrlId;
 use serde::{Deserialize, Serialize};
@@ -25,8 +25,14 @@ pub struct WebFacts {
     pub topics: BTreeMap<String, TopicFacts>,
 }
 
+/// The lengths of random walks from a topic's pages.
+const WALKS: usize = 4;
+
+/// Links of a topic's pages to another topic that it takes to be counted as beside it.
+const ENOUGH: usize = 20;
+
 /// Facts of a topic on a web.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TopicFacts {
     /// Names in its path: the more, the more special it is.
     pub depth: usize,
@@ -42,13 +48,36 @@ pub struct TopicFacts {
     pub links_once: f64,
     /// and share of those that link to another one of them.
     pub links_again: f64,
+    /// Share of the random walks of one, two, … links from its pages that end at one of them (W 3).
+    #[serde(default)]
+    pub walks: Vec<f64>,
+    /// The topic far from it in the tree that its pages cite most beyond what others do (W 6, V 1).
+    #[serde(default)]
+    pub beside: Option<Beside>,
+}
+
+/// A topic that the pages of another one cite.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Its path.
+    pub topic: String,
+    /// Links to it.
+    pub links: usize,
+    /// How many times as often a link leads there as a link of any page does.
+    pub times: f64,
 }
 
 impl WebFacts {
     pub(super) fn of(web: &LabelledWeb, targets: &[Target]) -> Self {
+        let of_page = |id: &UrlId| -> Vec<String> {
+            let topics = web.topics.get(id).map_or(&[][..], |(_, topics)| topics);
+            topics.iter().map(|topic| web.tree.path(*topic)).collect()
+        };
         let topics = targets.iter().map(|target| {
+            let links = Links::of(web);
             let depth = target.topic.split('/').filter(|name| !name.is_empty()).count();
-            (target.topic.clone(), TopicFacts { depth, ..TopicFacts::of(&Links::of(web), &target.pages) })
+            let beside = Beside::of(&links, &target.topic, &target.pages, of_page);
+            (target.topic.clone(), TopicFacts { depth, beside, ..TopicFacts::of(&links, &target.pages) })
         });
         WebFacts {
             pages: web.counts.len(),
@@ -84,6 +113,66 @@ impl<'a> Links<'a> {
     }
 }
 
+impl Links<'_> {
+    /// Share of the walks from these pages, each link as likely as any other, that end at one of them; by the number of
+    /// links. A walk that comes to a page without links ends there and does not count.
+    fn walks(&self, from: &HashSet<UrlId>) -> Vec<f64> {
+        let targets = |id: &UrlId| {
+            let all = self.links.get(id).into_iter().flatten();
+            all.filter(|target| (self.is_page)(target)).copied().collect::<Vec<UrlId>>()
+        };
+        // In the order of ids, so that sums are the same in every run.
+        let mut at: BTreeMap<UrlId, f64> = from.iter().map(|id| (*id, 1.0)).collect();
+        let walk = |_| {
+            let mut next: BTreeMap<UrlId, f64> = BTreeMap::new();
+            for (id, weight) in &at {
+                let targets = targets(id);
+                for target in &targets {
+                    *next.entry(*target).or_default() += weight / targets.len() as f64;
+                }
+            }
+            at = next;
+            let there: f64 = at.iter().filter(|(id, _)| from.contains(id)).map(|(_, weight)| weight).sum();
+            there / at.values().sum::<f64>().max(f64::MIN_POSITIVE)
+        };
+        (0..WALKS).map(walk).collect()
+    }
+}
+
+impl Beside {
+    /// Of the topics that do not begin with the same name, the one that is cited most beyond what is usual.
+    pub(super) fn of(
+        links: &Links<'_>,
+        topic: &str,
+        pages: &HashSet<UrlId>,
+        of_page: impl Fn(&UrlId) -> Vec<String>,
+    ) -> Option<Beside> {
+        let top = |path: &str| path.split('/').nth(1).map(str::to_owned);
+        let mut known: HashMap<UrlId, Vec<String>> = HashMap::new();
+        let (mut own, mut all) = (0_usize, 0_usize);
+        let mut cited: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+        for (id, targets) in links.pages() {
+            let is_own = pages.contains(id);
+            for target in targets {
+                all += 1;
+                own += usize::from(is_own);
+                for topic in known.entry(*target).or_insert_with(|| of_page(target)) {
+                    let [by_own, by_all] = cited.entry(topic.clone()).or_default();
+                    *by_own += usize::from(is_own);
+                    *by_all += 1;
+                }
+            }
+        }
+        let is_far =
+            |(path, [by_own, _]): &(String, [usize; 2])| *by_own >= ENOUGH && top(path) != top(topic);
+        let beside = cited.into_iter().filter(is_far).map(|(topic, [by_own, by_all])| {
+            let times = (by_own as f64 / own as f64) / (by_all as f64 / all as f64);
+            Beside { topic, links: by_own, times }
+        });
+        beside.max_by(|a, b| a.times.total_cmp(&b.times))
+    }
+}
+
 impl TopicFacts {
     /// By the links between pages, each of which occurs once.
     pub(super) fn of(links: &Links<'_>, topic: &HashSet<UrlId>) -> Self {
@@ -105,6 +194,8 @@ impl TopicFacts {
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
         TopicFacts {
             depth: 0,
+            beside: None,
+            walks: links.walks(topic),
             pages: topic.len(),
             base_rate: share(topic.len(), pages),
             cited_by_own: share(own[0], own[1]),

@@ -35,6 +35,8 @@ pub(super) struct LabelledWeb {
     /// The terms of each page.
     pub(super) counts: BTreeMap<UrlId, Counts>,
     pub(super) hosts: usize,
+    /// What became of topics whose own pages have a leaf of their own.
+    others: BTreeMap<TopicId, TopicId>,
 }
 
 pub(super) type Topics = BTreeMap<UrlId, (CanonicalUrl, Vec<TopicId>)>;
@@ -61,8 +63,8 @@ impl LabelledWeb {
             prior.move_to(*from, *to);
         }
         let school = School { tree: &tree, topics: &topics, counts: &counts, others: &others };
-        let guide = school.model(&trained_on, Shape::Tree, &prior);
-        let independent = school.model(&independent_of, Shape::Flat, &Statistics::default());
+        let guide = school.model(&trained_on, Shape::Tree, &prior, true);
+        let independent = school.model(&independent_of, Shape::Flat, &Statistics::default(), true);
         Ok(LabelledWeb {
             web,
             guide,
@@ -74,7 +76,15 @@ impl LabelledWeb {
             links,
             counts,
             hosts,
+            others,
         })
+    }
+
+    /// Trains the guiding critic once more, from the pages alone; every decision is as usual, unless it is tuned.
+    pub(super) fn trained_anew(&self, is_tuned: bool) -> Model {
+        let LabelledWeb { tree, topics, counts, others, .. } = self;
+        let school = School { tree, topics, counts, others };
+        school.model(&self.trained_on, Shape::Tree, &Statistics::default(), is_tuned)
     }
 
     /// The pages of a topic and of all that is below it, in the order of their ids.
@@ -215,7 +225,7 @@ struct School<'a> {
 }
 
 impl School<'_> {
-    fn model(&self, pages: &HashSet<UrlId>, shape: Shape, prior: &Statistics) -> Model {
+    fn model(&self, pages: &HashSet<UrlId>, shape: Shape, prior: &Statistics, is_tuned: bool) -> Model {
         let labelled = self.topics.iter().filter(|(id, _)| pages.contains(id));
         let labelled = labelled.flat_map(|(id, (_, topics))| topics.iter().map(move |topic| (id, *topic)));
         let example = |(id, topic): (&UrlId, TopicId)| {
@@ -226,8 +236,11 @@ impl School<'_> {
         let mut statistics = Statistics::of(examples.iter().copied());
         statistics.merge(prior);
         let options = Options { shape, ..Options::default() };
-        let tuned = tune_all(self.tree, &statistics, &examples, &options);
-        let tunings: Tunings = tuned.into_iter().map(|(node, tuned)| (node, tuned.tuning)).collect();
+        let mut tunings = Tunings::new();
+        if is_tuned {
+            let tuned = tune_all(self.tree, &statistics, &examples, &options);
+            tunings.extend(tuned.into_iter().map(|(node, tuned)| (node, tuned.tuning)));
+        }
         train(self.tree, &statistics, &tunings, &Tuning::untried(), &options)
     }
 }

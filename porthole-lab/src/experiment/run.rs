@@ -270,7 +270,7 @@ fn in_parallel<T: Sync, R: Send>(
 }
 
 /// CPU that this thread has used, in milliseconds; 0 where the system does not tell.
-fn cpu_ms() -> f64 {
+pub(super) fn cpu_ms() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     stat.split_whitespace().next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(0.0) / 1e6
 }

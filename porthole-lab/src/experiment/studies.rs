@@ -3,6 +3,7 @@
 
 use super::apprentice;
 use super::folder::{Folder, Results};
+use super::learners;
 use super::ranks;
 use super::run::Lab;
 use super::{Experiment, ExperimentError};
@@ -14,6 +15,7 @@ const STUDIES: &[Study] = &[
     Study { name: "distiller", make: distiller, follows: false },
     Study { name: ranks::NAME, make: ranks::study, follows: true },
     Study { name: apprentice::NAME, make: apprentice::study, follows: true },
+    Study { name: learners::NAME, make: learners::study, follows: true },
 ];
 
 /// A study.

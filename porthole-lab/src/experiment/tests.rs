@@ -10,7 +10,7 @@ use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, Headers, UrlId};
 use porthole_warc::{Answer, Form, WarcWriter};
 
-use super::facts::{Links, TopicFacts};
+use super::facts::{Beside, Links, TopicFacts};
 use super::labelled::{self, share};
 use super::{Experiment, Fields, Folder, Lab, Label, Outcome, Results, Trace, Web};
 
@@ -240,7 +240,7 @@ fn a_synthetic_web_knows_its_labels() {
     let found = outcomes(&lab);
     let harvest: Vec<f64> = found.iter().map(|outcome| outcome.harvest[&50]).collect();
     assert!(harvest[0] > harvest[1] && harvest[2] > harvest[1] && harvest[2] > 0.1, "{harvest:?}");
-    let facts = lab.facts().topics["/Recreation/Cycling"];
+    let facts = &lab.facts().topics["/Recreation/Cycling"];
     // Planted: the radius-1 and radius-2 rules.
     assert!(facts.cited_by_own > 2.0 * facts.cited_by_others, "{facts:?}");
     assert!(facts.links_again > 1.5 * facts.links_once, "{facts:?}");
@@ -254,7 +254,12 @@ fn radius_rules_are_counted() {
     let links: BTreeMap<UrlId, Vec<UrlId>> =
         links.into_iter().map(|(page, to)| (id(page), to.iter().map(|to| id(*to)).collect())).collect();
     let topic = [0, 2, 4].map(id).into_iter().collect();
-    let facts = TopicFacts::of(&Links::all(&links), &topic);
+    let mut facts = TopicFacts::of(&Links::all(&links), &topic);
+    // Of what leaves the three pages 4/9 of the weight is at 1, 1/9 each at 2 and 4, which has no links; then 1/9 is at 1, and
+    // 2/9 each at 2 and 3.
+    let walks = std::mem::take(&mut facts.walks);
+    assert_eq!(walks.len(), 4);
+    assert!((walks[0] - 2.0 / 6.0).abs() < 1e-12 && (walks[1] - 2.0 / 5.0).abs() < 1e-12, "{walks:?}");
     let expected = TopicFacts {
         depth: 0,
         pages: 3,
@@ -263,8 +268,32 @@ fn radius_rules_are_counted() {
         cited_by_others: 3.0 / 4.0,
         links_once: 3.0 / 5.0,
         links_again: 2.0 / 3.0,
+        walks: Vec::new(),
+        beside: None,
     };
     assert_eq!(facts, expected);
+}
+
+#[test]
+fn what_a_topic_stands_beside_is_counted() {
+    let id = |page: u32| url(page).id();
+    // Page 0 is about cycling; 25 pages about first aid and 25 about cars. It cites all of the first and none of the second,
+    // page 1 cites all cars and five of the first.
+    let aid: Vec<UrlId> = (10..35).map(id).collect();
+    let cars: Vec<UrlId> = (40..65).map(id).collect();
+    let other: Vec<UrlId> = cars.iter().chain(&aid[..5]).copied().collect();
+    let links: BTreeMap<UrlId, Vec<UrlId>> = [(id(0), aid.clone()), (id(1), other)].into_iter().collect();
+    let of_page = |page: &UrlId| {
+        let path = if aid.contains(page) { "/Health/Aid" } else { "/Sports/Cars" };
+        vec![path.to_owned()]
+    };
+    let beside =
+        |topic: &str| Beside::of(&Links::all(&links), topic, &[id(0)].into_iter().collect(), of_page);
+    // All of its 25 links, where of all 55 links 30 lead there.
+    let found = beside("/Sports/Cycling").unwrap();
+    assert_eq!((found.topic.as_str(), found.links), ("/Health/Aid", 25));
+    assert!((found.times - 55.0 / 30.0).abs() < 1e-12);
+    assert_eq!(beside("/Health/Cycling"), None);
 }
 
 #[test]

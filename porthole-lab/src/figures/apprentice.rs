@@ -168,6 +168,12 @@ fn trained_at(name: &str) -> Option<usize> {
     is_own.then(|| given.map_or(Some(25), |pages| pages.parse().ok())).flatten().filter(|pages| *pages > 0)
 }
 
+/// The growth in pages that makes the next training due.
+fn again(name: &str) -> f64 {
+    let given = name.split([':', ',']).find_map(|part| part.strip_prefix("again="));
+    given.and_then(|growth| growth.parse().ok()).unwrap_or(1.25)
+}
+
 fn switched(evidence: &Evidence, name: &str, topic: &str, pages: usize) -> Vec<Switched> {
     let lost = |trace: &Trace| -> Vec<f64> {
         trace.counted().iter().map(|step| 1.0 - step.relevance.unwrap_or(0.0)).collect()
@@ -251,7 +257,7 @@ pub(super) fn online(evidence: &Evidence) -> Option<Figure> {
             .map(|topic| of_topic(name, topic).iter().filter_map(of_crawl).collect::<Vec<f64>>());
         bootstrap(&groups.collect::<Vec<_>>(), evidence.results.experiment.seed)
     };
-    let said: Vec<String> = names
+    let mut said: Vec<String> = names
         .iter()
         .map(|name| {
             let [soon, all] = [difference(name, (0, part)), difference(name, (0, last))];
@@ -262,7 +268,24 @@ pub(super) fn online(evidence: &Evidence) -> Option<Figure> {
             )
         })
         .collect();
-    let sure = difference(names[0], (0, part));
+    let mut parts = vec![("the loss falls at once", difference(names[0], (0, part)).high < 0.0)];
+    let rarest = names.iter().max_by(|a, b| again(a).total_cmp(&again(b)))?;
+    let most_often = names.iter().min_by(|a, b| again(a).total_cmp(&again(b)))?;
+    if again(rarest) > again(most_often) {
+        let groups = evidence.topics().iter().map(|topic| {
+            let pairs = of_topic(most_often, topic).into_iter().zip(of_topic(rarest, topic));
+            let less = |(often, once): (Switched, Switched)| {
+                Some(often.between(&often.apprentice, 0, last)? - once.between(&once.apprentice, 0, last)?)
+            };
+            pairs.filter_map(less).collect::<Vec<f64>>()
+        });
+        let less = bootstrap(&groups.collect::<Vec<_>>(), evidence.results.experiment.seed);
+        said.push(format!(
+            "{most_often} loses {:+.3} ({:+.3} to {:+.3}) beside {rarest}",
+            less.mean, less.low, less.high
+        ));
+        parts.push(("training again adds little", less.high >= 0.0));
+    }
     let before = loss(&first.1, false, (-part, 0)).0;
     Some(Figure {
         id: "apprentice-online",
@@ -275,7 +298,7 @@ pub(super) fn online(evidence: &Evidence) -> Option<Figure> {
              {baseline} that goes on, {}.",
             said.join("; ")
         ),
-        verdict: Verdict::of(sure.high < 0.0),
+        verdict: Verdict::of_parts(&parts),
         charts: vec![Chart {
             title: format!("mean of 1 - R over {part} fetches, all topics and samples, with standard errors"),
             x: Axis { label: "fetches from the training on".to_owned(), scale: Scale::Close },
@@ -295,6 +318,7 @@ mod tests {
     fn training_is_read_from_the_name() {
         assert_eq!(trained_at("apprentice"), Some(25));
         assert_eq!(trained_at("apprentice:d=3,train=100"), Some(100));
+        assert_eq!((again("apprentice:train=100,again=1000"), again("apprentice")), (1000.0, 1.25));
         for other in ["soft", "apprentice:train=0", "apprentice~soft", "apprentice@soft~soft"] {
             assert_eq!(trained_at(other), None, "{other}");
         }

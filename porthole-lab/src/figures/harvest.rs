@@ -55,7 +55,11 @@ pub(super) fn by_truth(evidence: &Evidence) -> Option<Figure> {
             percent(harvest(baseline)),
             percent(harvest(control)),
         );
-        verdict = Verdict::of(lost < 3.0 * base && holds > 3.0 * lost && factor >= 3.0);
+        verdict = Verdict::of_parts(&[
+            ("the unfocused order is lost", lost < 3.0 * base),
+            ("focused crawls are far ahead of it", factor >= 3.0),
+            ("they keep up their harvest to the end", holds > 3.0 * lost),
+        ]);
     }
     Some(Figure {
         id: "harvest",

@@ -93,7 +93,10 @@ pub(super) fn reach(evidence: &Evidence) -> Option<Figure> {
             100.0 * negative,
             chosen.join(", ")
         ),
-        verdict: Verdict::of((4..=7).contains(&best) && negative > positive),
+        verdict: Verdict::of_parts(&[
+            ("it rises up to 4 to 7", (4..=7).contains(&best)),
+            ("because of the links that do not pay", negative > positive),
+        ]),
         charts,
         table,
         ..Figure::default()
@@ -135,11 +138,11 @@ pub(super) fn window(evidence: &Evidence) -> Option<Figure> {
             percent(window[paper].1),
             percent(offsets[paper].1)
         ),
-        verdict: Verdict::of(
-            window[last].1 < window[0].1
-                && offsets[paper].1 > offsets[0].1
-                && offsets[paper].1 > window[paper].1,
-        ),
+        verdict: Verdict::of_parts(&[
+            ("text alone falls", window[last].1 < window[0].1),
+            ("offsets are better than text alone", offsets[paper].1 > window[paper].1),
+            ("offsets rise", offsets[paper].1 > offsets[0].1),
+        ]),
         charts: vec![chart(
             "all topics",
             D_MAX,
@@ -268,7 +271,11 @@ pub(super) fn queue(evidence: &Evidence) -> Option<Figure> {
              other).",
             of(|queue| queue.waiting as f64)
         ),
-        verdict: Verdict::of(before > truth && (after - truth).abs() < (before - truth).abs() && alike < 0.5),
+        verdict: Verdict::of_parts(&[
+            ("the baseline is too optimistic", before > truth),
+            ("the order is another one", alike < 0.5),
+            ("the apprentice is nearer to the truth", (after - truth).abs() < (before - truth).abs()),
+        ]),
         charts: vec![Chart {
             title: "share of the pages that wait, by what is expected of them (logarithmic)".to_owned(),
             x: Axis { label: "expected R".to_owned(), scale: Scale::Linear },

@@ -57,7 +57,10 @@ pub(super) fn information(evidence: &Evidence) -> Option<Figure> {
             at(&all, -1.0),
             at(&all, -2.0)
         ),
-        verdict: Verdict::of(near > far && at(&all, 0.0) > near && at(&all, -2.0) > at(&all, -1.0)),
+        verdict: Verdict::of_parts(&[
+            ("terms farther away tell less", near > far && at(&all, 0.0) > near),
+            ("those at -2 tell more than those at -1", at(&all, -2.0) > at(&all, -1.0)),
+        ]),
         charts: vec![chart(
             "information gain about whether the target is relevant",
             OFFSET,
@@ -111,7 +114,10 @@ pub(super) fn tags(evidence: &Evidence) -> Option<Figure> {
             percent(at_distances(&empty, even)),
             tags.iter().map(|(tag, _)| *tag).collect::<Vec<_>>().join(", ")
         ),
-        verdict: Verdict::of(near > far && odd_theta < even_theta),
+        verdict: Verdict::of_parts(&[
+            ("theta falls", near > far),
+            ("it is lower at odd distances", odd_theta < even_theta),
+        ]),
         charts: vec![
             chart(
                 "terms (a)",

@@ -116,6 +116,9 @@ pub(super) fn server_overlap(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
+/// Where relevance begins, if a critic says it: V has log R above -1, and says that it does not matter.
+const THRESHOLDS: [f64; 4] = [0.1, 0.37, 0.7, 0.9];
+
 /// V Fig. 6: the first crawl of a pair is the reference.
 pub(super) fn coverage(evidence: &Evidence) -> Option<Figure> {
     let baseline = evidence.baseline();
@@ -154,6 +157,12 @@ pub(super) fn coverage(evidence: &Evidence) -> Option<Figure> {
     }
     let own = end(&all[0].1);
     let control = evidence.control().and_then(|_| all.get(1)).map(|(_, points)| end(points));
+    let by_critic = |least: f64| {
+        mean(evidence.pairs(baseline, None).map(|(reference, test)| {
+            let reference = measures::relevant_above(&reference.counted(), least, by_url);
+            measures::coverage(&reference, &test.counted(), evidence.budget(), by_url)
+        }))
+    };
     Some(Figure {
         id: "coverage",
         title: "Coverage of a reference crawl from other starts",
@@ -161,9 +170,10 @@ pub(super) fn coverage(evidence: &Evidence) -> Option<Figure> {
         there: "a crawl from disjoint starts visits 83% of the relevant pages of the reference and 90% of its servers",
         here: format!(
             "a crawl with {baseline} focus from disjoint starts visits {} of the pages about the topic that the reference \
-             found{}.",
+             found{}. By R as in the paper, of those with R above {}.",
             percent(own),
-            control.map_or(String::new(), |control| format!(", an unfocused one {}", percent(control)))
+            control.map_or(String::new(), |control| format!(", an unfocused one {}", percent(control))),
+            THRESHOLDS.map(|least| format!("{least:.2} {}", percent(by_critic(least)))).join(", ")
         ),
         verdict: control
             .map_or(Verdict::NotTestable, |control| Verdict::of(own > 0.6 && own > 2.0 * control)),

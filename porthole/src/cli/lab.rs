@@ -45,7 +45,7 @@ pub(crate) struct RunExperiment {
     /// Let the critic begin with the general taxonomy
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) general: Option<bool>,
-    /// What to measure beside the crawls: classifier, distiller, ranks, apprentice
+    /// What to measure beside the crawls: classifier, distiller, ranks, apprentice, learners
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) studies: Option<Vec<String>>,
     /// Crawls at a time; as many as there are cores, if not given

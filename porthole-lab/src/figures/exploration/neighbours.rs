@@ -1,20 +1,19 @@
 //! Exploration when a crawl starts a few links away from what it looks for (P 5.2).
 
 use super::{
-    BLIND, Crawls, EXPLORING, GREEDY, RANKS, coverage, coverage_charts, early_and_end, interval, rank_charts,
-    ranks, whole,
+    BLIND, Crawls, EXPLORING, GREEDY, MOMENTS, RANKS, SOME, Scheme, coverage, early_and_end, interval, ranks,
+    whole,
 };
 use crate::experiment::{RankedCrawl, Task};
-use crate::figures::evidence::{Evidence, Points, cell, over_fetches, percent};
+use crate::figures::evidence::{Evidence, cell, over_fetches, percent};
 use crate::figures::{Figure, Verdict};
 use crate::html::Table;
 use crate::statistics::Difference;
-use crate::svg::Series;
 
 /// P Fig. 3 a, c.
 pub(in crate::figures) fn coverage_from_neighbours(evidence: &Evidence) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Neighbours)?;
-    let (charts, table) = coverage_charts(&crawls);
+    let (charts, table) = Scheme::fixed(&crawls).charts(&crawls);
     let (here, verdict) = coverage(&crawls);
     Some(Figure {
         id: "neighbours-coverage",
@@ -32,7 +31,7 @@ pub(in crate::figures) fn coverage_from_neighbours(evidence: &Evidence) -> Optio
 /// P Fig. 3 b, d.
 pub(in crate::figures) fn ranks_from_neighbours(evidence: &Evidence) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Neighbours)?;
-    let (charts, table) = rank_charts(&crawls);
+    let (charts, table) = Scheme::dynamic(&crawls).charts(&crawls);
     let both = RANKS.map(|(_, rank)| early_and_end(&crawls, rank));
     let words = |(early, end): &(Difference, Difference)| {
         format!("{} in the first quarter and {} in the end", ranks(early), ranks(end))
@@ -49,7 +48,12 @@ pub(in crate::figures) fn ranks_from_neighbours(evidence: &Evidence) -> Option<F
             words(&both[1])
         ),
         // It has recovered when it cannot be told from the other any more.
-        verdict: Verdict::of(both.iter().all(|(early, end)| early.low > 0.0 && end.low <= 0.0)),
+        verdict: Verdict::of_parts(&[
+            ("the penalty by rank_SMART", both[0].0.low > 0.0),
+            ("by rank_KW,PR", both[1].0.low > 0.0),
+            ("it recovers by rank_SMART", both[0].1.low <= 0.0),
+            ("by rank_KW,PR", both[1].1.low <= 0.0),
+        ]),
         charts,
         table,
         ..Figure::default()
@@ -96,22 +100,12 @@ pub(in crate::figures) fn blind(evidence: &Evidence) -> Option<Figure> {
 /// P Fig. 4.
 pub(in crate::figures) fn examples(evidence: &Evidence) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Neighbours)?;
-    let names = crawls.drawn();
-    let mut table = Table::new(&["pages fetched"]);
-    table.head.extend(names.iter().flat_map(|name| [(*name).to_owned(), format!("{name}, standard error")]));
-    table.rows.extend(crawls.ranked.moments.iter().map(|n| vec![n.to_string()]));
-    let mut series = Vec::new();
-    for name in &names {
-        let (mut points, mut errors) = (Points::new(), Vec::new());
-        for (at, row) in table.rows.iter_mut().enumerate() {
-            let (mean, error) =
-                crawls.mean(name, |crawl| crawl.examples.get(at).copied()).unwrap_or_default();
-            points.push((crawls.ranked.moments[at] as f64, mean));
-            errors.push(if at % 4 == 3 { error } else { 0.0 });
-            row.extend([cell(mean), cell(error)]);
-        }
-        series.push(Series::with_errors(name, points, errors));
-    }
+    let mut table = Table::new(&[MOMENTS]);
+    table.head.extend(crawls.columns());
+    let moments = crawls.moments();
+    table.rows.extend(moments.iter().map(|n| vec![n.to_string()]));
+    let value = |crawl: &RankedCrawl, at: usize| crawl.examples.get(at).copied();
+    let series = crawls.curves(&moments, SOME, value, &mut table.rows);
     let end = |crawl: &RankedCrawl| crawl.examples.last().copied();
     let of = |name: &str| crawls.mean(name, end).unwrap_or_default().0;
     let ahead = crawls.above(EXPLORING, GREEDY, end);
@@ -128,7 +122,10 @@ pub(in crate::figures) fn examples(evidence: &Evidence) -> Option<Figure> {
             percent(of(BLIND)),
             interval(&ahead)
         ),
-        verdict: Verdict::of(ahead.low > 0.0 && behind),
+        verdict: Verdict::of_parts(&[
+            ("N = 256 finds more than N = 1", ahead.low > 0.0),
+            ("breadth-first trails behind", behind),
+        ]),
         charts: vec![over_fetches("recall of the examples", "share of the examples", series)],
         table,
         ..Figure::default()

@@ -1,0 +1,195 @@
+//! The crawls of P by what they are worth, and the two schemes by which they are looked at (P Table 2).
+
+use super::{BLIND, EXPLORING, GREEDY, RANKS, Rank};
+use crate::experiment::{Quality, Ranked, RankedCrawl, Task};
+use crate::figures::evidence::{Evidence, Points, cell, over_fetches};
+use crate::html::Table;
+use crate::measures::mean;
+use crate::statistics::{Difference, bootstrap, standard_error};
+use crate::svg::{Axis, Chart, Marks, Scale, Series};
+
+/// What the values of crawls on their way are over, and at how many moments there is an error bar: at every one they would
+/// hide the lines.
+pub(super) const MOMENTS: &str = "pages fetched";
+pub(super) const SOME: usize = 4;
+
+/// The crawls with one task, by what they are worth.
+pub(super) struct Crawls<'a> {
+    evidence: &'a Evidence,
+    pub(super) ranked: Ranked,
+    task: Task,
+}
+
+impl<'a> Crawls<'a> {
+    /// `None` if the two crawlers that P compares were not ranked.
+    pub(super) fn with(evidence: &'a Evidence, task: Task) -> Option<Self> {
+        let mut ranked: Ranked = evidence.results.study("ranks").ok().flatten()?;
+        ranked.crawls.retain(|crawl| crawl.task == task);
+        let crawls = Crawls { evidence, ranked, task };
+        [GREEDY, EXPLORING].into_iter().all(|name| crawls.of(name).next().is_some()).then_some(crawls)
+    }
+
+    /// The name under which a strategy has this task.
+    pub(super) fn name(&self, strategy: &str) -> String {
+        match self.task {
+            Task::Examples => strategy.to_owned(),
+            Task::Neighbours => format!("{strategy}+neighbours"),
+        }
+    }
+
+    pub(super) fn of<'b>(&'b self, strategy: &str) -> impl Iterator<Item = &'b RankedCrawl> + use<'a, 'b> {
+        let name = self.name(strategy);
+        self.ranked.crawls.iter().filter(move |crawl| crawl.strategy == name)
+    }
+
+    /// The strategies that are drawn: P's, and those of the other papers beside them.
+    pub(super) fn drawn(&self) -> Vec<&'static str> {
+        let names = [GREEDY, EXPLORING, BLIND, "breadth", "soft", "porthole"];
+        names.into_iter().filter(|name| self.of(name).next().is_some()).collect()
+    }
+
+    /// The mean of a value and its standard error over the topics.
+    pub(super) fn mean(
+        &self,
+        strategy: &str,
+        value: impl Fn(&RankedCrawl) -> Option<f64>,
+    ) -> Option<(f64, f64)> {
+        let topics: Vec<f64> = self.by_topic(strategy, value).into_iter().map(|(_, mean)| mean).collect();
+        (!topics.is_empty()).then(|| (mean(topics.iter().copied()), standard_error(&topics)))
+    }
+
+    /// The mean of a value, topic by topic; of those only that half of the crawls got as far for.
+    pub(super) fn by_topic(
+        &self,
+        strategy: &str,
+        value: impl Fn(&RankedCrawl) -> Option<f64>,
+    ) -> Vec<(&'a str, f64)> {
+        let topics = self.evidence.topics().iter().map(String::as_str);
+        let of = |topic: &'a str| {
+            let all: Vec<&RankedCrawl> = self.of(strategy).filter(|crawl| crawl.topic == topic).collect();
+            let there: Vec<f64> = all.iter().filter_map(|crawl| value(crawl)).collect();
+            (2 * there.len() >= all.len() && !there.is_empty()).then(|| (topic, mean(there)))
+        };
+        topics.filter_map(of).collect()
+    }
+
+    /// By how much a strategy is above another, start by start.
+    pub(super) fn above(
+        &self,
+        strategy: &str,
+        other: &str,
+        value: impl Fn(&RankedCrawl) -> Option<f64>,
+    ) -> Difference {
+        let groups = self.evidence.topics().iter().map(|topic| {
+            let own = self.of(strategy).filter(|crawl| crawl.topic == *topic);
+            let paired = own.filter_map(|crawl| {
+                let mut others = self.of(other).filter(|other| other.topic == *topic);
+                Some(value(crawl)? - value(others.find(|other| other.sample == crawl.sample)?)?)
+            });
+            paired.collect::<Vec<f64>>()
+        });
+        bootstrap(&groups.collect::<Vec<_>>(), self.evidence.results.experiment.seed)
+    }
+
+    /// Share of the best pages that a crawl has, the mean over how many are looked for.
+    pub(super) fn covers(rank: Rank) -> impl Fn(&RankedCrawl) -> Option<f64> {
+        move |crawl| Some(mean(rank(crawl).coverage.iter().copied()))
+    }
+
+    /// The heads of the columns of what is drawn.
+    pub(super) fn columns(&self) -> impl Iterator<Item = String> {
+        self.drawn().into_iter().flat_map(|name| [name.to_owned(), format!("{name}, standard error")])
+    }
+
+    /// A curve for each strategy that is drawn, of a value at each of these places, whose numbers are added to the rows. An
+    /// error bar stands at every so many of them.
+    pub(super) fn curves(
+        &self,
+        places: &[f64],
+        errors: usize,
+        value: impl Fn(&RankedCrawl, usize) -> Option<f64>,
+        rows: &mut [Vec<String>],
+    ) -> Vec<Series> {
+        let mut curve = |name: &str| {
+            let (mut points, mut bars) = (Points::new(), Vec::new());
+            for (at, (place, row)) in places.iter().zip(rows.iter_mut()).enumerate() {
+                let Some((mean, error)) = self.mean(name, |crawl| value(crawl, at)) else {
+                    row.extend(["", ""].map(str::to_owned));
+                    continue;
+                };
+                points.push((*place, mean));
+                bars.push(if at % errors == errors - 1 { error } else { 0.0 });
+                row.extend([cell(mean), cell(error)]);
+            }
+            Series::with_errors(name, points, bars)
+        };
+        self.drawn().into_iter().map(&mut curve).collect()
+    }
+
+    /// The moments at which the crawls were looked at.
+    pub(super) fn moments(&self) -> Vec<f64> {
+        self.ranked.moments.iter().map(|n| *n as f64).collect()
+    }
+
+    /// The moments of the early part of the crawls: a quarter of them.
+    pub(super) fn early(&self) -> usize {
+        (self.ranked.moments.len() / 4).max(1)
+    }
+}
+
+/// One of the two schemes by which crawls are evaluated (P Table 2).
+pub(super) struct Scheme {
+    /// What its values are over.
+    over: &'static str,
+    at: Vec<f64>,
+    values: fn(&Quality) -> &Vec<f64>,
+    /// An error bar stands at every so many of them.
+    errors: usize,
+    chart: fn(&str, Vec<Series>) -> Chart,
+}
+
+impl Scheme {
+    /// Share of the best pages that each strategy has.
+    pub(super) fn fixed(crawls: &Crawls<'_>) -> Self {
+        Scheme {
+            over: "best so many",
+            at: crawls.ranked.top.iter().map(|n| f64::from(*n)).collect(),
+            values: |quality| &quality.coverage,
+            errors: 1,
+            chart: |rank, series| Chart {
+                title: format!("static: best pages by {rank}"),
+                x: Axis { label: "best so many pages of all crawls".to_owned(), scale: Scale::Log },
+                y: Axis { label: "share that the crawl has".to_owned(), scale: Scale::Linear },
+                marks: Marks::Points(series),
+            },
+        }
+    }
+
+    /// The mean rank of what each strategy has by then.
+    pub(super) fn dynamic(crawls: &Crawls<'_>) -> Self {
+        Scheme {
+            over: MOMENTS,
+            at: crawls.moments(),
+            values: |quality| &quality.mean_rank,
+            errors: SOME,
+            chart: |rank, series| {
+                over_fetches(&format!("dynamic: {rank}, lower is better"), "mean rank so far", series)
+            },
+        }
+    }
+
+    /// A chart for each rank, with the numbers of all.
+    pub(super) fn charts(&self, crawls: &Crawls<'_>) -> (Vec<Chart>, Table) {
+        let mut table = Table::new(&["rank", self.over]);
+        table.head.extend(crawls.columns());
+        let mut charts = Vec::new();
+        for (title, rank) in RANKS {
+            let mut rows: Vec<Vec<String>> =
+                self.at.iter().map(|at| vec![title.to_owned(), at.to_string()]).collect();
+            let value = |crawl: &RankedCrawl, at: usize| (self.values)(rank(crawl)).get(at).copied();
+            charts.push((self.chart)(title, crawls.curves(&self.at, self.errors, value, &mut rows)));
+            table.rows.extend(rows);
+        }
+        (charts, table)
+    }
+}
