@@ -66,6 +66,9 @@ pub struct Experiment {
     pub servers: bool,
     /// Whether the critic begins with the general taxonomy that comes with the program.
     pub general: bool,
+    /// How the critic that guides tells topics apart: the name of a [`Shape`](porthole_topic::Shape).
+    #[serde(default = "fields::usual_shape")]
+    pub shape: String,
     /// What is measured beside the crawls.
     #[serde(default)]
     pub studies: Vec<String>,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use porthole_topic::Shape;
 use serde::Deserialize;
 
 use super::neighbours;
@@ -36,6 +37,8 @@ pub struct Fields {
     pub servers: Option<bool>,
     /// See [`Experiment::general`].
     pub general: Option<bool>,
+    /// See [`Experiment::shape`].
+    pub shape: Option<String>,
     /// See [`Experiment::studies`].
     pub studies: Option<Vec<String>>,
 }
@@ -87,6 +90,7 @@ impl Fields {
             at: self.at.or(other.at),
             servers: self.servers.or(other.servers),
             general: self.general.or(other.general),
+            shape: self.shape.or(other.shape),
             studies: self.studies.or(other.studies),
         }
     }
@@ -128,11 +132,17 @@ impl Fields {
             at,
             servers: self.servers.unwrap_or(true),
             general: self.general.unwrap_or(false),
+            shape: self.shape.unwrap_or_else(usual_shape),
             studies: self.studies.unwrap_or_default(),
         };
         experiment.check().map_err(wrong)?;
         Ok(experiment)
     }
+}
+
+/// The name of the shape of a critic if none is asked for.
+pub(super) fn usual_shape() -> String {
+    Shape::default().name().to_owned()
 }
 
 fn parse<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ExperimentError> {
@@ -156,6 +166,11 @@ impl Experiment {
         if name.neighbours { neighbours::DRAWN } else { self.start }
     }
 
+    /// How the critic that guides tells topics apart.
+    pub(super) fn shape(&self) -> Shape {
+        Shape::ALL.into_iter().find(|shape| shape.name() == self.shape).unwrap_or_default()
+    }
+
     fn check(&self) -> Result<(), String> {
         for (what, is_empty) in [
             ("topics", self.topics.is_empty()),
@@ -170,6 +185,10 @@ impl Experiment {
         }
         if !(self.train > 0.0 && self.train < 1.0) {
             return Err(format!("train = {} is no share: give a number between 0 and 1", self.train));
+        }
+        if !Shape::ALL.iter().any(|shape| shape.name() == self.shape) {
+            let all = Shape::ALL.map(Shape::name).join(", ");
+            return Err(format!("shape = {} is unknown: one of {all}", self.shape));
         }
         for (what, names) in
             [("topics", &self.topics), ("strategies", &self.strategies), ("studies", &self.studies)]

@@ -166,6 +166,7 @@ fn differs(known: &Experiment, asked: &Experiment) -> Option<&'static str> {
         ("seed", known.seed == asked.seed),
         ("at", known.at == asked.at),
         ("general", known.general == asked.general),
+        ("shape", known.shape == asked.shape),
     ];
     fields.into_iter().find(|(_, is_same)| !is_same).map(|(name, _)| name)
 }

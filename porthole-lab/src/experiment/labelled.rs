@@ -1,6 +1,7 @@
 //! A web with its labels: the truth, the taxonomy, and two critics trained on parts of the pages that have no page in
 //! common.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::BufReader;
@@ -20,8 +21,8 @@ pub(super) type Counts = Vec<(TermId, u32)>;
 pub(super) struct LabelledWeb {
     pub(super) web: KnownWeb,
     pub(super) tree: Taxonomy,
-    /// The critic that guides crawls.
-    pub(super) guide: Model,
+    /// The critic that guides crawls, unless each topic has its own.
+    guide: Option<Model>,
     /// One that has nothing to do with it, to judge beside it: another shape, other pages.
     pub(super) independent: Model,
     /// The pages that the guiding critic was trained on.
@@ -35,6 +36,8 @@ pub(super) struct LabelledWeb {
     /// The terms of each page.
     pub(super) counts: BTreeMap<UrlId, Counts>,
     pub(super) hosts: usize,
+    /// What is known of topics beside these pages.
+    prior: Statistics,
     /// What became of topics whose own pages have a leaf of their own.
     others: BTreeMap<TopicId, TopicId>,
 }
@@ -63,7 +66,9 @@ impl LabelledWeb {
             prior.move_to(*from, *to);
         }
         let school = School { tree: &tree, topics: &topics, counts: &counts, others: &others };
-        let guide = school.model(&trained_on, Shape::Tree, &prior, true);
+        let shape = experiment.shape();
+        let is_same = shape != Shape::TwoClass;
+        let guide = is_same.then(|| school.model(&trained_on, shape, &prior, true));
         let independent = school.model(&independent_of, Shape::Flat, &Statistics::default(), true);
         Ok(LabelledWeb {
             web,
@@ -76,8 +81,17 @@ impl LabelledWeb {
             links,
             counts,
             hosts,
+            prior,
             others,
         })
+    }
+
+    /// The critic that guides crawls for what is marked in a tree.
+    pub(super) fn guide(&self, marked: &Taxonomy) -> Cow<'_, Model> {
+        let LabelledWeb { topics, counts, others, .. } = self;
+        let school = School { tree: marked, topics, counts, others };
+        let own = || school.model(&self.trained_on, Shape::TwoClass, &self.prior, true);
+        self.guide.as_ref().map_or_else(|| Cow::Owned(own()), Cow::Borrowed)
     }
 
     /// Trains the guiding critic once more, from the pages alone; every decision is as usual, unless it is tuned.

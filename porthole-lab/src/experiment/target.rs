@@ -51,7 +51,7 @@ impl Target {
             let (topic, pages) = (topic.to_owned(), free.len());
             return Err(ExperimentError::TooFewStarts { topic, pages, needed });
         }
-        let (critic, judgments) = judged(web, &tree, &web.guide, &|_| true);
+        let (critic, judgments) = judged(web, &tree, &web.guide(&tree), &|_| true);
         let (_, independent) = judged(web, &tree, &web.independent, &|id| !web.independent_of.contains(id));
         Ok(Target {
             topic: topic.to_owned(),

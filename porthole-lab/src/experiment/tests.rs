@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use porthole_topic::Taxonomy;
+use porthole_topic::{Shape, Taxonomy};
 use porthole_types::{CanonicalUrl, Headers, UrlId};
 use porthole_warc::{Answer, Form, WarcWriter};
 
 use super::facts::{Beside, Links, TopicFacts};
-use super::labelled::{self, share};
+use super::labelled::{self, LabelledWeb, share};
+use super::target::Target;
 use super::{Experiment, Fields, Folder, Lab, Label, Outcome, Results, Trace, Web};
 
 const PAGES: u32 = 100;
@@ -318,6 +319,11 @@ fn what_cannot_be_done_is_said() {
     refused("/Arts/Music", "/Music", "there is /Arts/Music");
     refused("start = 2", "start = 30", "60 are needed to start from");
     refused("train = 0.3", "train = 2.0", "train = 2 is no share");
+    refused(
+        "seed = 3",
+        "seed = 3\nshape = \"round\"",
+        "shape = round is unknown: one of tree, flat, two-class",
+    );
     refused("samples = 2", "samples = 0", "samples asks for nothing");
     refused(
         "seed = 3",
@@ -330,6 +336,25 @@ fn what_cannot_be_done_is_said() {
     refused("seed = 3", "seed = 3\nspeed = 9", "speed");
     refused("web = \"web.warc.gz\"\nlabels = \"labels.tsv\"\n", "web = { pagges = 5 }\n", "pagges");
     refused("web = \"web.warc.gz\"\nlabels = \"labels.tsv\"\n", "web = { pages = 5 }\n", "pages is 5");
+}
+
+#[test]
+fn topics_are_told_apart_as_the_experiment_says() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    let free = |from: u32| url((from..).step_by(2).find(|&page| !is_trained_on(page)).unwrap()).id();
+    for shape in Shape::ALL {
+        let field = format!("seed = 3\nshape = \"{}\"", shape.name());
+        let experiment = experiment(folder.path(), &[("seed = 3", &field)]).unwrap();
+        let web = LabelledWeb::open(&experiment).unwrap();
+        // One critic of two classes for each topic.
+        for (topic, good, other) in [("/Arts/Music", 0, 1), ("/Earth/Stones", 1, 0)] {
+            let target = Target::new(&experiment, &web, topic).unwrap();
+            assert_eq!(web.guide(&target.tree).shape(), shape);
+            let relevance = |from| target.relevance(free(from)).unwrap();
+            assert!(relevance(good) > 0.9 && relevance(other) < 0.1, "{topic}, {}", shape.name());
+        }
+    }
 }
 
 #[test]

@@ -45,6 +45,9 @@ pub(crate) struct RunExperiment {
     /// Let the critic begin with the general taxonomy
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) general: Option<bool>,
+    /// How the critic tells topics apart: tree, flat, or two-class for the topic against all others
+    #[arg(long, value_name = "SHAPE")]
+    pub(crate) shape: Option<String>,
     /// What to measure beside the crawls: classifier, distiller, ranks, apprentice, learners
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) studies: Option<Vec<String>>,

@@ -56,6 +56,7 @@ fn experiment(arguments: &cli::RunExperiment) -> Result<Experiment, ExperimentEr
         at: arguments.at.clone(),
         servers: arguments.servers,
         general: arguments.general,
+        shape: arguments.shape.clone(),
         studies: arguments.studies.clone(),
     };
     match &arguments.file {
