@@ -161,7 +161,7 @@ pub fn read_page(folder: &Path, span: SegmentSpan) -> Result<Response, ArchiveEr
     Ok(Response {
         status: page.status,
         headers: page.headers,
-        body: page.body,
+        body: page.body.into(),
         truncated: false,
         took: Duration::ZERO,
     })
@@ -331,7 +331,7 @@ mod tests {
         Response {
             status: 200,
             headers: [("Content-Type", "text/html")].into_iter().collect::<Headers>(),
-            body: body.as_bytes().to_vec(),
+            body: body.to_owned().into(),
             truncated: false,
             took: Duration::ZERO,
         }
@@ -351,7 +351,7 @@ mod tests {
         let path = folder.path().join("00000.warc.gz");
         let bytes = fs::read(&path).unwrap();
         assert_eq!(second.offset, first.offset + u64::from(first.length));
-        assert_eq!(read_page(folder.path(), second).unwrap().body, b"second");
+        assert_eq!(read_page(folder.path(), second).unwrap().body, b"second"[..]);
         // Whatever part of the last record made it to the disk.
         for end in [bytes.len() as u64, second.offset + 1, bytes.len() as u64 - 1] {
             fs::write(&path, &bytes[..end as usize]).unwrap();

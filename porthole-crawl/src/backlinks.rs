@@ -139,7 +139,7 @@ mod tests {
         let response = Response {
             status,
             headers: Headers::new(),
-            body: body.as_bytes().to_vec(),
+            body: body.to_owned().into(),
             truncated: false,
             took: Duration::ZERO,
         };

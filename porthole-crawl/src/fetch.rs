@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
+use bytes::Bytes;
 use porthole_types::{CanonicalUrl, FailureKind, Headers};
 
 /// Brings the answer to one request. Redirects are not followed: each hop is a decision of the frontier.
@@ -51,7 +52,7 @@ pub struct Response {
     /// Headers.
     pub headers: Headers,
     /// The body, possibly cut.
-    pub body: Vec<u8>,
+    pub body: Bytes,
     /// The body was longer than allowed and was cut.
     pub truncated: bool,
     /// How long it took; in a replay, how long it is said to have taken.

@@ -176,7 +176,7 @@ mod tests {
         let response = Response {
             status,
             headers: Headers::new(),
-            body: Vec::new(),
+            body: Default::default(),
             truncated: false,
             took: Duration::ZERO,
         };

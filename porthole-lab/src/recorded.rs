@@ -138,7 +138,7 @@ impl RecordedWeb {
             None => Ok(Response {
                 status: 404,
                 headers: Headers::new(),
-                body: Vec::new(),
+                body: Default::default(),
                 truncated: false,
                 took: Duration::ZERO,
             }),
@@ -158,7 +158,7 @@ impl RecordedWeb {
         Ok(Response {
             status: http.status,
             headers: http.headers,
-            body: http.body,
+            body: http.body.into(),
             truncated: http.end == BodyEnd::Limit || record.headers.get("WARC-Truncated").is_some(),
             took: Duration::ZERO,
         })

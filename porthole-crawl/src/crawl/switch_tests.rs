@@ -36,7 +36,7 @@ impl Aviary {
 impl Fetch for Aviary {
     fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
         let headers: Headers = [("content-type", "text/html")].into_iter().collect();
-        let body = Aviary::body(request.url.path()).into_bytes();
+        let body = Aviary::body(request.url.path()).into();
         let took = Duration::from_millis(5);
         Box::pin(async move { Ok(Response { status: 200, headers, body, truncated: false, took }) })
     }
@@ -137,7 +137,9 @@ impl Fetch for Wide {
         let headers: Headers = [("content-type", "text/html")].into_iter().collect();
         let body = Wide::body(request.url.path()).into_bytes();
         let took = Duration::from_millis(5);
-        Box::pin(async move { Ok(Response { status: 200, headers, body, truncated: false, took }) })
+        Box::pin(
+            async move { Ok(Response { status: 200, headers, body: body.into(), truncated: false, took }) },
+        )
     }
 }
 

@@ -114,7 +114,8 @@ fn failing_hosts_are_set_aside_and_given_up() {
 fn what_an_answer_says_of_the_host() {
     let answer = |status, retry: Option<&str>| {
         let headers: Headers = retry.map(|retry| ("Retry-After", retry)).into_iter().collect();
-        let response = Response { status, headers, body: Vec::new(), truncated: false, took: Duration::ZERO };
+        let response =
+            Response { status, headers, body: Default::default(), truncated: false, took: Duration::ZERO };
         HostAnswer::of(Ok(&response), at(0))
     };
     assert_eq!(answer(200, None), HostAnswer::Well);

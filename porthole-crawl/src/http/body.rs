@@ -32,7 +32,7 @@ pub(super) struct BodyLimits {
 /// What came of a body.
 #[derive(Default)]
 pub(super) struct BodyRead {
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Bytes,
     /// Something is missing at its end.
     pub(super) is_cut: bool,
     /// All of it was read from the wire, so the connection can be used again.
@@ -68,7 +68,7 @@ pub(super) async fn read_body(
         };
         let room = limits.wire - wire;
         wire += piece.len().min(room);
-        if let Err(damaged) = decoder.push(&piece[..piece.len().min(room)]) {
+        if let Err(damaged) = decoder.push(piece.slice(..piece.len().min(room))) {
             broken = Some(Fault::new(FailureKind::Protocol, damaged.0));
             break;
         }

@@ -9,6 +9,7 @@
 use std::io::{self, Write};
 
 use brotli_decompressor::DecompressorWriter;
+use bytes::Bytes;
 use flate2::{Decompress, FlushDecompress, Status};
 use hyper::HeaderMap;
 use hyper::header::CONTENT_ENCODING;
@@ -20,6 +21,8 @@ use super::fault::Fault;
 /// Takes a body in pieces.
 pub(super) struct Decoder {
     coding: Coding,
+    /// The first piece, as long as it is all there is and stays as it is: it is not copied.
+    whole: Bytes,
     out: Out,
 }
 
@@ -36,7 +39,7 @@ impl Decoder {
             Some(name) => Coding::Undecided(name, Vec::new()),
         };
         let expected = if matches!(coding, Coding::Identity) { expected } else { 4 * expected };
-        Ok(Decoder { coding, out: Out::new(cap, expected) })
+        Ok(Decoder { coding, whole: Bytes::new(), out: Out::new(cap, expected) })
     }
 
     /// Whether the cap is reached: the rest need not be read.
@@ -45,7 +48,17 @@ impl Decoder {
     }
 
     /// The next piece.
-    pub(super) fn push(&mut self, piece: &[u8]) -> Result<(), Damaged> {
+    pub(super) fn push(&mut self, piece: Bytes) -> Result<(), Damaged> {
+        let is_first = self.whole.is_empty() && self.out.bytes.is_empty();
+        if is_first && matches!(self.coding, Coding::Identity) && piece.len() <= self.out.cap {
+            self.whole = piece;
+            return Ok(());
+        }
+        self.out.extend(&std::mem::take(&mut self.whole));
+        self.decode(&piece)
+    }
+
+    fn decode(&mut self, piece: &[u8]) -> Result<(), Damaged> {
         if let Coding::Undecided(name, start) = &mut self.coding {
             start.extend_from_slice(piece);
             if start.len() < LONGEST_MARK {
@@ -59,9 +72,9 @@ impl Decoder {
     }
 
     /// The end of the body. Whether what came is all of it is said beside it.
-    pub(super) fn finish(mut self) -> (Vec<u8>, Result<(), Damaged>) {
+    pub(super) fn finish(mut self) -> (Bytes, Result<(), Damaged>) {
         let end = self.end();
-        (self.out.into_bytes(), end)
+        (if self.whole.is_empty() { self.out.bytes.into() } else { self.whole }, end)
     }
 
     fn end(&mut self) -> Result<(), Damaged> {
@@ -290,6 +303,8 @@ fn damaged(name: &str, error: &dyn std::error::Error) -> Damaged {
 #[derive(Default)]
 struct Out {
     bytes: Vec<u8>,
+    /// Room that is made for the first of them.
+    expected: usize,
     cap: usize,
     full: bool,
 }
@@ -301,11 +316,11 @@ impl Out {
     fn new(cap: usize, expected: usize) -> Self {
         // A lie about the length may cost this much and no more.
         let expected = expected.min(cap).min(256 << 10);
-        Out { bytes: Vec::with_capacity(expected), cap, full: false }
+        Out { bytes: Vec::new(), expected, cap, full: false }
     }
 
     fn take(&mut self) -> Out {
-        Out { bytes: std::mem::take(&mut self.bytes), cap: self.cap, full: self.full }
+        Out { bytes: std::mem::take(&mut self.bytes), ..*self }
     }
 
     fn is_full(&self) -> bool {
@@ -314,6 +329,9 @@ impl Out {
 
     fn extend(&mut self, piece: &[u8]) {
         let room = self.cap - self.bytes.len().min(self.cap);
+        if self.bytes.is_empty() && !piece.is_empty() {
+            self.bytes.reserve(self.expected);
+        }
         self.bytes.extend_from_slice(&piece[..piece.len().min(room)]);
         self.full |= piece.len() > room;
     }
@@ -322,7 +340,8 @@ impl Out {
     fn make_room(&mut self) {
         if self.bytes.len() == self.bytes.capacity() {
             let room = self.cap + 1 - self.bytes.len().min(self.cap);
-            self.bytes.reserve_exact(room.min(self.bytes.len().max(LEAST_ROOM)));
+            let wanted = if self.bytes.is_empty() { self.expected } else { self.bytes.len() };
+            self.bytes.reserve_exact(room.min(wanted.max(LEAST_ROOM)));
         }
     }
 
@@ -331,10 +350,6 @@ impl Out {
             self.bytes.truncate(self.cap);
             self.full = true;
         }
-    }
-
-    fn into_bytes(self) -> Vec<u8> {
-        self.bytes
     }
 }
 
@@ -397,9 +412,9 @@ mod tests {
     fn check(encoding: &[&'static str], wire: &[u8], cap: usize, text: &[u8], is_whole: bool) {
         for size in [1, 2, 3, 5, 7, 64, wire.len().max(1)] {
             let mut decoder = Decoder::new(&headers(encoding), cap, wire.len()).unwrap();
-            let pushed = wire
-                .chunks(size)
-                .try_for_each(|piece| if decoder.is_full() { Ok(()) } else { decoder.push(piece) });
+            let pushed = wire.chunks(size).try_for_each(|piece| {
+                if decoder.is_full() { Ok(()) } else { decoder.push(Bytes::copy_from_slice(piece)) }
+            });
             let (bytes, end) = decoder.finish();
             assert_eq!(
                 String::from_utf8_lossy(&bytes),
@@ -456,9 +471,9 @@ mod tests {
         ] {
             for (cap, is_full) in [(TEXT.len() - 1, true), (TEXT.len(), false), (10, true)] {
                 let mut decoder = Decoder::new(&headers(&[encoding]), cap, 0).unwrap();
-                decoder.push(&wire).unwrap();
+                decoder.push(wire.clone().into()).unwrap();
                 assert_eq!(decoder.is_full(), is_full, "{encoding} {cap}");
-                assert_eq!(decoder.finish(), (TEXT[..cap].to_vec(), Ok(())), "{encoding} {cap}");
+                assert_eq!(decoder.finish(), (Bytes::from_static(&TEXT[..cap]), Ok(())), "{encoding} {cap}");
             }
         }
     }
@@ -468,7 +483,7 @@ mod tests {
         let long = TEXT.repeat(100);
         for (encoding, wire) in [("gzip", gzip(&long)), ("zstd", zstd::encode_all(&long[..], 3).unwrap())] {
             let mut decoder = Decoder::new(&headers(&[encoding]), 1 << 20, 0).unwrap();
-            decoder.push(&wire[..wire.len() - 6]).unwrap();
+            decoder.push(Bytes::copy_from_slice(&wire[..wire.len() - 6])).unwrap();
             let (bytes, end) = decoder.finish();
             assert!(long.starts_with(&bytes) && end.is_err(), "{encoding}");
         }

@@ -351,7 +351,7 @@ fn url(text: &str) -> CanonicalUrl {
 
 fn response(status: u16, location: Option<&str>, body: &str) -> Response {
     let headers: Headers = location.map(|location| ("location", location)).into_iter().collect();
-    Response { status, headers, body: body.into(), truncated: false, took: Duration::ZERO }
+    Response { status, headers, body: body.to_owned().into(), truncated: false, took: Duration::ZERO }
 }
 
 fn done(step: RobotsStep) -> RobotsPolicy {

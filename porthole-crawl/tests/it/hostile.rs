@@ -284,7 +284,7 @@ async fn nonsense_between_chunks_cuts_the_page_or_fails() {
     let error = get(&fetcher(), &format!("http://{}/", serve_bytes(deep).await)).await.unwrap_err();
     assert_eq!(error.kind, FailureKind::Protocol, "{error}");
     let trailers = format!("{chunked}4\r\npage\r\n0\r\n{}", "X: y\r\n".repeat(50_000));
-    assert_eq!(answers(serve_bytes(trailers).await).await.body, b"page");
+    assert_eq!(answers(serve_bytes(trailers).await).await.body, b"page"[..]);
 }
 
 #[tokio::test]

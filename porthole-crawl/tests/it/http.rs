@@ -34,7 +34,7 @@ async fn a_request_says_who_asks_and_for_what() {
     let mut request = Request::get(url.clone());
     request.headers.push("If-None-Match", "\"x\"");
     let response = fetcher().fetch(&request).await.unwrap();
-    let head = String::from_utf8(response.body).unwrap();
+    let head = String::from_utf8(response.body.to_vec()).unwrap();
     assert!(head.starts_with(&format!("GET {} HTTP/1.1\r\n", url.path_and_query())), "{head}");
     for line in [
         &format!("host: {addr}"),
@@ -77,7 +77,7 @@ async fn connections_for(
     change(&mut settings);
     let fetch = HttpFetch::new(settings).unwrap();
     for _ in 0..6 {
-        assert_eq!(get(&fetch, &format!("http://{addr}/")).await.unwrap().body, b"page");
+        assert_eq!(get(&fetch, &format!("http://{addr}/")).await.unwrap().body, b"page"[..]);
     }
     count.load(Ordering::Relaxed)
 }

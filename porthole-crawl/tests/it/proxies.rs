@@ -28,7 +28,7 @@ async fn an_http_proxy_is_asked_for_whole_urls() {
     let proxy = serve(|mut stream| async move { echo(&mut stream, "").await }).await;
     let fetch = through(&format!("http://me:secret@{proxy}"));
     for url in ["http://name.nowhere/a?b=c", "http://other.nowhere:81/"] {
-        let head = String::from_utf8(get(&fetch, url).await.unwrap().body).unwrap();
+        let head = String::from_utf8(get(&fetch, url).await.unwrap().body.to_vec()).unwrap();
         assert!(head.starts_with(&format!("GET {url} HTTP/1.1\r\n")), "{head}");
         assert!(head.contains("proxy-authorization: Basic bWU6c2VjcmV0\r\n"), "{head}");
     }
@@ -85,7 +85,7 @@ async fn a_socks5_proxy_resolves_names_itself() {
     for login in ["", "me:secret@"] {
         let fetch = through(&format!("socks5://{login}{proxy}"));
         let body = get(&fetch, "http://name.nowhere/a").await.unwrap().body;
-        assert!(String::from_utf8(body).unwrap().starts_with("name.nowhere: GET /a HTTP/1.1\r\n"));
+        assert!(String::from_utf8(body.to_vec()).unwrap().starts_with("name.nowhere: GET /a HTTP/1.1\r\n"));
         let error = get(&fetch, "http://refused.nowhere/").await.unwrap_err();
         assert!(error.detail.contains("the proxy does not allow it"), "{error}");
     }

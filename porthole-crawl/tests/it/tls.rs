@@ -125,7 +125,7 @@ async fn the_best_version_that_both_speak_is_spoken() {
             let url = format!("https://a.test:{}/x", addr.port());
             let response = get(&fetch, &url).await.unwrap();
             let expected = format!("{spoken} a.test:{} /x\n", addr.port());
-            assert_eq!(String::from_utf8(response.body).unwrap(), expected);
+            assert_eq!(String::from_utf8(response.body.to_vec()).unwrap(), expected);
         }
     }
 }

@@ -138,7 +138,7 @@ impl Head {
 impl Reply {
     fn of(response: Response) -> Self {
         let Response { status, headers, body, took, .. } = response;
-        Reply { status, headers, body, wait: (took >= SLOW).then_some(took), close: false }
+        Reply { status, headers, body: body.into(), wait: (took >= SLOW).then_some(took), close: false }
     }
 
     fn text(status: u16, text: &str) -> Self {

@@ -49,7 +49,7 @@ fn get(web: &SyntheticWeb, url: &str) -> Result<Response, FetchError> {
 fn body(web: &SyntheticWeb, url: &CanonicalUrl) -> Vec<u8> {
     let response = web.answer(&Request::get(url.clone())).unwrap();
     assert_eq!(response.status, 200, "{url}");
-    response.body
+    response.body.to_vec()
 }
 
 /// The references of a page in order, as a reader finds them; mail addresses left out.

@@ -141,7 +141,7 @@ fn robots_txt_says_what_the_truth_says() {
     for (url, truth) in web.pages() {
         let robots = get(&web, &format!("http://{}/robots.txt", url.authority())).unwrap();
         statuses.insert(robots.status);
-        let text = String::from_utf8(robots.body).unwrap();
+        let text = String::from_utf8(robots.body.to_vec()).unwrap();
         let closed = text.lines().filter_map(|line| line.strip_prefix("Disallow: "));
         let allowed = match robots.status {
             200 => !closed.into_iter().any(|prefix| url.path().starts_with(prefix)),
@@ -157,7 +157,7 @@ fn sitemaps_list_the_pages_of_open_sites() {
     let web = web(sound());
     let sitemaps = web.pages().filter(|(url, _)| url.path() == "/").filter_map(|(url, _)| {
         let response = get(&web, &format!("{url}sitemap.xml")).unwrap();
-        (response.status == 200).then(|| String::from_utf8(response.body).unwrap())
+        (response.status == 200).then(|| String::from_utf8(response.body.to_vec()).unwrap())
     });
     let mut listed = 0;
     for sitemap in sitemaps {
