@@ -15,10 +15,13 @@ impl Digest {
     }
 
     pub(crate) fn of_parts(parts: &[&[u8]]) -> Self {
+        Digest::of_pieces(|take| parts.iter().for_each(|part| take(part)))
+    }
+
+    /// The digest of all that is given to what is handed in, in a row.
+    pub(crate) fn of_pieces(give: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Self {
         let mut sha1 = Sha1::new();
-        for part in parts {
-            sha1.update(part);
-        }
+        give(&mut |piece| sha1.update(piece));
         Digest(sha1.finalize().into())
     }
 

@@ -36,8 +36,15 @@ impl QuickGzip {
         QuickGzip { window: Window::new(), finder: Finder::new(), sequences: Vec::new(), member: Vec::new() }
     }
 
-    /// Adds a member that holds the parts in a row. The same parts make the same member, whatever came before.
-    pub(crate) fn pack(&mut self, parts: &[&[u8]], out: &mut Vec<u8>) {
+    /// Reads a part of the next member before it is known what comes before it. `also` gets its bytes piece by piece: what is
+    /// made of them meanwhile costs less than by itself.
+    pub(crate) fn read_ahead(&mut self, part: &[u8], also: impl FnMut(&[u8])) {
+        self.finder.read_ahead(part, also);
+    }
+
+    /// Adds a member that holds the parts in a row, of which one was read ahead if it is said how many bytes come before it. The
+    /// same parts make the same member, whatever came before.
+    pub(crate) fn pack(&mut self, parts: &[&[u8]], ahead: Option<usize>, out: &mut Vec<u8>) {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         let room = length + length / 2 + (length / BLOCK + 1) * ROOM;
         let mut member = std::mem::take(&mut self.member);
@@ -46,18 +53,20 @@ impl QuickGzip {
         let mut crc = Crc::new();
         self.finder.clear();
         self.window.clear();
+        // Only of what is in the first block.
+        let mut ahead = ahead.filter(|before| *before < BLOCK);
         for part in parts {
             crc.update(part);
             let mut taken = 0;
             while taken < part.len() {
                 if self.window.is_full() {
-                    writer = self.write_block(writer, false);
+                    writer = self.write_block(writer, ahead.take(), false);
                     self.window.slide();
                 }
                 taken += self.window.take(&part[taken..]);
             }
         }
-        let end = self.write_block(writer, true).align();
+        let end = self.write_block(writer, ahead, true).align();
         out.reserve(HEAD.len() + end + 8);
         out.extend_from_slice(&HEAD);
         out.extend_from_slice(&member[..end]);
@@ -68,9 +77,14 @@ impl QuickGzip {
         self.member = member;
     }
 
-    fn write_block<'a>(&mut self, writer: BitWriter<'a>, is_last: bool) -> BitWriter<'a> {
+    fn write_block<'a>(
+        &mut self,
+        writer: BitWriter<'a>,
+        ahead: Option<usize>,
+        is_last: bool,
+    ) -> BitWriter<'a> {
         self.sequences.clear();
-        self.finder.cut(&self.window, &mut self.sequences);
+        self.finder.cut(&self.window, ahead, &mut self.sequences);
         write_block(writer, &self.window, &self.sequences, is_last)
     }
 }

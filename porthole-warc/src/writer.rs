@@ -138,13 +138,13 @@ impl<W: Write> WarcWriter<W> {
     /// Records an answer.
     pub fn response(&mut self, answer: &Answer<'_>) -> Result<Written, WarcError> {
         self.start_answer(RecordKind::Response, answer);
-        let digest = Digest::of(answer.body).to_string();
+        let digest = self.read_ahead(answer.body).to_string();
         push_field(&mut self.head, "WARC-Payload-Digest", &digest);
         if let Some(truncation) = answer.truncated {
             push_field(&mut self.head, "WARC-Truncated", truncation.name());
         }
         // Another digest, of the whole block, would cost as much again and is not required.
-        self.finish(answer.date, RESPONSE_TYPE, &digest, answer.body)
+        self.finish(answer.date, RESPONSE_TYPE, &digest, Some(answer.body))
     }
 
     /// Records an answer whose body was recorded before: its head, and where the body is.
@@ -214,22 +214,30 @@ impl<W: Write> WarcWriter<W> {
     fn finish_short(&mut self, at: Timestamp, content_type: &str) -> Result<Written, WarcError> {
         let digest = Digest::of(&self.block_head).to_string();
         push_field(&mut self.head, "WARC-Block-Digest", &digest);
-        self.finish(at, content_type, &digest, &[])
+        self.finish(at, content_type, &digest, None)
     }
 
-    /// Adds what every record has and writes it. The block is what was put into `block_head`, and `body`; the digest is
-    /// that of what sets it apart.
+    /// The digest of a body, which is part of the head of its record.
+    fn read_ahead(&mut self, body: &[u8]) -> Digest {
+        match &mut self.packing {
+            Packing::Quick(gzip) => Digest::of_pieces(|take| gzip.read_ahead(body, take)),
+            Packing::Plain | Packing::Level(_) => Digest::of(body),
+        }
+    }
+
+    /// Adds what every record has and writes it. The block is what was put into `block_head`, and a body that was read ahead;
+    /// the digest is that of what sets it apart.
     fn finish(
         &mut self,
         at: Timestamp,
         content_type: &str,
         digest: &str,
-        body: &[u8],
+        body: Option<&[u8]>,
     ) -> Result<Written, WarcError> {
         let name = [&self.seed.to_le_bytes(), &self.offset.to_le_bytes(), &at.0.to_le_bytes()];
         let [seed, offset, date] = name.map(|part| &part[..]);
         let id = RecordId::from_name(&[seed, offset, date, &self.head, digest.as_bytes()]);
-        let length = self.block_head.len() + body.len();
+        let length = self.block_head.len() + body.map_or(0, <[u8]>::len);
         push_field(&mut self.head, "WARC-Record-ID", &id.to_string());
         push_field(&mut self.head, "Content-Type", content_type);
         push_field(&mut self.head, "Content-Length", &length.to_string());
@@ -243,12 +251,15 @@ impl<W: Write> WarcWriter<W> {
         written.map(|()| Written { offset, length: self.offset - offset, id })
     }
 
-    fn pack(&mut self, body: &[u8]) {
+    fn pack(&mut self, body: Option<&[u8]>) {
         self.packed.clear();
-        let parts: [&[u8]; 4] = [&self.head, &self.block_head, body, b"\r\n\r\n"];
+        let parts: [&[u8]; 4] = [&self.head, &self.block_head, body.unwrap_or_default(), b"\r\n\r\n"];
         match &mut self.packing {
             Packing::Plain => parts.iter().for_each(|part| self.packed.extend_from_slice(part)),
-            Packing::Quick(gzip) => gzip.pack(&parts, &mut self.packed),
+            Packing::Quick(gzip) => {
+                let ahead = body.map(|_| self.head.len() + self.block_head.len());
+                gzip.pack(&parts, ahead, &mut self.packed);
+            }
             Packing::Level(deflate) => {
                 deflate.reset();
                 for part in parts {

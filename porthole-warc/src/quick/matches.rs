@@ -31,18 +31,25 @@ pub(crate) struct Finder {
     /// The low bits of places in the window. What they say is not trusted: bytes are compared.
     last: Box<[u16; 1 << HASH_BITS]>,
     /// The places in the block to look at, and how far back the same bytes are from some of them.
-    starts: Box<[u16; BLOCK + BATCH]>,
+    starts: Box<Starts>,
     found: Box<[(u16, u16); BLOCK]>,
+    /// The places in a part that was read ahead, from its own start on, and how many there are.
+    ahead: Box<Starts>,
+    ahead_count: usize,
 }
+
+type Starts = [u16; BLOCK + BATCH];
 
 impl Finder {
     pub(crate) fn new() -> Self {
-        let starts = vec![0; BLOCK + BATCH].into_boxed_slice();
+        let starts = || vec![0; BLOCK + BATCH].into_boxed_slice().try_into().expect("as long as it was made");
         let found = vec![(0, 0); BLOCK].into_boxed_slice();
         Finder {
             last: Box::new([0; 1 << HASH_BITS]),
-            starts: starts.try_into().expect("as long as it was made"),
+            starts: starts(),
             found: found.try_into().expect("as long as it was made"),
+            ahead: starts(),
+            ahead_count: 0,
         }
     }
 
@@ -51,10 +58,38 @@ impl Finder {
         self.last.fill(0);
     }
 
-    /// Cuts the block into sequences that may copy from anything before.
-    pub(crate) fn cut(&mut self, window: &Window, sequences: &mut Vec<Sequence>) {
-        let starts = self.find_starts(window);
-        let found = self.look(window, starts);
+    /// Finds where to look in the first bytes of a part, before it is known what comes before it. `also` is told of every
+    /// stretch and of the rest: what has to wait for its own results, as a digest does, has somebody to wait with.
+    pub(crate) fn read_ahead(&mut self, part: &[u8], mut also: impl FnMut(&[u8])) {
+        let (first, rest) = part.split_at(part.len().min(BLOCK));
+        let (stretches, last) = first.as_chunks::<STRETCH>();
+        let (mut count, mut before) = (0, 0);
+        for (number, stretch) in stretches.iter().enumerate() {
+            also(stretch);
+            let (starts, letters) = starts(stretch, before);
+            count = write_down(&mut self.ahead, count, STRETCH * number, starts);
+            before = letters;
+        }
+        also(last);
+        also(rest);
+        let mut filled = [0; STRETCH];
+        filled[..last.len()].copy_from_slice(last);
+        let starts = starts(&filled, before).0 & ((1 << last.len()) - 1);
+        self.ahead_count = write_down(&mut self.ahead, count, first.len() - last.len(), starts);
+    }
+
+    /// Cuts the block into sequences that may copy from anything before. Where to look is known from `ahead` on, if the block
+    /// has a part from there on that was read ahead.
+    pub(crate) fn cut(&mut self, window: &Window, ahead: Option<usize>, sequences: &mut Vec<Sequence>) {
+        let length = window.end() - BLOCK;
+        let starts = self.find_starts(window, ahead.unwrap_or(length));
+        let Finder { last, starts: all, found: places, ahead: all_ahead, .. } = self;
+        let mut found = look(window, last, &all[..starts], 0, places, 0);
+        if let Some(before) = ahead {
+            let all = &all_ahead[..self.ahead_count];
+            let inside = all.partition_point(|&place| usize::from(place) + before < length);
+            found = look(window, last, &all[..inside], before as u16, places, found);
+        }
         let (start, end) = (window.start(), window.end());
         let mut done = BLOCK;
         for &(place, distance) in &self.found[..found] {
@@ -84,44 +119,57 @@ impl Finder {
         }
     }
 
-    /// Puts the places in the block to look at into `starts`, and says how many there are.
-    fn find_starts(&mut self, window: &Window) -> usize {
-        let mut count = 0;
-        let mut before = 0;
-        for base in (BLOCK..window.end()).step_by(STRETCH) {
-            let (mut left, letters) = starts(window.stretch(base), before);
+    /// Puts the places to look at in the first bytes of the block into `starts`, and says how many there are.
+    fn find_starts(&mut self, window: &Window, length: usize) -> usize {
+        let (mut count, mut before) = (0, 0);
+        for base in (BLOCK..BLOCK + length).step_by(STRETCH) {
+            let (starts, letters) = starts(window.stretch(base), before);
+            let inside = u64::MAX >> (STRETCH - (BLOCK + length - base).min(STRETCH));
+            count = write_down(&mut self.starts, count, base, starts & inside);
             before = letters;
-            let end = count + left.count_ones() as usize;
-            while count < end {
-                for place in &mut self.starts[count..count + BATCH] {
-                    *place = (base as u16).wrapping_add(left.trailing_zeros() as u16);
-                    left &= left.wrapping_sub(1);
-                }
-                count += BATCH;
-            }
-            count = end;
         }
         count
     }
+}
 
-    /// Looks at the first `starts` places. Those that have the same bytes at one before go into `found`, with how far back it
-    /// is; how many there are.
-    fn look(&mut self, window: &Window, starts: usize) -> usize {
-        let mut found = 0;
-        for &place in &self.starts[..starts] {
-            let at = BLOCK + usize::from(place);
-            let word = window.word(at);
-            let before = std::mem::replace(&mut self.last[hash(word)], place);
-            // As places are kept, none can be before the start of the input; that of the block stands for none at all.
-            let distance = place.wrapping_sub(before);
-            let is_same = word == window.word(at - usize::from(distance));
-            // From 1 to 1 << 15: the others are negative, once one is taken away.
-            let is_near = distance.wrapping_sub(1).cast_signed() >= 0;
-            self.found[found & (BLOCK - 1)] = (place, distance);
-            found += usize::from(is_same & is_near);
+/// Writes down the places of a stretch behind those that are there, and says how many there are then.
+#[inline(always)]
+fn write_down(places: &mut Starts, count: usize, base: usize, mut starts: u64) -> usize {
+    let (mut at, end) = (count, count + starts.count_ones() as usize);
+    while at < end {
+        for place in &mut places[at..at + BATCH] {
+            *place = (base as u16).wrapping_add(starts.trailing_zeros() as u16);
+            starts &= starts.wrapping_sub(1);
         }
-        found
+        at += BATCH;
     }
+    end
+}
+
+/// Looks at places, each so far behind the start of the block as it says and `behind` bytes more. Those that have the same bytes
+/// at one before go into `found` behind the first `count`, with how far back it is; how many there are then.
+fn look(
+    window: &Window,
+    last: &mut [u16; 1 << HASH_BITS],
+    starts: &[u16],
+    behind: u16,
+    found: &mut [(u16, u16); BLOCK],
+    mut count: usize,
+) -> usize {
+    for &start in starts {
+        let place = start.wrapping_add(behind);
+        let at = BLOCK + usize::from(place);
+        let word = window.word(at);
+        let before = std::mem::replace(&mut last[hash(word)], place);
+        // As places are kept, none can be before the start of the input; that of the block stands for none at all.
+        let distance = place.wrapping_sub(before);
+        let is_same = word == window.word(at - usize::from(distance));
+        // From 1 to 1 << 15: the others are negative, once one is taken away.
+        let is_near = distance.wrapping_sub(1).cast_signed() >= 0;
+        found[count & (BLOCK - 1)] = (place, distance);
+        count += usize::from(is_same & is_near);
+    }
+    count
 }
 
 /// Where in a stretch to look, a bit a byte, and what its letters are, which the next stretch has to be told.

@@ -8,17 +8,38 @@ use super::*;
 /// Packs with what is left from another record, and unpacks.
 fn check(gzip: &mut QuickGzip, parts: &[&[u8]]) -> usize {
     let mut packed = b"before".to_vec();
-    gzip.pack(parts, &mut packed);
+    gzip.pack(parts, None, &mut packed);
     let mut alone = b"before".to_vec();
-    QuickGzip::new().pack(parts, &mut alone);
+    QuickGzip::new().pack(parts, None, &mut alone);
     assert!(packed == alone, "the same parts make the same member");
-    let mut unpacked = Vec::new();
-    let mut decoder = GzDecoder::new(&packed[6..]);
-    decoder.read_to_end(&mut unpacked).unwrap();
-    assert!(unpacked == parts.concat());
+    let unpacked = parts.concat();
+    assert!(unpack(&packed[6..]) == unpacked);
+    let mut ahead = Vec::new();
+    check_ahead(gzip, parts, &mut ahead);
+    assert!(ahead.len() + 6 <= packed.len() + packed.len() / 16 + 64, "{} {}", ahead.len(), packed.len());
     let blocks = unpacked.len() / BLOCK + 1;
     assert!(packed.len() <= 6 + 18 + unpacked.len() + 10 * blocks + 1, "stored at worst");
     packed.len() - 6
+}
+
+/// Packs with each of the parts read ahead, and unpacks; the last is left.
+fn check_ahead(gzip: &mut QuickGzip, parts: &[&[u8]], packed: &mut Vec<u8>) {
+    let mut before = 0;
+    for part in parts {
+        let mut read = Vec::new();
+        gzip.read_ahead(part, |piece| read.extend_from_slice(piece));
+        assert!(read == *part);
+        packed.clear();
+        gzip.pack(parts, Some(before), packed);
+        assert!(unpack(packed) == parts.concat());
+        before += part.len();
+    }
+}
+
+fn unpack(packed: &[u8]) -> Vec<u8> {
+    let mut unpacked = Vec::new();
+    GzDecoder::new(packed).read_to_end(&mut unpacked).unwrap();
+    unpacked
 }
 
 /// Bytes that look like nothing.
@@ -135,7 +156,7 @@ fn other_programs_unpack_it() {
     let noise = noise(200_000);
     let mut packed = Vec::new();
     for length in (0..300).chain(SIZES.into_iter().filter(|size| *size < noise.len())) {
-        gzip.pack(&[&noise[..length], &noise[..length / 3], &b"boats".repeat(length)], &mut packed);
+        gzip.pack(&[&noise[..length], &noise[..length / 3], &b"boats".repeat(length)], None, &mut packed);
     }
     std::fs::write(&path, packed).unwrap();
     assert!(std::process::Command::new(program).arg("-t").arg(&path).status().unwrap().success());
