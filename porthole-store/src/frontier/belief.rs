@@ -1,7 +1,5 @@
 //! What is believed of a URL, in numbers that survive the way to the tables and back.
 
-use std::fmt::{self, Write};
-
 /// What is believed of a URL before it is fetched, cleaned: finite, and relevance within 0..=1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Belief {
@@ -36,33 +34,47 @@ pub(crate) fn probability(value: f64) -> f64 {
 
 /// The number that reads the same: 0.9 for 0.9, not 0.8999999761581421. Narrowed, it is the old one again.
 fn widen(narrow: f32) -> f64 {
-    let mut text = Shortest { bytes: [0; 64], length: 0 };
-    let wide = match write!(text, "{narrow}") {
-        Ok(()) => text.as_str().parse().unwrap_or(f64::from(narrow)),
-        Err(fmt::Error) => f64::from(narrow),
-    };
-    #[allow(clippy::cast_possible_truncation)]
-    let same = wide as f32 == narrow;
-    if same { wide } else { f64::from(narrow) }
-}
-
-/// A number as text, without an allocation: this is done for every URL that is raised.
-struct Shortest {
-    bytes: [u8; 64],
-    length: usize,
-}
-
-impl Shortest {
-    fn as_str(&self) -> &str {
-        str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+    let exact = f64::from(narrow);
+    if narrow.abs() <= 1.0 {
+        // This is done for every URL that is raised. With so few decimals, all that narrow to this one round to it.
+        for unit in [1e7, 1e8, 1e9, 1e10] {
+            let wide = (exact * unit).round() / unit;
+            if is_narrow(wide, narrow) {
+                return wide;
+            }
+        }
     }
+    read_again(narrow)
 }
 
-impl Write for Shortest {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.length + text.len();
-        self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
-        self.length = end;
-        Ok(())
+/// The same for all numbers: as it is written and read.
+fn read_again(narrow: f32) -> f64 {
+    let exact = f64::from(narrow);
+    narrow.to_string().parse().ok().filter(|wide| is_narrow(*wide, narrow)).unwrap_or(exact)
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn is_narrow(wide: f64, narrow: f32) -> bool {
+    wide as f32 == narrow
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_quick_is_what_is_written_and_read() {
+        let mut bits = 0x9e37_79b9_u32;
+        let drawn = (0..200_000).map(|_| {
+            bits = bits.wrapping_mul(0x915f_77f5).wrapping_add(0x1357_9bdf);
+            bits
+        });
+        // Of all sizes, and of those that are common.
+        let all = drawn.flat_map(|bits| [f32::from_bits(bits), bits as f32 / u32::MAX as f32]);
+        let round = (0..=1_000).flat_map(|n| [n as f32 / 1_000.0, -(n as f32) / 64.0, 1.0 - n as f32 / 7.0]);
+        for number in all.chain(round).filter(|number| number.is_finite()) {
+            assert_eq!(widen(number), read_again(number), "{number}");
+        }
+        assert_eq!((widen(0.9), widen(0.123_456_79), widen(1e-9)), (0.9, 0.123_456_79, 1e-9));
     }
 }
