@@ -49,16 +49,17 @@ impl BitCounter {
     #[inline]
     fn add_32(&mut self, terms: &[TermId; 34]) {
         self.total += 32;
-        let eights = std::array::from_fn(|k| {
-            let ten = &terms[8 * k..][..10];
-            self.add_eight(std::array::from_fn(|i| mix(ten[i], ten[i + 1], ten[i + 2])))
-        });
+        let mut eights = [0; 4];
+        for (k, eights) in eights.iter_mut().enumerate() {
+            let ten: &[TermId; 10] = terms[8 * k..].first_chunk().expect("ten of 34 terms");
+            *eights = self.add_eight(std::array::from_fn(|i| mix(ten[i], ten[i + 1], ten[i + 2])));
+        }
         let carry = self.add_four(eights);
         self.carry(carry, 5);
     }
 
     /// Gives what is left to be carried: eights.
-    #[inline]
+    #[inline(always)]
     fn add_eight(&mut self, h: [u64; 8]) -> u64 {
         let [ones, twos, fours, ..] = self.planes;
         let (ones, twos_a) = adder(ones, h[0], h[1]);
@@ -73,7 +74,7 @@ impl BitCounter {
     }
 
     /// The same for eights: what is left are the bits of 32.
-    #[inline]
+    #[inline(always)]
     fn add_four(&mut self, eights: [u64; 4]) -> u64 {
         let (sum, sixteens_a) = adder(self.planes[3], eights[0], eights[1]);
         let (sum, sixteens_b) = adder(sum, eights[2], eights[3]);
