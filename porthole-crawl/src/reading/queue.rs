@@ -33,7 +33,7 @@ struct Waiting {
 }
 
 /// So many pages are worth waking the loop for while there is more to read.
-const WORTH_WAKING: usize = 8;
+const WORTH_WAKING: usize = 16;
 
 impl Queue {
     pub(super) fn push(&self, unread: Unread) {
