@@ -10,7 +10,7 @@ the crawl itself gives at /metrics, every second; memory is what its process has
 Allowed: 200 MB and 40 MB a million known URLs; the last 100,000 pages at 70% of the pace of the first; no ten seconds at less
 than 70% of the pace of the twenty before. An apprentice that learns once, with a million links waiting, scores all of them anew:
 
-    scripts/bench-size.py --pages 130000 --strategy apprentice:train=50000,again=1000,remember=2000000
+    scripts/bench-size.py --pages 130000 --strategy apprentice:train=40000,again=1000,remember=2000000
 
 Allowed then: 10 s until all are scored and in their new order, 60 s more until the table has it, to the second; all at 70% of
 the pace of the twenty seconds before.
