@@ -8,7 +8,6 @@ use porthole_page::{Extractor, Page};
 use porthole_strategy::apprentice::{Accuracy, Encoding, InQueue, Lessons, PageTopics, Study, Terms, Topics};
 use porthole_strategy::{Source, named};
 use porthole_types::{CanonicalUrl, Judgment, Mark, UrlId};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::folder::Results;
@@ -28,9 +27,6 @@ pub(super) const REACH: u32 = 5;
 
 /// The word for the study in experiments.
 pub(super) const NAME: &str = "apprentice";
-
-/// Draws of starts that the study looks at.
-pub(super) const STUDIED: u32 = 1;
 
 /// The farthest DOM offset that it looks at.
 const FARTHEST: u32 = 8;
@@ -131,17 +127,8 @@ pub(super) fn study(
     results: &Results,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Findings, ExperimentError> {
-    let baseline = lab.experiment().baseline();
-    let is_studied = |plan: &Plan| plan.strategy == baseline && plan.sample < STUDIED;
-    let plans: Vec<Plan> = lab.experiment().plans().into_iter().filter(is_studied).collect();
-    tell(&format!("what links foretell, in {} crawls of {baseline}", plans.len()));
-    let learnt = plans.par_iter().map(|plan| {
-        let trace = results.trace(&plan.topic, &plan.strategy, plan.sample)?;
-        Ok(lab.learnt_from(plan, &trace.steps, FARTHEST))
-    });
-    let learnt = learnt.collect::<Result<Vec<Apprenticeship>, ExperimentError>>()?;
-    let failed = |error: serde_json::Error| ExperimentError::Study { name: NAME, source: error.into() };
-    Ok(Findings { numbers: serde_json::to_string_pretty(&learnt).map_err(failed)?, drawing: None })
+    let learnt = |plan: &Plan, steps: &[Step]| lab.learnt_from(plan, steps, FARTHEST);
+    Findings::of_numbers(NAME, &lab.of_baseline(results, "what links foretell", tell, learnt)?)
 }
 
 /// A page as a crawl found it.

@@ -1,10 +1,9 @@
 //! Who should be the apprentice (A 2.3), and how long it takes to train one (A 3.4).
 
 use porthole_strategy::apprentice::{Accuracy, Encoding, Kind, Material, Pupil, Terms};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::apprentice::{FOLDS, Found, REACH, STUDIED, studied};
+use super::apprentice::{FOLDS, Found, REACH, studied};
 use super::folder::Results;
 use super::run::{Lab, cpu_ms};
 use super::studies::Findings;
@@ -113,20 +112,10 @@ pub(super) fn study(
     results: &Results,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Findings, ExperimentError> {
-    let baseline = lab.experiment().baseline();
-    let is_studied = |plan: &Plan| plan.strategy == baseline && plan.sample < STUDIED;
-    let plans: Vec<Plan> = lab.experiment().plans().into_iter().filter(is_studied).collect();
     tell("training the critic once more");
     let critic = lab.critic_training();
-    tell(&format!("three learners, in {} crawls of {baseline}", plans.len()));
-    let crawls = plans.par_iter().map(|plan| {
-        let trace = results.trace(&plan.topic, &plan.strategy, plan.sample)?;
-        Ok(lab.learners(plan, &trace.steps))
-    });
-    let crawls = crawls.collect::<Result<Vec<Learnt>, ExperimentError>>()?;
-    let failed = |error: serde_json::Error| ExperimentError::Study { name: NAME, source: error.into() };
-    let numbers = serde_json::to_string_pretty(&Learners { critic, crawls }).map_err(failed)?;
-    Ok(Findings { numbers, drawing: None })
+    let crawls = lab.of_baseline(results, "three learners", tell, |plan, steps| lab.learners(plan, steps))?;
+    Findings::of_numbers(NAME, &Learners { critic, crawls })
 }
 
 impl Lab {

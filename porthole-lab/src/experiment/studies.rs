@@ -1,12 +1,16 @@
 //! What belongs to an experiment and is no crawl: measurements that leave their numbers, and a drawing of them, in its
 //! folder.
 
+use rayon::prelude::*;
+use serde::Serialize;
+
 use super::apprentice;
 use super::folder::{Folder, Results};
 use super::learners;
 use super::ranks;
 use super::run::Lab;
-use super::{Experiment, ExperimentError};
+use super::trace::Step;
+use super::{Experiment, ExperimentError, Plan};
 use crate::{classifier_bench, distiller_bench};
 
 /// All studies. One more is one more line here; a figure finds what it left as `NAME.json` and `NAME.svg`.
@@ -38,6 +42,17 @@ pub(super) struct Findings {
     pub(super) drawing: Option<String>,
 }
 
+impl Findings {
+    /// The numbers of a study that figures draw.
+    pub(super) fn of_numbers(
+        name: &'static str,
+        numbers: &impl Serialize,
+    ) -> Result<Findings, ExperimentError> {
+        let failed = |error: serde_json::Error| ExperimentError::Study { name, source: error.into() };
+        Ok(Findings { numbers: serde_json::to_string_pretty(numbers).map_err(failed)?, drawing: None })
+    }
+}
+
 /// The study of a name, or what there is instead.
 pub(super) fn find(name: &str) -> Result<&'static Study, String> {
     STUDIES.iter().find(|study| study.name == name).ok_or_else(|| {
@@ -53,6 +68,25 @@ impl Lab {
         let Experiment { studies, .. } = self.experiment();
         let studies = studies.iter().map(|name| find(name).expect("the experiment was checked"));
         studies.into_iter().try_for_each(|study| study.made(self, folder, tell))
+    }
+
+    /// What is made of the baseline's first crawl of each topic; `tell` hears what that is.
+    pub(super) fn of_baseline<T: Send>(
+        &self,
+        results: &Results,
+        what: &str,
+        tell: &mut dyn FnMut(&str),
+        make: impl Fn(&Plan, &[Step]) -> T + Sync,
+    ) -> Result<Vec<T>, ExperimentError> {
+        let baseline = self.experiment().baseline();
+        let is_first = |plan: &Plan| plan.strategy == baseline && plan.sample == 0;
+        let plans: Vec<Plan> = self.experiment().plans().into_iter().filter(is_first).collect();
+        tell(&format!("{what}, in {} crawls of {baseline}", plans.len()));
+        let made = plans.par_iter().map(|plan| {
+            let trace = results.trace(&plan.topic, &plan.strategy, plan.sample)?;
+            Ok(make(plan, &trace.steps))
+        });
+        made.collect()
     }
 }
 
