@@ -21,6 +21,7 @@ use porthole_types::{
     CanonicalUrl, Clock, Judgment, NewUrl, Outcome, PageResult, SegmentSpan, SiteId, Timestamp, UrlId, Work,
 };
 
+use self::crash_guard::CrashGuard;
 use crate::archive::{Archive, ArchiveError, Keep};
 use crate::backlinks::{self, BacklinkSettings, Backlinks};
 use crate::distill::{DISTILLED, DISTILLED_BY, DistillError, DistillSettings, Distilled, Distiller};
@@ -240,6 +241,8 @@ impl<'a> Crawl<'a> {
         guest.remember(self.next_seq, &*self.store.reader())?;
         let packer = self.archive.as_ref().map(|(archive, keep)| (archive.packer(), *keep));
         let behind = behind::Behind::new(self, limits.workers)?;
+        let mut crash_guard = CrashGuard::open(&*self.store)?;
+        let deadly = crash_guard.drop_deadly(&mut *self.store, self.clock.now())?;
         let reader = Reader::new(self.judge.take(), packer, guest.scope());
         let mut run = Run {
             is_polite: guest.is_polite(),
@@ -259,9 +262,13 @@ impl<'a> Crawl<'a> {
             pending: Vec::new(),
             urls: Vec::new(),
             addresses: Vec::new(),
+            crash_guard,
             observer,
             crawl: self,
         };
+        for Pending { work, result, took } in deadly {
+            run.push(work, result, took);
+        }
         let stop = run.until_it_ends().await;
         let given_back = run.give_all_back();
         self.judge = run.readers.into_judge();
@@ -300,6 +307,7 @@ struct Run<'c, 'a> {
     batch: batch::InWork,
     behind: behind::Behind,
     pending: Vec<Pending>,
+    crash_guard: CrashGuard,
     /// URLs that were met otherwise than as links, to be committed with them.
     urls: Vec<NewUrl>,
     /// Where sites were found to be, to be committed with them.
@@ -438,7 +446,10 @@ impl Run<'_, '_> {
             let now = self.crawl.clock.now();
             match self.window.next(now) {
                 Next::Fetch(job) => {
-                    self.fetches -= u64::from(matches!(job.what, What::Page(_)));
+                    if let What::Page(work) = &job.what {
+                        self.fetches -= 1;
+                        self.crash_guard.started(work.oid);
+                    }
                     self.under_way.push(Box::pin(fetch(self.crawl.web, job)));
                 }
                 Next::Locate(site, url) => self.under_way.push(Box::pin(locate(self.crawl.web, site, url))),
@@ -458,6 +469,8 @@ impl Run<'_, '_> {
                 Next::Nothing => break,
             }
         }
+        // No request is sent before the futures are polled.
+        self.crash_guard.note_first(&mut *self.crawl.store)?;
         Ok(())
     }
 
@@ -488,7 +501,8 @@ impl Run<'_, '_> {
 
     fn give_all_back(&mut self) -> Result<(), CrawlError> {
         let back: Vec<UrlId> = self.taken.drain().collect();
-        Ok(self.crawl.store.give_back(&back)?)
+        self.crawl.store.give_back(&back)?;
+        Ok(self.crash_guard.close(&mut *self.crawl.store)?)
     }
 
     /// What comes next, if it comes within a moment; without a guest's clock, however long it takes.
@@ -598,6 +612,7 @@ impl Run<'_, '_> {
         if let (true, Some(scorer)) = (comes_not, &mut self.crawl.scorer) {
             scorer.strategy.settled(&work.url);
         }
+        self.crash_guard.finished(work.oid);
         result.seq = self.crawl.next_seq;
         self.crawl.next_seq += 1;
         self.pending.push(Pending { work, result, took });
@@ -626,6 +641,8 @@ impl Run<'_, '_> {
         settings.extend(asked.as_deref().map(|asked| (backlinks::ASKED, asked)));
         let priorities = self.new_priorities(&results);
         settings.extend(self.behind.note());
+        let under_way = self.crash_guard.setting();
+        settings.extend(under_way.as_ref().map(|(name, value)| (*name, value.as_str())));
         let batch = Batch {
             results: &results,
             urls: &self.urls,
@@ -731,6 +748,7 @@ const NEXT_SEQ: &str = "crawl.next_seq";
 
 mod batch;
 mod behind;
+mod crash_guard;
 #[cfg(test)]
 mod kill_tests;
 #[cfg(test)]

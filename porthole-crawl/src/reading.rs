@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use porthole_page::{Extractor, Format, Page};
 use porthole_topic::{Judge, JudgeError};
-use porthole_types::{Failure, FailureKind, Judgment, Outcome, PageResult, Timestamp, TopicId, Work};
+use porthole_types::{
+    Failure, FailureKind, Judgment, Outcome, PageResult, Timestamp, TopicId, Work, shortened,
+};
 
 use self::queue::{Mourner, Queue, WasRead, ended};
 use crate::archive::{Keep, Packer};
@@ -75,8 +77,7 @@ impl Reader {
         let read = catch_unwind(AssertUnwindSafe(|| self.read_answer(&work, &answer, at)));
         let (result, page) = read.unwrap_or_else(|_| {
             self.extractor = Extractor::default();
-            let failure =
-                Failure { kind: FailureKind::Protocol, detail: "reading the page failed".to_owned() };
+            let failure = Failure::new(FailureKind::Protocol, "reading the page failed".to_owned());
             Ok((PageResult { outcome: Outcome::Dead(failure), ..empty_result(&work, at) }, None))
         })?;
         let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
@@ -101,7 +102,7 @@ impl Reader {
             Err(error) => {
                 let passing =
                     matches!(error.kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout);
-                let failure = Failure { kind: error.kind, detail: error.detail.clone() };
+                let failure = Failure::new(error.kind, error.detail.clone());
                 result.outcome = failed(work, at, passing, failure);
             }
             Ok(response) => {
@@ -111,8 +112,7 @@ impl Reader {
                     200..300 => page = self.read_page(work, response, &mut result)?,
                     300..400 => redirect(work, response, &mut result),
                     status => {
-                        let failure =
-                            Failure { kind: FailureKind::Status, detail: format!("status {status}") };
+                        let failure = Failure::new(FailureKind::Status, format!("status {status}"));
                         result.outcome = failed(work, at, status == 429 || status >= 500, failure);
                     }
                 }
@@ -130,19 +130,19 @@ impl Reader {
         let page = self.extractor.extract(&work.url, &response.headers, &response.body);
         if page.format == Format::Other {
             let kind = response.headers.get("content-type").unwrap_or("no content type").to_owned();
-            result.outcome = Outcome::Skipped(Failure { kind: FailureKind::Type, detail: kind });
+            result.outcome = Outcome::Skipped(Failure::new(FailureKind::Type, kind));
             return Ok(None);
         }
         if page.encrypted {
             let detail = "encrypted".to_owned();
-            result.outcome = Outcome::Skipped(Failure { kind: FailureKind::Type, detail });
+            result.outcome = Outcome::Skipped(Failure::new(FailureKind::Type, detail));
             return Ok(None);
         }
-        page.title.clone_into(&mut result.title);
+        result.title = shortened(page.title.clone(), PageResult::MAX_TITLE);
         page.language.clone_into(&mut result.language);
         result.simhash = page.simhash;
         if let Err(why) = self.scope.admits_language(page.language) {
-            let failure = Failure { kind: FailureKind::Scope, detail: why.to_string() };
+            let failure = Failure::new(FailureKind::Scope, why.to_string());
             result.outcome = Outcome::Skipped(failure);
             return Ok(None);
         }
@@ -150,7 +150,7 @@ impl Reader {
         let believed = Judgment { relevance: work.relevance, best: TopicId::ROOT };
         if page.needs_scripts {
             let detail = "empty until its scripts have run".to_owned();
-            result.outcome = Outcome::Skipped(Failure { kind: FailureKind::Scripts, detail });
+            result.outcome = Outcome::Skipped(Failure::new(FailureKind::Scripts, detail));
             return Ok(Some((page, believed)));
         }
         match &mut self.judge {

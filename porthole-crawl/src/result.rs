@@ -106,7 +106,7 @@ pub(crate) fn redirect(work: &Work, response: &Response, result: &mut PageResult
 }
 
 fn dead(detail: String) -> Outcome {
-    Outcome::Dead(Failure { kind: FailureKind::Protocol, detail })
+    Outcome::Dead(Failure::new(FailureKind::Protocol, detail))
 }
 
 /// The page's links, each target once with the best that is believed of it; none if the page asks not to follow them,

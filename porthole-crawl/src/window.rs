@@ -93,13 +93,13 @@ impl Guest {
     /// Why a URL is not to be fetched, whatever its site says.
     fn refusal(&self, url: &CanonicalUrl, depth: u32, pages_of_site: u64) -> Option<Failure> {
         let why = self.scope.admits(url, depth, pages_of_site).err()?;
-        Some(Failure { kind: FailureKind::Scope, detail: why.to_string() })
+        Some(Failure::new(FailureKind::Scope, why.to_string()))
     }
 
     /// Why a URL that its site lets us fetch is not worth it.
     fn trap(&mut self, url: &CanonicalUrl, now: Timestamp) -> Option<Failure> {
         let trap = self.traps.as_mut()?.check(url, now)?;
-        Some(Failure { kind: FailureKind::Trap, detail: trap.to_string() })
+        Some(Failure::new(FailureKind::Trap, trap.to_string()))
     }
 
     /// The pause that the site of a URL asks for, as far as it is known.
@@ -336,10 +336,10 @@ impl<'a> Window<'a> {
                     }
                 }
                 Turn::NotBefore(due) if due.since(now) > PATIENCE => {
-                    let failure = Failure {
-                        kind: FailureKind::Connect,
-                        detail: "the site is left alone for a while after failures".to_owned(),
-                    };
+                    let failure = Failure::new(
+                        FailureKind::Connect,
+                        "the site is left alone for a while after failures",
+                    );
                     return self.settle(site, Outcome::Retry { failure, not_before: due }, now);
                 }
                 Turn::NotBefore(due) => {
@@ -348,7 +348,7 @@ impl<'a> Window<'a> {
                 }
                 Turn::GivenUp => {
                     let detail = "the site failed so often that it is left alone".to_owned();
-                    let failure = Failure { kind: FailureKind::Connect, detail };
+                    let failure = Failure::new(FailureKind::Connect, detail);
                     return self.settle(site, Outcome::Dead(failure), now);
                 }
             }
@@ -407,7 +407,7 @@ impl<'a> Window<'a> {
                 RobotsLook::Known(policy) => match policy.verdict(&first.url) {
                     RobotsVerdict::Allowed => policy.crawl_delay(),
                     RobotsVerdict::Forbidden { rule } => {
-                        let failure = Failure { kind: FailureKind::Robots, detail: rule };
+                        let failure = Failure::new(FailureKind::Robots, rule);
                         return self.settle(site, Outcome::Skipped(failure), now);
                     }
                     RobotsVerdict::NotNow { until } => {
@@ -486,7 +486,7 @@ impl<'a> Window<'a> {
     /// Judges a redirect: why it leads no further.
     pub(crate) fn redirected(&mut self, from: &CanonicalUrl, to: &CanonicalUrl) -> Option<Failure> {
         let trap = self.guest.traps.as_mut()?.redirected(from, to)?;
-        Some(Failure { kind: FailureKind::Trap, detail: trap.to_string() })
+        Some(Failure::new(FailureKind::Trap, trap.to_string()))
     }
 
     /// Takes where a site is.
@@ -610,13 +610,13 @@ impl<'a> Window<'a> {
 /// What becomes of work at a site whose rules cannot be had: what keeps us from them mostly keeps us from its pages.
 fn without_rules(work: &Work, policy: &RobotsPolicy, until: Timestamp, now: Timestamp) -> Outcome {
     let (kind, detail) = match policy.trouble() {
-        Some(trouble) if trouble.kind != FailureKind::Status => (trouble.kind, trouble.detail.clone()),
-        Some(trouble) => (FailureKind::Robots, trouble.detail.clone()),
+        Some(trouble) if trouble.kind != FailureKind::Status => (trouble.kind, trouble.detail().to_owned()),
+        Some(trouble) => (FailureKind::Robots, trouble.detail().to_owned()),
         None => (FailureKind::Robots, "its robots.txt cannot be read".to_owned()),
     };
     let passing =
         matches!(kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout | FailureKind::Robots);
-    match failed(work, now, passing, Failure { kind, detail }) {
+    match failed(work, now, passing, Failure::new(kind, detail)) {
         Outcome::Retry { failure, .. } => Outcome::Retry { failure, not_before: until },
         outcome => outcome,
     }

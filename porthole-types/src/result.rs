@@ -62,7 +62,7 @@ pub struct PageResult {
     pub outcome: Outcome,
     /// The critic's word, if it was asked.
     pub judgment: Option<Judgment>,
-    /// The page's title, empty if it has none.
+    /// The page's title, empty if it has none, at most [`PageResult::MAX_TITLE`] bytes.
     pub title: String,
     /// ISO 639-1 code of the language, empty if unknown.
     pub language: String,
@@ -74,6 +74,11 @@ pub struct PageResult {
     pub span: Option<SegmentSpan>,
     /// What it links to, in document order, each target once.
     pub links: Vec<LinkRow>,
+}
+
+impl PageResult {
+    /// The longest title that is kept, in bytes.
+    pub const MAX_TITLE: usize = 1_000;
 }
 
 /// What follows from a fetch for the URL that was fetched.
@@ -101,8 +106,33 @@ pub enum Outcome {
 pub struct Failure {
     /// The class of the failure.
     pub kind: FailureKind,
-    /// What happened, in words, for a person.
-    pub detail: String,
+    detail: String,
+}
+
+impl Failure {
+    /// The longest detail that is kept, in bytes. It may quote a server, which may send megabytes.
+    pub const MAX_DETAIL: usize = 300;
+
+    /// A failure, with what happened in words for a person. Detail past [`Failure::MAX_DETAIL`] is cut.
+    pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
+        Failure { kind, detail: shortened(detail.into(), Failure::MAX_DETAIL) }
+    }
+
+    /// What happened, in words.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+}
+
+/// The text, cut to at most `max` bytes at a character boundary. A text that was cut ends in `…`.
+pub fn shortened(mut text: String, max: usize) -> String {
+    const MARK: &str = "…";
+    if text.len() > max {
+        text.truncate(text.floor_char_boundary(max.saturating_sub(MARK.len())));
+        text.push_str(MARK);
+        text.shrink_to_fit();
+    }
+    text
 }
 
 /// The classes of failures.
@@ -132,6 +162,8 @@ pub enum FailureKind {
     Trap,
     /// A page that is empty until its scripts have run.
     Scripts,
+    /// The program died several times while the URL was being fetched or read.
+    Crash,
 }
 
 impl FailureKind {
@@ -150,6 +182,7 @@ impl FailureKind {
             FailureKind::Scope => "scope",
             FailureKind::Trap => "trap",
             FailureKind::Scripts => "scripts",
+            FailureKind::Crash => "crash",
         }
     }
 }

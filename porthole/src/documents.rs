@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use porthole_page::{Extractor, Format, Page};
 use porthole_store::{ExampleState, StoreReader, TermWord};
-use porthole_types::{CanonicalUrl, Headers, TermId};
+use porthole_types::{CanonicalUrl, Headers, PageResult, TermId, shortened};
 
 use crate::output::misuse;
 
@@ -87,7 +87,10 @@ impl DocumentReader {
         let terms = page.term_counts();
         let state = state(&page, &terms);
         let language = page.language.to_owned();
-        (Document { title: page.title.clone(), language, terms, state }, page)
+        (
+            Document { title: shortened(page.title.clone(), PageResult::MAX_TITLE), language, terms, state },
+            page,
+        )
     }
 
     /// The terms of a few words that are said to be in a language, each once and as it is written there.

@@ -225,7 +225,7 @@ impl Guest {
             RobotsVerdict::Allowed => {}
             RobotsVerdict::Forbidden { rule } => bail!("its robots.txt forbids it: {rule}"),
             RobotsVerdict::NotNow { .. } => match rules.trouble() {
-                Some(trouble) => bail!("its robots.txt cannot be read: {}", trouble.detail),
+                Some(trouble) => bail!("its robots.txt cannot be read: {}", trouble.detail()),
                 None => bail!("its robots.txt cannot be read"),
             },
         }

@@ -604,3 +604,54 @@ fn strategies_learn_and_go_on_where_they_were() {
         assert_eq!(learning(stops, true), (way.clone(), learnt.clone()), "killed after every {stops}");
     }
 }
+
+/// Everything that a server can make long, as long as it gets through.
+struct LongWinded;
+
+impl Fetch for LongWinded {
+    fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+        Box::pin(async move {
+            let long = "x".repeat(490_000);
+            let (kind, body) = match (request.url.host(), request.url.path()) {
+                ("closed.test", "/robots.txt") => {
+                    ("text/plain".to_owned(), format!("User-agent: *\nDisallow: /{}*", "*".repeat(490_000)))
+                }
+                (_, "/robots.txt") => ("text/plain".to_owned(), String::new()),
+                (_, "/type") => (format!("x/{long}"), long),
+                _ => {
+                    let links = (0..300).map(|n| format!("<a href=http://closed.test/{n}>x</a>"));
+                    let links: String = links.chain(["<a href=/type>x</a>".to_owned()]).collect();
+                    ("text/html".to_owned(), format!("<title>{}</title>{links}", "é".repeat(1 << 20)))
+                }
+            };
+            let headers: Headers = [("content-type", kind.as_str())].into_iter().collect();
+            Ok(Response { status: 200, headers, body: body.into(), truncated: false, took: Duration::ZERO })
+        })
+    }
+}
+
+#[test]
+fn what_a_server_says_at_length_is_kept_in_short() {
+    let (folder, mut store) = scratch();
+    let politeness = crate::Politeness { min_delay: Duration::ZERO, ..crate::Politeness::off() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let stop = runtime.block_on(async {
+        let guest = Guest::polite(politeness, "porthole");
+        let mut crawl = Crawl::new(&LongWinded, &mut store, &crate::SystemClock).unwrap().as_guest(guest);
+        crawl.start(&[CanonicalUrl::parse("http://a.test/").unwrap()]).unwrap();
+        crawl.run(TO_THE_END, &mut |_: Seen<'_>| ControlFlow::Continue(())).await.unwrap()
+    });
+    assert_eq!((stop, store.counts().skipped), (Stop::Exhausted, 301));
+    let sql = "select max(length(title)), max(length(detail)), count(detail) from crawl";
+    let answer = store.reader().sql(sql, &porthole_store::Limits::default()).unwrap();
+    let number = |at: usize| match answer.rows[0][at] {
+        porthole_store::Value::Integer(number) => number,
+        ref other => panic!("{other:?}"),
+    };
+    assert!((400..=1_000).contains(&number(0)), "title of {}", number(0));
+    assert!((200..=300).contains(&number(1)), "detail of {}", number(1));
+    assert_eq!(number(2), 301);
+    drop(store);
+    let size = std::fs::metadata(folder.path().join("crawl.db")).unwrap().len();
+    assert!(size < 1 << 20, "{size} bytes");
+}

@@ -81,7 +81,7 @@ fn what_was_raised_or_tried_before_has_had_its_turn() {
     let found = Distiller::new(settings(), None).now(&*store.reader(), 4, 8).unwrap();
     assert_eq!(found.raised.iter().map(|estimate| estimate.oid).collect::<Vec<_>>(), [oid("sub.hub.test")]);
     let work = store.take_these(&[oid("sub.hub.test")], Timestamp(0)).unwrap().remove(0);
-    let failure = Failure { kind: FailureKind::Status, detail: "gone".to_owned() };
+    let failure = Failure::new(FailureKind::Status, "gone".to_owned());
     let dead = PageResult { seq: 4, outcome: Outcome::Dead(failure), ..empty_result(&work, Timestamp(1)) };
     store.commit(&Batch { results: &[dead], ..Batch::default() }).unwrap();
     assert_eq!(Distiller::new(settings(), None).now(&*store.reader(), 5, 8).unwrap().raised, []);

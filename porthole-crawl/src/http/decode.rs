@@ -38,7 +38,7 @@ impl Decoder {
             Some("br") => Coding::Brotli(None),
             Some(name) => Coding::Undecided(name, Vec::new()),
         };
-        let expected = if matches!(coding, Coding::Identity) { expected } else { 4 * expected };
+        let expected = if matches!(coding, Coding::Identity) { expected } else { expected.saturating_mul(4) };
         Ok(Decoder { coding, whole: Bytes::new(), out: Out::new(cap, expected) })
     }
 
@@ -180,11 +180,7 @@ impl Coding {
                     *self = Coding::Done;
                 }
             }
-            Coding::Gzip(inflate) => {
-                if let Some(rest) = inflate.push(piece, out, "gzip")? {
-                    return self.next_member(rest, out);
-                }
-            }
+            Coding::Gzip(_) => return self.inflate_members(piece, out),
             Coding::Brotli(writer) => {
                 let writer = writer
                     .get_or_insert_with(|| Box::new(DecompressorWriter::new(out.take(), BROTLI_BUFFER)));
@@ -202,16 +198,18 @@ impl Coding {
         Ok(())
     }
 
-    /// Another member may follow, in this piece or the next; anything else behind a member is left alone.
-    fn next_member(&mut self, rest: &[u8], out: &mut Out) -> Result<(), Damaged> {
-        *self = match rest {
-            [0x1f, 0x8b, ..] => Coding::Gzip(Inflate::new(Decompress::new_gzip(15))),
-            [] | [0x1f] => Coding::Undecided(NEXT_MEMBER, Vec::new()),
-            _ => Coding::Done,
-        };
-        match self {
-            Coding::Undecided(_, start) => start.extend_from_slice(rest),
-            _ => self.push(rest, out)?,
+    /// Inflates a piece that may hold the ends of many members. Anything but a member behind a member is ignored.
+    ///
+    /// A loop, because a body may consist of any number of empty members.
+    fn inflate_members(&mut self, mut piece: &[u8], out: &mut Out) -> Result<(), Damaged> {
+        while let Coding::Gzip(inflate) = self {
+            let Some(rest) = inflate.push(piece, out, "gzip")? else { return Ok(()) };
+            match rest {
+                [0x1f, 0x8b, ..] => inflate.next_gzip_member()?,
+                [] | [0x1f] => *self = Coding::Undecided(NEXT_MEMBER, rest.to_vec()),
+                _ => *self = Coding::Done,
+            }
+            piece = rest;
         }
         Ok(())
     }
@@ -236,11 +234,27 @@ impl Coding {
 const BROTLI_BUFFER: usize = 16 << 10;
 
 /// A deflated stream, in whatever wrapping.
-struct Inflate(Decompress);
+struct Inflate {
+    state: Decompress,
+    /// Gzip members that were begun.
+    members: usize,
+}
+
+/// A body of more gzip members than this is refused: members may be empty, so the size of what comes out is no limit.
+const MAX_MEMBERS: usize = 1_000;
 
 impl Inflate {
     fn new(state: Decompress) -> Box<Self> {
-        Box::new(Inflate(state))
+        Box::new(Inflate { state, members: 1 })
+    }
+
+    fn next_gzip_member(&mut self) -> Result<(), Damaged> {
+        self.members += 1;
+        if self.members > MAX_MEMBERS {
+            return Err(Damaged(format!("the body has more than {MAX_MEMBERS} gzip members")));
+        }
+        self.state = Decompress::new_gzip(15);
+        Ok(())
     }
 
     /// What follows the end of the stream, once that has come.
@@ -252,12 +266,12 @@ impl Inflate {
     ) -> Result<Option<&'p [u8]>, Damaged> {
         loop {
             out.make_room();
-            let (read_before, out_before) = (self.0.total_in(), out.bytes.len());
+            let (read_before, out_before) = (self.state.total_in(), out.bytes.len());
             let status = self
-                .0
+                .state
                 .decompress_vec(piece, &mut out.bytes, FlushDecompress::None)
                 .map_err(|error| damaged(name, &error))?;
-            let read = (self.0.total_in() - read_before) as usize;
+            let read = (self.state.total_in() - read_before) as usize;
             piece = &piece[read..];
             out.note_full();
             if out.is_full() {
@@ -457,6 +471,22 @@ mod tests {
         check(&["gzip"], &zeros, 1000, b"one", true);
         let frames = [zstd::encode_all(&b"one "[..], 3).unwrap(), zstd::encode_all(&b"two"[..], 3).unwrap()];
         check(&["zstd"], &frames.concat(), 1000, b"one two", true);
+    }
+
+    #[test]
+    fn any_number_of_empty_members_costs_a_bounded_stack() {
+        let pushed = |members: usize| {
+            let mut decoder = Decoder::new(&headers(&["gzip"]), 1000, 0).unwrap();
+            decoder.push(gzip(b"").repeat(members).into())
+        };
+        assert_eq!(pushed(MAX_MEMBERS), Ok(()));
+        let refused = pushed(6_000).unwrap_err();
+        assert!(refused.0.contains("gzip members"), "{refused:?}");
+    }
+
+    #[test]
+    fn a_lie_about_the_length_is_no_overflow() {
+        assert!(Decoder::new(&headers(&["gzip"]), 1000, usize::MAX).is_ok());
     }
 
     #[test]

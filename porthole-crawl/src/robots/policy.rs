@@ -107,7 +107,7 @@ impl RobotsPolicy {
 
     /// What it costs to keep this.
     pub(super) fn bytes(&self) -> usize {
-        let trouble = self.trouble.as_ref().map_or(0, |failure| failure.detail.len());
+        let trouble = self.trouble.as_ref().map_or(0, |failure| failure.detail().len());
         size_of::<Self>() + trouble + self.rules().map_or(0, RobotsRules::bytes)
     }
 
@@ -166,7 +166,7 @@ impl RobotsFetch {
         let response = match answer {
             Ok(response) => response,
             Err(error) => {
-                let failure = Failure { kind: error.kind, detail: error.detail.clone() };
+                let failure = Failure::new(error.kind, error.detail.clone());
                 return RobotsStep::Done(self.unreachable(failure, now));
             }
         };
@@ -174,7 +174,7 @@ impl RobotsFetch {
             // A broken connection is no word about the rest of the file.
             200..300 if response.truncated && response.body.len() < MAX_BYTES => {
                 let detail = "robots.txt was cut off".to_owned();
-                let failure = Failure { kind: FailureKind::Connect, detail };
+                let failure = Failure::new(FailureKind::Connect, detail);
                 return RobotsStep::Done(self.unreachable(failure, now));
             }
             200..300 => {
@@ -212,7 +212,7 @@ impl RobotsFetch {
 
     fn refused(self, status: u16, now: Timestamp) -> RobotsPolicy {
         let detail = format!("robots.txt has status {status}");
-        self.unreachable(Failure { kind: FailureKind::Status, detail }, now)
+        self.unreachable(Failure::new(FailureKind::Status, detail), now)
     }
 
     /// Nothing is allowed, unless rules are known from before; a site that is out of reach for very long

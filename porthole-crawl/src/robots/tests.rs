@@ -388,13 +388,13 @@ fn the_status_decides() {
         assert!(!policy.allows(&open), "{status}");
         assert_eq!(policy.verdict(&open), RobotsVerdict::NotNow { until: Timestamp(HOUR / 6) });
     }
-    assert_eq!(ask(None, 503, 0).trouble().unwrap().detail, "robots.txt has status 503");
+    assert_eq!(ask(None, 503, 0).trouble().unwrap().detail(), "robots.txt has status 503");
     assert_eq!(ask(Some(ask(None, 503, 0)), 404, 1).trouble(), None, "it has passed");
     for kind in [FailureKind::Timeout, FailureKind::Dns, FailureKind::Scope] {
         let error = FetchError { url: open.clone(), kind, detail: "why".into() };
         let policy = done(RobotsFetch::new(&open, None).answered(AGENT, Err(&error), Timestamp(0)));
         assert!(!policy.allows(&open));
-        assert_eq!(policy.trouble(), Some(&Failure { kind, detail: "why".into() }));
+        assert_eq!(policy.trouble(), Some(&Failure::new(kind, "why")));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use porthole_types::UrlId;
+use porthole_types::{Failure, UrlId};
 use rusqlite::{Transaction, params};
 
 use super::plan::{Plan, Visit, verdict};
@@ -55,7 +55,7 @@ pub(super) fn lose(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Frontier)
         visit.result.seq.cast_signed(),
         visit.result.status,
         failure.map(|failure| failure.kind.name()),
-        failure.map(|failure| failure.detail.as_str()),
+        failure.map(Failure::detail),
     ])?;
     Ok(())
 }

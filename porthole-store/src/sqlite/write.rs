@@ -157,7 +157,7 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
             page.seq.cast_signed(),
             page.status,
             failure.map(|failure| failure.kind.name()),
-            failure.map(|failure| failure.detail.as_str()),
+            failure.map(Failure::detail),
             some_text(&page.title),
             some_text(&page.language),
             page.bytes.cast_signed(),

@@ -68,7 +68,7 @@ pub(crate) fn with_outcome(number: u64, outcome: Outcome) -> PageResult {
 }
 
 pub(crate) fn failure(kind: FailureKind) -> Failure {
-    Failure { kind, detail: format!("{} failed", kind.name()) }
+    Failure::new(kind, format!("{} failed", kind.name()))
 }
 
 pub(crate) fn retry(number: u64, not_before: i64) -> PageResult {

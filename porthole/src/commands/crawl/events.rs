@@ -76,7 +76,7 @@ impl Events {
             links: seen.result.links.len(),
             took_ms: seen.took.as_millis(),
             failure: failure.map(|failure| failure.kind.name()),
-            detail: failure.map(|failure| failure.detail.as_str()),
+            detail: failure.map(Failure::detail),
         });
     }
 
