@@ -118,6 +118,7 @@ impl Crawl<'_> {
             priority: 0.0,
             depth: tried.depth,
             pages_of_site: 0,
+            rank: Default::default(),
         };
         Some(Unread { work, answer: Ok(response), at: tried.at })
     }

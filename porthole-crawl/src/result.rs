@@ -169,6 +169,7 @@ mod tests {
             priority: 0.0,
             depth: 0,
             pages_of_site: 0,
+            rank: Default::default(),
         }
     }
 

@@ -3,29 +3,29 @@
 //! All of it follows from the tables and is rebuilt from them at open. A known URL costs 33 bytes: 13 in
 //! the map of ids, 16 for what is believed of it, how often it was tried and where it lies, and 4 in the
 //! queue while it waits there. So that it fits, beliefs are kept at single precision. A policy that goes by
-//! time or scores costs 4 bytes more a key, and one without `serverload` 3 bytes less.
+//! time or scores costs 4 bytes more a key. A site costs 50 bytes.
 
 mod belief;
 mod chunked;
 mod columns;
 mod heap;
 mod key_map;
-mod look;
 mod order;
+mod queues;
 mod rule;
 mod sites;
 mod waiting;
 
-use porthole_types::{SiteId, Timestamp, UrlId};
+use porthole_types::{Rank, SiteId, Timestamp, UrlId};
 
 pub(crate) use self::belief::{Belief, probability};
 pub(crate) use self::chunked::Chunked;
 use self::columns::{Columns, Place};
 pub(crate) use self::columns::{Facts, Tries};
-use self::heap::Heap;
 pub(crate) use self::key_map::KeyMap;
 pub(crate) use self::order::Needs;
 use self::order::Order;
+use self::queues::Queues;
 pub(crate) use self::sites::Sites;
 use self::waiting::Waiting;
 use crate::Policy;
@@ -90,8 +90,7 @@ pub(crate) struct Restored {
 pub(crate) struct Frontier {
     known: KeyMap,
     columns: Columns,
-    /// The first that is not empty has the next URL.
-    levels: Vec<Heap>,
+    queues: Queues,
     waiting: Waiting,
     /// At most so many wait in the queue.
     bound: Option<usize>,
@@ -117,7 +116,7 @@ impl Frontier {
         Frontier {
             known: KeyMap::default(),
             columns: Columns::new(Order::new(policy), sites),
-            levels: Vec::new(),
+            queues: Queues::default(),
             waiting: Waiting::default(),
             bound,
             tally: Tally::default(),
@@ -243,14 +242,70 @@ impl Frontier {
 
     /// The best `n` rows that are due, in the order of the policy; they are in flight from now on.
     pub(crate) fn take(&mut self, n: usize, now: Timestamp) -> Vec<u32> {
+        self.wake(now);
+        let mut best = Vec::new();
+        while best.len() < n
+            && let Some(row) = self.queues.best()
+        {
+            self.check_out(row);
+            best.push(row);
+        }
+        best
+    }
+
+    /// Holds the best `n` sites: what is queued of them is taken by [`take_of`](Frontier::take_of) and not by
+    /// [`take`](Frontier::take). Their rows.
+    pub(crate) fn hold_sites(&mut self, n: usize, now: Timestamp) -> Vec<u32> {
+        self.wake(now);
+        (0..n).map_while(|_| self.queues.hold_best(&self.columns)).collect()
+    }
+
+    /// The best `n` rows of a site; they are in flight from now on.
+    pub(crate) fn take_of(&mut self, site: u32, n: usize, now: Timestamp) -> Vec<u32> {
+        self.wake(now);
+        let mut best = Vec::new();
+        while best.len() < n
+            && let Some(row) = self.queues.best_of(site).filter(|_| !self.sites().is_disabled(site))
+        {
+            self.check_out(row);
+            best.push(row);
+        }
+        best
+    }
+
+    /// The rank of the best row of a site.
+    pub(crate) fn best_of(&self, site: u32) -> Option<Rank> {
+        self.queues.best_of(site).map(|row| self.rank(row))
+    }
+
+    /// Gives a held site back; it is not chosen before `until`.
+    pub(crate) fn release_site(&mut self, site: u32, until: Option<Timestamp>) {
+        self.queues.release(site, until, &self.columns);
+    }
+
+    /// The held sites that have a better row than when this was last asked.
+    pub(crate) fn improved_sites(&mut self) -> Vec<u32> {
+        self.queues.take_improved()
+    }
+
+    /// Where a row stands in the order of the policy.
+    pub(crate) fn rank(&self, row: u32) -> Rank {
+        self.columns.rank(row)
+    }
+
+    /// Counts one more URL that was fetched from a site; the site's row.
+    pub(crate) fn count_fetched(&mut self, sid: SiteId) -> Option<u32> {
+        let site = self.columns.sites.count(sid)?;
+        self.queues.load_changed(site, &self.columns);
+        Some(site)
+    }
+
+    /// Queues what is due by now.
+    fn wake(&mut self, now: Timestamp) {
         while let Some(row) = self.waiting.pop_due(now) {
             self.enqueue(row);
         }
-        let best = look::best(&self.levels, &self.columns, n);
-        for &row in &best {
-            self.fly(row);
-        }
-        best
+        self.queues.wake(now, &self.columns);
     }
 
     /// Takes a row if it is queued and due; whether it is in flight now and was not before.
@@ -259,7 +314,7 @@ impl Frontier {
         let due = place.in_heap().is_some() || place == Place::WAITING && self.waiting.is_due(row, now);
         let takes = due && !self.columns.is_disabled(row);
         if takes {
-            self.fly(row);
+            self.check_out(row);
         }
         takes
     }
@@ -275,7 +330,7 @@ impl Frontier {
     /// Marks a queued row as in flight, as it was before the window was rebuilt.
     pub(crate) fn take_again(&mut self, row: u32) {
         if self.state(row) == State::Queued && !self.is_taken(row) {
-            self.fly(row);
+            self.check_out(row);
         }
     }
 
@@ -312,9 +367,9 @@ impl Frontier {
         self.moved(row);
     }
 
-    /// When the next waiting URL is due.
+    /// When the next waiting URL is due, or the next site has rested.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
-        self.waiting.next_due()
+        self.waiting.next_due().into_iter().chain(self.queues.next_wake()).min()
     }
 
     /// Appends a row as the table has it; false if its URL is known already, which a whole table rules out.
@@ -355,25 +410,17 @@ impl Frontier {
     /// What a row is ordered by has changed.
     fn moved(&mut self, row: u32) {
         if let Some(at) = self.columns.rows[row as usize].place.in_heap() {
-            let level = self.columns.level(row);
-            self.levels[level].moved(at, &mut self.columns);
+            self.queues.moved(row, at, &mut self.columns);
         }
     }
 
     fn enqueue(&mut self, row: u32) {
-        if self.columns.is_disabled(row) {
-            self.columns.rows[row as usize].place = Place::PARKED;
-            self.tally.parked += 1;
-            return;
-        }
-        let level = self.columns.level(row);
-        while self.levels.len() <= level {
-            self.levels.push(Heap::default());
-        }
-        self.levels[level].push(row, &mut self.columns);
+        self.tally.parked += usize::from(self.columns.is_disabled(row));
+        self.queues.push(row, &mut self.columns);
     }
 
-    fn fly(&mut self, row: u32) {
+    /// Takes a row out of the queue, until its result comes or it is given back.
+    fn check_out(&mut self, row: u32) {
         self.withdraw(row);
         self.columns.rows[row as usize].place = Place::TAKEN;
         self.tally.taken += 1;
@@ -383,12 +430,10 @@ impl Frontier {
     fn withdraw(&mut self, row: u32) {
         let place = self.columns.rows[row as usize].place;
         if let Some(at) = place.in_heap() {
-            let level = self.columns.level(row);
-            self.levels[level].remove(at, &mut self.columns);
+            self.tally.parked -= usize::from(self.columns.is_disabled(row));
+            self.queues.remove(row, at, &mut self.columns);
         } else if place == Place::WAITING {
             self.waiting.remove(row);
-        } else if place == Place::PARKED {
-            self.tally.parked -= 1;
         } else if place == Place::TAKEN {
             self.tally.taken -= 1;
         }

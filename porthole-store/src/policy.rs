@@ -34,9 +34,7 @@ pub enum Key {
     Priority,
     /// The estimated relevance, or R(d) of a page that is to be visited again.
     Relevance,
-    /// How many URLs were fetched from the site. It is applied when work is taken and looks no further than
-    /// 64 URLs: of those that tie on the keys before it, the 64 that were known first are compared by this
-    /// key and those behind it, and the best of them is next.
+    /// How many URLs were fetched from the site, as of the last commit.
     Serverload,
     /// When the URL was tried last, to the second; one that was never tried is the oldest.
     Lastvisited,

@@ -27,7 +27,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use porthole_types::{CanonicalUrl, NewUrl, SiteId, Timestamp, UrlId, Work};
+use porthole_types::{CanonicalUrl, NewUrl, Rank, SiteId, Timestamp, UrlId, Work};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
 pub use self::desk::SqliteDesk;
@@ -156,6 +156,7 @@ impl SqliteStore {
             let (belief, tries) = (frontier.belief(row), frontier.tries(row));
             let mut work = read.query_row([rowid(row)], |found| Ok(work(found, belief, tries)))??;
             work.pages_of_site = frontier.sites().load_of(work.sid);
+            work.rank = frontier.rank(row);
             Ok(work)
         };
         rows.iter().map(|&row| work(row)).collect()
@@ -199,6 +200,34 @@ impl Store for SqliteStore {
         let mut take = |oid| frontier.find(oid).filter(|&row| frontier.take_this(row, now));
         let rows: Vec<u32> = oids.iter().filter_map(|&oid| take(oid)).collect();
         self.hand_out(&rows)
+    }
+
+    fn hold_sites(&mut self, n: usize, now: Timestamp) -> Result<Vec<SiteId>> {
+        self.refresh()?;
+        let sites = self.window.frontier.hold_sites(n, now);
+        Ok(sites.into_iter().map(|site| self.window.frontier.sites().id(site)).collect())
+    }
+
+    fn take_of(&mut self, site: SiteId, n: usize, now: Timestamp) -> Result<Vec<Work>> {
+        self.refresh()?;
+        let Some(site) = self.window.frontier.sites().find(site) else { return Ok(Vec::new()) };
+        let rows = self.window.frontier.take_of(site, n, now);
+        self.hand_out(&rows)
+    }
+
+    fn best_of(&self, site: SiteId) -> Option<Rank> {
+        self.window.frontier.best_of(self.window.frontier.sites().find(site)?)
+    }
+
+    fn improved_sites(&mut self) -> Vec<SiteId> {
+        let improved = self.window.frontier.improved_sites();
+        improved.into_iter().map(|site| self.window.frontier.sites().id(site)).collect()
+    }
+
+    fn release_site(&mut self, site: SiteId, until: Option<Timestamp>) {
+        if let Some(site) = self.window.frontier.sites().find(site) {
+            self.window.frontier.release_site(site, until);
+        }
     }
 
     fn give_back(&mut self, oids: &[UrlId]) -> Result<()> {
@@ -328,5 +357,6 @@ fn work(row: &Row<'_>, belief: Belief, tries: Tries) -> Result<Work> {
         priority: belief.priority,
         depth: row.get(3)?,
         pages_of_site: 0,
+        rank: Rank::default(),
     })
 }

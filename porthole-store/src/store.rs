@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use porthole_types::{
-    CanonicalUrl, Event, Judgment, NewUrl, PageResult, SegmentSpan, SiteId, TermId, Timestamp, TopicId,
+    CanonicalUrl, Event, Judgment, NewUrl, PageResult, Rank, SegmentSpan, SiteId, TermId, Timestamp, TopicId,
     TopicRow, UrlId, Work,
 };
 
@@ -29,6 +29,22 @@ pub trait Store: Desk {
     /// Takes these URLs, in this order, for strategies that choose themselves. Those that are not queued, not
     /// due by `now`, in flight, or on a disabled site are left out.
     fn take_these(&mut self, oids: &[UrlId], now: Timestamp) -> Result<Vec<Work>>;
+
+    /// Holds the best `n` sites, those with the best queued URLs by the policy: what is queued of them is taken by
+    /// [`take_of`](Store::take_of) and by nothing else, until they are released or the store is opened again.
+    fn hold_sites(&mut self, n: usize, now: Timestamp) -> Result<Vec<SiteId>>;
+
+    /// Takes the best `n` queued URLs of a site that are due by `now`, in the order of the policy.
+    fn take_of(&mut self, site: SiteId, n: usize, now: Timestamp) -> Result<Vec<Work>>;
+
+    /// Where the best queued URL of a site stands in the order of the policy.
+    fn best_of(&self, site: SiteId) -> Option<Rank>;
+
+    /// The held sites that have a better URL than when this was last asked.
+    fn improved_sites(&mut self) -> Vec<SiteId>;
+
+    /// Nobody holds a site any more. It can be held again at once, or not before `until`.
+    fn release_site(&mut self, site: SiteId, until: Option<Timestamp>);
 
     /// Gives back work that will not be done; it takes its old place in the order.
     fn give_back(&mut self, oids: &[UrlId]) -> Result<()>;

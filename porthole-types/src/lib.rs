@@ -12,7 +12,8 @@ pub use clock::{Clock, ManualClock, Timestamp};
 pub use headers::Headers;
 pub use id::{SiteId, TermId, TopicId, UrlId};
 pub use result::{
-    Event, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, SegmentSpan, Work, shortened,
+    Event, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Rank, SegmentSpan, Work,
+    shortened,
 };
 pub use topic::{Mark, TopicRow};
 pub use url::{CANON_VERSION, CanonicalUrl, UrlError};

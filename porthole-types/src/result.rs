@@ -1,5 +1,7 @@
 //! The plain data that passes between rooms: what is fetched next, what became of it, what it links to.
 
+use std::cmp::Ordering;
+
 use crate::{CanonicalUrl, SiteId, Timestamp, TopicId, UrlId};
 
 /// What the critic says of one page.
@@ -43,7 +45,52 @@ pub struct Work {
     pub depth: u32,
     /// Pages that have come from its site.
     pub pages_of_site: u32,
+    /// Where it stood in the order of the policy when it was taken.
+    pub rank: Rank,
 }
+
+/// A place in the order of a policy: of two, the smaller one comes first.
+#[derive(Clone, Debug, Default)]
+pub struct Rank(Box<[f64]>);
+
+impl Rank {
+    /// The rank of what has these values, the most important first, each so that smaller comes first.
+    pub fn new(values: impl Iterator<Item = f64>) -> Self {
+        Rank(values.collect())
+    }
+
+    /// Before all others.
+    pub fn first() -> Self {
+        Rank(Box::new([f64::NEG_INFINITY]))
+    }
+
+    /// Behind all others.
+    pub fn last() -> Self {
+        Rank(Box::new([f64::INFINITY]))
+    }
+}
+
+impl Ord for Rank {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let pairs = self.0.iter().zip(&other.0);
+        let differing = pairs.map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
+        differing.unwrap_or_else(|| self.0.len().cmp(&other.0.len()))
+    }
+}
+
+impl PartialOrd for Rank {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Rank {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Rank {}
 
 /// What became of one fetch, with everything that the store keeps of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -149,6 +149,7 @@ mod tests {
             priority: 0.0,
             depth: 0,
             pages_of_site: 0,
+            rank: Default::default(),
         };
         let answer = Err(FetchError { url, kind: FailureKind::Dns, detail: String::new() });
         Unread { work, answer, at: Timestamp(0) }

@@ -32,16 +32,6 @@ impl<T> Chunked<T> {
         self.chunks[self.len / CHUNK].push(value);
         self.len += 1;
     }
-
-    pub(crate) fn pop(&mut self) -> Option<T> {
-        let value = self.chunks.get_mut(self.len.checked_sub(1)? / CHUNK)?.pop();
-        self.len -= 1;
-        // One empty chunk is kept, lest a queue that hovers about a boundary allocate at every step.
-        if self.chunks.len() * CHUNK >= self.len + 2 * CHUNK {
-            self.chunks.pop();
-        }
-        value
-    }
 }
 
 impl<T> Index<usize> for Chunked<T> {
@@ -70,12 +60,9 @@ mod tests {
         }
         assert_eq!((chunked[0], chunked[CHUNK], chunked[3 * CHUNK - 1]), (0, CHUNK, 3 * CHUNK - 1));
         chunked[CHUNK] = 7;
-        for value in (0..3 * CHUNK).rev() {
-            let expected = if value == CHUNK { 7 } else { value };
-            assert_eq!(chunked.pop(), Some(expected));
-        }
-        assert_eq!((chunked.pop(), chunked.len()), (None, 0));
-        chunked.push(1);
-        assert_eq!(chunked[0], 1);
+        let values: Vec<usize> = (0..chunked.len()).map(|at| chunked[at]).collect();
+        let expected: Vec<usize> =
+            (0..3 * CHUNK).map(|value| if value == CHUNK { 7 } else { value }).collect();
+        assert_eq!(values, expected);
     }
 }

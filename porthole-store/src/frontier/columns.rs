@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
-use porthole_types::Timestamp;
+use porthole_types::{Rank, Timestamp};
 
 use super::chunked::Chunked;
+use super::heap::Ranked;
 use super::order::{Needs, Order};
 use super::sites::{SiteColumn, Sites};
 use super::{Belief, State};
@@ -18,7 +19,7 @@ pub(super) struct Columns {
     pub(super) rows: Chunked<Row>,
     pub(super) tries: Chunked<Tries>,
     /// Row of the URL's site.
-    pub(super) site: Option<SiteColumn>,
+    pub(super) site: SiteColumn,
     pub(super) visits: Option<Chunked<u8>>,
     /// Seconds since 1970, 0 for a URL that was never tried.
     pub(super) lastvisited: Option<Chunked<u32>>,
@@ -48,7 +49,7 @@ impl Columns {
             sites,
             rows: Chunked::default(),
             tries: Chunked::default(),
-            site: None,
+            site: SiteColumn::default(),
             visits: None,
             lastvisited: None,
             hubs: None,
@@ -59,17 +60,15 @@ impl Columns {
         columns
     }
 
-    /// The columns that the policy and disabled sites call for.
+    /// The columns that the policy calls for.
     pub(super) fn needs(&self) -> Needs {
-        let needs = self.order.needs();
-        Needs { sites: needs.sites || !self.sites.disabled().is_empty(), ..needs }
+        self.order.needs()
     }
 
     /// The columns that are called for and are not there.
     pub(super) fn lacks(&self) -> Needs {
         let needs = self.needs();
         Needs {
-            sites: needs.sites && self.site.is_none(),
             visits: needs.visits && self.visits.is_none(),
             lastvisited: needs.lastvisited && self.lastvisited.is_none(),
             hubs: needs.hubs && self.hubs.is_none(),
@@ -79,11 +78,6 @@ impl Columns {
 
     /// Makes the columns that are needed, empty, and drops the others.
     pub(super) fn keep(&mut self, needs: Needs) {
-        if !needs.sites {
-            self.site = None;
-        } else if self.site.is_none() {
-            self.site = Some(SiteColumn::default());
-        }
         keep(&mut self.visits, needs.visits);
         keep(&mut self.lastvisited, needs.lastvisited);
         keep(&mut self.hubs, needs.hubs);
@@ -101,9 +95,7 @@ impl Columns {
 
     /// Appends to the columns that `crawl` fills.
     fn push_facts(&mut self, facts: Facts) {
-        if let Some(site) = &mut self.site {
-            site.push(facts.site);
-        }
+        self.site.push(facts.site);
         push(&mut self.visits, u8::try_from(facts.visits).unwrap_or(u8::MAX));
         push(&mut self.lastvisited, seconds(facts.lastvisited));
     }
@@ -111,9 +103,6 @@ impl Columns {
     /// Appends to those of the columns that are shorter than the others: they are being filled.
     pub(super) fn fill(&mut self, at: usize, facts: Facts) {
         let shorter = |len: usize| len == at;
-        if let Some(site) = self.site.as_mut().filter(|site| shorter(site.len())) {
-            site.push(facts.site);
-        }
         fill(&mut self.visits, shorter, u8::try_from(facts.visits).unwrap_or(u8::MAX));
         fill(&mut self.lastvisited, shorter, seconds(facts.lastvisited));
     }
@@ -130,51 +119,71 @@ impl Columns {
         }
     }
 
-    /// The heap of a row; the lowest comes first.
-    pub(super) fn level(&self, row: u32) -> usize {
-        let tries = usize::from(self.tries[row as usize].count());
+    /// The row of a URL's site.
+    pub(super) fn site_of(&self, row: u32) -> u32 {
+        self.site.get(row)
+    }
+
+    /// The tries of a row as the first key of the policy, if they are; the lowest comes first.
+    fn level(&self, row: u32) -> u8 {
+        let tries = self.tries[row as usize].count();
         match self.order.level {
             None => 0,
             Some(Direction::Asc) => tries,
-            Some(Direction::Desc) => usize::from(Tries::MOST) - tries,
+            Some(Direction::Desc) => Tries::MOST - tries,
         }
     }
 
-    /// Whether row `a` is before row `b` of the same heap.
-    pub(super) fn before(&self, a: u32, b: u32) -> bool {
-        if self.order.plain {
-            let (first, second) = (self.rows[a as usize].priority, self.rows[b as usize].priority);
-            return first > second || (first == second && a < b);
-        }
-        self.compare(&self.order.heap, a, b).then(a.cmp(&b)) == Ordering::Less
-    }
-
-    /// Whether two rows of the same heap tie on the keys before `serverload`.
-    pub(super) fn tie(&self, a: u32, b: u32) -> bool {
-        self.compare(&self.order.heap, a, b) == Ordering::Equal
-    }
-
-    /// By the keys behind `serverload`, then by the order of discovery.
-    pub(super) fn compare_rest(&self, a: u32, b: u32) -> Ordering {
-        self.compare(&self.order.rest, a, b).then(a.cmp(&b))
-    }
-
-    /// By all keys, whatever heap the rows are in.
+    /// By all keys, then by the order of discovery.
     pub(super) fn compare_wholly(&self, a: u32, b: u32) -> Ordering {
-        let levels = self.level(a).cmp(&self.level(b));
-        let heap = || self.compare(&self.order.heap, a, b);
         let load = || self.order.load.map_or(Ordering::Equal, |_| self.load(a).cmp(&self.load(b)));
-        levels.then_with(heap).then_with(load).then_with(|| self.compare_rest(a, b))
+        self.compare_heap(a, b)
+            .then_with(load)
+            .then_with(|| self.compare(&self.order.rest, a, b))
+            .then(a.cmp(&b))
+    }
+
+    /// By the keys before `serverload`.
+    fn compare_heap(&self, a: u32, b: u32) -> Ordering {
+        let levels = self.level(a).cmp(&self.level(b));
+        levels.then_with(|| match self.order.plain {
+            true => self.rows[b as usize].priority.total_cmp(&self.rows[a as usize].priority),
+            false => self.compare(&self.order.heap, a, b),
+        })
     }
 
     /// The load of a row's site, turned so that the smaller number comes first.
-    pub(super) fn load(&self, row: u32) -> u32 {
-        let load = self.site.as_ref().map_or(0, |site| self.sites.load(site.get(row)));
+    fn load(&self, row: u32) -> u32 {
+        let load = self.sites.load(self.site_of(row));
         if self.order.load == Some(Direction::Desc) { u32::MAX - load } else { load }
     }
 
     pub(super) fn is_disabled(&self, row: u32) -> bool {
-        self.site.as_ref().is_some_and(|site| self.sites.is_disabled(site.get(row)))
+        self.sites.is_disabled(self.site_of(row))
+    }
+
+    /// Where a row stands in the order of the policy: its keys, each turned so that the smaller number comes first.
+    pub(super) fn rank(&self, row: u32) -> Rank {
+        let turned = |value: f64, direction| if direction == Direction::Asc { value } else { -value };
+        let value = |&(key, direction): &(Key, Direction)| turned(self.value(key, row), direction);
+        let load = self.order.load.map(|_| f64::from(self.load(row)));
+        let keys = self.order.heap.iter().map(value).chain(load).chain(self.order.rest.iter().map(value));
+        Rank::new([f64::from(self.level(row))].into_iter().chain(keys).chain([f64::from(row)]))
+    }
+
+    fn value(&self, key: Key, row: u32) -> f64 {
+        let at = row as usize;
+        match key {
+            Key::Numtries => self.tries[at].count().into(),
+            Key::Priority => self.rows[at].priority.into(),
+            Key::Relevance => self.rows[at].relevance.into(),
+            Key::Visits => self.visits.as_ref().map_or(0.0, |column| column[at].into()),
+            Key::Lastvisited => self.lastvisited.as_ref().map_or(0.0, |column| column[at].into()),
+            Key::Hub => self.hubs.as_ref().map_or(0.0, |column| column[at].into()),
+            Key::Authority => self.auth.as_ref().map_or(0.0, |column| column[at].into()),
+            Key::Discovered => row.into(),
+            Key::Serverload => self.sites.load(self.site_of(row)).into(),
+        }
     }
 
     fn compare(&self, keys: &[(Key, Direction)], a: u32, b: u32) -> Ordering {
@@ -200,6 +209,25 @@ impl Columns {
             // Never among these keys.
             Key::Serverload => Ordering::Equal,
         }
+    }
+}
+
+/// Rows of one site, which have the same load.
+impl Ranked for Columns {
+    fn before(&self, a: u32, b: u32) -> bool {
+        if self.order.plain && self.order.rest.is_empty() {
+            let (first, second) = (self.rows[a as usize].priority, self.rows[b as usize].priority);
+            return match self.level(a).cmp(&self.level(b)) {
+                Ordering::Equal => first > second || (first == second && a < b),
+                levels => levels.is_lt(),
+            };
+        }
+        let rest = || self.compare(&self.order.rest, a, b).then(a.cmp(&b));
+        self.compare_heap(a, b).then_with(rest).is_lt()
+    }
+
+    fn put(&mut self, row: u32, at: u32) {
+        self.rows[row as usize].place = Place(at);
     }
 }
 
@@ -257,9 +285,7 @@ pub(super) struct Place(pub(super) u32);
 impl Place {
     pub(super) const FIRST_MARK: u32 = u32::MAX - 15;
     pub(super) const WAITING: Place = Place(Place::FIRST_MARK);
-    /// Queued, but its site is disabled.
-    pub(super) const PARKED: Place = Place(Place::FIRST_MARK + 1);
-    pub(super) const TAKEN: Place = Place(Place::FIRST_MARK + 2);
+    pub(super) const TAKEN: Place = Place(Place::FIRST_MARK + 1);
 
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn at(at: usize) -> Place {

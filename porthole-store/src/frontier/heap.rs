@@ -1,96 +1,106 @@
-//! One level of the queue: a heap of row numbers, ordered by what the rows hold.
+//! A heap of numbers that are ordered by something outside of it.
 
-use super::chunked::Chunked;
-use super::columns::{Columns, Place};
-
-/// Children a node. Four halve the way up of a new best URL, which is what a focused crawl inserts.
+/// Children a node. Four halve the way up of a new best item, which is what a focused crawl inserts.
 const ARITY: usize = 4;
 
-/// Rows of one level, the best first. Each row knows its place, so that a raise need not search.
+/// What a heap's items are ordered by, and who is told where each of them is.
+pub(super) trait Ranked {
+    /// Whether `a` comes before `b`. A total order.
+    fn before(&self, a: u32, b: u32) -> bool;
+
+    /// The item is at this place from now on.
+    fn put(&mut self, item: u32, at: u32);
+}
+
+/// Items, the best first. Each item's place is told to [`Ranked::put`], so that a change need not search.
 #[derive(Debug, Default)]
-pub(super) struct Heap(Chunked<u32>);
+pub(super) struct Heap(Vec<u32>);
 
 impl Heap {
-    pub(super) fn push(&mut self, row: u32, columns: &mut Columns) {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The best item.
+    pub(super) fn first(&self) -> Option<u32> {
+        self.0.first().copied()
+    }
+
+    /// All items, in no order.
+    pub(super) fn items(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().copied()
+    }
+
+    /// Takes out all items, in no order.
+    pub(super) fn take_all(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.0)
+    }
+
+    pub(super) fn push(&mut self, item: u32, ranked: &mut impl Ranked) {
         let at = self.0.len();
-        self.0.push(row);
-        self.up(at, row, columns);
+        self.0.push(item);
+        self.up(at, item, ranked);
     }
 
-    /// The row at a place.
-    pub(super) fn get(&self, at: usize) -> Option<u32> {
-        (at < self.0.len()).then(|| self.0[at])
-    }
-
-    /// The places that are next in order below a place.
-    pub(super) fn below(at: usize) -> std::ops::Range<usize> {
-        at * ARITY + 1..(at + 1) * ARITY + 1
-    }
-
-    /// Takes out any row.
-    pub(super) fn drain(&mut self) -> Option<u32> {
-        self.0.pop()
-    }
-
-    /// All rows, in no order.
-    pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
-        (0..self.0.len()).map(|at| self.0[at])
-    }
-
-    /// Takes out the row at a place; its own place is the caller's to write.
-    pub(super) fn remove(&mut self, at: usize, columns: &mut Columns) {
-        let last = self.0.pop().expect("a row that has a place is in the heap");
+    /// Takes out the item at a place; where it is then is the caller's to say.
+    pub(super) fn remove(&mut self, at: usize, ranked: &mut impl Ranked) {
+        let last = self.0.pop().expect("an item that has a place is in the heap");
         if at < self.0.len() {
-            self.settle(at, last, columns);
+            self.settle(at, last, ranked);
+        }
+        // A queue that was large once must not hold its memory for good.
+        if self.0.capacity() > 1_024 && self.0.len() < self.0.capacity() / 4 {
+            self.0.shrink_to(self.0.len() * 2);
         }
     }
 
-    /// The row at a place has become better or worse.
-    pub(super) fn moved(&mut self, at: usize, columns: &mut Columns) {
-        let row = self.0[at];
-        self.settle(at, row, columns);
+    /// The item at a place has become better or worse.
+    pub(super) fn moved(&mut self, at: usize, ranked: &mut impl Ranked) {
+        let item = self.0[at];
+        self.settle(at, item, ranked);
     }
 
-    fn settle(&mut self, at: usize, row: u32, columns: &mut Columns) {
-        if at > 0 && columns.before(row, self.0[(at - 1) / ARITY]) {
-            self.up(at, row, columns);
+    fn settle(&mut self, at: usize, item: u32, ranked: &mut impl Ranked) {
+        if at > 0 && ranked.before(item, self.0[(at - 1) / ARITY]) {
+            self.up(at, item, ranked);
         } else {
-            self.down(at, row, columns);
+            self.down(at, item, ranked);
         }
     }
 
-    fn up(&mut self, mut at: usize, row: u32, columns: &mut Columns) {
+    fn up(&mut self, mut at: usize, item: u32, ranked: &mut impl Ranked) {
         while at > 0 {
             let parent = (at - 1) / ARITY;
-            if !columns.before(row, self.0[parent]) {
+            if !ranked.before(item, self.0[parent]) {
                 break;
             }
-            self.put(at, self.0[parent], columns);
+            self.put(at, self.0[parent], ranked);
             at = parent;
         }
-        self.put(at, row, columns);
+        self.put(at, item, ranked);
     }
 
-    fn down(&mut self, mut at: usize, row: u32, columns: &mut Columns) {
-        while let Some(child) = self.best_child(at, columns) {
-            if !columns.before(self.0[child], row) {
+    fn down(&mut self, mut at: usize, item: u32, ranked: &mut impl Ranked) {
+        while let Some(child) = self.best_child(at, ranked) {
+            if !ranked.before(self.0[child], item) {
                 break;
             }
-            self.put(at, self.0[child], columns);
+            self.put(at, self.0[child], ranked);
             at = child;
         }
-        self.put(at, row, columns);
+        self.put(at, item, ranked);
     }
 
-    fn best_child(&self, at: usize, columns: &Columns) -> Option<usize> {
+    fn best_child(&self, at: usize, ranked: &impl Ranked) -> Option<usize> {
         let first = at * ARITY + 1;
         let end = (first + ARITY).min(self.0.len());
         (first..end)
-            .reduce(|best, child| if columns.before(self.0[child], self.0[best]) { child } else { best })
+            .reduce(|best, child| if ranked.before(self.0[child], self.0[best]) { child } else { best })
     }
 
-    fn put(&mut self, at: usize, row: u32, columns: &mut Columns) {
-        self.0[at] = row;
-        columns.rows[row as usize].place = Place::at(at);
+    #[allow(clippy::cast_possible_truncation)]
+    fn put(&mut self, at: usize, item: u32, ranked: &mut impl Ranked) {
+        self.0[at] = item;
+        ranked.put(item, at as u32);
     }
 }

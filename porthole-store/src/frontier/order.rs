@@ -36,7 +36,6 @@ impl Order {
     pub(super) fn needs(&self) -> Needs {
         let uses = |key| self.policy.keys().iter().any(|(other, _)| *other == key);
         Needs {
-            sites: uses(Key::Serverload),
             visits: uses(Key::Visits),
             lastvisited: uses(Key::Lastvisited),
             hubs: uses(Key::Hub),
@@ -54,7 +53,6 @@ impl Default for Order {
 /// Columns that cost memory only when something uses them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
-    pub(crate) sites: bool,
     pub(crate) visits: bool,
     pub(crate) lastvisited: bool,
     pub(crate) hubs: bool,

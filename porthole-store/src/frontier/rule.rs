@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::columns::{Facts, Place};
-use super::{Frontier, Heap, Needs, Order, State};
+use super::{Frontier, Needs, Order, State};
 use crate::Policy;
 
 impl Frontier {
@@ -53,16 +53,9 @@ impl Frontier {
 
     /// Puts all that waits in the order that counts now.
     pub(crate) fn rebuild(&mut self) {
-        let mut heaps = std::mem::take(&mut self.levels);
-        let parked = self.rows_at(Place::PARKED);
-        self.tally.parked = 0;
-        // Emptied while the new ones fill, so that no memory is needed twice.
-        for heap in &mut heaps {
-            while let Some(row) = heap.drain() {
-                self.enqueue(row);
-            }
-        }
-        parked.into_iter().for_each(|row| self.enqueue(row));
+        self.queues.rebuild(&mut self.columns);
+        let disabled = self.columns.sites.disabled().iter();
+        self.tally.parked = disabled.map(|&site| self.queues.len_of(site)).sum();
     }
 
     pub(crate) fn set_bound(&mut self, bound: Option<usize>) {
@@ -74,8 +67,9 @@ impl Frontier {
     pub(crate) fn trim(&mut self, stays: Option<u32>) -> Vec<u32> {
         let waits = self.tally.states[State::Queued as usize] - self.tally.taken - self.tally.parked;
         let Some(bound) = self.bound.filter(|&bound| bound < waits) else { return Vec::new() };
-        let mut rows: Vec<u32> = self.levels.iter().flat_map(Heap::rows).chain(self.waiting.rows()).collect();
         let columns = &self.columns;
+        let queued = self.queues.rows().filter(|&row| !columns.is_disabled(row));
+        let mut rows: Vec<u32> = queued.chain(self.waiting.rows()).collect();
         let goes = |row: u32| Some(row) != stays;
         let order = |a: u32, b: u32| goes(a).cmp(&goes(b)).then_with(|| columns.compare_wholly(a, b));
         let (_, _, _) = rows.select_nth_unstable_by(bound, |&a, &b| order(a, b));

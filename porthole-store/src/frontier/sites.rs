@@ -11,6 +11,7 @@ use super::{Chunked, KeyMap};
 pub(crate) struct Sites {
     known: KeyMap,
     loads: Chunked<u32>,
+    ids: Chunked<SiteId>,
     /// Few, if any.
     disabled: HashSet<u32>,
 }
@@ -26,8 +27,14 @@ impl Sites {
         let (row, new) = self.known.get_or_insert(sid.0, next);
         if new {
             self.loads.push(serverload);
+            self.ids.push(sid);
         }
         (row, new)
+    }
+
+    /// The id of the site in a row.
+    pub(crate) fn id(&self, row: u32) -> SiteId {
+        self.ids[row as usize]
     }
 
     /// The row of a known site.
@@ -76,10 +83,6 @@ impl SiteColumn {
     /// Marks rows whose site is among the far ones.
     const FAR: u32 = 0xff_ffff;
 
-    pub(super) fn len(&self) -> usize {
-        self.near.len()
-    }
-
     pub(super) fn push(&mut self, site: u32) {
         let [a, b, c, _] = site.min(SiteColumn::FAR).to_le_bytes();
         if site >= SiteColumn::FAR {
@@ -105,7 +108,7 @@ mod tests {
         let sites = [0, 1, 255, 256, 65_536, 0xff_fffe, 0xff_ffff, 0x0100_0000, u32::MAX];
         let mut column = SiteColumn::default();
         sites.iter().for_each(|&site| column.push(site));
-        let found: Vec<u32> = (0..).take(column.len()).map(|row| column.get(row)).collect();
+        let found: Vec<u32> = (0..).take(sites.len()).map(|row| column.get(row)).collect();
         assert_eq!((found.as_slice(), column.far.len()), (sites.as_slice(), 3));
     }
 }

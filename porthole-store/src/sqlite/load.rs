@@ -75,15 +75,15 @@ pub(super) fn disabled(db: &Connection) -> Result<HashSet<u32>> {
 
 /// Reads columns that the frontier has need of from now on, and puts the queue into its order.
 pub(super) fn fill(db: &Connection, frontier: &mut Frontier, lacks: Needs) -> Result<()> {
-    if lacks.sites || lacks.visits || lacks.lastvisited {
-        let mut statement = db.prepare("select sid, numtries, lastvisited from crawl order by rowid")?;
+    if lacks.visits || lacks.lastvisited {
+        let mut statement = db.prepare("select numtries, lastvisited from crawl order by rowid")?;
         let mut rows = statement.query([])?;
         let mut number = 0;
         while let Some(row) = rows.next()? {
             let facts = Facts {
-                site: if lacks.sites { site(frontier.sites(), site_id(row, 0)?)? } else { 0 },
-                visits: row.get(1)?,
-                lastvisited: row.get::<_, Option<i64>>(2)?.map(Timestamp),
+                visits: row.get(0)?,
+                lastvisited: row.get::<_, Option<i64>>(1)?.map(Timestamp),
+                ..Facts::default()
             };
             frontier.fill(number, facts);
             number += 1;

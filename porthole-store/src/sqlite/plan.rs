@@ -157,7 +157,7 @@ impl<'a> Plan<'a> {
         let tries = window.frontier.tries(row);
         if state.came()
             && !tries.has_come()
-            && let Some(site) = window.frontier.sites_mut().count(result.sid)
+            && let Some(site) = window.frontier.count_fetched(result.sid)
         {
             self.loads.push((site, 0));
         }

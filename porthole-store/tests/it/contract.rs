@@ -336,7 +336,8 @@ macro_rules! contract {
             neighbourhoods_are_kept_until_they_change
             a_policy_orders_the_queue_at_once_and_is_remembered
             a_maintenance_order_goes_by_visits
-            ties_go_to_the_sites_with_less_load_as_far_as_one_looks
+            a_held_site_is_for_its_holder_until_it_is_released
+            ties_go_to_the_sites_with_less_load
             a_bounded_queue_lets_the_worst_go
             a_full_queue_can_make_room_first
             these_are_taken_and_no_others

@@ -7,9 +7,6 @@ use porthole_store::{Direction, Key, Policy};
 
 use super::site;
 
-/// How far `serverload` looks.
-const LOOK: usize = 64;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Queued,
@@ -202,26 +199,17 @@ impl Twin {
         }
     }
 
-    /// Of the first so many that tie on the keys before `serverload`, the best by the rest.
+    /// The best by all keys.
     fn next(&self) -> Option<u64> {
-        let keys = self.policy.keys();
-        let (first, rest) = match keys.iter().position(|(key, _)| *key == Key::Serverload) {
-            Some(at) => keys.split_at(at),
-            None => (keys, &keys[keys.len()..]),
-        };
         let free = |known: &&Known| {
             known.state == State::Queued
                 && !known.waits
                 && !self.taken.contains(&known.number)
                 && !self.disabled.contains(&site(known.number))
         };
-        let mut free: Vec<&Known> = self.known.iter().filter(free).collect();
-        // Stable, so ties stay in the order in which they became known.
-        free.sort_by(|a, b| self.compare(first, a, b));
-        let ties = free.iter().take_while(|known| self.compare(first, free[0], known) == Ordering::Equal);
-        let mut look: Vec<&&Known> = ties.take(LOOK).collect();
-        look.sort_by(|a, b| self.compare(rest, a, b));
-        look.first().map(|known| known.number)
+        // The first of equal ones: the one that became known first.
+        let best = self.known.iter().filter(free).min_by(|a, b| self.compare(self.policy.keys(), a, b));
+        best.map(|known| known.number)
     }
 
     fn is_parked(&self, known: &Known) -> bool {

@@ -1,0 +1,224 @@
+//! The queue: a heap of URLs for every site, and the sites in the order of their best URL.
+//!
+//! A site is *listed* when it has queued URLs and may be chosen. It is not while it is disabled, while it rests, and
+//! while it is *held*: then whoever holds it takes its URLs one by one, and hears when a better one has come.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use porthole_types::Timestamp;
+
+use super::columns::Columns;
+use super::heap::{Heap, Ranked};
+
+#[derive(Debug, Default)]
+pub(super) struct Queues {
+    /// By the row of the site.
+    sites: Vec<SiteQueue>,
+    order: SiteOrder,
+    /// Held sites with a better URL than before, each once.
+    improved: Vec<u32>,
+    /// Sites that rest, and until when.
+    resting: BinaryHeap<Reverse<(Timestamp, u32)>>,
+}
+
+#[derive(Debug, Default)]
+struct SiteQueue {
+    rows: Heap,
+    state: SiteState,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum SiteState {
+    #[default]
+    Free,
+    Held,
+    /// Held, and in `improved`.
+    Improved,
+    Resting(Timestamp),
+}
+
+/// The listed sites.
+#[derive(Debug, Default)]
+struct SiteOrder {
+    heap: Heap,
+    /// Of every site its best row and its place in the heap, as far as it is listed.
+    best: Vec<u32>,
+    places: Vec<u32>,
+}
+
+/// The place of a site that is not listed.
+const UNLISTED: u32 = u32::MAX;
+
+struct ByBest<'a> {
+    columns: &'a Columns,
+    best: &'a [u32],
+    places: &'a mut [u32],
+}
+
+impl Ranked for ByBest<'_> {
+    fn before(&self, a: u32, b: u32) -> bool {
+        self.columns.compare_wholly(self.best[a as usize], self.best[b as usize]).is_lt()
+    }
+
+    fn put(&mut self, site: u32, at: u32) {
+        self.places[site as usize] = at;
+    }
+}
+
+impl Queues {
+    /// Adds a row to the queue of its site.
+    pub(super) fn push(&mut self, row: u32, columns: &mut Columns) {
+        let site = columns.site_of(row);
+        while self.sites.len() <= site as usize {
+            self.sites.push(SiteQueue::default());
+            self.order.best.push(0);
+            self.order.places.push(UNLISTED);
+        }
+        self.sites[site as usize].rows.push(row, columns);
+        self.changed(site, row, columns);
+    }
+
+    /// Takes out the row at this place of its site's queue.
+    pub(super) fn remove(&mut self, row: u32, at: usize, columns: &mut Columns) {
+        let site = columns.site_of(row);
+        self.sites[site as usize].rows.remove(at, columns);
+        self.relist(site, columns);
+    }
+
+    /// What the row at this place is ordered by has changed.
+    pub(super) fn moved(&mut self, row: u32, at: usize, columns: &mut Columns) {
+        let site = columns.site_of(row);
+        self.sites[site as usize].rows.moved(at, columns);
+        self.changed(site, row, columns);
+    }
+
+    /// The load of a site has changed.
+    pub(super) fn load_changed(&mut self, site: u32, columns: &Columns) {
+        if self.order.places.get(site as usize).is_some_and(|&place| place != UNLISTED) {
+            self.relist(site, columns);
+        }
+    }
+
+    /// The best row of all listed sites.
+    pub(super) fn best(&self) -> Option<u32> {
+        self.best_of(self.order.heap.first()?)
+    }
+
+    /// The best row of a site.
+    pub(super) fn best_of(&self, site: u32) -> Option<u32> {
+        self.sites.get(site as usize)?.rows.first()
+    }
+
+    /// Rows that are queued of a site.
+    pub(super) fn len_of(&self, site: u32) -> usize {
+        self.sites.get(site as usize).map_or(0, |queue| queue.rows.len())
+    }
+
+    /// Holds the listed site with the best row.
+    pub(super) fn hold_best(&mut self, columns: &Columns) -> Option<u32> {
+        let site = self.order.heap.first()?;
+        self.sites[site as usize].state = SiteState::Held;
+        self.relist(site, columns);
+        Some(site)
+    }
+
+    /// Nobody holds the site any more; it is listed again, at once or when it has rested.
+    pub(super) fn release(&mut self, site: u32, until: Option<Timestamp>, columns: &Columns) {
+        let Some(queue) = self.sites.get_mut(site as usize) else { return };
+        if queue.state == SiteState::Improved {
+            self.improved.retain(|&improved| improved != site);
+        }
+        queue.state = until.map_or(SiteState::Free, SiteState::Resting);
+        self.resting.extend(until.map(|until| Reverse((until, site))));
+        self.relist(site, columns);
+    }
+
+    /// Lists the sites that have rested.
+    pub(super) fn wake(&mut self, now: Timestamp, columns: &Columns) {
+        while let Some(&Reverse((until, site))) = self.resting.peek()
+            && until <= now
+        {
+            self.resting.pop();
+            let state = &mut self.sites[site as usize].state;
+            if *state == SiteState::Resting(until) {
+                *state = SiteState::Free;
+                self.relist(site, columns);
+            }
+        }
+    }
+
+    /// When the next site that has queued rows has rested.
+    pub(super) fn next_wake(&self) -> Option<Timestamp> {
+        let rests = |&&Reverse((until, site)): &&Reverse<(Timestamp, u32)>| {
+            let queue = &self.sites[site as usize];
+            queue.state == SiteState::Resting(until) && queue.rows.len() > 0
+        };
+        self.resting.iter().filter(rests).map(|Reverse((until, _))| *until).min()
+    }
+
+    /// The held sites that have a better row than when this was last asked.
+    pub(super) fn take_improved(&mut self) -> Vec<u32> {
+        for &site in &self.improved {
+            self.sites[site as usize].state = SiteState::Held;
+        }
+        std::mem::take(&mut self.improved)
+    }
+
+    /// All queued rows, in no order.
+    pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
+        self.sites.iter().flat_map(|queue| queue.rows.items())
+    }
+
+    /// Puts all rows in the order that the columns have by now.
+    pub(super) fn rebuild(&mut self, columns: &mut Columns) {
+        for site in self.order.heap.take_all() {
+            self.order.places[site as usize] = UNLISTED;
+        }
+        for site in 0..self.sites.len() {
+            let queue = &mut self.sites[site];
+            for row in queue.rows.take_all() {
+                queue.rows.push(row, columns);
+            }
+            #[allow(clippy::cast_possible_truncation)]
+            self.relist(site as u32, columns);
+        }
+    }
+
+    /// A row of the site was added or has another rank.
+    fn changed(&mut self, site: u32, row: u32, columns: &Columns) {
+        if self.best_of(site) != Some(row) && self.order.best[site as usize] != row {
+            return;
+        }
+        let state = &mut self.sites[site as usize].state;
+        if *state == SiteState::Held {
+            *state = SiteState::Improved;
+            self.improved.push(site);
+        }
+        self.relist(site, columns);
+    }
+
+    /// Gives a site its place in the order, or takes it out.
+    fn relist(&mut self, site: u32, columns: &Columns) {
+        let queue = &self.sites[site as usize];
+        let best =
+            queue.rows.first().filter(|_| queue.state == SiteState::Free && !columns.sites.is_disabled(site));
+        let SiteOrder { heap, best: bests, places } = &mut self.order;
+        let place = places[site as usize];
+        match best {
+            Some(best) => {
+                bests[site as usize] = best;
+                let mut ranked = ByBest { columns, best: bests, places };
+                match place {
+                    UNLISTED => heap.push(site, &mut ranked),
+                    at => heap.moved(at as usize, &mut ranked),
+                }
+            }
+            None if place != UNLISTED => {
+                heap.remove(place as usize, &mut ByBest { columns, best: bests, places });
+                places[site as usize] = UNLISTED;
+            }
+            None => {}
+        }
+    }
+}
