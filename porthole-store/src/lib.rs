@@ -28,7 +28,7 @@ pub use answer::{Answer, Limits, Value};
 pub use desk::Desk;
 pub use error::{Error, Result};
 pub use policy::{Direction, Key, Policy, PolicyError};
-pub use queries::{Index, Kind, NamedQuery, Parameter, QUERIES};
+pub use queries::{Kind, NamedQuery, Parameter, QUERIES};
 pub use sqlite::{
     Judged, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteDesk, SqliteReader, SqliteStore,
     Table,

@@ -23,12 +23,6 @@ pub struct NamedQuery {
     pub sql: &'static str,
     /// The parameters.
     pub parameters: &'static [Parameter],
-    /// Indexes it needs to be quick, made when it is first asked. The hot path pays for them from then on,
-    /// so they cover few rows and grow at their end.
-    pub indexes: &'static [Index],
-    /// Whether it looks for links by their ends. For large tables the indexes for that are made, unless a crawl
-    /// runs: it would pay for them at every link, and takes them away when it begins.
-    pub follows_links: bool,
     /// The columns by which a row is known again in a later answer; all if there are none.
     pub key: &'static [&'static str],
 }
@@ -57,15 +51,6 @@ pub enum Kind {
     Topic,
 }
 
-/// An index that a query wants.
-#[derive(Clone, Copy, Debug)]
-pub struct Index {
-    /// Its name.
-    pub name: &'static str,
-    /// The statement that makes it.
-    pub sql: &'static str,
-}
-
 /// All named queries.
 pub const QUERIES: &[NamedQuery] = &[
     standing::CITATION_SOCIOLOGY,
@@ -89,16 +74,6 @@ pub const QUERIES: &[NamedQuery] = &[
     monitor::TOP_SITES,
     scored::TOP_HUBS,
     scored::TOP_AUTHORITIES,
-];
-
-/// With these, counting URLs by state reads only those that were dealt with.
-pub(crate) const COUNTS: &[Index] = &[
-    monitor::HARVEST,
-    monitor::FAILURE,
-    Index {
-        name: "crawl_redirected",
-        sql: "create index if not exists crawl_redirected on crawl(state) where state = 2",
-    },
 ];
 
 const TOPIC: Parameter = Parameter {

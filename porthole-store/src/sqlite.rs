@@ -6,6 +6,7 @@
 //! the write fails, it is rebuilt from the tables.
 
 mod about;
+mod counts;
 mod desk;
 mod distill;
 mod graph;
@@ -39,7 +40,7 @@ pub use self::prober::{Judged, Prober, Spent, Table};
 pub use self::reader::SqliteReader;
 use self::sweep::Sweep;
 use self::write::rowid;
-use crate::frontier::{Belief, Needs, State, Tries};
+use crate::frontier::{Belief, Needs, Tries};
 use crate::{Batch, Committed, Counts, Desk, Error, Policy, Result, Store};
 
 /// A crawl in a SQLite database.
@@ -63,9 +64,9 @@ impl SqliteStore {
         let path = path.as_ref().to_owned();
         let lock = open::lock(&path)?;
         let db = open::writer(&path)?;
-        about::drop_indexes(&db)?;
         let looked = data_version(&db)?;
         let window = load::load(&db)?;
+        counts::correct(&db, &window.counts())?;
         Ok(SqliteStore { path, db, window, stale: None, looked, _lock: lock })
     }
 
@@ -82,7 +83,7 @@ impl SqliteStore {
         load::new_sites(&tx, self.window.frontier.sites_mut())?;
         // A plan that fails has not changed the window.
         let plan = plan(&mut self.window)?;
-        let written = write::write(&tx, &plan, batch, &self.window.frontier);
+        let written = write::write(&tx, &plan, batch, &self.window);
         match written.and_then(|links| Ok(tx.commit().map(|()| links)?)) {
             Ok(links) => {
                 self.window.links += links;
@@ -286,6 +287,7 @@ impl Store for SqliteStore {
         let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
         load::new_sites(&tx, self.window.frontier.sites_mut())?;
         let written = write::switch_sites(&tx, hosts, self.window.frontier.sites_mut());
+        let written = written.and_then(|()| counts::write(&tx, &self.window.counts()));
         let written = written.and_then(|()| Ok(tx.commit()?));
         written.inspect_err(|_| self.distrust(Vec::new()))?;
         self.follow_sites()
@@ -308,21 +310,7 @@ impl Store for SqliteStore {
     }
 
     fn counts(&self) -> Counts {
-        let tally = self.window.frontier.tally();
-        let of = |state: State| tally.states[state as usize];
-        Counts {
-            known: self.window.frontier.len(),
-            queued: of(State::Queued),
-            in_flight: tally.taken,
-            fetched: of(State::Fetched),
-            redirected: of(State::Redirected),
-            dead: of(State::Dead),
-            skipped: of(State::Skipped),
-            evicted: of(State::Evicted),
-            parked: tally.parked,
-            links: self.window.links,
-            sites: self.window.frontier.sites().len(),
-        }
+        self.window.counts()
     }
 
     fn catch_up(&mut self) -> Result<bool> {

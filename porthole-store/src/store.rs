@@ -90,7 +90,7 @@ pub trait Store: Desk {
     /// When the next URL that waits for another try is due.
     fn next_due(&self) -> Option<Timestamp>;
 
-    /// How many of what there are. Costs nothing.
+    /// The current counts, from memory.
     fn counts(&self) -> Counts;
 
     /// Does a piece of what the tables have to catch up with, a few milliseconds long, if it is time for that: estimates
@@ -141,7 +141,7 @@ pub trait StoreReader: Send + Sync {
     /// The value of a setting.
     fn setting(&self, name: &str) -> Result<Option<String>>;
 
-    /// How many of what there are, by the tables; nothing is in flight there.
+    /// The counts as of the store's last write, in constant time; nothing is in flight there.
     fn counts(&self) -> Result<Counts>;
 
     /// Everything that is known of a URL; `None` if nothing is.

@@ -2,7 +2,7 @@
 //! whom, and what changes.
 
 use super::Kind::Number;
-use super::parts::{PAGES, below, paths, topic, whole};
+use super::parts::{below, paths, topic, whole};
 use super::{NamedQuery, Parameter, TOPIC, rows};
 
 /// A site of a single page says little about the site: the order is by (relevant + 1) / (pages + 2).
@@ -16,7 +16,7 @@ pub(super) const SPECIALTY_SITES: NamedQuery = NamedQuery {
              select sid, count(*),
                     sum(case when :topic = 0 and relevance >= :relevant then 1
                              when :topic <> 0 and kcid in (select kcid from below) then 1 else 0 end)
-             from crawl
+             from tried
              where kcid is not null and state <= 1
              group by sid
          )
@@ -38,8 +38,6 @@ pub(super) const SPECIALTY_SITES: NamedQuery = NamedQuery {
         whole("least", "sites with fewer pages are left out", "3"),
         rows("20"),
     ],
-    indexes: &[PAGES],
-    follows_links: false,
     key: &["host"],
 };
 
@@ -51,7 +49,7 @@ pub(super) const COMMUNITY_CULTURE: NamedQuery = NamedQuery {
         "with recursive ",
         below!("below", "topic"),
         ", page(oid, sid) as materialized (
-             select oid, sid from crawl
+             select oid, sid from tried
              where kcid is not null and state <= 1 and kcid in (select kcid from below)
          ), cited(sid_src, oid_dst, sid_dst, found) as materialized (
              select sid_src, oid_dst, sid_dst, min(discovered) from link
@@ -94,8 +92,6 @@ pub(super) const COMMUNITY_CULTURE: NamedQuery = NamedQuery {
         topic("topic", "of the community"),
         whole("sites", "a page that so many other sites of the topic cite is popular", "3"),
     ],
-    indexes: &[PAGES],
-    follows_links: true,
     key: &["measure"],
 };
 
@@ -110,7 +106,7 @@ pub(super) const TIMESCALES: NamedQuery = NamedQuery {
         ", ",
         paths!(),
         ", page(oid, kcid, lastvisited) as materialized (
-             select oid, kcid, lastvisited from crawl
+             select oid, kcid, lastvisited from tried
              where kcid is not null and state <= 1 and kcid in (select kcid from below)
          ), seen(oid, at_first, changes) as materialized (
              select oid_src, min(discovered), count(distinct discovered) - 1 from link
@@ -136,7 +132,5 @@ pub(super) const TIMESCALES: NamedQuery = NamedQuery {
         whole("least", "topics with fewer pages that were visited again are left out", "3"),
         rows("100"),
     ],
-    indexes: &[PAGES],
-    follows_links: true,
     key: &["topic"],
 };

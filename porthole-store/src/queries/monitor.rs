@@ -1,15 +1,15 @@
 //! Questions about how a crawl is doing, V 3.7 first.
 
 use super::Kind::{Number, Whole};
-use super::{Index, NamedQuery, Parameter, TOPIC, rows};
+use super::{NamedQuery, Parameter, TOPIC, rows};
 
 pub(super) const HARVEST_BY_MINUTE: NamedQuery = NamedQuery {
     name: "harvest",
     description: "pages and mean relevance by minute of the last hours of the crawl (V 3.7)",
     sql: "select lastvisited / 60000 as minute, count(*) as pages, avg(relevance) as harvest
-          from crawl
+          from tried
           where state = 1
-            and lastvisited > (select max(lastvisited) from crawl where state = 1) - :hours * 3600000
+            and lastvisited > (select max(lastvisited) from tried where state = 1) - :hours * 3600000
           group by lastvisited / 60000
           order by minute",
     parameters: &[Parameter {
@@ -18,8 +18,6 @@ pub(super) const HARVEST_BY_MINUTE: NamedQuery = NamedQuery {
         kind: Number,
         default: Some("1"),
     }],
-    indexes: &[HARVEST],
-    follows_links: false,
     key: &["minute"],
 };
 
@@ -45,23 +43,19 @@ pub(super) const MISSED: NamedQuery = NamedQuery {
         },
         rows("100"),
     ],
-    indexes: &[],
-    follows_links: true,
     key: &["url"],
 };
 
 pub(super) const CENSUS: NamedQuery = NamedQuery {
     name: "census",
     description: "fetched pages by the topic that is best for each (V 3.7)",
-    sql: "select crawl.kcid, taxonomy.name, count(*) as pages, avg(crawl.relevance) as relevance
-          from crawl join taxonomy on taxonomy.kcid = crawl.kcid
-          where crawl.state = 1
-          group by crawl.kcid, taxonomy.name
-          order by pages desc, crawl.kcid
+    sql: "select best.kcid, taxonomy.name, best.pages, best.relevance
+          from (select kcid, count(*) as pages, avg(relevance) as relevance
+                from tried where state = 1 and kcid is not null group by kcid) as best
+               join taxonomy on taxonomy.kcid = best.kcid
+          order by best.pages desc, best.kcid
           limit :rows",
     parameters: &[rows("100")],
-    indexes: &[],
-    follows_links: false,
     key: &["kcid"],
 };
 
@@ -70,13 +64,11 @@ pub(super) const FAILURES: NamedQuery = NamedQuery {
     description: "failed tries by kind, with how many URLs failed for good",
     sql: "select failure, count(*) as urls, sum(case when state = 3 then 1 else 0 end) as dead,
                  max(detail) as example
-          from crawl
+          from tried
           where failure is not null
           group by failure
           order by urls desc, failure",
     parameters: &[],
-    indexes: &[FAILURE],
-    follows_links: false,
     key: &["failure"],
 };
 
@@ -89,8 +81,6 @@ pub(super) const SITES: NamedQuery = NamedQuery {
           order by serverload desc, host
           limit :rows",
     parameters: &[rows("100")],
-    indexes: &[],
-    follows_links: false,
     key: &["host"],
 };
 
@@ -104,8 +94,6 @@ pub(super) const FRONTIER: NamedQuery = NamedQuery {
           group by crawl.state, numtries
           order by crawl.state, numtries",
     parameters: &[],
-    indexes: &[],
-    follows_links: false,
     key: &["state", "numtries"],
 };
 
@@ -114,10 +102,11 @@ pub(super) const PROGRESS: NamedQuery = NamedQuery {
     description: "pages, mean relevance of all and of the last ones, and when the last one came",
     sql: "select count(*) as pages, avg(relevance) as harvest,
                  (select avg(relevance)
-                  from (select relevance from crawl where state = 1 order by lastvisited desc limit :last)
+                  from (select relevance from tried where state = 1 order by lastvisited desc, seq desc
+                        limit :last)
                        as latest) as recent,
                  max(lastvisited) as lastvisited
-          from crawl
+          from tried
           where state = 1",
     parameters: &[Parameter {
         name: "last",
@@ -125,8 +114,6 @@ pub(super) const PROGRESS: NamedQuery = NamedQuery {
         kind: Whole,
         default: Some("100"),
     }],
-    indexes: &[HARVEST],
-    follows_links: false,
     key: &[],
 };
 
@@ -139,7 +126,7 @@ pub(super) const TOP_PAGES: NamedQuery = NamedQuery {
               select taxonomy.kcid from taxonomy join below on taxonomy.pcid = below.kcid
           )
           select relevance, kcid, title, url
-          from crawl
+          from tried
           where state = 1
             and (:topic = 0 or kcid in (select kcid from below))
             and url not in (select url from feedback
@@ -148,8 +135,6 @@ pub(super) const TOP_PAGES: NamedQuery = NamedQuery {
           order by relevance desc, seq
           limit :rows",
     parameters: &[TOPIC, rows("20")],
-    indexes: &[],
-    follows_links: false,
     key: &["url"],
 };
 
@@ -164,7 +149,7 @@ pub(super) const TOP_SITES: NamedQuery = NamedQuery {
           select site.host, found.relevant, found.pages, found.relevance, site.serverload
           from (select sid, count(*) as pages, avg(relevance) as relevance,
                        sum(case when relevance >= :relevant then 1 else 0 end) as relevant
-                from crawl
+                from tried
                 where state = 1 and (:topic = 0 or kcid in (select kcid from below))
                 group by sid) as found
                join site on site.sid = found.sid
@@ -185,8 +170,6 @@ pub(super) const TOP_SITES: NamedQuery = NamedQuery {
         },
         rows("20"),
     ],
-    indexes: &[],
-    follows_links: false,
     key: &["host"],
 };
 
@@ -215,8 +198,6 @@ pub(super) const SITE_LIST: NamedQuery = NamedQuery {
         },
         rows("100"),
     ],
-    indexes: &[],
-    follows_links: false,
     key: &["host"],
 };
 
@@ -233,7 +214,7 @@ pub(super) const CENSUS_UP: NamedQuery = NamedQuery {
           select above.at as kcid, taxonomy.name, sum(best.pages) as pages,
                  sum(best.relevance) / sum(best.pages) as relevance
           from (select kcid, count(*) as pages, sum(relevance) as relevance
-                from crawl where state = 1 and kcid is not null group by kcid) as best
+                from tried where state = 1 and kcid is not null group by kcid) as best
                join above on above.kcid = best.kcid
                join taxonomy on taxonomy.kcid = above.at
           where above.at <> 0
@@ -241,19 +222,5 @@ pub(super) const CENSUS_UP: NamedQuery = NamedQuery {
           order by pages desc, above.at
           limit :rows",
     parameters: &[rows("100")],
-    indexes: &[],
-    follows_links: false,
     key: &["kcid"],
-};
-
-/// What questions about the harvest need.
-pub(super) const HARVEST: Index = Index {
-    name: "crawl_harvest",
-    sql: "create index if not exists crawl_harvest on crawl(lastvisited, relevance) where state = 1",
-};
-
-/// What questions about failures need.
-pub(super) const FAILURE: Index = Index {
-    name: "crawl_failure",
-    sql: "create index if not exists crawl_failure on crawl(failure, state, detail) where failure is not null",
 };

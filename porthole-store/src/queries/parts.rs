@@ -1,7 +1,7 @@
 //! What the standing queries have in common.
 
 use super::Kind::{Topic, Whole};
-use super::{Index, Parameter};
+use super::Parameter;
 
 /// The topic of a parameter and all below it, as a part of `with recursive`.
 macro_rules! below {
@@ -41,20 +41,13 @@ pub(super) use paths;
 macro_rules! pages {
     ($below:literal) => {
         concat!(
-            "(select oid from crawl where kcid is not null and state <= 1 and kcid in (select kcid from ",
+            "(select oid from tried where kcid is not null and state <= 1 and kcid in (select kcid from ",
             $below,
             "))"
         )
     };
 }
 pub(super) use pages;
-
-/// One row a judged page, in the order of the visits: a crawl adds to its end.
-pub(super) const PAGES: Index = Index {
-    name: "crawl_topic",
-    sql: "create index if not exists crawl_topic on crawl(seq, oid, kcid, sid, relevance, state) \
-          where kcid is not null and state <= 1",
-};
 
 /// A topic that has to be named.
 pub(super) const fn topic(name: &'static str, description: &'static str) -> Parameter {

@@ -19,8 +19,6 @@ pub(super) const TOP_HUBS: NamedQuery = NamedQuery {
           order by hubs.score desc, crawl.url
           limit :rows",
     parameters: &[TOPIC, rows("20")],
-    indexes: &[],
-    follows_links: false,
     key: &["url"],
 };
 
@@ -41,7 +39,5 @@ pub(super) const TOP_AUTHORITIES: NamedQuery = NamedQuery {
           order by auth.score desc, crawl.url
           limit :rows",
     parameters: &[TOPIC, rows("20")],
-    indexes: &[],
-    follows_links: false,
     key: &["url"],
 };

@@ -5,7 +5,7 @@
 //!
 //! SQLite joins in the order that `cross join` gives; PostgreSQL chooses for itself.
 
-use super::parts::{PAGES, below, pages, paths, topic, whole};
+use super::parts::{below, pages, paths, topic, whole};
 use super::{NamedQuery, rows};
 
 /// What the pages of a site say of a page counts once, or the footer of a large site would be a topic's culture.
@@ -22,7 +22,7 @@ pub(super) const CITATION_SOCIOLOGY: NamedQuery = NamedQuery {
         ", page(oid, kcid, own) as materialized (
              select oid, case when kcid in (select kcid from below) then :topic else kcid end,
                     case when kcid in (select kcid from below) then 1 else 0 end
-             from crawl
+             from tried
              where kcid is not null and state <= 1
          ), cited(kcid_src, own_src, kcid_dst, own_dst, sid_src, oid_dst) as materialized (
              select distinct src.kcid, src.own, dst.kcid, dst.own, link.sid_src, link.oid_dst
@@ -55,8 +55,6 @@ pub(super) const CITATION_SOCIOLOGY: NamedQuery = NamedQuery {
         whole("least", "topics with fewer links are left out", "5"),
         rows("20"),
     ],
-    indexes: &[PAGES],
-    follows_links: false,
     key: &["topic"],
 };
 
@@ -91,8 +89,6 @@ pub(super) const SPAM_FILTER: NamedQuery = NamedQuery {
         whole("least", "by how many pages at least", "2"),
         rows("100"),
     ],
-    indexes: &[PAGES],
-    follows_links: true,
     key: &["url"],
 };
 
@@ -140,8 +136,6 @@ pub(super) const TYPED_LINK: NamedQuery = NamedQuery {
         topic("to", "of the page that it ends with"),
         rows("100"),
     ],
-    indexes: &[PAGES],
-    follows_links: true,
     key: &["url", "via", "leads_to"],
 };
 
@@ -179,8 +173,6 @@ pub(super) const COMMUNITY_EVOLUTION: NamedQuery = NamedQuery {
         whole("days", "how far back, from the last link", "365"),
         whole("step", "days of a period", "30"),
     ],
-    indexes: &[PAGES],
-    follows_links: true,
     key: &["since_at"],
 };
 
@@ -219,7 +211,5 @@ pub(super) const TOPIC_LINKS: NamedQuery = NamedQuery {
          limit :rows"
     ),
     parameters: &[topic("topic", "one topic"), topic("other", "the other"), rows("100")],
-    indexes: &[PAGES],
-    follows_links: true,
     key: &["direction", "url", "leads_to"],
 };

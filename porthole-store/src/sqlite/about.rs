@@ -1,8 +1,6 @@
 //! Everything that the tables say of one URL.
 //!
-//! Without indexes this reads `link` once and `crawl` a few times: a second of CPU for a million URLs and five
-//! million links. For far larger tables indexes are made, and dropped when a crawl begins: it would pay for them
-//! at every link.
+//! This reads `link` once and `crawl` a few times: a second of CPU for a million URLs and five million links.
 
 use std::collections::HashMap;
 
@@ -12,42 +10,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::desk::read_setting;
 use super::graph;
 use crate::about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
-use crate::queries::Index;
 use crate::{Error, Result};
 
 /// Pages that are named as those that link to a URL.
 const PARENTS: usize = 10;
-
-/// Rows of a table from which on an index is worth making: reading so many takes seconds, the index a minute.
-const LARGE: i64 = 20_000_000;
-
-/// What makes it quick on large tables, by table.
-const INDEXES: &[(&str, Index)] = &[
-    ("crawl", Index { name: "crawl_oid", sql: "create index if not exists crawl_oid on crawl(oid)" }),
-    ("link", Index { name: "link_src", sql: "create index if not exists link_src on link(oid_src)" }),
-    ("link", Index { name: "link_dst", sql: "create index if not exists link_dst on link(oid_dst)" }),
-];
-
-/// The indexes that are worth having for tables of this size.
-pub(super) fn indexes(db: &Connection) -> Result<Vec<Index>> {
-    let mut worth = Vec::new();
-    for (table, index) in INDEXES {
-        let sql = format!("select max(rowid) from {table}");
-        let rows: Option<i64> = db.query_row(&sql, [], |row| row.get(0))?;
-        if rows.unwrap_or(0) > LARGE {
-            worth.push(*index);
-        }
-    }
-    Ok(worth)
-}
-
-/// Takes the indexes away for a crawl.
-pub(super) fn drop_indexes(db: &Connection) -> Result<()> {
-    for (_, index) in INDEXES {
-        db.execute_batch(&format!("drop index if exists {}", index.name))?;
-    }
-    Ok(())
-}
 
 /// Reads it in one transaction: one state of the tables, whatever is written meanwhile.
 pub(super) fn read(db: &mut Connection, url: &CanonicalUrl) -> Result<Option<About>> {
@@ -222,32 +188,18 @@ fn links(db: &Connection, oid: i64, about: &mut About) -> Result<()> {
 
 /// The best of the pages that link to it.
 fn parents(db: &Connection, found: &HashMap<i64, i64>) -> Result<Vec<Parent>> {
-    let has_index = db.prepare("select 1 from sqlite_schema where name = 'crawl_oid'")?.exists([])?;
     let mut parents = Vec::new();
-    let mut add = |row: &Row<'_>, discovered: i64| -> Result<()> {
-        parents.push(Parent {
-            url: row.get(1)?,
-            relevance: row.get(2)?,
-            seq: row.get::<_, Option<i64>>(3)?.map(i64::cast_unsigned),
-            discovered: Timestamp(discovered),
-        });
-        Ok(())
-    };
-    const PARENT: &str = "select oid, url, relevance, seq from crawl";
-    if has_index {
-        let mut read = db.prepare(&format!("{PARENT} where oid = ?1 limit 1"))?;
-        for (oid, &discovered) in found {
-            let mut rows = read.query([oid])?;
-            if let Some(row) = rows.next()? {
-                add(row, discovered)?;
-            }
-        }
-    } else if !found.is_empty() {
-        let mut read = db.prepare(PARENT)?;
+    if !found.is_empty() {
+        let mut read = db.prepare("select oid, url, relevance, seq from crawl")?;
         let mut rows = read.query([])?;
         while let Some(row) = rows.next()? {
             if let Some(&discovered) = found.get(&row.get(0)?) {
-                add(row, discovered)?;
+                parents.push(Parent {
+                    url: row.get(1)?,
+                    relevance: row.get(2)?,
+                    seq: row.get::<_, Option<i64>>(3)?.map(i64::cast_unsigned),
+                    discovered: Timestamp(discovered),
+                });
             }
         }
     }

@@ -53,7 +53,7 @@ impl SqliteReader {
     /// Weighs the links for a distillation inside the database. One state of the tables is read, and from then on
     /// only what was taken from it.
     pub fn distiller(&self, how: &SqlDistillation<'_>) -> Result<SqlDistiller> {
-        let mut db = open::reader(self.path())?;
+        let mut db = open::calculator(self.path())?;
         db.execute_batch("pragma temp.cache_size = -65536")?;
         db.execute_batch(TABLES)?;
         let tx = db.transaction()?;

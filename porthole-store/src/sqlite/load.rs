@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row};
 use super::desk::read_setting;
 use super::sweep::Sweep;
 use crate::frontier::{Belief, Facts, Frontier, Needs, Restored, Sites, State, Tries};
-use crate::{Error, Policy, Result};
+use crate::{Counts, Error, Policy, Result};
 
 /// Setting that holds how many URLs may wait.
 pub(super) const BOUND_SETTING: &str = "bound";
@@ -19,6 +19,27 @@ pub(super) struct Window {
     pub(super) frontier: Frontier,
     pub(super) links: usize,
     pub(super) sweep: Sweep,
+}
+
+impl Window {
+    /// How many of what there are.
+    pub(super) fn counts(&self) -> Counts {
+        let tally = self.frontier.tally();
+        let of = |state: State| tally.states[state as usize];
+        Counts {
+            known: self.frontier.len(),
+            queued: of(State::Queued),
+            in_flight: tally.taken,
+            fetched: of(State::Fetched),
+            redirected: of(State::Redirected),
+            dead: of(State::Dead),
+            skipped: of(State::Skipped),
+            evicted: of(State::Evicted),
+            parked: tally.parked,
+            links: self.links,
+            sites: self.frontier.sites().len(),
+        }
+    }
 }
 
 /// Reads the tables once, in the order of their rows.

@@ -171,6 +171,49 @@ const MIGRATIONS: &[&str] = &[
         -- The address that a polite crawl found the host at last: sites that share one may be one.
         alter table site add column address text;
     "#,
+    // What readers need, kept by the writer, so that readers never write.
+    r#"
+        -- One row for every fetch, in the order in which they were made. `row` is the rowid in crawl, where
+        -- `seq` is that of the URL's last fetch.
+        create table fetch(seq integer primary key, row integer not null);
+        insert or ignore into fetch(seq, row) select seq, rowid from crawl where seq is not null order by seq;
+        -- URLs that were tried, in the order of their last tries. Reads nothing of the others.
+        create view tried as
+            select fetch.row, fetch.seq, crawl.oid, crawl.url, crawl.sid, crawl.relevance, crawl.kcid,
+                   crawl.numtries, crawl.lastvisited, crawl.state, crawl.status, crawl.failure, crawl.detail,
+                   crawl.title, crawl.language, crawl.bytes, crawl.depth
+            from fetch cross join crawl
+            where crawl.rowid = fetch.row and crawl.seq = fetch.seq;
+        -- The current counts, in one row, written with every change of the tables.
+        create table counts(
+            known integer not null,       -- URLs in any state
+            queued integer not null,
+            fetched integer not null,
+            redirected integer not null,
+            dead integer not null,
+            skipped integer not null,
+            evicted integer not null,
+            parked integer not null,      -- queued, on disabled sites
+            links integer not null,
+            sites integer not null
+        );
+        insert into counts
+            select count(*), coalesce(sum(state = 0), 0), coalesce(sum(state = 1), 0),
+                   coalesce(sum(state = 2), 0), coalesce(sum(state = 3), 0), coalesce(sum(state = 4), 0),
+                   coalesce(sum(state = 5), 0),
+                   coalesce(sum(state = 0 and sid in (select sid from site where disabled <> 0)), 0),
+                   (select count(*) from link), (select count(*) from site)
+            from crawl;
+        -- Readers made these, and the writer paid for them.
+        drop index if exists crawl_seq;
+        drop index if exists crawl_redirected;
+        drop index if exists crawl_harvest;
+        drop index if exists crawl_failure;
+        drop index if exists crawl_topic;
+        drop index if exists crawl_oid;
+        drop index if exists link_src;
+        drop index if exists link_dst;
+    "#,
 ];
 
 /// The version of the tables that this program writes.

@@ -15,12 +15,13 @@ use crate::{Error, Result};
 const APPLICATION_ID: i64 = 0x706f_7274;
 /// Setting that holds the version of the rules for canonical URLs.
 const CANON_SETTING: &str = "canon_version";
+/// How long one writer waits for another. A batch takes milliseconds, new statistics or scores of a large crawl minutes.
+const BUSY: Duration = Duration::from_secs(600);
 
 /// Opens a database for writing, making or upgrading it if need be.
 pub(super) fn writer(path: &Path) -> Result<Connection> {
     let mut db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
-    // A reader that makes an index holds the lock for as long as that takes.
-    db.busy_timeout(Duration::from_secs(600))?;
+    db.busy_timeout(BUSY)?;
     let version = version(&db, path)?;
     if version < VERSION {
         if version == 0 {
@@ -41,8 +42,7 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
 /// no crawl may see.
 pub(super) fn desk(path: &Path) -> Result<Connection> {
     let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    // A batch of a crawl takes milliseconds, an index that a reader makes as long as it takes.
-    db.busy_timeout(Duration::from_secs(600))?;
+    db.busy_timeout(BUSY)?;
     if version(&db, path)? < VERSION {
         drop(db);
         let _lock = lock(path)?;
@@ -53,25 +53,62 @@ pub(super) fn desk(path: &Path) -> Result<Connection> {
     Ok(db)
 }
 
-/// Opens a database for reading.
+/// Opens a database for reading, and nothing else: the connection refuses to write, even to temporary tables.
 pub(super) fn reader(path: &Path) -> Result<Connection> {
-    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    db.busy_timeout(Duration::from_secs(10))?;
-    let reason = match version(&db, path)? {
-        VERSION => return Ok(db),
-        0 => "its tables are not made yet".to_owned(),
-        older => {
+    let db = calculator(path)?;
+    db.pragma_update(None, "query_only", true)?;
+    Ok(db)
+}
+
+/// Opens a database for reading, with temporary tables to calculate in.
+pub(super) fn calculator(path: &Path) -> Result<Connection> {
+    let reason = match connect_to_read(path)? {
+        (db, VERSION) => return Ok(db),
+        (_, 0) => "its tables are not made yet".to_owned(),
+        (_, older) => {
             format!("its tables are of version {older}; a command that writes brings them up to {VERSION}")
         }
     };
     Err(Error::Open { path: path.to_owned(), reason })
 }
 
-/// Opens a database that exists for making an index.
-pub(super) fn indexer(path: &Path) -> Result<Connection> {
-    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    db.busy_timeout(Duration::from_secs(60))?;
-    Ok(db)
+/// A connection that cannot write to the file, with the version of its tables.
+fn connect_to_read(path: &Path) -> Result<(Connection, i64)> {
+    let connect = |name: &Path, flags| -> Result<(Connection, i64)> {
+        let db = connect(name, OpenFlags::SQLITE_OPEN_READ_ONLY | flags)?;
+        db.busy_timeout(Duration::from_secs(10))?;
+        let version = version(&db, path)?;
+        Ok((db, version))
+    };
+    connect(path, OpenFlags::empty()).or_else(|error| {
+        // In a folder that cannot be written to, SQLite cannot make the files that readers and writers share. While
+        // nobody writes, they are not needed.
+        if matches!(error, Error::Open { .. }) && path.exists() && !has_log(path) && !is_locked(path)? {
+            connect(&immutable(path)?, OpenFlags::SQLITE_OPEN_URI).map_err(|_| error)
+        } else {
+            Err(error)
+        }
+    })
+}
+
+/// Whether there are commits that are not in the database's file yet.
+fn has_log(path: &Path) -> bool {
+    std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0)
+}
+
+/// The URI of a database that nobody writes to.
+fn immutable(path: &Path) -> Result<PathBuf> {
+    let fail = |error: std::io::Error| Error::Open { path: path.to_owned(), reason: error.to_string() };
+    let whole = std::path::absolute(path).map_err(fail)?;
+    let encoded = whole.as_os_str().as_encoded_bytes().iter().fold(String::new(), |mut uri, &byte| {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+        uri
+    });
+    Ok(PathBuf::from(format!("file:{encoded}?immutable=1")))
 }
 
 /// Held as long as a store writes: what is in its memory would not see another writer's rows. The system
@@ -121,8 +158,12 @@ pub(super) fn is_locked(path: &Path) -> Result<bool> {
 }
 
 fn lock_name(path: &Path) -> PathBuf {
+    beside(path, "-lock")
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
-    name.push("-lock");
+    name.push(suffix);
     PathBuf::from(name)
 }
 
@@ -175,5 +216,35 @@ fn check_rules(db: &Connection, path: &Path) -> Result<()> {
         }
         Some(found) if found == CANON_VERSION.to_string() => Ok(()),
         Some(found) => Err(Error::OtherRules { path: path.to_owned(), found, expected: CANON_VERSION }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("porthole.db");
+        drop(writer(&path).unwrap());
+        let writes = ["create index theirs on crawl(oid)", "insert into setting values ('a', 'b')"];
+        let temporary = "create temporary table mine(a)";
+        let (reader, calculator) = (reader(&path).unwrap(), calculator(&path).unwrap());
+        for sql in writes {
+            assert!(reader.execute(sql, []).is_err() && calculator.execute(sql, []).is_err(), "{sql}");
+        }
+        assert!(reader.execute(temporary, []).is_err());
+        assert!(calculator.execute(temporary, []).is_ok());
+    }
+
+    #[test]
+    fn a_database_that_nobody_writes_to_is_found_whatever_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a b?c=1#ü%20.db");
+        drop(writer(&path).unwrap());
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let db = connect(&immutable(&path).unwrap(), flags).unwrap();
+        assert_eq!(version(&db, &path).unwrap(), VERSION);
     }
 }

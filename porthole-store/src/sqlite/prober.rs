@@ -72,7 +72,7 @@ struct Found {
 impl Prober {
     /// Opens a database with a cache of so many pages for the tables; `None` is SQLite's default.
     pub fn open(path: impl AsRef<Path>, cache_pages: Option<u32>) -> Result<Self> {
-        let db = open::reader(path.as_ref())?;
+        let db = open::calculator(path.as_ref())?;
         // Every page that is not in the cache is then read by one call, which the system counts.
         db.pragma_update(None, "mmap_size", 0)?;
         // Else SQLite compiles a probe anew for every term, in case its value makes for another plan.

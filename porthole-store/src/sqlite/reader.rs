@@ -1,14 +1,15 @@
 //! Reads the database while it is written, by connections that live no longer than a question: in WAL mode
-//! a reader that stays would keep the log from being emptied.
+//! a reader that stays would keep the log from being emptied. A reader never writes to the crawl's database: a crawl
+//! takes a foreign write for a change that it has to follow.
 
 use std::path::{Path, PathBuf};
 
 use porthole_types::{CanonicalUrl, Event, TermId, Timestamp, TopicId, TopicRow};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
-use super::{about, desk, graph, open, sandbox, topics, tried};
+use super::{about, counts, desk, graph, open, sandbox, topics, tried};
 use crate::about::{About, Feedback, SiteFacts};
-use crate::queries::{self, COUNTS, Index, NamedQuery, QUERIES};
+use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
     Answer, Collision, Counts, Error, Example, Graph, Limits, Model, Neighbourhood, Result, Site,
     StoreReader, Terms, Tried,
@@ -19,6 +20,7 @@ use crate::{
 pub struct SqliteReader {
     path: PathBuf,
     /// Hears of what takes long.
+    #[allow(dead_code)]
     tell: fn(&str),
 }
 
@@ -41,30 +43,6 @@ impl SqliteReader {
     /// The same reader, which says in a line what it does when that takes long.
     pub fn telling(self, tell: fn(&str)) -> Self {
         SqliteReader { tell, ..self }
-    }
-
-    /// Makes the indexes that are missing. The writer waits meanwhile.
-    fn prepare(&self, db: &Connection, indexes: &[Index]) -> Result<()> {
-        let mut exists = db.prepare("select 1 from sqlite_schema where type = 'index' and name = ?1")?;
-        for index in indexes {
-            if !exists.exists([index.name])? {
-                let rows: Option<i64> = db.query_row("select max(rowid) from crawl", [], |row| row.get(0))?;
-                if rows.unwrap_or(0) > TELLING {
-                    (self.tell)(&format!("making the index {}, once", index.name));
-                }
-                open::indexer(&self.path)?.execute_batch(index.sql)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes what finding links by their ends needs on large tables, unless a crawl would have to wait for it and pay for it.
-    fn prepare_links(&self, db: &Connection) -> Result<()> {
-        let indexes = about::indexes(db)?;
-        if indexes.is_empty() || self.is_crawled()? {
-            return Ok(());
-        }
-        self.prepare(db, &indexes)
     }
 }
 
@@ -97,10 +75,6 @@ impl StoreReader for SqliteReader {
         let query = queries::find(name).ok_or_else(|| Error::UnknownQuery(name.to_owned()))?;
         let db = open::reader(&self.path)?;
         let values = queries::values(query, parameters, || topics::read_topics(&db))?;
-        self.prepare(&db, query.indexes)?;
-        if query.follows_links {
-            self.prepare_links(&db)?;
-        }
         sandbox::answer(db, query.sql, &values, limits)
     }
 
@@ -141,15 +115,11 @@ impl StoreReader for SqliteReader {
     }
 
     fn counts(&self) -> Result<Counts> {
-        let mut db = open::reader(&self.path)?;
-        self.prepare(&db, COUNTS)?;
-        counts(&mut db)
+        counts::read(&open::reader(&self.path)?)
     }
 
     fn about(&self, url: &CanonicalUrl) -> Result<Option<About>> {
-        let mut db = open::reader(&self.path)?;
-        self.prepare_links(&db)?;
-        about::read(&mut db, url)
+        about::read(&mut open::reader(&self.path)?, url)
     }
 
     fn about_briefly(&self, url: &CanonicalUrl) -> Result<Option<About>> {
@@ -167,9 +137,7 @@ impl StoreReader for SqliteReader {
     }
 
     fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<Tried>> {
-        let db = open::reader(&self.path)?;
-        self.prepare(&db, &[tried::INDEX])?;
-        tried::read(&db, after, limit)
+        tried::read(&open::reader(&self.path)?, after, limit)
     }
 
     fn is_crawled(&self) -> Result<bool> {
@@ -179,36 +147,4 @@ impl StoreReader for SqliteReader {
     fn another(&self) -> Box<dyn StoreReader> {
         Box::new(self.clone())
     }
-}
-
-/// Rows from which on making an index takes a while.
-const TELLING: i64 = 200_000;
-
-/// Counts without reading the rows that are still queued: rows are never deleted, so the last one's number is
-/// their count.
-fn counts(db: &mut Connection) -> Result<Counts> {
-    let tx = db.transaction()?;
-    let count = |sql: &str| -> Result<usize> {
-        let count: Option<i64> = tx.query_row(sql, [], |row| row.get(0))?;
-        Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(0))
-    };
-    let failed = "select count(*) from crawl where failure is not null and state =";
-    let counts = Counts {
-        known: count("select max(rowid) from crawl")?,
-        queued: 0,
-        in_flight: 0,
-        fetched: count("select count(*) from crawl where state = 1")?,
-        redirected: count("select count(*) from crawl where state = 2")?,
-        dead: count(&format!("{failed} 3"))?,
-        skipped: count(&format!("{failed} 4"))?,
-        // Read only where the queue was ever bounded.
-        evicted: count(
-            "select count(*) from crawl where state = 5 and exists (select 1 from setting where name = 'bound')",
-        )?,
-        parked: 0,
-        links: count("select max(rowid) from link")?,
-        sites: count("select max(rowid) from site")?,
-    };
-    let done = counts.fetched + counts.redirected + counts.dead + counts.skipped + counts.evicted;
-    Ok(Counts { queued: counts.known.saturating_sub(done), ..counts })
 }

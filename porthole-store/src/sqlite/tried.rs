@@ -4,19 +4,15 @@ use porthole_types::{Judgment, SegmentSpan, Timestamp, TopicId, UrlId};
 use rusqlite::{Connection, Row, params};
 
 use crate::frontier::State;
-use crate::queries::Index;
 use crate::{Result, Tried};
-
-/// Has no rows but those that were tried, each behind the one before: a crawl hardly notices it.
-pub(super) const INDEX: Index = Index {
-    name: "crawl_seq",
-    sql: "create index if not exists crawl_seq on crawl(seq) where seq is not null",
-};
 
 pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<Vec<Tried>> {
     let mut read = db.prepare(
-        "select oid, url, seq, lastvisited, depth, relevance, kcid, simhash, failure, segment, \"offset\", length, state \
-         from crawl where seq is not null and seq > ?1 order by seq limit ?2",
+        "select oid, url, fetch.seq, lastvisited, depth, relevance, kcid, simhash, failure, segment, \"offset\", \
+         length, state \
+         from fetch cross join crawl \
+         where fetch.seq > ?1 and crawl.rowid = fetch.row and crawl.seq = fetch.seq \
+         order by fetch.seq limit ?2",
     )?;
     let after = after.map_or(-1, |after| i64::try_from(after).unwrap_or(i64::MAX));
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);

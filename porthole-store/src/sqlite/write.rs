@@ -5,18 +5,21 @@ use std::net::IpAddr;
 use porthole_types::{Event, Failure, Outcome, SiteId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
+use super::load::Window;
 use super::plan::{NewRow, Plan, Visit, judgment, verdict};
-use super::{graph, links, many, revisit};
+use super::{counts, graph, links, many, revisit};
 use crate::frontier::{Belief, Frontier, Sites, State, probability};
-use crate::{Batch, Error, Result, Scores};
+use crate::{Batch, Counts, Error, Result, Scores};
 
-/// Writes everything that a plan has; how many links were new. The frontier is as it will be after it.
+/// Writes everything that a plan has; how many links were new. The window is as it will be after it, but for the
+/// number of links.
 pub(super) fn write(
     tx: &Transaction<'_>,
     plan: &Plan<'_>,
     batch: &Batch<'_>,
-    frontier: &Frontier,
+    window: &Window,
 ) -> Result<usize> {
+    let frontier = &window.frontier;
     insert_sites(tx, plan, frontier.sites().len())?;
     insert_urls(tx, &plan.new_urls, frontier)?;
     revisit::queue(tx, &plan.again)?;
@@ -29,6 +32,7 @@ pub(super) fn write(
     update_addresses(tx, batch.addresses, frontier)?;
     insert_events(tx, batch.events)?;
     write_settings(tx, batch.settings)?;
+    counts::write(tx, &Counts { links: window.links + links, ..window.counts() })?;
     Ok(links)
 }
 
@@ -133,8 +137,12 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
          failure = ?9, detail = ?10, title = ?11, language = ?12, bytes = ?13, simhash = ?14, \
          segment = ?15, \"offset\" = ?16, length = ?17 where rowid = ?1",
     )?;
+    let mut append = tx.prepare_cached(
+        "insert into fetch(seq, row) values (?1, ?2) on conflict(seq) do update set row = excluded.row",
+    )?;
     for visit in visits {
         let (row, page) = (visit.row, visit.result);
+        append.execute(params![page.seq.cast_signed(), rowid(row)])?;
         if let Some(state) = visit.unasked {
             revisit::remember(tx, row, state)?;
         }

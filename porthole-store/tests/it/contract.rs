@@ -235,7 +235,6 @@ fn named_queries_answer(backend: &dyn Backend) {
     assert_eq!(rows("failures", &[]), ["dns 1 1 dns failed", "timeout 1 0 timeout failed"]);
     assert_eq!(rows("sites", &[]), ["site0.test 2"]);
     assert_eq!(rows("frontier", &[]), ["queued 0 3", "queued 1 1", "fetched 1 2", "dead 1 1"]);
-    // The indexes that were made on the way do not hinder the crawl.
     commit(&mut *store, &[page(3, 0.5, Vec::new())]);
     assert_eq!(rows("harvest", &[]), ["0 2 0.625", "1 1 0.5"]);
     assert!(matches!(reader.query("nonsense", &[], &Limits::default()), Err(Error::UnknownQuery(_))));

@@ -7,7 +7,6 @@ use porthole_store::{
     Store, StoreReader, UrlState, Value,
 };
 use porthole_types::{Event, FailureKind, Mark, Outcome, Timestamp, TopicId};
-use rusqlite::Connection;
 
 use crate::topics::topic;
 use crate::web::{Place, commit, failure, link, new_url, oid, page, retry, take, url, with_outcome};
@@ -152,26 +151,6 @@ fn everything_that_is_known_of_a_url() {
 }
 
 #[test]
-fn with_indexes_the_same_is_known_and_a_crawl_drops_them() {
-    let place = Place::new();
-    drop(small_crawl(&place));
-    let reader = desk_reader(&place);
-    let known = || [1, 2, 3, 7, 8].map(|number| reader.about(&url(number)).unwrap());
-    let before = known();
-    let db = Connection::open(place.path()).unwrap();
-    db.execute_batch(
-        "create index crawl_oid on crawl(oid); create index link_src on link(oid_src);
-         create index link_dst on link(oid_dst);",
-    )
-    .unwrap();
-    assert_eq!(known(), before);
-    drop(place.open());
-    let sql = "select count(*) from sqlite_schema where name in ('crawl_oid', 'link_src', 'link_dst')";
-    assert_eq!(db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
-    assert_eq!(known(), before);
-}
-
-#[test]
 fn a_reader_counts_what_the_store_counts() {
     let place = Place::new();
     let mut store = place.open();
@@ -180,6 +159,9 @@ fn a_reader_counts_what_the_store_counts() {
     store = small_crawl(&place);
     assert_eq!(store.reader().counts().unwrap(), store.counts());
     assert_eq!((store.counts().queued, store.counts().redirected, store.counts().skipped), (3, 1, 1));
+    store.switch_sites(&[("site0.test", true), ("new.test", true)]).unwrap();
+    assert_eq!(store.reader().counts().unwrap(), store.counts());
+    assert_eq!((store.counts().parked, store.counts().sites), (2, 2));
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use porthole_store::{Batch, Desk, Error, SqliteReader, SqliteStore, Store};
+use porthole_store::{Batch, Desk, Error, Limits, SqliteDesk, SqliteReader, SqliteStore, Store, StoreReader};
 use rusqlite::Connection;
 
-use crate::web::{Place, commit, link, new_url, oid, oids_of, page, take};
+use crate::web::{Place, commit, link, new_url, oid, oids_of, page, retry, take};
 
 /// A store with something in it, closed.
 fn filled() -> Place {
@@ -99,11 +99,19 @@ fn a_database_that_was_made_half_way_is_brought_on() {
     assert_eq!(place.open().counts().known, 0);
     let db = Connection::open(place.path()).unwrap();
     let version: i64 = db.query_row("pragma user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 5);
+    assert_eq!(version, 6);
+}
+
+/// Takes a database back to what version 5 of the tables was, with an index that a reader made.
+fn back_to_version_5(place: &Place) {
+    let sql = "drop view tried; drop table fetch; drop table counts;
+               create index crawl_seq on crawl(seq) where seq is not null; pragma user_version = 5";
+    Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
 }
 
 /// Takes a database back to what version 1 of the tables was.
 fn back_to_version_1(place: &Place) {
+    back_to_version_5(place);
     let db = Connection::open(place.path()).unwrap();
     for table in ["taxonomy", "stat", "blob", "document", "example", "term", "model", "feedback"] {
         db.execute_batch(&format!("drop table {table}")).unwrap();
@@ -123,6 +131,30 @@ fn a_database_of_version_1_gets_the_tables_of_topics_and_keeps_its_crawl() {
     assert_eq!(store.counts(), before);
     assert_eq!(store.topics().unwrap().len(), 1);
     assert!(SqliteReader::open(place.path()).is_ok());
+}
+
+#[test]
+fn a_database_of_version_5_gets_what_readers_need() {
+    let place = filled();
+    let (counts, tried) = {
+        let mut store = place.open();
+        commit(&mut store, &[page(20, 0.25, Vec::new()), retry(30, 9)]);
+        store.queue_again(&[oid(1)]).unwrap();
+        store.switch_sites(&[("site5.test", true)]).unwrap();
+        (store.counts(), store.reader().tried(None, 9).unwrap())
+    };
+    assert_eq!((counts.parked, tried.len()), (10, 3));
+    back_to_version_5(&place);
+    // A desk brings the tables up, too, and does not count in memory.
+    drop(SqliteDesk::open(place.path()).unwrap());
+    let reader = SqliteReader::open(place.path()).unwrap();
+    assert_eq!((reader.counts().unwrap(), reader.tried(None, 9).unwrap()), (counts, tried));
+    let indexes = "select 1 from sqlite_schema where name = 'crawl_seq'";
+    assert!(reader.sql(indexes, &Limits::default()).unwrap().rows.is_empty());
+    // Counts that are lost are counted again.
+    Connection::open(place.path()).unwrap().execute_batch("delete from counts").unwrap();
+    drop(place.open());
+    assert_eq!(reader.counts().unwrap(), counts);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod frontier;
 mod kill;
 mod prober;
 mod queries;
+mod readers;
 mod sandbox;
 mod sweep;
 mod topics;

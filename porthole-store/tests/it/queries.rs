@@ -351,18 +351,18 @@ fn what_is_asked_for_wrongly_is_said() {
 }
 
 #[test]
-fn a_query_makes_its_index_and_a_crawl_goes_on() {
+fn a_page_that_is_queued_again_is_a_page_still_and_counts_once() {
     let mut world = World::new();
     world.visit(1, &[("b1.test/", "Cycling", &["b2.test/"])]);
-    assert_eq!(world.rows("specialty-sites", &[("least", "1")]).len(), 1);
-    let made = "select count(*) from sqlite_schema where name = 'crawl_topic'";
-    let made = world.store.reader().sql(made, &Limits::default()).unwrap();
-    assert_eq!(shown(&made.rows[0][0]), "1");
     world.visit(2, &[("b2.test/", "Cycling", &[]), ("b1.test/2", "Hawaii", &[])]);
-    let World { place, mut store, .. } = world;
-    store.queue_again(&[url("b2.test/").id()]).unwrap();
+    world.again(3, &[("b1.test/", "Cycling", &["b2.test/"])]);
+    world.store.queue_again(&[url("b2.test/").id()]).unwrap();
+    let rows = world.rows("specialty-sites", &[("least", "1")]);
+    assert_eq!(rows, ["b2.test | 1 | 1 | 1", "b1.test | 1 | 2 | 0.5"]);
+    let tried: Vec<u64> =
+        world.store.reader().tried(None, 9).unwrap().iter().map(|tried| tried.seq).collect();
+    assert_eq!(tried, [2, 3, 4], "each URL once, at its last fetch");
+    let World { place, store, .. } = world;
     drop(store);
-    let store = place.open();
-    let rows = store.reader().query("specialty-sites", &[("least", "1")], &Limits::default()).unwrap().rows;
-    assert_eq!(rows.len(), 2, "a page that is queued again is a page still");
+    assert_eq!(place.open().reader().tried(Some(2), 1).unwrap()[0].seq, 3);
 }

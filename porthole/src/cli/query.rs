@@ -17,7 +17,7 @@ pub(crate) struct Query {
     /// Name the queries and what they can be asked for; with NAME, show that one's SQL, too
     #[arg(long)]
     pub(crate) list: bool,
-    /// Ask again and again until Ctrl-C: new rows are printed and become events
+    /// Ask again and again until Ctrl-C: new rows are printed
     #[arg(long, conflicts_with = "list")]
     pub(crate) watch: bool,
     /// How long to wait between two answers: 5s, 10m, 1h

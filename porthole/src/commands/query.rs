@@ -18,10 +18,9 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Query) -> anyhow::Result<(
         return list::run(arguments.question.as_deref(), arguments.json);
     }
     let question = Question::of(arguments)?;
-    let workspace = Workspace::open(root)?;
-    let reader = workspace.reader()?;
+    let reader = Workspace::open(root)?.reader()?;
     if arguments.watch {
-        return watch::run(&workspace, &reader, &question, arguments).await;
+        return watch::run(&reader, &question, arguments).await;
     }
     let answer = question.ask(&reader, &limits(arguments))?;
     Form::of(arguments).print(&answer)?;
@@ -67,17 +66,6 @@ impl<'a> Question<'a> {
             Question::Sql(sql) => reader.sql(sql, limits),
         };
         answer.map_err(explained)
-    }
-
-    /// The question in a line.
-    fn in_words(&self) -> String {
-        match self {
-            Question::Named { query, parameters } => {
-                let parameters = parameters.iter().map(|(name, value)| format!(" {name}={value}"));
-                format!("{}{}", query.name, parameters.collect::<String>())
-            }
-            Question::Sql(sql) => (*sql).to_owned(),
-        }
     }
 
     /// The columns by which a row is known again; all if there are none.

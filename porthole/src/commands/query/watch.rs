@@ -1,24 +1,21 @@
-//! A question that is asked again and again: rows that were not there before are printed and become events (V 1).
+//! A question that is asked again and again: rows that were not there before are printed (V 1). Which rows were there
+//! is kept in memory: nothing is written to the database of a crawl by watching it.
 
 use std::collections::HashSet;
 use std::time::Duration;
 
-use porthole_store::{Answer, Desk, SqliteReader, Value};
-use porthole_types::{Clock, Event};
+use porthole_store::{Answer, SqliteReader, Value};
 
-use super::form::{Form, in_words};
+use super::form::Form;
 use super::{Question, limits};
 use crate::cli;
-use crate::workspace::Workspace;
 
-/// The kind of the events.
-const KIND: &str = "query";
 /// However often one wants to ask: the database has others to serve.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// Watches until Ctrl-C, until nobody reads the rows, or until it was asked often enough. What is there at first is printed and is no event.
+/// Watches until Ctrl-C, until nobody reads the rows, or until it was asked often enough. What is there at first is
+/// printed, too.
 pub(super) async fn run(
-    workspace: &Workspace,
     reader: &SqliteReader,
     question: &Question<'_>,
     arguments: &cli::Query,
@@ -44,32 +41,13 @@ pub(super) async fn run(
         }
         let answer = question.ask(reader, &limits)?;
         asked += 1;
-        let new: Vec<&Vec<Value>> = answer.rows.iter().filter(|row| known.is_new(row)).collect();
-        let nobody_reads = new.iter().any(|row| form.print_row(&answer.columns, row).is_err());
+        let mut new = answer.rows.iter().filter(|row| known.is_new(row));
+        let nobody_reads = new.any(|row| form.print_row(&answer.columns, row).is_err());
         if nobody_reads {
             break;
         }
-        keep(workspace, question, &answer.columns, &new)?;
     }
     Ok(())
-}
-
-/// Writes an event a row.
-fn keep(
-    workspace: &Workspace,
-    question: &Question<'_>,
-    columns: &[String],
-    rows: &[&Vec<Value>],
-) -> anyhow::Result<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let at = porthole_crawl::SystemClock.now();
-    let event = |row: &&Vec<Value>| {
-        let detail = format!("{}: {}", question.in_words(), in_words(columns, row));
-        Event { at, kind: KIND.to_owned(), detail }
-    };
-    Ok(workspace.desk()?.append(&rows.iter().map(event).collect::<Vec<_>>())?)
 }
 
 /// The rows that were there, by their keys.

@@ -1,0 +1,60 @@
+//! The current counts, in a table of one row: a reader has them without reading what was counted.
+
+use rusqlite::{Connection, Row};
+
+use crate::{Counts, Result};
+
+/// Reads the counts. The tables know nothing of what is in flight.
+pub(super) fn read(db: &Connection) -> Result<Counts> {
+    let sql =
+        "select known, queued, fetched, redirected, dead, skipped, evicted, parked, links, sites from counts";
+    let counts = |row: &Row<'_>| {
+        let count = |at| row.get(at).map(|count: i64| usize::try_from(count).unwrap_or(0));
+        Ok(Counts {
+            known: count(0)?,
+            queued: count(1)?,
+            in_flight: 0,
+            fetched: count(2)?,
+            redirected: count(3)?,
+            dead: count(4)?,
+            skipped: count(5)?,
+            evicted: count(6)?,
+            parked: count(7)?,
+            links: count(8)?,
+            sites: count(9)?,
+        })
+    };
+    Ok(db.prepare_cached(sql)?.query_row([], counts)?)
+}
+
+/// Writes the counts in place of those that are there.
+pub(super) fn write(db: &Connection, counts: &Counts) -> Result<()> {
+    let mut update = db.prepare_cached(
+        "update counts set known = ?1, queued = ?2, fetched = ?3, redirected = ?4, dead = ?5, skipped = ?6, \
+         evicted = ?7, parked = ?8, links = ?9, sites = ?10",
+    )?;
+    let values = [
+        counts.known,
+        counts.queued,
+        counts.fetched,
+        counts.redirected,
+        counts.dead,
+        counts.skipped,
+        counts.evicted,
+        counts.parked,
+        counts.links,
+        counts.sites,
+    ];
+    let values = values.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+    if update.execute(values)? == 0 {
+        db.execute("insert into counts values (0, 0, 0, 0, 0, 0, 0, 0, 0, 0)", [])?;
+        update.execute(values)?;
+    }
+    Ok(())
+}
+
+/// Writes the counts if the table has others, or none.
+pub(super) fn correct(db: &Connection, counts: &Counts) -> Result<()> {
+    let is_correct = read(db).is_ok_and(|found| found == Counts { in_flight: 0, ..*counts });
+    if is_correct { Ok(()) } else { write(db, counts) }
+}
