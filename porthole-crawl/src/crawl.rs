@@ -563,8 +563,8 @@ impl Run<'_, '_> {
                     scorer.links(&work.url, work.depth, page, judgment, own)
                 }
                 // Nobody knows what the page says: its links are worth what was believed of it.
-                Some(_) => link_rows(page, work.depth + 1, repeat(Some((judgment.relevance, work.priority)))),
-                None => link_rows(page, work.depth + 1, repeat(Some((0.0, 0.0)))),
+                Some(_) => link_rows(page, work.depth + 1, repeat((judgment.relevance, Some(work.priority)))),
+                None => link_rows(page, work.depth + 1, repeat((0.0, Some(0.0)))),
             };
         }
         if let (Some((archive, _)), Some(packed)) = (&mut self.crawl.archive, packed) {

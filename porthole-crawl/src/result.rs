@@ -49,13 +49,13 @@ impl Scorer {
         let source = Source { url, page: &page, judgment, on_topic: self.is_on_topic(judgment), depth };
         let strategy = &mut self.strategy;
         strategy.arrived(&source);
-        if page.robots.nofollow {
-            return Vec::new();
-        }
-        let priorities: Vec<Option<f64>> =
-            page.links.iter().map(|link| strategy.priority(&source, link)).collect();
+        let priorities: Vec<Option<f64>> = if page.robots.nofollow {
+            vec![None; page.links.len()]
+        } else {
+            page.links.iter().map(|link| strategy.priority(&source, link)).collect()
+        };
         // Estimated as relevant as the page that links to it (S8).
-        let believed = priorities.into_iter().map(|priority| Some((relevance, priority?)));
+        let believed = priorities.into_iter().map(|priority| (relevance, priority));
         link_rows(page, depth + 1, believed)
     }
 
@@ -109,22 +109,21 @@ fn dead(detail: String) -> Outcome {
     Outcome::Dead(Failure::new(FailureKind::Protocol, detail))
 }
 
-/// The page's links, each target once with the best that is believed of it; none if the page asks not to follow them,
-/// and none that is not worth following: a link that the crawl will not take is not part of its graph.
+/// The page's links, each target once with the best that is believed of it: its estimated relevance, and its priority if
+/// it is worth following. A link that is not, or that the page asks not to follow, is part of the link graph all the same.
 pub(crate) fn link_rows(
-    page: Page,
+    mut page: Page,
     depth: u32,
-    believed: impl Iterator<Item = Option<(f64, f64)>>,
+    believed: impl Iterator<Item = (f64, Option<f64>)>,
 ) -> Vec<LinkRow> {
-    if page.robots.nofollow {
-        return Vec::new();
-    }
-    let mut rows: Vec<LinkRow> = Vec::with_capacity(page.links.len());
+    let links = std::mem::take(&mut page.links);
+    let mut rows: Vec<LinkRow> = Vec::with_capacity(links.len());
     let mut places: HashMap<UrlId, usize, foldhash::fast::FixedState> =
-        HashMap::with_capacity_and_hasher(page.links.len(), foldhash::fast::FixedState::default());
-    for (link, believed) in page.links.into_iter().zip(believed) {
-        let Some(believed) = believed else { continue };
+        HashMap::with_capacity_and_hasher(links.len(), foldhash::fast::FixedState::default());
+    for (link, (relevance, priority)) in links.into_iter().zip(believed) {
+        let priority = priority.filter(|_| !page.robots.nofollow);
         let oid = link.target.id();
+        let anchor = anchor(page.anchor_text(&link));
         match places.entry(oid) {
             Entry::Vacant(place) => {
                 place.insert(rows.len());
@@ -132,11 +131,17 @@ pub(crate) fn link_rows(
                 let neighbour =
                     rows.last().filter(|row| row.target.url.authority() == link.target.authority());
                 let sid = neighbour.map_or_else(|| link.target.site(), |row| row.sid);
-                rows.push(link_row(link.target, (oid, sid), believed, depth));
+                let row = link_row(link.target, (oid, sid), (relevance, priority.unwrap_or(0.0)), depth);
+                rows.push(LinkRow { anchor, rejected: priority.is_none(), ..row });
             }
             Entry::Occupied(place) => {
-                let known = &mut rows[*place.get()].target;
-                known.priority = known.priority.max(believed.1);
+                let known = &mut rows[*place.get()];
+                known.anchor = known.anchor.take().or(anchor);
+                if let Some(priority) = priority {
+                    let lowest = if known.rejected { priority } else { known.target.priority };
+                    known.target.priority = priority.max(lowest);
+                    known.rejected = false;
+                }
             }
         }
     }
@@ -146,7 +151,16 @@ pub(crate) fn link_rows(
 fn link_row(url: CanonicalUrl, ids: (UrlId, SiteId), believed: (f64, f64), depth: u32) -> LinkRow {
     let ((oid, sid), (relevance, priority)) = (ids, believed);
     let target = NewUrl { url, relevance, priority, depth };
-    LinkRow { oid, sid, target, wgt_fwd: 0.0, wgt_rev: 0.0 }
+    LinkRow { oid, sid, target, anchor: None, rejected: false }
+}
+
+/// Bytes of a link's text that are kept.
+const ANCHOR: usize = 100;
+
+/// What is kept of a link's text.
+fn anchor(text: &str) -> Option<Box<str>> {
+    let kept = &text[..text.floor_char_boundary(ANCHOR)];
+    (!kept.is_empty()).then(|| kept.into())
 }
 
 #[cfg(test)]
@@ -183,6 +197,39 @@ mod tests {
         };
         let unread = Unread { work: work(numtries), answer: Ok(response), at: Timestamp(0) };
         Reader::new(None, None, Arc::default()).read(unread).unwrap().result.outcome
+    }
+
+    fn links_of(html: &str, priorities: &[Option<f64>]) -> Vec<(String, Option<String>, f64, bool)> {
+        let (base, headers) = (CanonicalUrl::parse("http://a.test/").unwrap(), Headers::new());
+        let page = porthole_page::Extractor::default().extract(&base, &headers, html.as_bytes());
+        let believed = priorities.iter().map(|&priority| (0.25, priority));
+        let row = |row: LinkRow| {
+            let anchor = row.anchor.map(String::from);
+            (row.target.url.path().to_owned(), anchor, row.target.priority, row.rejected)
+        };
+        link_rows(page, 1, believed).into_iter().map(row).collect()
+    }
+
+    #[test]
+    fn links_that_are_not_followed_are_kept_with_their_texts() {
+        let html = "<p><a href=/1>  one <b>two</b></a><a href=/2></a><a href=/1>again</a><a href=/3><img></a>\
+                    <a href=/2>late</a>";
+        let kept = |path: &str, anchor: Option<&str>, priority, rejected| {
+            (path.to_owned(), anchor.map(str::to_owned), priority, rejected)
+        };
+        assert_eq!(
+            links_of(html, &[None, Some(0.5), Some(-2.0), None, Some(0.75)]),
+            [
+                kept("/1", Some("one two"), -2.0, false),
+                kept("/2", Some("late"), 0.75, false),
+                kept("/3", None, 0.0, true),
+            ]
+        );
+        let nofollow = format!("<meta name=robots content=nofollow>{html}");
+        let links = links_of(&nofollow, &[Some(1.0); 5]);
+        assert!(links.len() == 3 && links.iter().all(|link| link.3), "{links:?}");
+        let long = format!("<a href=/1>{}</a>", "ü".repeat(90));
+        assert_eq!(links_of(&long, &[None])[0].1.as_deref(), Some("ü".repeat(50).as_str()));
     }
 
     #[test]

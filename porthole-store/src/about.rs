@@ -75,6 +75,8 @@ pub enum UrlState {
     Skipped,
     /// It had to go from a queue that is bounded.
     Evicted,
+    /// Only links lead to it that the strategy does not want followed.
+    Rejected,
 }
 
 impl UrlState {
@@ -87,6 +89,7 @@ impl UrlState {
             UrlState::Dead => "dead",
             UrlState::Skipped => "skipped",
             UrlState::Evicted => "evicted",
+            UrlState::Rejected => "rejected",
         }
     }
 }

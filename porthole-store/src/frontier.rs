@@ -40,11 +40,20 @@ pub(crate) enum State {
     Skipped = 4,
     /// Was queued, and had to make room for better ones.
     Evicted = 5,
+    /// Known from links that the strategy does not want followed.
+    Rejected = 6,
 }
 
 impl State {
-    pub(crate) const ALL: [State; 6] =
-        [State::Queued, State::Fetched, State::Redirected, State::Dead, State::Skipped, State::Evicted];
+    pub(crate) const ALL: [State; 7] = [
+        State::Queued,
+        State::Fetched,
+        State::Redirected,
+        State::Dead,
+        State::Skipped,
+        State::Evicted,
+        State::Rejected,
+    ];
 
     pub(crate) fn from_code(code: i64) -> Option<State> {
         usize::try_from(code).ok().and_then(|code| State::ALL.get(code).copied())
@@ -52,7 +61,7 @@ impl State {
 
     /// Whether a result has settled it.
     pub(crate) fn is_done(self) -> bool {
-        !matches!(self, State::Queued | State::Evicted)
+        !matches!(self, State::Queued | State::Evicted | State::Rejected)
     }
 
     /// Whether the URL led to a page or elsewhere.
@@ -68,10 +77,10 @@ pub(crate) enum Seen {
     New(u32),
     /// Queued, and better than was believed: its row in the table must change.
     Raised(u32),
-    /// It was evicted and is queued again; what was believed of it before.
-    Back(u32, Belief),
+    /// It was evicted, or rejected, and is queued now; what was believed of it when it was evicted.
+    Back(u32, Option<Belief>),
     /// Nothing changes.
-    Known,
+    Known(u32),
 }
 
 /// A row as it is read back from the table.
@@ -187,18 +196,35 @@ impl Frontier {
         Seen::New(row)
     }
 
-    /// What is believed of a URL rises, or nothing happens. One that was evicted is queued again.
+    /// A URL was seen that is not to be queued: it becomes known, or nothing happens.
+    pub(crate) fn reject(&mut self, oid: UrlId, sid: SiteId, belief: Belief) -> Seen {
+        let (row, new) = self.known.get_or_insert(oid.0, Place::at(self.len()).0);
+        if !new {
+            return Seen::Known(row);
+        }
+        let (site, _) = self.columns.sites.see(sid, 0);
+        self.columns.push(belief, Tries::default(), Facts { site, ..Facts::default() });
+        self.tally.states[State::Rejected as usize] += 1;
+        self.place(row, State::Rejected, None);
+        Seen::New(row)
+    }
+
+    /// What is believed of a URL rises, or nothing happens. One that was evicted or rejected is queued.
     pub(crate) fn raise(&mut self, row: u32, belief: Belief) -> Seen {
         let held = self.columns.rows[row as usize];
         let (relevance, priority) = belief.narrow();
         let better = relevance > held.relevance || priority > held.priority;
         let state = held.place.state();
         if state.is_done() || (state == State::Queued && !better) {
-            return Seen::Known;
+            return Seen::Known(row);
         }
         let before = (state == State::Evicted).then(|| self.belief(row));
-        self.believe(row, relevance.max(held.relevance), priority.max(held.priority));
-        let Some(before) = before else { return Seen::Raised(row) };
+        // Nobody has given a rejected URL a priority yet.
+        let lowest = if state == State::Rejected { priority } else { held.priority };
+        self.believe(row, relevance.max(held.relevance), priority.max(lowest));
+        if state == State::Queued {
+            return Seen::Raised(row);
+        }
         self.change_state(row, State::Queued);
         self.enqueue(row);
         Seen::Back(row, before)

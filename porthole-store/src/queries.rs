@@ -1,7 +1,7 @@
 //! The named queries: what people ask of a crawl again and again. [`monitor`] asks how it is doing, [`standing`]
 //! and [`communities`] what it found out about topics, their pages and the links between them.
 //!
-//! The SQL keeps to what SQLite and PostgreSQL share.
+//! The SQL keeps to what SQLite and PostgreSQL share, but for `rowid`, the number of a row of `crawl`.
 
 mod communities;
 mod monitor;

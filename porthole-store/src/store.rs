@@ -292,6 +292,8 @@ pub struct Counts {
     pub skipped: usize,
     /// URLs that had to go because the queue is bounded.
     pub evicted: usize,
+    /// URLs that only links lead to which the strategy does not want followed.
+    pub rejected: usize,
     /// Those of the queued URLs that are on disabled sites.
     pub parked: usize,
     /// Links.
@@ -368,14 +370,10 @@ pub struct Node {
 }
 
 /// A link. Kept small: there are some fifty a page.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Number of the linking page among the nodes.
     pub src: u32,
     /// Number of the target among the nodes.
     pub dst: u32,
-    /// Weight in the authority step.
-    pub wgt_fwd: f32,
-    /// Weight in the hub step.
-    pub wgt_rev: f32,
 }

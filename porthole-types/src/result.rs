@@ -252,12 +252,19 @@ pub struct LinkRow {
     pub oid: UrlId,
     /// The target's site.
     pub sid: SiteId,
-    /// The target, and what is believed of it; enters the frontier if it is new.
+    /// The target, and what is believed of it; becomes known if it is new.
     pub target: NewUrl,
-    /// Weight of the link in the authority step (V Fig. 4).
-    pub wgt_fwd: f64,
-    /// Weight of the link in the hub step (V Fig. 4).
-    pub wgt_rev: f64,
+    /// The text of the link; `None` if there is none.
+    pub anchor: Option<Box<str>>,
+    /// The strategy does not want the link followed: it does not put its target into the queue.
+    pub rejected: bool,
+}
+
+impl LinkRow {
+    /// A link without a text that is to be followed.
+    pub fn to(target: NewUrl) -> LinkRow {
+        LinkRow { oid: target.url.id(), sid: target.url.site(), target, anchor: None, rejected: false }
+    }
 }
 
 /// Something that happened in the crawl, for people and watchers.

@@ -40,7 +40,7 @@ fn add_page(store: &mut SqliteStore, seq: u64, (name, relevance, targets): (&str
     let work = store.take_these(&[oid(name)], Timestamp(0)).unwrap().remove(0);
     let link = |name: &&str| {
         let target = NewUrl { depth: 1, ..new(name) };
-        LinkRow { oid: target.url.id(), sid: target.url.site(), target, wgt_fwd: 0.0, wgt_rev: 0.0 }
+        LinkRow::to(target)
     };
     let result = PageResult {
         seq,

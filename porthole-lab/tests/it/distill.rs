@@ -33,7 +33,7 @@ fn new_url(page: u32) -> NewUrl {
 
 fn link(page: u32) -> LinkRow {
     let target = new_url(page);
-    LinkRow { oid: target.url.id(), sid: target.url.site(), target, wgt_fwd: 0.0, wgt_rev: 0.0 }
+    LinkRow::to(target)
 }
 
 /// A crawl of two thirds of the web, with links that are there twice, within sites, and to pages that were not fetched.

@@ -56,7 +56,7 @@ impl Crawl {
         let links = self.web.outlinks(url).unwrap_or_default().into_iter();
         let links = links.filter(|link| link.kind == LinkKind::Page).map(|link| {
             let target = new_url(link.url, relevance);
-            LinkRow { oid: target.url.id(), sid: target.url.site(), target, wgt_fwd: 0.0, wgt_rev: 0.0 }
+            LinkRow::to(target)
         });
         PageResult {
             seq,

@@ -48,19 +48,21 @@ pub(super) const COMMUNITY_CULTURE: NamedQuery = NamedQuery {
     sql: concat!(
         "with recursive ",
         below!("below", "topic"),
-        ", page(oid, sid) as materialized (
-             select oid, sid from tried
+        ", page(row, sid) as materialized (
+             select row, sid from tried
              where kcid is not null and state <= 1 and kcid in (select kcid from below)
-         ), cited(sid_src, oid_dst, sid_dst, found) as materialized (
-             select sid_src, oid_dst, sid_dst, min(discovered) from link
-             where oid_src in (select oid from page) and oid_dst in (select oid from page)
-               and sid_src <> sid_dst
-             group by sid_src, oid_dst, sid_dst
+         ), cited(sid_src, dst, sid_dst, found) as materialized (
+             select src.sid, edge.dst, dst.sid, min(edge.discovered)
+             from edge
+                  cross join page as src
+                  cross join page as dst
+             where src.row = edge.src and dst.row = edge.dst and src.sid <> dst.sid
+             group by src.sid, edge.dst, dst.sid
          ), pair(one, other) as materialized (
              select distinct sid_src, sid_dst from cited
-         ), ranked(oid, found, at_first, place) as (
-             select oid_dst, found, min(found) over (partition by oid_dst),
-                    row_number() over (partition by oid_dst order by found)
+         ), ranked(row, found, at_first, place) as (
+             select dst, found, min(found) over (partition by dst),
+                    row_number() over (partition by dst order by found)
              from cited
          ), popular(days) as materialized (
              select (found - at_first) / 86400000.0 from ranked where place = :sites
@@ -105,17 +107,17 @@ pub(super) const TIMESCALES: NamedQuery = NamedQuery {
         below!("below", "topic"),
         ", ",
         paths!(),
-        ", page(oid, kcid, lastvisited) as materialized (
-             select oid, kcid, lastvisited from tried
+        ", page(row, kcid, lastvisited) as materialized (
+             select row, kcid, lastvisited from tried
              where kcid is not null and state <= 1 and kcid in (select kcid from below)
-         ), seen(oid, at_first, changes) as materialized (
-             select oid_src, min(discovered), count(distinct discovered) - 1 from link
-             where oid_src in (select oid from page)
-             group by oid_src
+         ), seen(row, at_first, changes) as materialized (
+             select src, min(discovered), count(distinct discovered) - 1 from edge
+             where src in (select row from page)
+             group by src
          ), watched(kcid, pages, changed, changes, days) as (
              select page.kcid, count(*), sum(case when seen.changes > 0 then 1 else 0 end), sum(seen.changes),
                     sum((page.lastvisited - seen.at_first) / 86400000.0)
-             from page join seen on seen.oid = page.oid
+             from page join seen on seen.row = page.row
              where page.lastvisited > seen.at_first
              group by page.kcid
          )

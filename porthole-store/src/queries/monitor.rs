@@ -24,14 +24,17 @@ pub(super) const HARVEST_BY_MINUTE: NamedQuery = NamedQuery {
 pub(super) const MISSED: NamedQuery = NamedQuery {
     name: "missed",
     description: "neighbours of great hubs on other sites that were never tried (V 3.7)",
-    sql: "select url, relevance
-          from crawl
-          where oid in (select oid_dst from link
-                        where oid_src in (select oid from hubs order by score desc
-                                          limit (select (count(*) * (100 - :percentile) + 99) / 100
-                                                 from hubs))
-                          and sid_src <> sid_dst)
-            and numtries = 0
+    sql: "with great(row, sid) as materialized (
+              select row, sid from tried
+              where oid in (select oid from hubs order by score desc
+                            limit (select (count(*) * (100 - :percentile) + 99) / 100 from hubs))
+          )
+          select distinct target.url as url, target.relevance as relevance
+          from edge
+               cross join great
+               cross join crawl as target
+          where great.row = edge.src and target.rowid = edge.dst
+            and target.sid <> great.sid and target.numtries = 0
           order by relevance desc, url
           limit :rows",
     parameters: &[
@@ -88,7 +91,8 @@ pub(super) const FRONTIER: NamedQuery = NamedQuery {
     name: "frontier",
     description: "URLs by state and number of tries",
     sql: "select case state when 0 then 'queued' when 1 then 'fetched' when 2 then 'redirected'
-                            when 3 then 'dead' when 4 then 'skipped' else 'evicted' end as state,
+                            when 3 then 'dead' when 4 then 'skipped' when 5 then 'evicted'
+                            else 'rejected' end as state,
                  numtries, count(*) as urls
           from crawl
           group by crawl.state, numtries

@@ -41,7 +41,7 @@ pub(super) use paths;
 macro_rules! pages {
     ($below:literal) => {
         concat!(
-            "(select oid from tried where kcid is not null and state <= 1 and kcid in (select kcid from ",
+            "(select row from tried where kcid is not null and state <= 1 and kcid in (select kcid from ",
             $below,
             "))"
         )

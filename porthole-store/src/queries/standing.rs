@@ -19,18 +19,18 @@ pub(super) const CITATION_SOCIOLOGY: NamedQuery = NamedQuery {
         below!("below", "topic"),
         ", ",
         paths!(),
-        ", page(oid, kcid, own) as materialized (
-             select oid, case when kcid in (select kcid from below) then :topic else kcid end,
+        ", page(row, sid, kcid, own) as materialized (
+             select row, sid, case when kcid in (select kcid from below) then :topic else kcid end,
                     case when kcid in (select kcid from below) then 1 else 0 end
              from tried
              where kcid is not null and state <= 1
-         ), cited(kcid_src, own_src, kcid_dst, own_dst, sid_src, oid_dst) as materialized (
-             select distinct src.kcid, src.own, dst.kcid, dst.own, link.sid_src, link.oid_dst
-             from link
+         ), cited(kcid_src, own_src, kcid_dst, own_dst, sid_src, dst) as materialized (
+             select distinct src.kcid, src.own, dst.kcid, dst.own, src.sid, edge.dst
+             from edge
                   cross join page as src
                   cross join page as dst
-             where src.oid = link.oid_src and dst.oid = link.oid_dst
-               and link.sid_src <> link.sid_dst and src.kcid <> dst.kcid
+             where src.row = edge.src and dst.row = edge.dst
+               and src.sid <> dst.sid and src.kcid <> dst.kcid
          ), tie(kcid, near) as (
              select kcid_dst, own_src from cited where own_dst = 0
              union all
@@ -66,20 +66,20 @@ pub(super) const SPAM_FILTER: NamedQuery = NamedQuery {
         below!("about", "topic"),
         ", ",
         below!("citing", "cited_by"),
-        ", found(oid, pages, sites) as materialized (
-             select oid_dst, count(distinct oid_src), count(distinct sid_src)
-             from link
-             where oid_dst in ",
+        ", found(row, pages, sites) as materialized (
+             select edge.dst, count(distinct edge.src), count(distinct citing_page.sid)
+             from edge cross join crawl as citing_page
+             where edge.dst in ",
         pages!("about"),
-        " and oid_src in ",
+        " and edge.src in ",
         pages!("citing"),
-        " and oid_src <> oid_dst
-             group by oid_dst
-             having count(distinct oid_src) >= :least
+        " and edge.src <> edge.dst and citing_page.rowid = edge.src
+             group by edge.dst
+             having count(distinct edge.src) >= :least
          )
          select crawl.url as url, found.pages as cited_by_pages, found.sites as of_sites, crawl.title as title
-         from crawl cross join found
-         where crawl.oid = found.oid and crawl.kcid is not null and crawl.state <= 1
+         from found cross join crawl
+         where crawl.rowid = found.row
          order by cited_by_pages desc, of_sites desc, url
          limit :rows"
     ),
@@ -102,20 +102,20 @@ pub(super) const TYPED_LINK: NamedQuery = NamedQuery {
         below!("second", "via"),
         ", ",
         below!("third", "to"),
-        ", ahead(oid_src, oid_dst) as materialized (
-             select distinct oid_src, oid_dst from link
-             where oid_src in ",
+        ", ahead(src, dst) as materialized (
+             select distinct src, dst from edge
+             where src in ",
         pages!("first"),
-        " and oid_dst in ",
+        " and dst in ",
         pages!("second"),
-        " and oid_src <> oid_dst
-         ), onward(oid_src, oid_dst) as materialized (
-             select distinct oid_src, oid_dst from link
-             where oid_src in ",
+        " and src <> dst
+         ), onward(src, dst) as materialized (
+             select distinct src, dst from edge
+             where src in ",
         pages!("second"),
-        " and oid_dst in ",
+        " and dst in ",
         pages!("third"),
-        " and oid_src <> oid_dst
+        " and src <> dst
          )
          select one.url as url, two.url as via, three.url as leads_to
          from ahead
@@ -123,10 +123,8 @@ pub(super) const TYPED_LINK: NamedQuery = NamedQuery {
               cross join crawl as two
               cross join onward
               cross join crawl as three
-         where one.oid = ahead.oid_src and one.kcid is not null and one.state <= 1
-           and two.oid = ahead.oid_dst and two.kcid is not null and two.state <= 1
-           and onward.oid_src = ahead.oid_dst and onward.oid_dst <> ahead.oid_src
-           and three.oid = onward.oid_dst and three.kcid is not null and three.state <= 1
+         where one.rowid = ahead.src and two.rowid = ahead.dst
+           and onward.src = ahead.dst and onward.dst <> ahead.src and three.rowid = onward.dst
          order by url, via, leads_to
          limit :rows"
     ),
@@ -150,19 +148,19 @@ pub(super) const COMMUNITY_EVOLUTION: NamedQuery = NamedQuery {
         ", ",
         below!("cited", "to"),
         ", newest(at) as (
-             select max(discovered) from link
-         ), found(period, oid_src, sid_src, oid_dst) as (
-             select link.discovered / (cast(:step as bigint) * 86400000), oid_src, sid_src, oid_dst
-             from link cross join newest
-             where link.discovered > newest.at - cast(:days as bigint) * 86400000
-               and link.oid_src in ",
+             select max(discovered) from edge
+         ), found(period, src, sid_src) as (
+             select edge.discovered / (cast(:step as bigint) * 86400000), edge.src, crawl.sid
+             from edge cross join newest cross join crawl
+             where edge.discovered > newest.at - cast(:days as bigint) * 86400000
+               and edge.src in ",
         pages!("citing"),
-        " and link.oid_dst in ",
+        " and edge.dst in ",
         pages!("cited"),
-        "
+        " and crawl.rowid = edge.src
          )
          select period * cast(:step as bigint) * 86400000 as since_at, count(*) as links,
-                count(distinct oid_src) as pages, count(distinct sid_src) as sites
+                count(distinct src) as pages, count(distinct sid_src) as sites
          from found
          group by period
          order by since_at"
@@ -184,29 +182,28 @@ pub(super) const TOPIC_LINKS: NamedQuery = NamedQuery {
         below!("first", "topic"),
         ", ",
         below!("second", "other"),
-        ", found(direction, oid_src, oid_dst, found_at) as materialized (
-             select 'there', oid_src, oid_dst, min(discovered) from link
-             where oid_src in ",
+        ", found(direction, src, dst, found_at) as materialized (
+             select 'there', src, dst, min(discovered) from edge
+             where src in ",
         pages!("first"),
-        " and oid_dst in ",
+        " and dst in ",
         pages!("second"),
-        " and oid_src <> oid_dst
-             group by oid_src, oid_dst
+        " and src <> dst
+             group by src, dst
              union all
-             select 'back', oid_src, oid_dst, min(discovered) from link
-             where oid_src in ",
+             select 'back', src, dst, min(discovered) from edge
+             where src in ",
         pages!("second"),
-        " and oid_dst in ",
+        " and dst in ",
         pages!("first"),
-        " and oid_src <> oid_dst
-             group by oid_src, oid_dst
+        " and src <> dst
+             group by src, dst
          )
          select found.direction as direction, src.url as url, dst.url as leads_to, found.found_at as found_at
          from found
               cross join crawl as src
               cross join crawl as dst
-         where src.oid = found.oid_src and src.kcid is not null and src.state <= 1
-           and dst.oid = found.oid_dst and dst.kcid is not null and dst.state <= 1
+         where src.rowid = found.src and dst.rowid = found.dst
          order by direction desc, found_at, url, leads_to
          limit :rows"
     ),

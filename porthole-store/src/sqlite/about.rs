@@ -1,6 +1,6 @@
 //! Everything that the tables say of one URL.
 //!
-//! This reads `link` once and `crawl` a few times: a second of CPU for a million URLs and five million links.
+//! This reads `edge` once and `crawl` twice: a second of CPU for a million URLs and five million links.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(super) fn read(db: &mut Connection, url: &CanonicalUrl) -> Result<Option<Abo
     if about.state == UrlState::Queued && is_discovery(&tx)? {
         about.rank = Some(rank(&tx, rowid, &about)?);
     }
-    links(&tx, oid, &mut about)?;
+    links(&tx, rowid, &mut about)?;
     for (table, score) in [("hubs", &mut about.hub), ("auth", &mut about.auth)] {
         let sql = format!("select score from {table} where oid = ?1");
         *score = tx.query_row(&sql, [oid], |row| row.get(0)).optional()?;
@@ -124,10 +124,10 @@ fn about(row: &Row<'_>, url: &CanonicalUrl) -> Result<About> {
 }
 
 fn state(code: i64) -> Result<UrlState> {
-    use UrlState::{Dead, Evicted, Fetched, Queued, Redirected, Skipped};
+    use UrlState::{Dead, Evicted, Fetched, Queued, Redirected, Rejected, Skipped};
     let state = usize::try_from(code)
         .ok()
-        .and_then(|code| [Queued, Fetched, Redirected, Dead, Skipped, Evicted].get(code).copied());
+        .and_then(|code| [Queued, Fetched, Redirected, Dead, Skipped, Evicted, Rejected].get(code).copied());
     state.ok_or_else(|| Error::Damaged(format!("crawl has the unknown state {code}")))
 }
 
@@ -161,25 +161,24 @@ fn rank(db: &Connection, rowid: i64, about: &About) -> Result<u64> {
 }
 
 /// Counts the links of a page, and names those that link to it.
-fn links(db: &Connection, oid: i64, about: &mut About) -> Result<()> {
-    let sql =
-        "select oid_src, oid_dst, discovered from link where oid_src = ?1 or oid_dst = ?1 order by rowid";
+fn links(db: &Connection, page: i64, about: &mut About) -> Result<()> {
+    let sql = "select src, dst, discovered from edge where src = ?1 or dst = ?1 order by rowid";
     let mut read = db.prepare(sql)?;
-    let mut rows = read.query([oid])?;
+    let mut rows = read.query([page])?;
     let (mut found, mut target) = (HashMap::<i64, i64>::new(), None);
     while let Some(row) = rows.next()? {
         let (src, dst): (i64, i64) = (row.get(0)?, row.get(1)?);
-        about.links_out += u64::from(src == oid);
-        about.links_in += u64::from(dst == oid);
-        if dst == oid && src != oid {
+        about.links_out += u64::from(src == page);
+        about.links_in += u64::from(dst == page);
+        if dst == page && src != page {
             found.entry(src).or_insert(row.get(2)?);
         }
-        if src == oid {
+        if src == page {
             target = Some(dst);
         }
     }
     if let (UrlState::Redirected, Some(target)) = (about.state, target) {
-        let sql = "select url from crawl where oid = ?1 limit 1";
+        let sql = "select url from crawl where rowid = ?1";
         about.leads_to = db.query_row(sql, [target], |row| row.get(0)).optional()?;
     }
     about.parents = parents(db, &found)?;
@@ -188,20 +187,18 @@ fn links(db: &Connection, oid: i64, about: &mut About) -> Result<()> {
 
 /// The best of the pages that link to it.
 fn parents(db: &Connection, found: &HashMap<i64, i64>) -> Result<Vec<Parent>> {
-    let mut parents = Vec::new();
-    if !found.is_empty() {
-        let mut read = db.prepare("select oid, url, relevance, seq from crawl")?;
-        let mut rows = read.query([])?;
-        while let Some(row) = rows.next()? {
-            if let Some(&discovered) = found.get(&row.get(0)?) {
-                parents.push(Parent {
-                    url: row.get(1)?,
-                    relevance: row.get(2)?,
-                    seq: row.get::<_, Option<i64>>(3)?.map(i64::cast_unsigned),
-                    discovered: Timestamp(discovered),
-                });
-            }
-        }
+    let mut read = db.prepare("select url, relevance, seq from crawl where rowid = ?1")?;
+    let mut parents = Vec::with_capacity(found.len());
+    for (page, &discovered) in found {
+        let parent = |row: &Row<'_>| {
+            Ok(Parent {
+                url: row.get(0)?,
+                relevance: row.get(1)?,
+                seq: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
+                discovered: Timestamp(discovered),
+            })
+        };
+        parents.push(read.query_row([page], parent)?);
     }
     parents.sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.seq.cmp(&b.seq)));
     parents.truncate(PARENTS);

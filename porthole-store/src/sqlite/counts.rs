@@ -6,8 +6,8 @@ use crate::{Counts, Result};
 
 /// Reads the counts. The tables know nothing of what is in flight.
 pub(super) fn read(db: &Connection) -> Result<Counts> {
-    let sql =
-        "select known, queued, fetched, redirected, dead, skipped, evicted, parked, links, sites from counts";
+    let sql = "select known, queued, fetched, redirected, dead, skipped, evicted, rejected, parked, links, sites \
+               from counts";
     let counts = |row: &Row<'_>| {
         let count = |at| row.get(at).map(|count: i64| usize::try_from(count).unwrap_or(0));
         Ok(Counts {
@@ -19,9 +19,10 @@ pub(super) fn read(db: &Connection) -> Result<Counts> {
             dead: count(4)?,
             skipped: count(5)?,
             evicted: count(6)?,
-            parked: count(7)?,
-            links: count(8)?,
-            sites: count(9)?,
+            rejected: count(7)?,
+            parked: count(8)?,
+            links: count(9)?,
+            sites: count(10)?,
         })
     };
     Ok(db.prepare_cached(sql)?.query_row([], counts)?)
@@ -31,7 +32,7 @@ pub(super) fn read(db: &Connection) -> Result<Counts> {
 pub(super) fn write(db: &Connection, counts: &Counts) -> Result<()> {
     let mut update = db.prepare_cached(
         "update counts set known = ?1, queued = ?2, fetched = ?3, redirected = ?4, dead = ?5, skipped = ?6, \
-         evicted = ?7, parked = ?8, links = ?9, sites = ?10",
+         evicted = ?7, rejected = ?8, parked = ?9, links = ?10, sites = ?11",
     )?;
     let values = [
         counts.known,
@@ -41,13 +42,14 @@ pub(super) fn write(db: &Connection, counts: &Counts) -> Result<()> {
         counts.dead,
         counts.skipped,
         counts.evicted,
+        counts.rejected,
         counts.parked,
         counts.links,
         counts.sites,
     ];
     let values = values.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
     if update.execute(values)? == 0 {
-        db.execute("insert into counts values (0, 0, 0, 0, 0, 0, 0, 0, 0, 0)", [])?;
+        db.execute("insert into counts values (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)", [])?;
         update.execute(values)?;
     }
     Ok(())

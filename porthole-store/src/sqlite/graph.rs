@@ -3,41 +3,40 @@
 use porthole_types::{SiteId, UrlId};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
-use crate::frontier::{KeyMap, State};
+use crate::frontier::State;
 use crate::{Edge, Error, Graph, Neighbourhood, Node, RAISED, Result, Site};
 
 /// Reads the graph in one transaction: one state of the tables, whatever is written meanwhile.
 pub(super) fn read(db: &mut Connection) -> Result<Graph> {
     let tx = db.transaction()?;
-    let (mut nodes, numbers) = nodes(&tx)?;
+    let mut nodes = nodes(&tx)?;
     believe(&tx, &mut nodes)?;
-    let edges = edges(&tx, &numbers)?;
+    let edges = edges(&tx, nodes.len())?;
     Ok(Graph { nodes, edges })
 }
 
 #[allow(clippy::cast_possible_truncation)]
-fn nodes(db: &Connection) -> Result<(Vec<Node>, KeyMap)> {
+fn nodes(db: &Connection) -> Result<Vec<Node>> {
     let count = db.query_row("select max(rowid) from crawl", [], |row| row.get::<_, Option<u32>>(0))?;
-    let (mut nodes, mut numbers) = (Vec::with_capacity(count.unwrap_or(0) as usize), KeyMap::default());
+    let mut nodes = Vec::with_capacity(count.unwrap_or(0) as usize);
     // A page that is to be visited again has been fetched nonetheless.
     let sql = "select oid, sid, relevance, state = ?1 or (state = 0 and exists (
                    select 1 from revisit where row = crawl.rowid and came = ?1)),
-                   numtries > 0 or state not in (?2, ?3), state in (?2, ?3) and depth > 0 and priority <= ?4
+                   numtries > 0 or state not in (?2, ?3, ?5), state in (?2, ?3) and depth > 0 and priority <= ?4
                from crawl order by rowid";
     let mut statement = db.prepare(sql)?;
-    let [fetched, queued, evicted] =
-        [State::Fetched, State::Queued, State::Evicted].map(|state| state as i64);
-    let mut rows = statement.query(params![fetched, queued, evicted, RAISED])?;
+    let [fetched, queued, evicted, rejected] =
+        [State::Fetched, State::Queued, State::Evicted, State::Rejected].map(|state| state as i64);
+    let mut rows = statement.query(params![fetched, queued, evicted, RAISED, rejected])?;
     while let Some(row) = rows.next()? {
         let oid = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
         let sid = SiteId(row.get::<_, i64>(1)?.cast_unsigned());
         let relevance: f64 = row.get(2)?;
         let (fetched, tried): (bool, bool) = (row.get(3)?, row.get(4)?);
         let follows = !fetched && row.get::<_, bool>(5)?;
-        numbers.get_or_insert(oid.0, u32::try_from(nodes.len()).map_err(|_| Error::Full)?);
         nodes.push(Node { oid, sid, relevance: relevance as f32, fetched, tried, follows });
     }
-    Ok((nodes, numbers))
+    Ok(nodes)
 }
 
 /// Works in the estimates that `crawl` has not taken over yet.
@@ -57,20 +56,17 @@ fn believe(db: &Connection, nodes: &mut [Node]) -> Result<()> {
     Ok(())
 }
 
-#[allow(clippy::cast_possible_truncation)]
-fn edges(db: &Connection, numbers: &KeyMap) -> Result<Vec<Edge>> {
-    let count = db.query_row("select max(rowid) from link", [], |row| row.get::<_, Option<u32>>(0))?;
+fn edges(db: &Connection, nodes: usize) -> Result<Vec<Edge>> {
+    let count = db.query_row("select max(rowid) from edge", [], |row| row.get::<_, Option<u32>>(0))?;
     let mut edges = Vec::with_capacity(count.unwrap_or(0) as usize);
-    let number = |oid: i64| {
-        let oid = oid.cast_unsigned();
-        numbers.get(oid).ok_or_else(|| Error::Damaged(format!("link has the unknown URL {}", UrlId(oid))))
-    };
-    let mut statement = db.prepare("select oid_src, oid_dst, wgt_fwd, wgt_rev from link order by rowid")?;
+    let mut statement = db.prepare("select src - 1, dst - 1 from edge order by rowid")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (src, dst) = (number(row.get(0)?)?, number(row.get(1)?)?);
-        let (fwd, rev): (f64, f64) = (row.get(2)?, row.get(3)?);
-        edges.push(Edge { src, dst, wgt_fwd: fwd as f32, wgt_rev: rev as f32 });
+        let edge = Edge { src: row.get(0)?, dst: row.get(1)? };
+        if edge.src.max(edge.dst) as usize >= nodes {
+            return Err(Error::Damaged(format!("edge has the unknown row {}", edge.src.max(edge.dst) + 1)));
+        }
+        edges.push(edge);
     }
     Ok(edges)
 }

@@ -1,37 +1,32 @@
 //! Writes links.
 
-use porthole_types::{LinkRow, PageResult};
 use rusqlite::{Statement, Transaction};
 
-use super::plan::Plan;
+use super::plan::{Link, Plan};
+use super::write::rowid;
 use super::{many, revisit};
 use crate::Result;
 
 /// Writes the links of pages that are not known yet; how many there were.
-pub(super) fn insert(tx: &Transaction<'_>, plan: &Plan<'_>, results: &[PageResult]) -> Result<usize> {
+pub(super) fn insert(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<usize> {
     let mut known = revisit::known_links(tx, plan)?;
-    let mut new: Vec<(&PageResult, &LinkRow)> = Vec::new();
-    for page in results {
-        let mut known = known.get_mut(&page.oid);
-        let mut is_new = |link: &&LinkRow| known.as_mut().is_none_or(|known| known.insert(link.oid));
-        new.extend(page.links.iter().filter(&mut is_new).map(|link| (page, link)));
+    let mut is_new = |link: &&Link<'_>| known.get_mut(&link.src).is_none_or(|known| known.insert(link.dst));
+    if plan.visits.iter().any(|visit| visit.again) {
+        let new: Vec<Link<'_>> = plan.links.iter().filter(&mut is_new).copied().collect();
+        insert_all(tx, &new)
+    } else {
+        insert_all(tx, &plan.links)
     }
-    many::insert(tx, "link", &COLUMNS, &new, bind)?;
-    Ok(new.len())
 }
 
-const COLUMNS: [&str; 7] = ["oid_src", "sid_src", "oid_dst", "sid_dst", "wgt_fwd", "wgt_rev", "discovered"];
+fn insert_all(tx: &Transaction<'_>, links: &[Link<'_>]) -> Result<usize> {
+    many::insert(tx, "edge", &["src", "dst", "discovered", "anchor"], links, bind)?;
+    Ok(links.len())
+}
 
-fn bind(
-    insert: &mut Statement<'_>,
-    place: usize,
-    (page, link): &(&PageResult, &LinkRow),
-) -> rusqlite::Result<()> {
-    insert.raw_bind_parameter(place, page.oid.0.cast_signed())?;
-    insert.raw_bind_parameter(place + 1, page.sid.0.cast_signed())?;
-    insert.raw_bind_parameter(place + 2, link.oid.0.cast_signed())?;
-    insert.raw_bind_parameter(place + 3, link.sid.0.cast_signed())?;
-    insert.raw_bind_parameter(place + 4, link.wgt_fwd)?;
-    insert.raw_bind_parameter(place + 5, link.wgt_rev)?;
-    insert.raw_bind_parameter(place + 6, page.at.0)
+fn bind(insert: &mut Statement<'_>, place: usize, link: &Link<'_>) -> rusqlite::Result<()> {
+    insert.raw_bind_parameter(place, rowid(link.src))?;
+    insert.raw_bind_parameter(place + 1, rowid(link.dst))?;
+    insert.raw_bind_parameter(place + 2, link.discovered.0)?;
+    insert.raw_bind_parameter(place + 3, link.anchor)
 }

@@ -35,6 +35,7 @@ impl Window {
             dead: of(State::Dead),
             skipped: of(State::Skipped),
             evicted: of(State::Evicted),
+            rejected: of(State::Rejected),
             parked: tally.parked,
             links: self.links,
             sites: self.frontier.sites().len(),
@@ -243,7 +244,7 @@ fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<Sweep> {
 
 /// Links are only appended, so the last row's number is their count.
 fn links(db: &Connection) -> Result<usize> {
-    let last: Option<i64> = db.query_row("select max(rowid) from link", [], |row| row.get(0))?;
+    let last: Option<i64> = db.query_row("select max(rowid) from edge", [], |row| row.get(0))?;
     Ok(usize::try_from(last.unwrap_or(0)).unwrap_or(0))
 }
 

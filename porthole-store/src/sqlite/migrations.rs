@@ -214,6 +214,50 @@ const MIGRATIONS: &[&str] = &[
         drop index if exists link_src;
         drop index if exists link_dst;
     "#,
+    // All links, with their texts; weights that are always true.
+    r#"
+        -- Every link of every fetched page, appended; the ends are rowids in crawl.
+        create table edge(
+            src integer not null,
+            dst integer not null,
+            discovered integer not null,
+            anchor text                   -- at most 100 bytes; null if there is none
+        );
+        insert into edge(src, dst, discovered)
+            select src.rowid, dst.rowid, link.discovered
+            from link cross join crawl as src cross join crawl as dst
+            where src.oid = link.oid_src and dst.oid = link.oid_dst
+            order by link.rowid;
+        drop table link;
+        -- The papers' LINK (V Fig. 1). Weights are R of the page at one end (W 3.2), 0 until that is judged.
+        create view link as
+            select src.oid as oid_src, src.sid as sid_src, dst.oid as oid_dst, dst.sid as sid_dst,
+                   case when dst.kcid is not null and dst.state <= 1 then dst.relevance else 0.0 end as wgt_fwd,
+                   case when src.kcid is not null and src.state <= 1 then src.relevance else 0.0 end as wgt_rev,
+                   edge.discovered, edge.anchor, src.sid <> dst.sid as crosses_sites
+            from edge cross join crawl as src cross join crawl as dst
+            where src.rowid = edge.src and dst.rowid = edge.dst;
+        -- A state more: 6 rejected, of which only links are known that the strategy does not want followed.
+        drop view page;
+        create view page as
+            select crawl.oid, crawl.url, crawl.sid, site.host, crawl.relevance, crawl.priority,
+                   crawl.numtries, site.serverload, crawl.lastvisited, crawl.kcid,
+                   case crawl.state when 0 then 'queued' when 1 then 'fetched' when 2 then 'redirected'
+                                    when 3 then 'dead' when 4 then 'skipped' when 5 then 'evicted'
+                                    else 'rejected' end as state,
+                   crawl.status, crawl.failure, crawl.detail, crawl.title, crawl.language, crawl.bytes
+            from crawl left join site on site.sid = crawl.sid;
+        alter table counts add column rejected integer not null default 0;
+        -- The names from the root down, /Recreation/Cycling; that of the root is /.
+        alter table taxonomy add column path text not null default '/';
+        with recursive paths(kcid, path) as (
+            select kcid, '' from taxonomy where pcid is null
+            union all
+            select taxonomy.kcid, paths.path || '/' || taxonomy.name
+            from taxonomy join paths on taxonomy.pcid = paths.kcid
+        )
+        update taxonomy set path = paths.path from paths where paths.kcid = taxonomy.kcid and paths.path <> '';
+    "#,
 ];
 
 /// The version of the tables that this program writes.

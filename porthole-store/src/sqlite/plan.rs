@@ -14,6 +14,8 @@ pub(super) struct Plan<'a> {
     /// Rows of which something else is believed than the tables say.
     pub(super) believed: Vec<u32>,
     pub(super) visits: Vec<Visit<'a>>,
+    /// The links of the results, in their order.
+    pub(super) links: Vec<Link<'a>>,
     /// Rows that are done and queued again, with the state they had.
     pub(super) again: Vec<(u32, State)>,
     pub(super) judgments: Vec<(u32, Judgment)>,
@@ -24,8 +26,8 @@ pub(super) struct Plan<'a> {
     pub(super) landed: Vec<u32>,
     /// Rows of `site`, with their new load.
     pub(super) loads: Vec<(u32, u32)>,
-    /// Rows that had been evicted and were seen again, with what the tables say of them.
-    returned: Vec<(u32, Belief)>,
+    /// Rows that had been evicted or rejected and were seen again, with what was believed of the former.
+    returned: Vec<(u32, Option<Belief>)>,
     /// The row that was added to the queue last, and whether it stays there.
     newest: Option<u32>,
     newest_stays: bool,
@@ -55,6 +57,15 @@ pub(super) struct Visit<'a> {
     pub(super) lost: bool,
 }
 
+/// A link on its way to the tables; its ends are rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link<'a> {
+    pub(super) src: u32,
+    pub(super) dst: u32,
+    pub(super) discovered: Timestamp,
+    pub(super) anchor: Option<&'a str>,
+}
+
 /// The state that a result leaves its URL in, and until when it waits.
 pub(super) fn verdict(outcome: &Outcome) -> (State, Option<Timestamp>) {
     match outcome {
@@ -77,7 +88,7 @@ impl<'a> Plan<'a> {
         has_room(&window.frontier, urls.len())?;
         let mut plan = Plan::default();
         for new in urls {
-            plan.see(window, new.url.id(), new.url.site(), new);
+            plan.see(window, new.url.id(), new.url.site(), new, false);
         }
         plan.finish(window);
         Ok(plan)
@@ -124,7 +135,7 @@ impl<'a> Plan<'a> {
             plan.judge(window, row, new.judgment);
         }
         for new in batch.urls {
-            plan.see(window, new.url.id(), new.url.site(), new);
+            plan.see(window, new.url.id(), new.url.site(), new, false);
         }
         for (row, estimate) in estimated.into_iter().zip(batch.estimates) {
             plan.believe(window, row, estimate);
@@ -176,7 +187,9 @@ impl<'a> Plan<'a> {
         self.visits.push(Visit { row, result, unasked, again, lost });
         window.frontier.touch(result.links.iter().map(|link| link.oid));
         for link in &result.links {
-            self.see(window, link.oid, link.sid, &link.target);
+            let dst = self.see(window, link.oid, link.sid, &link.target, link.rejected);
+            let anchor = link.anchor.as_deref();
+            self.links.push(Link { src: row, dst, discovered: result.at, anchor });
         }
     }
 
@@ -215,22 +228,31 @@ impl<'a> Plan<'a> {
         self.believe(window, row, &Estimate { oid: new.oid, relevance: new.relevance, priority });
     }
 
-    fn see(&mut self, window: &mut Window, oid: UrlId, sid: SiteId, new: &'a NewUrl) {
+    /// A URL was seen, for the queue unless it is rejected; its row.
+    fn see(&mut self, window: &mut Window, oid: UrlId, sid: SiteId, new: &'a NewUrl, rejected: bool) -> u32 {
         let belief = Belief::new(new.relevance, new.priority);
         let sites = window.frontier.sites().len();
-        let seen = window.frontier.see(oid, sid, belief);
+        let seen = if rejected {
+            window.frontier.reject(oid, sid, belief)
+        } else {
+            window.frontier.see(oid, sid, belief)
+        };
         if let Seen::New(row) = seen {
             self.new_urls.push(NewRow { row, oid, sid, url: &new.url, belief, depth: new.depth });
             if window.frontier.sites().len() > sites {
                 self.new_sites.push((sid, new.url.authority()));
             }
         }
-        self.note(seen);
+        if !rejected {
+            self.note(seen);
+        }
+        let (Seen::New(row) | Seen::Raised(row) | Seen::Back(row, _) | Seen::Known(row)) = seen;
+        row
     }
 
     fn note(&mut self, seen: Seen) {
         match seen {
-            Seen::Known => {}
+            Seen::Known(_) => {}
             Seen::New(row) => self.newest = Some(row),
             Seen::Raised(row) => self.believed.push(row),
             Seen::Back(row, before) => {
@@ -269,7 +291,7 @@ impl<'a> Plan<'a> {
         let came_back = |row: &u32| self.returned.binary_search_by_key(row, |&(row, _)| row).is_ok();
         self.moved.extend(evicted.into_iter().filter(|row| *row < first_new && !came_back(row)));
         // What came back and had to go at once is where it was.
-        let same = |row: u32, before: Belief| is_evicted(row) && frontier.belief(row) == before;
+        let same = |row: u32, before: Option<Belief>| is_evicted(row) && Some(frontier.belief(row)) == before;
         let changed = self.returned.iter().filter(|&&(row, before)| !same(row, before));
         self.moved.extend(changed.map(|&(row, _)| row));
         self.moved.sort_unstable();

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use porthole_types::{Failure, UrlId};
+use porthole_types::Failure;
 use rusqlite::{Transaction, params};
 
 use super::plan::{Plan, Visit, verdict};
@@ -60,25 +60,23 @@ pub(super) fn lose(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Frontier)
     Ok(())
 }
 
-/// The targets that are in `link` already, of every page of a plan that was done before.
-pub(super) fn known_links(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<HashMap<UrlId, HashSet<UrlId>>> {
+/// The targets that links are known to, of every page of a plan that was done before; by row.
+pub(super) fn known_links(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<HashMap<u32, HashSet<u32>>> {
     let mut known = HashMap::new();
     let mut again = plan.visits.iter().filter(|visit| visit.again).peekable();
     if again.peek().is_none() {
         return Ok(known);
     }
     make_index(tx)?;
-    let mut read = tx.prepare_cached("select oid_dst from link where oid_src = ?1")?;
+    let mut read = tx.prepare_cached("select dst - 1 from edge where src = ?1")?;
     for visit in again {
-        let oid = visit.result.oid;
-        let targets = read.query_map([oid.0.cast_signed()], |row| row.get::<_, i64>(0))?;
-        let targets = targets.map(|target| target.map(|target| UrlId(target.cast_unsigned())));
-        known.insert(oid, targets.collect::<rusqlite::Result<_>>()?);
+        let targets = read.query_map([rowid(visit.row)], |row| row.get(0))?;
+        known.insert(visit.row, targets.collect::<rusqlite::Result<_>>()?);
     }
     Ok(known)
 }
 
 /// A crawl that never looks back does not pay for this index.
 fn make_index(tx: &Transaction<'_>) -> Result<()> {
-    Ok(tx.execute_batch("create index if not exists link_revisit on link(oid_src)")?)
+    Ok(tx.execute_batch("create index if not exists edge_revisit on edge(src)")?)
 }

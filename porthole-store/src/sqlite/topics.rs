@@ -174,6 +174,17 @@ fn write_topics(tx: &Transaction<'_>, before: &[TopicRow], topics: &[TopicRow]) 
         let parent = (row.id != TopicId::ROOT).then_some(row.parent.0);
         write.execute(params![row.id.0, parent, row.name, row.mark.name()])?;
     }
+    tx.execute(
+        "with recursive paths(kcid, path) as (
+             select kcid, '' from taxonomy where pcid is null
+             union all
+             select taxonomy.kcid, paths.path || '/' || taxonomy.name
+             from taxonomy join paths on taxonomy.pcid = paths.kcid
+         )
+         update taxonomy set path = case paths.path when '' then '/' else paths.path end
+         from paths where paths.kcid = taxonomy.kcid",
+        [],
+    )?;
     forget_statistics(tx, &families(before), &families(topics))
 }
 

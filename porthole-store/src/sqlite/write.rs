@@ -27,7 +27,7 @@ pub(super) fn write(
     update_pages(tx, &plan.visits, frontier)?;
     update_judgments(tx, plan)?;
     update_states(tx, &plan.moved, frontier)?;
-    let links = links::insert(tx, plan, batch.results)?;
+    let links = links::insert(tx, plan)?;
     update_loads(tx, &plan.loads)?;
     update_addresses(tx, batch.addresses, frontier)?;
     insert_events(tx, batch.events)?;
@@ -60,8 +60,8 @@ pub(super) fn forget_estimates(db: &mut Connection) -> Result<()> {
     tx.execute(
         "update crawl set priority = 0, relevance = case when exists (
              select 1 from revisit where row = crawl.rowid and came <> 0) then relevance else 0 end
-         where state in (?1, ?2) and (relevance <> 0 or priority <> 0)",
-        [State::Queued as u8, State::Evicted as u8],
+         where state in (?1, ?2, ?3) and (relevance <> 0 or priority <> 0)",
+        [State::Queued as u8, State::Evicted as u8, State::Rejected as u8],
     )?;
     tx.execute("delete from raised", [])?;
     tx.commit()?;
@@ -99,9 +99,8 @@ fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -
     )?;
     for row in rows {
         // What was raised since stands in `raised`, unless it is of no account there.
-        let evicted = frontier.state(row.row) == State::Evicted;
-        let (belief, state) =
-            if evicted { (frontier.belief(row.row), State::Evicted) } else { (row.belief, State::Queued) };
+        let state = frontier.state(row.row);
+        let belief = if state == State::Evicted { frontier.belief(row.row) } else { row.belief };
         insert.execute(params![
             row.oid.0.cast_signed(),
             row.url.as_str(),

@@ -1,7 +1,9 @@
 //! What every store does, whatever is behind it. A backend is added by one line at the end.
 
-use porthole_store::{Batch, Committed, Counts, Error, Estimate, Limits, Scores, Store, Value};
-use porthole_types::{CANON_VERSION, Event, FailureKind, Outcome, Timestamp, UrlId};
+use porthole_store::{
+    Batch, Committed, Counts, Edge, Error, Estimate, Limits, Scores, Store, UrlState, Value,
+};
+use porthole_types::{CANON_VERSION, Event, FailureKind, LinkRow, Outcome, Timestamp, UrlId};
 
 use crate::frontier::*;
 use crate::topics::*;
@@ -143,6 +145,7 @@ fn every_outcome_is_counted_and_kept(backend: &dyn Backend) {
         dead: 1,
         skipped: 1,
         evicted: 0,
+        rejected: 0,
         parked: 0,
         links: 2,
         sites: 2,
@@ -201,8 +204,7 @@ fn the_graph_has_nodes_edges_and_current_estimates(backend: &dyn Backend) {
     let nodes: Vec<_> = graph.nodes.iter().map(|n| (n.oid, n.relevance, n.fetched)).collect();
     assert_eq!(nodes, [(oid(1), 0.75, true), (oid(2), 0.75, false), (oid(31), 0.25, false)]);
     assert_eq!(graph.nodes[2].sid, url(31).site());
-    let edges: Vec<_> = graph.edges.iter().map(|e| (e.src, e.dst, e.wgt_fwd, e.wgt_rev)).collect();
-    assert_eq!(edges, [(0, 1, 0.25, 0.75), (0, 2, 0.25, 0.25)]);
+    assert_eq!(graph.edges, [Edge { src: 0, dst: 1 }, Edge { src: 0, dst: 2 }]);
 }
 
 fn named_queries_answer(backend: &dyn Backend) {
@@ -241,6 +243,45 @@ fn named_queries_answer(backend: &dyn Backend) {
     let unknown = reader.query("sites", &[("row", "1")], &Limits::default());
     assert!(matches!(unknown, Err(Error::UnknownParameter { .. })));
     assert!(reader.queries().iter().all(|query| !query.description.is_empty()));
+}
+
+fn a_rejected_link_is_kept_and_its_target_waits_for_a_better_one(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.5, 0.5), new_url(2, 0.5, 0.5)]).unwrap();
+    take(&mut *store, 9, 0);
+    let text = |row: LinkRow, text: &str| LinkRow { anchor: Some(text.into()), ..row };
+    let rejected = |number| LinkRow { rejected: true, ..link(number, 0.25, 0.0) };
+    let links =
+        vec![text(rejected(11), "eleven"), rejected(12), text(link(3, 0.25, 0.25), "three"), rejected(2)];
+    assert_eq!(commit(&mut *store, &[page(1, 0.25, links)]).new_urls, 3);
+    let counts = Counts { in_flight: 0, ..store.counts() };
+    assert_eq!((counts.known, counts.queued, counts.rejected, counts.links), (5, 2, 2, 4));
+    assert_eq!(take(&mut *store, 9, 0), oids_of(&[3]));
+    drop(store);
+    let mut store = backend.open();
+    assert_eq!(store.counts(), counts);
+    let reader = store.reader();
+    assert_eq!(reader.counts().unwrap(), counts);
+    assert_eq!(reader.about(&url(11)).unwrap().unwrap().state, UrlState::Rejected);
+    let sql = "select url, anchor, crosses_sites from link join page on page.oid = oid_dst order by link.discovered, url";
+    let row = |row: &Vec<Value>| row.iter().map(shown).collect::<Vec<_>>().join(" ");
+    let rows: Vec<String> = reader.sql(sql, &Limits::default()).unwrap().rows.iter().map(row).collect();
+    let expected = [(11, "eleven 1"), (12, "null 1"), (2, "null 0"), (3, "three 0")];
+    let mut expected = expected.map(|(number, rest)| format!("{} {rest}", url(number)));
+    expected.sort();
+    assert_eq!(rows, expected);
+    let states = reader.query("frontier", &[], &Limits::default()).unwrap().rows;
+    assert_eq!(states.iter().map(row).collect::<Vec<_>>(), ["queued 0 2", "fetched 1 1", "rejected 0 2"]);
+    // A better page gives it a priority, however low; another rejection changes nothing.
+    commit(&mut *store, &[page(3, 0.75, vec![link(11, 0.75, -3.0), rejected(12), rejected(11)])]);
+    assert_eq!((store.counts().queued, store.counts().rejected), (2, 1));
+    let work = store.take(9, Timestamp(0)).unwrap();
+    assert_eq!((work[1].oid, work[1].relevance, work[1].priority), (oid(11), 0.75, -3.0));
+    // Estimates do not put it into the queue, and estimates are all that is forgotten.
+    store.forget_estimates().unwrap();
+    assert_eq!(store.counts().rejected, 1);
+    drop(store);
+    assert_eq!(take(&mut *backend.open(), 9, 0), oids_of(&[2, 11]));
 }
 
 fn readers_see_whole_batches_while_one_is_written(backend: &dyn Backend) {
@@ -316,6 +357,7 @@ macro_rules! contract {
             settings_and_events
             the_graph_has_nodes_edges_and_current_estimates
             named_queries_answer
+            a_rejected_link_is_kept_and_its_target_waits_for_a_better_one
             readers_see_whole_batches_while_one_is_written
             tidying_changes_nothing_but_what_readers_see
             a_tree_comes_back_and_is_replaced_as_a_whole

@@ -2,7 +2,11 @@
 
 use std::fs;
 
-use porthole_store::{Batch, Desk, Error, Limits, SqliteDesk, SqliteReader, SqliteStore, Store, StoreReader};
+use porthole_store::{
+    Batch, Desk, Error, Limits, Rejudged, SqlDistillation, SqliteDesk, SqliteReader, SqliteStore, Store,
+    StoreReader,
+};
+use porthole_types::{Judgment, Mark, TopicId, TopicRow};
 use rusqlite::Connection;
 
 use crate::web::{Place, commit, link, new_url, oid, oids_of, page, retry, take};
@@ -99,11 +103,25 @@ fn a_database_that_was_made_half_way_is_brought_on() {
     assert_eq!(place.open().counts().known, 0);
     let db = Connection::open(place.path()).unwrap();
     let version: i64 = db.query_row("pragma user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 6);
+    assert_eq!(version, 7);
+}
+
+/// Takes a database back to what version 6 of the tables was.
+fn back_to_version_6(place: &Place) {
+    let sql =
+        "create table old_link(oid_src integer not null, sid_src integer not null, oid_dst integer not null,
+                                     sid_dst integer not null, wgt_fwd real not null, wgt_rev real not null,
+                                     discovered integer not null);
+               insert into old_link select oid_src, sid_src, oid_dst, sid_dst, 0, 0, discovered from link;
+               drop view link; drop table edge; alter table old_link rename to link;
+               alter table counts drop column rejected; alter table taxonomy drop column path;
+               pragma user_version = 6";
+    Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
 }
 
 /// Takes a database back to what version 5 of the tables was, with an index that a reader made.
 fn back_to_version_5(place: &Place) {
+    back_to_version_6(place);
     let sql = "drop view tried; drop table fetch; drop table counts;
                create index crawl_seq on crawl(seq) where seq is not null; pragma user_version = 5";
     Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
@@ -158,27 +176,90 @@ fn a_database_of_version_5_gets_what_readers_need() {
 }
 
 #[test]
+fn a_database_of_version_6_keeps_its_links_and_its_topics_get_paths() {
+    let place = filled();
+    let graph = {
+        let mut store = place.open();
+        let row = |id, parent, name: &str| TopicRow {
+            id: TopicId(id),
+            parent: TopicId(parent),
+            name: name.into(),
+            mark: Mark::Null,
+        };
+        store.set_topics(&[row(0, 0, ""), row(1, 0, "Sport"), row(2, 1, "Cycling")]).unwrap();
+        commit(&mut store, &[page(20, 0.25, vec![link(1, 0.25, 0.25), link(900, 0.25, 0.25)])]);
+        store.reader().graph().unwrap()
+    };
+    let paths = |place: &Place| {
+        let answer = SqliteReader::open(place.path()).unwrap();
+        let answer = answer.sql("select path from taxonomy order by kcid", &Limits::default()).unwrap();
+        answer.rows.iter().map(|row| row[0].text().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(&place), ["/", "/Sport", "/Sport/Cycling"]);
+    back_to_version_6(&place);
+    let store = place.open();
+    assert_eq!(store.reader().graph().unwrap(), graph);
+    assert_eq!(paths(&place), ["/", "/Sport", "/Sport/Cycling"]);
+}
+
+#[test]
 fn the_papers_queries_run_as_they_stand() {
     let place = filled();
+    let mut store = place.open();
+    // 20 and 30 are hubs on their sites, 2 and 3 authorities on another; 30 says less; 40 is not judged.
+    let links = |numbers: &[u64]| numbers.iter().map(|&number| link(number, 0.5, 0.5)).collect();
+    let pages = [
+        page(20, 0.75, links(&[2, 3, 21, 40])),
+        page(30, 0.25, links(&[3, 40])),
+        page(2, 0.5, links(&[20])),
+        page(3, 0.875, links(&[4])),
+    ];
+    commit(&mut store, &pages);
+    // Judged again: weights are those of now, and no link is written.
+    let judgments = [Rejudged { oid: oid(3), judgment: Judgment { relevance: 1.0, best: TopicId(7) } }];
+    store.commit(&Batch { judgments: &judgments, ..Batch::default() }).unwrap();
+    drop(store);
+    let how =
+        SqlDistillation { rho: 0.1, correct_inflation: false, factors: &[], hub_factors: &[], sites: &[] };
+    let reader = SqliteReader::open(place.path()).unwrap();
+    let scores = reader.distiller(&how).unwrap().run(1e-12, 1000).unwrap();
     let db = Connection::open(place.path()).unwrap();
     // V Fig. 4, UpdateHubs and UpdateAuth.
-    db.execute_batch(
-        "insert into AUTH(oid, score) select distinct oid_dst, 1.0 from LINK;
-         delete from HUBS;
-         insert into HUBS(oid, score)
-           select oid_src, sum(score * wgt_rev) from AUTH, LINK
-           where sid_src <> sid_dst and oid = oid_dst group by oid_src;
-         update HUBS set score = score / (select sum(score) from HUBS);
-         delete from AUTH;
-         insert into AUTH(oid, score)
-           select oid_dst, sum(score * wgt_fwd) from HUBS, LINK, CRAWL
-           where sid_src <> sid_dst and HUBS.oid = oid_src and oid_dst = CRAWL.oid and relevance > 0.1
-           group by oid_dst;
-         update AUTH set score = score / (select sum(score) from AUTH);",
-    )
-    .unwrap();
-    let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!((count("select count(*) from HUBS"), count("select count(*) from AUTH")), (1, 390));
+    db.execute_batch("insert into AUTH(oid, score) select distinct oid_dst, 1.0 from LINK").unwrap();
+    for _ in 0..100 {
+        db.execute_batch(
+            "delete from HUBS;
+             insert into HUBS(oid, score)
+               select oid_src, sum(score * wgt_rev) from AUTH, LINK
+               where sid_src <> sid_dst and oid = oid_dst group by oid_src;
+             update HUBS set score = score / (select sum(score) from HUBS);
+             delete from AUTH;
+             insert into AUTH(oid, score)
+               select oid_dst, sum(score * wgt_fwd) from HUBS, LINK, CRAWL
+               where sid_src <> sid_dst and HUBS.oid = oid_src and oid_dst = CRAWL.oid and relevance > 0.1
+               group by oid_dst;
+             update AUTH set score = score / (select sum(score) from AUTH);",
+        )
+        .unwrap();
+    }
+    for (table, scores) in [("HUBS", scores.hubs), ("AUTH", scores.authorities)] {
+        assert!(scores.len() >= 3, "{table}: {scores:?}");
+        let sql = format!("select oid, score from {table} where score > 0 order by oid");
+        let mut read = db.prepare(&sql).unwrap();
+        let found = read.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?))).unwrap();
+        let found: Vec<(i64, f64)> = found.map(Result::unwrap).filter(|&(_, score)| score > 1e-9).collect();
+        let mut wanted: Vec<(i64, f64)> =
+            scores.iter().map(|&(oid, score)| (oid.0.cast_signed(), score)).collect();
+        wanted.retain(|&(_, score)| score > 1e-9);
+        wanted.sort_by_key(|&(oid, _)| oid);
+        assert_eq!(found.len(), wanted.len(), "{table}");
+        for (found, wanted) in found.iter().zip(&wanted) {
+            assert!(
+                found.0 == wanted.0 && (found.1 - wanted.1).abs() < 1e-6,
+                "{table}: {found:?} {wanted:?}"
+            );
+        }
+    }
     db.execute_batch(
         "create index theirs on CRAWL(numtries asc, relevance desc);
          select url from page order by numtries asc, relevance desc, serverload asc;",
@@ -195,7 +276,7 @@ fn a_write_that_fails_leaves_the_store_as_it_was() {
     let before = store.counts();
     let db = Connection::open(place.path()).unwrap();
     db.execute_batch(
-        "create trigger full before insert on link begin select raise(abort, 'the disk is full'); end",
+        "create trigger full before insert on edge begin select raise(abort, 'the disk is full'); end",
     )
     .unwrap();
     // It would have made 9 known, raised 3 above 2, and fetched 1.

@@ -92,7 +92,7 @@ fn new_url(page: &str) -> NewUrl {
 
 fn link(page: &str) -> LinkRow {
     let target = new_url(page);
-    LinkRow { oid: target.url.id(), sid: target.url.site(), target, wgt_fwd: 0.5, wgt_rev: 0.5 }
+    LinkRow::to(target)
 }
 
 fn result(seq: u64, day: i64, page: &str, judgment: Judgment, links: Vec<LinkRow>) -> PageResult {

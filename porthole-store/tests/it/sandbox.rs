@@ -48,7 +48,7 @@ fn everything_else_is_refused() {
             "insert into setting values ('a', 'b')",
             "replace into setting values ('a', 'b')",
             "insert into hubs values (1, 1) returning oid",
-            "with gone as (select 1) delete from link",
+            "with gone as (select 1) delete from edge",
             "drop table crawl",
             "alter table crawl add column evil",
             "create table evil(a)",

@@ -6,7 +6,7 @@ mod model;
 use std::collections::{HashMap, HashSet};
 
 use porthole_store::{Batch, Counts, Estimate, Policy, Rejudged, Scores, Store};
-use porthole_types::{FailureKind, Judgment, Outcome, PageResult, Timestamp, TopicId, UrlId, Work};
+use porthole_types::{FailureKind, Judgment, LinkRow, Outcome, PageResult, Timestamp, TopicId, UrlId, Work};
 use proptest::prelude::*;
 
 use self::model::{State, Twin};
@@ -77,6 +77,9 @@ enum Step {
     Reopen,
 }
 
+/// A link of this value is not to be followed.
+const REJECTED: f64 = 0.0;
+
 /// Numbers that come one by one; a flood brings those from here on.
 const FEW: u64 = 24;
 const MANY: u64 = FEW + 90;
@@ -119,11 +122,10 @@ fn run(steps: &[Step]) {
 
 fn check(store: &dyn Store, twin: &Twin) {
     let counts = store.counts();
-    let [queued, fetched, dead, evicted] =
-        [State::Queued, State::Fetched, State::Dead, State::Evicted].map(|state| twin.count(state));
+    let states = [State::Queued, State::Fetched, State::Dead, State::Evicted, State::Rejected];
     assert_eq!(
-        (counts.queued, counts.fetched, counts.dead, counts.evicted),
-        (queued, fetched, dead, evicted)
+        [counts.queued, counts.fetched, counts.dead, counts.evicted, counts.rejected],
+        states.map(|state| twin.count(state))
     );
     assert_eq!((counts.in_flight, counts.parked), (twin.taken.len(), twin.parked()));
     assert_eq!((counts.known, counts.links), (twin.known.len(), twin.links.len()));
@@ -150,11 +152,18 @@ fn apply(step: &Step, store: &mut dyn Store, twin: &mut Twin, now: &mut i64) {
         Step::Fetched { number, links } => {
             let mut seen = HashSet::new();
             let links: Vec<_> = links.iter().filter(|(target, _)| seen.insert(*target)).collect();
-            let rows = links.iter().map(|(target, value)| link(*target, *value, 1.0 - value)).collect();
+            let rows = links.iter().map(|(target, value)| match *value {
+                REJECTED => LinkRow { rejected: true, ..link(*target, 0.5, 0.0) },
+                value => link(*target, value, value - 0.5),
+            });
+            let rows = rows.collect();
             if twin.tried(*number, State::Fetched, None, *now) {
                 twin.judge(*number, 0.125);
                 for (target, value) in links {
-                    twin.see(*target, *value, 1.0 - value);
+                    match *value {
+                        REJECTED => twin.reject(*target, 0.5),
+                        value => twin.see(*target, value, value - 0.5),
+                    }
                     twin.links.insert((*number, *target));
                 }
                 commit(store, twin, page(*number, 0.125, rows), *now);

@@ -41,7 +41,7 @@ pub(crate) fn new_url(number: u64, relevance: f64, priority: f64) -> NewUrl {
 
 pub(crate) fn link(number: u64, relevance: f64, priority: f64) -> LinkRow {
     let target = new_url(number, relevance, priority);
-    LinkRow { oid: target.url.id(), sid: target.url.site(), target, wgt_fwd: 0.25, wgt_rev: relevance }
+    LinkRow::to(target)
 }
 
 /// A fetched page; the other outcomes are made from it.

@@ -296,6 +296,7 @@ impl Explanation<'_> {
             UrlState::Dead => format!("{name}: {why}; it is not tried again"),
             UrlState::Skipped => format!("{name}: {why}"),
             UrlState::Evicted => format!("{name}: the queue was full of better ones"),
+            UrlState::Rejected => format!("{name}: the strategy follows none of the links to it"),
         }
     }
 

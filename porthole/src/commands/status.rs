@@ -52,6 +52,8 @@ struct Status {
     skipped: usize,
     /// Had to go from a queue that is bounded.
     evicted: usize,
+    /// Only links lead there that the strategy does not follow.
+    rejected: usize,
     sites: usize,
     links: usize,
     database_bytes: u64,
@@ -91,7 +93,6 @@ impl Status {
         let tree = workspace::tree(&reader)?;
         let ask =
             |query: &str, parameters: &[(&str, &str)]| reader.query(query, parameters, &Limits::default());
-        // Before the questions: these make what counting needs.
         let counts = reader.counts()?;
         let progress = ask("progress", &[])?.rows.remove(0);
         let mut minutes: Vec<Minute> = ask("harvest", &[])?.rows.iter().map(|row| minute(row)).collect();
@@ -113,6 +114,7 @@ impl Status {
             dead: counts.dead,
             skipped: counts.skipped,
             evicted: counts.evicted,
+            rejected: counts.rejected,
             sites: counts.sites,
             links: counts.links,
             database_bytes,
@@ -167,14 +169,13 @@ impl Status {
             ("  dead", self.dead.to_string()),
             ("  skipped", self.skipped.to_string()),
             ("  evicted", self.evicted.to_string()),
+            ("  rejected", self.rejected.to_string()),
             ("sites", self.sites.to_string()),
             ("links", self.links.to_string()),
             ("database on disk", size(self.database_bytes)),
             ("pages on disk", size(self.pages_bytes)),
         ];
-        if self.evicted == 0 {
-            rows.retain(|(label, _)| *label != "  evicted");
-        }
+        rows.retain(|(label, value)| value != "0" || !["  evicted", "  rejected"].contains(label));
         let rows: Vec<_> = rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect();
         output::print_rows(&rows);
     }

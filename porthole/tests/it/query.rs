@@ -27,7 +27,7 @@ fn visit(store: &mut SqliteStore, seq: u64, page: &str, best: TopicId, links: &[
     store.add(&[new_url(page)]).unwrap();
     let link = |page: &&str| {
         let target = new_url(page);
-        LinkRow { oid: target.url.id(), sid: target.url.site(), target, wgt_fwd: 0.5, wgt_rev: 0.5 }
+        LinkRow::to(target)
     };
     let result = PageResult {
         seq,

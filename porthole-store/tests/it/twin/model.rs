@@ -13,6 +13,7 @@ pub(super) enum State {
     Fetched,
     Dead,
     Evicted,
+    Rejected,
 }
 
 /// One URL as the twin sees it.
@@ -98,10 +99,17 @@ impl Twin {
         match self.find(number) {
             Some(known) if known.is_done() => {}
             Some(known) => {
-                known.believe(known.relevance.max(relevance), known.priority.max(priority));
+                let lowest = if known.state == State::Rejected { priority } else { known.priority };
+                known.believe(known.relevance.max(relevance), lowest.max(priority));
                 known.state = State::Queued;
             }
             None => self.known.push(Known::new(number, relevance, priority)),
+        }
+    }
+
+    pub(super) fn reject(&mut self, number: u64, relevance: f64) {
+        if self.find(number).is_none() {
+            self.known.push(Known { state: State::Rejected, ..Known::new(number, relevance, 0.0) });
         }
     }
 
