@@ -165,7 +165,7 @@ impl Web {
     fn link(&mut self, at: u64, relevance: f64) -> LinkRow {
         let new = at % 7 < 2 && at / 7 * 2 + at % 7 < NEW_LINKS;
         let target = if new { self.new_url(relevance) } else { self.known_url(relevance) };
-        // Anchor texts have some 17 bytes on average (docs/schema.md).
+        // A text of two or three words.
         LinkRow { anchor: Some("a text of a link.".into()), ..LinkRow::to(target) }
     }
 

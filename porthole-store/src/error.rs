@@ -57,6 +57,9 @@ pub enum Error {
     /// Another process or another store of this one writes to the database.
     #[error("{0} is in use by another crawl; stop that one first")]
     InUse(PathBuf),
+    /// Every fetch has a number of its own.
+    #[error("the fetch number {0} is that of another URL")]
+    UsedNumber(u64),
     /// The tables contradict themselves.
     #[error("the database is damaged: {0}; restore a copy, or start a new workspace")]
     Damaged(String),

@@ -2,3 +2,4 @@
 
 mod distill;
 mod sociology;
+mod tables;

@@ -43,7 +43,7 @@ impl Crawl {
             let work = crawl.store.take(50, epoch).unwrap();
             assert!(!work.is_empty(), "the web is larger than the crawl");
             let results: Vec<PageResult> =
-                work.iter().map(|work| crawl.fetched(&work.url, seq, &good)).collect();
+                work.iter().zip(seq..).map(|(work, seq)| crawl.fetched(&work.url, seq, &good)).collect();
             crawl.store.commit(&Batch { results: &results, ..Batch::default() }).unwrap();
             seq += results.len() as u64;
         }

@@ -137,11 +137,13 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
          segment = ?15, \"offset\" = ?16, length = ?17 where rowid = ?1",
     )?;
     let mut append = tx.prepare_cached(
-        "insert into fetch(seq, row) values (?1, ?2) on conflict(seq) do update set row = excluded.row",
+        "insert into fetch(seq, row) values (?1, ?2) on conflict(seq) do update set row = row where row = excluded.row",
     )?;
     for visit in visits {
         let (row, page) = (visit.row, visit.result);
-        append.execute(params![page.seq.cast_signed(), rowid(row)])?;
+        if append.execute(params![page.seq.cast_signed(), rowid(row)])? == 0 {
+            return Err(Error::UsedNumber(page.seq));
+        }
         if let Some(state) = visit.unasked {
             revisit::remember(tx, row, state)?;
         }

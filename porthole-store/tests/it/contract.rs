@@ -3,7 +3,7 @@
 use porthole_store::{
     Batch, Committed, Counts, Edge, Error, Estimate, Limits, Scores, Store, UrlState, Value,
 };
-use porthole_types::{CANON_VERSION, Event, FailureKind, LinkRow, Outcome, Timestamp, UrlId};
+use porthole_types::{CANON_VERSION, Event, FailureKind, LinkRow, Outcome, PageResult, Timestamp, UrlId};
 
 use crate::frontier::*;
 use crate::topics::*;
@@ -175,6 +175,17 @@ fn a_batch_with_an_unknown_url_changes_nothing(backend: &dyn Backend) {
     assert_eq!(store.counts(), before);
     drop(store);
     assert_eq!(backend.open().counts(), before);
+}
+
+fn a_fetch_number_is_used_once(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.5, 0.5), new_url(2, 0.5, 0.5)]).unwrap();
+    commit(&mut *store, &[page(1, 0.5, Vec::new())]);
+    let before = store.counts();
+    let results = [PageResult { seq: 1, ..page(2, 0.5, Vec::new()) }];
+    let error = store.commit(&Batch { results: &results, ..Batch::default() }).unwrap_err();
+    assert!(matches!(error, Error::UsedNumber(1)), "{error}");
+    assert_eq!(store.counts(), before);
 }
 
 fn settings_and_events(backend: &dyn Backend) {
@@ -354,6 +365,7 @@ macro_rules! contract {
             a_retry_waits_and_then_comes_after_the_untried
             every_outcome_is_counted_and_kept
             a_batch_with_an_unknown_url_changes_nothing
+            a_fetch_number_is_used_once
             settings_and_events
             the_graph_has_nodes_edges_and_current_estimates
             named_queries_answer

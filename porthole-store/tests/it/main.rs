@@ -9,6 +9,7 @@ mod prober;
 mod queries;
 mod readers;
 mod sandbox;
+mod schema;
 mod sweep;
 mod topics;
 mod twin;
