@@ -12,6 +12,7 @@ mod distill;
 mod graph;
 mod links;
 mod load;
+mod lookup;
 mod many;
 mod migrations;
 mod open;

@@ -1,6 +1,7 @@
 //! Everything that the tables say of one URL.
 //!
-//! This reads `edge` once and `crawl` twice: a second of CPU for a million URLs and five million links.
+//! Without indexes ([`lookup`](super::lookup)) this reads `edge` once and `crawl` twice: a second of CPU for a million URLs
+//! and five million links.
 
 use std::collections::HashMap;
 
@@ -9,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::desk::read_setting;
 use super::graph;
+use super::lookup::Lookup;
 use crate::about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
 use crate::{Error, Result};
 
@@ -36,10 +38,11 @@ pub(super) fn read(db: &mut Connection, url: &CanonicalUrl) -> Result<Option<Abo
 /// What the rows of the URL and of its site say, with the number of the first.
 pub(super) fn read_row(db: &Connection, url: &CanonicalUrl) -> Result<Option<(i64, About)>> {
     let oid = url.id().0.cast_signed();
+    let Some(rowid) = Lookup::new(db).url(oid)? else { return Ok(None) };
     let sql = "select rowid, state, relevance, priority, numtries, lastvisited, seq, kcid, status, failure, \
                detail, not_before, title, language, bytes, segment, \"offset\", length \
-               from crawl where oid = ?1 limit 1";
-    let found = db.query_row(sql, [oid], |row| Ok((row.get(0)?, about(row, url)))).optional()?;
+               from crawl where rowid = ?1";
+    let found = db.query_row(sql, [rowid], |row| Ok((row.get(0)?, about(row, url)))).optional()?;
     let Some((rowid, about)) = found else { return Ok(None) };
     let mut about = about?;
     if about.state == UrlState::Queued {
@@ -162,16 +165,13 @@ fn rank(db: &Connection, rowid: i64, about: &About) -> Result<u64> {
 
 /// Counts the links of a page, and names those that link to it.
 fn links(db: &Connection, page: i64, about: &mut About) -> Result<()> {
-    let sql = "select src, dst, discovered from edge where src = ?1 or dst = ?1 order by rowid";
-    let mut read = db.prepare(sql)?;
-    let mut rows = read.query([page])?;
     let (mut found, mut target) = (HashMap::<i64, i64>::new(), None);
-    while let Some(row) = rows.next()? {
-        let (src, dst): (i64, i64) = (row.get(0)?, row.get(1)?);
+    for link in Lookup::new(db).links(page)? {
+        let (src, dst) = (link.src, link.dst);
         about.links_out += u64::from(src == page);
         about.links_in += u64::from(dst == page);
         if dst == page && src != page {
-            found.entry(src).or_insert(row.get(2)?);
+            found.entry(src).or_insert(link.discovered);
         }
         if src == page {
             target = Some(dst);

@@ -5,9 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use porthole_types::{CanonicalUrl, Event, TermId, Timestamp, TopicId, TopicRow};
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
-use super::{about, counts, desk, graph, open, sandbox, topics, tried};
+use super::{about, counts, desk, graph, lookup, open, sandbox, topics, tried};
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
@@ -20,8 +20,9 @@ use crate::{
 pub struct SqliteReader {
     path: PathBuf,
     /// Hears of what takes long.
-    #[allow(dead_code)]
     tell: fn(&str),
+    /// Tables with more rows are indexed for look-ups.
+    large: i64,
 }
 
 impl SqliteReader {
@@ -33,7 +34,7 @@ impl SqliteReader {
     }
 
     pub(super) fn at(path: PathBuf) -> Self {
-        SqliteReader { path, tell: |_| {} }
+        SqliteReader { path, tell: |_| {}, large: lookup::LARGE }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -43,6 +44,19 @@ impl SqliteReader {
     /// The same reader, which says in a line what it does when that takes long.
     pub fn telling(self, tell: fn(&str)) -> Self {
         SqliteReader { tell, ..self }
+    }
+
+    /// The same reader, which indexes tables of more rows than these for look-ups of single URLs, in a database beside
+    /// the crawl's. By default 20 million.
+    pub fn indexing_from(self, rows: u32) -> Self {
+        SqliteReader { large: rows.into(), ..self }
+    }
+
+    /// A connection with the indexes that there are on large tables.
+    fn with_indexes(&self) -> Result<Connection> {
+        let db = open::reader(&self.path)?;
+        lookup::attach(&db, &self.path, self.large, self.tell)?;
+        Ok(db)
     }
 }
 
@@ -119,11 +133,11 @@ impl StoreReader for SqliteReader {
     }
 
     fn about(&self, url: &CanonicalUrl) -> Result<Option<About>> {
-        about::read(&mut open::reader(&self.path)?, url)
+        about::read(&mut self.with_indexes()?, url)
     }
 
     fn about_briefly(&self, url: &CanonicalUrl) -> Result<Option<About>> {
-        let mut db = open::reader(&self.path)?;
+        let mut db = self.with_indexes()?;
         let tx = db.transaction()?;
         Ok(about::read_row(&tx, url)?.map(|(_, about)| about))
     }

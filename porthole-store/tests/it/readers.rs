@@ -77,7 +77,7 @@ fn questions() -> Vec<(String, Question)> {
 fn no_question_is_noticed_by_the_crawl() {
     let place = Place::new();
     let mut store = small_crawl(&place);
-    let reader = SqliteReader::open(place.path()).unwrap();
+    let reader = SqliteReader::open(place.path()).unwrap().indexing_from(1);
     assert!(!store.look_again().unwrap());
     for (name, ask) in questions() {
         ask(&reader);
@@ -86,6 +86,51 @@ fn no_question_is_noticed_by_the_crawl() {
     // The test can fail: another connection that writes is noticed.
     Connection::open(place.path()).unwrap().execute_batch("create index theirs on crawl(oid)").unwrap();
     assert!(store.look_again().unwrap());
+}
+
+#[test]
+fn indexes_for_look_ups_lie_beside_the_database_and_change_no_answer() {
+    let place = Place::new();
+    let mut store = small_crawl(&place);
+    let plain = SqliteReader::open(place.path()).unwrap();
+    let indexed = plain.clone().indexing_from(2);
+    let beside = place.folder.path().join("porthole-readers.db");
+    let same = || {
+        for number in [1, 2, 3, 11, 12, 13, 99] {
+            let about = indexed.about(&url(number)).unwrap();
+            assert_eq!(about, plain.about(&url(number)).unwrap(), "{number}");
+            assert_eq!(about.is_some(), indexed.about_briefly(&url(number)).unwrap().is_some());
+        }
+    };
+    let entries = |table: &str| {
+        let db = Connection::open(&beside).unwrap();
+        db.query_row(&format!("select count(*) from {table}"), [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert!(plain.about(&url(1)).unwrap().is_some() && !beside.exists(), "small tables are not indexed");
+    store.look_again().unwrap();
+    same();
+    assert_eq!(["crawl_oid", "edge_src", "edge_dst"].map(entries), [5, 3, 3]);
+    // What came since is indexed at the next look-up; who may not index reads it from the table.
+    commit(&mut store, &[page(11, 0.5, vec![link(12, 0.5, 0.5), link(1, 0.5, 0.5)])]);
+    assert!(plain.about(&url(12)).unwrap().is_some());
+    assert_eq!(entries("crawl_oid"), 5);
+    same();
+    assert_eq!(["crawl_oid", "edge_src", "edge_dst"].map(entries), [6, 5, 5]);
+    assert!(!store.look_again().unwrap(), "the crawl's database is left alone");
+    // An index of another crawl is of no use.
+    drop(store);
+    for end in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{end}", place.path().display()));
+    }
+    let mut store = place.open();
+    store.add(&(10..20).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
+    commit(&mut store, &[page(13, 0.5, vec![link(1, 0.5, 0.5), link(2, 0.5, 0.5), link(3, 0.5, 0.5)])]);
+    assert_eq!(plain.about(&url(1)).unwrap().unwrap().links_in, 1);
+    same();
+    assert_eq!(["crawl_oid", "edge_src", "edge_dst"].map(entries), [13, 3, 3]);
+    // Nor is one that is damaged.
+    std::fs::write(&beside, "this is no database").unwrap();
+    same();
 }
 
 #[test]

@@ -1,0 +1,194 @@
+//! Finds rows of `crawl` and `edge` by their ids, for readers.
+//!
+//! The crawl keeps no index on these tables, because it would pay for it at every link. Reading them from end to end takes
+//! seconds for some 20 million rows. For larger tables readers keep indexes in a database of their own beside the crawl's,
+//! `porthole-readers.db`. Both tables only grow, so an index is brought up to date by the rows behind the last one that it
+//! has. It can be deleted at any moment, and what it lacks is read from the tables.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
+
+use crate::Result;
+
+/// Rows of a table from which on an index is worth its price.
+pub(super) const LARGE: i64 = 20_000_000;
+/// New rows from which on bringing an index up to date takes a while.
+const MANY: i64 = 200_000;
+
+/// The tables of the readers' database. `indexed` says up to which row a table is indexed, and what is in that row:
+/// it is another crawl's index if there is something else.
+const SCHEMA: &str = "
+    create table if not exists indexed(name text primary key, rows integer not null, last integer not null);
+    create table if not exists crawl_oid(key integer, row integer, primary key (key, row)) without rowid;
+    create table if not exists edge_src(key integer, row integer, primary key (key, row)) without rowid;
+    create table if not exists edge_dst(key integer, row integer, primary key (key, row)) without rowid;";
+
+/// A table that is searched by some of its columns.
+#[derive(Clone, Copy)]
+struct Searched {
+    table: &'static str,
+    columns: &'static [&'static str],
+    /// What tells the rows of one crawl from those of another.
+    mark: &'static str,
+}
+
+const SEARCHED: [Searched; 2] = [
+    Searched { table: "crawl", columns: &["oid"], mark: "oid" },
+    Searched { table: "edge", columns: &["src", "dst"], mark: "discovered" },
+];
+
+/// Brings the indexes on tables of more than `large` rows up to date, and attaches them to a reader's connection. What
+/// cannot be written or read is left alone: [`Lookup`] does without.
+pub(super) fn attach(db: &Connection, path: &Path, large: i64, tell: fn(&str)) -> Result<()> {
+    let beside = beside(path);
+    for searched in SEARCHED {
+        if rows(db, searched.table)? > large {
+            // Somebody else may be doing it, or nobody can.
+            let _ = bring_up_to_date(db, &beside, searched, tell);
+        }
+    }
+    if beside.exists() {
+        let _ = db.execute("attach database ?1 as readers", [beside.to_string_lossy()]);
+    }
+    Ok(())
+}
+
+/// Finds rows, by the indexes as far as they go and by reading the tables from there on.
+pub(super) struct Lookup<'a> {
+    db: &'a Connection,
+    /// The last rows that are indexed.
+    urls: i64,
+    links: i64,
+}
+
+/// A link by the rows of its ends, and when it was found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) src: i64,
+    pub(super) dst: i64,
+    pub(super) discovered: i64,
+}
+
+impl<'a> Lookup<'a> {
+    pub(super) fn new(db: &'a Connection) -> Lookup<'a> {
+        let [urls, links] = SEARCHED.map(|searched| {
+            let cursor = cursor(db, "readers.", searched).ok().flatten();
+            let valid = cursor.filter(|&cursor| belongs(db, searched, cursor).unwrap_or(false));
+            valid.map_or(0, |(rows, _)| rows)
+        });
+        Lookup { db, urls, links }
+    }
+
+    /// The row of a URL.
+    pub(super) fn url(&self, oid: i64) -> Result<Option<i64>> {
+        let mut found = None;
+        if self.urls > 0 {
+            let sql = "select row from readers.crawl_oid where key = ?1";
+            found = self.db.query_row(sql, [oid], |row| row.get(0)).optional()?;
+        }
+        if found.is_none() {
+            let sql = "select rowid from crawl where rowid > ?2 and oid = ?1 limit 1";
+            found = self.db.query_row(sql, [oid, self.urls], |row| row.get(0)).optional()?;
+        }
+        Ok(found)
+    }
+
+    /// The links that a row is an end of, in the order in which they were found.
+    pub(super) fn links(&self, row: i64) -> Result<Vec<Found>> {
+        let mut links = Vec::new();
+        let mut add = |sql: &str| -> Result<()> {
+            let link =
+                |row: &Row<'_>| Ok(Found { src: row.get(0)?, dst: row.get(1)?, discovered: row.get(2)? });
+            let mut read = self.db.prepare(sql)?;
+            let found = read.query_map(params![row, self.links], link)?;
+            links.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
+            Ok(())
+        };
+        if self.links > 0 {
+            add("select src, dst, discovered from edge
+                 where rowid in (select row from readers.edge_src where key = ?1
+                                 union
+                                 select row from readers.edge_dst where key = ?1) and rowid <= ?2
+                 order by rowid")?;
+        }
+        add(
+            "select src, dst, discovered from edge where rowid > ?2 and (src = ?1 or dst = ?1) order by rowid",
+        )?;
+        Ok(links)
+    }
+}
+
+/// The readers' database of a crawl's.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push("-readers.db");
+    path.with_file_name(name)
+}
+
+fn rows(db: &Connection, table: &str) -> Result<i64> {
+    let last: Option<i64> = db.query_row(&format!("select max(rowid) from {table}"), [], |row| row.get(0))?;
+    Ok(last.unwrap_or(0))
+}
+
+/// Up to which row a table is indexed, and what is in that row.
+fn cursor(index: &Connection, schema: &str, searched: Searched) -> Result<Option<(i64, i64)>> {
+    let sql = format!("select rows, last from {schema}indexed where name = ?1");
+    Ok(index.query_row(&sql, [searched.table], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+}
+
+/// Whether a cursor is one of this crawl's.
+fn belongs(db: &Connection, searched: Searched, (row, last): (i64, i64)) -> Result<bool> {
+    Ok(mark(db, searched, row)? == Some(last))
+}
+
+/// What is in a row.
+fn mark(db: &Connection, searched: Searched, row: i64) -> Result<Option<i64>> {
+    let sql = format!("select {} from {} where rowid = ?1", searched.mark, searched.table);
+    Ok(db.query_row(&sql, [row], |row| row.get(0)).optional()?)
+}
+
+fn bring_up_to_date(db: &Connection, beside: &Path, searched: Searched, tell: fn(&str)) -> Result<()> {
+    let Searched { table, columns, .. } = searched;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut index = Connection::open_with_flags(beside, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    index.pragma_update(None, "journal_mode", "wal")?;
+    index.pragma_update(None, "synchronous", "normal")?;
+    let tx = index.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    tx.execute_batch(SCHEMA)?;
+    let mut from = 0;
+    if let Some(cursor) = cursor(&tx, "", searched)? {
+        if belongs(db, searched, cursor)? {
+            from = cursor.0;
+        } else {
+            for column in columns {
+                tx.execute_batch(&format!("delete from {table}_{column}"))?;
+            }
+        }
+    }
+    let to = rows(db, table)?;
+    if to == from {
+        return Ok(());
+    }
+    if to - from > MANY {
+        tell(&format!("indexing {} new rows of `{table}` in {}", to - from, beside.display()));
+    }
+    for column in columns {
+        // Ascending keys are appended to a new index, and neighbours in a large one.
+        let sql = format!(
+            "select {column}, rowid from {table} where rowid > ?1 and rowid <= ?2 order by {column}, rowid"
+        );
+        let mut read = db.prepare(&sql)?;
+        let mut found = read.query([from, to])?;
+        let mut insert = tx.prepare(&format!("insert into {table}_{column}(key, row) values (?1, ?2)"))?;
+        while let Some(row) = found.next()? {
+            insert.execute([row.get::<_, i64>(0)?, row.get(1)?])?;
+        }
+    }
+    tx.execute(
+        "insert into indexed(name, rows, last) values (?1, ?2, ?3)
+         on conflict(name) do update set rows = excluded.rows, last = excluded.last",
+        params![table, to, mark(db, searched, to)?],
+    )?;
+    Ok(tx.commit()?)
+}
