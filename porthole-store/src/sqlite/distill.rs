@@ -1,7 +1,7 @@
 //! Hubs and authorities by joins inside the database: UpdateAuth and UpdateHubs of V Fig. 4.
 //!
 //! Everything is done in temporary tables of a connection that only reads: a crawl that writes meanwhile is not
-//! held up, and the database stays as it is. The statements keep to what SQLite and PostgreSQL share.
+//! held up, and the database stays as it is. The statements keep to what SQLite and PostgreSQL share, but for `rowid`.
 
 mod walk;
 
@@ -116,8 +116,9 @@ const TABLES: &str = "
     create temporary table factor(oid integer primary key, value real not null);
     create temporary table hub_factor(oid integer primary key, value real not null);
     create temporary table alias(sid integer primary key, other integer not null);
-    create temporary table judged(oid integer primary key, relevance real not null, linking real not null,
-                                  candidate integer not null);
+    create temporary table judged(oid integer primary key, row integer not null, sid integer not null,
+                                  relevance real not null, linking real not null, candidate integer not null);
+    create unique index temp.judged_row on judged(row);
     create temporary table counting(oid_src integer not null, sid_src integer not null,
                                     oid_dst integer not null, sid_dst integer not null);
     create temporary table from_site(sid integer, oid integer, links integer not null, primary key (sid, oid));
@@ -131,11 +132,11 @@ const TABLES: &str = "
 /// What is only believed of a page makes it neither hub nor authority. Here and in the steps, what is next to nothing is
 /// nothing: PostgreSQL takes a product that is too small for a number for an error.
 const PAGES: &str = "
-    insert into judged(oid, relevance, linking, candidate)
-    select page.oid, page.relevance * coalesce(factor.value, 1),
+    insert into judged(oid, row, sid, relevance, linking, candidate)
+    select page.oid, page.row, page.sid, page.relevance * coalesce(factor.value, 1),
            page.relevance * coalesce(factor.value, 1) * coalesce(hub_factor.value, 1),
            case when page.relevance > ?1 then 1 else 0 end
-    from (select oid, case when relevance > 1 then 1.0 else relevance end as relevance
+    from (select oid, rowid as row, sid, case when relevance > 1 then 1.0 else relevance end as relevance
           from crawl
           where relevance > 1e-30 and (state = 1 or (state = 0 and kcid is not null))) as page
          left join factor on factor.oid = page.oid
@@ -145,30 +146,36 @@ const PAGES: &str = "
 /// The links that count: between sites, to pages that may be authorities (rho of V Fig. 4), each once.
 const LINKS: &str = "
     insert into counting(oid_src, sid_src, oid_dst, sid_dst)
-    select distinct link.oid_src, coalesce(src.other, link.sid_src),
-                    link.oid_dst, coalesce(dst.other, link.sid_dst)
-    from link
-         left join alias as src on src.sid = link.sid_src
-         left join alias as dst on dst.sid = link.sid_dst
-    where link.oid_dst in (select oid from judged where candidate = 1)
-      and link.oid_src in (select oid from judged where linking > 0)
-      and coalesce(src.other, link.sid_src) <> coalesce(dst.other, link.sid_dst)";
+    select distinct src.oid, coalesce(src_alias.other, src.sid), dst.oid, coalesce(dst_alias.other, dst.sid)
+    from edge
+         join judged as dst on dst.row = edge.dst
+         join judged as src on src.row = edge.src
+         left join alias as src_alias on src_alias.sid = src.sid
+         left join alias as dst_alias on dst_alias.sid = dst.sid
+    where dst.candidate = 1 and src.linking > 0
+      and coalesce(src_alias.other, src.sid) <> coalesce(dst_alias.other, dst.sid)";
 
 /// How many pages of a site link to a page, judged or not.
 const FROM_SITE: &str = "
     insert into from_site(sid, oid, links)
-    select coalesce(src.other, link.sid_src), link.oid_dst, count(distinct link.oid_src)
-    from link left join alias as src on src.sid = link.sid_src
-    where link.oid_dst in (select oid from judged where candidate = 1)
-    group by coalesce(src.other, link.sid_src), link.oid_dst";
+    select coalesce(alias.other, src.sid), dst.oid, count(distinct edge.src)
+    from edge
+         join judged as dst on dst.row = edge.dst
+         join crawl as src on src.rowid = edge.src
+         left join alias on alias.sid = src.sid
+    where dst.candidate = 1
+    group by coalesce(alias.other, src.sid), dst.oid";
 
 /// To how many pages of a site a page links, judged or not.
 const TO_SITE: &str = "
     insert into to_site(oid, sid, links)
-    select link.oid_src, coalesce(dst.other, link.sid_dst), count(distinct link.oid_dst)
-    from link left join alias as dst on dst.sid = link.sid_dst
-    where (link.oid_src, coalesce(dst.other, link.sid_dst)) in (select oid_src, sid_dst from counting)
-    group by link.oid_src, coalesce(dst.other, link.sid_dst)";
+    select src.oid, coalesce(alias.other, dst.sid), count(distinct edge.dst)
+    from edge
+         join judged as src on src.row = edge.src
+         join crawl as dst on dst.rowid = edge.dst
+         left join alias on alias.sid = dst.sid
+    where (src.oid, coalesce(alias.other, dst.sid)) in (select oid_src, sid_dst from counting)
+    group by src.oid, coalesce(alias.other, dst.sid)";
 
 /// E_F and E_B of the links (W 3.2), over what inflates them if that was counted.
 const WEIGH: &str = "

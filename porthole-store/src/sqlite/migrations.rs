@@ -182,8 +182,9 @@ const MIGRATIONS: &[&str] = &[
             select fetch.row, fetch.seq, crawl.oid, crawl.url, crawl.sid, crawl.relevance, crawl.kcid,
                    crawl.numtries, crawl.lastvisited, crawl.state, crawl.status, crawl.failure, crawl.detail,
                    crawl.title, crawl.language, crawl.bytes, crawl.depth
-            from fetch cross join crawl
-            where crawl.rowid = fetch.row and crawl.seq = fetch.seq;
+            from fetch join crawl on crawl.rowid = fetch.row
+            -- The plus keeps SQLite from reading crawl first and looking for its fetches.
+            where crawl.seq = +fetch.seq;
         -- The current counts, in one row, written with every change of the tables.
         create table counts(
             known integer not null,       -- URLs in any state
@@ -235,8 +236,7 @@ const MIGRATIONS: &[&str] = &[
                    case when dst.kcid is not null and dst.state <= 1 then dst.relevance else 0.0 end as wgt_fwd,
                    case when src.kcid is not null and src.state <= 1 then src.relevance else 0.0 end as wgt_rev,
                    edge.discovered, edge.anchor, src.sid <> dst.sid as crosses_sites
-            from edge cross join crawl as src cross join crawl as dst
-            where src.rowid = edge.src and dst.rowid = edge.dst;
+            from edge join crawl as src on src.rowid = edge.src join crawl as dst on dst.rowid = edge.dst;
         -- A state more: 6 rejected, of which only links are known that the strategy does not want followed.
         drop view page;
         create view page as

@@ -268,6 +268,34 @@ fn the_papers_queries_run_as_they_stand() {
 }
 
 #[test]
+fn questions_about_links_and_tries_read_the_large_tables_once() {
+    let place = filled();
+    let db = Connection::open(place.path()).unwrap();
+    let scans = |sql: &str| -> Vec<String> {
+        let mut plan = db.prepare(&format!("explain query plan {sql}")).unwrap();
+        let steps = plan.query_map([], |row| row.get::<_, String>(3)).unwrap().map(Result::unwrap);
+        steps.filter(|step| step.starts_with("SCAN")).collect()
+    };
+    for (sql, scanned) in [
+        (
+            "select oid_src, sum(score * wgt_rev) from AUTH, LINK
+             where sid_src <> sid_dst and oid = oid_dst group by oid_src",
+            "SCAN edge",
+        ),
+        (
+            "select oid_dst, sum(score * wgt_fwd) from HUBS, LINK, CRAWL
+             where sid_src <> sid_dst and HUBS.oid = oid_src and oid_dst = CRAWL.oid and relevance > 0.1
+             group by oid_dst",
+            "SCAN edge",
+        ),
+        ("select avg(relevance) from tried where state = 1", "SCAN fetch"),
+        ("select url, score from hubs join tried on tried.oid = hubs.oid", "SCAN fetch"),
+    ] {
+        assert_eq!(scans(sql), [scanned], "{sql}");
+    }
+}
+
+#[test]
 fn a_write_that_fails_leaves_the_store_as_it_was() {
     let place = Place::new();
     let mut store = place.open();
