@@ -101,6 +101,7 @@ impl Crawl<'_> {
         }
         drop(unread);
         let pages = judged.len() as u64;
+        self.lost_pages.unreadable += tried.len() as u64 - pages;
         self.commit_judged(tried.iter().filter_map(|tried| judged.remove(&tried.oid)))?;
         Ok(pages)
     }
@@ -108,7 +109,7 @@ impl Crawl<'_> {
     /// A page as it came then; what cannot be read any more stays as it was judged.
     fn unread(&self, tried: &Tried) -> Option<Unread> {
         let url = CanonicalUrl::parse(&tried.url).ok()?;
-        let response = self.archive.as_ref()?.0.read(tried.span?).ok()?;
+        let response = self.archive.as_ref()?.0.read(&url, tried.span?).ok()?;
         let work = Work {
             oid: tried.oid,
             sid: url.site(),

@@ -1,18 +1,21 @@
 //! The page store: WARC segments in a folder, written one after the other.
 //!
 //! Records are gathered and written out together, by [`Archive::flush`] before their rows are committed: after a kill no
-//! row points at what is not there. Segments are not synced, so a power cut may lose what the system had not written. The
-//! last segment may then end in the middle of a record; that is cut off when it is opened again.
+//! row points at what is not there. About once a second the crawl syncs what was written (`crawl/durability.rs`). After a power
+//! cut anything behind the last sync may be missing; [`Crawl::archived`](crate::Crawl::archived) finds the rows that this
+//! concerns.
+//!
+//! Opening cuts off an unfinished record only behind the last record that is known to be committed. In every other case
+//! a damaged segment stays as it is and a new one is begun, so that an offset that a row may name is never written again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, FailureKind, Outcome, PageResult, SegmentSpan, Timestamp};
 use porthole_warc::{
-    Answer, BLOCK_LIMIT, Form, LastWhole, Place, Truncation, WarcError, WarcWriter, last_whole, read_record,
+    Answer, BLOCK_LIMIT, Form, LastWhole, Record, Truncation, WarcError, WarcReader, WarcWriter, last_whole,
 };
 
 use crate::Response;
@@ -22,6 +25,10 @@ pub struct Archive {
     folder: PathBuf,
     segment: u32,
     writer: WarcWriter<Segment>,
+    /// Full segments that have not been handed out by [`unsynced`](Self::unsynced).
+    full: Vec<(PathBuf, File)>,
+    /// Bytes after which a new segment is begun.
+    pub(crate) segment_bytes: u64,
 }
 
 /// Why pages cannot be kept.
@@ -43,6 +50,28 @@ pub enum ArchiveError {
         /// What happened.
         source: WarcError,
     },
+    /// A page's record is damaged or missing.
+    #[error("{}: {url} cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The segment.
+        path: PathBuf,
+        /// The page.
+        url: String,
+        /// What is wrong, and at which offset.
+        source: WarcError,
+    },
+    /// Where a page should be is another one.
+    #[error("{}: the record at offset {offset} should be {expected}, but is {found}", path.display())]
+    OtherPage {
+        /// The segment.
+        path: PathBuf,
+        /// Where the record starts.
+        offset: u64,
+        /// The page that was asked for.
+        expected: String,
+        /// The page that the record names, if it names one.
+        found: String,
+    },
 }
 
 impl ArchiveError {
@@ -55,36 +84,57 @@ impl ArchiveError {
                 let source = std::error::Error::source(source);
                 source.and_then(|source| source.downcast_ref()).is_some_and(is_full)
             }
+            ArchiveError::Unreadable { .. } | ArchiveError::OtherPage { .. } => false,
+        }
+    }
+
+    /// Whether a page that was asked for is not there, rather than that the system failed to read it.
+    pub(crate) fn is_lost_page(&self) -> bool {
+        match self {
+            ArchiveError::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            ArchiveError::Warc { .. } => false,
+            ArchiveError::Unreadable { .. } | ArchiveError::OtherPage { .. } => true,
         }
     }
 }
 
-/// Bytes after which a new segment is begun, as is usual for WARC files.
+/// The size of segments that is usual for WARC files.
 const SEGMENT_BYTES: u64 = 1 << 30;
 
 /// Fast rather than small: the time is the crawl's.
 const LEVEL: u32 = 1;
 
 impl Archive {
-    /// Opens the segments in a folder to write on behind the last whole record.
+    /// Opens the segments in a folder to write behind the last one, if all of its records are whole; if not, in a new one.
     pub fn open(folder: &Path, now: Timestamp) -> Result<Self, ArchiveError> {
         Archive::open_after(folder, None, now)
     }
 
-    /// The same, for whoever knows the last record that a row points at: the last segment is read from there on, and not
-    /// from its start.
+    /// The same, for whoever knows the last record that a row points at. If that is whole, its segment is read from there
+    /// on, not from its start, and an unfinished record behind it is cut off.
     pub fn open_after(
         folder: &Path,
         last: Option<SegmentSpan>,
         now: Timestamp,
     ) -> Result<Self, ArchiveError> {
+        let is_new = !folder.exists();
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
-        let segment = last_segment(folder).map_err(|source| io_error(folder, source))?;
-        let last = last.filter(|last| last.segment == segment);
-        let writer = open_segment(folder, segment, last)?;
-        let is_new = writer.offset() == 0;
-        let mut archive = Archive { folder: folder.to_owned(), segment, writer };
-        if is_new {
+        if let (true, Some(parent)) = (is_new, folder.parent()) {
+            sync_folder(parent)?;
+        }
+        let newest = newest_segment(folder).map_err(|source| io_error(folder, source))?;
+        let newest = newest.max(last.map(|last| last.segment));
+        let resumed = newest.map(|newest| resume_segment(folder, newest, last)).transpose()?.flatten();
+        let (segment, writer) = match (newest, resumed) {
+            (Some(newest), Some(writer)) => (newest, writer),
+            (newest, _) => {
+                let segment = newest.map_or(0, |newest| newest + 1);
+                (segment, begin_segment(folder, segment)?)
+            }
+        };
+        let (folder, full) = (folder.to_owned(), Vec::new());
+        let mut archive = Archive { folder, segment, writer, full, segment_bytes: SEGMENT_BYTES };
+        if archive.writer.offset() == 0 {
             archive.say_what_it_is(now)?;
         }
         Ok(archive)
@@ -114,10 +164,12 @@ impl Archive {
         packed: &[u8],
         at: Timestamp,
     ) -> Result<Option<SegmentSpan>, ArchiveError> {
-        if self.writer.offset() >= SEGMENT_BYTES {
+        if self.writer.offset() >= self.segment_bytes {
             self.flush()?;
+            let full = self.current_file()?;
+            self.full.push(full);
+            self.writer = begin_segment(&self.folder, self.segment + 1)?;
             self.segment += 1;
-            self.writer = open_segment(&self.folder, self.segment, None)?;
             self.say_what_it_is(at)?;
         }
         let (offset, length) = self.writer.append(packed).map_err(|source| self.failed(source))?;
@@ -132,9 +184,21 @@ impl Archive {
         written.map_err(|source| self.failed(WarcError::Write { offset, source }))
     }
 
+    /// The files to sync so that everything that was flushed by now survives a power cut.
+    pub(crate) fn unsynced(&mut self) -> Result<Unsynced, ArchiveError> {
+        let current = self.current_file()?;
+        Ok(Unsynced(self.full.drain(..).chain([current]).collect()))
+    }
+
+    fn current_file(&mut self) -> Result<(PathBuf, File), ArchiveError> {
+        let path = self.folder.join(file_name(self.segment));
+        let file = self.writer.get_mut().file.try_clone();
+        Ok((path.clone(), file.map_err(|source| ArchiveError::Io { path, source })?))
+    }
+
     /// A page as it was kept and written out.
-    pub fn read(&self, span: SegmentSpan) -> Result<Response, ArchiveError> {
-        read_page(&self.folder, span)
+    pub fn read(&self, url: &CanonicalUrl, span: SegmentSpan) -> Result<Response, ArchiveError> {
+        read_page(&self.folder, url, span)
     }
 
     fn say_what_it_is(&mut self, at: Timestamp) -> Result<(), ArchiveError> {
@@ -149,15 +213,47 @@ impl Archive {
     }
 }
 
-/// A page as it was kept in the segments of a folder.
-pub fn read_page(folder: &Path, span: SegmentSpan) -> Result<Response, ArchiveError> {
+/// Segments with bytes that a power cut may lose. Syncing may take long, and can be done on any thread.
+pub(crate) struct Unsynced(Vec<(PathBuf, File)>);
+
+impl Unsynced {
+    /// Segments that another process has written.
+    pub(crate) fn open(folder: &Path, segments: impl Iterator<Item = u32>) -> Result<Self, ArchiveError> {
+        let mut files = Vec::new();
+        for path in segments.map(|segment| folder.join(file_name(segment))) {
+            match OpenOptions::new().write(true).open(&path) {
+                Ok(file) => files.push((path, file)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(io_error(&path, error)),
+            }
+        }
+        Ok(Unsynced(files))
+    }
+
+    /// Waits until the disk has everything.
+    pub(crate) fn sync(self) -> Result<(), ArchiveError> {
+        self.0.iter().try_for_each(|(path, file)| file.sync_data().map_err(|source| io_error(path, source)))
+    }
+}
+
+/// A page as it was kept in the segments of a folder. An error if the record there is damaged or another page's.
+pub fn read_page(folder: &Path, url: &CanonicalUrl, span: SegmentSpan) -> Result<Response, ArchiveError> {
     let path = folder.join(file_name(span.segment));
     let mut file = File::open(&path).map_err(|source| io_error(&path, source))?;
     file.seek(SeekFrom::Start(span.offset)).map_err(|source| io_error(&path, source))?;
-    let place = Place { offset: span.offset, inside: 0, length: span.length.into() };
     let member = io::BufReader::new(file.take(span.length.into()));
-    let page = read_record(member, place, BLOCK_LIMIT).and_then(|record| record.http(BLOCK_LIMIT));
-    let page = page.map_err(|source| ArchiveError::Warc { path, source })?;
+    let record = match only_record(member, span) {
+        Err(WarcError::Read { source, .. }) => return Err(io_error(&path, source)),
+        Err(source) => return Err(ArchiveError::Unreadable { path, url: url.to_string(), source }),
+        Ok(record) => record,
+    };
+    let target = record.target().unwrap_or("no page");
+    if target != url.as_str() {
+        let (expected, found) = (url.to_string(), target.to_owned());
+        return Err(ArchiveError::OtherPage { path, offset: span.offset, expected, found });
+    }
+    let page = record.http(BLOCK_LIMIT);
+    let page = page.map_err(|source| ArchiveError::Unreadable { path, url: url.to_string(), source })?;
     Ok(Response {
         status: page.status,
         headers: page.headers,
@@ -165,6 +261,30 @@ pub fn read_page(folder: &Path, span: SegmentSpan) -> Result<Response, ArchiveEr
         truncated: false,
         took: Duration::ZERO,
     })
+}
+
+/// The record that a span holds, which must hold nothing else: only at the end of its member the checksum is looked at.
+fn only_record(member: impl Read, span: SegmentSpan) -> Result<Record, WarcError> {
+    let SegmentSpan { offset, length, .. } = span;
+    let mut reader = WarcReader::new(member).with_offset(offset).with_block_limit(BLOCK_LIMIT);
+    let record = reader.next_record()?.ok_or(WarcError::Truncated { offset, end: offset })?;
+    if reader.next_record()?.is_some() || record.place.length != u64::from(length) {
+        let what = format!("it does not end after {length} bytes");
+        return Err(WarcError::Damaged { offset, what });
+    }
+    Ok(record)
+}
+
+/// Whether there is a whole record, whoever's page it is, and how long its segment is; `None` if that does not exist.
+pub(crate) fn look_up(folder: &Path, span: SegmentSpan) -> Result<Option<(bool, u64)>, ArchiveError> {
+    let path = folder.join(file_name(span.segment));
+    let mut file = match File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(|source| io_error(&path, source))?,
+    };
+    let length = file.metadata().map_err(|source| io_error(&path, source))?.len();
+    let is_whole = is_whole(&mut file, span).map_err(|source| ArchiveError::Warc { path, source })?;
+    Ok(Some((is_whole, length)))
 }
 
 /// Which pages are kept.
@@ -193,15 +313,14 @@ impl Keep {
 }
 
 /// Packs pages as records, for [`Archive::append`]. Most of the work of keeping a page; every thread has its own.
+///
+/// The name of a record follows from the page, its URL and when it came, not from what was packed before: whoever packs it,
+/// the bytes are the same.
 pub(crate) struct Packer(WarcWriter<Vec<u8>>);
-
-/// Distinguishes the names of records that different packers write.
-static PACKERS: AtomicU64 = AtomicU64::new(0);
 
 impl Packer {
     fn new() -> Self {
-        let seed = PACKERS.fetch_add(1, Ordering::Relaxed);
-        Packer(WarcWriter::new(Vec::new(), Form::Gzip, seed).with_level(LEVEL))
+        Packer(WarcWriter::new(Vec::new(), Form::Gzip, 0).with_level(LEVEL))
     }
 
     pub(crate) fn another(&self) -> Self {
@@ -217,7 +336,7 @@ impl Packer {
             ..Answer::new(url.as_str(), &response.headers, &response.body)
         };
         self.0.response(&answer).ok()?;
-        Some(std::mem::take(self.0.get_mut()))
+        Some(self.0.take())
     }
 }
 
@@ -264,36 +383,74 @@ impl Drop for Segment {
     }
 }
 
-fn open_segment(
+/// Opens a segment to write on. `None` if it is damaged or missing: it stays as it is, and nothing is written to it.
+fn resume_segment(
     folder: &Path,
     segment: u32,
     last: Option<SegmentSpan>,
-) -> Result<WarcWriter<Segment>, ArchiveError> {
+) -> Result<Option<WarcWriter<Segment>>, ArchiveError> {
     let path = folder.join(file_name(segment));
-    let failed = |source| io_error(&path, source);
-    let mut file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
-    let end =
-        end_of_whole(&mut file, last).map_err(|source| ArchiveError::Warc { path: path.clone(), source })?;
-    // Some systems write out at once what was emptied before, even if it was empty.
-    if file.metadata().map_err(failed)?.len() > end {
-        file.set_len(end).map_err(failed)?;
-    }
-    file.seek(SeekFrom::Start(end)).map_err(failed)?;
-    let segment_file = Segment { file, gathered: Vec::new(), broken: false };
-    Ok(WarcWriter::new(segment_file, Form::Gzip, segment.into()).with_level(LEVEL).with_offset(end))
+    let mut file = match OpenOptions::new().read(true).write(true).open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(|source| io_error(&path, source))?,
+    };
+    let last = last.filter(|last| last.segment == segment);
+    let end = end_of_whole(&mut file, last);
+    let Some(end) = end.map_err(|source| ArchiveError::Warc { path: path.clone(), source })? else {
+        return Ok(None);
+    };
+    let cut_and_seek = |file: &mut File| {
+        // Some systems write out at once what was emptied before, even if it was empty.
+        if file.metadata()?.len() > end {
+            file.set_len(end)?;
+        }
+        file.seek(SeekFrom::Start(end))
+    };
+    cut_and_seek(&mut file).map_err(|source| io_error(&path, source))?;
+    Ok(Some(segment_writer(file, segment, end)))
 }
 
-/// Where the last whole record ends. Reading starts at the record that is known, and at the start of the file if it is not
-/// there: what follows a wrong place would be cut off.
-fn end_of_whole(file: &mut File, last: Option<SegmentSpan>) -> Result<u64, WarcError> {
-    if let Some(SegmentSpan { offset, length, .. }) = last {
-        let found = whole_from(file, offset)?;
-        if found.records > 0 && found.end >= offset.saturating_add(length.into()) {
-            return Ok(found.end);
-        }
+fn begin_segment(folder: &Path, segment: u32) -> Result<WarcWriter<Segment>, ArchiveError> {
+    let path = folder.join(file_name(segment));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+    let file = file.map_err(|source| io_error(&path, source))?;
+    sync_folder(folder)?;
+    Ok(segment_writer(file, segment, 0))
+}
+
+fn segment_writer(file: File, segment: u32, offset: u64) -> WarcWriter<Segment> {
+    let file = Segment { file, gathered: Vec::new(), broken: false };
+    WarcWriter::new(file, Form::Gzip, segment.into()).with_level(LEVEL).with_offset(offset)
+}
+
+/// Makes the names of new files in a folder survive a power cut.
+fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
+    // Elsewhere folders cannot be opened as files, and the system sees to their entries.
+    if cfg!(unix) {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        File::open(folder).and_then(|file| file.sync_all()).map_err(|source| io_error(folder, source))?;
     }
-    whole_from(file, 0).map(|found| found.end)
+    Ok(())
+}
+
+/// Where to write on. `None` if no record may be cut off and there is a damaged one.
+fn end_of_whole(file: &mut File, last: Option<SegmentSpan>) -> Result<Option<u64>, WarcError> {
+    let Some(last) = last else {
+        let found = whole_from(file, 0)?;
+        return Ok(found.damage.is_none().then_some(found.end));
+    };
+    if !is_whole(file, last)? {
+        return Ok(None);
+    }
+    whole_from(file, last.offset.saturating_add(last.length.into())).map(|found| Some(found.end))
+}
+
+/// Whether there is a whole record that is exactly so long.
+fn is_whole(file: &mut File, span: SegmentSpan) -> Result<bool, WarcError> {
+    let SegmentSpan { offset, length, .. } = span;
+    file.seek(SeekFrom::Start(offset)).map_err(|source| WarcError::Read { offset, source })?;
+    let found = last_whole(io::BufReader::new(file.take(length.into())), offset)?;
+    Ok(found.records == 1 && found.damage.is_none() && found.end == offset.saturating_add(length.into()))
 }
 
 fn whole_from(file: &mut File, offset: u64) -> Result<LastWhole, WarcError> {
@@ -305,15 +462,14 @@ fn file_name(segment: u32) -> String {
     format!("{segment:05}.warc.gz")
 }
 
-/// The highest number among the segments; 0 if there are none.
-fn last_segment(folder: &Path) -> io::Result<u32> {
-    let mut last = 0;
+/// The highest number among the segments.
+fn newest_segment(folder: &Path) -> io::Result<Option<u32>> {
+    let mut newest = None;
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
-        let number = name.to_str().and_then(|name| name.strip_suffix(".warc.gz")?.parse().ok());
-        last = last.max(number.unwrap_or(0));
+        newest = newest.max(name.to_str().and_then(|name| name.strip_suffix(".warc.gz")?.parse().ok()));
     }
-    Ok(last)
+    Ok(newest)
 }
 
 fn io_error(path: &Path, source: io::Error) -> ArchiveError {
@@ -323,7 +479,6 @@ fn io_error(path: &Path, source: io::Error) -> ArchiveError {
 #[cfg(test)]
 mod tests {
     use porthole_types::Headers;
-    use porthole_warc::WarcReader;
 
     use super::*;
 
@@ -337,38 +492,114 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_unfinished_record_is_cut_off_and_writing_goes_on() {
-        let folder = tempfile::tempdir().unwrap();
-        let url = |n: u32| CanonicalUrl::parse(&format!("http://a.test/{n}")).unwrap();
-        let now = Timestamp(1_000_000);
-        let mut archive = Archive::open(folder.path(), now).unwrap();
-        let write =
-            |archive: &mut Archive, n, body| archive.write(&url(n), now, &page(body)).unwrap().unwrap();
-        let first = write(&mut archive, 1, "first");
-        let second = write(&mut archive, 2, "second");
+    fn url(n: u32) -> CanonicalUrl {
+        CanonicalUrl::parse(&format!("http://a.test/{n}")).unwrap()
+    }
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    /// A segment with three pages: its bytes, and where they are.
+    fn three_pages(folder: &Path) -> (PathBuf, Vec<u8>, [SegmentSpan; 3]) {
+        let mut archive = Archive::open(folder, NOW).unwrap();
+        let spans = [(1, "first"), (2, "second"), (3, "third")]
+            .map(|(n, body)| archive.write(&url(n), NOW, &page(body)).unwrap().unwrap());
         drop(archive);
-        let path = folder.path().join("00000.warc.gz");
+        let path = folder.join("00000.warc.gz");
         let bytes = fs::read(&path).unwrap();
-        assert_eq!(second.offset, first.offset + u64::from(first.length));
-        assert_eq!(read_page(folder.path(), second).unwrap().body, b"second"[..]);
-        // Whatever part of the last record made it to the disk.
-        for end in [bytes.len() as u64, second.offset + 1, bytes.len() as u64 - 1] {
-            fs::write(&path, &bytes[..end as usize]).unwrap();
-            let mut archive = Archive::open(folder.path(), now).unwrap();
-            let third = write(&mut archive, 3, "third");
+        (path, bytes, spans)
+    }
+
+    #[test]
+    fn an_unfinished_record_behind_the_last_committed_one_is_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, bytes, [_, second, third]) = three_pages(folder.path());
+        assert_eq!(read_page(folder.path(), &url(2), second).unwrap().body, b"second"[..]);
+        let (start, end) = (third.offset as usize, bytes.len());
+        let zeros = [&bytes[..start], &[0; 5_000]].concat();
+        let garbage = [&bytes[..start + 9], b"garbage"].concat();
+        for tail in [&bytes[..], &bytes[..start + 1], &bytes[..end - 1], &zeros, &garbage] {
+            fs::write(&path, tail).unwrap();
+            let mut archive = Archive::open_after(folder.path(), Some(second), NOW).unwrap();
+            let fourth = archive.write(&url(4), NOW, &page("fourth")).unwrap().unwrap();
             drop(archive);
-            let is_whole = end == bytes.len() as u64;
-            assert_eq!(third.offset, if is_whole { end } else { second.offset });
+            let is_whole = tail.len() == end;
+            assert_eq!((fourth.segment, fourth.offset), (0, if is_whole { end } else { start } as u64));
             let records: Vec<_> = WarcReader::new(File::open(&path).unwrap()).map(Result::unwrap).collect();
             let targets: Vec<_> = records.iter().filter_map(|record| record.target()).collect();
-            let expected: &[&str] = if is_whole {
-                &["http://a.test/1", "http://a.test/2", "http://a.test/3"]
-            } else {
-                &["http://a.test/1", "http://a.test/3"]
-            };
-            assert_eq!(targets, expected);
+            let expected = [1, 2, 3, 4].map(|n| format!("http://a.test/{n}"));
+            let expected = expected.iter().filter(|url| is_whole || !url.ends_with('3'));
+            assert_eq!(targets, expected.collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn a_segment_whose_committed_records_are_damaged_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, bytes, [first, second, third]) = three_pages(folder.path());
+        let opened = |bytes: &[u8], last| {
+            fs::write(&path, bytes).unwrap();
+            let archive = Archive::open_after(folder.path(), last, NOW).unwrap();
+            assert!(archive.writer.offset() > 0, "a segment says what it is");
+            let segment = archive.segment;
+            drop(archive);
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+            if segment > 0 {
+                fs::remove_file(folder.path().join(file_name(segment))).unwrap();
+            }
+            segment
+        };
+        let mut flipped = bytes.clone();
+        flipped[first.offset as usize + 20] ^= 1;
+        let cut = &bytes[..bytes.len() - 1];
+        assert_eq!(opened(&bytes, None), 0);
+        assert_eq!(opened(&bytes, Some(second)), 0);
+        assert_eq!(opened(&flipped, Some(second)), 0, "what is before the last record is not looked at");
+        assert_eq!(opened(&flipped, Some(first)), 1);
+        assert_eq!(opened(&flipped, None), 1, "nobody knows what is committed");
+        assert_eq!(opened(cut, None), 1);
+        assert_eq!(opened(cut, Some(third)), 1);
+        assert_eq!(opened(&bytes, Some(SegmentSpan { offset: second.offset + 1, ..second })), 1);
+        assert_eq!(opened(&bytes, Some(SegmentSpan { offset: 1 << 40, ..second })), 1);
+        assert_eq!(opened(&bytes, Some(SegmentSpan { segment: 7, ..second })), 8, "its segment is gone");
+    }
+
+    #[test]
+    fn a_page_is_never_taken_for_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, bytes, [first, second, third]) = three_pages(folder.path());
+        let error = |n, span| read_page(folder.path(), &url(n), span).unwrap_err();
+        let other = error(1, second);
+        let said = format!(
+            "{}: the record at offset {} should be http://a.test/1, but is http://a.test/2",
+            path.display(),
+            second.offset
+        );
+        assert_eq!((other.to_string(), other.is_lost_page()), (said, true));
+        let mut damaged = bytes[..bytes.len() - 1].to_vec();
+        damaged[second.offset as usize + 30] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        for (n, span) in [(2, second), (3, third)] {
+            let said = error(n, span).to_string();
+            let start = format!(
+                "{}: http://a.test/{n} cannot be read: the record at offset {}",
+                path.display(),
+                span.offset
+            );
+            assert!(said.starts_with(&start), "{said}");
+        }
+        assert_eq!(read_page(folder.path(), &url(1), first).unwrap().body, b"first"[..]);
+        assert!(error(1, SegmentSpan { segment: 3, ..first }).is_lost_page());
+    }
+
+    #[test]
+    fn a_record_is_the_same_whoever_packs_it() {
+        let mut packer = Packer::new();
+        let mut pack = |n, body: &str| packer.pack(&url(n), NOW, &page(body)).unwrap();
+        let first = pack(1, "first");
+        pack(2, &"second ".repeat(10_000));
+        assert_eq!(pack(1, "first"), first);
+        assert_eq!(Packer::new().pack(&url(1), NOW, &page("first")).unwrap(), first);
+        assert_ne!(Packer::new().pack(&url(1), Timestamp(1), &page("first")).unwrap(), first);
     }
 
     #[test]
@@ -383,7 +614,7 @@ mod tests {
         let size = || fs::metadata(&path).unwrap().len();
         let before = size();
         assert!(before > 0, "a segment says what it is");
-        let mut writer = open_segment(folder.path(), 0, None).unwrap();
+        let mut writer = resume_segment(folder.path(), 0, None).unwrap().unwrap();
         let length = packed.len() as u64;
         assert_eq!(writer.append(&packed).unwrap(), (before, length));
         assert_eq!(size(), before);
@@ -399,33 +630,30 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_is_read_from_the_last_known_record_on() {
+    fn a_damaged_record_is_never_taken_for_a_page() {
         let folder = tempfile::tempdir().unwrap();
-        let now = Timestamp(1_000_000);
-        let url = CanonicalUrl::parse("http://a.test/").unwrap();
-        let mut archive = Archive::open(folder.path(), now).unwrap();
-        let mut write = |body| archive.write(&url, now, &page(body)).unwrap().unwrap();
-        let [first, second, third] = ["first", "second", "third"].map(&mut write);
-        drop(archive);
-        let path = folder.path().join("00000.warc.gz");
-        let bytes = fs::read(&path).unwrap();
-        let end_after = |cut: &[u8], last| {
-            fs::write(&path, cut).unwrap();
-            Archive::open_after(folder.path(), last, now).unwrap().writer.offset()
+        let (path, bytes, [.., third]) = three_pages(folder.path());
+        let mut unharmed = 0;
+        let mut check = |bytes: &[u8], what: &str| {
+            fs::write(&path, bytes).unwrap();
+            let read = read_page(folder.path(), &url(3), third);
+            let is_whole = look_up(folder.path(), third).unwrap().unwrap().0;
+            assert_eq!(read.is_ok(), is_whole, "{what}");
+            if let Ok(page) = read {
+                assert_eq!(page.body, b"third"[..], "{what}");
+                unharmed += 1;
+            }
         };
-        let cut = &bytes[..bytes.len() - 1];
-        assert_eq!(end_after(&bytes, Some(second)), bytes.len() as u64);
-        assert_eq!(end_after(cut, Some(first)), third.offset);
-        // The known record itself is not whole, is elsewhere, or is in another segment.
-        assert_eq!(end_after(cut, Some(third)), third.offset);
-        let wrong = SegmentSpan { offset: second.offset + 1, ..second };
-        assert_eq!(end_after(&bytes, Some(wrong)), bytes.len() as u64);
-        assert_eq!(end_after(&bytes, Some(SegmentSpan { offset: 1 << 40, ..second })), bytes.len() as u64);
-        assert_eq!(end_after(&bytes, Some(SegmentSpan { segment: 7, ..second })), bytes.len() as u64);
-        // What is before the known record is not looked at.
-        let mut damaged = bytes.clone();
-        damaged[first.offset as usize + 20] ^= 1;
-        assert_eq!(end_after(&damaged, None), first.offset);
-        assert_eq!(end_after(&damaged, Some(second)), bytes.len() as u64);
+        for at in third.offset as usize..bytes.len() {
+            check(&bytes[..at], &format!("cut at {at}"));
+            check(&[&bytes[..at], &vec![0; bytes.len() - at]].concat(), &format!("zeros from {at}"));
+            for flip in [1, 2, 16, 128, 255] {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= flip;
+                check(&flipped, &format!("byte {at} xor {flip}"));
+            }
+        }
+        // The time and the system in the head of the member say nothing of the page.
+        assert!(unharmed < 50, "{unharmed}");
     }
 }

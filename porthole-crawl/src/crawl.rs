@@ -22,11 +22,13 @@ use porthole_types::{
 };
 
 use self::crash_guard::CrashGuard;
+use self::durability::{Durability, Syncing};
 use crate::archive::{Archive, ArchiveError, Keep};
 use crate::backlinks::{self, BacklinkSettings, Backlinks};
 use crate::distill::{DISTILLED, DISTILLED_BY, DistillError, DistillSettings, Distilled, Distiller};
 use crate::memory::Memory;
 use crate::reading::{Read, Reader, Readers, Unread};
+use crate::recovery::LostPages;
 use crate::result::{Focus, Scorer, empty_result, link_rows};
 use crate::scope::truncations;
 use crate::window::{Finished, Guest, Job, Next, What, Window};
@@ -98,6 +100,9 @@ pub enum CrawlError {
     /// The strategy cannot go on from what it remembered.
     #[error(transparent)]
     Memory(#[from] StateError),
+    /// What was committed cannot be synced.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
 }
 
 impl CrawlError {
@@ -106,7 +111,9 @@ impl CrawlError {
         match self {
             CrawlError::Store(error) => error.is_disk_full(),
             CrawlError::Archive(error) => error.is_disk_full(),
-            CrawlError::Judge(_) | CrawlError::Distill(_) | CrawlError::Memory(_) => false,
+            CrawlError::Judge(_) | CrawlError::Distill(_) | CrawlError::Memory(_) | CrawlError::Thread(_) => {
+                false
+            }
         }
     }
 }
@@ -145,6 +152,8 @@ pub struct Crawl<'a> {
     distiller: Option<Distiller>,
     backlinks: Option<Backlinks>,
     pub(crate) memory: Memory,
+    pub(crate) lost_pages: LostPages,
+    pub(crate) syncing: Syncing,
     /// They come first, whatever the strategy makes of links to them.
     starts: HashSet<UrlId, foldhash::fast::FixedState>,
     pub(crate) next_seq: u64,
@@ -171,6 +180,8 @@ impl<'a> Crawl<'a> {
             distiller: None,
             backlinks: None,
             memory: Memory::default(),
+            lost_pages: LostPages::default(),
+            syncing: Syncing::default(),
             starts: HashSet::default(),
             next_seq,
         })
@@ -216,12 +227,6 @@ impl<'a> Crawl<'a> {
         Ok(self)
     }
 
-    /// Keeps pages that come.
-    pub fn archived(mut self, archive: Archive, keep: Keep) -> Self {
-        self.archive = Some((archive, keep));
-        self
-    }
-
     /// Adds URLs to begin with. How many of them were new.
     pub fn start(&mut self, urls: &[CanonicalUrl]) -> Result<usize, CrawlError> {
         self.starts.extend(urls.iter().map(CanonicalUrl::id));
@@ -244,6 +249,7 @@ impl<'a> Crawl<'a> {
         let mut crash_guard = CrashGuard::open(&*self.store)?;
         let deadly = crash_guard.drop_deadly(&mut *self.store, self.clock.now())?;
         let reader = Reader::new(self.judge.take(), packer, guest.scope());
+        let durability = Durability::new(self);
         let mut run = Run {
             is_polite: guest.is_polite(),
             workers: limits.workers.max(1),
@@ -263,6 +269,7 @@ impl<'a> Crawl<'a> {
             urls: Vec::new(),
             addresses: Vec::new(),
             crash_guard,
+            durability,
             observer,
             crawl: self,
         };
@@ -271,13 +278,15 @@ impl<'a> Crawl<'a> {
         }
         let stop = run.until_it_ends().await;
         let given_back = run.give_all_back();
-        self.judge = run.readers.into_judge();
+        let (readers, durability) = (run.readers, run.durability);
+        self.judge = readers.into_judge();
         self.guest = guest;
         given_back?;
         if stop.is_ok() {
             self.remember()?;
         }
-        stop
+        let synced = durability.close(self);
+        stop.and_then(|stop| synced.map(|()| stop))
     }
 }
 
@@ -308,6 +317,7 @@ struct Run<'c, 'a> {
     behind: behind::Behind,
     pending: Vec<Pending>,
     crash_guard: CrashGuard,
+    durability: Durability,
     /// URLs that were met otherwise than as links, to be committed with them.
     urls: Vec<NewUrl>,
     /// Where sites were found to be, to be committed with them.
@@ -338,6 +348,7 @@ impl Run<'_, '_> {
     async fn until_it_ends(&mut self) -> Result<Stop, CrawlError> {
         loop {
             self.look_round()?;
+            self.sync()?;
             self.distil()?;
             self.fill()?;
             if self.is_due() {
@@ -643,6 +654,8 @@ impl Run<'_, '_> {
         settings.extend(self.behind.note());
         let under_way = self.crash_guard.setting();
         settings.extend(under_way.as_ref().map(|(name, value)| (*name, value.as_str())));
+        let synced = self.durability.setting(self.crawl);
+        settings.extend(synced.as_ref().map(|(name, value)| (*name, value.as_str())));
         let batch = Batch {
             results: &results,
             urls: &self.urls,
@@ -659,6 +672,7 @@ impl Run<'_, '_> {
         self.crawl.store.commit(&batch)?;
         self.committed = Instant::now();
         self.behind.committed();
+        self.durability.committed(self.crawl.next_seq);
         self.urls.clear();
         self.addresses.clear();
         for result in &results {
@@ -726,7 +740,7 @@ async fn locate(web: &dyn Fetch, site: SiteId, url: CanonicalUrl) -> Came {
 }
 
 /// Where the last page is that a crawl has committed, to open its archive behind.
-pub fn last_archived(store: &dyn Desk) -> Result<Option<SegmentSpan>, porthole_store::Error> {
+pub(crate) fn last_archived(store: &dyn Desk) -> Result<Option<SegmentSpan>, porthole_store::Error> {
     let Some(words) = store.setting(LAST_ARCHIVED)? else { return Ok(None) };
     let mut numbers = words.split(' ').map(str::parse::<u64>);
     let mut next = || numbers.next().and_then(Result::ok);
@@ -749,8 +763,11 @@ const NEXT_SEQ: &str = "crawl.next_seq";
 mod batch;
 mod behind;
 mod crash_guard;
+pub(crate) mod durability;
 #[cfg(test)]
 mod kill_tests;
+#[cfg(test)]
+mod power_tests;
 #[cfg(test)]
 mod switch_tests;
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod http;
 mod memory;
 mod reading;
 mod recent;
+mod recovery;
 mod result;
 mod robots;
 mod scope;
@@ -24,7 +25,7 @@ mod window;
 pub use archive::{Archive, ArchiveError, Keep, read_page};
 pub use backlinks::BacklinkSettings;
 pub use clock::SystemClock;
-pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop, last_archived};
+pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
 pub use distill::{
     DISTILLED, DISTILLED_BY, DistillError, DistillSettings, Distilled, Distiller, Engine, SiteBy, Snapshot,
     neighbourhoods,
@@ -37,6 +38,7 @@ pub use http::{
     SystemResolver,
 };
 pub use memory::strategy_memory;
+pub use recovery::LostPages;
 pub use result::Focus;
 pub use robots::{
     RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsRules, RobotsStep, RobotsVerdict,

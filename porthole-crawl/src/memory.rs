@@ -2,7 +2,7 @@
 //!
 //! Now and then, and when a crawl ends, its memory is saved, with the number of the next fetch. At the start of the next
 //! run it is restored, and the strategy is told again what came since: from the tables, and the pages from the archive.
-//! Without an archive, what came between the last save and a kill is not learnt.
+//! Without an archive, what came between the last save and a kill is not learnt; nor is a page whose record is gone.
 
 use porthole_page::Extractor;
 use porthole_store::{Model, StoreReader, Tried};
@@ -85,7 +85,10 @@ impl Crawl<'_> {
         };
         match (tried.judgment.filter(|_| tried.failure.is_none()), tried.span, &self.archive) {
             (Some(judgment), Some(span), Some((archive, _))) => {
-                let response = archive.read(span)?;
+                let Ok(response) = archive.read(&url, span) else {
+                    self.lost_pages.unreadable += 1;
+                    return Ok(());
+                };
                 let page = extractor.extract(&url, &response.headers, &response.body);
                 let mut worth = judgment;
                 if let Some(judge) = self.judge.as_mut().filter(|judge| judge.is_steering()) {

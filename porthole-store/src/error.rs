@@ -157,7 +157,8 @@ impl Error {
     pub fn is_disk_full(&self) -> bool {
         let Error::Database(source) = self else { return false };
         let code = source.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
-        code == Some(rusqlite::ErrorCode::DiskFull)
+        let kind = source.downcast_ref().map(std::io::Error::kind);
+        code == Some(rusqlite::ErrorCode::DiskFull) || kind == Some(std::io::ErrorKind::StorageFull)
     }
 
     /// An error at opening, in terms of the file.

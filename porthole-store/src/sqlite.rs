@@ -255,6 +255,10 @@ impl Store for SqliteStore {
         Ok(queued)
     }
 
+    fn lose_pages(&mut self, oids: &[UrlId]) -> Result<()> {
+        self.write(&Batch::default(), |window| Plan::for_lost_pages(window, oids)).map(drop)
+    }
+
     fn forget_estimates(&mut self) -> Result<()> {
         self.refresh()?;
         write::forget_estimates(&mut self.db)?;

@@ -59,6 +59,10 @@ pub trait Store: Desk {
     /// that are not known of it; the first call makes an index for that.
     fn queue_again(&mut self, oids: &[UrlId]) -> Result<usize>;
 
+    /// The kept pages of these URLs are gone: nothing says any more where they are, and those that are done are queued
+    /// again, like [`queue_again`](Self::queue_again) does it. All or nothing.
+    fn lose_pages(&mut self, oids: &[UrlId]) -> Result<()>;
+
     /// All estimates of URLs that are yet to be fetched fall to 0, relevance and priority, because what they
     /// came from is no longer true; [`Batch::raised`] builds them up anew. A page that is queued again keeps
     /// its R(d).
@@ -167,6 +171,10 @@ pub trait StoreReader: Send + Sync {
 
     /// What was tried behind the fetch of that number, in the order of the fetches, at most `limit`.
     fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<Tried>>;
+
+    /// Waits until everything that was committed before this call would survive a power cut. Commits themselves do not
+    /// wait for that.
+    fn sync(&self) -> Result<()>;
 
     /// Another handle on the same database.
     fn another(&self) -> Box<dyn StoreReader>;

@@ -117,6 +117,15 @@ impl<W: Write> WarcWriter<W> {
         &mut self.out
     }
 
+    /// Takes out what was written so far, and starts again at offset 0: the next record is named as the first of a file.
+    pub fn take(&mut self) -> W
+    where
+        W: Default,
+    {
+        self.offset = 0;
+        std::mem::take(&mut self.out)
+    }
+
     /// Gives the writer back.
     pub fn into_inner(self) -> W {
         self.out

@@ -3,16 +3,15 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use porthole_crawl::{ArchiveError, Response};
 use porthole_store::{
     Desk, Model as StoredModel, SqliteDesk, SqliteReader, SqliteStore, StoreReader, TermWord,
 };
 use porthole_topic::{Critic, Model, Pretrained, Taxonomy};
-use porthole_types::{Clock, SegmentSpan, TermId, TopicId};
-use porthole_warc::{BLOCK_LIMIT, HttpResponse, Place, read_record};
+use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
 
 use crate::output::{self, misuse};
 use crate::settings::{RawSettings, TEMPLATE};
@@ -105,17 +104,9 @@ impl Workspace {
         self.pages().join(format!("{:05}.warc.gz", span.segment))
     }
 
-    /// A page as it was kept.
-    pub(crate) fn read_page(&self, span: SegmentSpan) -> anyhow::Result<HttpResponse> {
-        let path = self.segment(span);
-        let read = || -> anyhow::Result<HttpResponse> {
-            let mut file = fs::File::open(&path)?;
-            file.seek(SeekFrom::Start(span.offset))?;
-            let place = Place { offset: span.offset, inside: 0, length: span.length.into() };
-            let member = BufReader::new(file.take(span.length.into()));
-            Ok(read_record(member, place, BLOCK_LIMIT)?.http(BLOCK_LIMIT)?)
-        };
-        read().with_context(|| format!("cannot read the page in {}", path.display()))
+    /// A page as it was kept; an error if what is kept there is damaged or another page.
+    pub(crate) fn read_page(&self, url: &CanonicalUrl, span: SegmentSpan) -> Result<Response, ArchiveError> {
+        porthole_crawl::read_page(&self.pages(), url, span)
     }
 
     /// Bytes of the database, with what is yet to be taken over into it, and of the pages.

@@ -10,7 +10,7 @@ use super::*;
 use crate::FetchFuture;
 
 /// Pages by their URLs; what is not there is a 404, and what is empty redirects to the page of the next number.
-struct Pages(HashMap<String, String>);
+pub(super) struct Pages(HashMap<String, String>);
 
 impl Fetch for Pages {
     fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
@@ -29,7 +29,7 @@ impl Fetch for Pages {
 }
 
 /// Sixty pages on three sites, each third about owls, which link here and there.
-fn web() -> Pages {
+pub(super) fn web() -> Pages {
     let url = |page: u64| format!("http://{}.test/{page}", ["a", "b", "c"][page as usize % 7 % 3]);
     let words = ["owl", "hawk", "feather", "cheese", "engine", "milk"];
     let page = |page: u64| {
@@ -47,7 +47,7 @@ fn web() -> Pages {
     Pages((0..60).map(page).collect())
 }
 
-const STARTS: [&str; 3] = ["http://a.test/0", "http://a.test/3", "http://b.test/1"];
+pub(super) const STARTS: [&str; 3] = ["http://a.test/0", "http://a.test/3", "http://b.test/1"];
 
 /// The way of a crawl that is stopped after so many fetches each time. What was saved is thrown away at every stop, if so
 /// wished: as if the crawl had been killed.
@@ -61,10 +61,8 @@ fn way(web: &Pages, name: &str, stops: u64, forgets: bool) -> String {
     loop {
         let strategy = named(name, &aim).unwrap();
         let focus = Focus { judge: Box::new(Says("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
-        let archived = last_archived(&store).unwrap();
-        let archive = Archive::open_after(&folder.path().join("pages"), archived, Timestamp(0)).unwrap();
         let crawl = Crawl::new(web, &mut store, &clock).unwrap().focused(focus);
-        let mut crawl = crawl.archived(archive, Keep::All);
+        let mut crawl = crawl.archived(&folder.path().join("pages"), Keep::All).unwrap();
         crawl.start(&STARTS.map(|url| CanonicalUrl::parse(url).unwrap())).unwrap();
         let mut observe = |seen: Seen<'_>| {
             way.push_str(seen.url.path());

@@ -154,10 +154,8 @@ fn a_scoring_that_is_cut_short_is_made_up_for() {
         for (fetches, workers) in [(u64::MAX, 4), (0, workers)] {
             let marks = vec![Mark::Path, Mark::Good];
             let focus = Focus { judge: Box::new(Says("owls")), strategy: apprentice(), marks };
-            let archived = last_archived(&store).unwrap();
-            let archive = Archive::open_after(&folder.path().join("pages"), archived, Timestamp(0)).unwrap();
             let crawl = Crawl::new(&Wide, &mut store, &clock).unwrap().focused(focus);
-            let mut crawl = crawl.archived(archive, Keep::All);
+            let mut crawl = crawl.archived(&folder.path().join("pages"), Keep::All).unwrap();
             crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
             let mut observe = |seen: Seen<'_>| {
                 way.push(seen.url.path().to_owned());

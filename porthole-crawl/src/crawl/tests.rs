@@ -259,7 +259,6 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
         strategy: Box::new(porthole_strategy::Soft),
         marks: vec![Mark::Path, Mark::Good],
     };
-    let archive = Archive::open(&folder.path().join("pages"), clock.now()).unwrap();
     let reader = store.reader();
     let relevances = || {
         let answer =
@@ -268,8 +267,11 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
         let row = |row: &Vec<porthole_store::Value>| format!("{row:?}").replace("http://tiny.test", "");
         rows.iter().map(row).collect::<Vec<_>>().join(" ")
     };
-    let mut crawl =
-        Crawl::new(&web, &mut store, &clock).unwrap().focused(focus("owls")).archived(archive, Keep::All);
+    let mut crawl = Crawl::new(&web, &mut store, &clock)
+        .unwrap()
+        .focused(focus("owls"))
+        .archived(&folder.path().join("pages"), Keep::All)
+        .unwrap();
     crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
     let mut fetched = 0;
     let mut observe = |_: Seen<'_>| {
@@ -573,10 +575,8 @@ fn learning(stops: u64, forgets: bool) -> (String, Vec<u8>) {
     loop {
         let strategy = Box::new(Learner::default());
         let focus = Focus { judge: Box::new(Says("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
-        let archived = last_archived(&store).unwrap();
-        let archive = Archive::open_after(&folder.path().join("pages"), archived, Timestamp(0)).unwrap();
         let crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus);
-        let mut crawl = crawl.archived(archive, Keep::All);
+        let mut crawl = crawl.archived(&folder.path().join("pages"), Keep::All).unwrap();
         crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
         let mut observe = |seen: Seen<'_>| {
             way.push_str(seen.url.path());

@@ -167,6 +167,17 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Has the log written to the disk. SQLite syncs it when it is begun and before a checkpoint, and after that the database:
+/// what has been committed is in the log, or it is synced already.
+pub(super) fn sync_log(path: &Path) -> Result<()> {
+    let fail = |error: std::io::Error| Error::Database(Box::new(error));
+    match OpenOptions::new().write(true).open(beside(path, "-wal")) {
+        // The last one to close the database takes the log over and removes it.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        log => log.and_then(|log| log.sync_data()).map_err(fail),
+    }
+}
+
 /// Bytes a page of the database.
 const PAGE_SIZE: i64 = 4096;
 

@@ -18,6 +18,8 @@ pub(super) struct Plan<'a> {
     pub(super) links: Vec<Link<'a>>,
     /// Rows that are done and queued again, with the state they had.
     pub(super) again: Vec<(u32, State)>,
+    /// Rows whose pages are gone.
+    pub(super) lost: Vec<u32>,
     pub(super) judgments: Vec<(u32, Judgment)>,
     /// Rows that were evicted, or are queued again after that.
     pub(super) moved: Vec<u32>,
@@ -108,6 +110,14 @@ impl<'a> Plan<'a> {
         }
         plan.finish(window);
         Ok(plan)
+    }
+
+    /// The plan for URLs whose pages are gone.
+    pub(super) fn for_lost_pages(window: &mut Window, oids: &[UrlId]) -> Result<Self> {
+        let mut lost: Vec<u32> =
+            oids.iter().map(|&oid| known(&window.frontier, oid)).collect::<Result<_>>()?;
+        lost.sort_unstable();
+        Ok(Plan { lost, ..Plan::for_revisits(window, oids)? })
     }
 
     /// The plan for what a change of the queue as a whole pushes out of it.

@@ -158,6 +158,10 @@ impl StoreReader for SqliteReader {
         open::is_locked(&self.path)
     }
 
+    fn sync(&self) -> Result<()> {
+        open::sync_log(&self.path)
+    }
+
     fn another(&self) -> Box<dyn StoreReader> {
         Box::new(self.clone())
     }

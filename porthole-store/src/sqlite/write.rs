@@ -23,6 +23,7 @@ pub(super) fn write(
     insert_sites(tx, plan, frontier.sites().len())?;
     insert_urls(tx, &plan.new_urls, frontier)?;
     revisit::queue(tx, &plan.again)?;
+    clear_spans(tx, &plan.lost)?;
     insert_beliefs(tx, &plan.believed, frontier)?;
     update_pages(tx, &plan.visits, frontier)?;
     update_judgments(tx, plan)?;
@@ -176,6 +177,20 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
             span.map(|span| span.length),
             belief.priority,
         ])?;
+    }
+    Ok(())
+}
+
+/// Forgets where pages are kept that are gone.
+fn clear_spans(tx: &Transaction<'_>, rows: &[u32]) -> Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut update = tx.prepare_cached(
+        "update crawl set segment = null, \"offset\" = null, length = null where rowid = ?1",
+    )?;
+    for &row in rows {
+        update.execute([rowid(row)])?;
     }
     Ok(())
 }

@@ -382,6 +382,7 @@ macro_rules! contract {
             words_for_terms_and_their_collisions
             a_model_is_kept_under_its_name
             a_page_is_visited_again_and_only_its_new_links_are_added
+            a_page_that_is_lost_is_queued_again_and_is_nowhere
             a_revisit_that_fails_keeps_what_there_is
             pages_are_judged_again_in_place
             estimates_are_forgotten_and_raised_anew

@@ -3,7 +3,7 @@
 use porthole_store::{
     Batch, Error, Estimate, Limits, Neighbourhood, Policy, Refreshed, Rejudged, Scores, Store,
 };
-use porthole_types::{FailureKind, Judgment, Outcome, Timestamp, TopicId, Work};
+use porthole_types::{FailureKind, Judgment, Outcome, SegmentSpan, Timestamp, TopicId, Work};
 
 use crate::contract::{Backend, shown};
 use crate::web::{commit, failure, link, new_url, oid, oids_of, page, retry, take, url, with_outcome};
@@ -44,6 +44,24 @@ pub(crate) fn a_page_is_visited_again_and_only_its_new_links_are_added(backend: 
         lines(&*store, "select state, numtries, relevance from page where url like '%/1'"),
         ["fetched 2 0.5"]
     );
+}
+
+pub(crate) fn a_page_that_is_lost_is_queued_again_and_is_nowhere(backend: &dyn Backend) {
+    let mut store = visited(backend);
+    let mut second = page(2, 0.5, Vec::new());
+    second.span = Some(SegmentSpan { segment: 1, offset: 2, length: 3 });
+    commit(&mut *store, &[second]);
+    assert!(matches!(store.lose_pages(&oids_of(&[2, 99])), Err(Error::UnknownUrl(_))));
+    let spans = "select count(segment), count(\"offset\"), count(length) from crawl";
+    assert_eq!(lines(&*store, spans), ["1 1 1"]);
+    store.lose_pages(&oids_of(&[2, 3])).unwrap();
+    store.reader().sync().unwrap();
+    assert_eq!((store.counts().queued, store.counts().fetched), (2, 1));
+    drop(store);
+    let mut store = backend.open();
+    assert_eq!(lines(&*store, spans), ["0 0 0"]);
+    assert_eq!(lines(&*store, "select state, relevance from page where url like '%/2'"), ["queued 0.5"]);
+    assert_eq!(take(&mut *store, 9, 0).len(), 2);
 }
 
 pub(crate) fn a_revisit_that_fails_keeps_what_there_is(backend: &dyn Backend) {

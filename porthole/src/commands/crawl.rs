@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use porthole_crawl::{
-    Archive, Crawl, CrawlError, DistillSettings, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Limits,
-    Scope, ScopeSettings, Stop, SystemClock, last_archived, strategy_memory,
+    Crawl, CrawlError, DistillSettings, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Limits, LostPages,
+    Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
 use porthole_lab::RecordedWeb;
 use porthole_store::{Desk, Store, StoreReader};
 use porthole_strategy::apprentice::Lessons;
 use porthole_topic::{Critic, Judge, Taxonomy};
-use porthole_types::{CanonicalUrl, Clock};
+use porthole_types::CanonicalUrl;
 
 use self::events::Events;
 use self::metrics::Board;
@@ -64,7 +64,6 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     let mut watch = watch(&workspace, arguments, ends, aim.tree.clone()).await?;
     // What fails from here on may be for want of room, and is told from other failures below.
     let stop: Result<Stop, CrawlError> = async {
-        let archived = last_archived(&store)?;
         let mut crawl = Crawl::new(&*web, &mut store, &clock)?
             .focused(aim.focus)
             .as_guest(guest)
@@ -76,7 +75,8 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
             crawl = crawl.asking_backlinks(settings)?;
         }
         if let Some(keep) = arguments.archive.keep() {
-            crawl = crawl.archived(Archive::open_after(&workspace.pages(), archived, clock.now())?, keep);
+            crawl = crawl.archived(&workspace.pages(), keep)?;
+            say_lost(crawl.lost_pages());
         }
         take_up(&mut crawl, &*reader, &aim.name).await?;
         crawl.start(&starts)?;
@@ -85,7 +85,9 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
             bytes: arguments.bytes.unwrap_or(u64::MAX),
             workers,
         };
-        go_on(&mut crawl, limits, &mut watch, &*reader, &starts, arguments).await
+        let stop = go_on(&mut crawl, limits, &mut watch, &*reader, &starts, arguments).await;
+        say_unreadable(crawl.lost_pages());
+        stop
     }
     .await;
     let (ending, code) = ending(stop, arguments, watch.ended)?;
@@ -105,6 +107,20 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
         }
     }
     Ok(code.into())
+}
+
+fn say_lost(lost: LostPages) {
+    if lost.queued_again > 0 {
+        let pages = output::count(usize::try_from(lost.queued_again).unwrap_or(usize::MAX), "page");
+        output::say(&format!("{pages} of the archive are missing or damaged and will be fetched again"));
+    }
+}
+
+fn say_unreadable(lost: LostPages) {
+    if lost.unreadable > 0 {
+        let pages = output::count(usize::try_from(lost.unreadable).unwrap_or(usize::MAX), "kept page");
+        output::say(&format!("{pages} could not be read; the crawl has gone on without"));
+    }
 }
 
 /// The setting that says how the last run ended.

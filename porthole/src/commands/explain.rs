@@ -56,7 +56,7 @@ fn judge_now(
     about: &About,
 ) -> anyhow::Result<Option<Judged>> {
     let (Some(span), Ok((critic, tree))) = (about.span, workspace::critic(reader)) else { return Ok(None) };
-    let page = workspace.read_page(span)?;
+    let page = workspace.read_page(url, span)?;
     let mut documents = DocumentReader::new();
     let document = documents.bytes(Some(url), &page.headers, &page.body);
     let mut judge = Judge { critic, tree, reader, all: false };

@@ -150,7 +150,7 @@ impl Teacher {
         let mut documents = DocumentReader::new();
         let (document, why_not) = match about.as_ref().and_then(|about| about.span) {
             Some(span) => {
-                let page = workspace.read_page(span)?;
+                let page = workspace.read_page(url, span)?;
                 let document = documents.bytes(Some(url), &page.headers, &page.body);
                 (Some(document).filter(|document| document.state == ExampleState::Ok), "it has no words")
             }

@@ -29,7 +29,7 @@ impl KeptPage {
     /// What it says; `None` if that cannot be read, or it has no words.
     pub(crate) fn read(&self, workspace: &Workspace, documents: &mut DocumentReader) -> Option<Document> {
         // A page that is gone costs that page alone.
-        let page = workspace.read_page(self.span).ok()?;
+        let page = workspace.read_page(&self.url, self.span).ok()?;
         let document = documents.bytes(Some(&self.url), &page.headers, &page.body);
         (document.state == ExampleState::Ok).then_some(document)
     }

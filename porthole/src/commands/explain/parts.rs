@@ -72,7 +72,7 @@ fn by_parent(
 ) -> anyhow::Result<Option<Vec<NamedPart>>> {
     let Some(about) = reader.about_briefly(parent)? else { return Ok(None) };
     let (Some(span), Some(best)) = (about.span, about.best) else { return Ok(None) };
-    let kept = workspace.read_page(span)?;
+    let kept = workspace.read_page(parent, span)?;
     let (_, page) = DocumentReader::new().page(Some(parent), &kept.headers, &kept.body);
     let Some(link) = page.links.iter().find(|link| link.target == *url) else { return Ok(None) };
     let mark = tree.marks().get(usize::from(best.0)).copied().unwrap_or_default();

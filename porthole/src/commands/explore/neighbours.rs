@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use porthole_crawl::Response;
 use porthole_store::{About, Limits, StoreReader};
 use porthole_types::{CanonicalUrl, Headers, UrlId};
 
@@ -83,8 +84,8 @@ impl Surroundings<'_> {
                     found.at(&parent).links_to += 1;
                 }
             }
-            match about.and_then(|about| self.kept(&about)) {
-                Some((headers, body)) => self.add_links(&mut found, url, &headers, &body),
+            match about.and_then(|about| self.kept(url, &about)) {
+                Some(page) => self.add_links(&mut found, url, &page.headers, &page.body),
                 None => to_fetch.push(url.clone()),
             }
         }
@@ -97,9 +98,8 @@ impl Surroundings<'_> {
     }
 
     /// A page as the crawl has kept it.
-    fn kept(&self, about: &About) -> Option<(Headers, Vec<u8>)> {
-        let page = self.workspace.read_page(about.span?).ok()?;
-        Some((page.headers, page.body))
+    fn kept(&self, url: &CanonicalUrl, about: &About) -> Option<Response> {
+        self.workspace.read_page(url, about.span?).ok()
     }
 
     fn add_links(&mut self, found: &mut Neighbours, at: &CanonicalUrl, headers: &Headers, body: &[u8]) {
@@ -173,8 +173,8 @@ impl Surroundings<'_> {
             return Ok(document);
         }
         let about = self.reader.about_briefly(&neighbour.url)?;
-        if let Some((headers, body)) = about.and_then(|about| self.kept(&about)) {
-            return Ok(self.documents.bytes(Some(&neighbour.url), &headers, &body));
+        if let Some(page) = about.and_then(|about| self.kept(&neighbour.url, &about)) {
+            return Ok(self.documents.bytes(Some(&neighbour.url), &page.headers, &page.body));
         }
         let Some(visitor) = self.visitor else { return Ok(Document::unread()) };
         let visit = visitor.visit(&neighbour.url).await;

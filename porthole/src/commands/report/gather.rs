@@ -53,9 +53,8 @@ impl Gathered {
         let mut terms = Vec::new();
         let mut extractor = Extractor::default();
         for (url, span) in kept.into_iter().step_by(step) {
-            let (Ok(canonical), Ok(response)) = (CanonicalUrl::parse(&url), workspace.read_page(span)) else {
-                continue;
-            };
+            let Ok(canonical) = CanonicalUrl::parse(&url) else { continue };
+            let Ok(response) = workspace.read_page(&canonical, span) else { continue };
             let page = extractor.extract(&canonical, &response.headers, &response.body);
             terms.push(page.term_counts());
             let words = extractor.vocabulary(&page);

@@ -1,0 +1,341 @@
+//! What a power cut or a damaged disk leaves: the crawl goes on, and loses no more than it has to.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use porthole_store::{SqliteStore, Tried};
+use porthole_strategy::{Aim, named};
+use porthole_types::{ManualClock, Mark};
+
+use super::durability::Stage;
+use super::kill_tests::{Pages, STARTS, web};
+use super::tests::{Says, scratch};
+use super::*;
+use crate::read_page;
+
+static CLOCK: LazyLock<ManualClock> = LazyLock::new(|| ManualClock::at(Timestamp(1_000)));
+
+/// Small enough for a crawl of the sixty pages to fill several.
+const SEGMENT_BYTES: u64 = 3_000;
+
+fn opened<'a>(web: &'a Pages, store: &'a mut SqliteStore, pages: &Path) -> Crawl<'a> {
+    let strategy = named("opic", &Aim::nothing(1)).unwrap();
+    let focus = Focus { judge: Box::new(Says("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
+    let crawl = Crawl::new(web, store, &*CLOCK).unwrap().focused(focus);
+    let mut crawl = crawl.archived(pages, Keep::All).unwrap();
+    crawl.start(&STARTS.map(|url| CanonicalUrl::parse(url).unwrap())).unwrap();
+    crawl
+}
+
+fn run(crawl: &mut Crawl<'_>, fetches: u64) -> Stop {
+    let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
+    let limits = Limits { fetches, ..Limits::default() };
+    loop {
+        // Looking at what was tried may have made an index, which seems to come from somebody else.
+        let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
+        if stop != Stop::Changed {
+            return stop;
+        }
+    }
+}
+
+fn tried(store: &SqliteStore) -> Vec<Tried> {
+    store.reader().tried(None, usize::MAX).unwrap()
+}
+
+/// Reads every page of which a row says where it is; the others that came and have to be fetched again.
+fn check_pages(store: &SqliteStore, pages: &Path) -> Vec<String> {
+    let mut lost = Vec::new();
+    for row in tried(store) {
+        let url = CanonicalUrl::parse(&row.url).unwrap();
+        match row.span {
+            Some(span) => drop(read_page(pages, &url, span).unwrap()),
+            None if row.judgment.is_some() => {
+                assert!(!row.is_done, "{url} is lost and not queued");
+                lost.push(row.url);
+            }
+            None => {}
+        }
+    }
+    lost
+}
+
+/// The URLs whose pages are there.
+fn kept(store: &SqliteStore) -> BTreeSet<String> {
+    tried(store).into_iter().filter(|row| row.span.is_some()).map(|row| row.url).collect()
+}
+
+/// What a crawl finds that nothing happens to.
+fn undisturbed(web: &Pages) -> BTreeSet<String> {
+    let (folder, mut store) = scratch();
+    run(&mut opened(web, &mut store, &folder.path().join("pages")), u64::MAX);
+    kept(&store)
+}
+
+#[test]
+fn a_segment_that_lost_its_end_ends_no_crawl() {
+    let (folder, mut store) = scratch();
+    let (web, pages) = (web(), folder.path().join("pages"));
+    let mut crawl = opened(&web, &mut store, &pages);
+    assert_eq!(run(&mut crawl, 20), Stop::Limit);
+    crawl.forget_memory().unwrap();
+    drop(crawl);
+    let segment = pages.join("00000.warc.gz");
+    let bytes = fs::read(&segment).unwrap();
+    fs::write(&segment, &bytes[..bytes.len() - 3_000]).unwrap();
+    let before = kept(&store).len() as u64;
+    let mut crawl = opened(&web, &mut store, &pages);
+    let lost = crawl.lost_pages().queued_again;
+    assert!(lost > 3 && lost < before, "{lost} of {before}");
+    assert_eq!(run(&mut crawl, u64::MAX), Stop::Exhausted);
+    assert_eq!(crawl.lost_pages(), LostPages { queued_again: lost, unreadable: 0 });
+    assert!(check_pages(&store, &pages).is_empty());
+    assert_eq!(kept(&store), undisturbed(&web));
+    assert_eq!(fs::read(&segment).unwrap().len(), bytes.len() - 3_000, "no offset is used again");
+}
+
+#[test]
+fn damage_in_the_middle_and_a_torn_end_cost_no_other_page() {
+    let (folder, mut store) = scratch();
+    let (web, pages) = (web(), folder.path().join("pages"));
+    let mut crawl = opened(&web, &mut store, &pages);
+    run(&mut crawl, u64::MAX);
+    crawl.forget_memory().unwrap();
+    drop(crawl);
+    let before = kept(&store).len();
+    let segment = pages.join("00000.warc.gz");
+    let mut bytes = fs::read(&segment).unwrap();
+    bytes.truncate(bytes.len() - 100);
+    bytes[1_000] ^= 1;
+    fs::write(&segment, &bytes).unwrap();
+    let mut crawl = opened(&web, &mut store, &pages);
+    assert_eq!(run(&mut crawl, 0), Stop::Limit);
+    // The one with the flipped byte is missed by the strategy, which is told everything again.
+    assert_eq!(crawl.lost_pages(), LostPages { queued_again: 1, unreadable: 1 });
+    assert_eq!(fs::read(&segment).unwrap(), bytes);
+    assert_eq!(kept(&store).len(), before - 1);
+}
+
+#[test]
+fn the_same_crawl_writes_the_same_bytes() {
+    let web = web();
+    let written = |fetches| {
+        let (folder, mut store) = scratch();
+        let pages = folder.path().join("pages");
+        while run(&mut opened(&web, &mut store, &pages), fetches) != Stop::Exhausted {}
+        fs::read(pages.join("00000.warc.gz")).unwrap()
+    };
+    let whole = written(u64::MAX);
+    assert_eq!(written(u64::MAX), whole);
+    assert_eq!(written(7), whole, "with stops");
+}
+
+/// What is on the way to the disk at one moment of a crawl.
+#[derive(Clone, Debug)]
+struct Moment {
+    at: Instant,
+    /// None when it was committed.
+    stage: Option<Stage>,
+    /// Bytes of the database's log and of the segments.
+    log: usize,
+    segments: Vec<usize>,
+}
+
+/// A crawl with everything that happened to its files. The database itself stays as it was.
+struct Recording {
+    database: Vec<u8>,
+    log: Vec<u8>,
+    segments: Vec<Vec<u8>>,
+    moments: Vec<Moment>,
+}
+
+fn segments(pages: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(pages).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+fn record(web: &Pages, workers: usize) -> Recording {
+    let (folder, mut store) = scratch();
+    let pages = folder.path().join("pages");
+    let [database, log] = ["crawl.db", "crawl.db-wal"].map(|name| folder.path().join(name));
+    let size = |path: &PathBuf| usize::try_from(fs::metadata(path).unwrap().len()).unwrap();
+    let moments = Arc::new(Mutex::new(Vec::new()));
+    let note = {
+        let (moments, log, pages) = (moments.clone(), log.clone(), pages.clone());
+        move |stage| {
+            // Before the lock: a sync must not seem to cover what came after it was begun.
+            let segments = segments(&pages).iter().map(size).collect();
+            let moment = Moment { at: Instant::now(), stage, log: size(&log), segments };
+            moments.lock().unwrap().push(moment);
+        }
+    };
+    let mut crawl = opened(web, &mut store, &pages);
+    crawl.archive.as_mut().unwrap().0.segment_bytes = SEGMENT_BYTES;
+    crawl.syncing.pause = Duration::from_millis(5);
+    note(None);
+    let begun = fs::read(&database).unwrap();
+    let watch = note.clone();
+    crawl.syncing.watch = Some(Arc::new(move |stage| {
+        if stage != Stage::Begins {
+            // A disk that is slow enough for the crawl to go on meanwhile.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        watch(Some(stage));
+    }));
+    let mut observe = |_: Seen<'_>| {
+        std::thread::sleep(Duration::from_millis(4));
+        note(None);
+        ControlFlow::Continue(())
+    };
+    let limits = Limits { workers, ..Limits::default() };
+    let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
+    assert_eq!(stop, Stop::Exhausted);
+    drop(crawl);
+    assert_eq!(fs::read(&database).unwrap(), begun, "a checkpoint came between");
+    Recording {
+        database: begun,
+        log: fs::read(log).unwrap(),
+        segments: segments(&pages).iter().map(|path| fs::read(path).unwrap()).collect(),
+        moments: moments.lock().unwrap().clone(),
+    }
+}
+
+/// Draws numbers (splitmix64).
+struct Draw(u64);
+
+impl Draw {
+    fn between(&mut self, least: usize, most: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut drawn = self.0;
+        drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        drawn = (drawn ^ (drawn >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        least + ((drawn ^ (drawn >> 31)) % (most - least + 1) as u64) as usize
+    }
+}
+
+impl Recording {
+    /// The moment when the last sync was begun that had come so far by then: it covers what was written until it began.
+    fn covered(&self, cut: usize, stage: Stage) -> &Moment {
+        let mut covered = &self.moments[0];
+        let mut begun = covered;
+        for moment in &self.moments[..=cut] {
+            match moment.stage {
+                Some(Stage::Begins) => begun = moment,
+                Some(reached) if reached == stage => covered = begun,
+                _ => {}
+            }
+        }
+        covered
+    }
+
+    /// Writes what a power cut at some moment may leave: all that was synced, and anything of what was not.
+    fn cut_power(&self, cut: usize, draw: &mut Draw, folder: &Path) {
+        let now = &self.moments[cut];
+        // The worst comes often: all of the log is there, and nothing of the segments that was not synced.
+        let log = draw.between(self.covered(cut, Stage::DatabaseIsSynced).log, now.log);
+        let log = if draw.between(0, 1) == 0 { now.log } else { log };
+        fs::write(folder.join("crawl.db"), &self.database).unwrap();
+        fs::write(folder.join("crawl.db-wal"), &self.log[..log]).unwrap();
+        let synced = &self.covered(cut, Stage::SegmentsAreSynced).segments;
+        let pages = folder.join("pages");
+        fs::create_dir(&pages).unwrap();
+        for (number, &written) in now.segments.iter().enumerate() {
+            let synced = synced.get(number).copied().unwrap_or(0);
+            let mut bytes = self.segments[number][..written].to_vec();
+            spoil(&mut bytes, synced, draw);
+            fs::write(pages.join(format!("{number:05}.warc.gz")), bytes).unwrap();
+        }
+    }
+}
+
+/// Loses any of the bytes behind those that are synced.
+fn spoil(bytes: &mut Vec<u8>, synced: usize, draw: &mut Draw) {
+    const BLOCK: usize = 512;
+    let from = draw.between(synced, bytes.len());
+    let from = if draw.between(0, 1) == 0 { synced } else { from };
+    match draw.between(0, 4) {
+        0 => bytes.truncate(from),
+        1 => bytes[from..].fill(0),
+        2 => bytes[from..].iter_mut().for_each(|byte| *byte = draw.between(0, 255) as u8),
+        3 => {
+            for start in (synced..bytes.len()).step_by(BLOCK) {
+                if draw.between(0, 1) == 0 {
+                    let end = bytes.len().min(start + BLOCK);
+                    bytes[start..end].fill(0);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_power_cut_costs_a_few_seconds_and_no_page() {
+    let web = web();
+    let all = undisturbed(&web);
+    let mut draw = Draw(7);
+    let (mut lost_pages, mut most_at_risk) = (0, Duration::ZERO);
+    for workers in [1, 4] {
+        let recording = record(&web, workers);
+        let syncs = recording.moments.iter().filter(|moment| moment.stage == Some(Stage::DatabaseIsSynced));
+        let (segments, syncs) = (recording.segments.len(), syncs.count());
+        assert!(segments > 2 && syncs > 1, "the test is too easy: {segments} segments, {syncs} syncs");
+        for _ in 0..100 {
+            let cut = draw.between(0, recording.moments.len() - 1);
+            let at_risk = recording.moments[cut].at - recording.covered(cut, Stage::DatabaseIsSynced).at;
+            most_at_risk = most_at_risk.max(at_risk);
+            let folder = tempfile::tempdir().unwrap();
+            let pages = folder.path().join("pages");
+            recording.cut_power(cut, &mut draw, folder.path());
+            let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
+            let lost = opened(&web, &mut store, &pages).lost_pages().queued_again;
+            assert_eq!(check_pages(&store, &pages).len() as u64, lost);
+            lost_pages += lost;
+            let mut crawl = opened(&web, &mut store, &pages);
+            assert_eq!(crawl.lost_pages(), LostPages::default(), "once is enough");
+            assert_eq!(run(&mut crawl, u64::MAX), Stop::Exhausted);
+            assert_eq!(crawl.lost_pages(), LostPages::default());
+            assert!(check_pages(&store, &pages).is_empty());
+            assert_eq!(kept(&store), all);
+        }
+    }
+    assert!(lost_pages > 10, "the test is too easy: {lost_pages} pages lost");
+    assert!(most_at_risk < Duration::from_secs(5), "{most_at_risk:?}");
+}
+
+#[test]
+fn a_crawl_waits_for_a_disk_that_does_not_keep_up() {
+    let (folder, mut store) = scratch();
+    let web = web();
+    let mut crawl = opened(&web, &mut store, &folder.path().join("pages"));
+    crawl.syncing.pause = Duration::from_millis(10);
+    crawl.syncing.at_risk = Duration::from_millis(50);
+    // Pages that were committed, that were so when the last sync began, and that are synced.
+    let counts = Arc::new(Mutex::new((0, 0, 0)));
+    let watched = counts.clone();
+    crawl.syncing.watch = Some(Arc::new(move |stage| match stage {
+        Stage::Begins => {
+            let mut counts = watched.lock().unwrap();
+            counts.1 = counts.0;
+        }
+        Stage::SegmentsAreSynced => std::thread::sleep(Duration::from_millis(150)),
+        Stage::DatabaseIsSynced => {
+            let mut counts = watched.lock().unwrap();
+            counts.2 = counts.1;
+        }
+    }));
+    let mut most = 0;
+    let mut observe = |_: Seen<'_>| {
+        std::thread::sleep(Duration::from_millis(5));
+        let mut counts = counts.lock().unwrap();
+        counts.0 += 1;
+        most = most.max(counts.0 - counts.2);
+        ControlFlow::Continue(())
+    };
+    pollster::block_on(crawl.run(Limits::default(), &mut observe)).unwrap();
+    // Every page takes 5 ms, so that no more than ten come in the time that may be at risk. Without waiting, sixty.
+    assert!((2..=20).contains(&most), "{most}");
+}
