@@ -15,7 +15,8 @@ use crate::{Answer, Desk, Limits, NamedQuery, Policy, Result};
 /// [`StoreReader`]s read meanwhile.
 ///
 /// The tables are the truth: dropping a store, or killing its process, loses nothing but the work that was
-/// taken and not yet committed, and that is queued again at the next open.
+/// taken and not yet committed, and that is queued again at the next open. A power cut may also lose the commits since
+/// the last [`StoreReader::sync`].
 pub trait Store: Desk {
     /// Adds start URLs, or raises what is believed of those that are known. Returns how many were new.
     fn add(&mut self, urls: &[NewUrl]) -> Result<usize>;

@@ -156,6 +156,14 @@ impl Durability {
     }
 }
 
+impl Crawl<'_> {
+    /// Syncs what was committed after so long, instead of after a second. What is not synced is lost in a power cut.
+    pub fn syncing_after(mut self, pause: Duration) -> Self {
+        self.syncing.pause = pause;
+        self
+    }
+}
+
 impl Run<'_, '_> {
     /// Has what was committed synced when it is time.
     pub(super) fn sync(&mut self) -> Result<(), CrawlError> {

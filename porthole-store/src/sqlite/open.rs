@@ -187,7 +187,8 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
 }
 
 fn set_up_writer(db: &Connection) -> Result<()> {
-    // In WAL mode, NORMAL loses no committed batch to a kill, and at a power cut no more than the last ones.
+    // In WAL mode, NORMAL loses no committed batch to a kill, and at a power cut no more than those since the last
+    // checkpoint or `sync_log`.
     db.pragma_update(None, "journal_mode", "wal")?;
     db.pragma_update(None, "synchronous", "normal")?;
     db.pragma_update(None, "cache_size", -8_000)?;
