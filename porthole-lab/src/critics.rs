@@ -26,7 +26,7 @@ pub struct CriticsReport {
     pub proposals: Option<Proposals>,
 }
 
-/// How class proposal did (requirement 9).
+/// How class proposal did.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Proposals {
     /// Topics that had enough pages that were held out.

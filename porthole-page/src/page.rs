@@ -31,7 +31,7 @@ pub struct Page {
     pub robots: RobotsMeta,
     /// Where the page wants to send its reader, and after how many seconds.
     pub refresh: Option<(u32, CanonicalUrl)>,
-    /// The page shows next to nothing until its scripts have run (req. 132).
+    /// The page shows next to nothing until its scripts have run.
     pub needs_scripts: bool,
     /// A PDF that cannot be read without a key.
     pub encrypted: bool,

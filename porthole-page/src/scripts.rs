@@ -1,4 +1,4 @@
-//! Pages that are empty until their scripts have run (req. 132): they are to be counted, not judged by what is not
+//! Pages that are empty until their scripts have run: they are to be counted, not judged by what is not
 //! there. A short page that a person can read is not one of them, whatever scripts count its readers.
 
 use memchr::memmem;

@@ -1,5 +1,5 @@
 //! A 64-bit fingerprint that changes little when a text changes little (Charikar's simhash over runs of
-//! three terms), for recognising near-duplicates (req. 117).
+//! three terms), for recognising near-duplicates.
 
 use porthole_types::TermId;
 

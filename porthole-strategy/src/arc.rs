@@ -1,4 +1,4 @@
-//! ARC and Clever (req. 129): links weigh more where the topic's words are near their anchors; authority in the graph that is
+//! ARC and Clever: links weigh more where the topic's words are near their anchors; authority in the graph that is
 //! known decides.
 //!
 //! The weight of a link is 1 and for every keyword in a leaf within `reach` of it 1 / (1 + distance) more. Decided here: all

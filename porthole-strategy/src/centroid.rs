@@ -1,4 +1,4 @@
-//! The crawler without negative examples (A 2.1; req. 92): links by the TFIDF cosine of their page and the centroid of the
+//! The crawler without negative examples (A 2.1): links by the TFIDF cosine of their page and the centroid of the
 //! pages that were relevant so far. It is there to be compared with, since it drifts.
 //!
 //! Decided here: a page is relevant if the critic finds it on topic (`of=starts` has the start pages alone instead); a term

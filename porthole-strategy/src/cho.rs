@@ -1,4 +1,4 @@
-//! The orders of Cho, Garcia-Molina and Page (req. 127): by backlinks, by PageRank, by location, and with a hot queue.
+//! The orders of Cho, Garcia-Molina and Page: by backlinks, by PageRank, by location, and with a hot queue.
 //!
 //! All count on what is known at the time. Decided here: PageRank is computed after every so many pages, and what is met in
 //! between gets what its parents hand down; among several pages that link to a URL, all count; the hot queue is ordered by

@@ -1,4 +1,4 @@
-//! Context graphs (Diligenti et al.; req. 124): how many links is a page away from what is looked for?
+//! Context graphs (Diligenti et al.): how many links is a page away from what is looked for?
 //!
 //! Layer 0 is what is on topic, layer 1 links there, layer 2 links to layer 1, and so on; a naive Bayes tells the layer of a page
 //! by its words. Links of a page wait in the queue of its layer, and the nearest queue that is not empty is next.

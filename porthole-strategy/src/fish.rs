@@ -1,4 +1,4 @@
-//! Fish search (De Bra, Post; req. 121): fish that find food breed, others die out.
+//! Fish search (De Bra, Post): fish that find food breed, others die out.
 //!
 //! A link is followed as long as its depth lasts. Links of a relevant page get the full depth and come first; those of an
 //! irrelevant page get one less than the page had, and come behind them. Of each page only the first links count, half as

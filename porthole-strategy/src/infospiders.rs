@@ -1,4 +1,4 @@
-//! InfoSpiders (Menczer, Belew; req. 123): a population of agents that live on what they find.
+//! InfoSpiders (Menczer, Belew): a population of agents that live on what they find.
 //!
 //! Each agent has energy, a list of keywords, a small net, and the links that it knows. When it is its turn, it follows a link,
 //! drawn by softmax over what its net makes of the keywords near each link, and learns: the net is moved towards the

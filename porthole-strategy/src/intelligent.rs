@@ -1,4 +1,4 @@
-//! Intelligent crawling (Aggarwal, Al-Garawi, Yu; req. 126): which signs went together with relevant pages so far?
+//! Intelligent crawling (Aggarwal, Al-Garawi, Yu): which signs went together with relevant pages so far?
 //!
 //! A sign E has the interest ratio P(C|E) / P(C), learnt online from the pages that came, C being on topic. Signs are words of
 //! the pages that link to a URL, tokens of the URL, whether those pages are on topic, and how many of the siblings that came

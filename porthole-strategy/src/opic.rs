@@ -1,4 +1,4 @@
-//! OPIC (Abiteboul, Preda, Cobena; req. 128): every page has cash, which it shares among its links when it is fetched; the
+//! OPIC (Abiteboul, Preda, Cobena): every page has cash, which it shares among its links when it is fetched; the
 //! richest is next.
 //!
 //! Decided here: a start has cash 1. No page is fetched again for its cash, so what would go to a page that came before, or

@@ -1,4 +1,4 @@
-//! The reinforcement learning spider (Rennie, McCallum; req. 125): a link is worth the relevant pages behind it, each the
+//! The reinforcement learning spider (Rennie, McCallum): a link is worth the relevant pages behind it, each the
 //! less, the more links it is away.
 //!
 //! What a page was worth is known once what is behind it came: 1 if it is on topic, and gamma for each step to those that were

@@ -1,4 +1,4 @@
-//! Shark search (Hersovici et al.; req. 122): fish search that looks at the links, and whose fish inherit.
+//! Shark search (Hersovici et al.): fish search that looks at the links, and whose fish inherit.
 //!
 //! inherited(v) = delta sim(u) if that is above 0, else delta inherited(u); neighbourhood = beta sim(anchor) +
 //! (1 - beta) context, where the context is 1 if the anchor has to do with the topic, else the similarity of the text

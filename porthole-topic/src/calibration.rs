@@ -102,7 +102,7 @@ impl Scored {
     }
 }
 
-/// Evidence to log probabilities that sum to 1 (V eq. 2, with the prior inside the normalisation: S1).
+/// Evidence to log probabilities that sum to 1 (V eq. 2, with the prior inside the normalisation).
 pub(crate) fn normalise(scores: &mut [f64], logpriors: impl Iterator<Item = f64>, factor: f64) {
     scores.iter_mut().zip(logpriors).for_each(|(score, logprior)| *score = logprior + *score * factor);
     let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-/// The exit code of a command that was interrupted (requirement 114).
+/// The exit code of a command that was interrupted.
 pub(crate) const INTERRUPTED: u8 = 11;
 
 /// Whether there is somebody to ask.

@@ -1,4 +1,4 @@
-//! `porthole explain`: why a URL was queued, fetched or skipped, and what it is worth (requirement 113).
+//! `porthole explain`: why a URL was queued, fetched or skipped, and what it is worth.
 
 mod parts;
 
