@@ -1,11 +1,37 @@
 //! What is written beside a crawl: topics, examples, models, feedback, settings.
 
-use porthole_types::{Event, TopicRow};
+use porthole_types::{Event, Timestamp, TopicRow};
 
 use crate::about::Feedback;
 use crate::statistics::{Document, NodeRow, StatRow};
 use crate::topics::{ExampleChange, Model, NewExample, TermWord, TopicChange};
 use crate::{Result, Scores, StoreReader};
+
+/// Something that a running crawl was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandRow {
+    /// Its number.
+    pub id: u64,
+    /// When it was given.
+    pub at: Timestamp,
+    /// What it is about: a word.
+    pub what: String,
+    /// What goes with the word.
+    pub parameters: String,
+    /// What the crawl answered, if it has.
+    pub answer: Option<CommandAnswer>,
+}
+
+/// What a crawl answered to a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandAnswer {
+    /// When.
+    pub at: Timestamp,
+    /// Whether it could not be done.
+    pub failed: bool,
+    /// What was done, or why not, in words.
+    pub outcome: String,
+}
 
 /// The writes that are not the frontier's: what people and training change about a workspace. Each is one short
 /// transaction, so that any number of desks may be open beside the one [`Store`] of a running crawl.
@@ -71,6 +97,15 @@ pub trait Desk: Send {
     /// Disables sites, or enables them again, all or none (W 4.2). A host that is not known is refused by
     /// name.
     fn set_disabled(&mut self, hosts: &[&str], disabled: bool) -> Result<()>;
+
+    /// Tells a crawl that runs on the database something; the command's id. [`StoreReader::command`] has the answer.
+    fn append_command(&mut self, what: &str, parameters: &str, at: Timestamp) -> Result<u64>;
+
+    /// The commands that wait for an answer, oldest first.
+    fn open_commands(&self) -> Result<Vec<CommandRow>>;
+
+    /// Answers a command.
+    fn answer_command(&mut self, id: u64, answer: &CommandAnswer) -> Result<()>;
 
     /// A handle for reading while this one writes, also from other threads.
     fn reader(&self) -> Box<dyn StoreReader>;

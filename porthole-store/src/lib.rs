@@ -25,7 +25,7 @@ mod topics;
 
 pub use about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
 pub use answer::{Answer, Limits, Value};
-pub use desk::Desk;
+pub use desk::{CommandAnswer, CommandRow, Desk};
 pub use error::{Error, Result};
 pub use policy::{Direction, Key, Policy, PolicyError};
 pub use queries::{Kind, NamedQuery, Parameter, QUERIES};

@@ -6,6 +6,7 @@
 //! the write fails, it is rebuilt from the tables.
 
 mod about;
+mod commands;
 mod counts;
 mod desk;
 mod distill;

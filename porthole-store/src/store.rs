@@ -9,7 +9,7 @@ use porthole_types::{
 
 use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, Example, Model, Terms};
-use crate::{Answer, Desk, Limits, NamedQuery, Policy, Result};
+use crate::{Answer, CommandRow, Desk, Limits, NamedQuery, Policy, Result};
 
 /// A crawl's database. One store writes the frontier; any number of [`Desk`]s write beside it, and of
 /// [`StoreReader`]s read meanwhile.
@@ -169,6 +169,9 @@ pub trait StoreReader: Send + Sync {
 
     /// Whether a store is open on the database now, here or in another process.
     fn is_crawled(&self) -> Result<bool>;
+
+    /// A command to a running crawl, and its answer.
+    fn command(&self, id: u64) -> Result<Option<CommandRow>>;
 
     /// What was tried behind the fetch of that number, in the order of the fetches, at most `limit`.
     fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<Tried>>;

@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use porthole_types::{CanonicalUrl, Event, TopicRow};
+use porthole_types::{CanonicalUrl, Event, Timestamp, TopicRow};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::write::{insert_events, write_scores, write_settings};
-use super::{SqliteReader, SqliteStore, open, statistics, topics};
+use super::{SqliteReader, SqliteStore, commands, open, statistics, topics};
 use crate::about::{Feedback, FeedbackKind};
-use crate::{Desk, Document, Error, Model, NodeRow, Result, Scores, StatRow, StoreReader, TopicChange};
+use crate::{
+    CommandAnswer, CommandRow, Desk, Document, Error, Model, NodeRow, Result, Scores, StatRow, StoreReader,
+    TopicChange,
+};
 
 /// A SQLite database, open for what is written beside a crawl. It keeps nothing in memory, and takes no lock
 /// that a crawl would wait for longer than a write takes.
@@ -135,6 +138,18 @@ impl<T: Tables> Desk for T {
         }
         drop(update);
         Ok(tx.commit()?)
+    }
+
+    fn append_command(&mut self, what: &str, parameters: &str, at: Timestamp) -> Result<u64> {
+        commands::append(self.db(), what, parameters, at)
+    }
+
+    fn open_commands(&self) -> Result<Vec<CommandRow>> {
+        commands::open(self.db())
+    }
+
+    fn answer_command(&mut self, id: u64, answer: &CommandAnswer) -> Result<()> {
+        commands::answer(self.db(), id, answer)
     }
 
     fn reader(&self) -> Box<dyn StoreReader> {

@@ -258,6 +258,22 @@ const MIGRATIONS: &[&str] = &[
         )
         update taxonomy set path = paths.path from paths where paths.kcid = taxonomy.kcid and paths.path <> '';
     "#,
+    // What people tell a running crawl.
+    r#"
+        -- Appended by any process; the crawl carries commands out in the order of their ids and answers in the
+        -- same row.
+        create table command(
+            id integer primary key,
+            at integer not null,
+            what text not null,           -- pause, resume, stop, policy, strategy, refocus, ...
+            parameters text not null,
+            answered integer,             -- when the crawl answered; null until then
+            failed integer,               -- whether it refused
+            outcome text                  -- what it said
+        );
+        -- Which wait for an answer is asked often; this index has no rows but theirs.
+        create index command_open on command(id) where answered is null;
+    "#,
 ];
 
 /// The version of the tables that this program writes.

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use porthole_types::{CanonicalUrl, Event, TermId, Timestamp, TopicId, TopicRow};
 use rusqlite::{Connection, params};
 
-use super::{about, counts, desk, graph, lookup, open, sandbox, topics, tried};
+use super::{about, commands, counts, desk, graph, lookup, open, sandbox, topics, tried};
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
-    Answer, Collision, Counts, Error, Example, Graph, Limits, Model, Neighbourhood, Result, Site,
+    Answer, Collision, CommandRow, Counts, Error, Example, Graph, Limits, Model, Neighbourhood, Result, Site,
     StoreReader, Terms, Tried,
 };
 
@@ -126,6 +126,10 @@ impl StoreReader for SqliteReader {
 
     fn setting(&self, name: &str) -> Result<Option<String>> {
         desk::read_setting(&open::reader(&self.path)?, name)
+    }
+
+    fn command(&self, id: u64) -> Result<Option<CommandRow>> {
+        commands::read(&open::reader(&self.path)?, id)
     }
 
     fn counts(&self) -> Result<Counts> {

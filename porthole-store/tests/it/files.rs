@@ -103,7 +103,7 @@ fn a_database_that_was_made_half_way_is_brought_on() {
     assert_eq!(place.open().counts().known, 0);
     let db = Connection::open(place.path()).unwrap();
     let version: i64 = db.query_row("pragma user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 7);
+    assert_eq!(version, 8);
 }
 
 /// Takes a database back to what version 6 of the tables was.
@@ -113,7 +113,7 @@ fn back_to_version_6(place: &Place) {
                                      sid_dst integer not null, wgt_fwd real not null, wgt_rev real not null,
                                      discovered integer not null);
                insert into old_link select oid_src, sid_src, oid_dst, sid_dst, 0, 0, discovered from link;
-               drop view link; drop table edge; alter table old_link rename to link;
+               drop table command; drop view link; drop table edge; alter table old_link rename to link;
                alter table counts drop column rejected; alter table taxonomy drop column path;
                pragma user_version = 6";
     Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
