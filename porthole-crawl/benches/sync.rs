@@ -40,7 +40,7 @@ impl Fetch for Web {
 fn crawl(parent: &Path, pause: Duration, workers: usize, fetches: u64) -> f64 {
     let folder = tempfile::tempdir_in(parent).unwrap();
     let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
-    let crawl = Crawl::new(&Web, &mut store, &SystemClock).unwrap().syncing_after(pause);
+    let crawl = Crawl::new(&Web, &mut store, SystemClock).unwrap().syncing_after(pause);
     let mut crawl = crawl.archived(&folder.path().join("pages"), Keep::All).unwrap();
     crawl.start(&[CanonicalUrl::parse("http://h0.test/0").unwrap()]).unwrap();
     let started = Instant::now();

@@ -14,19 +14,38 @@ pub trait Fetch: Send + Sync {
     /// Fetches one URL.
     fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a>;
 
-    /// The address that a fetch of this URL would go to first, for those who are polite by address: many sites may
-    /// share a machine. `None` where there is none to be known: in a replay, behind a proxy, or when the fetch would
-    /// fail for want of one.
-    fn address<'a>(&'a self, _url: &'a CanonicalUrl) -> AddressFuture<'a> {
-        Box::pin(ready(None))
+    /// The addresses that this URL's host has, for those who are polite by address: many sites may share a machine.
+    /// None where there are none to be known: in a replay, or behind a proxy. An error is what a fetch would fail with.
+    fn addresses<'a>(&'a self, _url: &'a CanonicalUrl) -> AddressesFuture<'a> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+}
+
+impl<F: Fetch + ?Sized> Fetch for &F {
+    fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+        (**self).fetch(request)
+    }
+
+    fn addresses<'a>(&'a self, url: &'a CanonicalUrl) -> AddressesFuture<'a> {
+        (**self).addresses(url)
+    }
+}
+
+impl<F: Fetch + ?Sized> Fetch for Box<F> {
+    fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+        (**self).fetch(request)
+    }
+
+    fn addresses<'a>(&'a self, url: &'a CanonicalUrl) -> AddressesFuture<'a> {
+        (**self).addresses(url)
     }
 }
 
 /// What [`Fetch::fetch`] gives: a future that may run on any thread.
 pub type FetchFuture<'a> = Pin<Box<dyn Future<Output = Result<Response, FetchError>> + Send + 'a>>;
 
-/// What [`Fetch::address`] gives.
-pub type AddressFuture<'a> = Pin<Box<dyn Future<Output = Option<IpAddr>> + Send + 'a>>;
+/// What [`Fetch::addresses`] gives.
+pub type AddressesFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<IpAddr>, FetchError>> + Send + 'a>>;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -35,12 +54,20 @@ pub struct Request {
     pub url: CanonicalUrl,
     /// Headers of this request beyond those that every request has, such as `If-None-Match`.
     pub headers: Headers,
+    /// The one address to connect to. Whoever counts requests by address names the one that was counted; without it
+    /// any address of the host may be tried.
+    pub address: Option<IpAddr>,
 }
 
 impl Request {
     /// A plain request for a URL.
     pub fn get(url: CanonicalUrl) -> Self {
-        Request { url, headers: Headers::new() }
+        Request { url, headers: Headers::new(), address: None }
+    }
+
+    /// The same request, to this address if there is one.
+    pub fn at(self, address: Option<IpAddr>) -> Self {
+        Request { address, ..self }
     }
 }
 

@@ -34,7 +34,7 @@ use porthole_types::{CanonicalUrl, FailureKind, Headers};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::{AddressFuture, Fetch, FetchError, FetchFuture, Request, Response};
+use crate::{AddressesFuture, Fetch, FetchFuture, Request, Response};
 use body::{BodyLimits, BodyRead, read_body};
 use connection::{Connection, NoBody};
 use dial::{Dialer, is_https};
@@ -102,15 +102,6 @@ impl HttpFetch {
         })
     }
 
-    /// The addresses that a fetch of this URL would connect to, for those who are polite by address. None behind a
-    /// proxy, which is the one to know them.
-    pub async fn addresses(&self, url: &CanonicalUrl) -> Result<Arc<[IpAddr]>, FetchError> {
-        if self.settings.proxy.is_some() {
-            return Ok(Arc::new([]));
-        }
-        self.dialer.addresses(url).await.map_err(|fault| fault.about(url))
-    }
-
     async fn get(&self, request: &Request) -> Result<Response, Fault> {
         let Ok(_place) = self.places.acquire().await else {
             return Err(Fault::new(FailureKind::Connect, "the crawl is over"));
@@ -140,7 +131,7 @@ impl HttpFetch {
                 Err(_) => {}
             }
         }
-        let dialed = self.dialer.dial(&request.url).await?;
+        let dialed = self.dialer.dial(&request.url, request.address).await?;
         let opened = async {
             let opened = Connection::open(dialed, self.settings.max_header_bytes).await;
             opened.map_err(|error| Fault::of_exchange(&error))
@@ -259,10 +250,14 @@ impl Fetch for HttpFetch {
     }
 
     /// From the memory of names, most of the time. An IPv4 address in the form of IPv6 is one address, not two.
-    fn address<'a>(&'a self, url: &'a CanonicalUrl) -> AddressFuture<'a> {
+    /// None behind a proxy, which is the one to know them.
+    fn addresses<'a>(&'a self, url: &'a CanonicalUrl) -> AddressesFuture<'a> {
         Box::pin(async move {
-            let found = self.addresses(url).await.ok()?;
-            found.first().map(IpAddr::to_canonical)
+            if self.settings.proxy.is_some() {
+                return Ok(Vec::new());
+            }
+            let found = self.dialer.addresses(url).await.map_err(|fault| fault.about(url))?;
+            Ok(found.iter().map(IpAddr::to_canonical).collect())
         })
     }
 }

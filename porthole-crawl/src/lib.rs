@@ -1,17 +1,15 @@
 //! The crawl: work from the frontier, through [`Fetch`], page by page into the store.
 
-mod again;
 mod archive;
 mod backlinks;
 mod clock;
-mod crawl;
 mod distill;
+mod engine;
 mod external;
 mod fetch;
 mod glob;
 mod host;
 mod http;
-mod memory;
 mod reading;
 mod recent;
 mod recovery;
@@ -20,24 +18,25 @@ mod robots;
 mod scope;
 mod sitemap;
 mod traps;
-mod window;
 
 pub use archive::{Archive, ArchiveError, Keep, read_page};
 pub use backlinks::BacklinkSettings;
 pub use clock::SystemClock;
-pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
 pub use distill::{
     DISTILLED, DISTILLED_BY, DistillError, DistillSettings, Distilled, Distiller, Engine, SiteBy, Snapshot,
     neighbourhoods,
 };
+pub use engine::{
+    Command, Crawl, CrawlError, CrawlEvent, Handle, Limits, NotBegun, Observer, Refocus, Refocused, Seen,
+    Stop, StoreRef, strategy_memory,
+};
 pub use external::ExternalCritic;
-pub use fetch::{AddressFuture, Fetch, FetchError, FetchFuture, Request, Response};
+pub use fetch::{AddressesFuture, Fetch, FetchError, FetchFuture, Request, Response};
 pub use host::{Flight, HostAnswer, Hosts, MAX_TROUBLED, Politeness, Turn, retry_after};
 pub use http::{
     AllowedAddresses, HttpFetch, HttpSettings, HttpSettingsError, Proxy, Resolve, ResolveFuture,
     SystemResolver,
 };
-pub use memory::strategy_memory;
 pub use recovery::LostPages;
 pub use result::Focus;
 pub use robots::{
@@ -46,4 +45,3 @@ pub use robots::{
 pub use scope::{MAX_TRUNCATIONS, Scope, ScopeError, ScopeSettings, Why, truncations};
 pub use sitemap::{SitemapEnd, SitemapEntry, SitemapKind, read_sitemap};
 pub use traps::{Trap, Traps};
-pub use window::Guest;

@@ -16,13 +16,15 @@ use porthole_types::{
     Failure, FailureKind, Judgment, Outcome, PageResult, Timestamp, TopicId, Work, shortened,
 };
 
-use self::queue::{Mourner, Queue, WasRead, ended};
+pub(crate) use self::queue::WasRead;
+use self::queue::{Mourner, Queue, ended};
 use crate::archive::{Keep, Packer};
 use crate::result::{empty_result, failed, redirect};
 use crate::scope::Scope;
 use crate::{FetchError, Response};
 
 /// An answer that nobody has looked into.
+#[derive(Debug)]
 pub(crate) struct Unread {
     pub(crate) work: Work,
     pub(crate) answer: Result<Response, FetchError>,
@@ -59,6 +61,10 @@ impl Reader {
         scope: Arc<Scope>,
     ) -> Self {
         Reader { extractor: Extractor::default(), judge, packer, scope }
+    }
+
+    pub(crate) fn into_judge(self) -> Option<Box<dyn Judge>> {
+        self.judge
     }
 
     /// One like it for another thread, if its judge can be had twice.
@@ -178,6 +184,8 @@ pub(crate) struct Threads {
     /// Answers that may be waiting before no more should be asked for.
     most: usize,
     threads: Vec<thread::JoinHandle<Reader>>,
+    /// One like theirs, if it can be had twice.
+    judge: Option<Box<dyn Judge>>,
 }
 
 impl Readers {
@@ -203,6 +211,17 @@ impl Readers {
                 threads.in_progress += 1;
                 threads.queue.push(unread);
             }
+        }
+    }
+
+    /// Answers a thread that may be waiting.
+    pub(crate) const MAX_WAITING: usize = 16;
+
+    /// A judge like the one of these readers, if it can be had twice.
+    pub(crate) fn another_judge(&mut self) -> Option<Box<dyn Judge>> {
+        match self {
+            Readers::Here(reader, _) => reader.judge.as_ref().and_then(|judge| judge.another()),
+            Readers::Threads(threads) => threads.judge.as_ref().and_then(|judge| judge.another()),
         }
     }
 
@@ -250,16 +269,15 @@ impl Readers {
 
 impl Threads {
     fn start(readers: Vec<Reader>) -> Self {
-        /// Answers a thread that may be waiting.
-        const WAITING: usize = 16;
+        let judge = readers.first().and_then(|reader| reader.judge.as_ref()?.another());
         let queue = Arc::new(Queue::default());
-        let most = readers.len() * WAITING;
+        let most = readers.len() * Readers::MAX_WAITING;
         let start = |reader| {
             let queue = queue.clone();
             thread::Builder::new().name("reader".to_owned()).spawn(move || work(reader, &queue))
         };
         let threads: Vec<_> = readers.into_iter().filter_map(|reader| start(reader).ok()).collect();
-        Threads { queue, read: VecDeque::new(), in_progress: 0, most, threads }
+        Threads { queue, read: VecDeque::new(), in_progress: 0, most, threads, judge }
     }
 
     fn next(&mut self, take: impl FnOnce(&Queue) -> VecDeque<WasRead>) -> Option<WasRead> {

@@ -12,7 +12,7 @@ use porthole_store::Tried;
 use porthole_types::{CanonicalUrl, SegmentSpan, UrlId};
 
 use crate::archive::{Archive, Keep, Unsynced, look_up, read_page};
-use crate::crawl::{Crawl, CrawlError, last_archived};
+use crate::engine::{Crawl, CrawlError, Writer, last_archived};
 
 /// The setting that says that the records of all fetches below that number are synced.
 pub(crate) const SYNCED: &str = "crawl.synced";
@@ -32,17 +32,20 @@ pub struct LostPages {
 impl Crawl<'_> {
     /// Keeps pages that come, in the segments of a folder. Pages that a power cut has taken from there are queued again.
     pub fn archived(mut self, folder: &Path, keep: Keep) -> Result<Self, CrawlError> {
-        let last = last_archived(&*self.store)?;
-        self.recover(folder, last)?;
-        self.archive = Some((Archive::open_after(folder, last, self.clock.now())?, keep));
+        let writer = &mut self.writer;
+        let last = last_archived(&*writer.store)?;
+        writer.recover(folder, last)?;
+        writer.archive = Some((Archive::open_after(folder, last, writer.clock.now())?, keep));
         Ok(self)
     }
 
     /// Kept pages that this crawl had to do without, since it was opened.
     pub fn lost_pages(&self) -> LostPages {
-        self.lost_pages
+        self.writer.lost_pages
     }
+}
 
+impl Writer<'_> {
     fn recover(&mut self, folder: &Path, last: Option<SegmentSpan>) -> Result<(), CrawlError> {
         let setting = self.store.setting(SYNCED)?;
         // Older versions kept no such setting. What they wrote is long on the disk.

@@ -54,7 +54,7 @@ impl Scorer {
         } else {
             page.links.iter().map(|link| strategy.priority(&source, link)).collect()
         };
-        // Estimated as relevant as the page that links to it (S8).
+        // Estimated as relevant as the page that links to it.
         let believed = priorities.into_iter().map(|priority| (relevance, priority));
         link_rows(page, depth + 1, believed)
     }

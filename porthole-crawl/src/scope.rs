@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use std::fmt;
 
 use porthole_types::{CanonicalUrl, SiteId};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::glob;
 
 /// A scope as people write it. [`Scope::new`] checks it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScopeSettings {
     /// Patterns of which a URL has to match one, if there are any.

@@ -1,11 +1,13 @@
 //! Sitemaps and sitemap indexes (sitemaps.org), as XML or as text with a URL a line: a stream in, entries
 //! out, in bounded memory whatever the stream is.
 
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use porthole_types::{CanonicalUrl, Timestamp};
+use porthole_types::{CanonicalUrl, NewUrl, SiteId, Timestamp};
+
+use crate::Response;
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, Event};
 
@@ -42,6 +44,52 @@ pub struct SitemapEnd {
 }
 
 /// Entries of one sitemap, by the protocol.
+/// Sitemaps that are read of one site, or of one index.
+pub(crate) const SITEMAPS_PER_SITE: usize = 5;
+
+/// URLs that are taken from the sitemaps of one site: a focused crawl wants a foot in the door, not all of it.
+pub(crate) const LISTED_PER_SITE: usize = 1_000;
+
+/// The priority of URLs from sitemaps, below whatever a strategy says of a link that was seen.
+const LISTED_PRIORITY: f64 = -1.0;
+
+/// A sitemap to read.
+pub(crate) struct Sitemap {
+    pub(crate) url: CanonicalUrl,
+    /// Whether the sitemaps that an index lists are read.
+    pub(crate) leads_on: bool,
+}
+
+impl Sitemap {
+    /// The pages of the site that it lists, at most `room`, and further sitemaps.
+    pub(crate) fn read(
+        &self,
+        response: &Response,
+        site: SiteId,
+        room: usize,
+    ) -> (Vec<NewUrl>, Vec<CanonicalUrl>) {
+        let (mut pages, mut more) = (Vec::new(), Vec::new());
+        if response.status != 200 {
+            return (pages, more);
+        }
+        let mut take = |entry: SitemapEntry| match entry.kind {
+            _ if entry.url.site() != site => {}
+            SitemapKind::Page if pages.len() < room => {
+                pages.push(NewUrl { url: entry.url, relevance: 0.0, priority: LISTED_PRIORITY, depth: 1 });
+            }
+            SitemapKind::Sitemap if self.leads_on && more.len() < SITEMAPS_PER_SITE => more.push(entry.url),
+            _ => {}
+        };
+        if response.body.starts_with(&[0x1f, 0x8b]) {
+            let unpacked = flate2::read::MultiGzDecoder::new(&response.body[..]).take(MAX_BYTES);
+            read_sitemap(BufReader::new(unpacked), &self.url, &mut take);
+        } else {
+            read_sitemap(&response.body[..], &self.url, &mut take);
+        }
+        (pages, more)
+    }
+}
+
 const MAX_ENTRIES: usize = 50_000;
 /// Bytes of one sitemap, unpacked, by the protocol.
 const MAX_BYTES: u64 = 50 << 20;

@@ -26,6 +26,12 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }
 
+impl<C: Clock + ?Sized> Clock for &C {
+    fn now(&self) -> Timestamp {
+        (**self).now()
+    }
+}
+
 /// A clock that stands still until it is told to move. Replays and tests use it.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicI64);

@@ -18,7 +18,7 @@ pub struct Judgment {
 pub struct NewUrl {
     /// The URL.
     pub url: CanonicalUrl,
-    /// Estimated relevance, in 0..=1: the best R among its judged parents (S8).
+    /// Estimated relevance, in 0..=1: the best R among its judged parents.
     pub relevance: f64,
     /// What the strategy says; larger is sooner.
     pub priority: f64,

@@ -1,5 +1,6 @@
 //! The command line, as a person types it.
 
+mod control;
 mod crawl;
 mod distill;
 mod facts;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use porthole_lab::classifier_bench::Setup as ClassifierSetup;
 
+pub(crate) use self::control::{Set, SetScope};
 pub(crate) use self::crawl::Crawl;
 pub(crate) use self::distill::{BenchDistiller, Distill, EngineWord};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
@@ -58,6 +60,15 @@ pub(crate) enum Command {
     Classify(Classify),
     /// Crawl outwards from the examples of the good topics
     Crawl(Crawl),
+    /// Pause the crawl that runs on the workspace: no new requests until it is resumed
+    Pause,
+    /// Resume a paused crawl
+    Resume,
+    /// Stop the crawl that runs on the workspace; `porthole crawl` goes on from there
+    Stop,
+    /// Change how the crawl that runs on the workspace works, while it runs
+    #[command(subcommand)]
+    Set(Set),
     /// Say how a workspace and its crawl are doing
     Status(Status),
     /// Write what was found as a page to look at: harvest, best pages, hubs, sites, communities, what to do next

@@ -267,11 +267,11 @@ impl Guest {
         url: &CanonicalUrl,
         crawl_delay: Option<Duration>,
     ) -> Result<(Flight, Result<Response, FetchError>, Duration), FetchError> {
-        let ip = self.web.address(url).await;
+        let ip = self.web.addresses(url).await?.first().copied();
         let flight = self.turn(url, ip, crawl_delay).await?;
         let _place = self.under_way.acquire().await;
         let began = Instant::now();
-        let answer = self.web.fetch(&Request::get(url.clone())).await;
+        let answer = self.web.fetch(&Request::get(url.clone()).at(ip)).await;
         Ok((flight, answer, began.elapsed()))
     }
 

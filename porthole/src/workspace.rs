@@ -4,9 +4,10 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use porthole_crawl::{ArchiveError, Response};
+use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
 use porthole_store::{
     Desk, Model as StoredModel, SqliteDesk, SqliteReader, SqliteStore, StoreReader, TermWord,
 };
@@ -115,7 +116,7 @@ impl Workspace {
     }
 
     /// Says what the workspace takes up, whenever it is asked.
-    pub(crate) fn sizes(&self) -> impl Fn() -> u64 + 'static {
+    pub(crate) fn sizes(&self) -> impl Fn() -> u64 + Send + 'static {
         let root = self.root.clone();
         move || {
             let (database, pages) = disk_use(&root);
@@ -128,12 +129,31 @@ impl Workspace {
         Ok(SqliteDesk::open(self.root.join(DATABASE))?)
     }
 
-    /// Says that a crawl is running, which takes up what was changed.
-    pub(crate) fn say_if_crawled(&self) -> anyhow::Result<()> {
-        if self.reader()?.is_crawled()? {
-            output::say("a crawl is running: it takes this up");
+    /// Tells a crawl that runs on the workspace something, and what it answered to the user. Whether one runs.
+    pub(crate) fn tell_crawl(&self, command: &Command) -> anyhow::Result<bool> {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+        let reader = self.reader()?;
+        if !reader.is_crawled()? {
+            return Ok(false);
         }
-        Ok(())
+        let (what, parameters) = command.row();
+        let id = self.desk()?.append_command(what, &parameters, SystemClock.now())?;
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE && reader.is_crawled()? {
+            if let Some(answer) = reader.command(id)?.and_then(|row| row.answer) {
+                if answer.failed {
+                    return Err(misuse(format!("the running crawl refused: {}", answer.outcome)));
+                }
+                output::say(&format!("running crawl: {}", answer.outcome));
+                return Ok(true);
+            }
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
+        output::say(
+            "the running crawl has not answered; `porthole query 'select * from command'` shows when it does",
+        );
+        Ok(true)
     }
 
     /// The database, for a crawl: nobody else may have it then.

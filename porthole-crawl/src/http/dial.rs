@@ -55,11 +55,15 @@ impl Dialer {
         })
     }
 
-    /// A stream over which a request for this URL can be sent.
-    pub(super) async fn dial(&self, url: &CanonicalUrl) -> Result<Dialed, Fault> {
-        let target = match &self.proxy {
-            None => Target::Addresses(self.addresses(url).await?),
-            Some(proxy) => Target::Proxy(proxy, self.proxy_addresses(proxy, url).await?),
+    /// A stream over which a request for this URL can be sent; to this address and no other, if one is given.
+    pub(super) async fn dial(&self, url: &CanonicalUrl, address: Option<IpAddr>) -> Result<Dialed, Fault> {
+        let target = match (&self.proxy, address) {
+            (None, Some(address)) => {
+                self.guard.check(address).map_err(|why| Fault::new(FailureKind::Scope, why))?;
+                Target::Addresses(Arc::new([address]))
+            }
+            (None, None) => Target::Addresses(self.addresses(url).await?),
+            (Some(proxy), _) => Target::Proxy(proxy, self.proxy_addresses(proxy, url).await?),
         };
         within(self.timeout, "no connection", self.open(url, target)).await
     }

@@ -12,7 +12,7 @@ use porthole_topic::JudgeError;
 use super::{Read, Unread};
 
 /// What came of reading an answer.
-pub(super) type WasRead = Result<Box<Read>, JudgeError>;
+pub(crate) type WasRead = Result<Box<Read>, JudgeError>;
 
 /// Answers that wait for a reader, and what was read and waits for the loop.
 #[derive(Default)]

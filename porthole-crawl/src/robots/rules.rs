@@ -43,12 +43,20 @@ impl RobotsRules {
 
     /// Whether the path and query (starting with `/`) may be fetched. `/robots.txt` always may.
     pub fn allows(&self, path_and_query: &str) -> bool {
-        self.deciding(path_and_query).is_none_or(|rule| rule.allow)
+        match self.deciding(path_and_query) {
+            Decision::NoRule => true,
+            Decision::Rule(rule) => rule.allow,
+            Decision::TooCostly => false,
+        }
     }
 
     /// The rule that decides about a path and query, as a line; `None` if no rule is about it.
     pub fn rule_for(&self, path_and_query: &str) -> Option<String> {
-        self.deciding(path_and_query).map(Rule::line)
+        match self.deciding(path_and_query) {
+            Decision::NoRule => None,
+            Decision::Rule(rule) => Some(rule.line()),
+            Decision::TooCostly => Some("more wildcard rules than are checked for one URL".to_owned()),
+        }
     }
 
     /// The pause between two requests that the site asks for.
@@ -78,16 +86,44 @@ impl RobotsRules {
         size_of::<Self>() + rules + sitemaps
     }
 
-    fn deciding(&self, path_and_query: &str) -> Option<&Rule> {
+    fn deciding(&self, path_and_query: &str) -> Decision<'_> {
         if path_and_query.split('?').next() == Some("/robots.txt") {
-            return None;
+            return Decision::NoRule;
         }
         let path = normal(path_and_query.as_bytes(), Kind::Path);
-        self.rules.iter().find(|rule| glob::matches(&rule.pattern, &path, rule.whole))
+        let mut left = MAX_COMPARED;
+        for rule in self.rules.iter().filter(|rule| path.starts_with(rule.literal())) {
+            if glob::matches(&rule.pattern, &path, rule.whole) {
+                return Decision::Rule(rule);
+            }
+            match left.checked_sub(path.len() + rule.pattern.len()) {
+                Some(less) => left = less,
+                None => return Decision::TooCostly,
+            }
+        }
+        Decision::NoRule
     }
 }
 
+/// What the rules say about a URL.
+enum Decision<'r> {
+    NoRule,
+    Rule(&'r Rule),
+    /// Whoever writes so many wildcards means to keep crawlers busy, or out.
+    TooCostly,
+}
+
+/// Bytes of paths and patterns that are compared for one URL, at most. Rules that differ from the path before their first
+/// wildcard do not count.
+const MAX_COMPARED: usize = 1 << 20;
+
 impl Rule {
+    /// What stands before the first wildcard.
+    fn literal(&self) -> &[u8] {
+        let end = memchr::memchr(b'*', &self.pattern).unwrap_or(self.pattern.len());
+        &self.pattern[..end]
+    }
+
     /// The rule in a line, `None` if it is no path pattern: an empty value says nothing, and what starts
     /// with neither `/` nor `*` can be no path.
     fn parse(allow: bool, value: &[u8]) -> Option<Self> {

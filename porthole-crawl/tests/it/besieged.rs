@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use porthole_crawl::{Crawl, Guest, HttpFetch, Limits, Observer, Politeness, Seen, Stop, SystemClock};
+use porthole_crawl::{Crawl, HttpFetch, Limits, Observer, Politeness, Seen, Stop, SystemClock};
 use porthole_store::SqliteStore;
 use porthole_types::{CanonicalUrl, Clock, Outcome, Timestamp};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -253,7 +253,7 @@ impl Siege {
 }
 
 impl Observer for Siege {
-    fn seen(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
+    fn committed(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
         let word = word_for(&seen.result.outcome);
         let url = seen.url.as_str().to_owned();
         if seen.url.host().starts_with("good") && word == "fetched" {
@@ -289,8 +289,7 @@ async fn crawl(fetch: &HttpFetch, starts: &[CanonicalUrl], mut siege: Siege) -> 
     let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
     let politeness =
         Politeness { min_delay: Duration::from_millis(20), delay_factor: 1, ..Politeness::default() };
-    let guest = Guest::polite(politeness, "Porthole");
-    let mut crawl = Crawl::new(fetch, &mut store, &SystemClock).unwrap().as_guest(guest);
+    let mut crawl = Crawl::new(fetch, &mut store, SystemClock).unwrap().polite(politeness, "Porthole");
     crawl.start(starts).unwrap();
     siege.started = Instant::now();
     crawl.run(Limits { workers: 32, ..Limits::default() }, &mut siege).await.unwrap();
@@ -358,8 +357,7 @@ async fn crawl_to_the_end(fetch: &HttpFetch, start: &str) -> BTreeMap<String, &'
     let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
     let politeness = Politeness { min_delay: Duration::from_millis(600), ..Politeness::default() };
     let clock = Fast(Instant::now());
-    let guest = Guest::polite(politeness, "Porthole");
-    let mut crawl = Crawl::new(fetch, &mut store, &clock).unwrap().as_guest(guest);
+    let mut crawl = Crawl::new(fetch, &mut store, &clock).unwrap().polite(politeness, "Porthole");
     crawl.start(&[CanonicalUrl::parse(start).unwrap()]).unwrap();
     let mut ends = BTreeMap::new();
     let mut observe = |seen: Seen<'_>| {

@@ -145,7 +145,8 @@ async fn the_address_for_politeness_is_the_first_that_would_be_connected_to() {
     ];
     let fetch = fetcher_with(settings(), names);
     let address = async |fetch: &HttpFetch, url: &str| {
-        fetch.address(&CanonicalUrl::parse(url).unwrap()).await.map(|address| address.to_string())
+        let addresses = fetch.addresses(&CanonicalUrl::parse(url).unwrap()).await.unwrap_or_default();
+        addresses.first().map(ToString::to_string)
     };
     for (url, expected) in [
         ("http://two.test/", Some("127.0.0.9")),

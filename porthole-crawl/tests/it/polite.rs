@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use porthole_crawl::{Crawl, Guest, HttpFetch, Limits, Observer, Politeness, Seen, Stop, SystemClock};
+use porthole_crawl::{Crawl, HttpFetch, Limits, Observer, Politeness, Seen, Stop, SystemClock};
 use porthole_store::SqliteStore;
 use porthole_types::CanonicalUrl;
 
@@ -197,7 +197,7 @@ struct Patience<'a, M> {
 const A_WHILE: Duration = Duration::from_millis(1_500);
 
 impl<M: Fn(&[Asked]) -> Vec<String>> Observer for Patience<'_, M> {
-    fn seen(&mut self, _: Seen<'_>) -> ControlFlow<()> {
+    fn committed(&mut self, _: Seen<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
@@ -225,8 +225,7 @@ async fn crawl(
 ) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
-    let guest = Guest::polite(politeness(), "Porthole");
-    let mut crawl = Crawl::new(fetch, &mut store, &SystemClock).unwrap().as_guest(guest);
+    let mut crawl = Crawl::new(fetch, &mut store, SystemClock).unwrap().polite(politeness(), "Porthole");
     crawl.start(starts).unwrap();
     let mut patience = Patience { web, missing, started: Instant::now(), complete: None };
     let limits = Limits { workers: 32, ..Limits::default() };

@@ -33,6 +33,7 @@ pub(super) async fn crawl(database: &Path, pages: u64, seed: u64) -> Result<(), 
         std::ops::ControlFlow::Continue(())
     };
     crawl.run(Limits { fetches: pages, ..Limits::default() }, &mut observe).await?;
+    drop(crawl);
     Ok(store.tidy()?)
 }
 

@@ -9,7 +9,7 @@ use porthole_crawl::Keep;
 use porthole_store::Policy;
 
 /// What a crawl is told.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Crawl {
     /// Replay a recorded web: only what these files hold exists, everything else is a 404
     #[arg(long, value_name = "FILE.warc.gz")]

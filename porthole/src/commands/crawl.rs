@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use porthole_crawl::{
-    Crawl, CrawlError, DistillSettings, ExternalCritic, Fetch, Focus, Guest, HttpFetch, Limits, LostPages,
-    Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
+    Crawl, CrawlError, DistillSettings, ExternalCritic, Focus, HttpFetch, Limits, LostPages, NotBegun,
+    Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
 use porthole_lab::RecordedWeb;
 use porthole_store::{Desk, Store, StoreReader};
@@ -23,14 +23,14 @@ use porthole_types::CanonicalUrl;
 use self::events::Events;
 use self::metrics::Board;
 use self::summary::{Summary, explain_stagnation};
-use self::watch::{End, Ends, Watch};
+use self::watch::{End, Ends, SharedWatch, Watch};
 use crate::cli;
 use crate::commands::toward;
 use crate::output::{self, Progress, misuse};
 use crate::settings::RawBacklinks;
 use crate::workspace::{self, Workspace};
 
-/// Exit codes (requirement 114); 0 is a crawl that did what it was asked to.
+/// Exit codes; 0 is a crawl that did what it was asked to.
 const INTERRUPTED: u8 = 11;
 const SIZE_LIMIT: u8 = 14;
 const TIME_LIMIT: u8 = 15;
@@ -45,14 +45,8 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     let workspace = Workspace::open(root)?;
     let mut store = workspace.store()?;
     let reader = store.reader();
-    let aim = Aim::now(&*reader, arguments)?;
+    let aim = Aim::now(&*reader, arguments, &arguments.strategy)?;
     let starts = starts(&*reader, &aim.tree, &arguments.start)?;
-    let World { web, guest, workers } = World::of(&workspace, arguments)?;
-    let clock = SystemClock;
-    let site = workspace.settings.distill.site.by();
-    let asked =
-        workspace.settings.backlinks.as_ref().filter(|_| arguments.web.is_empty() || arguments.backlinks);
-    let backlinks = asked.map(RawBacklinks::ready).transpose()?;
     if starts.is_empty() && store.counts().known == 0 {
         return Err(misuse(
             "there is nowhere to start: no good topic has an example with a URL; give --start URL",
@@ -61,52 +55,118 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     if let Some(policy) = &arguments.policy {
         store.set_policy(policy)?;
     }
-    let mut watch = watch(&workspace, arguments, ends, aim.tree.clone()).await?;
+    let watch = watch(&workspace, arguments, ends, aim.tree.clone()).await?;
+    let (name, workers) = (aim.name, workers(arguments));
+    let crawl = match prepare(&workspace, arguments, Box::new(store), aim.focus) {
+        Err(error) if error.downcast_ref().is_some_and(CrawlError::is_disk_full) => {
+            output::print(summary::DISK_IS_FULL);
+            return Ok(DISK_FULL.into());
+        }
+        crawl => crawl?,
+    };
     // What fails from here on may be for want of room, and is told from other failures below.
-    let stop: Result<Stop, CrawlError> = async {
-        let mut crawl = Crawl::new(&*web, &mut store, &clock)?
-            .focused(aim.focus)
-            .as_guest(guest)
-            .truncating(arguments.truncate);
-        if arguments.hubs {
-            crawl = crawl.distilling(DistillSettings { site, ..DistillSettings::default() })?;
+    let (mut crawl, stop) = match begin(crawl, &name, &starts) {
+        Err(not_begun) => (not_begun.crawl, Err(not_begun.error)),
+        Ok(crawl) => {
+            let limits = Limits {
+                fetches: arguments.pages.unwrap_or(u64::MAX),
+                bytes: arguments.bytes.unwrap_or(u64::MAX),
+                workers,
+            };
+            let refocus = Refocuser { arguments: arguments.clone(), watch: watch.clone() };
+            match crawl.spawn(limits, Box::new(watch.clone()), Box::new(refocus)) {
+                Err(not_begun) => (not_begun.crawl, Err(not_begun.error)),
+                Ok(handle) => tokio::task::spawn_blocking(|| handle.join()).await?,
+            }
         }
-        if let Some(settings) = backlinks {
-            crawl = crawl.asking_backlinks(settings)?;
-        }
-        if let Some(keep) = arguments.archive.keep() {
-            crawl = crawl.archived(&workspace.pages(), keep)?;
-            say_lost(crawl.lost_pages());
-        }
-        take_up(&mut crawl, &*reader, &aim.name).await?;
-        crawl.start(&starts)?;
-        let limits = Limits {
-            fetches: arguments.pages.unwrap_or(u64::MAX),
-            bytes: arguments.bytes.unwrap_or(u64::MAX),
-            workers,
-        };
-        let stop = go_on(&mut crawl, limits, &mut watch, &*reader, &starts, arguments).await;
-        say_unreadable(crawl.lost_pages());
-        stop
-    }
-    .await;
+    };
+    say_unreadable(crawl.lost_pages());
+    let mut watch = watch.lock();
     let (ending, code) = ending(stop, arguments, watch.ended)?;
+    let store = crawl.store();
     if code != DISK_FULL {
         let seed = arguments.seed.to_string();
-        store.set_settings(&[(LAST_STOP, ending), (STRATEGY, &arguments.strategy), (SEED, &seed)])?;
+        store.set_settings(&[(LAST_STOP, ending), (STRATEGY, &watch.strategy), (SEED, &seed)])?;
         store.tidy()?;
     }
     watch.finish(ending);
-    let summary = Summary::new(&watch, &arguments.strategy, ending, store.counts());
+    let summary = Summary::new(&watch, &watch.strategy, ending, store.counts());
     if arguments.json {
         output::print_json(&summary)?;
     } else {
         summary.print();
         if code == STAGNATED {
-            explain_stagnation(&*reader, watch.tree(), arguments.strategy == "hard")?;
+            explain_stagnation(&*reader, watch.tree(), watch.strategy == "hard")?;
         }
     }
     Ok(code.into())
+}
+
+/// A crawl as its workspace and the arguments say, ready to begin.
+fn prepare(
+    workspace: &Workspace,
+    arguments: &cli::Crawl,
+    store: Box<dyn Store>,
+    focus: Focus,
+) -> anyhow::Result<Crawl<'static>> {
+    let mut crawl = visit(workspace, arguments, store)?.focused(focus).truncating(arguments.truncate);
+    if arguments.hubs {
+        let site = workspace.settings.distill.site.by();
+        crawl = crawl.distilling(DistillSettings { site, ..DistillSettings::default() })?;
+    }
+    let asked =
+        workspace.settings.backlinks.as_ref().filter(|_| arguments.web.is_empty() || arguments.backlinks);
+    if let Some(settings) = asked.map(RawBacklinks::ready).transpose()? {
+        crawl = crawl.asking_backlinks(settings)?;
+    }
+    if let Some(keep) = arguments.archive.keep() {
+        crawl = crawl.archived(&workspace.pages(), keep)?;
+        say_lost(crawl.lost_pages());
+    }
+    Ok(crawl)
+}
+
+/// Has the pages that are kept judged by the critic of now, if they are not, and adds the starts.
+fn begin(
+    mut crawl: Crawl<'static>,
+    critic: &str,
+    starts: &[CanonicalUrl],
+) -> Result<Crawl<'static>, Box<NotBegun>> {
+    let mut progress = None;
+    let step = |_| {
+        let progress = progress.get_or_insert_with(|| Progress::new("judging again", 0));
+        progress.step(String::new);
+    };
+    let judged = crawl.judged_by(critic, step);
+    if let Some(progress) = progress {
+        progress.finish();
+    }
+    match judged.and_then(|pages| crawl.start(starts).map(|_| pages)) {
+        Err(error) => Err(Box::new(NotBegun { crawl, error })),
+        Ok(pages) => {
+            if pages > 0 {
+                let pages = output::count(usize::try_from(pages).unwrap_or(usize::MAX), "page");
+                output::say(&format!("topics, critic or strategy have changed: {pages} judged again"));
+            }
+            Ok(crawl)
+        }
+    }
+}
+
+/// Makes critic and strategy again when somebody has changed topics, marks, the critic or the strategy meanwhile.
+struct Refocuser {
+    arguments: cli::Crawl,
+    watch: SharedWatch,
+}
+
+impl Refocus for Refocuser {
+    fn focus(&mut self, reader: &dyn StoreReader, strategy: Option<&str>) -> Result<Refocused, String> {
+        let mut watch = self.watch.lock();
+        let strategy = strategy.unwrap_or(&watch.strategy).to_owned();
+        let aim = Aim::now(reader, &self.arguments, &strategy).map_err(|error| output::in_words(&error))?;
+        watch.follow(aim.tree, strategy);
+        Ok(Refocused { focus: aim.focus, critic: aim.name })
+    }
 }
 
 fn say_lost(lost: LostPages) {
@@ -139,7 +199,7 @@ struct Aim {
 }
 
 impl Aim {
-    fn now(reader: &dyn StoreReader, arguments: &cli::Crawl) -> anyhow::Result<Aim> {
+    fn now(reader: &dyn StoreReader, arguments: &cli::Crawl, strategy: &str) -> anyhow::Result<Aim> {
         let tree = workspace::tree(reader)?;
         if tree.good().next().is_none() {
             return Err(misuse(
@@ -150,10 +210,9 @@ impl Aim {
         let (judge, critic, name) = judge(reader, &tree, wide.as_ref(), arguments.judge.as_deref())?;
         let steers = wide.as_ref().unwrap_or(&tree);
         let mut knows = porthole_strategy::Aim::new(steers, critic, arguments.seed);
-        knows.lessons =
-            arguments.lessons.as_deref().map(|folder| lessons(folder, &arguments.strategy)).transpose()?;
-        let strategy = porthole_strategy::named(&arguments.strategy, &knows)
-            .map_err(|unknown| misuse(unknown.to_string()))?;
+        knows.lessons = arguments.lessons.as_deref().map(|folder| lessons(folder, strategy)).transpose()?;
+        let strategy =
+            porthole_strategy::named(strategy, &knows).map_err(|unknown| misuse(unknown.to_string()))?;
         let paths = |tree: &Taxonomy| tree.good().map(|good| tree.path(good)).collect::<Vec<_>>().join(" ");
         let toward = wide.as_ref().map_or_else(String::new, |wide| format!(" toward {}", paths(wide)));
         let name = format!("{name}: {}{toward}; {}", paths(&tree), strategy.name());
@@ -178,59 +237,12 @@ fn lessons(folder: &Path, strategy: &str) -> anyhow::Result<Lessons> {
     Lessons::of_memory(&memory)?.ok_or_else(none)
 }
 
-/// Crawls on, also when somebody has changed the marks, the critic, the policy or the sites meanwhile.
-async fn go_on(
-    crawl: &mut Crawl<'_>,
-    mut limits: Limits,
-    watch: &mut Watch,
-    reader: &dyn StoreReader,
-    starts: &[CanonicalUrl],
-    arguments: &cli::Crawl,
-) -> Result<Stop, CrawlError> {
-    loop {
-        let (fetches, bytes) = (watch.fetches, watch.bytes);
-        let stop = crawl.run(limits, watch).await?;
-        if stop != Stop::Changed {
-            return Ok(stop);
-        }
-        limits.fetches = limits.fetches.saturating_sub(watch.fetches - fetches);
-        limits.bytes = limits.bytes.saturating_sub(watch.bytes - bytes);
-        match Aim::now(reader, arguments) {
-            Ok(aim) => {
-                crawl.refocus(aim.focus);
-                watch.follow(aim.tree);
-                take_up(crawl, reader, &aim.name).await?;
-                crawl.start(starts)?;
-            }
-            Err(error) => output::say(&format!("the crawl goes on as before: {}", output::in_words(&error))),
-        }
-    }
-}
-
-/// Has the pages that are kept judged by the critic of now, if they are not.
-async fn take_up(crawl: &mut Crawl<'_>, reader: &dyn StoreReader, critic: &str) -> Result<(), CrawlError> {
-    let mut progress = None;
-    let step = || {
-        let progress = progress.get_or_insert_with(|| Progress::new("judging again", 0));
-        progress.step(String::new);
-    };
-    let pages = crawl.judged_by(critic, reader, step).await?;
-    if let Some(progress) = progress {
-        progress.finish();
-    }
-    if pages > 0 {
-        let pages = output::count(usize::try_from(pages).unwrap_or(usize::MAX), "page");
-        output::say(&format!("topics, critic or strategy have changed: {pages} judged again"));
-    }
-    Ok(())
-}
-
 async fn watch(
     workspace: &Workspace,
     arguments: &cli::Crawl,
     ends: Ends,
     tree: Taxonomy,
-) -> anyhow::Result<Watch> {
+) -> anyhow::Result<SharedWatch> {
     let is_focused = !matches!(arguments.strategy.as_str(), "unfocused" | "breadth");
     let patience = arguments.patience.or(is_focused.then_some(PATIENCE_PAGES)).filter(|&pages| pages > 0);
     let ends = ends.at_size(arguments.disk, workspace.sizes()).when_stagnant(patience);
@@ -243,54 +255,47 @@ async fn watch(
         }
         None => None,
     };
-    Ok(Watch::new(tree, arguments.pages, ends, events, board))
-}
-
-/// What is crawled, and how one behaves there.
-struct World {
-    web: Box<dyn Fetch>,
-    guest: Guest,
-    workers: usize,
+    Ok(SharedWatch::new(Watch::new(tree, &arguments.strategy, arguments.pages, ends, events, board)))
 }
 
 /// Fetches under way at once on the open web.
 const WORKERS: u16 = 64;
 
-impl World {
-    fn of(workspace: &Workspace, arguments: &cli::Crawl) -> anyhow::Result<World> {
-        let is_impolite = !arguments.polite && arguments.web.is_empty();
-        let mut domains = arguments.domain.clone();
-        if is_impolite && workspace.settings.fetch.proxy.is_some() {
-            confine(&mut domains)?;
-        }
-        let scope = Scope::new(&ScopeSettings {
-            include: arguments.include.clone(),
-            exclude: arguments.exclude.clone(),
-            domains,
-            languages: arguments.language.clone(),
-            max_depth: arguments.depth,
-            max_pages_a_site: arguments.site_pages,
-        });
-        let scope = scope.map_err(|error| misuse(error.to_string()))?;
-        if arguments.web.is_empty() {
-            let fetch = &workspace.settings.fetch;
-            let settings = if arguments.polite { fetch.ready() } else { fetch.ready_for_loopback() };
-            let web = HttpFetch::new(settings?).map_err(|error| misuse(error.to_string()))?;
-            let guest = if arguments.polite {
-                Guest::polite(workspace.settings.polite.ready()?, AGENT)
-            } else {
-                Guest::alone().wary()
-            };
-            let guest = guest.within(scope);
-            return Ok(World {
-                web: Box::new(web),
-                guest,
-                workers: arguments.workers.unwrap_or(WORKERS).into(),
-            });
-        }
-        let web = Box::new(RecordedWeb::open(&arguments.web)?);
-        Ok(World { web, guest: Guest::alone().within(scope), workers: arguments.workers.unwrap_or(1).into() })
+fn workers(arguments: &cli::Crawl) -> usize {
+    arguments.workers.unwrap_or(if arguments.web.is_empty() { WORKERS } else { 1 }).into()
+}
+
+/// A crawl of the web that the arguments name, which behaves there as they say.
+fn visit(
+    workspace: &Workspace,
+    arguments: &cli::Crawl,
+    store: Box<dyn Store>,
+) -> anyhow::Result<Crawl<'static>> {
+    let is_impolite = !arguments.polite && arguments.web.is_empty();
+    let mut domains = arguments.domain.clone();
+    if is_impolite && workspace.settings.fetch.proxy.is_some() {
+        confine(&mut domains)?;
     }
+    let scope = Scope::new(&ScopeSettings {
+        include: arguments.include.clone(),
+        exclude: arguments.exclude.clone(),
+        domains,
+        languages: arguments.language.clone(),
+        max_depth: arguments.depth,
+        max_pages_a_site: arguments.site_pages,
+    });
+    let scope = scope.map_err(|error| misuse(error.to_string()))?;
+    if !arguments.web.is_empty() {
+        return Ok(Crawl::new(RecordedWeb::open(&arguments.web)?, store, SystemClock)?.within(scope));
+    }
+    let fetch = &workspace.settings.fetch;
+    let settings = if arguments.polite { fetch.ready() } else { fetch.ready_for_loopback() };
+    let web = HttpFetch::new(settings?).map_err(|error| misuse(error.to_string()))?;
+    let crawl = Crawl::new(web, store, SystemClock)?.within(scope);
+    Ok(match arguments.polite {
+        true => crawl.polite(workspace.settings.polite.ready()?, AGENT),
+        false => crawl.avoiding_traps(),
+    })
 }
 
 /// Names that mean nobody on the open web (RFC 2606).
@@ -375,10 +380,10 @@ fn ending(
         Err(error) => return Err(error.into()),
     };
     Ok(match (stop, ended) {
-        (Stop::Asked | Stop::Changed, None | Some(End::Interrupted)) => ("interrupted", INTERRUPTED),
-        (Stop::Asked | Stop::Changed, Some(End::Time)) => ("time", TIME_LIMIT),
-        (Stop::Asked | Stop::Changed, Some(End::Disk)) => ("disk", SIZE_LIMIT),
-        (Stop::Asked | Stop::Changed, Some(End::Stagnated)) => ("stagnated", STAGNATED),
+        (Stop::Asked, None | Some(End::Interrupted)) => ("interrupted", INTERRUPTED),
+        (Stop::Asked, Some(End::Time)) => ("time", TIME_LIMIT),
+        (Stop::Asked, Some(End::Disk)) => ("disk", SIZE_LIMIT),
+        (Stop::Asked, Some(End::Stagnated)) => ("stagnated", STAGNATED),
         (Stop::Limit, _) => ("limit", 0),
         (Stop::Bytes, _) => ("size", SIZE_LIMIT),
         (Stop::Exhausted, _) if arguments.strategy == "hard" => ("stagnated", STAGNATED),

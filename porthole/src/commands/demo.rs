@@ -118,7 +118,7 @@ async fn crawl(
     store.tidy()?;
     progress.finish();
     let stop = match stop {
-        Stop::Asked | Stop::Limit | Stop::Bytes | Stop::Changed => "limit",
+        Stop::Asked | Stop::Limit | Stop::Bytes => "limit",
         Stop::Exhausted => "exhausted",
         Stop::Waiting(_) => "waiting",
     };

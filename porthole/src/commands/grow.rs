@@ -1,5 +1,7 @@
 //! `porthole topics grow`: examples from specialty sites of the crawl, as far as the critic gets no worse (W 1).
 
+use porthole_crawl::Command;
+
 use crate::cli;
 use crate::output::{self, Paint, Spinner, count};
 use crate::training::growing::{self, Grown, GrownSite, Limits};
@@ -26,7 +28,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Grow) -> anyhow::Resul
     }
     print(&grown);
     if grown.examples > 0 {
-        workspace.say_if_crawled()?;
+        workspace.tell_crawl(&Command::Refocus)?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ mod bench_distiller;
 mod bench_strategies;
 mod broaden;
 mod classify;
+mod control;
 mod crawl;
 mod critics;
 mod demo;
@@ -46,6 +47,10 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let workspace = &cli.workspace;
     let done = match cli.command {
         Command::Crawl(arguments) => return crawl::run(workspace, &arguments).await,
+        Command::Pause => control::run(workspace, &porthole_crawl::Command::Pause),
+        Command::Resume => control::run(workspace, &porthole_crawl::Command::Resume),
+        Command::Stop => control::run(workspace, &porthole_crawl::Command::Stop),
+        Command::Set(arguments) => control::set(workspace, &arguments),
         Command::Start(arguments) => return start::run(workspace, &arguments).await,
         Command::Init(arguments) => init::run(&arguments).await,
         Command::Topics(arguments) => topics::run(workspace, &arguments),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use porthole_crawl::Command;
 use porthole_store::{Desk, Limits, StoreReader, Value};
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
@@ -99,7 +100,10 @@ fn switch(workspace: &Workspace, arguments: &cli::SwitchSites, disabled: bool) -
     }
     let what = if disabled { "disabled" } else { "enabled" };
     output::print(&format!("{what} {}", output::plain(&hosts.join(", "))));
-    workspace.say_if_crawled()
+    for host in hosts {
+        workspace.tell_crawl(&Command::Site { host, disabled })?;
+    }
+    Ok(())
 }
 
 /// The name of a site from what a person types: a host, or any URL of the site.

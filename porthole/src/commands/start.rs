@@ -39,7 +39,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<E
     let start = Start { workspace: Workspace::open(&request.folder)?, ..start };
     let fetched = match start.fetch(&request).await? {
         Fetching::Interrupted => {
-            output::say("interrupted; the same command goes on");
+            output::say("interrupted; run the same command to resume");
             return Ok(INTERRUPTED.into());
         }
         Fetching::Nothing => false,
@@ -54,7 +54,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<E
         start.step("everything is ready for the crawl", &format!("{} crawl", start.program));
         return Ok(ExitCode::SUCCESS);
     }
-    start.step("crawling; Ctrl-C ends it, the same command goes on", &format!("{} crawl", start.program));
+    start.step("crawling; Ctrl-C stops it, the same command resumes it", &format!("{} crawl", start.program));
     crawl::run(&request.folder, &arguments.crawl).await
 }
 
@@ -191,7 +191,7 @@ impl<'a> Start<'a> {
                 }
             }
             None => Err(misuse(format!(
-                "say what the pages are about, and the same command goes on: `--name NAME` makes a topic of your own \
+                "say what the pages are about, and run the same command again: `--name NAME` makes a topic of your own \
                  below {}, `--topic PATH` takes any, `--yes` takes {default}",
                 best.topic
             ))),

@@ -4,6 +4,7 @@ mod tree;
 
 use std::path::Path;
 
+use porthole_crawl::Command;
 use porthole_store::{Desk, ExampleChange, SqliteDesk, TopicChange};
 use porthole_topic::{Shape, Taxonomy, background};
 use porthole_types::TopicId;
@@ -69,7 +70,7 @@ fn change(
     output::print(&done);
     if !tree.good().eq(good_before) {
         say_if_outdated(&store);
-        workspace.say_if_crawled()?;
+        workspace.tell_crawl(&Command::Refocus)?;
     }
     Ok(())
 }

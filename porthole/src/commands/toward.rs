@@ -1,6 +1,7 @@
 //! `porthole topics toward`: topics that the crawl steers toward besides the good ones. Pages about them are worth
 //! following links from, and are not what is looked for: what is shown and counted is the R of the good topics (W 2.2).
 
+use porthole_crawl::Command;
 use porthole_store::{Desk, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
@@ -20,7 +21,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Toward) -> anyhow::Res
             arguments.paths.iter().map(|path| checked(&tree, path)).collect::<anyhow::Result<Vec<_>>>()?;
         let ids: Vec<String> = topics.iter().map(|topic| topic.0.to_string()).collect();
         desk.set_setting(TOWARD, &ids.join(" "))?;
-        workspace.say_if_crawled()?;
+        workspace.tell_crawl(&Command::Refocus)?;
     }
     let paths: Vec<String> = topics(&*desk.reader(), &tree)?.iter().map(|&topic| tree.path(topic)).collect();
     if paths.is_empty() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use porthole_crawl::Command;
 use porthole_topic::{BACKGROUND, Counting, FEATURES, Kind, Shape};
 
 use crate::cli;
@@ -33,10 +34,12 @@ pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
     spinner.finish();
     let report = report?;
     if arguments.json {
-        return output::print_json(&report);
+        output::print_json(&report)?;
+    } else {
+        print(&report, arguments.cv);
+        warn(&report);
     }
-    print(&report, arguments.cv);
-    warn(&report);
+    workspace.tell_crawl(&Command::Refocus)?;
     Ok(())
 }
 

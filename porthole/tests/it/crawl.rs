@@ -364,10 +364,10 @@ fn a_crawl_stops_for_a_reason_and_goes_on() {
     let parts = Workspace::new();
     let whole = parts.whole();
     for pages in [100, 200] {
-        parts.check(&["--pages", "100"], 0, "the same command goes on");
+        parts.check(&["--pages", "100"], 0, "run the same command to resume");
         assert_eq!(parts.urls().len(), pages);
     }
-    parts.check(&["--time", "0s"], 15, "the time is up; the same command goes on");
+    parts.check(&["--time", "0s"], 15, "the time is up; run the same command to resume");
     let after_time = parts.urls().len();
     assert!((200..210).contains(&after_time), "{after_time} fetches");
     interrupt(&parts);
@@ -385,7 +385,7 @@ fn interrupt(workspace: &Workspace) {
     let sent = Command::new("kill").args(["-INT", &crawl.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let output = crawl.wait_with_output().unwrap();
-    check(&output, 11, "interrupted; nothing that was fetched is lost, the same command goes on");
+    check(&output, 11, "interrupted; nothing that was fetched is lost; run the same command to resume");
 }
 
 /// Mounts a small disk that no other process sees, copies the workspace there, and crawls twice: without room for the
@@ -410,7 +410,7 @@ fn a_full_disk_ends_a_crawl_that_goes_on_when_there_is_room() {
         Ok(output) if !output.stdout.is_empty() => output,
         refused => return eprintln!("skipped: no small disk can be mounted here: {refused:?}"),
     };
-    let said = check(&output, 0, "the disk is full; make room, and the same command goes on from here");
+    let said = check(&output, 0, "the disk is full; make room, and run the same command to resume");
     assert_eq!(said.matches("exit code 16").count(), 2, "{said}");
     let (before, whole) = (workspace.urls().len(), workspace.whole());
     assert!(before > 0 && before < whole.urls.len(), "{before} fetches");

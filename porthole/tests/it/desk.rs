@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::process::{Command, Output};
 
-use porthole_store::SqliteStore;
 use porthole_warc::{Answer, Form, WarcWriter};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -311,21 +310,72 @@ fn sites_are_listed_and_left_alone() {
     assert_eq!(place.json(&["sites", "list", "--disabled"]), serde_json::json!([]));
 }
 
+/// A crawl in a process of its own that has a request under way which is never answered.
+struct Running {
+    child: std::process::Child,
+    /// Takes connections and never answers.
+    _listener: std::net::TcpListener,
+}
+
+impl Running {
+    fn on(place: &Place) -> Running {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let start = format!("http://{}/", listener.local_addr().unwrap());
+        let settings = place.0.path().join("ws/porthole.toml");
+        let written = fs::read_to_string(&settings).unwrap();
+        fs::write(&settings, written.replace("# loopback = false", "loopback = true")).unwrap();
+        let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
+        program
+            .args(["-C", "ws", "crawl", "--strategy", "soft", "--start", &start])
+            .current_dir(place.0.path());
+        let child = program.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn();
+        let running = Running { child: child.unwrap(), _listener: listener };
+        while place.json(&["status"])["crawling"].as_bool() != Some(true) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        running
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 #[test]
-fn what_people_say_is_written_while_a_crawl_runs() {
+fn a_running_crawl_is_told_and_answers() {
     let place = Place::crawled();
-    let crawl = SqliteStore::open(place.0.path().join("ws/porthole.db")).unwrap();
-    assert_eq!(place.json(&["status"])["crawling"].as_bool(), Some(true));
-    let (_, said) = place.ok(&["topics", "mark", "/Home/Food"]);
-    assert!(said.contains("a crawl is running: it takes this up"), "{said}");
-    place.ok(&["topics", "unmark", "/Home/Food"]);
+    let mut running = Running::on(&place);
+    let answers = |arguments: &[&str], words: &str| {
+        let (_, said) = place.ok(arguments);
+        assert!(said.contains("running crawl: ") && said.contains(words), "{arguments:?}: {said}");
+    };
+    answers(&["topics", "mark", "/Home/Food"], "judged again");
+    answers(&["topics", "unmark", "/Home/Food"], "soft");
     place.ok(&["mark", "http://hunting.test/1", "useless"]);
-    place.ok(&["train"]);
-    let (_, said) = place.ok(&["sites", "disable", "food.test"]);
-    assert!(said.contains("a crawl is running"), "{said}");
+    answers(&["train"], "new pages are judged");
+    answers(&["sites", "disable", "food.test"], "food.test is disabled");
+    answers(&["set", "strategy", "breadth"], "breadth");
+    answers(&["set", "policy", "refresh"], "lastvisited asc");
+    answers(&["set", "workers", "3"], "at most 3 requests");
+    answers(&["set", "budget", "50"], "at most 50 fetches");
+    answers(&["set", "scope", "--domain", "birds.test"], "new scope");
+    answers(&["pause"], "paused");
+    answers(&["resume"], "resumed");
+    let refused = place.refused(&["set", "strategy", "fly"]);
+    assert!(refused.contains("goes on as before") && refused.contains("fly"), "{refused}");
+    // An answer comes within a second, also while a request is never answered.
+    let waits = "select max(answered - at), count(*), sum(failed) from command";
+    let (table, _) = place.ok(&["query", waits, "--csv"]);
+    let row: Vec<i64> = table.lines().nth(1).unwrap().split(',').map(|cell| cell.parse().unwrap()).collect();
+    assert!(row[0] < 1_000 && row[1] == 12 && row[2] == 1, "{table}");
     let second = place.run(&["crawl", "--web", "web.warc.gz"]);
     assert!(!second.status.success() && text_of(&second.stderr).contains("in use by another crawl"));
-    drop(crawl);
+    answers(&["stop"], "stopping");
+    assert_eq!(running.child.wait().unwrap().code(), Some(11), "stopped as if interrupted");
     let (_, said) = place.ok(&["topics", "mark", "/Home/Food"]);
     assert_eq!(said, "");
+    assert!(place.refused(&["pause"]).contains("no crawl is running"));
 }

@@ -9,6 +9,9 @@ use super::super::broaden;
 use super::watch::Watch;
 use crate::output;
 
+/// What is said when there is no room left.
+pub(super) const DISK_IS_FULL: &str = "the disk is full; make room, and run the same command to resume";
+
 /// The figures of a run.
 #[derive(Serialize)]
 pub(super) struct Summary {
@@ -75,16 +78,16 @@ impl Summary {
 
     fn in_words(&self) -> &'static str {
         match self.stop {
-            "limit" => "stopped as asked; the same command goes on from here",
-            "size" => "as much came as was asked for; the same command goes on from here",
-            "disk" => "the workspace is as large as it may become; with more room the same command goes on",
-            "exhausted" => "every URL that is known has been dealt with",
-            "waiting" => "what is left failed before and waits for another try; the same command goes on",
-            "interrupted" => {
-                "interrupted; nothing that was fetched is lost, the same command goes on from here"
+            "limit" => "stopped; run the same command to resume",
+            "size" => "the size limit is reached; run the same command to resume",
+            "disk" => {
+                "the workspace is as large as it may become; allow more and run the same command to resume"
             }
-            "time" => "the time is up; the same command goes on from here",
-            "disk full" => "the disk is full; make room, and the same command goes on from here",
+            "exhausted" => "every URL that is known has been dealt with",
+            "waiting" => "what is left failed before and waits for another try; run the same command later",
+            "interrupted" => "interrupted; nothing that was fetched is lost; run the same command to resume",
+            "time" => "the time is up; run the same command to resume",
+            "disk full" => DISK_IS_FULL,
             _ => "stagnated: nothing good has come for long, and nothing promises to",
         }
     }

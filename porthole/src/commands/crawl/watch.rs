@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -38,7 +38,7 @@ pub(super) struct Ends {
 
 /// How large the workspace is, how large it may become, and when it was looked at.
 struct Disk {
-    size: Box<dyn Fn() -> u64>,
+    size: Box<dyn Fn() -> u64 + Send>,
     most: u64,
     looked: Instant,
 }
@@ -61,7 +61,7 @@ impl Ends {
     }
 
     /// Ends it, too, when what it takes up has become so large.
-    pub(super) fn at_size(mut self, bytes: Option<u64>, size: impl Fn() -> u64 + 'static) -> Self {
+    pub(super) fn at_size(mut self, bytes: Option<u64>, size: impl Fn() -> u64 + Send + 'static) -> Self {
         self.disk = bytes.map(|most| Disk { size: Box::new(size), most, looked: Instant::now() });
         self
     }
@@ -99,6 +99,7 @@ impl Ends {
 /// Counts what a crawl brings.
 pub(super) struct Watch {
     tree: Taxonomy,
+    pub(super) strategy: String,
     began: Instant,
     progress: Progress,
     events: Option<Events>,
@@ -116,12 +117,37 @@ pub(super) struct Watch {
     shown: Instant,
 }
 
+/// A watch that the crawl's thread and the command share.
+#[derive(Clone)]
+pub(super) struct SharedWatch(Arc<Mutex<Watch>>);
+
+impl SharedWatch {
+    pub(super) fn new(watch: Watch) -> Self {
+        SharedWatch(Arc::new(Mutex::new(watch)))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Watch> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for SharedWatch {
+    fn committed(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
+        self.lock().committed(seen)
+    }
+
+    fn waiting(&mut self) -> ControlFlow<()> {
+        self.lock().waiting()
+    }
+}
+
 /// Pages over which the harvest of the moment is taken.
 const WINDOW: usize = 100;
 
 impl Watch {
     pub(super) fn new(
         tree: Taxonomy,
+        strategy: &str,
         pages: Option<u64>,
         ends: Ends,
         events: Option<Events>,
@@ -129,6 +155,7 @@ impl Watch {
     ) -> Self {
         Watch {
             tree,
+            strategy: strategy.to_owned(),
             began: Instant::now(),
             progress: Progress::new("crawling", pages.unwrap_or(0)),
             events,
@@ -152,9 +179,10 @@ impl Watch {
         &self.tree
     }
 
-    /// Sees pages by another tree from now on.
-    pub(super) fn follow(&mut self, tree: Taxonomy) {
+    /// Sees pages by another tree, or another strategy at work, from now on.
+    pub(super) fn follow(&mut self, tree: Taxonomy, strategy: String) {
         self.tree = tree;
+        self.strategy = strategy;
         self.since_good = 0;
     }
 
@@ -246,7 +274,7 @@ impl Watch {
 }
 
 impl Observer for Watch {
-    fn seen(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
+    fn committed(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
         self.count(&seen);
         if let Some(events) = &mut self.events {
             events.fetched(&seen, &self.tree);

@@ -7,8 +7,19 @@ use porthole_strategy::{Aim, Source, Strategy, named};
 use porthole_types::{Headers, ManualClock, Mark, UrlId};
 
 use super::tests::{Says, scratch};
-use super::*;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use porthole_types::{CanonicalUrl, Timestamp};
+
+use porthole_store::Store;
+use porthole_topic::Judge;
+
+use super::crawl::*;
 use crate::FetchFuture;
+use crate::archive::Keep;
+use crate::result::Focus;
+use crate::{Fetch, Request, Response};
 
 /// Pages that link to each other beside words that say, more or less, which of them are about owls.
 struct Aviary;
@@ -163,13 +174,13 @@ fn a_scoring_that_is_cut_short_is_made_up_for() {
             };
             let limits = Limits { fetches, workers, ..Limits::default() };
             let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
-            let is_scoring = crawl.store.setting("crawl.scoring").unwrap() == Some("yes".to_owned());
+            let is_scoring = crawl.writer.store.setting("crawl.scoring").unwrap() == Some("yes".to_owned());
             assert_eq!(
                 (stop, is_scoring),
                 if fetches > 0 { (Stop::Asked, true) } else { (Stop::Limit, false) }
             );
             if is_killed && fetches > 0 {
-                crawl.forget_memory().unwrap();
+                crawl.writer.forget_memory().unwrap();
             }
         }
         let mut told = apprentice();

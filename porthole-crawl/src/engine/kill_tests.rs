@@ -6,8 +6,16 @@ use porthole_strategy::{Aim, NAMES, named};
 use porthole_types::{FailureKind, Headers, ManualClock, Mark};
 
 use super::tests::{Says, scratch};
-use super::*;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use porthole_types::{CanonicalUrl, Timestamp};
+
+use super::crawl::*;
 use crate::FetchFuture;
+use crate::archive::Keep;
+use crate::result::Focus;
+use crate::{Fetch, FetchError, Request, Response};
 
 /// Pages by their URLs; what is not there is a 404, and what is empty redirects to the page of the next number.
 pub(super) struct Pages(HashMap<String, String>);
@@ -74,7 +82,7 @@ fn way(web: &Pages, name: &str, stops: u64, forgets: bool) -> String {
             return way;
         }
         if forgets {
-            crawl.forget_memory().unwrap();
+            crawl.writer.forget_memory().unwrap();
         }
     }
 }

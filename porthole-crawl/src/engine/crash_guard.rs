@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use porthole_store::{Desk, Store};
 use porthole_types::{Failure, FailureKind, Outcome, PageResult, Timestamp, UrlId};
 
-use super::Pending;
+use super::writer::PendingResult;
 use crate::result::empty_result;
 
 /// A URL that was under way at this many deaths in a row is not tried again.
@@ -19,7 +19,7 @@ const UNDER_WAY: &str = "crawl.under_way";
 
 /// What is under way, and at how many deaths each of it was.
 #[derive(Default)]
-pub(super) struct CrashGuard {
+pub(crate) struct CrashGuard {
     under_way: HashSet<UrlId, foldhash::fast::FixedState>,
     /// Of URLs that have not been dealt with since the last death.
     deaths: HashMap<UrlId, u32, foldhash::fast::FixedState>,
@@ -30,7 +30,7 @@ pub(super) struct CrashGuard {
 
 impl CrashGuard {
     /// Reads what the last run left, if it died.
-    pub(super) fn open(store: &dyn Desk) -> Result<CrashGuard, porthole_store::Error> {
+    pub(crate) fn open(store: &dyn Desk) -> Result<CrashGuard, porthole_store::Error> {
         let written = store.setting(UNDER_WAY)?.unwrap_or_default();
         let parse = |entry: &str| {
             let (oid, deaths) = entry.split_once(':')?;
@@ -42,11 +42,11 @@ impl CrashGuard {
     }
 
     /// The URLs that have been there too often, taken from the queue, with the result that ends them.
-    pub(super) fn drop_deadly(
+    pub(crate) fn drop_deadly(
         &mut self,
         store: &mut dyn Store,
         now: Timestamp,
-    ) -> Result<Vec<Pending>, porthole_store::Error> {
+    ) -> Result<Vec<PendingResult>, porthole_store::Error> {
         let deadly: Vec<UrlId> =
             self.deaths.iter().filter(|(_, deaths)| **deaths >= MAX_DEATHS).map(|(oid, _)| *oid).collect();
         self.deaths.retain(|_, deaths| *deaths < MAX_DEATHS);
@@ -56,28 +56,28 @@ impl CrashGuard {
             let detail = format!("the program died {MAX_DEATHS} times while this was fetched or read");
             let outcome = Outcome::Dead(Failure::new(FailureKind::Crash, detail));
             let result = PageResult { outcome, ..empty_result(&work, now) };
-            Pending { work, result, took: std::time::Duration::ZERO }
+            PendingResult { work, result, took: std::time::Duration::ZERO }
         };
         Ok(work.into_iter().map(pending).collect())
     }
 
-    pub(super) fn started(&mut self, oid: UrlId) {
+    pub(crate) fn started(&mut self, oid: UrlId) {
         self.under_way.insert(oid);
     }
 
-    pub(super) fn finished(&mut self, oid: UrlId) {
+    pub(crate) fn finished(&mut self, oid: UrlId) {
         self.under_way.remove(&oid);
         self.deaths.remove(&oid);
     }
 
     /// The setting, if it has changed, to be committed with results.
-    pub(super) fn setting(&mut self) -> Option<(&'static str, String)> {
+    pub(crate) fn setting(&mut self) -> Option<(&'static str, String)> {
         self.has_committed = true;
         self.changed()
     }
 
     /// Writes what is under way, as long as no commit has done so.
-    pub(super) fn note_first(&mut self, store: &mut dyn Desk) -> Result<(), porthole_store::Error> {
+    pub(crate) fn note_first(&mut self, store: &mut dyn Desk) -> Result<(), porthole_store::Error> {
         if !self.has_committed
             && let Some((name, value)) = self.changed()
         {
@@ -87,7 +87,7 @@ impl CrashGuard {
     }
 
     /// Says that the run has ended without dying.
-    pub(super) fn close(&mut self, store: &mut dyn Desk) -> Result<(), porthole_store::Error> {
+    pub(crate) fn close(&mut self, store: &mut dyn Desk) -> Result<(), porthole_store::Error> {
         if !self.written.is_empty() {
             self.written.clear();
             store.set_setting(UNDER_WAY, "")?;
@@ -118,7 +118,7 @@ mod tests {
     use porthole_types::CanonicalUrl;
 
     use super::*;
-    use crate::crawl::tests::scratch;
+    use crate::engine::tests::scratch;
 
     #[test]
     fn what_is_under_way_at_several_deaths_is_dropped_and_nothing_else() {

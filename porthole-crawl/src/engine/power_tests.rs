@@ -9,11 +9,20 @@ use porthole_store::{SqliteStore, Tried};
 use porthole_strategy::{Aim, named};
 use porthole_types::{ManualClock, Mark};
 
-use super::durability::Stage;
 use super::kill_tests::{Pages, STARTS, web};
 use super::tests::{Says, scratch};
-use super::*;
+use crate::engine::durability::Stage;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use porthole_store::Desk;
+use porthole_types::{CanonicalUrl, Timestamp};
+
+use super::crawl::*;
+use crate::archive::Keep;
 use crate::read_page;
+use crate::recovery::LostPages;
+use crate::result::Focus;
 
 static CLOCK: LazyLock<ManualClock> = LazyLock::new(|| ManualClock::at(Timestamp(1_000)));
 
@@ -32,13 +41,7 @@ fn opened<'a>(web: &'a Pages, store: &'a mut SqliteStore, pages: &Path) -> Crawl
 fn run(crawl: &mut Crawl<'_>, fetches: u64) -> Stop {
     let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
     let limits = Limits { fetches, ..Limits::default() };
-    loop {
-        // Looking at what was tried may have made an index, which seems to come from somebody else.
-        let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
-        if stop != Stop::Changed {
-            return stop;
-        }
-    }
+    pollster::block_on(crawl.run(limits, &mut observe)).unwrap()
 }
 
 fn tried(store: &SqliteStore) -> Vec<Tried> {
@@ -80,7 +83,7 @@ fn a_segment_that_lost_its_end_ends_no_crawl() {
     let (web, pages) = (web(), folder.path().join("pages"));
     let mut crawl = opened(&web, &mut store, &pages);
     assert_eq!(run(&mut crawl, 20), Stop::Limit);
-    crawl.forget_memory().unwrap();
+    crawl.writer.forget_memory().unwrap();
     drop(crawl);
     let segment = pages.join("00000.warc.gz");
     let bytes = fs::read(&segment).unwrap();
@@ -91,6 +94,7 @@ fn a_segment_that_lost_its_end_ends_no_crawl() {
     assert!(lost > 3 && lost < before, "{lost} of {before}");
     assert_eq!(run(&mut crawl, u64::MAX), Stop::Exhausted);
     assert_eq!(crawl.lost_pages(), LostPages { queued_again: lost, unreadable: 0 });
+    drop(crawl);
     assert!(check_pages(&store, &pages).is_empty());
     assert_eq!(kept(&store), undisturbed(&web));
     assert_eq!(fs::read(&segment).unwrap().len(), bytes.len() - 3_000, "no offset is used again");
@@ -102,7 +106,7 @@ fn damage_in_the_middle_and_a_torn_end_cost_no_other_page() {
     let (web, pages) = (web(), folder.path().join("pages"));
     let mut crawl = opened(&web, &mut store, &pages);
     run(&mut crawl, u64::MAX);
-    crawl.forget_memory().unwrap();
+    crawl.writer.forget_memory().unwrap();
     drop(crawl);
     let before = kept(&store).len();
     let segment = pages.join("00000.warc.gz");
@@ -115,6 +119,7 @@ fn damage_in_the_middle_and_a_torn_end_cost_no_other_page() {
     // The one with the flipped byte is missed by the strategy, which is told everything again.
     assert_eq!(crawl.lost_pages(), LostPages { queued_again: 1, unreadable: 1 });
     assert_eq!(fs::read(&segment).unwrap(), bytes);
+    drop(crawl);
     assert_eq!(kept(&store).len(), before - 1);
 }
 
@@ -173,12 +178,12 @@ fn record(web: &Pages, workers: usize) -> Recording {
         }
     };
     let mut crawl = opened(web, &mut store, &pages);
-    crawl.archive.as_mut().unwrap().0.segment_bytes = SEGMENT_BYTES;
-    crawl.syncing.pause = Duration::from_millis(5);
+    crawl.writer.archive.as_mut().unwrap().0.segment_bytes = SEGMENT_BYTES;
+    crawl.writer.syncing.pause = Duration::from_millis(5);
     note(None);
     let begun = fs::read(&database).unwrap();
     let watch = note.clone();
-    crawl.syncing.watch = Some(Arc::new(move |stage| {
+    crawl.writer.syncing.watch = Some(Arc::new(move |stage| {
         if stage != Stage::Begins {
             // A disk that is slow enough for the crawl to go on meanwhile.
             std::thread::sleep(Duration::from_millis(20));
@@ -298,6 +303,7 @@ fn a_power_cut_costs_a_few_seconds_and_no_page() {
             assert_eq!(crawl.lost_pages(), LostPages::default(), "once is enough");
             assert_eq!(run(&mut crawl, u64::MAX), Stop::Exhausted);
             assert_eq!(crawl.lost_pages(), LostPages::default());
+            drop(crawl);
             assert!(check_pages(&store, &pages).is_empty());
             assert_eq!(kept(&store), all);
         }
@@ -311,12 +317,12 @@ fn a_crawl_waits_for_a_disk_that_does_not_keep_up() {
     let (folder, mut store) = scratch();
     let web = web();
     let mut crawl = opened(&web, &mut store, &folder.path().join("pages"));
-    crawl.syncing.pause = Duration::from_millis(10);
-    crawl.syncing.at_risk = Duration::from_millis(50);
+    crawl.writer.syncing.pause = Duration::from_millis(10);
+    crawl.writer.syncing.at_risk = Duration::from_millis(50);
     // Pages that were committed, that were so when the last sync began, and that are synced.
     let counts = Arc::new(Mutex::new((0, 0, 0)));
     let watched = counts.clone();
-    crawl.syncing.watch = Some(Arc::new(move |stage| match stage {
+    crawl.writer.syncing.watch = Some(Arc::new(move |stage| match stage {
         Stage::Begins => {
             let mut counts = watched.lock().unwrap();
             counts.1 = counts.0;

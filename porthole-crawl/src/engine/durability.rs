@@ -8,7 +8,8 @@
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::{Crawl, CrawlError, Run};
+use super::crawl::{Crawl, CrawlError};
+use super::writer::Writer;
 use crate::recovery::SYNCED;
 
 /// Time from a commit to the sync that covers it. A sync costs as much as there is to write, and little more.
@@ -49,7 +50,8 @@ pub(crate) enum Stage {
 }
 
 /// What of a crawl is synced.
-pub(super) struct Durability {
+#[derive(Default)]
+pub(crate) struct Durability {
     /// The next fetch as of the last commit.
     committed: u64,
     /// The next fetch as of the last sync; the setting as it is to be.
@@ -72,46 +74,46 @@ struct Sync {
 
 impl Durability {
     /// Of a crawl whose commits so far are synced, if it keeps pages.
-    pub(super) fn new(crawl: &Crawl<'_>) -> Durability {
-        let seq = crawl.next_seq;
+    pub(crate) fn new(writer: &Writer<'_>) -> Durability {
+        let seq = writer.next_seq;
         Durability { committed: seq, synced: seq, written: seq, unsynced_since: None, running: None }
     }
 
     /// The setting, if it has changed and the crawl keeps pages, to be committed with results.
-    pub(super) fn setting(&mut self, crawl: &Crawl<'_>) -> Option<(&'static str, String)> {
+    pub(crate) fn setting(&mut self, writer: &Writer<'_>) -> Option<(&'static str, String)> {
         let has_changed = std::mem::replace(&mut self.written, self.synced) != self.synced;
-        (has_changed && crawl.archive.is_some()).then(|| (SYNCED, self.synced.to_string()))
+        (has_changed && writer.archive.is_some()).then(|| (SYNCED, self.synced.to_string()))
     }
 
     /// A commit was made, after which this is the number of the next fetch.
-    pub(super) fn committed(&mut self, next_seq: u64) {
+    pub(crate) fn committed(&mut self, next_seq: u64) {
         self.committed = next_seq;
         self.unsynced_since.get_or_insert_with(Instant::now);
     }
 
     /// Begins and ends syncs when it is time.
-    fn poll(&mut self, crawl: &mut Crawl<'_>) -> Result<(), CrawlError> {
-        let Syncing { pause, at_risk, .. } = crawl.syncing;
+    fn poll(&mut self, writer: &mut Writer<'_>) -> Result<(), CrawlError> {
+        let Syncing { pause, at_risk, .. } = writer.syncing;
         let is_over = |sync: &Sync| sync.thread.is_finished() || sync.since.elapsed() >= at_risk;
         if self.running.as_ref().is_some_and(is_over) {
             self.wait()?;
         }
         if self.running.is_none() && self.unsynced_since.is_some_and(|since| since.elapsed() >= pause) {
-            self.begin(crawl)?;
+            self.begin(writer)?;
         }
         Ok(())
     }
 
-    fn begin(&mut self, crawl: &mut Crawl<'_>) -> Result<(), CrawlError> {
+    fn begin(&mut self, writer: &mut Writer<'_>) -> Result<(), CrawlError> {
         let Some(since) = self.unsynced_since.take() else { return Ok(()) };
-        let segments = match &mut crawl.archive {
+        let segments = match &mut writer.archive {
             Some((archive, _)) => Some(archive.unsynced()?),
             None => None,
         };
-        let reader = crawl.store.reader();
+        let reader = writer.store.reader();
         #[cfg(test)]
         let tell = {
-            let watch = crawl.syncing.watch.clone();
+            let watch = writer.syncing.watch.clone();
             move |stage| watch.iter().for_each(|watch| watch(stage))
         };
         #[cfg(test)]
@@ -143,14 +145,14 @@ impl Durability {
     }
 
     /// Syncs everything, when a run ends.
-    pub(super) fn close(mut self, crawl: &mut Crawl<'_>) -> Result<(), CrawlError> {
+    pub(crate) fn close(mut self, writer: &mut Writer<'_>) -> Result<(), CrawlError> {
         self.wait()?;
         self.unsynced_since.get_or_insert_with(Instant::now);
-        self.begin(crawl)?;
+        self.begin(writer)?;
         self.wait()?;
-        if let Some((name, value)) = self.setting(crawl) {
-            crawl.store.set_setting(name, &value)?;
-            crawl.store.reader().sync()?;
+        if let Some((name, value)) = self.setting(writer) {
+            writer.store.set_setting(name, &value)?;
+            writer.store.reader().sync()?;
         }
         Ok(())
     }
@@ -159,14 +161,17 @@ impl Durability {
 impl Crawl<'_> {
     /// Syncs what was committed after so long, instead of after a second. What is not synced is lost in a power cut.
     pub fn syncing_after(mut self, pause: Duration) -> Self {
-        self.syncing.pause = pause;
+        self.writer.syncing.pause = pause;
         self
     }
 }
 
-impl Run<'_, '_> {
+impl Writer<'_> {
     /// Has what was committed synced when it is time.
-    pub(super) fn sync(&mut self) -> Result<(), CrawlError> {
-        self.durability.poll(self.crawl)
+    pub(crate) fn sync(&mut self) -> Result<(), CrawlError> {
+        let mut durability = std::mem::take(&mut self.run.durability);
+        let polled = durability.poll(self);
+        self.run.durability = durability;
+        polled
     }
 }

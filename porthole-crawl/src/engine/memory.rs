@@ -9,7 +9,8 @@ use porthole_store::{Model, StoreReader, Tried};
 use porthole_strategy::{Saved, Saver, StateError};
 use porthole_types::CanonicalUrl;
 
-use crate::crawl::{Crawl, CrawlError};
+use super::crawl::CrawlError;
+use super::writer::Writer;
 
 /// Under this name the store keeps a strategy's memory.
 const MEMORY: &str = "strategy";
@@ -42,7 +43,7 @@ impl Memory {
     }
 }
 
-impl Crawl<'_> {
+impl Writer<'_> {
     /// Has the strategy remember what it knew when the last fetch was committed.
     pub(crate) fn recall(&mut self) -> Result<(), CrawlError> {
         let Some(scorer) = &mut self.scorer else { return Ok(()) };

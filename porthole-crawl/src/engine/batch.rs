@@ -7,57 +7,58 @@ use porthole_store::StoreReader;
 use porthole_strategy::Selection;
 use porthole_types::{Timestamp, UrlId, Work};
 
-use super::{CrawlError, Run};
+use super::crawl::CrawlError;
+use super::writer::Writer;
 
 /// The setting that says which batch is in work, and from which fetch on; committed with the first of its results.
-pub(super) const BATCH: &str = "crawl.batch";
+pub(crate) const BATCH: &str = "crawl.batch";
 
 /// A batch that is in work.
 #[derive(Default)]
-pub(super) struct InWork {
+pub(crate) struct CurrentBatch {
     /// What was taken of it from the frontier and has not come to the window.
     left: VecDeque<Work>,
     /// The setting, until it is committed.
-    pub(super) unwritten: Option<String>,
+    pub(crate) unwritten: Option<String>,
     /// Whether the batch that an earlier run left unfinished was looked for.
     has_looked: bool,
 }
 
-impl Run<'_, '_> {
+impl Writer<'_> {
     /// Work of the batch at hand, at most so much; of the next one when the last is done.
-    pub(super) fn take_of_batch(&mut self, free: usize, now: Timestamp) -> Result<Vec<Work>, CrawlError> {
-        if self.batch.left.is_empty() && self.taken.is_empty() {
+    pub(crate) fn take_of_batch(&mut self, free: usize, now: Timestamp) -> Result<Vec<Work>, CrawlError> {
+        if self.run.batch.left.is_empty() && self.run.taken.is_empty() {
             self.begin_batch(now)?;
         }
-        let free = free.min(self.batch.left.len());
-        Ok(self.batch.left.drain(..free).collect())
+        let free = free.min(self.run.batch.left.len());
+        Ok(self.run.batch.left.drain(..free).collect())
     }
 
     fn begin_batch(&mut self, now: Timestamp) -> Result<(), CrawlError> {
         let mut work = Vec::new();
-        if !std::mem::replace(&mut self.batch.has_looked, true) {
-            let unfinished = unfinished(&*self.crawl.store.reader())?;
-            work = self.crawl.store.take_these(&unfinished, now)?;
+        if !std::mem::replace(&mut self.run.batch.has_looked, true) {
+            let unfinished = unfinished(&*self.store.reader())?;
+            work = self.store.take_these(&unfinished, now)?;
         }
         if work.is_empty() {
             work = self.next_batch(now)?;
         }
-        self.taken.extend(work.iter().map(|work| work.oid));
-        self.batch.left = work.into();
+        self.run.taken.extend(work.iter().map(|work| work.oid));
+        self.run.batch.left = work.into();
         Ok(())
     }
 
     /// The best of the queue, in the order in which the strategy wants them.
     fn next_batch(&mut self, now: Timestamp) -> Result<Vec<Work>, CrawlError> {
-        let Some(scorer) = &mut self.crawl.scorer else { return Ok(Vec::new()) };
+        let Some(scorer) = &mut self.scorer else { return Ok(Vec::new()) };
         // Its size may have changed with what the last one brought.
-        self.discipline = scorer.strategy.discipline();
-        let Selection::Batch(size) = self.discipline.selection else { return Ok(Vec::new()) };
-        let work = self.crawl.store.take(size.max(1), now)?;
+        self.run.discipline = scorer.strategy.discipline();
+        let Selection::Batch(size) = self.run.discipline.selection else { return Ok(Vec::new()) };
+        let work = self.store.take(size.max(1), now)?;
         let mut order: Vec<UrlId> = work.iter().map(|work| work.oid).collect();
         scorer.strategy.arrange(&mut order);
         if order.len() > 1 {
-            self.batch.unwritten = Some(in_words(self.crawl.next_seq, &order));
+            self.run.batch.unwritten = Some(in_words(self.next_seq, &order));
         }
         let mut work: HashMap<UrlId, Work> = work.into_iter().map(|work| (work.oid, work)).collect();
         Ok(order.iter().filter_map(|oid| work.remove(oid)).collect())
@@ -65,20 +66,20 @@ impl Run<'_, '_> {
 
     /// What the strategy chooses: starts first, of which it does not know, then of its choice what can be had, and if it
     /// has none, the best of the queue, so that it has something to choose from.
-    pub(super) fn take_chosen(&mut self, free: usize, now: Timestamp) -> Result<Vec<Work>, CrawlError> {
-        let store = &mut self.crawl.store;
+    pub(crate) fn take_chosen(&mut self, free: usize, now: Timestamp) -> Result<Vec<Work>, CrawlError> {
+        let store = &mut *self.store;
         let (starts, others): (Vec<Work>, Vec<Work>) =
             store.take(free, now)?.into_iter().partition(|work| work.depth == 0);
         store.give_back(&others.iter().map(|work| work.oid).collect::<Vec<_>>())?;
         let mut work = starts;
-        let chosen = self.crawl.scorer.as_mut().map(|scorer| scorer.strategy.choose(free - work.len()));
+        let chosen = self.scorer.as_mut().map(|scorer| scorer.strategy.choose(free - work.len()));
         for oid in chosen.unwrap_or_default() {
             if work.len() >= free {
                 break;
             }
             work.append(&mut store.take_these(&[oid], now)?);
         }
-        if work.is_empty() && self.taken.is_empty() {
+        if work.is_empty() && self.run.taken.is_empty() {
             work = store.take(free.min(1), now)?;
         }
         Ok(work)

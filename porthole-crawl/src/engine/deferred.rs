@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use porthole_store::Batch;
 use porthole_types::UrlId;
 
-use super::{Crawl, CrawlError, Run};
+use super::crawl::CrawlError;
+use super::writer::Writer;
 
 /// Links that are scored anew at a time.
 const PIECE: usize = 1_000;
@@ -22,7 +23,9 @@ const SCORING: &str = "crawl.scoring";
 
 /// How far the queue and the table are behind.
 #[derive(Debug)]
-pub(super) struct Behind {
+pub(crate) struct DeferredWork {
+    /// Whether it is done in pieces; else at once.
+    in_pieces: bool,
     is_scoring: bool,
     /// Whether the setting says so.
     is_noted: bool,
@@ -35,35 +38,63 @@ pub(super) struct Behind {
     spent: Duration,
 }
 
-impl Behind {
+impl Default for DeferredWork {
+    fn default() -> Self {
+        let (since, spent) = (Instant::now(), Duration::ZERO);
+        DeferredWork {
+            in_pieces: false,
+            is_scoring: false,
+            is_noted: false,
+            is_sweeping: false,
+            has_begun: false,
+            since,
+            spent,
+        }
+    }
+}
+
+impl DeferredWork {
     /// As the crawl was left.
-    pub(super) fn new(crawl: &mut Crawl<'_>, workers: usize) -> Result<Behind, CrawlError> {
-        let is_noted = crawl.store.setting(SCORING)?.is_some_and(|noted| !noted.is_empty());
-        if let Some(scorer) = &mut crawl.scorer {
-            scorer.strategy.in_pieces(if workers > 1 { PIECE } else { usize::MAX });
+    pub(crate) fn new(writer: &mut Writer<'_>, in_pieces: bool) -> Result<DeferredWork, CrawlError> {
+        let is_noted = writer.store.setting(SCORING)?.is_some_and(|noted| !noted.is_empty());
+        if let Some(scorer) = &mut writer.scorer {
+            scorer.strategy.in_pieces(if in_pieces { PIECE } else { usize::MAX });
             if is_noted {
                 scorer.strategy.score_all_anew();
             }
         }
         let (since, spent) = (Instant::now(), Duration::ZERO);
-        Ok(Behind { is_scoring: is_noted, is_noted, is_sweeping: true, has_begun: false, since, spent })
+        Ok(DeferredWork {
+            in_pieces,
+            is_scoring: is_noted,
+            is_noted,
+            is_sweeping: true,
+            has_begun: false,
+            since,
+            spent,
+        })
     }
 
-    pub(super) fn is_scoring(&self) -> bool {
+    pub(crate) fn is_scoring(&self) -> bool {
         self.is_scoring
     }
 
     /// Whether something is half done.
-    pub(super) fn is_midway(&self) -> bool {
+    pub(crate) fn is_midway(&self) -> bool {
         self.is_scoring || self.has_begun
     }
 
-    pub(super) fn is_any(&self) -> bool {
+    /// Whether it has not had its share of the time.
+    pub(crate) fn has_time(&self) -> bool {
+        !self.in_pieces || self.spent * SHARE <= self.since.elapsed()
+    }
+
+    pub(crate) fn is_any(&self) -> bool {
         self.is_scoring || self.is_sweeping
     }
 
     /// Results were committed, after which the table may have to follow.
-    pub(super) fn committed(&mut self) {
+    pub(crate) fn committed(&mut self) {
         self.is_noted = self.is_scoring;
         if !self.is_any() {
             (self.since, self.spent) = (Instant::now(), Duration::ZERO);
@@ -72,47 +103,45 @@ impl Behind {
     }
 
     /// The setting, if it has to be written.
-    pub(super) fn note(&self) -> Option<(&'static str, &'static str)> {
+    pub(crate) fn setting(&self) -> Option<(&'static str, &'static str)> {
         (self.is_scoring != self.is_noted).then_some((SCORING, if self.is_scoring { "yes" } else { "" }))
     }
 }
 
-impl Run<'_, '_> {
+impl Writer<'_> {
     /// Does what is put off as long as its share of the time lasts; everything, with one worker.
-    pub(super) fn catch_up(&mut self) -> Result<(), CrawlError> {
-        while self.behind.is_any()
-            && (self.workers == 1 || self.behind.spent * SHARE <= self.behind.since.elapsed())
-        {
+    pub(crate) fn catch_up(&mut self) -> Result<(), CrawlError> {
+        while self.run.deferred.is_any() && self.run.deferred.has_time() {
             self.catch_up_some()?;
         }
         Ok(())
     }
 
     /// Does a piece of what is put off. Nothing may be pending.
-    pub(super) fn catch_up_some(&mut self) -> Result<(), CrawlError> {
+    pub(crate) fn catch_up_some(&mut self) -> Result<(), CrawlError> {
         let started = Instant::now();
-        if self.behind.is_scoring {
+        if self.run.deferred.is_scoring {
             let priorities = self.rescored();
-            let settings: Vec<_> = self.behind.note().into_iter().collect();
+            let settings: Vec<_> = self.run.deferred.setting().into_iter().collect();
             let batch = Batch { priorities: &priorities, settings: &settings, ..Batch::default() };
-            self.crawl.store.commit(&batch)?;
-            self.behind.committed();
+            self.store.commit(&batch)?;
+            self.run.deferred.committed();
             // For all of this the table will have to follow.
-            self.behind.has_begun = true;
+            self.run.deferred.has_begun = true;
         } else {
-            self.behind.has_begun = self.crawl.store.catch_up()?;
-            self.behind.is_sweeping = self.behind.has_begun;
+            self.run.deferred.has_begun = self.store.catch_up()?;
+            self.run.deferred.is_sweeping = self.run.deferred.has_begun;
         }
-        self.behind.spent += started.elapsed();
+        self.run.deferred.spent += started.elapsed();
         Ok(())
     }
 
     /// What the strategy says anew, all of it or a piece.
-    pub(super) fn rescored(&mut self) -> Vec<(UrlId, f64)> {
-        let Some(scorer) = &mut self.crawl.scorer else { return Vec::new() };
+    pub(crate) fn rescored(&mut self) -> Vec<(UrlId, f64)> {
+        let Some(scorer) = &mut self.scorer else { return Vec::new() };
         let mut anew = scorer.strategy.rescored();
-        self.behind.is_scoring = self.workers > 1 && anew.len() >= PIECE;
-        let starts = &self.crawl.starts;
+        self.run.deferred.is_scoring = self.run.deferred.in_pieces && anew.len() >= PIECE;
+        let starts = &self.starts;
         anew.retain(|(oid, _)| !starts.contains(oid));
         anew
     }

@@ -1,0 +1,45 @@
+//! The engine: a crawl in two halves that are joined by messages of plain data.
+//!
+//! ```text
+//!             offers ──►  network half: turns of sites, robots.txt, pauses  ──► Fetch
+//!  writer half                                                               │
+//!     ▲  └ frontier, strategy, archive, Store ◄─ readers ◄── answers ────────┘
+//!     └ commands                                └► observers, after the commit
+//! ```
+//! Both halves are state machines that do no waiting. [`single`] drives them in one task, for replays, experiments and
+//! tests; [`live`] drives them on threads of their own, so that a slow commit never looks like a slow host.
+
+mod admission;
+mod batch;
+mod commands;
+mod crash_guard;
+mod crawl;
+mod deferred;
+mod durability;
+mod live;
+mod memory;
+mod messages;
+mod network;
+mod rejudge;
+mod single;
+mod site;
+mod writer;
+
+pub use commands::{Command, Refocus, Refocused};
+pub(crate) use crawl::last_archived;
+pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
+pub use live::{CrawlEvent, Handle, NotBegun};
+pub use memory::strategy_memory;
+pub use writer::StoreRef;
+pub(crate) use writer::Writer;
+
+#[cfg(test)]
+mod kill_tests;
+#[cfg(test)]
+mod network_tests;
+#[cfg(test)]
+mod power_tests;
+#[cfg(test)]
+mod switch_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,846 @@
+//! The network half: whose turn it is, what robots.txt allows, and which requests are under way.
+//!
+//! A state machine without I/O: a driver hands in messages and answers together with the time, carries out the
+//! [`Action`]s, and passes the messages in [`Network::outbox`] on. Every site is in one [`Phase`] at a time, and
+//! [`Network::place`] is the one function that decides which. A URL is bound when its site's turn comes: until then a
+//! better one of the same site takes its place.
+//!
+//! No few sites can stop the many: address look-ups have slots of their own, requests that take long leave their slot
+//! for a limited slow lane, sites that have not brought a page quickly get three quarters of the slots at most, and so
+//! many requests at most go to one domain or one block of addresses.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use porthole_types::{CanonicalUrl, Failure, FailureKind, Outcome, Rank, SiteId, Timestamp, Work};
+
+use super::messages::{ToNetwork, ToWriter};
+use super::site::{Address, Phase, Site};
+use crate::backlinks::Question;
+use crate::host::{Flight, HostAnswer, Hosts, Politeness, Turn};
+use crate::reading::Unread;
+use crate::result::failed;
+use crate::robots::{RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsStep, RobotsVerdict};
+use crate::sitemap::{LISTED_PER_SITE, SITEMAPS_PER_SITE, Sitemap};
+use crate::{FetchError, Response};
+
+/// How the crawl behaves towards sites: pauses and robots.txt.
+pub(crate) struct Manners {
+    pub(crate) hosts: Hosts,
+    pub(crate) robots: RobotsCache,
+    /// The shortest pause between two requests to a site.
+    min_delay: Duration,
+}
+
+/// Bytes of robots.txt rules that are kept.
+const ROBOTS_BYTES: usize = 32 << 20;
+
+impl Manners {
+    pub(crate) fn new(politeness: Politeness, agent: &str) -> Self {
+        let min_delay = politeness.min_delay;
+        Manners { hosts: Hosts::new(politeness), robots: RobotsCache::new(agent, ROBOTS_BYTES), min_delay }
+    }
+}
+
+/// What a driver is to do.
+pub(crate) enum Action {
+    /// Make a request; [`Network::answered`] takes the answer.
+    Fetch(JobId, CanonicalUrl, Option<IpAddr>),
+    /// Look up a site's addresses; [`Network::located`] takes the answer.
+    Locate(SiteId, CanonicalUrl),
+    /// Give a request up that is under way; its answer is a timeout.
+    Abort(JobId),
+}
+
+/// Names a request while it is under way; the later it began the larger.
+pub(crate) type JobId = u64;
+
+/// A request under way.
+struct Job {
+    what: What,
+    site: SiteId,
+    flight: Option<Flight>,
+    gates: Vec<Gate>,
+    started: Timestamp,
+    lane: Lane,
+}
+
+/// What a request is for.
+enum What {
+    Page(Work),
+    Robots(RobotsFetch),
+    Sitemap(Sitemap),
+    Backlinks(Question),
+}
+
+/// The slots that a request counts against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    /// Of a site that brought its last page quickly.
+    Proven,
+    Unproven,
+    /// It has taken long, and gave its slot to others.
+    Slow,
+    /// It has been given up and its answer is awaited.
+    Aborted,
+}
+
+/// What several sites may share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Gate {
+    Address(IpAddr),
+    /// A /24, or a /64 of version 6.
+    Block([u8; 8]),
+    /// A registrable domain, hashed.
+    Domain(SiteId),
+}
+
+/// Sites that are in memory at a time. Beyond that none is asked for until one is released.
+const MAX_SITES: usize = 4_096;
+
+/// Sites without anything to ask that are kept.
+const MAX_LINGERING: usize = 256;
+
+/// Address look-ups under way at once, and those of one domain.
+const MAX_LOOKUPS: usize = 64;
+const MAX_LOOKUPS_OF_A_DOMAIN: usize = 4;
+
+/// A request that has taken so long leaves its slot for the slow lane.
+const SLOW_AFTER: Duration = Duration::from_secs(4);
+
+/// A site that brings a page within this time is a good one to have a slot.
+const QUICK: Duration = Duration::from_secs(2);
+
+/// A site that rests for longer is released.
+const MAX_REST: Duration = Duration::from_secs(120);
+
+/// URLs that are offered of a site suffice for so long.
+const OFFERED_FOR: Duration = Duration::from_millis(250);
+
+/// See the module.
+pub(crate) struct Network {
+    /// `None` in a replay: there is nobody to be polite to.
+    manners: Option<Manners>,
+    workers: usize,
+    /// Pages that may be fetched in all, and those that were begun.
+    fetches: u64,
+    begun: u64,
+    is_paused: bool,
+    sites: HashMap<SiteId, Site, foldhash::fast::FixedState>,
+    /// Sites whose turn it is: those that brought their last page quickly, and the others.
+    ready: [BTreeSet<(Rank, SiteId)>; 2],
+    resting: BTreeSet<(Timestamp, u64, SiteId)>,
+    /// Sites that had nothing to ask when they were looked at last, the oldest first.
+    lingering: VecDeque<SiteId>,
+    /// Who waits for a request to end that passed this gate.
+    waiting: HashMap<Gate, Vec<SiteId>>,
+    /// Requests under way by gate.
+    passed: HashMap<Gate, usize>,
+    lookups: Lookups,
+    jobs: BTreeMap<JobId, Job>,
+    next_job: JobId,
+    /// Sites or URLs that were asked for and have not come.
+    wanted: usize,
+    heard: u64,
+    said_idle: Option<u64>,
+    aborts: Vec<JobId>,
+    /// For the writer half.
+    pub(crate) outbox: Vec<ToWriter>,
+}
+
+/// Address look-ups, in the order in which sites came.
+#[derive(Default)]
+struct Lookups {
+    queue: VecDeque<SiteId>,
+    under_way: HashMap<SiteId, SiteId>,
+}
+
+impl Network {
+    pub(crate) fn new(manners: Option<Manners>) -> Self {
+        Network {
+            manners,
+            workers: 1,
+            fetches: 0,
+            begun: 0,
+            is_paused: false,
+            sites: HashMap::default(),
+            ready: [BTreeSet::new(), BTreeSet::new()],
+            resting: BTreeSet::new(),
+            lingering: VecDeque::new(),
+            waiting: HashMap::new(),
+            passed: HashMap::new(),
+            lookups: Lookups::default(),
+            jobs: BTreeMap::new(),
+            next_job: 0,
+            wanted: 0,
+            heard: 0,
+            said_idle: None,
+            aborts: Vec::new(),
+            outbox: Vec::new(),
+        }
+    }
+
+    pub(crate) fn into_manners(self) -> Option<Manners> {
+        self.manners
+    }
+
+    pub(crate) fn is_polite(&self) -> bool {
+        self.manners.is_some()
+    }
+
+    /// Takes a message of the writer half.
+    pub(crate) fn hear(&mut self, message: ToNetwork, now: Timestamp) {
+        self.heard += 1;
+        match message {
+            ToNetwork::Offer(works) => {
+                self.wanted = self.wanted.saturating_sub(works.len());
+                for work in works {
+                    let site = work.sid;
+                    let held = self.sites.entry(site).or_default();
+                    held.offer(work);
+                    held.has_more = true;
+                    self.place(site, now);
+                }
+            }
+            ToNetwork::OfferOf { site, asked, works } => {
+                let held = self.sites.entry(site).or_default();
+                held.wanted = held.wanted.saturating_sub(asked);
+                held.has_more = works.len() >= asked;
+                works.into_iter().for_each(|work| held.offer(work));
+                self.place(site, now);
+            }
+            ToNetwork::Recall(site, oid) => {
+                let recalled = self.sites.get_mut(&site).and_then(|held| held.recall(oid));
+                if let Some(work) = recalled {
+                    self.outbox.push(ToWriter::GaveBack(vec![work.oid]));
+                    self.place(site, now);
+                }
+            }
+            ToNetwork::Ask(question) => {
+                let site = question.url.site();
+                self.sites.entry(site).or_default().questions.push_back(question);
+                self.place(site, now);
+            }
+            ToNetwork::Limits { fetches, workers } => {
+                (self.fetches, self.workers) = (fetches, workers.max(1));
+                let sites: Vec<SiteId> = self.sites.keys().copied().collect();
+                sites.into_iter().for_each(|site| self.place(site, now));
+            }
+            ToNetwork::Pause(is_paused) => self.is_paused = is_paused,
+        }
+    }
+
+    /// What is to be done next; `None` until something comes back, is heard, or is due.
+    pub(crate) fn next(&mut self, now: Timestamp) -> Option<Action> {
+        if let Some(job) = self.aborts.pop() {
+            return Some(Action::Abort(job));
+        }
+        self.tidy_lanes(now);
+        while let Some(&(due, turn, site)) = self.resting.first().filter(|(due, ..)| *due <= now) {
+            self.resting.remove(&(due, turn, site));
+            self.set_phase(site, Phase::Idle);
+            self.place(site, now);
+        }
+        if let Some(action) = self.next_lookup() {
+            return Some(action);
+        }
+        while let Some(site) = self.next_ready() {
+            if let Some(action) = self.start(site, now) {
+                return Some(action);
+            }
+        }
+        self.want();
+        self.say_idle();
+        self.aborts.pop().map(Action::Abort)
+    }
+
+    /// When something is due by itself.
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+        let slow = |job: &Job| !matches!(job.lane, Lane::Slow | Lane::Aborted);
+        let first = self.jobs.values().find(|job| slow(job)).map(|job| job.started.after(SLOW_AFTER));
+        let is_full = self.jobs.len() + self.reserved() >= self.workers;
+        let rested = self.resting.first().map(|&(due, ..)| due);
+        rested.into_iter().chain(first.filter(|_| is_full)).min()
+    }
+
+    /// Takes where a site is.
+    pub(crate) fn located(&mut self, site: SiteId, found: Result<Vec<IpAddr>, FetchError>, now: Timestamp) {
+        self.lookups.under_way.remove(&site);
+        self.set_phase(site, Phase::Idle);
+        let Some(held) = self.sites.get_mut(&site) else { return };
+        match found {
+            Ok(addresses) => {
+                let address = addresses.get(held.connect_failures % addresses.len().max(1)).copied();
+                held.address = Address::Known(address);
+                self.outbox.extend(address.map(|address| ToWriter::Located(site, address)));
+            }
+            Err(error) => self.unlocated(site, &error, now),
+        }
+        self.place(site, now);
+    }
+
+    /// A name without an address is a host that failed.
+    fn unlocated(&mut self, site: SiteId, error: &FetchError, now: Timestamp) {
+        if let Some(manners) = &mut self.manners {
+            let flight = manners.hosts.started(site, None, None);
+            manners.hosts.finished(flight, HostAnswer::of(Err(error), now), Duration::ZERO, now);
+        }
+        self.settle_all(site, now, |work| {
+            let passing = error.kind == FailureKind::Dns || error.kind == FailureKind::Timeout;
+            failed(work, now, passing, Failure::new(error.kind, error.detail.clone()))
+        });
+        self.drop_aux(site, error, now);
+    }
+
+    /// Decides all that is offered of a site without a request.
+    fn settle_all(&mut self, site: SiteId, _now: Timestamp, outcome: impl Fn(&Work) -> Outcome) {
+        let Some(held) = self.sites.get_mut(&site) else { return };
+        let mut works = held.take_offers();
+        works.reverse();
+        for work in works {
+            let outcome = outcome(&work);
+            self.outbox.push(ToWriter::Settled(work, outcome));
+        }
+        self.refill(site);
+    }
+
+    /// Nothing else is asked of a site that cannot be asked. Others must not wait for its rules.
+    fn drop_aux(&mut self, site: SiteId, error: &FetchError, now: Timestamp) {
+        let Some(held) = self.sites.get_mut(&site) else { return };
+        held.questions.clear();
+        held.sitemaps.clear();
+        for fetch in std::mem::take(&mut held.rules) {
+            self.rules_answered(fetch, Err(error), now);
+        }
+    }
+
+    /// Takes an answer.
+    pub(crate) fn answered(&mut self, id: JobId, answer: Result<Response, FetchError>, now: Timestamp) {
+        let Some(Job { what, site, mut flight, gates, started, .. }) = self.jobs.remove(&id) else { return };
+        let about_host = HostAnswer::of(answer.as_ref(), now);
+        let took = answer.as_ref().map_or(now.since(started), |response| response.took);
+        if let Some(held) = self.sites.get_mut(&site) {
+            held.in_flight -= 1;
+            // Of several addresses another one may work.
+            if matches!(&answer, Err(error) if error.kind == FailureKind::Connect) && held.in_flight == 0 {
+                held.address = Address::Unknown;
+                held.connect_failures += 1;
+            }
+        }
+        match (what, answer) {
+            (What::Page(work), answer) => {
+                self.set_proven(site, answer.is_ok() && took <= QUICK);
+                self.outbox.push(ToWriter::Answered(Box::new(Unread { work, answer, at: now })));
+            }
+            (What::Robots(fetch), answer) => {
+                let is_own = fetch.site() == site;
+                let crawl_delay = self.rules_answered(fetch, answer.as_ref(), now);
+                flight = flight.map(|flight| flight.with_crawl_delay(crawl_delay.filter(|_| is_own)));
+            }
+            (What::Sitemap(sitemap), Ok(response)) => self.sitemap_answered(site, &sitemap, &response),
+            (What::Backlinks(question), Ok(response)) => {
+                self.outbox.push(ToWriter::Listed(question.answered(&response)));
+            }
+            (What::Sitemap(..) | What::Backlinks(_), Err(_)) => {}
+        }
+        if let (Some(manners), Some(flight)) = (&mut self.manners, flight) {
+            manners.hosts.finished(flight, about_host, took, now);
+        }
+        self.place(site, now);
+        for gate in gates {
+            if let Some(count) = self.passed.get_mut(&gate) {
+                *count -= 1;
+                if *count == 0 {
+                    self.passed.remove(&gate);
+                }
+            }
+            for site in self.waiting.remove(&gate).unwrap_or_default() {
+                self.place(site, now);
+            }
+        }
+    }
+
+    /// Slots that are kept for sites that bring pages quickly.
+    fn reserved(&self) -> usize {
+        if self.is_polite() && self.workers >= 8 { self.workers / 4 } else { 0 }
+    }
+
+    /// Requests under way in a lane.
+    fn count(&self, lane: Lane) -> usize {
+        self.jobs.values().filter(|job| job.lane == lane).count()
+    }
+
+    /// Whether a site has brought its last page quickly.
+    fn set_proven(&mut self, site: SiteId, is_proven: bool) {
+        let Some(held) = self.sites.get_mut(&site).filter(|held| held.is_proven != is_proven) else { return };
+        held.is_proven = is_proven;
+        // While it is ready, it is among those of its kind.
+        if let Phase::Ready(rank) = &held.phase {
+            let entry = (rank.clone(), site);
+            self.ready[usize::from(is_proven)].remove(&entry);
+            self.ready[usize::from(!is_proven)].insert(entry);
+        }
+    }
+
+    /// The best of the sites whose turn it is, if there is a slot for it.
+    fn next_ready(&mut self) -> Option<SiteId> {
+        if self.is_paused {
+            return None;
+        }
+        let (proven, unproven) = (self.count(Lane::Proven), self.count(Lane::Unproven));
+        if proven + unproven >= self.workers {
+            return None;
+        }
+        let may_unproven = unproven + self.reserved() < self.workers;
+        let best = |lane: usize| self.ready[lane].first();
+        let lane = match (best(0), best(1).filter(|_| may_unproven)) {
+            (Some(first), Some(second)) => usize::from(second < first),
+            (Some(_), None) => 0,
+            (None, Some(_)) => 1,
+            (None, None) => return None,
+        };
+        let (_, site) = self.ready[lane].pop_first()?;
+        if let Some(held) = self.sites.get_mut(&site) {
+            held.phase = Phase::Idle;
+        }
+        Some(site)
+    }
+
+    /// Begins the next request of a site whose turn it is. `None` if it has another place now.
+    fn start(&mut self, site: SiteId, now: Timestamp) -> Option<Action> {
+        let held = self.sites.get_mut(&site)?;
+        if self.manners.is_some() {
+            match self.turn(site, now) {
+                Turn::Now => {}
+                Turn::GivenUp => {
+                    self.give_up(site, now);
+                    self.place(site, now);
+                    return None;
+                }
+                _ => {
+                    self.place(site, now);
+                    return None;
+                }
+            }
+            if let Some(gate) = self.closed_gate(site) {
+                self.set_phase(site, Phase::Waiting);
+                self.waiting.entry(gate).or_default().push(site);
+                return None;
+            }
+            let held = self.sites.get_mut(&site)?;
+            if let Some(fetch) = held.rules.pop_front() {
+                return Some(self.dispatch(site, What::Robots(fetch), None, now));
+            }
+            if let Some(question) = held.questions.pop_front() {
+                return Some(self.dispatch(site, What::Backlinks(question), None, now));
+            }
+            return self.start_page(site, now);
+        }
+        if let Some(question) = held.questions.pop_front() {
+            return Some(self.dispatch(site, What::Backlinks(question), None, now));
+        }
+        self.start_page(site, now)
+    }
+
+    fn start_page(&mut self, site: SiteId, now: Timestamp) -> Option<Action> {
+        let held = self.sites.get_mut(&site)?;
+        let may_fetch = self.begun < self.fetches;
+        let Some(url) = held.best().filter(|_| may_fetch).map(|work| work.url.clone()) else {
+            let (url, leads_on) = held.sitemaps.pop_front()?;
+            let crawl_delay = self.crawl_delay(&url, now);
+            return Some(self.dispatch(site, What::Sitemap(Sitemap { url, leads_on }), crawl_delay, now));
+        };
+        let mut crawl_delay = None;
+        if let Some(manners) = &mut self.manners {
+            match manners.robots.look(&url, now) {
+                RobotsLook::Ask(fetch) => {
+                    held.asks_rules = true;
+                    return Some(self.dispatch(site, What::Robots(fetch), None, now));
+                }
+                RobotsLook::Known(policy) => match policy.verdict(&url) {
+                    RobotsVerdict::Allowed => crawl_delay = policy.crawl_delay(),
+                    verdict => {
+                        let work = held.pop()?;
+                        let outcome = refused(&work, &policy, verdict, now);
+                        self.outbox.push(ToWriter::Settled(work, outcome));
+                        self.refill(site);
+                        self.place(site, now);
+                        return None;
+                    }
+                },
+            }
+        }
+        let work = held.pop()?;
+        self.begun += 1;
+        self.outbox.push(ToWriter::Started(work.oid));
+        let action = self.dispatch(site, What::Page(work), crawl_delay, now);
+        self.refill(site);
+        Some(action)
+    }
+
+    /// Has a request made.
+    fn dispatch(
+        &mut self,
+        site: SiteId,
+        what: What,
+        crawl_delay: Option<Duration>,
+        now: Timestamp,
+    ) -> Action {
+        let url = match &what {
+            What::Page(work) => &work.url,
+            What::Robots(fetch) => fetch.url(),
+            What::Sitemap(sitemap) => &sitemap.url,
+            What::Backlinks(question) => &question.url,
+        }
+        .clone();
+        let id = self.next_job;
+        self.next_job += 1;
+        let held = self.sites.entry(site).or_default();
+        held.in_flight += 1;
+        held.last_turn = id;
+        let lane = if held.is_proven { Lane::Proven } else { Lane::Unproven };
+        let address = match held.address {
+            Address::Known(address) => address,
+            Address::Unknown => None,
+        };
+        let gates = if self.manners.is_some() { gates(&url, address) } else { Vec::new() };
+        for &gate in &gates {
+            *self.passed.entry(gate).or_default() += 1;
+        }
+        let flight = self.manners.as_mut().map(|manners| manners.hosts.started(site, address, crawl_delay));
+        self.jobs.insert(id, Job { what, site, flight, gates, started: now, lane });
+        self.place(site, now);
+        Action::Fetch(id, url, address)
+    }
+
+    /// Gives a site the place that follows from what is known of it.
+    fn place(&mut self, site: SiteId, now: Timestamp) {
+        let Some(held) = self.sites.get(&site) else { return };
+        let phase = match (&held.phase, held.rank()) {
+            // It comes back by itself.
+            (Phase::Locating, _) => return,
+            (_, None) if held.in_flight > 0 || held.asks_rules || held.wanted > 0 => Phase::Waiting,
+            (_, None) => {
+                self.set_phase(site, Phase::Idle);
+                return self.linger(site);
+            }
+            (_, Some(_)) if held.address == Address::Unknown && self.is_polite() => {
+                self.set_phase(site, Phase::Locating);
+                self.lookups.queue.push_back(site);
+                return;
+            }
+            (_, Some(_)) if held.asks_rules && held.rules.is_empty() && held.questions.is_empty() => {
+                Phase::AwaitingRules
+            }
+            (_, Some(rank)) => match self.turn(site, now) {
+                Turn::Now | Turn::GivenUp => Phase::Ready(rank),
+                Turn::InFlight => {
+                    if let Some(held) = self.sites.get(&site)
+                        && let Address::Known(Some(address)) = held.address
+                    {
+                        self.waiting.entry(Gate::Address(address)).or_default().push(site);
+                    }
+                    Phase::Waiting
+                }
+                Turn::NotBefore(due) if due.since(now) > MAX_REST => {
+                    return self.rest_long(site, due, now);
+                }
+                Turn::NotBefore(due) => Phase::Resting(due, self.sites[&site].last_turn),
+            },
+        };
+        self.set_phase(site, phase);
+    }
+
+    /// Takes a site out of where it is and puts it where a phase belongs.
+    fn set_phase(&mut self, site: SiteId, phase: Phase) {
+        let Some(held) = self.sites.get_mut(&site) else { return };
+        if held.phase == phase {
+            return;
+        }
+        let lane = usize::from(!held.is_proven);
+        match std::mem::replace(&mut held.phase, phase.clone()) {
+            Phase::Ready(rank) => drop(self.ready[lane].remove(&(rank, site))),
+            Phase::Resting(due, turn) => drop(self.resting.remove(&(due, turn, site))),
+            _ => {}
+        }
+        match phase {
+            Phase::Ready(rank) => drop(self.ready[lane].insert((rank, site))),
+            Phase::Resting(due, turn) => drop(self.resting.insert((due, turn, site))),
+            _ => {}
+        }
+    }
+
+    fn turn(&mut self, site: SiteId, now: Timestamp) -> Turn {
+        let address = match self.sites.get(&site).map(|held| held.address) {
+            Some(Address::Known(address)) => address,
+            _ => None,
+        };
+        self.manners.as_mut().map_or(Turn::Now, |manners| manners.hosts.may_start(site, address, now))
+    }
+
+    /// The first of the site's gates that as many requests have passed as may.
+    fn closed_gate(&self, site: SiteId) -> Option<Gate> {
+        let held = self.sites.get(&site)?;
+        let Address::Known(address) = held.address else { return None };
+        let most = (self.workers / 4).max(8);
+        let is_closed = |gate: &Gate| {
+            !matches!(gate, Gate::Address(_)) && self.passed.get(gate).is_some_and(|count| *count >= most)
+        };
+        gates(held.any_url()?, address).into_iter().find(is_closed)
+    }
+
+    /// A site that is to be left alone for long: its URLs go back, and so does what others asked of it.
+    fn rest_long(&mut self, site: SiteId, until: Timestamp, now: Timestamp) {
+        self.set_phase(site, Phase::Idle);
+        let Some(held) = self.sites.get_mut(&site) else { return };
+        let back: Vec<_> = held.take_offers().iter().map(|work| work.oid).collect();
+        if let Some(url) = held.rules.front().map(|fetch| fetch.url().clone()) {
+            let detail = "its robots.txt leads to a site that is left alone".to_owned();
+            self.drop_aux(site, &FetchError { url, kind: FailureKind::Connect, detail }, now);
+        }
+        self.outbox.push(ToWriter::GaveBack(back));
+        self.release(site, Some(until));
+    }
+
+    /// A site that failed so often that its URLs are given up.
+    fn give_up(&mut self, site: SiteId, now: Timestamp) {
+        let detail = "the site failed so often that it is left alone";
+        self.settle_all(site, now, |_| Outcome::Dead(Failure::new(FailureKind::Connect, detail)));
+        let url = self.sites.get(&site).and_then(|held| held.any_url().cloned());
+        if let Some(url) = url {
+            let error = FetchError { url, kind: FailureKind::Connect, detail: detail.to_owned() };
+            self.drop_aux(site, &error, now);
+        }
+    }
+
+    /// Keeps a site that has nothing to ask: its next URL comes without being asked for. Of too many the oldest go.
+    fn linger(&mut self, site: SiteId) {
+        if !self.is_polite() {
+            return self.release(site, None);
+        }
+        if !self.lingering.contains(&site) {
+            self.lingering.push_back(site);
+        }
+        while self.lingering.len() > MAX_LINGERING
+            && let Some(oldest) = self.lingering.pop_front()
+        {
+            let is_idle =
+                |held: &Site| held.phase == Phase::Idle && held.rank().is_none() && held.in_flight == 0;
+            if self.sites.get(&oldest).is_some_and(is_idle) {
+                self.release(oldest, None);
+            }
+        }
+    }
+
+    /// Forgets a site, once nothing of it is under way.
+    fn release(&mut self, site: SiteId, until: Option<Timestamp>) {
+        if self.sites.get(&site).is_some_and(|held| held.in_flight == 0 && held.aux_requests() == 0) {
+            self.sites.remove(&site);
+        }
+        if self.is_polite() {
+            self.outbox.push(ToWriter::Release(site, until));
+        }
+    }
+
+    /// Asks for as many URLs of a site as it can use until an answer comes.
+    fn refill(&mut self, site: SiteId) {
+        let (Some(manners), Some(held)) = (&self.manners, self.sites.get_mut(&site)) else { return };
+        let delay = manners.min_delay.max(Duration::from_millis(4));
+        let depth = usize::try_from(OFFERED_FOR.as_millis() / delay.as_millis()).unwrap_or(1).max(1);
+        let room = depth.saturating_sub(held.offers() + held.wanted);
+        // Not one by one where many are used.
+        if held.has_more && room > depth / 2 {
+            held.wanted += room;
+            self.outbox.push(ToWriter::WantOf(site, room));
+        }
+    }
+
+    /// Asks for as many sites, or URLs, as there are slots that nothing is there for.
+    fn want(&mut self) {
+        if self.begun >= self.fetches || self.is_paused {
+            return;
+        }
+        let room = if self.is_polite() {
+            // Names that nobody answers for must not keep other sites out, and neither must slow requests.
+            let lookups = (self.lookups.queue.len() + self.lookups.under_way.len()).min(self.workers / 2);
+            let (proven, unproven) = (self.count(Lane::Proven), self.count(Lane::Unproven));
+            // Nor must those that have not answered yet and have no slot.
+            let free_unproven = self.workers.saturating_sub(self.reserved() + unproven);
+            let ready = self.ready[0].len() + self.ready[1].len().min(free_unproven);
+            let at_hand = ready + lookups + proven + unproven;
+            let free = (self.workers + self.workers / 4).saturating_sub(at_hand);
+            free.min(MAX_SITES.saturating_sub(self.sites.len()))
+        } else {
+            // One worker takes what is best when it is free; many would wait for the writer.
+            let ahead = if self.workers == 1 { 1 } else { 2 * self.workers };
+            let is_any = self.ready.iter().any(|ready| !ready.is_empty());
+            let offers: usize = if is_any { self.sites.values().map(Site::offers).sum() } else { 0 };
+            ahead.saturating_sub(self.jobs.len() + offers)
+        };
+        let left = usize::try_from(self.fetches - self.begun).unwrap_or(usize::MAX);
+        let more = room.min(left).saturating_sub(self.wanted);
+        if more > 0 && (more >= self.workers / 8 || self.wanted == 0) {
+            self.wanted += more;
+            self.outbox.push(ToWriter::Want(more));
+        }
+    }
+
+    /// Says that nothing is under way and nothing will be, unless the writer has more.
+    fn say_idle(&mut self) {
+        let can_begin =
+            |held: &Site| held.aux_requests() > 0 || held.offers() > 0 && self.begun < self.fetches;
+        let is_idle = self.jobs.is_empty()
+            && self.lookups.under_way.is_empty()
+            && self.lookups.queue.is_empty()
+            && !self.sites.values().any(can_begin);
+        if is_idle && self.said_idle != Some(self.heard) {
+            self.said_idle = Some(self.heard);
+            self.outbox.push(ToWriter::Idle(self.heard));
+        } else if !is_idle {
+            self.said_idle = None;
+        }
+    }
+
+    /// Moves requests that take long out of the way, and gives the oldest up if there are too many of them.
+    fn tidy_lanes(&mut self, now: Timestamp) {
+        if !self.is_polite() || self.jobs.len() + self.reserved() < self.workers {
+            return;
+        }
+        let mut slow = 0;
+        for job in self.jobs.values_mut() {
+            if now.since(job.started) < SLOW_AFTER {
+                break;
+            }
+            if job.lane != Lane::Aborted {
+                job.lane = Lane::Slow;
+                slow += 1;
+            }
+        }
+        let too_many = slow - slow.min(self.workers);
+        let oldest = self.jobs.iter_mut().filter(|(_, job)| job.lane == Lane::Slow).take(too_many);
+        for (&id, job) in oldest {
+            job.lane = Lane::Aborted;
+            self.aborts.push(id);
+        }
+    }
+
+    fn next_lookup(&mut self) -> Option<Action> {
+        if self.lookups.under_way.len() >= MAX_LOOKUPS {
+            return None;
+        }
+        // Those of a domain that has its share go to the back.
+        for _ in 0..self.lookups.queue.len() {
+            let site = self.lookups.queue.pop_front()?;
+            let Some(url) = self.sites.get(&site).and_then(|held| held.any_url().cloned()) else {
+                self.set_phase(site, Phase::Idle);
+                continue;
+            };
+            let domain = domain_of(&url);
+            let same = self.lookups.under_way.values().filter(|other| **other == domain).count();
+            if same >= MAX_LOOKUPS_OF_A_DOMAIN {
+                self.lookups.queue.push_back(site);
+                continue;
+            }
+            self.lookups.under_way.insert(site, domain);
+            return Some(Action::Locate(site, url));
+        }
+        None
+    }
+
+    /// The pause that the site of a URL asks for, as far as it is known.
+    fn crawl_delay(&mut self, url: &CanonicalUrl, now: Timestamp) -> Option<Duration> {
+        match self.manners.as_mut()?.robots.look(url, now) {
+            RobotsLook::Known(policy) => policy.crawl_delay(),
+            RobotsLook::Ask(_) => None,
+        }
+    }
+
+    /// Takes an answer about the rules of a site, wherever it comes from. The Crawl-delay that they ask for.
+    fn rules_answered(
+        &mut self,
+        fetch: RobotsFetch,
+        answer: Result<&Response, &FetchError>,
+        now: Timestamp,
+    ) -> Option<Duration> {
+        let robots = &mut self.manners.as_mut()?.robots;
+        let (at, site) = (fetch.url().clone(), fetch.site());
+        let policy = match robots.answered(fetch, answer, now) {
+            RobotsStep::Done(policy) => policy,
+            RobotsStep::Fetch(next) => {
+                // It waits for its turn there, whoever sends us.
+                let there = next.url().site();
+                self.sites.entry(there).or_default().rules.push_back(next);
+                self.place(there, now);
+                return None;
+            }
+        };
+        let held = self.sites.entry(site).or_default();
+        held.asks_rules = false;
+        let named = policy.sitemaps().filter_map(|url| at.join(url).ok());
+        // One that lies elsewhere is for the pauses of another site.
+        let own = named.filter(|url| url.site() == site).take(SITEMAPS_PER_SITE);
+        held.sitemaps.extend(own.map(|url| (url, true)));
+        self.place(site, now);
+        policy.crawl_delay()
+    }
+
+    /// The URLs that a sitemap lists, for the end of the queue: nobody has judged a page that leads to them.
+    fn sitemap_answered(&mut self, site: SiteId, sitemap: &Sitemap, response: &Response) {
+        let held = self.sites.entry(site).or_default();
+        let room = LISTED_PER_SITE.saturating_sub(held.listed);
+        let (listed, more) = sitemap.read(response, site, room);
+        held.listed += listed.len();
+        held.sitemaps.extend(more.into_iter().map(|url| (url, false)));
+        if !listed.is_empty() {
+            self.outbox.push(ToWriter::Listed(listed));
+        }
+    }
+}
+
+/// What becomes of a URL that its site's rules keep us from.
+fn refused(work: &Work, policy: &RobotsPolicy, verdict: RobotsVerdict, now: Timestamp) -> Outcome {
+    let until = match verdict {
+        RobotsVerdict::Forbidden { rule } => {
+            return Outcome::Skipped(Failure::new(FailureKind::Robots, rule));
+        }
+        RobotsVerdict::NotNow { until } => until,
+        RobotsVerdict::Allowed => now,
+    };
+    // What keeps us from the rules mostly keeps us from the pages.
+    let (kind, detail) = match policy.trouble() {
+        Some(trouble) if trouble.kind != FailureKind::Status => (trouble.kind, trouble.detail()),
+        Some(trouble) => (FailureKind::Robots, trouble.detail()),
+        None => (FailureKind::Robots, "its robots.txt cannot be read"),
+    };
+    let passing =
+        matches!(kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout | FailureKind::Robots);
+    match failed(work, now, passing, Failure::new(kind, detail)) {
+        Outcome::Retry { failure, .. } => Outcome::Retry { failure, not_before: until },
+        outcome => outcome,
+    }
+}
+
+/// What a request to this URL at this address passes.
+fn gates(url: &CanonicalUrl, address: Option<IpAddr>) -> Vec<Gate> {
+    let Some(address) = address else { return vec![Gate::Domain(domain_of(url))] };
+    let mut gates = vec![Gate::Address(address), Gate::Domain(domain_of(url))];
+    match address {
+        // The crawler's own machine is nobody's block.
+        address if address.is_loopback() => {}
+        IpAddr::V4(v4) => {
+            let [a, b, c, _] = v4.octets();
+            gates.push(Gate::Block([4, a, b, c, 0, 0, 0, 0]));
+        }
+        IpAddr::V6(v6) => {
+            let mut block = [0; 8];
+            block.copy_from_slice(&v6.octets()[..8]);
+            gates.push(Gate::Block(block));
+        }
+    }
+    gates
+}
+
+fn domain_of(url: &CanonicalUrl) -> SiteId {
+    SiteId::of(url.domain())
+}

@@ -1,0 +1,192 @@
+//! The network half by itself, with a clock that the test moves: whose turn it is, and that no few stop the many.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use porthole_types::{CanonicalUrl, Headers, Rank, SiteId, Timestamp, UrlId, Work};
+
+use super::messages::{ToNetwork, ToWriter};
+use super::network::{Action, JobId, Manners, Network};
+use crate::{Politeness, Response};
+
+fn work(url: &str, rank: f64) -> Work {
+    let url = CanonicalUrl::parse(url).unwrap();
+    Work {
+        oid: url.id(),
+        sid: url.site(),
+        url,
+        numtries: 0,
+        relevance: 0.0,
+        priority: 0.0,
+        depth: 0,
+        pages_of_site: 0,
+        rank: Rank::new([rank].into_iter()),
+    }
+}
+
+/// A network half whose requests the test answers.
+struct Bench {
+    network: Network,
+    now: Timestamp,
+    /// Where a host is, by the digits in its name.
+    address: fn(u8) -> Vec<IpAddr>,
+    under_way: Vec<(JobId, String, Option<IpAddr>)>,
+    aborted: Vec<JobId>,
+    said: Vec<ToWriter>,
+}
+
+impl Bench {
+    fn new(workers: usize, delay: u64) -> Bench {
+        let politeness =
+            Politeness { min_delay: Duration::from_secs(delay), delay_factor: 0, ..Politeness::default() };
+        let mut network = Network::new(Some(Manners::new(politeness, "porthole")));
+        network.hear(ToNetwork::Limits { fetches: 1_000, workers }, Timestamp(0));
+        let address = |_| Vec::new();
+        Bench {
+            network,
+            now: Timestamp(0),
+            address,
+            under_way: Vec::new(),
+            aborted: Vec::new(),
+            said: Vec::new(),
+        }
+    }
+
+    fn offer(&mut self, works: Vec<Work>) {
+        self.network.hear(ToNetwork::Offer(works), self.now);
+        self.run();
+    }
+
+    /// Does all that can be done now. Addresses are found at once; robots.txt is missing everywhere, unless it stalls.
+    fn run(&mut self) {
+        while let Some(action) = self.network.next(self.now) {
+            match action {
+                Action::Locate(site, url) => {
+                    let digits: String = url.host().chars().filter(char::is_ascii_digit).collect();
+                    let found = (self.address)(digits.parse().unwrap_or(0));
+                    self.network.located(site, Ok(found), self.now);
+                }
+                Action::Fetch(job, url, address) => self.under_way.push((job, url.to_string(), address)),
+                Action::Abort(job) => self.aborted.push(job),
+            }
+        }
+        self.said.append(&mut self.network.outbox);
+    }
+
+    fn answer(&mut self, url: &str) {
+        let at = self.under_way.iter().position(|(_, under_way, _)| under_way == url).expect(url);
+        let (job, ..) = self.under_way.remove(at);
+        let status = if url.ends_with("robots.txt") { 404 } else { 200 };
+        let (headers, body) = (Headers::new(), "x".into());
+        let response = Response { status, headers, body, truncated: false, took: Duration::ZERO };
+        self.network.answered(job, Ok(response), self.now);
+        self.run();
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.now = self.now.after(time);
+        self.run();
+    }
+
+    fn urls(&self) -> Vec<&str> {
+        self.under_way.iter().map(|(_, url, _)| url.as_str()).collect()
+    }
+}
+
+#[test]
+fn a_better_url_takes_the_place_of_one_that_is_offered_until_the_turn_of_its_site() {
+    let mut bench = Bench::new(4, 1);
+    let (first, better) = (work("http://a.test/first", 5.0), work("http://a.test/better", 1.0));
+    let (site, oid): (SiteId, UrlId) = (first.sid, first.oid);
+    bench.offer(vec![first]);
+    bench.answer("http://a.test/robots.txt");
+    assert_eq!(bench.urls(), [""; 0], "the site rests");
+    bench.network.hear(ToNetwork::OfferOf { site, asked: 0, works: vec![better] }, bench.now);
+    bench.network.hear(ToNetwork::Recall(site, oid), bench.now);
+    bench.wait(Duration::from_millis(1_001));
+    assert_eq!(bench.urls(), ["http://a.test/better"]);
+    let gave_back = |said: &ToWriter| matches!(said, ToWriter::GaveBack(oids) if *oids == [oid]);
+    assert!(bench.said.iter().any(gave_back), "{:?}", bench.said);
+    // What is under way is not given back.
+    let before = bench.said.len();
+    bench.network.hear(ToNetwork::Recall(site, work("http://a.test/better", 1.0).oid), bench.now);
+    bench.run();
+    assert_eq!(bench.said.len(), before);
+}
+
+#[test]
+fn of_the_sites_whose_turn_it_is_the_one_with_the_best_url_comes_first() {
+    let mut bench = Bench::new(1, 0);
+    let works =
+        [("c", 3.0), ("a", 1.0), ("b", 2.0)].map(|(host, rank)| work(&format!("http://{host}.test/"), rank));
+    bench.offer(works.into());
+    let mut order = Vec::new();
+    for _ in 0..6 {
+        let url = bench.urls()[0].to_owned();
+        order.push(url.replace("http://", "").replace(".test/", ""));
+        bench.answer(&url);
+        bench.wait(Duration::from_millis(1));
+    }
+    assert_eq!(order, ["arobots.txt", "a", "brobots.txt", "b", "crobots.txt", "c"]);
+}
+
+#[test]
+fn sites_that_never_answer_leave_slots_to_those_that_have() {
+    let mut bench = Bench::new(8, 0);
+    bench.offer((0..3).map(|n| work(&format!("http://good.test/{n}"), 9.0 + f64::from(n))).collect());
+    bench.answer("http://good.test/robots.txt");
+    bench.wait(Duration::from_millis(1));
+    bench.answer("http://good.test/0");
+    bench.offer((0..20).map(|n| work(&format!("http://bad{n}.test/"), 1.0)).collect());
+    bench.wait(Duration::from_millis(1));
+    let bad = bench.urls().iter().filter(|url| url.contains("bad")).count();
+    assert_eq!(bad, 6, "three quarters");
+    assert!(bench.urls().contains(&"http://good.test/1"), "{:?}", bench.urls());
+    // What takes long moves to the slow lane, and of too many there the oldest are given up.
+    bench.wait(Duration::from_secs(5));
+    assert_eq!(bench.urls().iter().filter(|url| url.contains("bad")).count(), 12);
+    bench.wait(Duration::from_secs(5));
+    bench.wait(Duration::from_secs(5));
+    assert!(bench.aborted.len() >= 4, "{:?}", bench.aborted);
+    bench.answer("http://good.test/1");
+    bench.wait(Duration::from_millis(1));
+    assert!(bench.urls().contains(&"http://good.test/2"), "{:?}", bench.urls());
+}
+
+#[test]
+fn a_domain_and_an_address_block_have_their_share_of_the_slots() {
+    for (host, address) in [
+        ("x{}.one.test", (|_| Vec::new()) as fn(u8) -> Vec<IpAddr>),
+        ("host{}.test", |n| vec![IpAddr::from([192, 0, 2, n])]),
+    ] {
+        let mut bench = Bench::new(64, 0);
+        bench.address = address;
+        let works = (0..40).map(|n| work(&format!("http://{}/", host.replace("{}", &n.to_string())), 1.0));
+        bench.offer(works.collect());
+        assert_eq!(bench.urls().len(), 16, "{host}");
+    }
+}
+
+#[test]
+fn a_request_goes_to_the_address_that_was_counted_and_another_one_is_tried_after_a_failure() {
+    let mut bench = Bench::new(8, 0);
+    bench.address = |_| vec![IpAddr::from([192, 0, 2, 1]), IpAddr::from([198, 51, 100, 7])];
+    bench.offer(vec![work("http://two.test/", 1.0)]);
+    let (job, url, address) = bench.under_way.remove(0);
+    assert_eq!(address, Some(IpAddr::from([192, 0, 2, 1])));
+    let url = CanonicalUrl::parse(&url).unwrap();
+    let kind = porthole_types::FailureKind::Connect;
+    bench.network.answered(job, Err(crate::FetchError { url, kind, detail: "refused".into() }), bench.now);
+    let site = work("http://two.test/", 1.0).sid;
+    bench
+        .network
+        .hear(ToNetwork::OfferOf { site, asked: 0, works: vec![work("http://two.test/b", 1.0)] }, bench.now);
+    // The rules could not be had, so what is offered is put off; the look-up shows which address is next.
+    bench.wait(Duration::from_secs(1));
+    let located = bench.said.iter().filter_map(|said| match said {
+        ToWriter::Located(_, address) => Some(*address),
+        _ => None,
+    });
+    let located: Vec<IpAddr> = located.collect();
+    assert_eq!(located, [IpAddr::from([192, 0, 2, 1]), IpAddr::from([198, 51, 100, 7])]);
+}

@@ -1,0 +1,184 @@
+//! Judging again: when the marks or the critic have changed, the pages that are kept get their new R, and the queue the
+//! estimates that follow from it, without a fetch (V 2.1.3, 3.7). It is done in pieces, from the first fetch to the last,
+//! while the crawl goes on.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use porthole_store::{Batch, Estimate, Rejudged, StoreReader, Tried};
+use porthole_strategy::Word;
+use porthole_topic::Judge;
+use porthole_types::{CanonicalUrl, Event, NewUrl, UrlId, Work};
+
+use super::crawl::{Crawl, CrawlError};
+use super::writer::Writer;
+use crate::archive::Archive;
+use crate::reading::{Reader, Unread};
+
+/// Pages that are looked up and committed together.
+const PIECE: usize = 16;
+
+/// How far judging again has come.
+pub(crate) struct Rejudging {
+    reader: Reader,
+    store: Box<dyn StoreReader>,
+    /// The name of the critic who judges.
+    critic: String,
+    after: Option<u64>,
+    /// Up to here: what is fetched later is judged by the new critic anyway.
+    until: u64,
+    /// URLs that have their new estimate: what further pages say of them can only raise it.
+    estimated: HashSet<UrlId, foldhash::fast::FixedState>,
+    /// Pages that were judged again.
+    pub(crate) pages: u64,
+    /// When it began, and the time that went into it since.
+    began: Instant,
+    spent: Duration,
+}
+
+impl Crawl<'_> {
+    /// Sees to it that all pages are judged by who judges now: `critic` names the critic with its marks, and if the pages
+    /// were judged by another one, those that are kept are judged again. How many; `progress` hears of each piece.
+    ///
+    /// A page that was not kept stays as it was judged, and so does what is believed of its links. What start pages are
+    /// worth is for [`Crawl::start`] to say again.
+    pub fn judged_by(&mut self, critic: &str, mut progress: impl FnMut(u64)) -> Result<u64, CrawlError> {
+        let judge = self.writer.judge.take();
+        let Some(mut rejudging) = self.writer.rejudging(critic, judge)? else { return Ok(0) };
+        while self.writer.rejudge_some(&mut rejudging)? {
+            progress(rejudging.pages);
+        }
+        self.writer.judge = rejudging.reader.into_judge();
+        self.writer.remember()?;
+        Ok(rejudging.pages)
+    }
+}
+
+impl Writer<'_> {
+    /// Begins to judge pages again, if they were judged by another critic; the judge stays here otherwise.
+    pub(crate) fn rejudging(
+        &mut self,
+        critic: &str,
+        judge: Option<Box<dyn Judge>>,
+    ) -> Result<Option<Rejudging>, CrawlError> {
+        let before = self.store.setting(JUDGED_BY)?;
+        let is_same = before.as_deref() == Some(critic);
+        if is_same || before.is_none() || self.archive.is_none() || self.store.counts().fetched == 0 {
+            if !is_same {
+                self.store.set_setting(JUDGED_BY, critic)?;
+            }
+            self.judge = judge;
+            return Ok(None);
+        }
+        self.forget_memory()?;
+        Ok(Some(Rejudging {
+            reader: Reader::new(judge, None, self.admission.scope.clone()),
+            store: self.store.reader(),
+            critic: critic.to_owned(),
+            after: None,
+            until: self.next_seq,
+            estimated: HashSet::default(),
+            pages: 0,
+            began: Instant::now(),
+            spent: Duration::ZERO,
+        }))
+    }
+
+    /// Judges a piece again, if that has not had its share of the time.
+    pub(crate) fn rejudge_if_time(&mut self) -> Result<(), CrawlError> {
+        /// Of the time that goes by, one part in so many.
+        const SHARE: u32 = 12;
+        let Some(mut rejudging) = self.run.rejudging.take() else { return Ok(()) };
+        let began = Instant::now();
+        if rejudging.spent * SHARE > rejudging.began.elapsed() || self.rejudge_some(&mut rejudging)? {
+            rejudging.spent += began.elapsed();
+            self.run.rejudging = Some(rejudging);
+            return Ok(());
+        }
+        let at = self.clock.now();
+        let detail = format!("{} pages were judged again", rejudging.pages);
+        Ok(self.store.append(&[Event { at, kind: "rejudged".to_owned(), detail }])?)
+    }
+
+    /// Judges a piece again, in the order in which pages came: strategies may learn from one to the next. Whether there
+    /// is more.
+    pub(crate) fn rejudge_some(&mut self, rejudging: &mut Rejudging) -> Result<bool, CrawlError> {
+        let tried = rejudging.store.tried(rejudging.after, PIECE)?;
+        let Some(last) = tried.last().filter(|_| tried[0].seq < rejudging.until) else {
+            // Only now: until it is done, a crawl that goes on begins it again.
+            self.store.set_setting(JUDGED_BY, &rejudging.critic)?;
+            return Ok(false);
+        };
+        rejudging.after = Some(last.seq);
+        let (mut judgments, mut urls) = (Vec::new(), Vec::new());
+        for tried in &tried {
+            let archive = self.archive.as_ref().map(|(archive, _)| archive);
+            let is_kept = tried.judgment.is_some() && tried.span.is_some();
+            let Some(unread) = archive.and_then(|archive| unread(archive, tried)) else {
+                self.lost_pages.unreadable += u64::from(is_kept);
+                continue;
+            };
+            let read = *rejudging.reader.read(unread)?;
+            let (Some(judgment), Some((page, worth))) = (read.result.judgment, read.page) else { continue };
+            rejudging.pages += 1;
+            judgments.push(Rejudged { oid: tried.oid, judgment });
+            if let Some(scorer) = &mut self.scorer {
+                let links = scorer.links(&read.work.url, read.work.depth, page, worth, judgment.relevance);
+                urls.extend(links.into_iter().filter(|link| !link.rejected).map(|link| link.target));
+            }
+        }
+        self.commit_rejudged(rejudging, &judgments, &urls)?;
+        Ok(true)
+    }
+
+    fn commit_rejudged(
+        &mut self,
+        rejudging: &mut Rejudging,
+        judgments: &[Rejudged],
+        urls: &[NewUrl],
+    ) -> Result<(), CrawlError> {
+        self.store.commit(&Batch { judgments, urls, ..Batch::default() })?;
+        let discipline = self.scorer.as_ref().map(|scorer| scorer.strategy.discipline()).unwrap_or_default();
+        // The first page that speaks of a URL replaces what was believed, up or down; the others raise it.
+        let mut estimates: Vec<Estimate> = Vec::new();
+        let mut raised: Vec<Estimate> = Vec::new();
+        for NewUrl { url, relevance, priority, .. } in urls {
+            let estimate = Estimate { oid: url.id(), relevance: *relevance, priority: *priority };
+            let is_first = rejudging.estimated.insert(estimate.oid);
+            let is_start = self.starts.contains(&estimate.oid);
+            match is_first || discipline.word == Word::Last {
+                _ if is_start => {}
+                true => estimates.push(estimate),
+                false => raised.push(estimate),
+            }
+        }
+        let mut priorities = self.scorer.as_mut().map_or_else(Vec::new, |scorer| scorer.strategy.rescored());
+        priorities.retain(|(oid, _)| !self.starts.contains(oid));
+        let batch =
+            Batch { estimates: &estimates, raised: &raised, priorities: &priorities, ..Batch::default() };
+        self.store.commit(&batch)?;
+        Ok(())
+    }
+}
+
+/// A page as it came then; what cannot be read any more stays as it was judged.
+fn unread(archive: &Archive, tried: &Tried) -> Option<Unread> {
+    tried.judgment?;
+    let url = CanonicalUrl::parse(&tried.url).ok()?;
+    let response = archive.read(&url, tried.span?).ok()?;
+    let work = Work {
+        oid: tried.oid,
+        sid: url.site(),
+        url,
+        numtries: 0,
+        relevance: 0.0,
+        priority: 0.0,
+        depth: tried.depth,
+        pages_of_site: 0,
+        rank: Default::default(),
+    };
+    Some(Unread { work, answer: Ok(response), at: tried.at })
+}
+
+/// The setting that names the critic whose judgments the pages have.
+const JUDGED_BY: &str = "crawl.judged_by";

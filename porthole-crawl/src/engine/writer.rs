@@ -1,0 +1,730 @@
+//! The writer half: what is fetched next, what its answer says, what its links are worth, and all of it into the store.
+//!
+//! ```text
+//! frontier ─► admission ─► offers ─► (network half) ─► readers ─► strategy ─► archive ─► commit ─► observers
+//! ```
+//! A state machine over the store: a driver hands in messages and calls [`Writer::turn`] after them, and passes the
+//! messages in [`Writer::outbox`] on. It never waits for the network. With one worker a page is committed before the
+//! next URL is chosen, and the order of fetches is the same in every run, also across a kill and a resume.
+
+use std::collections::{HashMap, HashSet};
+use std::iter::repeat;
+use std::net::IpAddr;
+use std::ops::{ControlFlow, Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use porthole_store::{Batch, Scores, Store};
+use porthole_strategy::{Discipline, Selection, Word};
+use porthole_topic::Judge;
+use porthole_types::{
+    Clock, Judgment, NewUrl, Outcome, PageResult, Rank, SegmentSpan, SiteId, Timestamp, UrlId, Work,
+};
+
+use super::admission::Admission;
+use super::batch::CurrentBatch;
+use super::crash_guard::CrashGuard;
+use super::crawl::{CrawlError, LAST_ARCHIVED, Limits, NEXT_SEQ, Observer, Seen, Stop};
+use super::deferred::DeferredWork;
+use super::durability::{Durability, Syncing};
+use super::memory::Memory;
+use super::messages::{ToNetwork, ToWriter};
+use super::rejudge::Rejudging;
+use crate::archive::{Archive, Keep};
+use crate::backlinks::{self, Backlinks};
+use crate::distill::{DISTILLED, DISTILLED_BY, Distilled, Distiller};
+use crate::reading::{Read, Reader, Readers, WasRead};
+use crate::recovery::LostPages;
+use crate::result::{Scorer, empty_result, link_rows};
+use crate::scope::truncations;
+
+/// A store that is owned or borrowed.
+pub enum StoreRef<'a> {
+    /// For a crawl that runs by itself.
+    Owned(Box<dyn Store>),
+    /// For one that is run on the spot.
+    Borrowed(&'a mut (dyn Store + 'static)),
+}
+
+impl<'a, S: Store + 'static> From<&'a mut S> for StoreRef<'a> {
+    fn from(store: &'a mut S) -> Self {
+        StoreRef::Borrowed(store)
+    }
+}
+
+impl From<Box<dyn Store>> for StoreRef<'_> {
+    fn from(store: Box<dyn Store>) -> Self {
+        StoreRef::Owned(store)
+    }
+}
+
+impl Deref for StoreRef<'_> {
+    type Target = dyn Store;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            StoreRef::Owned(store) => &**store,
+            StoreRef::Borrowed(store) => &**store,
+        }
+    }
+}
+
+impl DerefMut for StoreRef<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            StoreRef::Owned(store) => &mut **store,
+            StoreRef::Borrowed(store) => &mut **store,
+        }
+    }
+}
+
+/// See the module.
+pub(crate) struct Writer<'a> {
+    pub(crate) store: StoreRef<'a>,
+    pub(crate) clock: Arc<dyn Clock + 'a>,
+    pub(crate) judge: Option<Box<dyn Judge>>,
+    /// Without one links are followed as they were found.
+    pub(crate) scorer: Option<Scorer>,
+    pub(crate) memory: Memory,
+    pub(crate) archive: Option<(Archive, Keep)>,
+    pub(crate) lost_pages: LostPages,
+    pub(crate) syncing: Syncing,
+    pub(crate) admission: Admission,
+    pub(crate) truncates: bool,
+    pub(crate) distiller: Option<Distiller>,
+    pub(crate) backlinks: Option<Backlinks>,
+    /// They come first, whatever the strategy makes of links to them.
+    pub(crate) starts: HashSet<UrlId, foldhash::fast::FixedState>,
+    pub(crate) next_seq: u64,
+    pub(crate) run: Run,
+    /// For the network half.
+    pub(crate) outbox: Vec<ToNetwork>,
+}
+
+/// What a crawl has in memory while it runs, and what can be lost at any moment.
+#[derive(Default)]
+pub(crate) struct Run {
+    pub(crate) limits: Limits,
+    pub(crate) is_polite: bool,
+    pub(crate) discipline: Discipline,
+    pub(crate) readers: Option<Readers>,
+    /// Readers with an older judge or scope, until they have read what they have.
+    pub(crate) old_readers: Vec<Readers>,
+    pub(crate) rejudging: Option<Rejudging>,
+    /// URLs that were taken from the frontier and whose result has not been committed.
+    pub(crate) taken: HashSet<UrlId, foldhash::fast::FixedState>,
+    offers: Offers,
+    /// Sites that the store holds for the network half.
+    held: HashSet<SiteId, foldhash::fast::FixedState>,
+    /// URLs of a site among those that were taken.
+    taken_of: HashMap<SiteId, u64, foldhash::fast::FixedState>,
+    /// Sites or URLs that the network half has room for.
+    wanted: usize,
+    pub(crate) batch: CurrentBatch,
+    pub(crate) deferred: DeferredWork,
+    pub(crate) crash_guard: CrashGuard,
+    pub(crate) durability: Durability,
+    pub(crate) pending: Pending,
+    /// Fetches that were begun, and bytes that have come.
+    begun: u64,
+    bytes: u64,
+    /// Messages to the network half so far, and how many of them it had heard when it was idle last.
+    sent: u64,
+    idle_after: Option<u64>,
+    pub(crate) is_paused: bool,
+    /// Answers on their way to be read, as a live network half counts them.
+    pub(crate) unread: Arc<AtomicUsize>,
+}
+
+/// What is committed next.
+#[derive(Default)]
+pub(crate) struct Pending {
+    pub(crate) results: Vec<PendingResult>,
+    /// URLs that were met otherwise than as links.
+    urls: Vec<NewUrl>,
+    /// Where sites were found to be.
+    addresses: Vec<(SiteId, IpAddr)>,
+    /// When the last commit was.
+    since: Timestamp,
+}
+
+/// A result that is to be committed.
+pub(crate) struct PendingResult {
+    pub(crate) work: Work,
+    pub(crate) result: PageResult,
+    pub(crate) took: Duration,
+}
+
+impl Pending {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.results.is_empty() && self.urls.is_empty()
+    }
+}
+
+/// URLs that are offered and not under way, by site.
+#[derive(Default)]
+struct Offers {
+    sites: HashMap<SiteId, Vec<(Rank, UrlId)>, foldhash::fast::FixedState>,
+    site_of: HashMap<UrlId, SiteId, foldhash::fast::FixedState>,
+}
+
+impl Offers {
+    fn add(&mut self, work: &Work) {
+        self.sites.entry(work.sid).or_default().push((work.rank.clone(), work.oid));
+        self.site_of.insert(work.oid, work.sid);
+    }
+
+    fn remove(&mut self, oid: UrlId) -> Option<SiteId> {
+        let site = self.site_of.remove(&oid)?;
+        if let Some(offers) = self.sites.get_mut(&site) {
+            offers.retain(|(_, other)| *other != oid);
+            if offers.is_empty() {
+                self.sites.remove(&site);
+            }
+        }
+        Some(site)
+    }
+
+    /// The worst URL that is offered of a site.
+    fn worst(&self, site: SiteId) -> Option<&(Rank, UrlId)> {
+        self.sites.get(&site)?.iter().max()
+    }
+}
+
+/// How long what has come waits to be committed.
+const MAX_WAIT: Duration = Duration::from_millis(50);
+
+/// Committed together, at most: a person who watches sees them at once.
+const MAX_PENDING: usize = 64;
+
+/// Decided without a request and committed together, at most.
+const MAX_REFUSED: usize = 1_000;
+
+impl Writer<'_> {
+    /// Gets ready to run.
+    pub(crate) fn begin(&mut self, limits: Limits, is_polite: bool) -> Result<(), CrawlError> {
+        self.recall()?;
+        let discipline =
+            self.scorer.as_ref().map_or_else(Discipline::default, |scorer| scorer.strategy.discipline());
+        self.store.bound(discipline.bound)?;
+        self.admission.recall(self.next_seq, &*self.store.reader())?;
+        let workers = limits.workers.max(1);
+        let deferred = DeferredWork::new(self, workers > 1)?;
+        let readers = Readers::start(self.new_reader(), workers);
+        let crash_guard = CrashGuard::open(&*self.store)?;
+        self.run = Run {
+            limits: Limits { workers, ..limits },
+            is_polite,
+            discipline,
+            readers: Some(readers),
+            deferred,
+            crash_guard,
+            durability: Durability::new(self),
+            ..Run::default()
+        };
+        self.run.pending.since = self.clock.now();
+        self.run.sent = 0;
+        self.send(ToNetwork::Limits { fetches: limits.fetches, workers });
+        let now = self.clock.now();
+        let deadly = self.run.crash_guard.drop_deadly(&mut *self.store, now)?;
+        for PendingResult { work, result, took } in deadly {
+            self.push(work, result, took);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn new_reader(&mut self) -> Reader {
+        let packer = self.archive.as_ref().map(|(archive, keep)| (archive.packer(), *keep));
+        Reader::new(self.judge.take(), packer, self.admission.scope.clone())
+    }
+
+    /// Ends a run: what was taken goes back to the frontier, what the strategy knows is saved, and all of it is synced.
+    pub(crate) fn end(&mut self, stop: Result<Stop, CrawlError>) -> Result<Stop, CrawlError> {
+        let mut run = std::mem::take(&mut self.run);
+        self.outbox.clear();
+        self.judge = run.readers.take().and_then(Readers::into_judge);
+        let closed = self.close(&mut run, stop.is_ok());
+        let synced = run.durability.close(self);
+        stop.and_then(|stop| closed.and(synced).map(|()| stop))
+    }
+
+    fn close(&mut self, run: &mut Run, is_well: bool) -> Result<(), CrawlError> {
+        let back: Vec<UrlId> = run.taken.drain().collect();
+        self.store.give_back(&back)?;
+        for site in run.held.drain() {
+            self.store.release_site(site, None);
+        }
+        run.crash_guard.close(&mut *self.store)?;
+        if is_well { self.remember() } else { Ok(()) }
+    }
+
+    pub(crate) fn send(&mut self, message: ToNetwork) {
+        self.run.sent += 1;
+        self.outbox.push(message);
+    }
+
+    pub(crate) fn readers(&mut self) -> Option<&mut Readers> {
+        self.run.readers.as_mut()
+    }
+
+    /// Answers that are being read.
+    pub(crate) fn reading(&self) -> usize {
+        self.run.readers.iter().chain(&self.run.old_readers).map(Readers::in_progress).sum()
+    }
+
+    /// What was read next; `Ready(None)` if nothing is being read.
+    pub(crate) fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<WasRead>> {
+        self.run.old_readers.retain(|readers| readers.in_progress() > 0);
+        let mut is_any = false;
+        for readers in self.run.old_readers.iter_mut().chain(&mut self.run.readers) {
+            if readers.in_progress() == 0 {
+                continue;
+            }
+            is_any = true;
+            if let Poll::Ready(read) = readers.poll_next(context) {
+                return Poll::Ready(Some(read));
+            }
+        }
+        if is_any { Poll::Pending } else { Poll::Ready(None) }
+    }
+
+    /// Whether something is put off that could be done now.
+    pub(crate) fn has_deferred(&self) -> bool {
+        self.run.deferred.is_any() && self.run.deferred.has_time()
+    }
+
+    /// Takes a message of the network half.
+    pub(crate) fn hear(&mut self, message: ToWriter) -> Result<(), CrawlError> {
+        match message {
+            ToWriter::Want(n) => self.run.wanted += n,
+            ToWriter::WantOf(site, asked) => {
+                let works = self.offers_of(site, asked)?;
+                self.send(ToNetwork::OfferOf { site, asked, works });
+            }
+            ToWriter::Release(site, until) => {
+                self.run.held.remove(&site);
+                self.store.release_site(site, until);
+            }
+            ToWriter::GaveBack(oids) => {
+                for &oid in &oids {
+                    if let Some(site) = self.run.offers.remove(oid) {
+                        self.give_up(oid, site);
+                    }
+                }
+                self.store.give_back(&oids)?;
+            }
+            ToWriter::Started(oid) => {
+                self.run.begun += 1;
+                self.run.offers.remove(oid);
+                self.run.crash_guard.started(oid);
+            }
+            ToWriter::Answered(unread) => {
+                if let Some(readers) = self.readers() {
+                    readers.send(*unread);
+                }
+            }
+            ToWriter::Settled(work, outcome) => {
+                self.run.offers.remove(work.oid);
+                let result = PageResult { outcome, ..empty_result(&work, self.clock.now()) };
+                self.push(work, result, Duration::ZERO);
+            }
+            ToWriter::Listed(urls) => self.run.pending.urls.extend(urls),
+            ToWriter::Located(site, address) => self.run.pending.addresses.push((site, address)),
+            ToWriter::Idle(heard) => self.run.idle_after = Some(heard),
+        }
+        Ok(())
+    }
+
+    /// Does what is due: commits, distils, offers. `Some` when the crawl is over.
+    pub(crate) fn turn(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>, CrawlError> {
+        while let Some(read) = self.readers().and_then(Readers::next) {
+            self.on_page_read(*read?)?;
+        }
+        self.rejudge_if_time()?;
+        self.sync()?;
+        if self.is_commit_due() {
+            if self.commit(observer)?.is_break() {
+                return Ok(Some(Stop::Asked));
+            }
+            self.catch_up()?;
+        }
+        self.distil()?;
+        self.offer()?;
+        self.run.crash_guard.note_first(&mut *self.store)?;
+        // Something was refused without a request.
+        if self.is_commit_due() || !self.is_quiet() {
+            return Ok(None);
+        }
+        if self.run.deferred.is_any() {
+            self.catch_up_some()?;
+            return Ok(None);
+        }
+        Ok(self.why_quiet())
+    }
+
+    /// Nothing is under way, being read or pending, and the network half has heard all there is.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.run.idle_after == Some(self.run.sent)
+            && self.outbox.is_empty()
+            && self.reading() == 0
+            && self.run.pending.is_empty()
+    }
+
+    /// Why to stop when all is quiet.
+    fn why_quiet(&mut self) -> Option<Stop> {
+        if self.run.is_paused {
+            return None;
+        }
+        if self.run.begun >= self.run.limits.fetches {
+            return Some(Stop::Limit);
+        }
+        if self.run.bytes >= self.run.limits.bytes {
+            return Some(Stop::Bytes);
+        }
+        // Who is polite waits for failures that may pass, and for sites that rest.
+        match self.store.next_due() {
+            Some(_) if self.run.is_polite => None,
+            Some(due) => Some(Stop::Waiting(due)),
+            None => Some(Stop::Exhausted),
+        }
+    }
+
+    /// Later pages follow from earlier ones: with few workers next to nothing waits, and with many no more than is under
+    /// way, nor for long.
+    pub(crate) fn is_commit_due(&self) -> bool {
+        /// So many workers are few.
+        const FEW: usize = 16;
+        let workers = self.run.limits.workers;
+        let enough = if workers < FEW { workers / 2 } else { workers };
+        let pending = &self.run.pending;
+        let is_idle = self.run.idle_after == Some(self.run.sent) && self.reading() == 0;
+        pending.results.len() >= enough.clamp(1, MAX_PENDING)
+            || !pending.is_empty() && (is_idle || self.clock.now().since(pending.since) >= MAX_WAIT)
+    }
+
+    fn is_closing(&self) -> bool {
+        let run = &self.run;
+        run.begun >= run.limits.fetches || run.bytes >= run.limits.bytes
+    }
+
+    /// Offers the network half what it has room for, and better URLs than those that were offered before.
+    fn offer(&mut self) -> Result<(), CrawlError> {
+        if self.is_closing() {
+            return Ok(());
+        }
+        let is_by_site = self.run.is_polite && self.run.discipline.selection == Selection::Best;
+        while self.run.wanted > 0 && self.may_choose() {
+            let now = self.clock.now();
+            let (works, is_all) = if is_by_site {
+                let sites = self.store.hold_sites(self.run.wanted, now)?;
+                let mut works = Vec::new();
+                for &site in &sites {
+                    let offers = self.offers_of(site, 1)?;
+                    match offers.is_empty() {
+                        true => self.store.release_site(site, None),
+                        false => drop(self.run.held.insert(site)),
+                    }
+                    works.extend(offers);
+                }
+                (works, sites.is_empty())
+            } else {
+                let taken = self.take(self.run.wanted, now)?;
+                let is_all = taken.is_empty();
+                (taken.into_iter().filter_map(|work| self.admit(work, now)).collect(), is_all)
+            };
+            self.run.wanted = self.run.wanted.saturating_sub(works.len());
+            if !works.is_empty() {
+                self.send(ToNetwork::Offer(works));
+            }
+            if is_all {
+                break;
+            }
+        }
+        if is_by_site {
+            for site in self.store.improved_sites() {
+                self.improve(site)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the next URL may be chosen: with one worker it follows from all that came before, so that is committed
+    /// first.
+    fn may_choose(&self) -> bool {
+        let results = self.run.pending.results.len();
+        if self.run.limits.workers == 1 { results == 0 } else { results < MAX_REFUSED }
+    }
+
+    /// The best URLs of a site that are worth a request.
+    fn offers_of(&mut self, site: SiteId, n: usize) -> Result<Vec<Work>, CrawlError> {
+        let mut works = Vec::new();
+        if self.run.discipline.selection != Selection::Best || self.is_closing() {
+            return Ok(works);
+        }
+        while works.len() < n && self.run.pending.results.len() < MAX_REFUSED {
+            let now = self.clock.now();
+            let taken = self.store.take_of(site, n - works.len(), now)?;
+            if taken.is_empty() {
+                break;
+            }
+            works.extend(taken.into_iter().filter_map(|work| self.admit(work, now)));
+        }
+        works.iter().for_each(|work| self.run.offers.add(work));
+        Ok(works)
+    }
+
+    /// Offers a site's best URL in the place of a worse one that is not under way.
+    fn improve(&mut self, site: SiteId) -> Result<(), CrawlError> {
+        let Some(best) = self.store.best_of(site) else { return Ok(()) };
+        let worst = self.run.offers.worst(site).cloned();
+        if worst.as_ref().is_some_and(|(rank, _)| *rank <= best) {
+            return Ok(());
+        }
+        let works = self.offers_of(site, 1)?;
+        if works.is_empty() {
+            return Ok(());
+        }
+        self.send(ToNetwork::OfferOf { site, asked: 0, works });
+        if let Some((_, oid)) = worst {
+            self.send(ToNetwork::Recall(site, oid));
+        }
+        Ok(())
+    }
+
+    /// Takes work from the frontier as the strategy's discipline says.
+    fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>, CrawlError> {
+        match self.run.discipline.selection {
+            Selection::Batch(_) => self.take_of_batch(n, now),
+            Selection::Own => self.take_chosen(n, now),
+            Selection::Best => Ok(self.store.take(n, now)?),
+        }
+    }
+
+    /// A URL that is worth a request; what is not is settled.
+    fn admit(&mut self, work: Work, now: Timestamp) -> Option<Work> {
+        self.run.taken.insert(work.oid);
+        let taken = self.run.taken_of.entry(work.sid).or_default();
+        *taken += 1;
+        let pages = u64::from(work.pages_of_site) + *taken - 1;
+        let Some(failure) = self.admission.refusal(&work, pages, now) else { return Some(work) };
+        let result = PageResult { outcome: Outcome::Skipped(failure), ..empty_result(&work, now) };
+        self.push(work, result, Duration::ZERO);
+        None
+    }
+
+    /// A URL is not taken any more.
+    fn give_up(&mut self, oid: UrlId, site: SiteId) {
+        self.run.taken.remove(&oid);
+        if let Some(taken) = self.run.taken_of.get_mut(&site) {
+            *taken -= 1;
+            if *taken == 0 {
+                self.run.taken_of.remove(&site);
+            }
+        }
+    }
+
+    /// A page was read and judged: its links are scored, it is archived, and waits to be committed.
+    pub(crate) fn on_page_read(&mut self, read: Read) -> Result<(), CrawlError> {
+        let Read { work, mut result, page, packed, took } = read;
+        let fewer = |unread: usize| Some(unread.saturating_sub(1));
+        let _ = self.run.unread.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        self.run.bytes = self.run.bytes.saturating_add(result.bytes);
+        if self.run.bytes >= self.run.limits.bytes {
+            let workers = self.run.limits.workers;
+            self.send(ToNetwork::Limits { fetches: 0, workers });
+        }
+        if let Some((page, judgment)) = page {
+            result.links = match &mut self.scorer {
+                Some(scorer) if result.outcome == Outcome::Fetched => {
+                    let own = result.judgment.unwrap_or(judgment).relevance;
+                    scorer.links(&work.url, work.depth, page, judgment, own)
+                }
+                // Nobody knows what the page says: its links are worth what was believed of it.
+                Some(_) => link_rows(page, work.depth + 1, repeat((judgment.relevance, Some(work.priority)))),
+                None => link_rows(page, work.depth + 1, repeat((0.0, Some(0.0)))),
+            };
+        }
+        if let (Some((archive, _)), Some(packed)) = (&mut self.archive, packed) {
+            result.span = archive.append(&packed, result.at)?;
+        }
+        if result.outcome == Outcome::Fetched {
+            self.admission.page_read(&work.url, result.simhash);
+            self.truncate(&work, result.judgment);
+            self.ask_backlinks(&work, result.judgment);
+        }
+        if let (Outcome::Redirected, Some(to)) = (&result.outcome, result.links.first())
+            && let Some(failure) = self.admission.redirected(&work.url, &to.target.url)
+        {
+            result.outcome = Outcome::Skipped(failure);
+            result.links.clear();
+        }
+        self.push(work, result, took);
+        Ok(())
+    }
+
+    /// Has the folders above a good page tried: the nearest for half of what a link of the page would be worth, and so on.
+    fn truncate(&mut self, work: &Work, judgment: Option<Judgment>) {
+        let (Some(scorer), Some(judgment)) = (&self.scorer, judgment) else { return };
+        if !self.truncates || !scorer.is_on_topic(judgment) {
+            return;
+        }
+        let mut worth = judgment.relevance;
+        for url in truncations(&work.url) {
+            worth /= 2.0;
+            let depth = work.depth + 1;
+            self.run.pending.urls.push(NewUrl { url, relevance: worth, priority: worth, depth });
+        }
+    }
+
+    /// Has somebody asked who links to a good page.
+    fn ask_backlinks(&mut self, work: &Work, judgment: Option<Judgment>) {
+        let (Some(backlinks), Some(judgment)) = (&mut self.backlinks, judgment) else { return };
+        if let Some(question) = backlinks.ask(&work.url, judgment.relevance, work.depth) {
+            self.send(ToNetwork::Ask(question));
+        }
+    }
+
+    /// Numbers a result and has it committed with the next ones.
+    fn push(&mut self, work: Work, mut result: PageResult, took: Duration) {
+        let comes_not = !matches!(result.outcome, Outcome::Fetched | Outcome::Retry { .. });
+        if let (true, Some(scorer)) = (comes_not, &mut self.scorer) {
+            scorer.strategy.settled(&work.url);
+        }
+        self.run.crash_guard.finished(work.oid);
+        result.seq = self.next_seq;
+        self.next_seq += 1;
+        self.run.pending.results.push(PendingResult { work, result, took });
+    }
+
+    /// Commits what is pending, and tells the observer.
+    pub(crate) fn commit(&mut self, observer: &mut dyn Observer) -> Result<ControlFlow<()>, CrawlError> {
+        let mut flow = ControlFlow::Continue(());
+        self.run.pending.since = self.clock.now();
+        if self.run.pending.is_empty() {
+            return Ok(flow);
+        }
+        let Pending { results, urls, addresses, .. } = std::mem::take(&mut self.run.pending);
+        self.run.pending.since = self.clock.now();
+        let mut committed = Vec::with_capacity(results.len());
+        let mut told = Vec::with_capacity(results.len());
+        for PendingResult { work, result, took } in results {
+            told.push((work.url, took));
+            committed.push(result);
+        }
+        self.write(&committed, &urls, &addresses)?;
+        for result in &committed {
+            self.give_up(result.oid, result.sid);
+        }
+        let counts = self.store.counts();
+        for (result, (url, took)) in committed.iter().zip(&told) {
+            if observer.committed(Seen { url, result, took: *took, counts }).is_break() {
+                flow = ControlFlow::Break(());
+            }
+        }
+        // What is deferred needs the time now, and would be begun again after a kill.
+        if !self.run.deferred.is_midway() {
+            self.remember_if_due()?;
+        }
+        Ok(flow)
+    }
+
+    /// Writes results and everything that must agree with them, in one transaction.
+    fn write(
+        &mut self,
+        results: &[PageResult],
+        urls: &[NewUrl],
+        addresses: &[(SiteId, IpAddr)],
+    ) -> Result<(), CrawlError> {
+        let next_seq = self.next_seq.to_string();
+        let archived = results.iter().rev().find_map(|result| result.span).map(span_in_words);
+        let batch = self.run.batch.unwritten.take();
+        let asked = self.backlinks.as_ref().map(Backlinks::asked);
+        let priorities = self.new_priorities(results);
+        let under_way = self.run.crash_guard.setting();
+        let mut durability = std::mem::take(&mut self.run.durability);
+        let synced = durability.setting(self);
+        self.run.durability = durability;
+        let mut settings = vec![(NEXT_SEQ, next_seq.as_str())];
+        settings.extend(synced.as_ref().map(|(name, value)| (*name, value.as_str())));
+        settings.extend(archived.as_deref().map(|archived| (LAST_ARCHIVED, archived)));
+        settings.extend(batch.as_deref().map(|batch| (super::batch::BATCH, batch)));
+        settings.extend(asked.as_deref().map(|asked| (backlinks::ASKED, asked)));
+        settings.extend(self.run.deferred.setting());
+        settings.extend(under_way.as_ref().map(|(name, value)| (*name, value.as_str())));
+        // No row may point at what is not there.
+        if let Some((archive, _)) = &mut self.archive {
+            archive.flush()?;
+        }
+        self.store.commit(&Batch {
+            results,
+            urls,
+            addresses,
+            priorities: &priorities,
+            settings: &settings,
+            newest_stays: self.run.discipline.newest_stays,
+            ..Batch::default()
+        })?;
+        self.run.deferred.committed();
+        self.run.durability.committed(self.next_seq);
+        Ok(())
+    }
+
+    /// What the strategy says now of URLs that it may have scored before.
+    fn new_priorities(&mut self, results: &[PageResult]) -> Vec<(UrlId, f64)> {
+        let mut priorities = Vec::new();
+        if self.run.discipline.word == Word::Last && self.scorer.is_some() {
+            let pages = results.iter().filter(|result| result.outcome == Outcome::Fetched);
+            let links = pages.flat_map(|result| &result.links).filter(|link| !link.rejected);
+            priorities.extend(links.map(|link| (link.oid, link.target.priority)));
+            priorities.retain(|(oid, _)| !self.starts.contains(oid));
+        }
+        // The pieces of a scoring that is under way come after this.
+        if !self.run.deferred.is_scoring() {
+            priorities.append(&mut self.rescored());
+        }
+        priorities
+    }
+
+    /// Begins a distillation; whether this crawl distils.
+    pub(crate) fn distil_now(&mut self) -> bool {
+        let Writer { store, distiller: Some(distiller), next_seq, .. } = self else { return false };
+        let links = store.counts().links as u64;
+        distiller.start(store.reader(), *next_seq, links);
+        true
+    }
+
+    /// Distils when it is time: on the spot where every fetch follows from those before it, else on a thread.
+    fn distil(&mut self) -> Result<(), CrawlError> {
+        let Writer { store, distiller: Some(distiller), next_seq, run, .. } = self else { return Ok(()) };
+        if let Some(distilled) = distiller.poll() {
+            return take_over(&mut **store, &distilled?);
+        }
+        let links = store.counts().links as u64;
+        if !run.pending.results.is_empty() || !distiller.due(*next_seq, links) {
+            return Ok(());
+        }
+        if run.limits.workers > 1 {
+            distiller.start(store.reader(), *next_seq, links);
+            return Ok(());
+        }
+        let distilled = distiller.now(&*store.reader(), *next_seq, links)?;
+        take_over(&mut **store, &distilled)
+    }
+}
+
+/// Stores what a distillation found, and has done what follows from it.
+fn take_over(store: &mut dyn Store, distilled: &Distilled) -> Result<(), CrawlError> {
+    let Distilled { hubs, auth, neighbourhoods, refreshed, raised, .. } = distilled;
+    store.set_scores(&Scores { hubs, auth, neighbourhoods })?;
+    store.queue_again(&distilled.revisit)?;
+    // Last, so that a crawl that is killed meanwhile distils again.
+    let settings = [(DISTILLED, distilled.mark.as_str()), (DISTILLED_BY, distilled.site.name())];
+    store.commit(&Batch { refreshed, raised, settings: &settings, ..Batch::default() })?;
+    Ok(())
+}
+
+fn span_in_words(span: SegmentSpan) -> String {
+    format!("{} {} {}", span.segment, span.offset, span.length)
+}
