@@ -385,7 +385,7 @@ impl Network {
 
     /// The best of the sites whose turn it is, if there is a slot for it.
     fn next_ready(&mut self) -> Option<SiteId> {
-        if self.is_paused {
+        if self.is_paused || self.is_closing() {
             return None;
         }
         let (proven, unproven) = (self.count(Lane::Proven), self.count(Lane::Unproven));
@@ -463,9 +463,19 @@ impl Network {
                     verdict => {
                         let work = held.pop()?;
                         let outcome = refused(&work, &policy, verdict, now);
+                        let until = match &outcome {
+                            Outcome::Retry { not_before, .. } => Some(*not_before),
+                            _ => None,
+                        };
                         self.outbox.push(ToWriter::Settled(work, outcome));
-                        self.refill(site);
-                        self.place(site, now);
+                        // Rules that cannot be had now cost one URL a try, and not all of its site.
+                        match until {
+                            Some(until) => self.rest_long(site, until, now),
+                            None => {
+                                self.refill(site);
+                                self.place(site, now);
+                            }
+                        }
                         return None;
                     }
                 },
@@ -658,7 +668,7 @@ impl Network {
 
     /// Asks for as many sites, or URLs, as there are slots that nothing is there for.
     fn want(&mut self) {
-        if self.begun >= self.fetches || self.is_paused {
+        if self.is_closing() || self.is_paused {
             return;
         }
         let room = if self.is_polite() {
@@ -686,14 +696,19 @@ impl Network {
         }
     }
 
+    /// Whether as many pages were begun as may be: nothing else is asked for, not even robots.txt.
+    fn is_closing(&self) -> bool {
+        self.begun >= self.fetches
+    }
+
     /// Says that nothing is under way and nothing will be, unless the writer has more.
     fn say_idle(&mut self) {
-        let can_begin =
-            |held: &Site| held.aux_requests() > 0 || held.offers() > 0 && self.begun < self.fetches;
-        let is_idle = self.jobs.is_empty()
-            && self.lookups.under_way.is_empty()
-            && self.lookups.queue.is_empty()
-            && !self.sites.values().any(can_begin);
+        let is_waiting = || {
+            !self.lookups.under_way.is_empty()
+                || !self.lookups.queue.is_empty()
+                || self.sites.values().any(|held| held.aux_requests() > 0 || held.offers() > 0)
+        };
+        let is_idle = self.jobs.is_empty() && (self.is_closing() || !is_waiting());
         if is_idle && self.said_idle != Some(self.heard) {
             self.said_idle = Some(self.heard);
             self.outbox.push(ToWriter::Idle(self.heard));
@@ -726,7 +741,7 @@ impl Network {
     }
 
     fn next_lookup(&mut self) -> Option<Action> {
-        if self.lookups.under_way.len() >= MAX_LOOKUPS {
+        if self.lookups.under_way.len() >= MAX_LOOKUPS || self.is_closing() {
             return None;
         }
         // Those of a domain that has its share go to the back.
