@@ -140,13 +140,18 @@ impl Workspace {
         let (what, parameters) = command.row();
         let id = self.desk()?.append_command(what, &parameters, SystemClock.now())?;
         let began = Instant::now();
-        while began.elapsed() < PATIENCE && reader.is_crawled()? {
+        loop {
+            // Asked first: a crawl that was told to stop answers before it ends.
+            let is_over = !reader.is_crawled()? || began.elapsed() >= PATIENCE;
             if let Some(answer) = reader.command(id)?.and_then(|row| row.answer) {
                 if answer.failed {
                     return Err(misuse(format!("the running crawl refused: {}", answer.outcome)));
                 }
                 output::say(&format!("running crawl: {}", answer.outcome));
                 return Ok(true);
+            }
+            if is_over {
+                break;
             }
             std::thread::sleep(BETWEEN_LOOKS);
         }
