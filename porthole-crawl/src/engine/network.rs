@@ -99,9 +99,6 @@ enum Gate {
 /// Sites that are in memory at a time. Beyond that none is asked for until one is released.
 const MAX_SITES: usize = 4_096;
 
-/// Sites without anything to ask that are kept.
-const MAX_LINGERING: usize = 256;
-
 /// Address look-ups under way at once, and those of one domain.
 const MAX_LOOKUPS: usize = 64;
 const MAX_LOOKUPS_OF_A_DOMAIN: usize = 4;
@@ -131,8 +128,6 @@ pub(crate) struct Network {
     /// Sites whose turn it is: those that brought their last page quickly, and the others.
     ready: [BTreeSet<(Rank, SiteId)>; 2],
     resting: BTreeSet<(Timestamp, u64, SiteId)>,
-    /// Sites that had nothing to ask when they were looked at last, the oldest first.
-    lingering: VecDeque<SiteId>,
     /// Who waits for a request to end that passed this gate.
     waiting: HashMap<Gate, Vec<SiteId>>,
     /// Requests under way by gate.
@@ -167,7 +162,6 @@ impl Network {
             sites: HashMap::default(),
             ready: [BTreeSet::new(), BTreeSet::new()],
             resting: BTreeSet::new(),
-            lingering: VecDeque::new(),
             waiting: HashMap::new(),
             passed: HashMap::new(),
             lookups: Lookups::default(),
@@ -463,19 +457,9 @@ impl Network {
                     verdict => {
                         let work = held.pop()?;
                         let outcome = refused(&work, &policy, verdict, now);
-                        let until = match &outcome {
-                            Outcome::Retry { not_before, .. } => Some(*not_before),
-                            _ => None,
-                        };
                         self.outbox.push(ToWriter::Settled(work, outcome));
-                        // Rules that cannot be had now cost one URL a try, and not all of its site.
-                        match until {
-                            Some(until) => self.rest_long(site, until, now),
-                            None => {
-                                self.refill(site);
-                                self.place(site, now);
-                            }
-                        }
+                        self.refill(site);
+                        self.place(site, now);
                         return None;
                     }
                 },
@@ -533,7 +517,7 @@ impl Network {
             (_, None) if held.in_flight > 0 || held.asks_rules || held.wanted > 0 => Phase::Waiting,
             (_, None) => {
                 self.set_phase(site, Phase::Idle);
-                return self.linger(site);
+                return self.release(site, None);
             }
             (_, Some(_)) if held.address == Address::Unknown && self.is_polite() => {
                 self.set_phase(site, Phase::Locating);
@@ -621,25 +605,6 @@ impl Network {
         if let Some(url) = url {
             let error = FetchError { url, kind: FailureKind::Connect, detail: detail.to_owned() };
             self.drop_aux(site, &error, now);
-        }
-    }
-
-    /// Keeps a site that has nothing to ask: its next URL comes without being asked for. Of too many the oldest go.
-    fn linger(&mut self, site: SiteId) {
-        if !self.is_polite() {
-            return self.release(site, None);
-        }
-        if !self.lingering.contains(&site) {
-            self.lingering.push_back(site);
-        }
-        while self.lingering.len() > MAX_LINGERING
-            && let Some(oldest) = self.lingering.pop_front()
-        {
-            let is_idle =
-                |held: &Site| held.phase == Phase::Idle && held.rank().is_none() && held.in_flight == 0;
-            if self.sites.get(&oldest).is_some_and(is_idle) {
-                self.release(oldest, None);
-            }
         }
     }
 
