@@ -17,6 +17,7 @@ demo: toolchain
 test: toolchain warcio
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy -p porthole --no-default-features --locked -- -D warnings
 	WARCIO="$$(ls $(CURDIR)/$(VENV)/bin/warcio 2>/dev/null)" $(CARGO) test --workspace --locked
 
 bench: toolchain

@@ -323,7 +323,7 @@ impl Packer {
         Packer(WarcWriter::new(Vec::new(), Form::Gzip, 0).with_level(LEVEL))
     }
 
-    pub(crate) fn another(&self) -> Self {
+    pub(crate) fn try_clone(&self) -> Self {
         Packer::new()
     }
 

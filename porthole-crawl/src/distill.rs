@@ -164,6 +164,11 @@ impl Distiller {
     }
 }
 
+/// The queued URLs whose estimate is not what the pages that link to them are worth by now.
+pub(crate) fn current_estimates(reader: &dyn StoreReader) -> Result<Vec<Refreshed>, DistillError> {
+    Ok(refresh::estimates(&Snapshot::read(reader)?))
+}
+
 /// Finds scores, and what follows from them.
 fn distil(
     reader: &dyn StoreReader,

@@ -3,6 +3,7 @@
 
 mod queue;
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,11 +14,12 @@ use std::time::Duration;
 use porthole_page::{Extractor, Format, Page};
 use porthole_topic::{Judge, JudgeError};
 use porthole_types::{
-    Failure, FailureKind, Judgment, Outcome, PageResult, Timestamp, TopicId, Work, shortened,
+    Failure, FailureKind, Judgment, Outcome, PageResult, TermId, Timestamp, TopicId, Work, pack_terms,
+    shortened,
 };
 
 pub(crate) use self::queue::WasRead;
-use self::queue::{Mourner, Queue, ended};
+use self::queue::{PanicReporter, Queue, ended};
 use crate::archive::{Keep, Packer};
 use crate::result::{empty_result, failed, redirect};
 use crate::scope::Scope;
@@ -67,13 +69,18 @@ impl Reader {
         self.judge
     }
 
+    /// The judgment of a page by its words alone; `None` if the judge needs the page.
+    pub(crate) fn judge_counts(&mut self, counts: &[(TermId, u32)]) -> Option<Judgment> {
+        self.judge.as_mut()?.judge_counts(counts)
+    }
+
     /// One like it for another thread, if its judge can be had twice.
-    fn another(&self) -> Option<Reader> {
+    fn try_clone(&self) -> Option<Reader> {
         let judge = match &self.judge {
-            Some(judge) => Some(judge.another()?),
+            Some(judge) => Some(judge.try_clone()?),
             None => None,
         };
-        let packer = self.packer.as_ref().map(|(packer, keep)| (packer.another(), *keep));
+        let packer = self.packer.as_ref().map(|(packer, keep)| (packer.try_clone(), *keep));
         Some(Reader::new(judge, packer, self.scope.clone()))
     }
 
@@ -147,6 +154,7 @@ impl Reader {
         result.title = shortened(page.title.clone(), PageResult::MAX_TITLE);
         page.language.clone_into(&mut result.language);
         result.simhash = page.simhash;
+        result.terms = packed_terms(&page);
         if let Err(why) = self.scope.admits_language(page.language) {
             let failure = Failure::new(FailureKind::Scope, why.to_string());
             result.outcome = Outcome::Skipped(failure);
@@ -164,10 +172,20 @@ impl Reader {
             Some(judge) => {
                 let judgment = judge.judge_page(&work.url, &page)?;
                 result.judgment = Some(judgment);
-                Ok(Some((page, judge.steers().unwrap_or(judgment))))
+                Ok(Some((page, judge.link_value().unwrap_or(judgment))))
             }
         }
     }
+}
+
+/// The words of a page, for the tables; of a page with very many, the most frequent.
+fn packed_terms(page: &Page) -> Vec<u8> {
+    let mut terms = page.term_counts();
+    if terms.len() > PageResult::MAX_TERMS {
+        terms.sort_unstable_by_key(|&(term, count)| (Reverse(count), term));
+        terms.truncate(PageResult::MAX_TERMS);
+    }
+    pack_terms(&terms)
 }
 
 /// The readers of a crawl: one that reads at once, or several on threads of their own.
@@ -195,7 +213,7 @@ impl Readers {
         let cores = thread::available_parallelism().map_or(1, Into::into);
         let mut readers = Vec::new();
         if workers > 1 {
-            readers.extend((1..cores.min(workers)).map_while(|_| reader.another()));
+            readers.extend((1..cores.min(workers)).map_while(|_| reader.try_clone()));
         }
         if workers == 1 {
             return Readers::Here(Box::new(reader), VecDeque::new());
@@ -220,8 +238,8 @@ impl Readers {
     /// A judge like the one of these readers, if it can be had twice.
     pub(crate) fn another_judge(&mut self) -> Option<Box<dyn Judge>> {
         match self {
-            Readers::Here(reader, _) => reader.judge.as_ref().and_then(|judge| judge.another()),
-            Readers::Threads(threads) => threads.judge.as_ref().and_then(|judge| judge.another()),
+            Readers::Here(reader, _) => reader.judge.as_ref().and_then(|judge| judge.try_clone()),
+            Readers::Threads(threads) => threads.judge.as_ref().and_then(|judge| judge.try_clone()),
         }
     }
 
@@ -269,7 +287,7 @@ impl Readers {
 
 impl Threads {
     fn start(readers: Vec<Reader>) -> Self {
-        let judge = readers.first().and_then(|reader| reader.judge.as_ref()?.another());
+        let judge = readers.first().and_then(|reader| reader.judge.as_ref()?.try_clone());
         let queue = Arc::new(Queue::default());
         let most = readers.len() * Readers::MAX_WAITING;
         let start = |reader| {
@@ -306,7 +324,7 @@ impl Threads {
 }
 
 fn work(mut reader: Reader, queue: &Queue) -> Reader {
-    let _mourner = Mourner(queue);
+    let _reporter = PanicReporter(queue);
     let mut last = None;
     while let Some(unread) = queue.next(last) {
         last = Some(reader.read(unread));

@@ -79,6 +79,8 @@ pub(crate) fn empty_result(work: &Work, at: Timestamp) -> PageResult {
         language: String::new(),
         bytes: 0,
         simhash: 0,
+        terms: Vec::new(),
+        copy_of: None,
         span: None,
         links: Vec::new(),
     }

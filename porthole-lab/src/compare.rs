@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::experiment::{ExperimentError, Outcome, Results};
-use crate::html::{Report, Section, Table, escaped};
-use crate::measures::mean;
 use crate::statistics::{Difference, bootstrap, holm};
-use crate::svg::{Axis, Chart, Marks, Range, Scale};
+use porthole_report::html::{Report, Section, Table, escaped};
+use porthole_report::summary::mean;
+use porthole_report::svg::{Axis, Chart, Marks, Range, Scale};
 
 /// A comparison.
 #[derive(Clone, Debug, Serialize)]

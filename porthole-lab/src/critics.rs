@@ -15,7 +15,7 @@ use porthole_types::{TermId, TopicId};
 use serde::Serialize;
 
 use crate::collections::{Collection, CollectionError, Document, Keep, WEBKB_CLASSES, WEBKB_UNIVERSITIES};
-use crate::svg::{self, Axis, Chart, Marks, Scale, Series};
+use porthole_report::svg::{self, Axis, Chart, Marks, Scale, Series};
 
 /// What the critics reached.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -13,8 +13,8 @@ use porthole_types::UrlId;
 use serde::Serialize;
 
 use self::graph::crawl;
-use crate::svg::{Axis, Bar, Chart, Marks, Scale, page};
-use crate::synth::SynthError;
+use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, page};
+use porthole_webs::synth::SynthError;
 
 /// The share of the pages that may be authorities.
 const RHO: f64 = 0.15;

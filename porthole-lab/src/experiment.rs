@@ -30,8 +30,8 @@ use porthole_topic::TaxonomyError;
 use porthole_topic::import::ImportError;
 use serde::{Deserialize, Serialize};
 
-use crate::recorded::RecordedError;
-use crate::synth::{SynthError, SynthParams};
+use porthole_webs::RecordedError;
+use porthole_webs::synth::{SynthError, SynthParams};
 
 pub use apprentice::{Apprenticeship, AtDistance, AtReach, Queue, WithFeatures};
 pub use facts::{Beside, TopicFacts, WebFacts};

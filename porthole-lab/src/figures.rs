@@ -20,8 +20,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::experiment::{ExperimentError, Results};
-use crate::html::{self, Report, Section, Table};
-use crate::svg::Chart;
+use porthole_report::html::{self, Report, Section, Table};
+use porthole_report::svg::Chart;
 
 pub use evidence::Evidence;
 

@@ -5,6 +5,8 @@ pub mod ranks;
 
 use std::collections::{BTreeMap, HashSet};
 
+use porthole_report::summary::mean;
+
 use crate::experiment::{Authority, Label, Step};
 
 /// Pages of the topic among the first `n`.
@@ -22,32 +24,6 @@ pub fn mean_of(counted: &[&Step], n: u64, value: impl Fn(&Step) -> Option<f64>) 
     mean(first(counted, n).filter_map(value))
 }
 
-/// The loss after each fetch: the mean of 1 - value so far (A 3.5).
-pub fn loss(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
-    let mut sum = 0.0;
-    let so_far = values.into_iter().zip(1_u32..);
-    so_far
-        .map(|(value, count)| {
-            sum += 1.0 - value;
-            sum / f64::from(count)
-        })
-        .collect()
-}
-
-/// The mean over the last `window` fetches, after each one (W Fig. 3, V Fig. 5).
-pub fn moving(values: &[f64], window: usize) -> Vec<f64> {
-    let mut sum = 0.0;
-    let mut means = Vec::with_capacity(values.len());
-    for (at, value) in values.iter().enumerate() {
-        sum += value;
-        if at >= window {
-            sum -= values[at - window];
-        }
-        means.push(sum / (at + 1).min(window.max(1)) as f64);
-    }
-    means
-}
-
 /// Area under the curve of the recall up to `budget` fetches, as a share of the whole: 1 if all was found at once.
 pub fn area(counted: &[&Step], budget: u64, wanted: u64) -> f64 {
     let mut so_far = 0_u64;
@@ -57,15 +33,6 @@ pub fn area(counted: &[&Step], budget: u64, wanted: u64) -> f64 {
         sum += so_far;
     }
     sum as f64 / (budget.max(1) * wanted.max(1)) as f64
-}
-
-/// How many values lie in each of so many equal parts of 0..=1 (W Fig. 5).
-pub fn histogram(values: impl IntoIterator<Item = f64>, parts: usize) -> Vec<u64> {
-    let mut counts = vec![0; parts];
-    for value in values {
-        counts[((value * parts as f64) as usize).min(parts - 1)] += 1;
-    }
-    counts
 }
 
 /// Servers that brought a page of the topic within the first `n` fetches that count, and that no start page is on.
@@ -176,12 +143,6 @@ fn ranks(values: &[f64]) -> Vec<f64> {
         first += same.len();
     }
     ranks
-}
-
-/// The mean; 0 of nothing.
-pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
-    if count == 0 { 0.0 } else { sum / f64::from(count) }
 }
 
 fn first<'a>(counted: &[&'a Step], n: u64) -> impl Iterator<Item = &'a Step> {

@@ -14,7 +14,7 @@ use porthole_topic::{Critic, Example, Options, Statistics, Taxonomy, Tuning, Tun
 use porthole_types::{CanonicalUrl, Judgment, ManualClock, NewUrl, Timestamp, TopicId, UrlId};
 use serde::Serialize;
 
-use crate::synth::{SynthError, SynthParams, SyntheticWeb};
+use porthole_webs::synth::{SynthError, SynthParams, SyntheticWeb};
 
 /// Why nothing could be measured.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use porthole_store::{Batch, Desk, SqliteStore, Store};
+use porthole_store::{Batch, SqliteStore, Store, WorkspaceWriter};
 use porthole_types::{
     CanonicalUrl, Judgment, LinkRow, NewUrl, Outcome, PageResult, SegmentSpan, Timestamp, TopicId, UrlId,
     Work,
@@ -157,6 +157,8 @@ impl Web {
             language: "en".into(),
             bytes: 37_000,
             simhash: self.next(),
+            terms: Vec::new(),
+            copy_of: None,
             span: Some(SegmentSpan { segment: 12, offset: self.seq.cast_unsigned() * 9_000, length: 9_000 }),
             links,
         }

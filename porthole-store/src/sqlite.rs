@@ -2,13 +2,12 @@
 //!
 //! Life of a URL: it is appended to `crawl` when it is first seen; taken, which only the memory knows;
 //! updated in place, by its rowid, when its result comes. What is believed of it meanwhile is appended to
-//! `raised` and taken over in sweeps. What is in memory ([`Window`]) is changed first and then written; if
+//! `estimate_log` and taken over in sweeps. What is in memory ([`FrontierState`]) is changed first and then written; if
 //! the write fails, it is rebuilt from the tables.
 
 mod about;
 mod commands;
 mod counts;
-mod desk;
 mod distill;
 mod graph;
 mod links;
@@ -26,6 +25,7 @@ mod statistics;
 mod sweep;
 mod topics;
 mod tried;
+mod workspace_writer;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -33,25 +33,25 @@ use std::path::{Path, PathBuf};
 use porthole_types::{CanonicalUrl, NewUrl, Rank, SiteId, Timestamp, UrlId, Work};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
-pub use self::desk::SqliteDesk;
 pub use self::distill::{SqlDistillation, SqlDistiller, SqlScores};
-use self::load::Window;
+use self::load::FrontierState;
 use self::open::Lock;
 use self::plan::Plan;
 pub use self::prober::{Judged, Prober, Spent, Table};
 pub use self::reader::SqliteReader;
 use self::sweep::Sweep;
+pub use self::workspace_writer::SqliteWorkspaceWriter;
 use self::write::rowid;
 use crate::frontier::{Belief, Needs, Tries};
-use crate::{Batch, Committed, Counts, Desk, Error, Policy, Result, Store};
+use crate::{Batch, Committed, Counts, Error, Policy, Result, Store, WorkspaceWriter};
 
 /// A crawl in a SQLite database.
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
     db: Connection,
-    window: Window,
-    /// After a write that failed, the rows that were in flight before it: the window has run ahead of the
+    memory: FrontierState,
+    /// After a write that failed, the rows that were in flight before it: the memory has run ahead of the
     /// tables, and nothing else may be done before it is rebuilt.
     stale: Option<Vec<u32>>,
     /// What SQLite calls the data's version, when it was last looked for what others wrote.
@@ -67,29 +67,30 @@ impl SqliteStore {
         let lock = open::lock(&path)?;
         let db = open::writer(&path)?;
         let looked = data_version(&db)?;
-        let window = load::load(&db)?;
-        counts::correct(&db, &window.counts())?;
-        Ok(SqliteStore { path, db, window, stale: None, looked, _lock: lock })
+        let memory = load::load(&db)?;
+        counts::correct(&db, &memory.counts())?;
+        Ok(SqliteStore { path, db, memory, stale: None, looked, _lock: lock })
     }
 
-    /// Works something into the window and writes what follows from it. The transaction comes first: until
+    /// Works something into the memory and writes what follows from it. The transaction comes first: until
     /// it begins, others may add sites.
     fn write<'a>(
         &mut self,
         batch: &Batch<'a>,
-        plan: impl FnOnce(&mut Window) -> Result<Plan<'a>>,
+        plan: impl FnOnce(&mut FrontierState) -> Result<Plan<'a>>,
     ) -> Result<Committed> {
         self.refresh()?;
-        sweep::sweep_if_overdue(&mut self.db, &mut self.window)?;
+        sweep::sweep_if_overdue(&mut self.db, &mut self.memory)?;
         let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-        load::new_sites(&tx, self.window.frontier.sites_mut())?;
-        // A plan that fails has not changed the window.
-        let plan = plan(&mut self.window)?;
-        let written = write::write(&tx, &plan, batch, &self.window);
-        match written.and_then(|links| Ok(tx.commit().map(|()| links)?)) {
-            Ok(links) => {
-                self.window.links += links;
-                self.window.sweep.mark(&plan.believed);
+        load::new_sites(&tx, self.memory.frontier.sites_mut())?;
+        // A plan that fails has not changed the memory.
+        let plan = plan(&mut self.memory)?;
+        let written = write::write(&tx, &plan, batch, &self.memory);
+        match written.and_then(|added| Ok(tx.commit().map(|()| added)?)) {
+            Ok(added) => {
+                self.memory.links += added.links;
+                self.memory.copies = self.memory.copies.saturating_add_signed(added.copies);
+                self.memory.sweep.mark(&plan.believed);
                 Ok(Committed {
                     new_urls: plan.new_urls.len(),
                     believed: plan.believed.len(),
@@ -104,47 +105,47 @@ impl SqliteStore {
         }
     }
 
-    /// The window may be wrong; these rows are in flight besides those that it says are.
+    /// The memory may be wrong; these rows are in flight besides those that it says are.
     fn distrust(&mut self, landed: Vec<u32>) {
-        self.stale = Some(self.window.frontier.taken().into_iter().chain(landed).collect());
+        self.stale = Some(self.memory.frontier.taken().into_iter().chain(landed).collect());
     }
 
     /// Follows the flags of the sites.
     fn follow_sites(&mut self) -> Result<()> {
-        load::new_sites(&self.db, self.window.frontier.sites_mut())?;
+        load::new_sites(&self.db, self.memory.frontier.sites_mut())?;
         let disabled = load::disabled(&self.db)?;
-        if disabled == *self.window.frontier.sites().disabled() {
+        if disabled == *self.memory.frontier.sites().disabled() {
             return Ok(());
         }
-        let lacks = self.window.frontier.set_disabled(disabled);
+        let lacks = self.memory.frontier.set_disabled(disabled);
         self.reorder(lacks)?;
         // What comes back may be too much.
-        self.write(&Batch::default(), |window| Ok(Plan::for_bound(window))).map(drop)
+        self.write(&Batch::default(), |memory| Ok(Plan::for_bound(memory))).map(drop)
     }
 
     /// Follows the policy that is set.
     fn follow_policy(&mut self) -> Result<()> {
         let policy = load::policy(&self.db)?;
-        if policy == *self.window.frontier.policy() {
+        if policy == *self.memory.frontier.policy() {
             return Ok(());
         }
-        let lacks = self.window.frontier.set_policy(&policy);
+        let lacks = self.memory.frontier.set_policy(&policy);
         self.reorder(lacks)
     }
 
     fn reorder(&mut self, lacks: Needs) -> Result<()> {
-        load::fill(&self.db, &mut self.window.frontier, lacks).inspect_err(|_| self.distrust(Vec::new()))
+        load::fill(&self.db, &mut self.memory.frontier, lacks).inspect_err(|_| self.distrust(Vec::new()))
     }
 
-    /// Rebuilds the window after a write that failed. What is in flight stays so: its holders live.
+    /// Rebuilds the memory after a write that failed. What is in flight stays so: its holders live.
     fn refresh(&mut self) -> Result<()> {
         if let Some(in_flight) = &self.stale {
-            let mut window = load::load(&self.db)?;
-            let known = window.frontier.len();
+            let mut memory = load::load(&self.db)?;
+            let known = memory.frontier.len();
             for &row in in_flight.iter().filter(|&&row| (row as usize) < known) {
-                window.frontier.take_again(row);
+                memory.frontier.take_again(row);
             }
-            self.window = window;
+            self.memory = memory;
             self.stale = None;
         }
         Ok(())
@@ -154,7 +155,7 @@ impl SqliteStore {
         // Else every row would be a transaction, with locks to take and to give back.
         let _together = (rows.len() > 1).then(|| self.db.unchecked_transaction()).transpose()?;
         let mut read = self.db.prepare_cached("select oid, sid, url, depth from crawl where rowid = ?1")?;
-        let frontier = &self.window.frontier;
+        let frontier = &self.memory.frontier;
         let mut work = |row| {
             let (belief, tries) = (frontier.belief(row), frontier.tries(row));
             let mut work = read.query_row([rowid(row)], |found| Ok(work(found, belief, tries)))??;
@@ -169,7 +170,7 @@ impl SqliteStore {
     fn hand_out(&mut self, rows: &[u32]) -> Result<Vec<Work>> {
         self.read_work(rows).inspect_err(|_| {
             for &row in rows {
-                self.window.frontier.give_back(row);
+                self.memory.frontier.give_back(row);
             }
         })
     }
@@ -177,10 +178,10 @@ impl SqliteStore {
     /// Takes scores over that were written, if the order of the queue has to do with them.
     fn follow_scores(&mut self) -> Result<()> {
         self.refresh()?;
-        if self.window.frontier.uses_scores() != (false, false) {
-            let read = load::scores(&self.db, &mut self.window.frontier);
+        if self.memory.frontier.uses_scores() != (false, false) {
+            let read = load::scores(&self.db, &mut self.memory.frontier);
             read.inspect_err(|_| self.distrust(Vec::new()))?;
-            self.window.frontier.rebuild();
+            self.memory.frontier.rebuild();
         }
         Ok(())
     }
@@ -188,18 +189,18 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn add(&mut self, urls: &[NewUrl]) -> Result<usize> {
-        Ok(self.write(&Batch::default(), |window| Plan::for_urls(window, urls))?.new_urls)
+        Ok(self.write(&Batch::default(), |memory| Plan::for_urls(memory, urls))?.new_urls)
     }
 
     fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>> {
         self.refresh()?;
-        let rows = self.window.frontier.take(n, now);
+        let rows = self.memory.frontier.take(n, now);
         self.hand_out(&rows)
     }
 
     fn take_these(&mut self, oids: &[UrlId], now: Timestamp) -> Result<Vec<Work>> {
         self.refresh()?;
-        let frontier = &mut self.window.frontier;
+        let frontier = &mut self.memory.frontier;
         let mut take = |oid| frontier.find(oid).filter(|&row| frontier.take_this(row, now));
         let rows: Vec<u32> = oids.iter().filter_map(|&oid| take(oid)).collect();
         self.hand_out(&rows)
@@ -207,49 +208,49 @@ impl Store for SqliteStore {
 
     fn hold_sites(&mut self, n: usize, now: Timestamp) -> Result<Vec<SiteId>> {
         self.refresh()?;
-        let sites = self.window.frontier.hold_sites(n, now);
-        Ok(sites.into_iter().map(|site| self.window.frontier.sites().id(site)).collect())
+        let sites = self.memory.frontier.hold_sites(n, now);
+        Ok(sites.into_iter().map(|site| self.memory.frontier.sites().id(site)).collect())
     }
 
     fn take_of(&mut self, site: SiteId, n: usize, now: Timestamp) -> Result<Vec<Work>> {
         self.refresh()?;
-        let Some(site) = self.window.frontier.sites().find(site) else { return Ok(Vec::new()) };
-        let rows = self.window.frontier.take_of(site, n, now);
+        let Some(site) = self.memory.frontier.sites().find(site) else { return Ok(Vec::new()) };
+        let rows = self.memory.frontier.take_of(site, n, now);
         self.hand_out(&rows)
     }
 
     fn best_of(&self, site: SiteId) -> Option<Rank> {
-        self.window.frontier.best_of(self.window.frontier.sites().find(site)?)
+        self.memory.frontier.best_of(self.memory.frontier.sites().find(site)?)
     }
 
     fn improved_sites(&mut self) -> Vec<SiteId> {
-        let improved = self.window.frontier.improved_sites();
-        improved.into_iter().map(|site| self.window.frontier.sites().id(site)).collect()
+        let improved = self.memory.frontier.improved_sites();
+        improved.into_iter().map(|site| self.memory.frontier.sites().id(site)).collect()
     }
 
     fn release_site(&mut self, site: SiteId, until: Option<Timestamp>) {
-        if let Some(site) = self.window.frontier.sites().find(site) {
-            self.window.frontier.release_site(site, until);
+        if let Some(site) = self.memory.frontier.sites().find(site) {
+            self.memory.frontier.release_site(site, until);
         }
     }
 
     fn give_back(&mut self, oids: &[UrlId]) -> Result<()> {
         self.refresh()?;
         for &oid in oids {
-            let row = self.window.frontier.find(oid).ok_or(Error::UnknownUrl(oid))?;
-            self.window.frontier.give_back(row);
+            let row = self.memory.frontier.find(oid).ok_or(Error::UnknownUrl(oid))?;
+            self.memory.frontier.give_back(row);
         }
         Ok(())
     }
 
     fn commit(&mut self, batch: &Batch<'_>) -> Result<Committed> {
-        self.write(batch, |window| Plan::for_batch(window, batch))
+        self.write(batch, |memory| Plan::for_batch(memory, batch))
     }
 
     fn queue_again(&mut self, oids: &[UrlId]) -> Result<usize> {
         let mut queued = 0;
-        self.write(&Batch::default(), |window| {
-            let plan = Plan::for_revisits(window, oids)?;
+        self.write(&Batch::default(), |memory| {
+            let plan = Plan::for_revisits(memory, oids)?;
             queued = plan.again.len();
             Ok(plan)
         })?;
@@ -257,19 +258,19 @@ impl Store for SqliteStore {
     }
 
     fn lose_pages(&mut self, oids: &[UrlId]) -> Result<()> {
-        self.write(&Batch::default(), |window| Plan::for_lost_pages(window, oids)).map(drop)
+        self.write(&Batch::default(), |memory| Plan::for_lost_pages(memory, oids)).map(drop)
     }
 
     fn forget_estimates(&mut self) -> Result<()> {
         self.refresh()?;
         write::forget_estimates(&mut self.db)?;
-        self.window.frontier.forget();
-        self.window.sweep = Sweep::default();
+        self.memory.frontier.forget();
+        self.memory.sweep = Sweep::default();
         Ok(())
     }
 
     fn policy(&self) -> &Policy {
-        self.window.frontier.policy()
+        self.memory.frontier.policy()
     }
 
     fn set_policy(&mut self, policy: &Policy) -> Result<()> {
@@ -281,9 +282,9 @@ impl Store for SqliteStore {
     fn bound(&mut self, most: Option<usize>) -> Result<()> {
         let text = most.map_or_else(String::new, |most| most.to_string());
         let settings = [(load::BOUND_SETTING, text.as_str())];
-        let plan = |window: &mut Window| {
-            window.frontier.set_bound(most);
-            Ok(Plan::for_bound(window))
+        let plan = |memory: &mut FrontierState| {
+            memory.frontier.set_bound(most);
+            Ok(Plan::for_bound(memory))
         };
         self.write(&Batch { settings: &settings, ..Batch::default() }, plan).map(drop)
     }
@@ -291,9 +292,9 @@ impl Store for SqliteStore {
     fn switch_sites(&mut self, hosts: &[(&str, bool)]) -> Result<()> {
         self.refresh()?;
         let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-        load::new_sites(&tx, self.window.frontier.sites_mut())?;
-        let written = write::switch_sites(&tx, hosts, self.window.frontier.sites_mut());
-        let written = written.and_then(|()| counts::write(&tx, &self.window.counts()));
+        load::new_sites(&tx, self.memory.frontier.sites_mut())?;
+        let written = write::switch_sites(&tx, hosts, self.memory.frontier.sites_mut());
+        let written = written.and_then(|()| counts::write(&tx, &self.memory.counts()));
         let written = written.and_then(|()| Ok(tx.commit()?));
         written.inspect_err(|_| self.distrust(Vec::new()))?;
         self.follow_sites()
@@ -312,21 +313,21 @@ impl Store for SqliteStore {
     }
 
     fn next_due(&self) -> Option<Timestamp> {
-        self.window.frontier.next_due()
+        self.memory.frontier.next_due()
     }
 
     fn counts(&self) -> Counts {
-        self.window.counts()
+        self.memory.counts()
     }
 
     fn catch_up(&mut self) -> Result<bool> {
         self.refresh()?;
-        sweep::sweep_some(&mut self.db, &mut self.window)
+        sweep::sweep_some(&mut self.db, &mut self.memory)
     }
 
     fn tidy(&mut self) -> Result<()> {
         self.refresh()?;
-        sweep::sweep(&mut self.db, &mut self.window)?;
+        sweep::sweep(&mut self.db, &mut self.memory)?;
         // What readers keep in the log stays there; that is no error.
         self.db.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))?;
         Ok(())

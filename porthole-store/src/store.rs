@@ -9,15 +9,15 @@ use porthole_types::{
 
 use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, Example, Model, Terms};
-use crate::{Answer, CommandRow, Desk, Limits, NamedQuery, Policy, Result};
+use crate::{Answer, CommandRow, Limits, NamedQuery, Policy, Result, WorkspaceWriter};
 
-/// A crawl's database. One store writes the frontier; any number of [`Desk`]s write beside it, and of
+/// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s write beside it, and of
 /// [`StoreReader`]s read meanwhile.
 ///
 /// The tables are the truth: dropping a store, or killing its process, loses nothing but the work that was
 /// taken and not yet committed, and that is queued again at the next open. A power cut may also lose the commits since
 /// the last [`StoreReader::sync`].
-pub trait Store: Desk {
+pub trait Store: WorkspaceWriter {
     /// Adds start URLs, or raises what is believed of those that are known. Returns how many were new.
     fn add(&mut self, urls: &[NewUrl]) -> Result<usize>;
 
@@ -167,6 +167,9 @@ pub trait StoreReader: Send + Sync {
     /// How relevant pages are after what their neighbours say, by their ids.
     fn neighbourhoods(&self) -> Result<Vec<Neighbourhood>>;
 
+    /// How often each term occurs on pages that were fetched, by [`Tried::terms`]; nothing for a number that is not there.
+    fn page_terms(&self, numbers: &[u64]) -> Result<Vec<Vec<(TermId, u32)>>>;
+
     /// Whether a store is open on the database now, here or in another process.
     fn is_crawled(&self) -> Result<bool>;
 
@@ -181,7 +184,7 @@ pub trait StoreReader: Send + Sync {
     fn sync(&self) -> Result<()>;
 
     /// Another handle on the same database.
-    fn another(&self) -> Box<dyn StoreReader>;
+    fn try_clone(&self) -> Box<dyn StoreReader>;
 }
 
 /// What is committed together.
@@ -210,7 +213,7 @@ pub struct Batch<'a> {
     pub addresses: &'a [(SiteId, IpAddr)],
     /// A full queue makes room before a URL is added to it, as P Fig. 1 has it: the last one that this batch adds stays,
     /// however bad it is. Otherwise the worst go, whenever they were added.
-    pub newest_stays: bool,
+    pub protect_newest: bool,
     /// What happened.
     pub events: &'a [Event],
     /// Settings to write, so that what must agree with the results does.
@@ -249,6 +252,10 @@ pub struct Tried {
     pub failure: Option<String>,
     /// Where the page is kept, if it is.
     pub span: Option<SegmentSpan>,
+    /// Under which number [`StoreReader::page_terms`] has its words, if it has any.
+    pub terms: Option<u64>,
+    /// The page that it is a copy of.
+    pub copy_of: Option<UrlId>,
 }
 
 /// What is believed of a queued URL from now on.
@@ -312,6 +319,8 @@ pub struct Counts {
     pub links: usize,
     /// Sites.
     pub sites: usize,
+    /// Those of the pages that are copies of others.
+    pub copies: usize,
 }
 
 /// Hub and authority scores, as a distiller finds them.

@@ -1,11 +1,12 @@
 //! The apprentice of A: it watches which links of which pages led to what, and learns to tell the worth of a link from
 //! what stands around it.
 //!
-//! A page that came is kept as a [`Sheet`] as long as links of it wait. When the target of a link comes, link and outcome
+//! A page that came is kept as a [`PageContext`] as long as links of it wait. When the target of a link comes, link and outcome
 //! are an instance to learn from; so is a link to a page that came before. At first links are worth what soft focus says;
 //! after so many pages the apprentice is trained, says anew what all waiting links are worth, and goes on so
 //! (A 3.7). With lessons of an earlier crawl it begins trained (A 3.5).
 
+mod context;
 mod counts;
 mod diagnostics;
 mod explain;
@@ -15,12 +16,11 @@ mod lessons;
 mod linear;
 mod memory;
 mod naive_bayes;
-mod pupil;
+mod offline;
 mod reach;
 mod saving;
 mod scoring;
 mod settings;
-mod sheet;
 mod study;
 #[cfg(test)]
 mod tests;
@@ -31,7 +31,8 @@ use porthole_topic::Critic;
 use porthole_types::{CanonicalUrl, TopicId, UrlId};
 
 use crate::parameters::Parameters;
-use crate::{Aim, Discipline, NameError, Part, Source, StateError, Strategy, Word};
+use crate::{Aim, Discipline, NameError, Part, PriorityMerge, Source, StateError, Strategy};
+use context::{Outcomes, PageContext, Place};
 use counts::is_surprising;
 use feature::Weighed;
 use learner::Learner;
@@ -39,11 +40,10 @@ use memory::Memory;
 use reach::{FARTHEST, Placed, Reach};
 use scoring::Scorer;
 use settings::{Parents, Settings};
-use sheet::{Outcomes, Place, Sheet};
 
 pub use diagnostics::AtOffset;
 pub use lessons::Lessons;
-pub use pupil::{Material, Pupil};
+pub use offline::{OfflineLearner, TrainingSet};
 pub use settings::{Encoding, Kind, Terms, Topics};
 pub use study::{InQueue, PageTopics, Study};
 pub use validation::Accuracy;
@@ -110,25 +110,26 @@ impl Apprentice {
         self.scorer = Scorer::new(&self.learner, &self.settings.encoding);
     }
 
-    fn sheet(&mut self, source: &Source<'_>) -> Sheet {
+    fn context(&mut self, source: &Source<'_>) -> PageContext {
         let encoding = &self.settings.encoding;
         let farthest =
             if self.settings.is_reach_chosen { FARTHEST.max(encoding.d_max) } else { encoding.d_max };
-        let mut sheet = Sheet::new(source.page, source.judgment.relevance, &encoding.reaching(farthest));
-        sheet.source = source.url.id();
+        let mut context =
+            PageContext::new(source.page, source.judgment.relevance, &encoding.reaching(farthest));
+        context.source = source.url.id();
         if let Some(names) = self.prefixes.get(usize::from(source.judgment.best.0)) {
-            sheet.page_features.extend(feature::of_topic(names, encoding.topics));
+            context.page_features.extend(feature::of_topic(names, encoding.topics));
         }
         if let Some(critic) = self.critic.as_mut().filter(|_| encoding.classes) {
             let of_class = |(topic, probability): (TopicId, f64)| {
                 let name = self.prefixes.get(usize::from(topic.0))?.last()?;
                 feature::of_class(*name, probability)
             };
-            sheet
+            context
                 .page_features
                 .extend(critic.all(&source.page.term_counts()).into_iter().filter_map(of_class));
         }
-        sheet
+        context
     }
 
     /// Learns what a link led to, unless only surprises teach and it is none.
@@ -189,8 +190,8 @@ impl Apprentice {
     /// The next piece of what is being scored anew.
     fn scored(&mut self) -> Vec<(UrlId, f64)> {
         let (learner, encoding, scorer) = (&self.learner, &self.settings.encoding, &mut self.scorer);
-        let score = |number: u32, sheet: &Sheet, link: &Place, outcomes: &Outcomes| {
-            scorer.score(learner, encoding, (number, sheet), link, outcomes)
+        let score = |number: u32, context: &PageContext, link: &Place, outcomes: &Outcomes| {
+            scorer.score(learner, encoding, (number, context), link, outcomes)
         };
         self.memory.say_anew(self.piece, self.settings.parents, score)
     }
@@ -205,8 +206,8 @@ enum Described {
 }
 
 /// What a link is worth: soft focus as long as nothing is learnt.
-fn score(learner: &Learner, sheet: &Sheet, features: &[Weighed]) -> f64 {
-    learner.score(features).unwrap_or(f64::from(sheet.relevance))
+fn score(learner: &Learner, context: &PageContext, features: &[Weighed]) -> f64 {
+    learner.score(features).unwrap_or(f64::from(context.relevance))
 }
 
 /// For every topic, by id, the hashes of its path and of all prefixes of it, the root's first (A 3.8).
@@ -226,19 +227,19 @@ impl Strategy for Apprentice {
     }
 
     fn discipline(&self) -> Discipline {
-        let word = match self.settings.parents {
-            Parents::Highest => Word::Highest,
-            Parents::First | Parents::Last => Word::Last,
+        let merge = match self.settings.parents {
+            Parents::Highest => PriorityMerge::Max,
+            Parents::First | Parents::Last => PriorityMerge::Latest,
         };
-        Discipline { word, ..Discipline::default() }
+        Discipline { merge, ..Discipline::default() }
     }
 
     fn arrived(&mut self, source: &Source<'_>) {
         let (id, relevance) = (source.url.id(), source.judgment.relevance as f32);
         let (encoding, is_open) = (self.settings.encoding, self.reach.is_some());
-        let describe = |sheet: &Sheet, link: &Place, outcomes: &Outcomes| match is_open {
-            true => Described::All(Placed::new(sheet, link, &encoding, outcomes)),
-            false => Described::Near(sheet.features(link, &encoding, outcomes)),
+        let describe = |context: &PageContext, link: &Place, outcomes: &Outcomes| match is_open {
+            true => Described::All(Placed::new(context, link, &encoding, outcomes)),
+            false => Described::Near(context.features(link, &encoding, outcomes)),
         };
         for (link, estimate) in self.memory.resolve(id, describe) {
             self.learn(link, estimate, relevance);
@@ -246,8 +247,8 @@ impl Strategy for Apprentice {
         self.memory.set_outcome(id, relevance);
         self.pages += 1;
         self.train_if_due();
-        let sheet = self.sheet(source);
-        self.memory.open(sheet);
+        let context = self.context(source);
+        self.memory.open(context);
     }
 
     fn settled(&mut self, url: &CanonicalUrl) {
@@ -256,22 +257,23 @@ impl Strategy for Apprentice {
 
     fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
         let target = link.target.id();
-        if self.memory.newest().is_none_or(|sheet| sheet.source != source.url.id()) {
+        if self.memory.newest().is_none_or(|context| context.source != source.url.id()) {
             // Asked out of turn: answered, and not learnt from.
-            let sheet = self.sheet(source);
-            let features = sheet.features(&sheet.link(link), &self.settings.encoding, self.memory.outcomes());
-            return Some(score(&self.learner, &sheet, &features));
+            let context = self.context(source);
+            let features =
+                context.features(&context.link(link), &self.settings.encoding, self.memory.outcomes());
+            return Some(score(&self.learner, &context, &features));
         }
-        let (number, sheet) = (self.memory.newest_number(), self.memory.newest()?);
-        let (place, estimate) = (sheet.link(link), sheet.relevance);
+        let (number, context) = (self.memory.newest_number(), self.memory.newest()?);
+        let (place, estimate) = (context.link(link), context.relevance);
         let (encoding, outcomes) = (&self.settings.encoding, self.memory.outcomes());
-        let worth = self.scorer.score(&self.learner, encoding, (number, sheet), &place, outcomes);
+        let worth = self.scorer.score(&self.learner, encoding, (number, context), &place, outcomes);
         match self.memory.outcome(target) {
             Some(_) if target == source.url.id() => Some(worth),
             Some(outcome) => {
                 let link = match self.reach {
-                    Some(_) => Described::All(Placed::new(sheet, &place, encoding, outcomes)),
-                    None => Described::Near(sheet.features(&place, encoding, outcomes)),
+                    Some(_) => Described::All(Placed::new(context, &place, encoding, outcomes)),
+                    None => Described::Near(context.features(&place, encoding, outcomes)),
                 };
                 self.learn(link, estimate, outcome);
                 Some(worth)

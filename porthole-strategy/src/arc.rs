@@ -12,7 +12,7 @@ use crate::catalogue::NameError;
 use crate::keywords::Keywords;
 use crate::known::{Known, Schedule};
 use crate::parameters::Parameters;
-use crate::{Aim, Discipline, Saved, Saver, Source, StateError, Strategy, Word};
+use crate::{Aim, Discipline, PriorityMerge, Saved, Saver, Source, StateError, Strategy};
 
 /// The form of what is saved.
 const FORM: u32 = 25;
@@ -96,7 +96,7 @@ impl Strategy for Arc {
     }
 
     fn discipline(&self) -> Discipline {
-        Discipline { word: Word::Last, ..Discipline::default() }
+        Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
     fn arrived(&mut self, source: &Source<'_>) {

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::catalogue::NameError;
 use crate::keywords::Keywords;
 use crate::parameters::Parameters;
-use crate::{Aim, Discipline, Saved, Saver, Selection, Source, StateError, Strategy, Word};
+use crate::{Aim, Discipline, PriorityMerge, Saved, Saver, Selection, Source, StateError, Strategy};
 
 mod local_rank;
 use local_rank::LocalRank;
@@ -118,8 +118,8 @@ impl Strategy for BestN {
         Discipline {
             selection: Selection::Batch(n),
             bound: Some(self.buffer),
-            newest_stays: true,
-            word: if self.rank.is_some() { Word::Last } else { Word::Highest },
+            protect_newest: true,
+            merge: if self.rank.is_some() { PriorityMerge::Latest } else { PriorityMerge::Max },
         }
     }
 

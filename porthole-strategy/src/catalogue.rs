@@ -98,7 +98,11 @@ pub fn named(name: &str, aim: &Aim) -> Result<Box<dyn Strategy>, NameError> {
         return Err(NameError::Strategy { name: parameters.strategy().to_owned() });
     };
     parameters.finish()?;
-    Ok(if name.contains(':') { Box::new(Called { name: name.to_owned(), strategy }) } else { strategy })
+    Ok(if name.contains(':') {
+        Box::new(ParameterizedStrategy { name: name.to_owned(), strategy })
+    } else {
+        strategy
+    })
 }
 
 fn plain(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Option<Box<dyn Strategy>>, NameError> {
@@ -143,12 +147,12 @@ pub fn checked(name: &str) -> Result<String, NameError> {
 }
 
 /// A strategy that is called by its parameters, too, since it is another one with others.
-struct Called {
+struct ParameterizedStrategy {
     name: String,
     strategy: Box<dyn Strategy>,
 }
 
-impl Strategy for Called {
+impl Strategy for ParameterizedStrategy {
     fn name(&self) -> &str {
         &self.name
     }

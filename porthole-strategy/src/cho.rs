@@ -9,7 +9,7 @@ use porthole_types::{CanonicalUrl, TermId, UrlId};
 
 use crate::keywords::{Keywords, around};
 use crate::known::{Known, Schedule};
-use crate::{Aim, Discipline, Saved, Saver, Source, StateError, Strategy, Word, in_layer};
+use crate::{Aim, Discipline, PriorityMerge, Saved, Saver, Source, StateError, Strategy, in_layer};
 
 /// The form of what is saved.
 const FORM: u32 = 23;
@@ -94,7 +94,7 @@ impl Strategy for Cho {
     }
 
     fn discipline(&self) -> Discipline {
-        Discipline { word: Word::Last, ..Discipline::default() }
+        Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
     fn arrived(&mut self, source: &Source<'_>) {

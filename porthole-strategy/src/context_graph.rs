@@ -16,7 +16,7 @@ use crate::bayes::Bayes;
 use crate::catalogue::NameError;
 use crate::known::{Known, Schedule};
 use crate::parameters::Parameters;
-use crate::{Discipline, Saved, Saver, Source, StateError, Strategy, Word, in_layer};
+use crate::{Discipline, PriorityMerge, Saved, Saver, Source, StateError, Strategy, in_layer};
 
 /// The form of what is saved.
 const FORM: u32 = 27;
@@ -149,7 +149,7 @@ impl Strategy for ContextGraph {
     }
 
     fn discipline(&self) -> Discipline {
-        Discipline { word: Word::Last, ..Discipline::default() }
+        Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
     fn arrived(&mut self, source: &Source<'_>) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use porthole_page::{Extractor, Page};
 use porthole_types::{CanonicalUrl, Headers, Judgment, TermId, TopicId, UrlId};
 
-use crate::{Aim, Selection, Source, Strategy, Word, named};
+use crate::{Aim, PriorityMerge, Selection, Source, Strategy, named};
 
 /// A page by hand.
 #[derive(Clone, Debug)]
@@ -165,12 +165,12 @@ impl<'w> Harness<'w> {
             let waits = self.waiting.iter_mut().find(|waiting| waiting.url == *url);
             // Starts keep their place.
             let Some(waiting) = waits.filter(|waiting| waiting.depth > 0) else { return };
-            let is_last = self.strategy.discipline().word == Word::Last;
+            let is_last = self.strategy.discipline().merge == PriorityMerge::Latest;
             waiting.priority = if is_last { priority } else { waiting.priority.max(priority) };
             return;
         }
         let discipline = self.strategy.discipline();
-        if discipline.newest_stays && discipline.bound.is_some_and(|bound| self.waiting.len() >= bound) {
+        if discipline.protect_newest && discipline.bound.is_some_and(|bound| self.waiting.len() >= bound) {
             self.evict();
         }
         let place = self.known.len();

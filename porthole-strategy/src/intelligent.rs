@@ -18,7 +18,7 @@ use crate::context_graph::frequent;
 use crate::known::Schedule;
 use crate::parameters::Parameters;
 use crate::queued::Queued;
-use crate::{Discipline, Part, Saved, Saver, Source, StateError, Strategy, Word};
+use crate::{Discipline, Part, PriorityMerge, Saved, Saver, Source, StateError, Strategy};
 
 /// The form of what is saved.
 const FORM: u32 = 29;
@@ -195,7 +195,7 @@ impl Strategy for Intelligent {
     }
 
     fn discipline(&self) -> Discipline {
-        Discipline { word: Word::Last, ..Discipline::default() }
+        Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
     fn arrived(&mut self, source: &Source<'_>) {

@@ -76,9 +76,9 @@ pub struct Discipline {
     pub bound: Option<usize>,
     /// A full queue makes room before a link is added, so that the last one that a page adds stays, however bad it is
     /// (P Fig. 1); otherwise the worst go, whenever they were added.
-    pub newest_stays: bool,
+    pub protect_newest: bool,
     /// What counts when several pages link to the same URL.
-    pub word: Word,
+    pub merge: PriorityMerge,
 }
 
 /// Which URLs are next.
@@ -95,12 +95,12 @@ pub enum Selection {
 
 /// What counts when several pages link to the same URL (A footnote 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Word {
+pub enum PriorityMerge {
     /// The highest priority that was given.
     #[default]
-    Highest,
+    Max,
     /// The last one that was given, up or down: the strategy has put together itself what all pages say.
-    Last,
+    Latest,
 }
 
 /// A part of what a link is worth, for explanations.

@@ -9,7 +9,7 @@ use porthole_page::Link;
 use porthole_types::CanonicalUrl;
 
 use crate::known::Known;
-use crate::{Discipline, Saved, Saver, Source, StateError, Strategy, Word};
+use crate::{Discipline, PriorityMerge, Saved, Saver, Source, StateError, Strategy};
 
 /// The form of what is saved.
 const FORM: u32 = 24;
@@ -50,7 +50,7 @@ impl Strategy for Opic {
     }
 
     fn discipline(&self) -> Discipline {
-        Discipline { word: Word::Last, ..Discipline::default() }
+        Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
     fn arrived(&mut self, source: &Source<'_>) {

@@ -16,7 +16,7 @@ use self::learner::{DENSE, Dense, Learner, logistic};
 use self::reading::LinkReader;
 use crate::catalogue::NameError;
 use crate::parameters::Parameters;
-use crate::{Aim, Discipline, Part, Saved, Saver, Source, StateError, Strategy, Word};
+use crate::{Aim, Discipline, Part, PriorityMerge, Saved, Saver, Source, StateError, Strategy};
 
 /// The form of what is saved.
 const FORM: u32 = 40;
@@ -109,7 +109,7 @@ impl Strategy for Porthole {
     }
 
     fn discipline(&self) -> Discipline {
-        Discipline { word: Word::Last, ..Discipline::default() }
+        Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
     fn arrived(&mut self, source: &Source<'_>) {
@@ -135,7 +135,7 @@ impl Strategy for Porthole {
             return Some(f64::from(came));
         }
         let said = self.reader.read(source, link, self.evidence.waiting(url));
-        self.evidence.says(source.url.id(), url, link.target.site(), &said);
+        self.evidence.observe(source.url.id(), url, link.target.site(), &said);
         let worth = self.worth(self.evidence.waiting(url)?);
         self.evidence.give(url, worth);
         Some(worth)

@@ -1,7 +1,7 @@
 //! What may stand in the critic's place.
 
 use porthole_page::Page;
-use porthole_types::{CanonicalUrl, Judgment};
+use porthole_types::{CanonicalUrl, Judgment, TermId};
 
 use crate::critic::Critic;
 
@@ -10,18 +10,23 @@ pub trait Judge: Send {
     /// The judgment of one page.
     fn judge_page(&mut self, url: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError>;
 
+    /// The judgment of a page of which nothing is known but how often each term occurs; `None` if the judge needs more than that.
+    fn judge_counts(&mut self, _counts: &[(TermId, u32)]) -> Option<Judgment> {
+        None
+    }
+
     /// Whether the crawl steers by something else than what is relevant (W 2.2).
     fn is_steering(&self) -> bool {
         false
     }
 
     /// What the page that was judged last is worth to the links on it, if that is something else.
-    fn steers(&mut self) -> Option<Judgment> {
+    fn link_value(&mut self) -> Option<Judgment> {
         None
     }
 
     /// One like it for another thread, which judges every page the same; `None` if there can be only this one.
-    fn another(&self) -> Option<Box<dyn Judge>> {
+    fn try_clone(&self) -> Option<Box<dyn Judge>> {
         None
     }
 }
@@ -41,15 +46,19 @@ impl Judge for Critic {
         Ok(self.judge_terms(page.terms()))
     }
 
+    fn judge_counts(&mut self, counts: &[(TermId, u32)]) -> Option<Judgment> {
+        Some(self.judge(counts))
+    }
+
     fn is_steering(&self) -> bool {
         self.is_toward_more()
     }
 
-    fn steers(&mut self) -> Option<Judgment> {
+    fn link_value(&mut self) -> Option<Judgment> {
         self.steering()
     }
 
-    fn another(&self) -> Option<Box<dyn Judge>> {
+    fn try_clone(&self) -> Option<Box<dyn Judge>> {
         Some(Box::new(self.clone()))
     }
 }

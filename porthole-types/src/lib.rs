@@ -5,6 +5,7 @@ mod clock;
 mod headers;
 mod id;
 mod result;
+mod terms;
 mod topic;
 mod url;
 
@@ -15,5 +16,6 @@ pub use result::{
     Event, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Rank, SegmentSpan, Work,
     shortened,
 };
+pub use terms::{pack_terms, unpack_terms};
 pub use topic::{Mark, TopicRow};
 pub use url::{CANON_VERSION, CanonicalUrl, UrlError};

@@ -117,6 +117,11 @@ pub struct PageResult {
     pub bytes: u64,
     /// 64-bit simhash of the text; 0 for a page without text.
     pub simhash: u64,
+    /// How often each term occurs on the page, as [`pack_terms`](crate::pack_terms) packs it: at most
+    /// [`PageResult::MAX_TERMS`]. Empty for a page without words.
+    pub terms: Vec<u8>,
+    /// The page with nearly the same text that was fetched before it, if there is one.
+    pub copy_of: Option<UrlId>,
     /// Where the page is kept, if it is.
     pub span: Option<SegmentSpan>,
     /// What it links to, in document order, each target once.
@@ -126,6 +131,9 @@ pub struct PageResult {
 impl PageResult {
     /// The longest title that is kept, in bytes.
     pub const MAX_TITLE: usize = 1_000;
+
+    /// The most terms of a page that are kept: the most frequent ones.
+    pub const MAX_TERMS: usize = 10_000;
 }
 
 /// What follows from a fetch for the URL that was fetched.

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
-use porthole_lab::RecordedWeb;
-use porthole_store::{Desk, ExampleState, NewExample, StoreReader, TermWord, TopicChange};
+use porthole_store::{ExampleState, NewExample, StoreReader, TermWord, TopicChange, WorkspaceWriter};
 use porthole_topic::import::{Directory, Entry};
 use porthole_topic::prune::{Losses, Pruned, Pruning, prune};
 use porthole_topic::{Taxonomy, TaxonomyError};
 use porthole_types::TopicId;
+use porthole_webs::RecordedWeb;
 use serde::Serialize;
 
 use crate::documents::{Document, DocumentReader};
@@ -121,7 +121,7 @@ pub(crate) async fn gather(order: &Order<'_>, tree: Taxonomy, known: &Known) -> 
 }
 
 /// Writes what was gathered, all of it or nothing.
-pub(crate) fn write(store: &mut dyn Desk, gathered: &Gathered) -> anyhow::Result<()> {
+pub(crate) fn write(store: &mut dyn WorkspaceWriter, gathered: &Gathered) -> anyhow::Result<()> {
     let rows = gathered.tree.rows();
     Ok(store.change_topics(&TopicChange {
         topics: Some(&rows),

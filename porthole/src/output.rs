@@ -169,11 +169,13 @@ fn has_colours() -> bool {
 }
 
 /// A row about the most memory that this process has had, where the system tells.
+#[cfg(feature = "lab")]
 pub(crate) fn memory_row() -> Option<(String, String)> {
     let megabytes = peak_memory()? as f64 / 1e6;
     Some(("peak memory of this command".to_owned(), format!("{megabytes:.0} MB")))
 }
 
+#[cfg(feature = "lab")]
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

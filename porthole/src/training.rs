@@ -9,7 +9,9 @@ mod report;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context;
-use porthole_store::{Desk, ExampleChange, ExampleState, NodeRow, StatRow, StoreReader, TopicChange};
+use porthole_store::{
+    ExampleChange, ExampleState, NodeRow, StatRow, StoreReader, TopicChange, WorkspaceWriter,
+};
 use porthole_topic::logistic::train_logistic;
 use porthole_topic::{
     Example, Kind, Model, Options, Problem, Shape, Statistics, Taxonomy, Tuned, Tuning, Tunings, fingerprint,
@@ -31,12 +33,12 @@ const MUCH: f64 = 0.1;
 
 /// Trains and keeps the critic. `afresh` tunes anew, whether or not anything changed.
 pub(crate) fn train_workspace(
-    store: &mut dyn Desk,
+    store: &mut dyn WorkspaceWriter,
     settings: &TrainSettings,
     afresh: bool,
 ) -> anyhow::Result<Report> {
     let began = std::time::Instant::now();
-    let material = Material::load(store)?;
+    let material = TrainingPages::load(store)?;
     material.check(settings)?;
     let before = if afresh { None } else { Before::load(store, settings, &material)? };
     let made = match before {
@@ -60,7 +62,7 @@ pub(crate) fn learnt_from(reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<T
 }
 
 /// Fills TAXONOMY, STAT and BLOB from the critic that is kept.
-pub(crate) fn write_tables(store: &mut dyn Desk) -> anyhow::Result<()> {
+pub(crate) fn write_tables(store: &mut dyn WorkspaceWriter) -> anyhow::Result<()> {
     let stored = store.reader().model(CRITIC)?.context("there is no critic")?;
     let decisions = Model::from_bytes(&stored.bytes)?.decisions();
     let classes = decisions.iter().flat_map(|decision| &decision.classes);
@@ -87,7 +89,7 @@ pub(crate) fn write_tables(store: &mut dyn Desk) -> anyhow::Result<()> {
 type Placed = (TopicId, Vec<(TermId, u32)>);
 
 /// Everything that training needs.
-pub(crate) struct Material {
+pub(crate) struct TrainingPages {
     tree: Taxonomy,
     statistics: Statistics,
     examples: Vec<Placed>,
@@ -111,8 +113,8 @@ struct TopicBasis {
     sum: u64,
 }
 
-impl Material {
-    fn load(store: &mut dyn Desk) -> anyhow::Result<Material> {
+impl TrainingPages {
+    fn load(store: &mut dyn WorkspaceWriter) -> anyhow::Result<TrainingPages> {
         let (mut statistics, inherited) = workspace::pretrained(store)?
             .map(|pretrained| (pretrained.statistics, pretrained.tunings))
             .unwrap_or_default();
@@ -125,7 +127,7 @@ impl Material {
         })?;
         examples.iter().for_each(|(topic, counts)| statistics.add(Example { topic: *topic, counts }));
         let basis = basis(&tree, &statistics, &examples);
-        Ok(Material { tree, statistics, examples, inherited, basis, unplaced, lacking, to_other })
+        Ok(TrainingPages { tree, statistics, examples, inherited, basis, unplaced, lacking, to_other })
     }
 
     fn check(&self, settings: &TrainSettings) -> anyhow::Result<()> {
@@ -226,7 +228,10 @@ struct Made {
 
 /// Gives the own examples of internal topics a leaf of their own (A 3.1), also those that came with the taxonomy.
 /// Examples at the root stay there: nobody has said yet what they are about. Returns whose examples went.
-fn add_others(store: &mut dyn Desk, inherited: &mut Statistics) -> anyhow::Result<(Taxonomy, Vec<TopicId>)> {
+fn add_others(
+    store: &mut dyn WorkspaceWriter,
+    inherited: &mut Statistics,
+) -> anyhow::Result<(Taxonomy, Vec<TopicId>)> {
     let mut tree = workspace::tree(&*store.reader())?;
     let own: BTreeSet<TopicId> =
         store.reader().examples(None)?.into_iter().map(|example| example.topic).collect();
@@ -273,7 +278,7 @@ struct Basis {
 }
 
 impl Basis {
-    fn of(material: &Material, settings: &TrainSettings, made: &Made) -> Basis {
+    fn of(material: &TrainingPages, settings: &TrainSettings, made: &Made) -> Basis {
         Basis {
             settings: fingerprint_of(settings, material),
             topics: material.basis.clone(),
@@ -297,7 +302,7 @@ impl Basis {
 }
 
 /// Settings as text: only whether they are the same matters. A critic of two classes is made for its good topics.
-fn fingerprint_of(settings: &TrainSettings, material: &Material) -> String {
+fn fingerprint_of(settings: &TrainSettings, material: &TrainingPages) -> String {
     let good: Vec<u16> = match settings.options.shape {
         Shape::TwoClass => material.tree.good().map(|id| id.0).collect(),
         Shape::Tree | Shape::Flat => Vec::new(),
@@ -315,9 +320,9 @@ struct Before {
 impl Before {
     /// None if there is nothing to go on from: everything has to be trained then.
     fn load(
-        store: &dyn Desk,
+        store: &dyn WorkspaceWriter,
         settings: &TrainSettings,
-        material: &Material,
+        material: &TrainingPages,
     ) -> anyhow::Result<Option<Before>> {
         let reader = store.reader();
         let (Some(model), Some(basis)) = (reader.model(CRITIC)?, reader.model(BASIS)?) else {
@@ -358,7 +363,7 @@ fn is_much(
     problem: &Problem,
     changed: &[TopicId],
     tuned_on: &BTreeMap<u16, u32>,
-    material: &Material,
+    material: &TrainingPages,
 ) -> bool {
     let members = problem.classes.iter().flat_map(|class| &class.members);
     let (mut all, mut new) = (0.0, 0.0);
@@ -416,7 +421,7 @@ mod tests {
         assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::All);
         let birds = workspace::tree(&*store.reader()).unwrap().find("/Birds").unwrap();
         store.add_examples(&[example(birds, "new", 0, 77)]).unwrap();
-        let material = Material::load(&mut store).unwrap();
+        let material = TrainingPages::load(&mut store).unwrap();
         let before = Before::load(&store, &settings, &material).unwrap().unwrap();
         assert_eq!(before.changed, [birds]);
         let tunings = before.basis.tunings(&before.model);
@@ -470,10 +475,10 @@ mod tests {
         };
         workspace::keep(&mut store, workspace::TAXONOMY, came.to_bytes()).unwrap();
         store.set_topics(&tree.rows()).unwrap();
-        assert_eq!(Material::load(&mut store).unwrap().statistics.documents(), 17);
+        assert_eq!(TrainingPages::load(&mut store).unwrap().statistics.documents(), 17);
         tree.remove(owls).unwrap();
         store.set_topics(&tree.rows()).unwrap();
         workspace::note_removed(&mut store, &[owls]).unwrap();
-        assert_eq!(Material::load(&mut store).unwrap().statistics.documents(), 16);
+        assert_eq!(TrainingPages::load(&mut store).unwrap().statistics.documents(), 16);
     }
 }

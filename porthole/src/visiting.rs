@@ -1,20 +1,14 @@
 //! Pages that a command needs at once: fetched as a guest, through the same guard as a crawl, or from a recorded web.
 
-use std::collections::HashMap;
-use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use porthole_crawl::{
-    Fetch, FetchError, Flight, HostAnswer, Hosts, HttpFetch, Politeness, Request, Response, RobotsCache,
-    RobotsLook, RobotsPolicy, RobotsStep, RobotsVerdict, SystemClock, Turn,
-};
-use porthole_lab::RecordedWeb;
-use porthole_types::{CanonicalUrl, Clock, FailureKind, SiteId, Timestamp};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use porthole_crawl::{Fetch, FetchedPage, HttpFetch, PageFetcher, Request, Response, SystemClock};
+use porthole_types::CanonicalUrl;
+use porthole_webs::RecordedWeb;
+use tokio::sync::Mutex;
 
 use crate::documents::{Document, DocumentReader};
 use crate::output::{self, Progress, misuse};
@@ -26,18 +20,6 @@ const AGENT: &str = "porthole";
 /// Redirects that are followed to a page.
 const REDIRECTS: usize = 5;
 
-/// Requests under way at once, each to another site.
-const WORKERS: usize = 32;
-
-/// A site that wants to be left alone for longer is not waited for.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// How often it is looked whether another request to a site is over.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-
-/// Bytes of robots.txt rules that are kept.
-const ROBOTS_BYTES: usize = 8 << 20;
-
 /// Brings single pages. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Visitor {
@@ -48,13 +30,8 @@ pub(crate) struct Visitor {
 
 enum Web {
     Recorded(RecordedWeb),
-    Live(Box<Guest>),
-}
-
-/// A page, and where it was in the end.
-pub(crate) struct Visit {
-    pub(crate) at: CanonicalUrl,
-    pub(crate) response: Response,
+    /// One command has one list of pages under way at a time.
+    Live(Box<Mutex<PageFetcher>>),
 }
 
 impl Visitor {
@@ -66,7 +43,8 @@ impl Visitor {
         let settings = workspace.settings.fetch.ready()?;
         let web = HttpFetch::new(settings).map_err(|error| misuse(error.to_string()))?;
         let politeness = workspace.settings.polite.ready()?;
-        Ok(Visitor::to(Web::Live(Box::new(Guest::new(Box::new(web), politeness)))))
+        let fetcher = PageFetcher::new(Arc::new(web), Arc::new(SystemClock), politeness, AGENT);
+        Ok(Visitor::to(Web::Live(Box::new(Mutex::new(fetcher)))))
     }
 
     fn to(web: Web) -> Visitor {
@@ -79,10 +57,31 @@ impl Visitor {
     }
 
     /// Fetches a page; redirects are followed, each as if it had been asked for.
-    pub(crate) async fn visit(&self, url: &CanonicalUrl) -> anyhow::Result<Visit> {
+    pub(crate) async fn visit(&self, url: &CanonicalUrl) -> anyhow::Result<FetchedPage> {
+        let mut page = Err(anyhow!("it could not be read"));
+        self.fetch_all(std::slice::from_ref(url), |_, fetched| page = fetched).await;
+        page
+    }
+
+    async fn fetch_all(
+        &self,
+        urls: &[CanonicalUrl],
+        mut each: impl FnMut(usize, anyhow::Result<FetchedPage>),
+    ) {
         match &*self.web {
-            Web::Recorded(web) => visit_recorded(web, url).await,
-            Web::Live(guest) => follow(url, |at| async move { guest.page(&at).await }).await,
+            Web::Recorded(web) => {
+                for (number, url) in urls.iter().enumerate() {
+                    each(number, visit_recorded(web, url).await);
+                }
+            }
+            Web::Live(fetcher) => {
+                let mut fetcher = fetcher.lock().await;
+                fetcher
+                    .fetch_all(urls, |number, page| {
+                        each(number, page.map_err(|failure| anyhow!(failure.detail().to_owned())));
+                    })
+                    .await;
+            }
         }
     }
 
@@ -91,41 +90,20 @@ impl Visitor {
     pub(crate) async fn visit_all(
         &self,
         urls: &[CanonicalUrl],
-        mut each: impl FnMut(usize, anyhow::Result<Visit>),
+        mut each: impl FnMut(usize, anyhow::Result<FetchedPage>),
     ) -> bool {
         let mut progress = Progress::new("fetching", urls.len() as u64);
-        let mut under_way = JoinSet::new();
-        for (number, url) in urls.iter().cloned().enumerate() {
-            let visitor = self.clone();
-            under_way.spawn(async move { (number, visitor.visit(&url).await) });
-        }
         let mut has_come = vec![false; urls.len()];
-        let interrupted = tokio::signal::ctrl_c();
-        tokio::pin!(interrupted);
-        let late = tokio::time::sleep_until(self.until.unwrap_or_else(far_away).into());
-        tokio::pin!(late);
-        let mut why = "it could not be read";
-        let is_interrupted = loop {
-            let come = tokio::select! {
-                come = under_way.join_next() => come,
-                Ok(()) = &mut interrupted => {
-                    why = "interrupted";
-                    break true;
-                }
-                () = &mut late => {
-                    why = "it did not come in time";
-                    break false;
-                }
-            };
-            match come {
-                None => break false,
-                // A visit that broke down is handed on below.
-                Some(Err(_)) => {}
-                Some(Ok((number, visit))) => {
-                    has_come[number] = true;
-                    progress.step(|| urls[number].to_string());
-                    each(number, visit);
-                }
+        let fetch = self.fetch_all(urls, |number, page| {
+            has_come[number] = true;
+            progress.step(|| urls[number].to_string());
+            each(number, page);
+        });
+        let (why, is_interrupted) = tokio::select! {
+            () = fetch => ("it could not be read", false),
+            Ok(()) = tokio::signal::ctrl_c() => ("interrupted", true),
+            () = tokio::time::sleep_until(self.until.unwrap_or_else(far_away).into()) => {
+                ("it did not come in time", false)
             }
         };
         progress.finish();
@@ -151,16 +129,16 @@ pub(crate) struct Tour {
     pub(crate) is_interrupted: bool,
 }
 
-/// What a visit has for a critic.
-pub(crate) fn read(reader: &mut DocumentReader, visit: anyhow::Result<Visit>) -> Document {
-    match visit {
-        Ok(Visit { at, response }) => reader.bytes(Some(&at), &response.headers, &response.body),
+/// What a page has for a critic.
+pub(crate) fn read(reader: &mut DocumentReader, page: anyhow::Result<FetchedPage>) -> Document {
+    match page {
+        Ok(FetchedPage { at, response }) => reader.bytes(Some(&at), &response.headers, &response.body),
         Err(error) => Document::missing(output::in_words(&error)),
     }
 }
 
 /// A page of a recorded web.
-pub(crate) async fn visit_recorded(web: &RecordedWeb, url: &CanonicalUrl) -> anyhow::Result<Visit> {
+pub(crate) async fn visit_recorded(web: &RecordedWeb, url: &CanonicalUrl) -> anyhow::Result<FetchedPage> {
     let answer = |at: CanonicalUrl| async move {
         if !web.has(&at) {
             bail!("not in the recorded web");
@@ -174,12 +152,12 @@ pub(crate) async fn visit_recorded(web: &RecordedWeb, url: &CanonicalUrl) -> any
 async fn follow<F: Future<Output = anyhow::Result<Response>>>(
     url: &CanonicalUrl,
     answer: impl Fn(CanonicalUrl) -> F,
-) -> anyhow::Result<Visit> {
+) -> anyhow::Result<FetchedPage> {
     let mut at = url.clone();
     for _ in 0..=REDIRECTS {
         let response = answer(at.clone()).await?;
         match response.status {
-            200..300 => return Ok(Visit { at, response }),
+            200..300 => return Ok(FetchedPage { at, response }),
             300..400 => {
                 let target = response.headers.get("location").and_then(|target| at.join(target).ok());
                 at = target.ok_or_else(|| anyhow!("a redirect to nowhere"))?;
@@ -190,138 +168,7 @@ async fn follow<F: Future<Output = anyhow::Result<Response>>>(
     bail!("more than {REDIRECTS} redirects")
 }
 
-/// The live web as a guest sees it: robots.txt first, one request to a site at a time, with pauses.
-struct Guest {
-    web: Box<dyn Fetch>,
-    manners: Mutex<Manners>,
-    /// Who wants pages of a site stands in line: its rules are asked for once, and its pages come in the order in which
-    /// they were wanted.
-    lines: Mutex<HashMap<SiteId, Arc<tokio::sync::Mutex<()>>>>,
-    under_way: Semaphore,
-}
-
-struct Manners {
-    hosts: Hosts,
-    robots: RobotsCache,
-}
-
-impl Guest {
-    fn new(web: Box<dyn Fetch>, politeness: Politeness) -> Guest {
-        let manners =
-            Manners { hosts: Hosts::new(politeness), robots: RobotsCache::new(AGENT, ROBOTS_BYTES) };
-        Guest {
-            web,
-            manners: Mutex::new(manners),
-            lines: Mutex::default(),
-            under_way: Semaphore::new(WORKERS),
-        }
-    }
-
-    async fn page(&self, url: &CanonicalUrl) -> anyhow::Result<Response> {
-        let line = lock(&self.lines).entry(url.site()).or_default().clone();
-        let _in_line = line.lock().await;
-        let rules = self.rules(url).await;
-        match rules.verdict(url) {
-            RobotsVerdict::Allowed => {}
-            RobotsVerdict::Forbidden { rule } => bail!("its robots.txt forbids it: {rule}"),
-            RobotsVerdict::NotNow { .. } => match rules.trouble() {
-                Some(trouble) => bail!("its robots.txt cannot be read: {}", trouble.detail()),
-                None => bail!("its robots.txt cannot be read"),
-            },
-        }
-        let (flight, answer, took) = self.send(url, rules.crawl_delay()).await?;
-        self.end(flight, &answer, took);
-        answer.map_err(|error| anyhow!(error.detail))
-    }
-
-    /// What a site lets us do.
-    async fn rules(&self, url: &CanonicalUrl) -> RobotsPolicy {
-        let mut fetch = match lock(&self.manners).robots.look(url, now()) {
-            RobotsLook::Known(policy) => return policy,
-            RobotsLook::Ask(fetch) => fetch,
-        };
-        loop {
-            let (flight, answer) = match self.send(fetch.url(), None).await {
-                Ok((flight, answer, took)) => (Some((flight, took)), answer),
-                Err(refusal) => (None, Err(refusal)),
-            };
-            let step = lock(&self.manners).robots.answered(fetch, answer.as_ref(), now());
-            let policy = match &step {
-                RobotsStep::Done(policy) => Some(policy),
-                RobotsStep::Fetch(_) => None,
-            };
-            if let Some((flight, took)) = flight {
-                let crawl_delay = policy.and_then(RobotsPolicy::crawl_delay);
-                self.end(flight.with_crawl_delay(crawl_delay), &answer, took);
-            }
-            match step {
-                RobotsStep::Done(policy) => return policy,
-                RobotsStep::Fetch(next) => fetch = next,
-            }
-        }
-    }
-
-    /// Makes a request when it is its turn. An error is a site that is not asked; [`Guest::end`] takes the flight.
-    async fn send(
-        &self,
-        url: &CanonicalUrl,
-        crawl_delay: Option<Duration>,
-    ) -> Result<(Flight, Result<Response, FetchError>, Duration), FetchError> {
-        let ip = self.web.addresses(url).await?.first().copied();
-        let flight = self.turn(url, ip, crawl_delay).await?;
-        let _place = self.under_way.acquire().await;
-        let began = Instant::now();
-        let answer = self.web.fetch(&Request::get(url.clone()).at(ip)).await;
-        Ok((flight, answer, began.elapsed()))
-    }
-
-    fn end(&self, flight: Flight, answer: &Result<Response, FetchError>, took: Duration) {
-        let says = HostAnswer::of(answer.as_ref(), now());
-        lock(&self.manners).hosts.finished(flight, says, took, now());
-    }
-
-    /// Waits until a site may be asked.
-    async fn turn(
-        &self,
-        url: &CanonicalUrl,
-        ip: Option<IpAddr>,
-        crawl_delay: Option<Duration>,
-    ) -> Result<Flight, FetchError> {
-        let refused = |detail: &str| {
-            Err(FetchError { url: url.clone(), kind: FailureKind::Connect, detail: detail.to_owned() })
-        };
-        loop {
-            let now = now();
-            let turn = {
-                let mut manners = lock(&self.manners);
-                let turn = manners.hosts.may_start(url.site(), ip, now);
-                if turn == Turn::Now {
-                    return Ok(manners.hosts.started(url.site(), ip, crawl_delay));
-                }
-                turn
-            };
-            let wait = match turn {
-                Turn::NotBefore(due) if due.since(now) > PATIENCE => {
-                    return refused("the site wants to be left alone for a while");
-                }
-                Turn::NotBefore(due) => due.since(now),
-                Turn::GivenUp => return refused("the site failed so often that it is left alone"),
-                Turn::Now | Turn::InFlight => LOOK_AGAIN,
-            };
-            tokio::time::sleep(wait).await;
-        }
-    }
-}
-
 /// When there is nothing that has to come by then.
 fn far_away() -> Instant {
     Instant::now() + Duration::from_secs(365 * 24 * 3600)
-}
-
-fn now() -> Timestamp {
-    SystemClock.now()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
 use porthole_store::{
-    Desk, Model as StoredModel, SqliteDesk, SqliteReader, SqliteStore, StoreReader, TermWord,
+    Model as StoredModel, SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, TermWord,
+    WorkspaceWriter,
 };
 use porthole_topic::{Critic, Model, Pretrained, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
@@ -101,6 +102,7 @@ impl Workspace {
     }
 
     /// The file that a page is kept in.
+    #[cfg(feature = "lab")]
     pub(crate) fn segment(&self, span: SegmentSpan) -> PathBuf {
         self.pages().join(format!("{:05}.warc.gz", span.segment))
     }
@@ -125,8 +127,8 @@ impl Workspace {
     }
 
     /// The database, for what is written beside a crawl, whether or not one runs.
-    pub(crate) fn desk(&self) -> anyhow::Result<SqliteDesk> {
-        Ok(SqliteDesk::open(self.root.join(DATABASE))?)
+    pub(crate) fn writer(&self) -> anyhow::Result<SqliteWorkspaceWriter> {
+        Ok(SqliteWorkspaceWriter::open(self.root.join(DATABASE))?)
     }
 
     /// Tells a crawl that runs on the workspace something, and what it answered to the user. Whether one runs.
@@ -138,7 +140,7 @@ impl Workspace {
             return Ok(false);
         }
         let (what, parameters) = command.row();
-        let id = self.desk()?.append_command(what, &parameters, SystemClock.now())?;
+        let id = self.writer()?.append_command(what, &parameters, SystemClock.now())?;
         let began = Instant::now();
         loop {
             // Asked first: a crawl that was told to stop answers before it ends.
@@ -171,7 +173,7 @@ impl Workspace {
         let database = self.root.join(DATABASE);
         let reader = SqliteReader::open(&database).or_else(|_| {
             // One of an older version is brought up first; whatever else is wrong is wrong still.
-            drop(SqliteDesk::open(&database)?);
+            drop(SqliteWorkspaceWriter::open(&database)?);
             SqliteReader::open(&database)
         });
         Ok(reader?.telling(output::say))
@@ -207,12 +209,12 @@ pub(crate) fn critic(reader: &dyn StoreReader) -> anyhow::Result<(Critic, Taxono
 }
 
 /// Keeps bytes under a name.
-pub(crate) fn keep(store: &mut dyn Desk, name: &str, bytes: Vec<u8>) -> anyhow::Result<()> {
+pub(crate) fn keep(store: &mut dyn WorkspaceWriter, name: &str, bytes: Vec<u8>) -> anyhow::Result<()> {
     Ok(store.set_model(name, &StoredModel { bytes, made: porthole_crawl::SystemClock.now() })?)
 }
 
 /// What came with the workspace's taxonomy, without what the user has removed.
-pub(crate) fn pretrained(store: &dyn Desk) -> anyhow::Result<Option<Pretrained>> {
+pub(crate) fn pretrained(store: &dyn WorkspaceWriter) -> anyhow::Result<Option<Pretrained>> {
     let Some(mut pretrained) = pretrained_as_it_came(&*store.reader())? else { return Ok(None) };
     for topic in removed(store)? {
         pretrained.statistics.forget(topic);
@@ -227,13 +229,13 @@ fn pretrained_as_it_came(reader: &dyn StoreReader) -> anyhow::Result<Option<Pret
     Ok(Some(pretrained.context("cannot use the taxonomy that this workspace was made with")?))
 }
 
-fn removed(store: &dyn Desk) -> anyhow::Result<Vec<TopicId>> {
+fn removed(store: &dyn WorkspaceWriter) -> anyhow::Result<Vec<TopicId>> {
     let list = store.setting(REMOVED)?.unwrap_or_default();
     Ok(list.split(',').filter_map(|id| id.parse().ok()).map(TopicId).collect())
 }
 
 /// Remembers that topics were removed.
-pub(crate) fn note_removed(store: &mut dyn Desk, gone: &[TopicId]) -> anyhow::Result<()> {
+pub(crate) fn note_removed(store: &mut dyn WorkspaceWriter, gone: &[TopicId]) -> anyhow::Result<()> {
     let mut all = removed(store)?;
     all.extend(gone);
     all.sort_unstable();

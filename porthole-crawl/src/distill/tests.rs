@@ -1,5 +1,5 @@
 use porthole_store::{
-    Batch, Desk, Feedback, FeedbackKind, Rejudged, Scores, SqliteReader, SqliteStore, Store,
+    Batch, Feedback, FeedbackKind, Rejudged, Scores, SqliteReader, SqliteStore, Store, WorkspaceWriter,
 };
 use porthole_types::{
     CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Timestamp, TopicId,

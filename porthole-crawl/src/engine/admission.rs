@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use porthole_store::{StoreReader, Tried};
-use porthole_types::{CanonicalUrl, Failure, FailureKind, Timestamp, Work};
+use porthole_types::{CanonicalUrl, Failure, FailureKind, Timestamp, UrlId, Work};
 
 use crate::scope::Scope;
 use crate::traps::Traps;
@@ -35,11 +35,9 @@ impl Admission {
         Some(Failure::new(FailureKind::Trap, trap.to_string()))
     }
 
-    /// Takes note of a page: places that yield nothing but copies are left alone.
-    pub(crate) fn page_read(&mut self, url: &CanonicalUrl, simhash: u64) {
-        if let Some(traps) = &mut self.traps {
-            traps.page(url, simhash);
-        }
+    /// Takes note of a page: places that yield nothing but copies are left alone. The page that it is a copy of.
+    pub(crate) fn page_read(&mut self, url: &CanonicalUrl, simhash: u64) -> Option<UrlId> {
+        self.traps.as_mut()?.page(url, simhash)
     }
 
     /// Why a redirect leads no further, if it does not.

@@ -232,7 +232,7 @@ impl Writer<'_> {
         };
         let Focus { judge, strategy, marks } = focus;
         let name = strategy.name().to_owned();
-        let second = judge.another();
+        let second = judge.try_clone();
         self.judge = Some(judge);
         self.scorer = Some(Scorer { strategy, marks });
         self.memory = Memory::anew();

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use porthole_store::{Desk, Store};
+use porthole_store::{Store, WorkspaceWriter};
 use porthole_types::{Failure, FailureKind, Outcome, PageResult, Timestamp, UrlId};
 
 use super::writer::PendingResult;
@@ -30,7 +30,7 @@ pub(crate) struct CrashGuard {
 
 impl CrashGuard {
     /// Reads what the last run left, if it died.
-    pub(crate) fn open(store: &dyn Desk) -> Result<CrashGuard, porthole_store::Error> {
+    pub(crate) fn open(store: &dyn WorkspaceWriter) -> Result<CrashGuard, porthole_store::Error> {
         let written = store.setting(UNDER_WAY)?.unwrap_or_default();
         let parse = |entry: &str| {
             let (oid, deaths) = entry.split_once(':')?;
@@ -77,7 +77,10 @@ impl CrashGuard {
     }
 
     /// Writes what is under way, as long as no commit has done so.
-    pub(crate) fn note_first(&mut self, store: &mut dyn Desk) -> Result<(), porthole_store::Error> {
+    pub(crate) fn note_first(
+        &mut self,
+        store: &mut dyn WorkspaceWriter,
+    ) -> Result<(), porthole_store::Error> {
         if !self.has_committed
             && let Some((name, value)) = self.changed()
         {
@@ -87,7 +90,7 @@ impl CrashGuard {
     }
 
     /// Says that the run has ended without dying.
-    pub(crate) fn close(&mut self, store: &mut dyn Desk) -> Result<(), porthole_store::Error> {
+    pub(crate) fn close(&mut self, store: &mut dyn WorkspaceWriter) -> Result<(), porthole_store::Error> {
         if !self.written.is_empty() {
             self.written.clear();
             store.set_setting(UNDER_WAY, "")?;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use porthole_store::{Counts, Desk, Store};
+use porthole_store::{Counts, Store, WorkspaceWriter};
 use porthole_strategy::StateError;
 use porthole_topic::JudgeError;
 use porthole_types::{CanonicalUrl, Clock, NewUrl, PageResult, SegmentSpan, Timestamp};
@@ -245,7 +245,9 @@ impl Writer<'_> {
 }
 
 /// Where the last page is that a crawl has committed, to open its archive behind.
-pub(crate) fn last_archived(store: &dyn Desk) -> Result<Option<SegmentSpan>, porthole_store::Error> {
+pub(crate) fn last_archived(
+    store: &dyn WorkspaceWriter,
+) -> Result<Option<SegmentSpan>, porthole_store::Error> {
     let Some(words) = store.setting(LAST_ARCHIVED)? else { return Ok(None) };
     let mut numbers = words.split(' ').map(str::parse::<u64>);
     let mut next = || numbers.next().and_then(Result::ok);

@@ -84,6 +84,10 @@ impl Writer<'_> {
         let (Some(scorer), Ok(url)) = (&mut self.scorer, CanonicalUrl::parse(&tried.url)) else {
             return Ok(());
         };
+        if tried.copy_of.is_some() {
+            scorer.strategy.settled(&url);
+            return Ok(());
+        }
         match (tried.judgment.filter(|_| tried.failure.is_none()), tried.span, &self.archive) {
             (Some(judgment), Some(span), Some((archive, _))) => {
                 let Ok(response) = archive.read(&url, span) else {
@@ -94,7 +98,7 @@ impl Writer<'_> {
                 let mut worth = judgment;
                 if let Some(judge) = self.judge.as_mut().filter(|judge| judge.is_steering()) {
                     judge.judge_page(&url, &page)?;
-                    worth = judge.steers().unwrap_or(judgment);
+                    worth = judge.link_value().unwrap_or(judgment);
                 }
                 scorer.links(&url, tried.depth, page, worth, judgment.relevance);
                 scorer.strategy.rescored();

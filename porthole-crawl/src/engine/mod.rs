@@ -7,7 +7,8 @@
 //!     └ commands                                └► observers, after the commit
 //! ```
 //! Both halves are state machines that do no waiting. [`single`] drives them in one task, for replays, experiments and
-//! tests; [`live`] drives them on threads of their own, so that a slow commit never looks like a slow host.
+//! tests; [`live`] drives them on threads of their own, so that a slow commit never looks like a slow host. [`visits`] drives
+//! the network half alone, for commands that need a few pages.
 
 mod admission;
 mod batch;
@@ -23,6 +24,7 @@ mod network;
 mod rejudge;
 mod single;
 mod site;
+mod visits;
 mod writer;
 
 pub use commands::{Command, Refocus, Refocused};
@@ -30,6 +32,7 @@ pub(crate) use crawl::last_archived;
 pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
 pub use live::{CrawlEvent, Handle, NotBegun};
 pub use memory::strategy_memory;
+pub use visits::{FetchedPage, PageFetcher};
 pub use writer::StoreRef;
 pub(crate) use writer::Writer;
 

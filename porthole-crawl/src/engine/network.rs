@@ -119,6 +119,7 @@ const OFFERED_FOR: Duration = Duration::from_millis(250);
 pub(crate) struct Network {
     /// `None` in a replay: there is nobody to be polite to.
     manners: Option<Manners>,
+    reads_sitemaps: bool,
     workers: usize,
     /// Pages that may be fetched in all, and those that were begun.
     fetches: u64,
@@ -155,6 +156,7 @@ impl Network {
     pub(crate) fn new(manners: Option<Manners>) -> Self {
         Network {
             manners,
+            reads_sitemaps: true,
             workers: 1,
             fetches: 0,
             begun: 0,
@@ -173,6 +175,11 @@ impl Network {
             aborts: Vec::new(),
             outbox: Vec::new(),
         }
+    }
+
+    /// The same, which does not look for more URLs than it is given.
+    pub(crate) fn without_sitemaps(self) -> Self {
+        Network { reads_sitemaps: false, ..self }
     }
 
     pub(crate) fn into_manners(self) -> Option<Manners> {
@@ -759,7 +766,8 @@ impl Network {
         held.asks_rules = false;
         let named = policy.sitemaps().filter_map(|url| at.join(url).ok());
         // One that lies elsewhere is for the pauses of another site.
-        let own = named.filter(|url| url.site() == site).take(SITEMAPS_PER_SITE);
+        let most = if self.reads_sitemaps { SITEMAPS_PER_SITE } else { 0 };
+        let own = named.filter(|url| url.site() == site).take(most);
         held.sitemaps.extend(own.map(|url| (url, true)));
         self.place(site, now);
         policy.crawl_delay()

@@ -15,7 +15,7 @@ use crate::engine::durability::Stage;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use porthole_store::Desk;
+use porthole_store::WorkspaceWriter;
 use porthole_types::{CanonicalUrl, Timestamp};
 
 use super::crawl::*;

@@ -1,18 +1,22 @@
-//! Judging again: when the marks or the critic have changed, the pages that are kept get their new R, and the queue the
-//! estimates that follow from it, without a fetch (V 2.1.3, 3.7). It is done in pieces, from the first fetch to the last,
-//! while the crawl goes on.
+//! Judging again: when the marks or the critic have changed, all pages get their new R, and the queue the estimates that
+//! follow from it, without a fetch (V 2.1.3, 3.7). It is done in pieces, from the first fetch to the last, while the crawl
+//! goes on.
+//!
+//! A page in the archive is read again, so that strategies learn from its links. One that was not archived is judged by
+//! its words in the tables; its links get the best R of the pages that have them.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use porthole_store::{Batch, Estimate, Rejudged, StoreReader, Tried};
-use porthole_strategy::Word;
+use porthole_strategy::PriorityMerge;
 use porthole_topic::Judge;
 use porthole_types::{CanonicalUrl, Event, NewUrl, UrlId, Work};
 
 use super::crawl::{Crawl, CrawlError};
 use super::writer::Writer;
 use crate::archive::Archive;
+use crate::distill::current_estimates;
 use crate::reading::{Reader, Unread};
 
 /// Pages that are looked up and committed together.
@@ -29,8 +33,11 @@ pub(crate) struct Rejudging {
     until: u64,
     /// URLs that have their new estimate: what further pages say of them can only raise it.
     estimated: HashSet<UrlId, foldhash::fast::FixedState>,
-    /// Pages that were judged again.
+    /// Pages that were judged again, and how many of them by their words alone.
     pub(crate) pages: u64,
+    by_words: u64,
+    /// Pages that keep their R: they are not archived, and the judge needs more than their words.
+    pub(crate) kept: u64,
     /// When it began, and the time that went into it since.
     began: Instant,
     spent: Duration,
@@ -40,8 +47,7 @@ impl Crawl<'_> {
     /// Sees to it that all pages are judged by who judges now: `critic` names the critic with its marks, and if the pages
     /// were judged by another one, those that are kept are judged again. How many; `progress` hears of each piece.
     ///
-    /// A page that was not kept stays as it was judged, and so does what is believed of its links. What start pages are
-    /// worth is for [`Crawl::start`] to say again.
+    /// What start pages are worth is for [`Crawl::start`] to say again.
     pub fn judged_by(&mut self, critic: &str, mut progress: impl FnMut(u64)) -> Result<u64, CrawlError> {
         let judge = self.writer.judge.take();
         let Some(mut rejudging) = self.writer.rejudging(critic, judge)? else { return Ok(0) };
@@ -63,7 +69,7 @@ impl Writer<'_> {
     ) -> Result<Option<Rejudging>, CrawlError> {
         let before = self.store.setting(JUDGED_BY)?;
         let is_same = before.as_deref() == Some(critic);
-        if is_same || before.is_none() || self.archive.is_none() || self.store.counts().fetched == 0 {
+        if is_same || before.is_none() || self.store.counts().fetched == 0 {
             if !is_same {
                 self.store.set_setting(JUDGED_BY, critic)?;
             }
@@ -79,6 +85,8 @@ impl Writer<'_> {
             until: self.next_seq,
             estimated: HashSet::default(),
             pages: 0,
+            by_words: 0,
+            kept: 0,
             began: Instant::now(),
             spent: Duration::ZERO,
         }))
@@ -96,7 +104,12 @@ impl Writer<'_> {
             return Ok(());
         }
         let at = self.clock.now();
-        let detail = format!("{} pages were judged again", rejudging.pages);
+        let detail = match rejudging.kept {
+            0 => format!("judged {} pages again", rejudging.pages),
+            kept => {
+                format!("judged {} pages again; {kept} are not archived and keep their R", rejudging.pages)
+            }
+        };
         Ok(self.store.append(&[Event { at, kind: "rejudged".to_owned(), detail }])?)
     }
 
@@ -105,28 +118,34 @@ impl Writer<'_> {
     pub(crate) fn rejudge_some(&mut self, rejudging: &mut Rejudging) -> Result<bool, CrawlError> {
         let tried = rejudging.store.tried(rejudging.after, PIECE)?;
         let Some(last) = tried.last().filter(|_| tried[0].seq < rejudging.until) else {
+            if rejudging.by_words > 0 {
+                let refreshed = current_estimates(&*rejudging.store)?;
+                self.store.commit(&Batch { refreshed: &refreshed, ..Batch::default() })?;
+            }
             // Only now: until it is done, a crawl that goes on begins it again.
             self.store.set_setting(JUDGED_BY, &rejudging.critic)?;
             return Ok(false);
         };
         rejudging.after = Some(last.seq);
         let (mut judgments, mut urls) = (Vec::new(), Vec::new());
-        for tried in &tried {
+        let mut by_words = Vec::new();
+        for tried in tried.iter().filter(|tried| tried.judgment.is_some()) {
             let archive = self.archive.as_ref().map(|(archive, _)| archive);
-            let is_kept = tried.judgment.is_some() && tried.span.is_some();
             let Some(unread) = archive.and_then(|archive| unread(archive, tried)) else {
-                self.lost_pages.unreadable += u64::from(is_kept);
+                self.lost_pages.unreadable += u64::from(archive.is_some() && tried.span.is_some());
+                by_words.push(tried);
                 continue;
             };
             let read = *rejudging.reader.read(unread)?;
             let (Some(judgment), Some((page, worth))) = (read.result.judgment, read.page) else { continue };
             rejudging.pages += 1;
             judgments.push(Rejudged { oid: tried.oid, judgment });
-            if let Some(scorer) = &mut self.scorer {
+            if let (Some(scorer), None) = (&mut self.scorer, tried.copy_of) {
                 let links = scorer.links(&read.work.url, read.work.depth, page, worth, judgment.relevance);
                 urls.extend(links.into_iter().filter(|link| !link.rejected).map(|link| link.target));
             }
         }
+        rejudging.judge_by_words(&by_words, &mut judgments)?;
         self.commit_rejudged(rejudging, &judgments, &urls)?;
         Ok(true)
     }
@@ -146,7 +165,7 @@ impl Writer<'_> {
             let estimate = Estimate { oid: url.id(), relevance: *relevance, priority: *priority };
             let is_first = rejudging.estimated.insert(estimate.oid);
             let is_start = self.starts.contains(&estimate.oid);
-            match is_first || discipline.word == Word::Last {
+            match is_first || discipline.merge == PriorityMerge::Latest {
                 _ if is_start => {}
                 true => estimates.push(estimate),
                 false => raised.push(estimate),
@@ -161,9 +180,28 @@ impl Writer<'_> {
     }
 }
 
-/// A page as it came then; what cannot be read any more stays as it was judged.
+impl Rejudging {
+    /// Judges pages by their words in the tables.
+    fn judge_by_words(&mut self, pages: &[&Tried], judgments: &mut Vec<Rejudged>) -> Result<(), CrawlError> {
+        let numbers: Vec<u64> = pages.iter().filter_map(|tried| tried.terms).collect();
+        let mut counts = self.store.page_terms(&numbers)?.into_iter();
+        for tried in pages {
+            let counts = tried.terms.and_then(|_| counts.next()).filter(|counts| !counts.is_empty());
+            match counts.and_then(|counts| self.reader.judge_counts(&counts)) {
+                Some(judgment) => {
+                    judgments.push(Rejudged { oid: tried.oid, judgment });
+                    self.pages += 1;
+                    self.by_words += 1;
+                }
+                None => self.kept += 1,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A page as it came then, if the archive has it.
 fn unread(archive: &Archive, tried: &Tried) -> Option<Unread> {
-    tried.judgment?;
     let url = CanonicalUrl::parse(&tried.url).ok()?;
     let response = archive.read(&url, tried.span?).ok()?;
     let work = Work {

@@ -1,8 +1,8 @@
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use porthole_store::{Desk, SqliteStore};
+use porthole_store::{SqliteStore, WorkspaceWriter};
 use porthole_types::{FailureKind, Headers, Judgment, ManualClock, Mark, TopicId};
 
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use porthole_store::Store;
-use porthole_strategy::{Discipline, Selection, StateError, Word};
+use porthole_strategy::{Discipline, PriorityMerge, Selection, StateError};
 use porthole_topic::{Judge, JudgeError};
 use porthole_types::{CanonicalUrl, Outcome, Timestamp, UrlId};
 
@@ -316,6 +316,132 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
     assert_eq!(fetched, 4, "three pages, and one that is not there yet");
 }
 
+/// Judges by one word, also where nothing but the words of a page is known.
+struct HasTerm(porthole_types::TermId);
+
+impl HasTerm {
+    fn judgment(&self, is_there: bool) -> Judgment {
+        Judgment { relevance: if is_there { 0.9 } else { 0.1 }, best: TopicId(u16::from(is_there)) }
+    }
+}
+
+impl Judge for HasTerm {
+    fn judge_page(&mut self, _: &CanonicalUrl, page: &porthole_page::Page) -> Result<Judgment, JudgeError> {
+        Ok(self.judgment(page.terms().contains(&self.0)))
+    }
+
+    fn judge_counts(&mut self, counts: &[(porthole_types::TermId, u32)]) -> Option<Judgment> {
+        Some(self.judgment(counts.iter().any(|(term, _)| *term == self.0)))
+    }
+}
+
+fn term(word: &str) -> porthole_types::TermId {
+    let mut extractor = porthole_page::Extractor::default();
+    let headers = [("content-type", "text/html")].into_iter().collect();
+    let url = CanonicalUrl::parse("http://tiny.test/").unwrap();
+    extractor.extract(&url, &headers, format!("<p>{word}").as_bytes()).terms()[0]
+}
+
+#[test]
+fn pages_that_are_not_archived_are_judged_again_by_their_words() {
+    let (_folder, mut store) = scratch();
+    let web = TinyWeb(HashMap::from([
+        ("/", (200, "text/html", "<p>start<a href=/owls>1</a><a href=/cats>2</a>")),
+        ("/owls", (200, "text/html", "<p>owls<a href=/more-owls>more</a>")),
+        ("/cats", (200, "text/html", "<p>cats<a href=/more-cats>more</a>")),
+    ]));
+    let clock = ManualClock::at(Timestamp(1_000));
+    let focus = |word| Focus {
+        judge: Box::new(HasTerm(term(word))),
+        strategy: Box::new(porthole_strategy::Soft),
+        marks: vec![Mark::Path, Mark::Good],
+    };
+    let reader = store.reader();
+    let relevance = |path: &str| {
+        let sql = format!("select relevance from crawl where url = 'http://tiny.test{path}'");
+        let answer = reader.sql(&sql, &porthole_store::Limits::default()).unwrap();
+        (answer.rows[0][0].real().unwrap() * 10.0).round()
+    };
+    let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus("owls"));
+    crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
+    crawl.judged_by("owls", |_| ()).unwrap();
+    let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
+    let limits = Limits { fetches: 4, ..Limits::default() };
+    pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
+    crawl.writer.store.tidy().unwrap();
+    let kept = ["/owls", "/cats", "/more-cats"].map(relevance);
+    assert_eq!(kept, [9.0, 1.0, 1.0]);
+    crawl.refocus(focus("cats"));
+    assert_eq!(crawl.judged_by("cats", |_| ()).unwrap(), 3);
+    crawl.writer.store.tidy().unwrap();
+    // What is queued behind the pages follows.
+    let kept = ["/owls", "/cats", "/more-cats"].map(relevance);
+    assert_eq!(kept, [1.0, 9.0, 9.0]);
+}
+
+#[test]
+fn a_copy_is_kept_as_one_and_earns_nothing() {
+    const TEXT: &str = "<p>the barn owl hunts mice and voles at night over open fields and hedges, nests in old barns and \
+        church towers, and is found on every continent but one; its face is shaped like a heart";
+    let (_folder, mut store) = scratch();
+    let original = format!("{TEXT}<a href=/more>on</a>");
+    let copy = format!("{TEXT}<a href=/elsewhere>on</a>");
+    let pages: Vec<&'static str> = vec![original.leak(), copy.leak()];
+    let web = TinyWeb(HashMap::from([
+        ("/", (200, "text/html", "<p>start<a href=/a>1</a><a href=/b>2</a>")),
+        ("/a", (200, "text/html", pages[0])),
+        ("/b", (200, "text/html", pages[1])),
+    ]));
+    let clock = ManualClock::at(Timestamp(1_000));
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let focus = Focus {
+        judge: Box::new(Says("owl")),
+        strategy: Box::new(Told(told.clone())),
+        marks: vec![Mark::Path, Mark::Good],
+    };
+    let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus).avoiding_traps();
+    crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
+    let mut copies = Vec::new();
+    let mut observe = |seen: Seen<'_>| {
+        copies.extend(seen.result.copy_of.map(|original| (seen.url.path().to_owned(), original)));
+        ControlFlow::Continue(())
+    };
+    let limits = Limits { fetches: 3, ..Limits::default() };
+    pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
+    let a = CanonicalUrl::parse("http://tiny.test/a").unwrap().id();
+    assert_eq!(copies, [("/b".to_owned(), a)]);
+    drop(crawl);
+    assert_eq!(*told.lock().unwrap(), ["links of /", "links of /a", "settled /b"]);
+    assert_eq!((store.counts().fetched, store.counts().copies), (3, 1));
+    // Its links are in the tables like those of any page.
+    let links = store.reader().sql(
+        "select count(*) from link join crawl on crawl.oid = link.oid_dst where url like '%/elsewhere'",
+        &porthole_store::Limits::default(),
+    );
+    assert_eq!(links.unwrap().rows[0][0].integer(), Some(1));
+}
+
+/// Notes what a strategy is told.
+struct Told(Arc<Mutex<Vec<String>>>);
+
+impl porthole_strategy::Strategy for Told {
+    fn name(&self) -> &str {
+        "told"
+    }
+
+    fn arrived(&mut self, source: &porthole_strategy::Source<'_>) {
+        self.0.lock().unwrap().push(format!("links of {}", source.url.path()));
+    }
+
+    fn priority(&mut self, _: &porthole_strategy::Source<'_>, _: &porthole_page::Link) -> Option<f64> {
+        Some(0.5)
+    }
+
+    fn settled(&mut self, url: &CanonicalUrl) {
+        self.0.lock().unwrap().push(format!("settled {}", url.path()));
+    }
+}
+
 /// Takes links in the order of their URLs, by some discipline.
 struct Disciplined(Discipline, Vec<UrlId>);
 
@@ -487,7 +613,7 @@ impl porthole_strategy::Strategy for Learner {
     }
 
     fn discipline(&self) -> Discipline {
-        Discipline { word: Word::Last, ..Discipline::default() }
+        Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
     fn arrived(&mut self, source: &porthole_strategy::Source<'_>) {

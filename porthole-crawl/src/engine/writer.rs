@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use porthole_store::{Batch, Scores, Store};
-use porthole_strategy::{Discipline, Selection, Word};
+use porthole_strategy::{Discipline, PriorityMerge, Selection};
 use porthole_topic::Judge;
 use porthole_types::{
     Clock, Judgment, NewUrl, Outcome, PageResult, Rank, SegmentSpan, SiteId, Timestamp, UrlId, Work,
@@ -535,13 +535,16 @@ impl Writer<'_> {
             let workers = self.run.limits.workers;
             self.send(ToNetwork::Limits { fetches: 0, workers });
         }
+        if result.outcome == Outcome::Fetched {
+            result.copy_of = self.admission.page_read(&work.url, result.simhash);
+        }
         if let Some((page, judgment)) = page {
             result.links = match &mut self.scorer {
-                Some(scorer) if result.outcome == Outcome::Fetched => {
+                Some(scorer) if result.outcome == Outcome::Fetched && result.copy_of.is_none() => {
                     let own = result.judgment.unwrap_or(judgment).relevance;
                     scorer.links(&work.url, work.depth, page, judgment, own)
                 }
-                // Nobody knows what the page says: its links are worth what was believed of it.
+                // Nobody knows what the page says, or it says nothing new: its links are worth what was believed of it.
                 Some(_) => link_rows(page, work.depth + 1, repeat((judgment.relevance, Some(work.priority)))),
                 None => link_rows(page, work.depth + 1, repeat((0.0, Some(0.0)))),
             };
@@ -549,8 +552,7 @@ impl Writer<'_> {
         if let (Some((archive, _)), Some(packed)) = (&mut self.archive, packed) {
             result.span = archive.append(&packed, result.at)?;
         }
-        if result.outcome == Outcome::Fetched {
-            self.admission.page_read(&work.url, result.simhash);
+        if result.outcome == Outcome::Fetched && result.copy_of.is_none() {
             self.truncate(&work, result.judgment);
             self.ask_backlinks(&work, result.judgment);
         }
@@ -588,8 +590,10 @@ impl Writer<'_> {
 
     /// Numbers a result and has it committed with the next ones.
     fn push(&mut self, work: Work, mut result: PageResult, took: Duration) {
-        let comes_not = !matches!(result.outcome, Outcome::Fetched | Outcome::Retry { .. });
-        if let (true, Some(scorer)) = (comes_not, &mut self.scorer) {
+        // Strategies learn nothing from what is no page, or a copy of one.
+        let is_settled =
+            result.copy_of.is_some() || !matches!(result.outcome, Outcome::Fetched | Outcome::Retry { .. });
+        if let (true, Some(scorer)) = (is_settled, &mut self.scorer) {
             scorer.strategy.settled(&work.url);
         }
         self.run.crash_guard.finished(work.oid);
@@ -663,7 +667,7 @@ impl Writer<'_> {
             addresses,
             priorities: &priorities,
             settings: &settings,
-            newest_stays: self.run.discipline.newest_stays,
+            protect_newest: self.run.discipline.protect_newest,
             ..Batch::default()
         })?;
         self.run.deferred.committed();
@@ -674,7 +678,7 @@ impl Writer<'_> {
     /// What the strategy says now of URLs that it may have scored before.
     fn new_priorities(&mut self, results: &[PageResult]) -> Vec<(UrlId, f64)> {
         let mut priorities = Vec::new();
-        if self.run.discipline.word == Word::Last && self.scorer.is_some() {
+        if self.run.discipline.merge == PriorityMerge::Latest && self.scorer.is_some() {
             let pages = results.iter().filter(|result| result.outcome == Outcome::Fetched);
             let links = pages.flat_map(|result| &result.links).filter(|link| !link.rejected);
             priorities.extend(links.map(|link| (link.oid, link.target.priority)));

@@ -101,9 +101,9 @@ impl Queue {
 }
 
 /// Says when a reader's thread came to an end that nobody asked for: what it read would be waited for in vain.
-pub(super) struct Mourner<'q>(pub(super) &'q Queue);
+pub(super) struct PanicReporter<'q>(pub(super) &'q Queue);
 
-impl Drop for Mourner<'_> {
+impl Drop for PanicReporter<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             let mut waiting = self.0.lock();
@@ -185,7 +185,7 @@ mod tests {
         let (queue, woken) = (Queue::default(), Arc::new(Woken::default()));
         assert!(queue.take_or_sleep(&Context::from_waker(&Waker::from(woken.clone()))).is_empty());
         let reader = || {
-            let _mourner = Mourner(&queue);
+            let _reporter = PanicReporter(&queue);
             panic!("on purpose");
         };
         assert!(thread::scope(|scope| scope.spawn(reader).join()).is_err());

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::svg::{Axis, Bar, Chart, Marks, Scale, Series};
+use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, Series};
 
 /// V Fig. 8 (a), (b) and (c).
 #[derive(Clone, Debug, Serialize)]
@@ -150,7 +150,7 @@ impl Figures {
 
     /// The drawing.
     pub fn svg(&self) -> String {
-        crate::svg::page(&[
+        porthole_report::svg::page(&[
             self.variants_chart(),
             self.misses_chart(),
             self.time_chart(),

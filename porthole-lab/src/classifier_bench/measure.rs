@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use porthole_store::{Desk, Document, Prober, Result, Spent, SqliteStore, Store, Table};
+use porthole_store::{Document, Prober, Result, Spent, SqliteStore, Store, Table, WorkspaceWriter};
 use porthole_topic::Critic;
 use porthole_types::{Mark, TopicId, TopicRow};
 

@@ -7,7 +7,7 @@ use porthole_store::Document;
 use porthole_topic::{Calibration, ClassModel, Counting, Decision, Feature, Kind, Model, Shape};
 use porthole_types::{Mark, TermId, TopicId, TopicRow, UrlId};
 
-use crate::synth::draw::{Draw, Share, mix};
+use porthole_webs::synth::draw::{Draw, Share, mix};
 
 /// A tree of topics with a decision at every internal node. The same seed gives the same numbers.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use porthole_topic::{Judge, JudgeError};
 use porthole_types::{CanonicalUrl, Judgment, ManualClock, Mark, TopicId};
 
 use super::BenchError;
-use crate::synth::{SynthParams, SyntheticWeb};
+use porthole_webs::synth::{SynthParams, SyntheticWeb};
 
 /// Pages of the web for each page that is crawled: a focused crawl must not run out of its topic.
 const WEB: u64 = 20;

@@ -17,7 +17,8 @@ use super::studies::Findings;
 use super::target::Target;
 use super::trace::{Step, rounded};
 use super::{ExperimentError, Plan};
-use crate::measures::{self, mean};
+use crate::measures;
+use porthole_report::summary::{self, mean};
 
 /// Parts of a cross-validation.
 pub(super) const FOLDS: u64 = 5;
@@ -246,8 +247,8 @@ impl Queue {
         let (before, after, truth) = (of(|one| one.0), of(|one| one.1), of(|one| one.2));
         Queue {
             waiting: known.len(),
-            before: measures::histogram(before.iter().copied(), PARTS),
-            after: measures::histogram(after.iter().copied(), PARTS),
+            before: summary::histogram(before.iter().copied(), PARTS),
+            after: summary::histogram(after.iter().copied(), PARTS),
             rank_correlation: rounded(measures::rank_correlation(&before, &after)),
             mean_before: rounded(mean(before)),
             mean_after: rounded(mean(after)),

@@ -9,7 +9,7 @@ use super::neighbours;
 use super::plan::StrategyName;
 use super::studies;
 use super::{Experiment, ExperimentError, Web};
-use crate::synth::SynthParams;
+use porthole_webs::synth::SynthParams;
 
 /// The fields of an experiment; what is not given is taken from elsewhere.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -65,11 +65,11 @@ impl LabelledWeb {
         for (from, to) in &others {
             prior.move_to(*from, *to);
         }
-        let school = School { tree: &tree, topics: &topics, counts: &counts, others: &others };
+        let trainer = CriticTrainer { tree: &tree, topics: &topics, counts: &counts, others: &others };
         let shape = experiment.shape();
         let is_same = shape != Shape::TwoClass;
-        let guide = is_same.then(|| school.model(&trained_on, shape, &prior, true));
-        let independent = school.model(&independent_of, Shape::Flat, &Statistics::default(), true);
+        let guide = is_same.then(|| trainer.model(&trained_on, shape, &prior, true));
+        let independent = trainer.model(&independent_of, Shape::Flat, &Statistics::default(), true);
         Ok(LabelledWeb {
             web,
             guide,
@@ -89,16 +89,16 @@ impl LabelledWeb {
     /// The critic that guides crawls for what is marked in a tree.
     pub(super) fn guide(&self, marked: &Taxonomy) -> Cow<'_, Model> {
         let LabelledWeb { topics, counts, others, .. } = self;
-        let school = School { tree: marked, topics, counts, others };
-        let own = || school.model(&self.trained_on, Shape::TwoClass, &self.prior, true);
+        let trainer = CriticTrainer { tree: marked, topics, counts, others };
+        let own = || trainer.model(&self.trained_on, Shape::TwoClass, &self.prior, true);
         self.guide.as_ref().map_or_else(|| Cow::Owned(own()), Cow::Borrowed)
     }
 
     /// Trains the guiding critic once more, from the pages alone; every decision is as usual, unless it is tuned.
     pub(super) fn trained_anew(&self, is_tuned: bool) -> Model {
         let LabelledWeb { tree, topics, counts, others, .. } = self;
-        let school = School { tree, topics, counts, others };
-        school.model(&self.trained_on, Shape::Tree, &Statistics::default(), is_tuned)
+        let trainer = CriticTrainer { tree, topics, counts, others };
+        trainer.model(&self.trained_on, Shape::Tree, &Statistics::default(), is_tuned)
     }
 
     /// The pages of a topic and of all that is below it, in the order of their ids.
@@ -231,14 +231,14 @@ fn add_others(
 }
 
 /// What critics are trained from.
-struct School<'a> {
+struct CriticTrainer<'a> {
     tree: &'a Taxonomy,
     topics: &'a Topics,
     counts: &'a BTreeMap<UrlId, Counts>,
     others: &'a BTreeMap<TopicId, TopicId>,
 }
 
-impl School<'_> {
+impl CriticTrainer<'_> {
     fn model(&self, pages: &HashSet<UrlId>, shape: Shape, prior: &Statistics, is_tuned: bool) -> Model {
         let labelled = self.topics.iter().filter(|(id, _)| pages.contains(id));
         let labelled = labelled.flat_map(|(id, (_, topics))| topics.iter().map(move |topic| (id, *topic)));

@@ -1,6 +1,6 @@
 //! Who should be the apprentice (A 2.3), and how long it takes to train one (A 3.4).
 
-use porthole_strategy::apprentice::{Accuracy, Encoding, Kind, Material, Pupil, Terms};
+use porthole_strategy::apprentice::{Accuracy, Encoding, Kind, OfflineLearner, Terms, TrainingSet};
 use serde::{Deserialize, Serialize};
 
 use super::apprentice::{FOLDS, Found, REACH, studied};
@@ -10,7 +10,7 @@ use super::studies::Findings;
 use super::target::Target;
 use super::trace::{Step, rounded};
 use super::{ExperimentError, Plan};
-use crate::measures::mean;
+use porthole_report::summary::mean;
 
 /// The word for the study in experiments.
 pub(super) const NAME: &str = "learners";
@@ -148,19 +148,19 @@ impl Lab {
 }
 
 impl Tried {
-    fn on(material: &Material, name: &str, kind: Kind) -> Tried {
+    fn on(material: &TrainingSet, name: &str, kind: Kind) -> Tried {
         let parts = material.parts(FOLDS);
-        let mut pupils = vec![Pupil::new(kind); parts.len()];
+        let mut learners = vec![OfflineLearner::new(kind); parts.len()];
         let passes = (0..if kind == Kind::Bayes { 1 } else { PASSES }).map(|_| {
             let mut said = Vec::new();
-            for (pupil, (others, own)) in pupils.iter_mut().zip(&parts) {
-                pupil.learn(others);
-                said.push((pupil.asked(own), pupil.asked(others), own.links() as f64));
+            for (learner, (others, own)) in learners.iter_mut().zip(&parts) {
+                learner.learn(others);
+                said.push((learner.asked(own), learner.asked(others), own.links() as f64));
             }
             Pass::of(&said)
         });
         let passes = passes.collect();
-        let cpu_ms = timed(|| Pupil::new(kind).learn(material)).1;
+        let cpu_ms = timed(|| OfflineLearner::new(kind).learn(material)).1;
         Tried { learner: name.to_owned(), passes, cpu_ms }
     }
 }
@@ -183,21 +183,26 @@ impl Pass {
 fn trained(target: &Target, pages: &[Found], encoding: &Encoding) -> Training {
     let study = studied(target, pages);
     let (material, describe_cpu_ms) = timed(|| study.material(encoding));
-    learnt(pages.len(), &mut Pupil::new(Kind::Bayes), &material, describe_cpu_ms)
+    learnt(pages.len(), &mut OfflineLearner::new(Kind::Bayes), &material, describe_cpu_ms)
 }
 
 /// Training with the last tenth, when the others have been learnt; its links are described as they come.
-fn last_tenth(pages: usize, material: Material) -> Training {
+fn last_tenth(pages: usize, material: TrainingSet) -> Training {
     let tenth = material.links() / 10;
     let at = material.links() - tenth;
     let (first, last) = material.split(at);
-    let mut pupil = Pupil::new(Kind::Bayes);
-    pupil.learn(&first);
-    learnt(pages, &mut pupil, &last, 0.0)
+    let mut learner = OfflineLearner::new(Kind::Bayes);
+    learner.learn(&first);
+    learnt(pages, &mut learner, &last, 0.0)
 }
 
-fn learnt(pages: usize, pupil: &mut Pupil, material: &Material, describe_cpu_ms: f64) -> Training {
-    let learn_cpu_ms = timed(|| pupil.learn(material)).1;
+fn learnt(
+    pages: usize,
+    learner: &mut OfflineLearner,
+    material: &TrainingSet,
+    describe_cpu_ms: f64,
+) -> Training {
+    let learn_cpu_ms = timed(|| learner.learn(material)).1;
     let (links, features) = (material.links(), rounded(material.features_a_link()));
     Training { pages, links, features, describe_cpu_ms, learn_cpu_ms }
 }

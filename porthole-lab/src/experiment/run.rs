@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use porthole_crawl::{Crawl, CrawlError, DistillSettings, Engine, Focus, Limits, Seen, SiteBy, Snapshot};
-use porthole_store::{Desk, SqliteStore};
+use porthole_store::{SqliteStore, WorkspaceWriter};
 use porthole_strategy::apprentice::Lessons;
 use porthole_types::{CanonicalUrl, ManualClock, UrlId};
 use rayon::prelude::*;

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::labelled::Counts;
 use super::{ExperimentError, Web};
-use crate::recorded::RecordedWeb;
-use crate::synth::SyntheticWeb;
+use porthole_webs::RecordedWeb;
+use porthole_webs::synth::SyntheticWeb;
 
 /// A web that is the same at every fetch: made-up ones stand still in time, so that all crawls meet the same failures.
 pub(super) enum KnownWeb {

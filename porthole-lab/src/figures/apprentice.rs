@@ -3,10 +3,11 @@
 use super::evidence::{Evidence, cell, percent, with_error};
 use super::{Figure, Verdict};
 use crate::experiment::{Step, Trace};
-use crate::html::Table;
-use crate::measures::{self, by_url, mean};
+use crate::measures::{self, by_url};
 use crate::statistics::{Difference, bootstrap};
-use crate::svg::{Axis, Bar, Chart, Marks, Scale, Series};
+use porthole_report::html::Table;
+use porthole_report::summary::{self, mean};
+use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, Series};
 
 /// Parts of a distribution of relevance.
 const PARTS: usize = 10;
@@ -16,7 +17,7 @@ pub(super) fn difficulty(evidence: &Evidence) -> Option<Figure> {
     let baseline = evidence.baseline();
     let shares = |topic: &str| -> Vec<f64> {
         let steps = evidence.of(baseline, Some(topic)).flat_map(Trace::counted);
-        let counts = measures::histogram(steps.filter_map(|step| step.relevance), PARTS);
+        let counts = summary::histogram(steps.filter_map(|step| step.relevance), PARTS);
         let all = counts.iter().sum::<u64>().max(1) as f64;
         counts.into_iter().map(|count| count as f64 / all).collect()
     };

@@ -3,10 +3,10 @@
 use super::evidence::{Curve, Evidence, cell, closely, is_elsewhere, over_fetches, percent, series};
 use super::{Figure, Verdict};
 use crate::experiment::Step;
-use crate::html::Table;
-use crate::measures;
 use crate::statistics::{Difference, holm};
-use crate::svg::{Axis, Chart, Marks, Range, Scale};
+use porthole_report::html::Table;
+use porthole_report::summary;
+use porthole_report::svg::{Axis, Chart, Marks, Range, Scale};
 
 /// All strategies against the baseline, with Holm's correction.
 pub(super) fn compared(evidence: &Evidence) -> Option<Figure> {
@@ -101,7 +101,7 @@ pub(super) fn recall_crawler(evidence: &Evidence) -> Option<Figure> {
         Table::new(&["strategy", "pages fetched", "the baseline's loss", "its own", "that of the free one"]);
     let (mut said, mut charts, mut holds) = (Vec::new(), Vec::new(), !kept.is_empty());
     for Kept { name, free, baseline } in &kept {
-        let loss = |steps: &[&Step]| measures::loss(steps.iter().map(|step| step.relevance.unwrap_or(0.0)));
+        let loss = |steps: &[&Step]| summary::loss(steps.iter().map(|step| step.relevance.unwrap_or(0.0)));
         let curves: Vec<Curve> = [*baseline, *name, free]
             .into_iter()
             .map(|name| (name.to_owned(), evidence.curve(name, None, loss)))

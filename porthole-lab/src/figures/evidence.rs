@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::experiment::{ExperimentError, Label, Outcome, Results, Step, Trace, Web};
-use crate::html::Table;
-use crate::measures::{self, mean};
+use crate::measures;
 use crate::statistics::{Difference, bootstrap, standard_error};
-use crate::svg::{Axis, Chart, Marks, Scale, Series};
+use porthole_report::html::Table;
+use porthole_report::summary::{self, mean};
+use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
 /// Places that belong together.
 pub(super) type Points = Vec<(f64, f64)>;
@@ -166,7 +167,7 @@ pub(super) fn truth(step: &Step) -> f64 {
 
 /// The mean over the last so many fetches, by some value of a fetch.
 pub(super) fn moving(window: usize, value: impl Fn(&Step) -> f64) -> impl Fn(&[&Step]) -> Vec<f64> {
-    move |steps| measures::moving(&steps.iter().map(|step| value(step)).collect::<Vec<_>>(), window)
+    move |steps| summary::moving(&steps.iter().map(|step| value(step)).collect::<Vec<_>>(), window)
 }
 
 /// A chart of curves over the number of fetches.

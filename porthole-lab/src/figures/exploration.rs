@@ -7,11 +7,11 @@ pub(super) mod open;
 use super::evidence::{Evidence, Points, cell};
 use super::{Figure, Verdict};
 use crate::experiment::{Quality, RankedCrawl, Task};
-use crate::html::Table;
-use crate::measures::mean;
 use crate::statistics::Difference;
-use crate::svg::{Axis, Chart, Marks, Scale, Series};
 use crawls::{Crawls, MOMENTS, SOME, Scheme};
+use porthole_report::html::Table;
+use porthole_report::summary::mean;
+use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
 /// The greediest crawler of P, the one that explores most, and the one that knows nothing.
 const GREEDY: &str = "best-1";

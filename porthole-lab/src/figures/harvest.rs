@@ -4,9 +4,9 @@ use super::apprentice::taught;
 use super::evidence::{Curve, Evidence, cell, closely, moving, over_fetches, percent, series, table, truth};
 use super::{Figure, Verdict};
 use crate::experiment::Step;
-use crate::html::Table;
-use crate::measures::{self, mean};
-use crate::svg::{Axis, Chart, Marks, Scale, Series};
+use porthole_report::html::Table;
+use porthole_report::summary::{self, mean};
+use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
 /// Fetches that a moving average goes over: a tenth of the budget, as far as that is smooth.
 fn window(evidence: &Evidence) -> usize {
@@ -80,7 +80,7 @@ pub(super) fn by_critic(evidence: &Evidence) -> Option<Figure> {
     let curves = |value: fn(&Step) -> Option<f64>| -> Vec<Curve> {
         let known = move |steps: &[&Step]| {
             let values: Vec<f64> = steps.iter().filter_map(|step| value(step)).collect();
-            measures::moving(&values, window)
+            summary::moving(&values, window)
         };
         let curve = |name: &&str| ((*name).to_owned(), evidence.curve(name, None, known));
         evidence.plain().iter().map(curve).collect()
@@ -119,7 +119,7 @@ pub(super) fn by_critic(evidence: &Evidence) -> Option<Figure> {
 
 /// The loss so far (A 3.5, Fig. 10).
 pub(super) fn losses(evidence: &Evidence) -> Option<Figure> {
-    let loss = |steps: &[&Step]| measures::loss(steps.iter().map(|step| step.relevance.unwrap_or(0.0)));
+    let loss = |steps: &[&Step]| summary::loss(steps.iter().map(|step| step.relevance.unwrap_or(0.0)));
     let curves: Vec<Curve> =
         evidence.plain().iter().map(|name| ((*name).to_owned(), evidence.curve(name, None, loss))).collect();
     let budget = evidence.budget();
@@ -172,7 +172,7 @@ pub(super) fn histogram(evidence: &Evidence) -> Option<Figure> {
     const PARTS: usize = 20;
     let of = |name: &str| -> Vec<f64> {
         let steps = evidence.of(name, None).flat_map(|trace| trace.counted());
-        let counts = measures::histogram(steps.filter_map(|step| step.relevance), PARTS);
+        let counts = summary::histogram(steps.filter_map(|step| step.relevance), PARTS);
         let all = counts.iter().sum::<u64>().max(1) as f64;
         counts.into_iter().map(|count| count as f64 / all).collect()
     };

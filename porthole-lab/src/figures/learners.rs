@@ -4,9 +4,9 @@ use super::evidence::{Evidence, Points, cell, percent, with_error};
 use super::links::chart;
 use super::{Figure, Verdict};
 use crate::experiment::{Learners, Learnt, Pass, Training};
-use crate::html::Table;
-use crate::measures::mean;
-use crate::svg::{Axis, Chart, Marks, Scale, Series};
+use porthole_report::html::Table;
+use porthole_report::summary::mean;
+use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
 /// What the study left in the folder.
 fn found(evidence: &Evidence) -> Option<Learners> {

@@ -5,10 +5,10 @@ use std::fs;
 use super::evidence::{Evidence, Points, cell, percent, with_error};
 use super::{Figure, Verdict};
 use crate::experiment::{Apprenticeship, AtReach, Queue};
-use crate::html::Table;
-use crate::measures::mean;
 use crate::statistics::bootstrap;
-use crate::svg::{Axis, Chart, Marks, Range, Scale, Series};
+use porthole_report::html::Table;
+use porthole_report::summary::mean;
+use porthole_report::svg::{Axis, Chart, Marks, Range, Scale, Series};
 
 /// What the study left in the folder.
 pub(super) fn learnt(evidence: &Evidence) -> Option<Vec<Apprenticeship>> {

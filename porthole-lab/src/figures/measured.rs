@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::evidence::Evidence;
 use super::{Figure, Verdict};
-use crate::html::Table;
+use porthole_report::html::Table;
 
 /// What the study of the classifier left.
 #[derive(Deserialize)]

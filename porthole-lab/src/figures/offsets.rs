@@ -6,9 +6,9 @@ use super::evidence::{Evidence, Points, cell, percent};
 use super::links::{chart, learnt};
 use super::{Figure, Verdict};
 use crate::experiment::{Apprenticeship, AtDistance};
-use crate::html::Table;
-use crate::measures::mean;
-use crate::svg::{Scale, Series};
+use porthole_report::html::Table;
+use porthole_report::summary::mean;
+use porthole_report::svg::{Scale, Series};
 
 /// The mean over crawls of what stands at each offset.
 fn by_offset(learnt: &[Apprenticeship], value: impl Fn(&AtDistance) -> f64) -> Points {

@@ -2,9 +2,10 @@
 
 use super::evidence::{Evidence, cell, percent};
 use super::{Figure, Verdict};
-use crate::html::Table;
-use crate::measures::{mean, purity};
-use crate::svg::{Axis, Chart, Marks, Scale, Series};
+use crate::measures::purity;
+use porthole_report::html::Table;
+use porthole_report::summary::mean;
+use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
 /// How many of the best are looked at.
 const BEST: [usize; 5] = [5, 10, 25, 50, 100];

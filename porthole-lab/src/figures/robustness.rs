@@ -3,9 +3,10 @@
 use super::evidence::{Curve, Evidence, Points, cell, over_fetches, percent, series, table};
 use super::{Figure, Verdict};
 use crate::experiment::{Authority, Trace};
-use crate::html::Table;
-use crate::measures::{self, Name, by_server, by_url, mean};
-use crate::svg::{Axis, Bar, Chart, Marks, Scale, Series};
+use crate::measures::{self, Name, by_server, by_url};
+use porthole_report::html::Table;
+use porthole_report::summary::mean;
+use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, Series};
 
 /// The strategies that are compared here: the one that is looked at, and the one that knows nothing.
 fn compared(evidence: &Evidence) -> Vec<&str> {

@@ -3,9 +3,9 @@
 use super::evidence::{Evidence, cell, percent};
 use super::{Figure, Verdict};
 use crate::experiment::Beside;
-use crate::html::Table;
-use crate::measures::mean;
-use crate::svg::{Axis, Chart, Marks, Scale, Series};
+use porthole_report::html::Table;
+use porthole_report::summary::mean;
+use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
 /// The radius-1 and radius-2 rules.
 pub(super) fn radius_rules(evidence: &Evidence) -> Option<Figure> {

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{Figure, Verdict, figures, write};
 use crate::experiment::{Fields, Folder, Lab, Results};
-use crate::svg::Marks;
+use porthole_report::svg::Marks;
 
 const TEXT: &str = "topics = [\"/Recreation/Cycling\", \"/Home/Gardening\"]\nstrategies = [\"random\", \"breadth\", \
     \"soft\", \"soft:1\", \"soft+hubs\", \"soft@breadth\", \"oracle\", \"best-1\", \

@@ -57,15 +57,6 @@ fn harvest_and_recall_are_over_what_counts() {
 }
 
 #[test]
-fn means_move_and_losses_add_up() {
-    assert_eq!(moving(&[1.0, 0.0, 0.0, 1.0, 1.0], 2), [1.0, 0.5, 0.0, 0.5, 1.0]);
-    assert_eq!(moving(&[1.0, 0.0, 1.0], 9), [1.0, 0.5, 2.0 / 3.0]);
-    assert_eq!(loss([1.0, 0.5, 0.0]), [0.0, 0.25, 0.5]);
-    assert_eq!(histogram([0.0, 0.1, 0.5, 0.99, 1.0], 4), [2, 0, 1, 2]);
-    assert_eq!(mean([]), 0.0);
-}
-
-#[test]
 fn overlap_and_coverage_are_of_sets() {
     let (one, other) = (steps("+a/1 -b/2 +c/3 +c/4"), steps("-b/2 +c/4 -e/1 +a/9"));
     let (one, other) = (counted(&one), counted(&other));

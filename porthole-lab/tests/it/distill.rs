@@ -2,7 +2,7 @@
 
 use porthole_distill::{Distiller, Graph, Node, Options, Rho, link_weights, walk};
 use porthole_store::{
-    Batch, Desk, SqlDistillation, SqlScores, SqliteReader, SqliteStore, Store, StoreReader,
+    Batch, SqlDistillation, SqlScores, SqliteReader, SqliteStore, Store, StoreReader, WorkspaceWriter,
 };
 use porthole_types::{
     CanonicalUrl, Judgment, LinkRow, NewUrl, Outcome, PageResult, SiteId, Timestamp, TopicId, UrlId,
@@ -60,6 +60,8 @@ fn crawled(folder: &TempDir) -> SqliteReader {
             language: String::new(),
             bytes: 1,
             simhash: 1,
+            terms: Vec::new(),
+            copy_of: None,
             span: None,
             links,
         });

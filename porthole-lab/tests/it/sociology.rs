@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use porthole_lab::synth::{LinkKind, SynthParams, SyntheticWeb};
-use porthole_store::{Batch, Desk, Limits, SqliteStore, Store, Value};
+use porthole_store::{Batch, Limits, SqliteStore, Store, Value, WorkspaceWriter};
 use porthole_types::{
     CanonicalUrl, Judgment, LinkRow, ManualClock, Mark, NewUrl, Outcome, PageResult, Timestamp, TopicId,
     TopicRow,
 };
+use porthole_webs::synth::{LinkKind, SynthParams, SyntheticWeb};
 use tempfile::TempDir;
 
 /// A focused crawl with a critic that knows the truth: pages about the topic first, and what they link to.
@@ -24,7 +24,7 @@ impl Crawl {
         let web = SyntheticWeb::new(params, Arc::new(ManualClock::at(epoch))).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut store = SqliteStore::open(folder.path().join("porthole.db")).unwrap();
-        let row = |topic: &porthole_lab::synth::Topic| TopicRow {
+        let row = |topic: &porthole_webs::synth::Topic| TopicRow {
             id: topic.id,
             parent: topic.parent.unwrap_or(TopicId::ROOT),
             name: topic.path.rsplit('/').next().unwrap_or_default().to_owned(),
@@ -70,6 +70,8 @@ impl Crawl {
             language: String::new(),
             bytes: 1,
             simhash: 1,
+            terms: Vec::new(),
+            copy_of: None,
             span: None,
             links: links.collect(),
         }

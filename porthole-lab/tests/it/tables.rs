@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use porthole_crawl::{Crawl, Focus, Limits, Seen};
-use porthole_lab::synth::{SynthParams, SyntheticWeb};
 use porthole_page::Page;
 use porthole_store::{
-    Answer, Desk, Scores, SqlDistillation, SqliteReader, SqliteStore, Store, StoreReader, Value,
+    Answer, Scores, SqlDistillation, SqliteReader, SqliteStore, Store, StoreReader, Value, WorkspaceWriter,
 };
 use porthole_topic::{Judge, JudgeError};
 use porthole_types::{CanonicalUrl, Judgment, ManualClock, Mark, TopicId};
+use porthole_webs::synth::{SynthParams, SyntheticWeb};
 
 /// Knows what every page is about.
 struct Truthful {

@@ -14,7 +14,7 @@ pub(super) const SPECIALTY_SITES: NamedQuery = NamedQuery {
         below!("below", "topic"),
         ", counted(sid, pages, relevant) as materialized (
              select sid, count(*),
-                    sum(case when :topic = 0 and relevance >= :relevant then 1
+                    sum(case when :topic = 0 and credit >= :relevant then 1
                              when :topic <> 0 and kcid in (select kcid from below) then 1 else 0 end)
              from tried
              where kcid is not null and state <= 1

@@ -5,8 +5,8 @@ use super::{NamedQuery, Parameter, TOPIC, rows};
 
 pub(super) const HARVEST_BY_MINUTE: NamedQuery = NamedQuery {
     name: "harvest",
-    description: "pages and mean relevance by minute of the last hours of the crawl (V 3.7)",
-    sql: "select lastvisited / 60000 as minute, count(*) as pages, avg(relevance) as harvest
+    description: "pages and mean relevance by minute of the last hours of the crawl; copies count as 0 (V 3.7)",
+    sql: "select lastvisited / 60000 as minute, count(*) as pages, avg(credit) as harvest
           from tried
           where state = 1
             and lastvisited > (select max(lastvisited) from tried where state = 1) - :hours * 3600000
@@ -54,7 +54,7 @@ pub(super) const CENSUS: NamedQuery = NamedQuery {
     description: "fetched pages by the topic that is best for each (V 3.7)",
     sql: "select best.kcid, taxonomy.name, best.pages, best.relevance
           from (select kcid, count(*) as pages, avg(relevance) as relevance
-                from tried where state = 1 and kcid is not null group by kcid) as best
+                from tried where state = 1 and copy_of is null and kcid is not null group by kcid) as best
                join taxonomy on taxonomy.kcid = best.kcid
           order by best.pages desc, best.kcid
           limit :rows",
@@ -103,10 +103,10 @@ pub(super) const FRONTIER: NamedQuery = NamedQuery {
 
 pub(super) const PROGRESS: NamedQuery = NamedQuery {
     name: "progress",
-    description: "pages, mean relevance of all and of the last ones, and when the last one came",
-    sql: "select count(*) as pages, avg(relevance) as harvest,
-                 (select avg(relevance)
-                  from (select relevance from tried where state = 1 order by lastvisited desc, seq desc
+    description: "pages, mean relevance of all and of the last ones, copies as 0, and when the last one came",
+    sql: "select count(*) as pages, avg(credit) as harvest,
+                 (select avg(credit)
+                  from (select credit from tried where state = 1 order by lastvisited desc, seq desc
                         limit :last)
                        as latest) as recent,
                  max(lastvisited) as lastvisited
@@ -123,7 +123,7 @@ pub(super) const PROGRESS: NamedQuery = NamedQuery {
 
 pub(super) const TOP_PAGES: NamedQuery = NamedQuery {
     name: "top-pages",
-    description: "the most relevant pages, without those that were marked useless",
+    description: "the most relevant pages, without copies and those that were marked useless",
     sql: "with recursive below(kcid) as (
               select kcid from taxonomy where kcid = :topic
               union
@@ -131,7 +131,7 @@ pub(super) const TOP_PAGES: NamedQuery = NamedQuery {
           )
           select relevance, kcid, title, url
           from tried
-          where state = 1
+          where state = 1 and copy_of is null
             and (:topic = 0 or kcid in (select kcid from below))
             and url not in (select url from feedback
                             where useful = 0
@@ -152,7 +152,7 @@ pub(super) const TOP_SITES: NamedQuery = NamedQuery {
           )
           select site.host, found.relevant, found.pages, found.relevance, site.serverload
           from (select sid, count(*) as pages, avg(relevance) as relevance,
-                       sum(case when relevance >= :relevant then 1 else 0 end) as relevant
+                       sum(case when credit >= :relevant then 1 else 0 end) as relevant
                 from tried
                 where state = 1 and (:topic = 0 or kcid in (select kcid from below))
                 group by sid) as found
@@ -218,7 +218,7 @@ pub(super) const CENSUS_UP: NamedQuery = NamedQuery {
           select above.at as kcid, taxonomy.name, sum(best.pages) as pages,
                  sum(best.relevance) / sum(best.pages) as relevance
           from (select kcid, count(*) as pages, sum(relevance) as relevance
-                from tried where state = 1 and kcid is not null group by kcid) as best
+                from tried where state = 1 and copy_of is null and kcid is not null group by kcid) as best
                join above on above.kcid = best.kcid
                join taxonomy on taxonomy.kcid = above.at
           where above.at <> 0

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use porthole_types::{CanonicalUrl, SegmentSpan, SiteId, Timestamp, TopicId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::desk::read_setting;
 use super::graph;
 use super::lookup::Lookup;
+use super::workspace_writer::read_setting;
 use crate::about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
 use crate::{Error, Result};
 
@@ -136,7 +136,7 @@ fn state(code: i64) -> Result<UrlState> {
 
 /// Works in the last belief that `crawl` has not taken over yet.
 fn believe(db: &Connection, rowid: i64, about: &mut About) -> Result<()> {
-    let sql = "select relevance, priority from raised where row = ?1 order by rowid desc limit 1";
+    let sql = "select relevance, priority from estimate_log where row = ?1 order by rowid desc limit 1";
     let belief = db.query_row(sql, [rowid], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     if let Some((relevance, priority)) = belief {
         (about.relevance, about.priority) = (relevance, priority);
@@ -153,7 +153,7 @@ fn is_discovery(db: &Connection) -> Result<bool> {
 /// How many queued URLs come before it: fewer tries first, then the larger priority, then the older row.
 fn rank(db: &Connection, rowid: i64, about: &About) -> Result<u64> {
     let sql = "with latest as materialized (
-                   select row, priority from raised where rowid in (select max(rowid) from raised group by row)
+                   select row, priority from estimate_log where rowid in (select max(rowid) from estimate_log group by row)
                )
                select count(*)
                from crawl left join latest on latest.row = crawl.rowid

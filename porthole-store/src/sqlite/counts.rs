@@ -6,8 +6,8 @@ use crate::{Counts, Result};
 
 /// Reads the counts. The tables know nothing of what is in flight.
 pub(super) fn read(db: &Connection) -> Result<Counts> {
-    let sql = "select known, queued, fetched, redirected, dead, skipped, evicted, rejected, parked, links, sites \
-               from counts";
+    let sql = "select known, queued, fetched, redirected, dead, skipped, evicted, rejected, parked, links, sites, \
+               copies from counts";
     let counts = |row: &Row<'_>| {
         let count = |at| row.get(at).map(|count: i64| usize::try_from(count).unwrap_or(0));
         Ok(Counts {
@@ -23,6 +23,7 @@ pub(super) fn read(db: &Connection) -> Result<Counts> {
             parked: count(8)?,
             links: count(9)?,
             sites: count(10)?,
+            copies: count(11)?,
         })
     };
     Ok(db.prepare_cached(sql)?.query_row([], counts)?)
@@ -32,7 +33,7 @@ pub(super) fn read(db: &Connection) -> Result<Counts> {
 pub(super) fn write(db: &Connection, counts: &Counts) -> Result<()> {
     let mut update = db.prepare_cached(
         "update counts set known = ?1, queued = ?2, fetched = ?3, redirected = ?4, dead = ?5, skipped = ?6, \
-         evicted = ?7, rejected = ?8, parked = ?9, links = ?10, sites = ?11",
+         evicted = ?7, rejected = ?8, parked = ?9, links = ?10, sites = ?11, copies = ?12",
     )?;
     let values = [
         counts.known,
@@ -46,10 +47,11 @@ pub(super) fn write(db: &Connection, counts: &Counts) -> Result<()> {
         counts.parked,
         counts.links,
         counts.sites,
+        counts.copies,
     ];
     let values = values.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
     if update.execute(values)? == 0 {
-        db.execute("insert into counts values (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)", [])?;
+        db.execute("insert into counts values (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)", [])?;
         update.execute(values)?;
     }
     Ok(())

@@ -42,7 +42,7 @@ fn nodes(db: &Connection) -> Result<Vec<Node>> {
 /// Works in the estimates that `crawl` has not taken over yet.
 #[allow(clippy::cast_possible_truncation)]
 fn believe(db: &Connection, nodes: &mut [Node]) -> Result<()> {
-    let mut statement = db.prepare("select row - 1, relevance, priority from raised order by rowid")?;
+    let mut statement = db.prepare("select row - 1, relevance, priority from estimate_log order by rowid")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let relevance: f64 = row.get(1)?;

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use porthole_types::{SiteId, Timestamp, UrlId};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::desk::read_setting;
 use super::sweep::Sweep;
+use super::workspace_writer::read_setting;
 use crate::frontier::{Belief, Facts, Frontier, Needs, Restored, Sites, State, Tries};
 use crate::{Counts, Error, Policy, Result};
 
@@ -15,13 +15,14 @@ pub(super) const BOUND_SETTING: &str = "bound";
 
 /// What a store keeps in memory of its tables.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct FrontierState {
     pub(super) frontier: Frontier,
     pub(super) links: usize,
+    pub(super) copies: usize,
     pub(super) sweep: Sweep,
 }
 
-impl Window {
+impl FrontierState {
     /// How many of what there are.
     pub(super) fn counts(&self) -> Counts {
         let tally = self.frontier.tally();
@@ -39,12 +40,13 @@ impl Window {
             parked: tally.parked,
             links: self.links,
             sites: self.frontier.sites().len(),
+            copies: self.copies,
         }
     }
 }
 
 /// Reads the tables once, in the order of their rows.
-pub(super) fn load(db: &Connection) -> Result<Window> {
+pub(super) fn load(db: &Connection) -> Result<FrontierState> {
     let mut sites = Sites::default();
     new_sites(db, &mut sites)?;
     sites.set_disabled(disabled(db)?);
@@ -55,7 +57,7 @@ pub(super) fn load(db: &Connection) -> Result<Window> {
         scores(db, &mut frontier)?;
         frontier.rebuild();
     }
-    Ok(Window { frontier, links: links(db)?, sweep })
+    Ok(FrontierState { frontier, links: links(db)?, copies: copies(db)?, sweep })
 }
 
 /// The policy that was set last.
@@ -229,13 +231,14 @@ impl<'a> Revisits<'a> {
 
 /// Works in what was believed since the last sweep, oldest first; what that leaves to sweep.
 fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<Sweep> {
-    let mut statement = db.prepare("select row, relevance, priority from raised order by rowid")?;
+    let mut statement = db.prepare("select row, relevance, priority from estimate_log order by rowid")?;
     let mut rows = statement.query([])?;
     let mut sweep = Sweep::default();
     while let Some(row) = rows.next()? {
         let number: i64 = row.get(0)?;
         let known = u32::try_from(number - 1).ok().filter(|&row| (row as usize) < frontier.len());
-        let known = known.ok_or_else(|| Error::Damaged(format!("raised has the unknown row {number}")))?;
+        let known =
+            known.ok_or_else(|| Error::Damaged(format!("estimate_log has the unknown row {number}")))?;
         frontier.set(known, Belief::new(row.get(1)?, row.get(2)?));
         sweep.mark(&[known]);
     }
@@ -246,6 +249,12 @@ fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<Sweep> {
 fn links(db: &Connection) -> Result<usize> {
     let last: Option<i64> = db.query_row("select max(rowid) from edge", [], |row| row.get(0))?;
     Ok(usize::try_from(last.unwrap_or(0)).unwrap_or(0))
+}
+
+/// They are counted with every commit; a new database has none.
+fn copies(db: &Connection) -> Result<usize> {
+    let count: Option<i64> = db.query_row("select copies from counts", [], |row| row.get(0)).optional()?;
+    Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(0))
 }
 
 fn site(sites: &Sites, sid: SiteId) -> Result<u32> {

@@ -274,6 +274,37 @@ const MIGRATIONS: &[&str] = &[
         -- Which wait for an answer is asked often; this index has no rows but theirs.
         create index command_open on command(id) where answered is null;
     "#,
+    // The words of every page, and which pages are copies.
+    r#"
+        -- Appended by fetches that brought a page with words.
+        create table page_terms(
+            seq integer primary key,      -- number of the fetch
+            terms blob not null           -- term ids and frequencies, packed
+        );
+        alter table crawl add column terms integer;    -- the row of page_terms; null if there is none
+        alter table crawl add column copy_of integer;  -- oid of the page with nearly the same text
+        alter table counts add column copies integer not null default 0;
+        alter table raised rename to estimate_log;
+        drop view tried;
+        create view tried as
+            select fetch.row, fetch.seq, crawl.oid, crawl.url, crawl.sid, crawl.relevance, crawl.kcid,
+                   crawl.numtries, crawl.lastvisited, crawl.state, crawl.status, crawl.failure, crawl.detail,
+                   crawl.title, crawl.language, crawl.bytes, crawl.depth, crawl.copy_of,
+                   case when crawl.copy_of is null then crawl.relevance else 0.0 end as credit
+            from fetch join crawl on crawl.rowid = fetch.row
+            -- The plus keeps SQLite from reading crawl first and looking for its fetches.
+            where crawl.seq = +fetch.seq;
+        drop view page;
+        create view page as
+            select crawl.oid, crawl.url, crawl.sid, site.host, crawl.relevance, crawl.priority,
+                   crawl.numtries, site.serverload, crawl.lastvisited, crawl.kcid,
+                   case crawl.state when 0 then 'queued' when 1 then 'fetched' when 2 then 'redirected'
+                                    when 3 then 'dead' when 4 then 'skipped' when 5 then 'evicted'
+                                    else 'rejected' end as state,
+                   crawl.status, crawl.failure, crawl.detail, crawl.title, crawl.language, crawl.bytes,
+                   crawl.copy_of
+            from crawl left join site on site.sid = crawl.sid;
+    "#,
 ];
 
 /// The version of the tables that this program writes.

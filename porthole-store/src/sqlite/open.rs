@@ -40,7 +40,7 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
 
 /// Opens a database that exists for writing beside a crawl. One of an older version is brought up first, which
 /// no crawl may see.
-pub(super) fn desk(path: &Path) -> Result<Connection> {
+pub(super) fn workspace_writer(path: &Path) -> Result<Connection> {
     let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     db.busy_timeout(BUSY)?;
     if version(&db, path)? < VERSION {

@@ -2,7 +2,7 @@
 
 use porthole_types::{CanonicalUrl, Judgment, NewUrl, Outcome, PageResult, SiteId, Timestamp, UrlId};
 
-use super::load::Window;
+use super::load::FrontierState;
 use crate::frontier::{Belief, Frontier, Seen, State};
 use crate::{Batch, Error, Estimate, Refreshed, Result};
 
@@ -32,7 +32,7 @@ pub(super) struct Plan<'a> {
     returned: Vec<(u32, Option<Belief>)>,
     /// The row that was added to the queue last, and whether it stays there.
     newest: Option<u32>,
-    newest_stays: bool,
+    protect_newest: bool,
 }
 
 /// A URL that becomes known.
@@ -86,52 +86,52 @@ pub(super) fn judgment(result: &PageResult) -> Option<Judgment> {
 
 impl<'a> Plan<'a> {
     /// The plan for start URLs.
-    pub(super) fn for_urls(window: &mut Window, urls: &'a [NewUrl]) -> Result<Self> {
-        has_room(&window.frontier, urls.len())?;
+    pub(super) fn for_urls(memory: &mut FrontierState, urls: &'a [NewUrl]) -> Result<Self> {
+        has_room(&memory.frontier, urls.len())?;
         let mut plan = Plan::default();
         for new in urls {
-            plan.see(window, new.url.id(), new.url.site(), new, false);
+            plan.see(memory, new.url.id(), new.url.site(), new, false);
         }
-        plan.finish(window);
+        plan.finish(memory);
         Ok(plan)
     }
 
     /// The plan for URLs that are to be visited again. Fails before anything changed if one is not known.
-    pub(super) fn for_revisits(window: &mut Window, oids: &[UrlId]) -> Result<Self> {
-        let rows: Vec<u32> = oids.iter().map(|&oid| known(&window.frontier, oid)).collect::<Result<_>>()?;
+    pub(super) fn for_revisits(memory: &mut FrontierState, oids: &[UrlId]) -> Result<Self> {
+        let rows: Vec<u32> = oids.iter().map(|&oid| known(&memory.frontier, oid)).collect::<Result<_>>()?;
         let mut plan = Plan::default();
         for row in rows {
-            let state = window.frontier.state(row);
+            let state = memory.frontier.state(row);
             if state.is_done() {
-                window.frontier.queue_again(row);
+                memory.frontier.queue_again(row);
                 plan.again.push((row, state));
                 plan.believed.push(row);
             }
         }
-        plan.finish(window);
+        plan.finish(memory);
         Ok(plan)
     }
 
     /// The plan for URLs whose pages are gone.
-    pub(super) fn for_lost_pages(window: &mut Window, oids: &[UrlId]) -> Result<Self> {
+    pub(super) fn for_lost_pages(memory: &mut FrontierState, oids: &[UrlId]) -> Result<Self> {
         let mut lost: Vec<u32> =
-            oids.iter().map(|&oid| known(&window.frontier, oid)).collect::<Result<_>>()?;
+            oids.iter().map(|&oid| known(&memory.frontier, oid)).collect::<Result<_>>()?;
         lost.sort_unstable();
-        Ok(Plan { lost, ..Plan::for_revisits(window, oids)? })
+        Ok(Plan { lost, ..Plan::for_revisits(memory, oids)? })
     }
 
     /// The plan for what a change of the queue as a whole pushes out of it.
-    pub(super) fn for_bound(window: &mut Window) -> Self {
+    pub(super) fn for_bound(memory: &mut FrontierState) -> Self {
         let mut plan = Plan::default();
-        plan.finish(window);
+        plan.finish(memory);
         plan
     }
 
     /// The plan for a batch. Fails before anything changed if it names a URL that is not known.
-    pub(super) fn for_batch(window: &mut Window, batch: &Batch<'a>) -> Result<Self> {
+    pub(super) fn for_batch(memory: &mut FrontierState, batch: &Batch<'a>) -> Result<Self> {
         let links: usize = batch.results.iter().map(|result| result.links.len()).sum();
-        has_room(&window.frontier, links + batch.urls.len())?;
-        let find = |oid| known(&window.frontier, oid);
+        has_room(&memory.frontier, links + batch.urls.len())?;
+        let find = |oid| known(&memory.frontier, oid);
         let pages = batch.results.iter().map(|result| find(result.oid)).collect::<Result<Vec<_>>>()?;
         let judged = batch.judgments.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let estimated = batch.estimates.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
@@ -139,73 +139,73 @@ impl<'a> Plan<'a> {
         let raised = batch.raised.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let mut plan = Plan::default();
         for (row, result) in pages.into_iter().zip(batch.results) {
-            plan.work_in(window, row, result);
+            plan.work_in(memory, row, result);
         }
         for (row, new) in judged.into_iter().zip(batch.judgments) {
-            plan.judge(window, row, new.judgment);
+            plan.judge(memory, row, new.judgment);
         }
         for new in batch.urls {
-            plan.see(window, new.url.id(), new.url.site(), new, false);
+            plan.see(memory, new.url.id(), new.url.site(), new, false);
         }
         for (row, estimate) in estimated.into_iter().zip(batch.estimates) {
-            plan.believe(window, row, estimate);
+            plan.believe(memory, row, estimate);
         }
         for (row, new) in refreshed.into_iter().zip(batch.refreshed) {
-            plan.refresh(window, row, new);
+            plan.refresh(memory, row, new);
         }
         for (row, estimate) in raised.into_iter().zip(batch.raised) {
-            let seen = window.frontier.raise(row, Belief::new(estimate.relevance, estimate.priority));
+            let seen = memory.frontier.raise(row, Belief::new(estimate.relevance, estimate.priority));
             plan.note(seen);
         }
         // Some at a time: what is fetched into the cache must still be there when it is needed.
         for some in batch.priorities.chunks(64) {
-            window.frontier.touch(some.iter().map(|&(oid, _)| oid));
+            memory.frontier.touch(some.iter().map(|&(oid, _)| oid));
             for &(oid, priority) in some {
-                plan.reorder(window, oid, priority);
+                plan.reorder(memory, oid, priority);
             }
         }
-        plan.newest_stays = batch.newest_stays;
-        plan.finish(window);
+        plan.protect_newest = batch.protect_newest;
+        plan.finish(memory);
         Ok(plan)
     }
 
-    fn work_in(&mut self, window: &mut Window, row: u32, result: &'a PageResult) {
-        let (before, (state, not_before)) = (window.frontier.state(row), verdict(&result.outcome));
+    fn work_in(&mut self, memory: &mut FrontierState, row: u32, result: &'a PageResult) {
+        let (before, (state, not_before)) = (memory.frontier.state(row), verdict(&result.outcome));
         let unasked = before.is_done().then_some(before);
         if unasked.is_some() {
-            window.frontier.queue_again(row);
+            memory.frontier.queue_again(row);
         }
-        let tries = window.frontier.tries(row);
+        let tries = memory.frontier.tries(row);
         if state.came()
             && !tries.has_come()
-            && let Some(site) = window.frontier.count_fetched(result.sid)
+            && let Some(site) = memory.frontier.count_fetched(result.sid)
         {
             self.loads.push((site, 0));
         }
-        if window.frontier.is_taken(row) {
+        if memory.frontier.is_taken(row) {
             self.landed.push(row);
         }
-        window.frontier.tried(row, state, not_before, result.at);
+        memory.frontier.tried(row, state, not_before, result.at);
         if let Some(judgment) = judgment(result) {
-            window.frontier.judged(row, judgment.relevance);
+            memory.frontier.judged(row, judgment.relevance);
         }
-        // Queued anew: what was believed before it was done, and may still stand in `raised`, is outdated.
+        // Queued anew: what was believed before it was done, and may still stand in `estimate_log`, is outdated.
         if state == State::Queued && before != State::Queued {
             self.believed.push(row);
         }
         let (again, lost) = (tries.is_again(), tries.has_come() && !state.came());
         self.visits.push(Visit { row, result, unasked, again, lost });
-        window.frontier.touch(result.links.iter().map(|link| link.oid));
+        memory.frontier.touch(result.links.iter().map(|link| link.oid));
         for link in &result.links {
-            let dst = self.see(window, link.oid, link.sid, &link.target, link.rejected);
+            let dst = self.see(memory, link.oid, link.sid, &link.target, link.rejected);
             let anchor = link.anchor.as_deref();
             self.links.push(Link { src: row, dst, discovered: result.at, anchor });
         }
     }
 
     /// Only a page can be judged; it may be waiting for another visit.
-    fn judge(&mut self, window: &mut Window, row: u32, judgment: Judgment) {
-        let frontier = &mut window.frontier;
+    fn judge(&mut self, memory: &mut FrontierState, row: u32, judgment: Judgment) {
+        let frontier = &mut memory.frontier;
         let state = frontier.state(row);
         if state == State::Fetched || state == State::Queued && frontier.tries(row).has_come() {
             frontier.judged(row, judgment.relevance);
@@ -213,43 +213,50 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn believe(&mut self, window: &mut Window, row: u32, estimate: &Estimate) {
-        if window.frontier.set(row, Belief::new(estimate.relevance, estimate.priority)) {
+    fn believe(&mut self, memory: &mut FrontierState, row: u32, estimate: &Estimate) {
+        if memory.frontier.set(row, Belief::new(estimate.relevance, estimate.priority)) {
             self.believed.push(row);
         }
     }
 
-    fn reorder(&mut self, window: &mut Window, oid: UrlId, priority: f64) {
-        let Some(row) = window.frontier.find(oid) else { return };
-        if window.frontier.set_priority(row, priority) {
+    fn reorder(&mut self, memory: &mut FrontierState, oid: UrlId, priority: f64) {
+        let Some(row) = memory.frontier.find(oid) else { return };
+        if memory.frontier.set_priority(row, priority) {
             self.believed.push(row);
         }
     }
 
     /// Follows the pages that link to a URL, unless something else is believed of it since they were asked.
     #[allow(clippy::cast_possible_truncation)]
-    fn refresh(&mut self, window: &mut Window, row: u32, new: &Refreshed) {
-        let held = window.frontier.belief(row);
-        if held.relevance as f32 != new.before as f32 || window.frontier.tries(row).has_come() {
+    fn refresh(&mut self, memory: &mut FrontierState, row: u32, new: &Refreshed) {
+        let held = memory.frontier.belief(row);
+        if held.relevance as f32 != new.before as f32 || memory.frontier.tries(row).has_come() {
             return;
         }
         let moves = held.priority as f32 == held.relevance as f32;
         let priority = if moves { new.relevance } else { held.priority };
-        self.believe(window, row, &Estimate { oid: new.oid, relevance: new.relevance, priority });
+        self.believe(memory, row, &Estimate { oid: new.oid, relevance: new.relevance, priority });
     }
 
     /// A URL was seen, for the queue unless it is rejected; its row.
-    fn see(&mut self, window: &mut Window, oid: UrlId, sid: SiteId, new: &'a NewUrl, rejected: bool) -> u32 {
+    fn see(
+        &mut self,
+        memory: &mut FrontierState,
+        oid: UrlId,
+        sid: SiteId,
+        new: &'a NewUrl,
+        rejected: bool,
+    ) -> u32 {
         let belief = Belief::new(new.relevance, new.priority);
-        let sites = window.frontier.sites().len();
+        let sites = memory.frontier.sites().len();
         let seen = if rejected {
-            window.frontier.reject(oid, sid, belief)
+            memory.frontier.reject(oid, sid, belief)
         } else {
-            window.frontier.see(oid, sid, belief)
+            memory.frontier.see(oid, sid, belief)
         };
         if let Seen::New(row) = seen {
             self.new_urls.push(NewRow { row, oid, sid, url: &new.url, belief, depth: new.depth });
-            if window.frontier.sites().len() > sites {
+            if memory.frontier.sites().len() > sites {
                 self.new_sites.push((sid, new.url.authority()));
             }
         }
@@ -273,8 +280,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn finish(&mut self, window: &mut Window) {
-        self.evict(window);
+    fn finish(&mut self, memory: &mut FrontierState) {
+        self.evict(memory);
         self.believed.sort_unstable();
         self.believed.dedup();
         // Stable: of two results for one URL, the later has the last word.
@@ -282,17 +289,17 @@ impl<'a> Plan<'a> {
         self.loads.sort_unstable();
         self.loads.dedup();
         for (row, load) in &mut self.loads {
-            *load = window.frontier.sites().load(*row);
+            *load = memory.frontier.sites().load(*row);
         }
     }
 
     /// Lets what is too much go, and finds out whose state in the table is another now.
-    fn evict(&mut self, window: &mut Window) {
-        let evicted = window.frontier.trim(self.newest.filter(|_| self.newest_stays));
+    fn evict(&mut self, memory: &mut FrontierState) {
+        let evicted = memory.frontier.trim(self.newest.filter(|_| self.protect_newest));
         if evicted.is_empty() && self.returned.is_empty() {
             return;
         }
-        let frontier = &window.frontier;
+        let frontier = &memory.frontier;
         let is_evicted = |row: u32| frontier.state(row) == State::Evicted;
         self.evicted = evicted.len();
         self.returned.sort_unstable_by_key(|&(row, _)| row);

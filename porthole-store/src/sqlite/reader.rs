@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use porthole_types::{CanonicalUrl, Event, TermId, Timestamp, TopicId, TopicRow};
 use rusqlite::{Connection, params};
 
-use super::{about, commands, counts, desk, graph, lookup, open, sandbox, topics, tried};
+use super::{about, commands, counts, graph, lookup, open, sandbox, topics, tried, workspace_writer};
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
@@ -125,7 +125,7 @@ impl StoreReader for SqliteReader {
     }
 
     fn setting(&self, name: &str) -> Result<Option<String>> {
-        desk::read_setting(&open::reader(&self.path)?, name)
+        workspace_writer::read_setting(&open::reader(&self.path)?, name)
     }
 
     fn command(&self, id: u64) -> Result<Option<CommandRow>> {
@@ -158,6 +158,10 @@ impl StoreReader for SqliteReader {
         tried::read(&open::reader(&self.path)?, after, limit)
     }
 
+    fn page_terms(&self, numbers: &[u64]) -> Result<Vec<Vec<(TermId, u32)>>> {
+        tried::page_terms(&open::reader(&self.path)?, numbers)
+    }
+
     fn is_crawled(&self) -> Result<bool> {
         open::is_locked(&self.path)
     }
@@ -166,7 +170,7 @@ impl StoreReader for SqliteReader {
         open::sync_log(&self.path)
     }
 
-    fn another(&self) -> Box<dyn StoreReader> {
+    fn try_clone(&self) -> Box<dyn StoreReader> {
         Box::new(self.clone())
     }
 }

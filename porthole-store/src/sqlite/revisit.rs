@@ -60,6 +60,15 @@ pub(super) fn lose(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Frontier)
     Ok(())
 }
 
+/// Forgets the words of a page that comes again; whether it was a copy.
+pub(super) fn forget_page(tx: &Transaction<'_>, row: u32) -> Result<bool> {
+    let mut delete =
+        tx.prepare_cached("delete from page_terms where seq = (select terms from crawl where rowid = ?1)")?;
+    delete.execute([rowid(row)])?;
+    let mut read = tx.prepare_cached("select copy_of is not null from crawl where rowid = ?1")?;
+    Ok(read.query_row([rowid(row)], |row| row.get(0))?)
+}
+
 /// The targets that links are known to, of every page of a plan that was done before; by row.
 pub(super) fn known_links(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<HashMap<u32, HashSet<u32>>> {
     let mut known = HashMap::new();

@@ -1,8 +1,8 @@
-//! Takes what is believed over from `raised` into `crawl`, a piece at a time.
+//! Takes what is believed over from `estimate_log` into `crawl`, a piece at a time.
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::load::Window;
+use super::load::FrontierState;
 use super::write::{estimate, rowid};
 use crate::Result;
 use crate::frontier::{Frontier, State};
@@ -16,18 +16,18 @@ const FEW: usize = 20_000;
 const OVERDUE: usize = 4;
 /// Rows a transaction, so that it takes milliseconds and the log stays small.
 const ROWS: usize = 2_000;
-/// Rows of `raised` that are deleted in one.
+/// Rows of `estimate_log` that are deleted in one.
 const DELETED: i64 = 20_000;
 
 /// What the tables have yet to follow.
 ///
-/// A piece writes what is believed by then. A row of `raised` goes when its URL, and all others that were in `raised` when
+/// A piece writes what is believed by then. A row of `estimate_log` goes when its URL, and all others that were in `estimate_log` when
 /// the sweep began, are written: a sweep that is cut short is begun anew after the next open.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
     /// A bit for every row of `crawl` that is older than what is believed.
     marks: Vec<u64>,
-    /// Rows of `raised`.
+    /// Rows of `estimate_log`.
     pending: usize,
     under_way: Option<UnderWay>,
 }
@@ -36,13 +36,13 @@ pub(super) struct Sweep {
 struct UnderWay {
     /// The next row to look at.
     row: usize,
-    /// The rows of `raised` that are yet to go, when all of `crawl` is written.
+    /// The rows of `estimate_log` that are yet to go, when all of `crawl` is written.
     first: i64,
     last: i64,
 }
 
 impl Sweep {
-    /// Something else is believed of these than the table says, and that is in `raised`.
+    /// Something else is believed of these than the table says, and that is in `estimate_log`.
     pub(super) fn mark(&mut self, rows: &[u32]) {
         self.pending += rows.len();
         for &row in rows {
@@ -85,44 +85,44 @@ fn place(row: usize) -> (usize, u64) {
 }
 
 /// Sweeps everything if it is overdue.
-pub(super) fn sweep_if_overdue(db: &mut Connection, window: &mut Window) -> Result<()> {
-    if window.sweep.is_due(&window.frontier, OVERDUE) { sweep(db, window) } else { Ok(()) }
+pub(super) fn sweep_if_overdue(db: &mut Connection, memory: &mut FrontierState) -> Result<()> {
+    if memory.sweep.is_due(&memory.frontier, OVERDUE) { sweep(db, memory) } else { Ok(()) }
 }
 
 /// Does a piece of the sweep that is under way or due; whether there is more of it.
-pub(super) fn sweep_some(db: &mut Connection, window: &mut Window) -> Result<bool> {
-    let under_way = match window.sweep.under_way {
+pub(super) fn sweep_some(db: &mut Connection, memory: &mut FrontierState) -> Result<bool> {
+    let under_way = match memory.sweep.under_way {
         Some(under_way) => under_way,
-        None if window.sweep.is_due(&window.frontier, 1) => begun(db)?,
+        None if memory.sweep.is_due(&memory.frontier, 1) => begun(db)?,
         None => return Ok(false),
     };
-    let next = match write_some(db, window, under_way.row)? {
+    let next = match write_some(db, memory, under_way.row)? {
         Some(row) => Some(UnderWay { row, ..under_way }),
-        None => delete_some(db, window, under_way)?,
+        None => delete_some(db, memory, under_way)?,
     };
-    window.sweep.under_way = next;
+    memory.sweep.under_way = next;
     Ok(next.is_some())
 }
 
 /// Brings `crawl` up to date, in the order of its rows.
-pub(super) fn sweep(db: &mut Connection, window: &mut Window) -> Result<()> {
+pub(super) fn sweep(db: &mut Connection, memory: &mut FrontierState) -> Result<()> {
     let mut next = Some(0);
     while let Some(row) = next {
-        next = write_some(db, window, row)?;
+        next = write_some(db, memory, row)?;
     }
-    db.execute("delete from raised", [])?;
-    window.sweep = Sweep::default();
+    db.execute("delete from estimate_log", [])?;
+    memory.sweep = Sweep::default();
     Ok(())
 }
 
 fn begun(db: &Connection) -> Result<UnderWay> {
-    let sql = "select coalesce(min(rowid), 1), coalesce(max(rowid), 0) from raised";
+    let sql = "select coalesce(min(rowid), 1), coalesce(max(rowid), 0) from estimate_log";
     Ok(db.query_row(sql, [], |row| Ok(UnderWay { row: 0, first: row.get(0)?, last: row.get(1)? }))?)
 }
 
 /// Writes some rows of those that are marked, from one on; the row to go on with, if there is one.
-fn write_some(db: &mut Connection, window: &mut Window, from: usize) -> Result<Option<usize>> {
-    let rows = window.sweep.marked(from, ROWS);
+fn write_some(db: &mut Connection, memory: &mut FrontierState, from: usize) -> Result<Option<usize>> {
+    let rows = memory.sweep.marked(from, ROWS);
     let Some(last) = rows.last() else { return Ok(None) };
     let next = *last as usize + 1;
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -130,24 +130,24 @@ fn write_some(db: &mut Connection, window: &mut Window, from: usize) -> Result<O
         "update crawl set relevance = coalesce(?2, relevance), priority = ?3 where rowid = ?1",
     )?;
     // A URL that is done has taken its last belief along.
-    for &row in rows.iter().filter(|&&row| window.frontier.state(row) == State::Queued) {
-        let belief = window.frontier.belief(row);
-        let relevance = estimate(&window.frontier, row, belief);
+    for &row in rows.iter().filter(|&&row| memory.frontier.state(row) == State::Queued) {
+        let belief = memory.frontier.belief(row);
+        let relevance = estimate(&memory.frontier, row, belief);
         update.execute(params![rowid(row), relevance, belief.priority])?;
     }
     drop(update);
     tx.commit()?;
-    window.sweep.unmark(&rows);
+    memory.sweep.unmark(&rows);
     Ok(Some(next))
 }
 
-/// Deletes some of the rows of `raised` that are taken over, the oldest first: what is left says the same.
-fn delete_some(db: &Connection, window: &mut Window, under_way: UnderWay) -> Result<Option<UnderWay>> {
+/// Deletes some of the rows of `estimate_log` that are taken over, the oldest first: what is left says the same.
+fn delete_some(db: &Connection, memory: &mut FrontierState, under_way: UnderWay) -> Result<Option<UnderWay>> {
     let end = under_way.first.saturating_add(DELETED);
     let deleted = db.execute(
-        "delete from raised where rowid >= ?1 and rowid < ?2 and rowid <= ?3",
+        "delete from estimate_log where rowid >= ?1 and rowid < ?2 and rowid <= ?3",
         [under_way.first, end, under_way.last],
     )?;
-    window.sweep.pending = window.sweep.pending.saturating_sub(deleted);
+    memory.sweep.pending = memory.sweep.pending.saturating_sub(deleted);
     Ok((end <= under_way.last).then_some(UnderWay { first: end, ..under_way }))
 }

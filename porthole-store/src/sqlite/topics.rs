@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use porthole_types::{Mark, TermId, Timestamp, TopicId, TopicRow};
+use porthole_types::{Mark, TermId, Timestamp, TopicId, TopicRow, pack_terms, unpack_terms};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use crate::terms::{pack, unpack};
 use crate::topics::{
     Collision, Example, ExampleChange, ExampleId, ExampleState, Model, NewExample, TermWord, Terms,
     TopicChange,
@@ -66,7 +65,7 @@ pub(super) fn visit_examples(db: &Connection, visit: &mut dyn FnMut(&Example, &T
     let mut terms = Vec::new();
     while let Some(row) = rows.next()? {
         let example = example(row)?;
-        let packed = row.get_ref(8)?.as_blob().ok().and_then(|bytes| unpack(bytes, &mut terms));
+        let packed = row.get_ref(8)?.as_blob().ok().and_then(|bytes| unpack_terms(bytes, &mut terms));
         packed.ok_or_else(|| {
             Error::Damaged(format!("the terms of the example {} cannot be read", example.id))
         })?;
@@ -283,7 +282,7 @@ fn insert_examples(tx: &Transaction<'_>, examples: &[NewExample]) -> Result<()> 
             example.language,
             example.state.name(),
             example.state.detail(),
-            pack(&example.terms),
+            pack_terms(&example.terms),
         ])?;
     }
     Ok(())

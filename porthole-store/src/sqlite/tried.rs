@@ -1,15 +1,15 @@
 //! What was tried, in the order in which the crawl went.
 
-use porthole_types::{Judgment, SegmentSpan, Timestamp, TopicId, UrlId};
-use rusqlite::{Connection, Row, params};
+use porthole_types::{Judgment, SegmentSpan, TermId, Timestamp, TopicId, UrlId, unpack_terms};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::frontier::State;
-use crate::{Result, Tried};
+use crate::{Error, Result, Tried};
 
 pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<Vec<Tried>> {
     let mut read = db.prepare(
         "select oid, url, fetch.seq, lastvisited, depth, relevance, kcid, simhash, failure, segment, \"offset\", \
-         length, state \
+         length, state, terms, copy_of \
          from fetch cross join crawl \
          where fetch.seq > ?1 and crawl.rowid = fetch.row and crawl.seq = fetch.seq \
          order by fetch.seq limit ?2",
@@ -40,5 +40,23 @@ fn tried(row: &Row<'_>) -> rusqlite::Result<Tried> {
         is_done: State::from_code(row.get(12)?).is_some_and(State::is_done),
         failure: row.get(8)?,
         span,
+        terms: row.get::<_, Option<i64>>(13)?.map(i64::cast_unsigned),
+        copy_of: row.get::<_, Option<i64>>(14)?.map(|original| UrlId(original.cast_unsigned())),
     })
+}
+
+/// The words of pages, by the numbers of their fetches.
+pub(super) fn page_terms(db: &Connection, numbers: &[u64]) -> Result<Vec<Vec<(TermId, u32)>>> {
+    let mut read = db.prepare("select terms from page_terms where seq = ?1")?;
+    let terms = |number: &u64| -> Result<Vec<(TermId, u32)>> {
+        let mut terms = Vec::new();
+        let packed = |row: &Row<'_>| Ok(unpack_terms(row.get_ref(0)?.as_blob()?, &mut terms));
+        match read.query_row([number.cast_signed()], packed).optional()? {
+            Some(None) => {
+                Err(Error::Damaged(format!("the words of the page of fetch {number} cannot be read")))
+            }
+            Some(Some(())) | None => Ok(terms),
+        }
+    };
+    numbers.iter().map(terms).collect()
 }

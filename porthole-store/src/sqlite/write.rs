@@ -5,27 +5,35 @@ use std::net::IpAddr;
 use porthole_types::{Event, Failure, Outcome, SiteId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::load::Window;
+use super::load::FrontierState;
 use super::plan::{NewRow, Plan, Visit, judgment, verdict};
 use super::{counts, graph, links, many, revisit};
 use crate::frontier::{Belief, Frontier, Sites, State, probability};
 use crate::{Batch, Counts, Error, Result, Scores};
 
-/// Writes everything that a plan has; how many links were new. The window is as it will be after it, but for the
-/// number of links.
+/// What a plan adds to the counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Added {
+    pub(super) links: usize,
+    /// Copies, fewer than 0 if pages are none any more.
+    pub(super) copies: isize,
+}
+
+/// Writes everything that a plan has; what that adds. The memory is as it will be after it, but for the number of links
+/// and copies.
 pub(super) fn write(
     tx: &Transaction<'_>,
     plan: &Plan<'_>,
     batch: &Batch<'_>,
-    window: &Window,
-) -> Result<usize> {
-    let frontier = &window.frontier;
+    memory: &FrontierState,
+) -> Result<Added> {
+    let frontier = &memory.frontier;
     insert_sites(tx, plan, frontier.sites().len())?;
     insert_urls(tx, &plan.new_urls, frontier)?;
     revisit::queue(tx, &plan.again)?;
     clear_spans(tx, &plan.lost)?;
     insert_beliefs(tx, &plan.believed, frontier)?;
-    update_pages(tx, &plan.visits, frontier)?;
+    let copies = update_pages(tx, &plan.visits, frontier)?;
     update_judgments(tx, plan)?;
     update_states(tx, &plan.moved, frontier)?;
     let links = links::insert(tx, plan)?;
@@ -33,8 +41,10 @@ pub(super) fn write(
     update_addresses(tx, batch.addresses, frontier)?;
     insert_events(tx, batch.events)?;
     write_settings(tx, batch.settings)?;
-    counts::write(tx, &Counts { links: window.links + links, ..window.counts() })?;
-    Ok(links)
+    let before = memory.counts();
+    let copies_now = before.copies.saturating_add_signed(copies);
+    counts::write(tx, &Counts { links: memory.links + links, copies: copies_now, ..before })?;
+    Ok(Added { links, copies })
 }
 
 /// Writes scores in place of those that are there, and what neighbours say.
@@ -64,7 +74,7 @@ pub(super) fn forget_estimates(db: &mut Connection) -> Result<()> {
          where state in (?1, ?2, ?3) and (relevance <> 0 or priority <> 0)",
         [State::Queued as u8, State::Evicted as u8, State::Rejected as u8],
     )?;
-    tx.execute("delete from raised", [])?;
+    tx.execute("delete from estimate_log", [])?;
     tx.commit()?;
     Ok(())
 }
@@ -99,7 +109,7 @@ fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -
          values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)",
     )?;
     for row in rows {
-        // What was raised since stands in `raised`, unless it is of no account there.
+        // What was raised since stands in `estimate_log`, unless it is of no account there.
         let state = frontier.state(row.row);
         let belief = if state == State::Evicted { frontier.belief(row.row) } else { row.belief };
         insert.execute(params![
@@ -122,7 +132,7 @@ fn counted(table: &str, tx: &Transaction<'_>, expected: usize) -> Result<()> {
 }
 
 fn insert_beliefs(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
-    many::insert(tx, "raised", &["row", "relevance", "priority"], rows, |insert, place, &row| {
+    many::insert(tx, "estimate_log", &["row", "relevance", "priority"], rows, |insert, place, &row| {
         let belief = frontier.belief(row);
         insert.raw_bind_parameter(place, rowid(row))?;
         insert.raw_bind_parameter(place + 1, belief.relevance)?;
@@ -130,16 +140,19 @@ fn insert_beliefs(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Re
     })
 }
 
-fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier) -> Result<()> {
+/// Writes what became of fetches; how many more copies there are than before.
+fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier) -> Result<isize> {
     let mut update = tx.prepare_cached(
         "update crawl set relevance = ?2, kcid = coalesce(?3, kcid), priority = ?18, \
          numtries = numtries + 1, lastvisited = ?4, state = ?5, not_before = ?6, seq = ?7, status = ?8, \
          failure = ?9, detail = ?10, title = ?11, language = ?12, bytes = ?13, simhash = ?14, \
-         segment = ?15, \"offset\" = ?16, length = ?17 where rowid = ?1",
+         segment = ?15, \"offset\" = ?16, length = ?17, terms = ?19, copy_of = ?20 where rowid = ?1",
     )?;
     let mut append = tx.prepare_cached(
         "insert into fetch(seq, row) values (?1, ?2) on conflict(seq) do update set row = row where row = excluded.row",
     )?;
+    let mut add_terms = tx.prepare_cached("insert into page_terms(seq, terms) values (?1, ?2)")?;
+    let mut copies = 0;
     for visit in visits {
         let (row, page) = (visit.row, visit.result);
         if append.execute(params![page.seq.cast_signed(), rowid(row)])? == 0 {
@@ -152,6 +165,15 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
             revisit::lose(tx, visit, frontier)?;
             continue;
         }
+        if visit.again && revisit::forget_page(tx, row)? {
+            copies -= 1;
+        }
+        let seq = page.seq.cast_signed();
+        let terms = (!page.terms.is_empty()).then_some(seq);
+        if terms.is_some() {
+            add_terms.execute(params![seq, page.terms])?;
+        }
+        copies += isize::from(page.copy_of.is_some());
         let (state, not_before) = verdict(&page.outcome);
         let judgment = judgment(page);
         let belief = frontier.belief(row);
@@ -176,9 +198,11 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
             span.map(|span| span.offset.cast_signed()),
             span.map(|span| span.length),
             belief.priority,
+            terms,
+            page.copy_of.map(|original| original.0.cast_signed()),
         ])?;
     }
-    Ok(())
+    Ok(copies)
 }
 
 /// Forgets where pages are kept that are gone.

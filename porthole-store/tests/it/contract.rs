@@ -3,7 +3,9 @@
 use porthole_store::{
     Batch, Committed, Counts, Edge, Error, Estimate, Limits, Scores, Store, UrlState, Value,
 };
-use porthole_types::{CANON_VERSION, Event, FailureKind, LinkRow, Outcome, PageResult, Timestamp, UrlId};
+use porthole_types::{
+    CANON_VERSION, Event, FailureKind, LinkRow, Outcome, PageResult, TermId, Timestamp, UrlId, pack_terms,
+};
 
 use crate::frontier::*;
 use crate::topics::*;
@@ -149,6 +151,7 @@ fn every_outcome_is_counted_and_kept(backend: &dyn Backend) {
         parked: 0,
         links: 2,
         sites: 2,
+        copies: 0,
     };
     assert_eq!(store.counts(), counts);
     drop(store);
@@ -162,6 +165,51 @@ fn every_outcome_is_counted_and_kept(backend: &dyn Backend) {
     assert!(words[1].contains("redirected") && words[1].contains("Integer(2)]"), "{}", words[1]);
     assert!(words[2].contains("dead") && words[2].contains("dns"));
     assert!(words[3].contains("skipped") && words[3].contains("robots"));
+}
+
+fn the_words_of_a_page_are_kept_and_copies_are_counted(backend: &dyn Backend) {
+    let mut store = backend.open();
+    store.add(&[new_url(1, 0.5, 0.5), new_url(2, 0.5, 0.5), new_url(3, 0.5, 0.5)]).unwrap();
+    let owls = vec![(TermId(7), 2), (TermId(9), 1)];
+    let with_words = |number, terms: &[(TermId, u32)], copy_of| PageResult {
+        terms: pack_terms(terms),
+        copy_of,
+        ..page(number, 0.9, Vec::new())
+    };
+    commit(
+        &mut *store,
+        &[with_words(1, &owls, None), with_words(2, &owls, Some(oid(1))), with_words(3, &[], None)],
+    );
+    let terms_of = |store: &dyn Store, seq: u64| {
+        let reader = store.reader();
+        let tried = reader.tried(seq.checked_sub(1), 1).unwrap().remove(0);
+        let terms = tried.terms.map(|number| reader.page_terms(&[number]).unwrap().remove(0));
+        (terms, tried.copy_of)
+    };
+    assert_eq!(terms_of(&*store, 1), (Some(owls.clone()), None));
+    assert_eq!(terms_of(&*store, 2), (Some(owls.clone()), Some(oid(1))));
+    assert_eq!(terms_of(&*store, 3), (None, None));
+    assert_eq!(store.reader().page_terms(&[99]).unwrap(), [Vec::new()]);
+    assert_eq!((store.counts().fetched, store.counts().copies), (3, 1));
+    // A copy counts as nothing: two pages of R 0.9 and one of 0.
+    let progress = store.reader().query("progress", &[], &Limits::default()).unwrap();
+    assert!((progress.rows[0][1].real().unwrap() - 0.6).abs() < 1e-6, "{progress:?}");
+    let top = store.reader().query("top-pages", &[], &Limits::default()).unwrap();
+    assert_eq!(top.rows.len(), 2, "{top:?}");
+
+    // When it comes again it has changed; when it does not come, what is known of it stays.
+    let changed = vec![(TermId(11), 5)];
+    store.queue_again(&[oid(1), oid(2)]).unwrap();
+    let again = PageResult { seq: 4, ..with_words(2, &changed, None) };
+    let lost = PageResult { seq: 5, ..with_outcome(1, Outcome::Dead(failure(FailureKind::Status))) };
+    commit(&mut *store, &[again, lost]);
+    assert_eq!(terms_of(&*store, 4), (Some(changed), None));
+    assert_eq!(terms_of(&*store, 5), (Some(owls), None));
+    assert_eq!(store.counts().copies, 0);
+    let kept = store.reader().sql("select seq from page_terms order by seq", &Limits::default()).unwrap();
+    assert_eq!(kept.rows, [[Value::Integer(1)], [Value::Integer(4)]]);
+    drop(store);
+    assert_eq!(backend.open().counts().copies, 0);
 }
 
 fn a_batch_with_an_unknown_url_changes_nothing(backend: &dyn Backend) {
@@ -204,7 +252,7 @@ fn settings_and_events(backend: &dyn Backend) {
     let all = reader.events(0, 10).unwrap();
     assert_eq!(all.iter().map(|(_, event)| event.at.0).collect::<Vec<_>>(), [1, 2, 3]);
     assert_eq!(all[2].1, event(3));
-    assert_eq!(reader.another().events(all[0].0, 1).unwrap(), all[1..2]);
+    assert_eq!(reader.try_clone().events(all[0].0, 1).unwrap(), all[1..2]);
 }
 
 fn the_graph_has_nodes_edges_and_current_estimates(backend: &dyn Backend) {
@@ -364,6 +412,7 @@ macro_rules! contract {
             what_is_not_a_number_does_no_harm
             a_retry_waits_and_then_comes_after_the_untried
             every_outcome_is_counted_and_kept
+            the_words_of_a_page_are_kept_and_copies_are_counted
             a_batch_with_an_unknown_url_changes_nothing
             a_fetch_number_is_used_once
             settings_and_events

@@ -3,8 +3,8 @@
 use std::fs;
 
 use porthole_store::{
-    Batch, Desk, Error, Limits, Rejudged, SqlDistillation, SqliteDesk, SqliteReader, SqliteStore, Store,
-    StoreReader,
+    Batch, Error, Limits, Rejudged, SqlDistillation, SqliteReader, SqliteStore, SqliteWorkspaceWriter, Store,
+    StoreReader, WorkspaceWriter,
 };
 use porthole_types::{Judgment, Mark, TopicId, TopicRow};
 use rusqlite::Connection;
@@ -34,7 +34,7 @@ fn a_changed_database_is_refused_and_the_message_says_what_to_do() {
         ("delete from crawl where rowid = 7", "rows must not be deleted"),
         ("insert into crawl select * from crawl where rowid = 7", "twice"),
         ("update crawl set state = 77 where rowid = 7", "unknown state 77"),
-        ("insert into raised values (9999, 0.5, 0.5)", "unknown row 9999"),
+        ("insert into estimate_log values (9999, 0.5, 0.5)", "unknown row 9999"),
     ] {
         let place = filled();
         Connection::open(place.path()).unwrap().execute_batch(change).unwrap();
@@ -103,7 +103,7 @@ fn a_database_that_was_made_half_way_is_brought_on() {
     assert_eq!(place.open().counts().known, 0);
     let db = Connection::open(place.path()).unwrap();
     let version: i64 = db.query_row("pragma user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 8);
+    assert_eq!(version, 9);
 }
 
 /// Takes a database back to what version 6 of the tables was.
@@ -113,6 +113,12 @@ fn back_to_version_6(place: &Place) {
                                      sid_dst integer not null, wgt_fwd real not null, wgt_rev real not null,
                                      discovered integer not null);
                insert into old_link select oid_src, sid_src, oid_dst, sid_dst, 0, 0, discovered from link;
+               drop table page_terms; alter table estimate_log rename to raised;
+               drop view tried; drop view page;
+               alter table crawl drop column terms; alter table crawl drop column copy_of;
+               alter table counts drop column copies;
+               -- They are made anew on the way up.
+               create view tried as select 1; create view page as select 1;
                drop table command; drop view link; drop table edge; alter table old_link rename to link;
                alter table counts drop column rejected; alter table taxonomy drop column path;
                pragma user_version = 6";
@@ -163,8 +169,8 @@ fn a_database_of_version_5_gets_what_readers_need() {
     };
     assert_eq!((counts.parked, tried.len()), (10, 3));
     back_to_version_5(&place);
-    // A desk brings the tables up, too, and does not count in memory.
-    drop(SqliteDesk::open(place.path()).unwrap());
+    // A writer brings the tables up, too, and does not count in memory.
+    drop(SqliteWorkspaceWriter::open(place.path()).unwrap());
     let reader = SqliteReader::open(place.path()).unwrap();
     assert_eq!((reader.counts().unwrap(), reader.tried(None, 9).unwrap()), (counts, tried));
     let indexes = "select 1 from sqlite_schema where name = 'crawl_seq'";

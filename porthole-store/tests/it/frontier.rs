@@ -274,7 +274,7 @@ pub(crate) fn a_full_queue_can_make_room_first(backend: &dyn Backend) {
     // known already is not added.
     let links = vec![link(4, 0.4, 0.4), link(5, 0.5, 0.5), link(6, 0.3, 0.3), link(2, 0.1, 0.1)];
     let results = [page(1, 0.9, links)];
-    store.commit(&Batch { results: &results, newest_stays: true, ..Batch::default() }).unwrap();
+    store.commit(&Batch { results: &results, protect_newest: true, ..Batch::default() }).unwrap();
     assert_eq!(take(&mut *store, 9, 0), oids_of(&[2, 6]));
 }
 

@@ -1,7 +1,6 @@
 //! One binary for all tests that see the store from outside.
 
 mod contract;
-mod desk;
 mod files;
 mod frontier;
 mod kill;
@@ -14,3 +13,4 @@ mod sweep;
 mod topics;
 mod twin;
 mod web;
+mod workspace_writer;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use porthole_store::{Desk, Document, Error, NodeRow, Prober, StatRow, Store, Table};
+use porthole_store::{Document, Error, NodeRow, Prober, StatRow, Store, Table, WorkspaceWriter};
 use porthole_types::{Mark, TermId, TopicId, TopicRow, UrlId};
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The standing queries on small crawls whose answers were worked out by hand.
 
-use porthole_store::{Batch, Desk, Error, Limits, SqliteStore, Store};
+use porthole_store::{Batch, Error, Limits, SqliteStore, Store, WorkspaceWriter};
 use porthole_types::{
     CanonicalUrl, Judgment, LinkRow, Mark, NewUrl, Outcome, PageResult, Timestamp, TopicId, TopicRow,
 };
@@ -108,6 +108,8 @@ fn result(seq: u64, day: i64, page: &str, judgment: Judgment, links: Vec<LinkRow
         language: "en".into(),
         bytes: 1,
         simhash: 1,
+        terms: Vec::new(),
+        copy_of: None,
         span: None,
         links,
     }

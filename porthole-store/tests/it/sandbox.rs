@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use porthole_store::{Desk, Error, Limits, Store, StoreReader, Value};
+use porthole_store::{Error, Limits, Store, StoreReader, Value, WorkspaceWriter};
 
 use crate::web::{Place, new_url};
 

@@ -29,7 +29,7 @@ fn behind(store: &dyn Store) -> (usize, usize) {
     let answer = store.reader().sql("select priority from crawl order by rowid", &limits).unwrap();
     let shown = answer.rows.iter().map(|row| crate::contract::shown(&row[0]).parse::<f32>().unwrap());
     let other = (0..URLS).zip(shown).filter(|&(n, shown)| shown != priority(n, true) as f32).count();
-    let raised = store.reader().sql("select count(*) from raised", &limits).unwrap();
+    let raised = store.reader().sql("select count(*) from estimate_log", &limits).unwrap();
     (other, crate::contract::shown(&raised.rows[0][0]).parse().unwrap())
 }
 

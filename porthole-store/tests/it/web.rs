@@ -58,6 +58,8 @@ pub(crate) fn page(number: u64, relevance: f64, links: Vec<LinkRow>) -> PageResu
         language: "en".into(),
         bytes: 1234,
         simhash: u64::MAX - number,
+        terms: Vec::new(),
+        copy_of: None,
         span: None,
         links,
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use porthole_types::TermId;
 
+use super::context::offset;
 use super::counts;
-use super::sheet::offset;
 use super::study::Study;
 
 /// What was found at one DOM offset from links.
@@ -43,19 +43,19 @@ pub(super) fn by_offset(study: &Study, d_max: u32) -> Vec<AtOffset> {
     let mut tallies: BTreeMap<i32, Tally> = BTreeMap::new();
     let mut all = [0_u64; 2];
     for (page, link, relevance) in study.links() {
-        let sheet = &page.sheet;
+        let context = &page.context;
         let half = usize::from(counts::bin(relevance) >= cut);
         all[half] += 1;
-        let (first, end) = sheet.reach(link, d_max);
+        let (first, end) = context.reach(link, d_max);
         let mut seen = HashSet::new();
         for leaf in first..end {
             let at = offset(leaf as u32, link.first, link.last);
             let tally = tallies.entry(at).or_default();
-            let terms = sheet.leaf_terms(leaf);
+            let terms = context.leaf_terms(leaf);
             tally.leaves += 1;
             *tally.tags.entry(page.tags[leaf]).or_default() += 1;
             tally.without_words += u64::from(terms.is_empty());
-            tally.in_links += u64::from(at != 0 && sheet.is_in_link(leaf));
+            tally.in_links += u64::from(at != 0 && context.is_in_link(leaf));
             tally.occurrences += terms.len() as u64;
             for term in terms.iter().filter(|term| seen.insert((at, **term))) {
                 tally.instances.entry(*term).or_default()[half] += 1;

@@ -17,12 +17,12 @@ impl Apprentice {
     /// The parts of the log odds of Pr(high), or of what another learner adds up; the strongest first.
     pub(super) fn parts(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {
         let part = |what: &str, adds: f64| Part { what: what.to_owned(), adds };
-        let sheet = self.sheet(source);
-        let (place, encoding) = (sheet.link(link), &self.settings.encoding);
+        let context = self.context(source);
+        let (place, encoding) = (context.link(link), &self.settings.encoding);
         let outcomes = self.memory.outcomes();
         let mut own = Vec::new();
-        sheet.each_feature(&place, encoding, outcomes, |feature| own.push(feature));
-        let all = sheet.features(&place, encoding, outcomes);
+        context.each_feature(&place, encoding, outcomes, |feature| own.push(feature));
+        let all = context.features(&place, encoding, outcomes);
         let Some(worth) = self.learner.score(&all) else {
             return vec![part(
                 "R of the page it is on, since nothing was learnt yet",

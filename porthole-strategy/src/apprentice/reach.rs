@@ -3,10 +3,10 @@
 //! The first instances are kept with all that stands around their links. Whenever there is a training they decide how far
 //! it pays to look, and the apprentice learns them anew so; when they are enough, the choice stays and they are forgotten.
 
+use super::context::{Outcomes, PageContext, Place};
 use super::feature::Weighed;
 use super::learner::Learner;
 use super::settings::Encoding;
-use super::sheet::{Outcomes, Place, Sheet};
 use super::validation::{Instance, cross_validated};
 use crate::{Saved, Saver, StateError};
 
@@ -33,13 +33,18 @@ pub(super) struct Placed {
 
 impl Placed {
     /// A link, with all that can be seen from it.
-    pub(super) fn new(sheet: &Sheet, link: &Place, encoding: &Encoding, outcomes: &Outcomes) -> Placed {
+    pub(super) fn new(
+        context: &PageContext,
+        link: &Place,
+        encoding: &Encoding,
+        outcomes: &Outcomes,
+    ) -> Placed {
         let mut features = Vec::with_capacity(64);
-        sheet.each_placed(link, &encoding.reaching(FARTHEST), outcomes, |apart, feature| {
+        context.each_placed(link, &encoding.reaching(FARTHEST), outcomes, |apart, feature| {
             features.push((apart as u8, feature.weighed(1)));
         });
         if encoding.has_topics() {
-            features.extend(sheet.page_features.iter().map(|feature| (0, *feature)));
+            features.extend(context.page_features.iter().map(|feature| (0, *feature)));
         }
         Placed { target: link.target.0, features, relevance: 0.0 }
     }

@@ -3,13 +3,13 @@
 use porthole_types::{TermId, UrlId};
 
 use super::Apprentice;
+use super::context::{PageContext, Place};
 use super::counts::DIFFERENCES;
 use super::learner::Learner;
 use super::lessons::Lessons;
 use super::memory::{Memory, Waiting};
 use super::reach::Reach;
 use super::settings::Kind;
-use super::sheet::{Place, Sheet};
 use crate::{Saved, Saver, StateError};
 
 const FORM: u32 = 0x6170_0001;
@@ -85,8 +85,8 @@ pub(super) fn lessons(bytes: &[u8]) -> Result<Option<Lessons>, StateError> {
 
 fn save_memory(memory: &Memory, saver: &mut Saver) {
     saver.u32(memory.first);
-    saver.length(memory.sheets.len());
-    memory.sheets.iter().for_each(|sheet| save_sheet(sheet, saver));
+    saver.length(memory.contexts.len());
+    memory.contexts.iter().for_each(|context| save_sheet(context, saver));
     let mut waiting: Vec<(&UrlId, &Waiting)> = memory.waiting.iter().collect();
     waiting.sort_unstable_by_key(|(url, _)| **url);
     saver.length(waiting.len());
@@ -108,7 +108,7 @@ fn save_memory(memory: &Memory, saver: &mut Saver) {
 fn restore_memory(saved: &mut Saved<'_>, mut memory: Memory) -> Result<Memory, StateError> {
     memory.first = saved.u32()?;
     for _ in 0..saved.length(48)? {
-        memory.sheets.push_back(restore_sheet(saved)?);
+        memory.contexts.push_back(restore_sheet(saved)?);
     }
     for _ in 0..saved.length(24)? {
         let url = saved.url()?;
@@ -126,9 +126,9 @@ fn restore_memory(saved: &mut Saved<'_>, mut memory: Memory) -> Result<Memory, S
 fn is_whole(memory: &Memory) -> bool {
     memory.waiting.iter().all(|(url, waiting)| {
         let (mut next, mut bound) = (Some(waiting.newest), (u32::MAX, u32::MAX));
-        while let Some(place) = next.filter(|(sheet, _)| *sheet >= memory.first) {
-            let sheet = memory.sheets.get((place.0 - memory.first) as usize);
-            match sheet.and_then(|sheet| sheet.links.get(place.1 as usize)) {
+        while let Some(place) = next.filter(|(context, _)| *context >= memory.first) {
+            let context = memory.contexts.get((place.0 - memory.first) as usize);
+            match context.and_then(|context| context.links.get(place.1 as usize)) {
                 Some(link) if link.target == *url && place < bound => (next, bound) = (link.before, place),
                 _ => return false,
             }
@@ -140,11 +140,11 @@ fn is_whole(memory: &Memory) -> bool {
 /// In the place of a link before that there is not.
 const NONE: u32 = u32::MAX;
 
-fn save_sheet(sheet: &Sheet, saver: &mut Saver) {
-    let (terms, ends, depths, neighbours) = sheet.parts();
-    saver.url(sheet.source);
-    saver.f32(sheet.relevance);
-    saver.u32(sheet.open);
+fn save_sheet(context: &PageContext, saver: &mut Saver) {
+    let (terms, ends, depths, neighbours) = context.parts();
+    saver.url(context.source);
+    saver.f32(context.relevance);
+    saver.u32(context.open);
     saver.length(terms.len());
     terms.iter().for_each(|term| saver.u32(term.0));
     saver.length(ends.len());
@@ -157,13 +157,13 @@ fn save_sheet(sheet: &Sheet, saver: &mut Saver) {
         saver.u32(*last);
         saver.url(*target);
     }
-    saver.length(sheet.page_features.len());
-    for (feature, weight) in &sheet.page_features {
+    saver.length(context.page_features.len());
+    for (feature, weight) in &context.page_features {
         saver.u32(*feature);
         saver.u32(u32::from(*weight));
     }
-    saver.length(sheet.links.len());
-    for link in &sheet.links {
+    saver.length(context.links.len());
+    for link in &context.links {
         let (before_sheet, before_link) = link.before.unwrap_or((NONE, NONE));
         saver.url(link.target);
         [link.first, link.last, u32::from(link.depth), before_sheet, before_link]
@@ -172,7 +172,7 @@ fn save_sheet(sheet: &Sheet, saver: &mut Saver) {
     }
 }
 
-fn restore_sheet(saved: &mut Saved<'_>) -> Result<Sheet, StateError> {
+fn restore_sheet(saved: &mut Saved<'_>) -> Result<PageContext, StateError> {
     let (source, relevance, open) = (saved.url()?, saved.f32()?, saved.u32()?);
     let count = saved.length(4)?;
     let terms = (0..count).map(|_| saved.u32().map(TermId)).collect::<Result<Vec<_>, _>>()?;
@@ -188,15 +188,15 @@ fn restore_sheet(saved: &mut Saved<'_>) -> Result<Sheet, StateError> {
     let neighbours = (0..count)
         .map(|_| Ok((saved.u32()?, saved.u32()?, saved.url()?)))
         .collect::<Result<Vec<_>, StateError>>()?;
-    let mut sheet = Sheet::of_parts(source, relevance, (terms, ends), depths, neighbours);
+    let mut context = PageContext::of_parts(source, relevance, (terms, ends), depths, neighbours);
     for _ in 0..saved.length(8)? {
-        sheet.page_features.push((saved.u32()?, saved.u32()? as u16));
+        context.page_features.push((saved.u32()?, saved.u32()? as u16));
     }
     for _ in 0..saved.length(28)? {
-        sheet.links.push(restore_link(saved)?);
+        context.links.push(restore_link(saved)?);
     }
-    sheet.open = open;
-    if open as usize <= sheet.links.len() { Ok(sheet) } else { Err(StateError) }
+    context.open = open;
+    if open as usize <= context.links.len() { Ok(context) } else { Err(StateError) }
 }
 
 fn restore_link(saved: &mut Saved<'_>) -> Result<Place, StateError> {

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 use porthole_types::TermId;
 
+use super::context::{Outcomes, PageContext, Place, offset};
 use super::feature::Feature;
 use super::learner::Learner;
 use super::naive_bayes::{NaiveBayes, probability};
 use super::settings::{Encoding, Terms};
-use super::sheet::{Outcomes, Place, Sheet, offset};
 
 /// Numbers in the rows that are kept at once.
 const MOST_ODDS: usize = 4_000_000;
@@ -29,22 +29,22 @@ impl Scorer {
         Scorer { rows: learner.bayes().and_then(|_| Rows::new(encoding)) }
     }
 
-    /// What a link of a sheet, of which this is the number, is worth.
+    /// What a link of a context, of which this is the number, is worth.
     pub(super) fn score(
         &mut self,
         learner: &Learner,
         encoding: &Encoding,
-        (number, sheet): (u32, &Sheet),
+        (number, context): (u32, &PageContext),
         link: &Place,
         outcomes: &Outcomes,
     ) -> f64 {
         match (&mut self.rows, learner.bayes()) {
             (Some(rows), Some(bayes)) => {
-                rows.open(number, sheet, bayes);
-                let (sum, features) = rows.sum(sheet, link);
+                rows.open(number, context, bayes);
+                let (sum, features) = rows.sum(context, link);
                 probability(bayes.log_odds_of(sum, features))
             }
-            _ => super::score(learner, sheet, &sheet.features(link, encoding, outcomes)),
+            _ => super::score(learner, context, &context.features(link, encoding, outcomes)),
         }
     }
 }
@@ -59,8 +59,8 @@ struct Rows {
     rows: HashMap<TermId, u32, foldhash::fast::FixedState>,
     /// Row by row.
     odds: Vec<f32>,
-    /// The sheet that is open, and where the rows of its terms begin.
-    sheet: Option<u32>,
+    /// The context that is open, and where the rows of its terms begin.
+    context: Option<u32>,
     begins: Vec<usize>,
 }
 
@@ -74,13 +74,13 @@ impl Rows {
             has_offsets,
             rows: HashMap::default(),
             odds: Vec::new(),
-            sheet: None,
+            context: None,
             begins: Vec::new(),
         })
     }
 
-    fn open(&mut self, number: u32, sheet: &Sheet, bayes: &NaiveBayes) {
-        if self.sheet.replace(number) == Some(number) {
+    fn open(&mut self, number: u32, context: &PageContext, bayes: &NaiveBayes) {
+        if self.context.replace(number) == Some(number) {
             return;
         }
         if self.odds.len() > MOST_ODDS {
@@ -90,7 +90,7 @@ impl Rows {
         let reach = if self.has_offsets { self.d_max.cast_signed() } else { 0 };
         let width = 2 * reach as usize + 1;
         self.begins.clear();
-        for term in sheet.terms() {
+        for term in context.terms() {
             let next = self.rows.len() as u32;
             let row = *self.rows.entry(*term).or_insert_with(|| {
                 let of_offset = |offset| bayes.odds(Feature::term(*term, offset, 0).hash()) as f32;
@@ -101,9 +101,9 @@ impl Rows {
         }
     }
 
-    /// What the features of a link of the open sheet add up to, and how many they are.
-    fn sum(&self, sheet: &Sheet, link: &Place) -> (f64, usize) {
-        let (first, last) = sheet.reach(link, self.d_max);
+    /// What the features of a link of the open context add up to, and how many they are.
+    fn sum(&self, context: &PageContext, link: &Place) -> (f64, usize) {
+        let (first, last) = context.reach(link, self.d_max);
         let (mut sum, mut features) = (0.0, 0);
         for leaf in first..last {
             let offset = if self.has_offsets {
@@ -111,7 +111,7 @@ impl Rows {
             } else {
                 0
             };
-            let begins = &self.begins[sheet.terms_of(leaf)];
+            let begins = &self.begins[context.terms_of(leaf)];
             features += begins.len();
             for begin in begins {
                 sum += f64::from(self.odds[begin + offset]);
@@ -142,18 +142,18 @@ mod tests {
         let outcomes = Outcomes::default();
         for (terms, d_max, length) in [(Terms::Offset, 3, 0), (Terms::Offset, 0, 1), (Terms::Window, 5, 10)] {
             let encoding = Encoding::of_terms(terms, d_max);
-            let sheet = Sheet::new(&page, 0.5, &encoding);
+            let context = PageContext::new(&page, 0.5, &encoding);
             let mut learner = Learner::new(Kind::Bayes, length);
             for (n, link) in page.links.iter().enumerate() {
-                let features = sheet.features(&sheet.link(link), &encoding, &outcomes);
+                let features = context.features(&context.link(link), &encoding, &outcomes);
                 learner.learn(&features, [0.9, 0.1, 0.2][n % 3]);
             }
             assert!(learner.train());
             let mut scorer = Scorer::new(&learner, &encoding);
             assert!(scorer.rows.is_some());
-            for link in page.links.iter().map(|link| sheet.link(link)) {
-                let quick = scorer.score(&learner, &encoding, (0, &sheet), &link, &outcomes);
-                let plain = learner.score(&sheet.features(&link, &encoding, &outcomes)).unwrap();
+            for link in page.links.iter().map(|link| context.link(link)) {
+                let quick = scorer.score(&learner, &encoding, (0, &context), &link, &outcomes);
+                let plain = learner.score(&context.features(&link, &encoding, &outcomes)).unwrap();
                 assert_eq!(quick.to_bits(), plain.to_bits(), "{terms:?} {d_max}");
             }
         }
@@ -164,7 +164,7 @@ mod tests {
         let mut strategy = named(name, &aim("owl", 1)).unwrap();
         strategy.in_pieces(piece);
         let mut queue = HashMap::new();
-        let is_last = strategy.discipline().word == crate::Word::Last;
+        let is_last = strategy.discipline().merge == crate::PriorityMerge::Latest;
         for url in web.first(60) {
             for (link, worth) in tell(&mut *strategy, web, &url, 0) {
                 let held = queue.entry(link.id()).or_insert(worth);

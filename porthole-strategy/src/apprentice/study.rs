@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, HashMap};
 use porthole_page::Page;
 use porthole_types::UrlId;
 
+use super::context::{Outcomes, PageContext, Place};
 use super::counts::{self, Counts};
 use super::diagnostics::{self, AtOffset};
 use super::feature::{self, Weighed};
 use super::naive_bayes::{NaiveBayes, probability};
-use super::pupil::Material;
+use super::offline::TrainingSet;
 use super::settings::{Encoding, Terms};
-use super::sheet::{Outcomes, Place, Sheet};
 use super::validation::{Accuracy, Instance, cross_validated};
 
 /// The pages of a crawl in the order in which they came, and the links between them.
@@ -27,7 +27,7 @@ pub struct Study {
 /// A page of the crawl.
 #[derive(Debug)]
 pub(super) struct Studied {
-    pub(super) sheet: Sheet,
+    pub(super) context: PageContext,
     /// The element of each leaf.
     pub(super) tags: Vec<&'static str>,
     /// Its best topic, behind all prefixes of its name.
@@ -60,15 +60,15 @@ impl Study {
     pub fn add(&mut self, url: UrlId, page: &Page, relevance: f64, topics: &PageTopics) {
         // All that any encoding needs.
         let everything = Encoding { cocitation: true, far: true, ..Encoding::of_terms(Terms::Way, 0) };
-        let mut sheet = Sheet::new(page, relevance, &everything);
-        sheet.source = url;
-        sheet.links = page.links.iter().map(|link| sheet.link(link)).collect();
+        let mut context = PageContext::new(page, relevance, &everything);
+        context.source = url;
+        context.links = page.links.iter().map(|link| context.link(link)).collect();
         let leaves = (0..page.leaf_count()).filter_map(|leaf| page.leaf(leaf));
         let classes = topics.classes.iter();
         self.outcomes.insert(url, relevance as f32);
         self.order.insert(url, self.pages.len());
         self.pages.push(Studied {
-            sheet,
+            context,
             tags: leaves.map(|leaf| leaf.tag).collect(),
             names: super::prefixes(std::slice::from_ref(&topics.best)).remove(0),
             classes: classes.filter_map(|(path, pr)| feature::of_class(feature::name(path), *pr)).collect(),
@@ -78,7 +78,7 @@ impl Study {
     /// The links between pages of the crawl, with Pr(c*|v): the instances (A 3.5).
     pub(super) fn links(&self) -> impl Iterator<Item = (&Studied, &Place, f64)> {
         self.pages.iter().flat_map(move |page| {
-            let others = page.sheet.links.iter().filter(|link| link.target != page.sheet.source);
+            let others = page.context.links.iter().filter(|link| link.target != page.context.source);
             others.filter_map(move |link| Some((page, link, f64::from(*self.outcomes.get(&link.target)?))))
         })
     }
@@ -104,7 +104,7 @@ impl Study {
     fn described(&self, encoding: &Encoding) -> Vec<Instance> {
         let mut by_time: BTreeMap<usize, Vec<(&Studied, &Place, f64)>> = BTreeMap::new();
         for (page, link, relevance) in self.links() {
-            let (source, target) = (self.order[&page.sheet.source], self.order[&link.target]);
+            let (source, target) = (self.order[&page.context.source], self.order[&link.target]);
             // A page that came before is known together with the page that links to it.
             by_time
                 .entry(if target > source { 2 * target } else { 2 * source + 1 })
@@ -114,8 +114,8 @@ impl Study {
         let mut known = Outcomes::default();
         let mut instances = Vec::new();
         for at in 0..2 * self.pages.len() {
-            if let (1, Studied { sheet, .. }) = (at % 2, &self.pages[at / 2]) {
-                known.insert(sheet.source, sheet.relevance);
+            if let (1, Studied { context, .. }) = (at % 2, &self.pages[at / 2]) {
+                known.insert(context.source, context.relevance);
             }
             for (page, link, relevance) in by_time.remove(&at).unwrap_or_default() {
                 let features = page.features(link, encoding, &known);
@@ -126,8 +126,8 @@ impl Study {
     }
 
     /// The instances, for learners to be taught with.
-    pub fn material(&self, encoding: &Encoding) -> Material {
-        Material::new(self.described(encoding), self.cut_bin())
+    pub fn material(&self, encoding: &Encoding) -> TrainingSet {
+        TrainingSet::new(self.described(encoding), self.cut_bin())
     }
 
     /// Cross-validation (A Fig. 6); `None` if there is too little of one kind to learn from.
@@ -148,8 +148,8 @@ impl Study {
         let bayes = NaiveBayes::train(&counts, 0)?;
         let mut waiting: BTreeMap<UrlId, InQueue> = BTreeMap::new();
         for page in &self.pages {
-            for link in page.sheet.links.iter().filter(|link| !self.outcomes.contains_key(&link.target)) {
-                let before = f64::from(page.sheet.relevance);
+            for link in page.context.links.iter().filter(|link| !self.outcomes.contains_key(&link.target)) {
+                let before = f64::from(page.context.relevance);
                 let after = probability(bayes.log_odds(&page.features(link, encoding, &self.outcomes)));
                 let first = InQueue { url: link.target, before, after };
                 let known = waiting.entry(link.target).or_insert(first);
@@ -162,7 +162,7 @@ impl Study {
 
 impl Studied {
     fn features(&self, link: &Place, encoding: &Encoding, outcomes: &Outcomes) -> Vec<Weighed> {
-        let mut features = self.sheet.features(link, encoding, outcomes);
+        let mut features = self.context.features(link, encoding, outcomes);
         features.extend(feature::of_topic(&self.names, encoding.topics));
         features.extend(self.classes.iter().filter(|_| encoding.classes));
         features

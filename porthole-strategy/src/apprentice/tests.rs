@@ -3,9 +3,9 @@
 use porthole_page::{Extractor, Page, Wording};
 use porthole_types::{CanonicalUrl, Headers, Judgment, TermId, TopicId};
 
+use super::context::{Outcomes, PageContext};
 use super::feature::Feature;
 use super::settings::{Encoding, Terms};
-use super::sheet::{Outcomes, Sheet};
 use super::*;
 use crate::named;
 
@@ -29,10 +29,10 @@ const TREE: &str = "<html lang=en><ul><li>early<tt>birds</tt></li><li><a href=/v
 fn features(terms: Terms, d_max: u32) -> Vec<Feature> {
     let (_, page) = page("http://a.test/", TREE);
     let encoding = Encoding::of_terms(terms, d_max);
-    let sheet = Sheet::new(&page, 0.5, &encoding);
+    let context = PageContext::new(&page, 0.5, &encoding);
     let mut found = Vec::new();
-    let link = sheet.link(&page.links[0]);
-    sheet.each_feature(&link, &encoding, &Outcomes::default(), |feature| found.push(feature));
+    let link = context.link(&page.links[0]);
+    context.each_feature(&link, &encoding, &Outcomes::default(), |feature| found.push(feature));
     found
 }
 
@@ -64,12 +64,13 @@ fn farther_terms_and_neighbours_are_features_if_asked_for() {
     let html = "<html lang=en><p>one<a href=/a>two</a><a href=/b>three</a>four<a href=/c>five</a>";
     let (_, page) = page("http://a.test/", html);
     let encoding = Encoding { far: true, cocitation: true, ..Encoding::of_terms(Terms::Offset, 1) };
-    let sheet = Sheet::new(&page, 0.5, &encoding);
+    let context = PageContext::new(&page, 0.5, &encoding);
     let outcomes: Outcomes =
         [(0, 0.9), (2, 0.1)].map(|(at, r)| (page.links[at].target.id(), r)).into_iter().collect();
     let of_link = |at: usize, encoding: &Encoding| {
         let mut found = Vec::new();
-        sheet.each_feature(&sheet.link(&page.links[at]), encoding, &outcomes, |feature| found.push(feature));
+        context
+            .each_feature(&context.link(&page.links[at]), encoding, &outcomes, |feature| found.push(feature));
         found
     };
     let td = |word, offset| Feature::term(term(word), offset, 0);

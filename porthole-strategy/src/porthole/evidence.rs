@@ -79,17 +79,17 @@ impl Usual {
 
 /// What pages were worth that have a word.
 #[derive(Clone, Debug, Default)]
-struct Lore {
+struct TermStats {
     record: Record,
     /// What that says of a link, and how many pages had come when it was worked out: links have the same words.
-    said: Cell<(f32, u32)>,
+    value: Cell<(f32, u32)>,
     /// How many pages had come with the last one that has it: a word counts once a page.
     last: u32,
 }
 
 /// A page that came.
 #[derive(Clone, Copy, Debug)]
-struct Came {
+struct Arrival {
     url: UrlId,
     relevance: f32,
     /// What its links led to.
@@ -98,7 +98,7 @@ struct Came {
 
 /// What one page says of a link.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Said<'a> {
+pub(super) struct LinkObservation<'a> {
     /// What the critic says, if it was asked.
     pub(super) opinion: Option<Opinion>,
     /// What links beside it turned out to be.
@@ -169,13 +169,13 @@ impl Waiting {
     }
 
     /// One more page has the link.
-    fn hear(&mut self, number: u32, relevance: f32, said: &Said<'_>) {
+    fn merge(&mut self, number: u32, relevance: f32, observed: &LinkObservation<'_>) {
         if !self.last.contains(&number) {
             self.parents.add(relevance, 1.0);
             self.last.rotate_right(1);
             self.last[0] = number;
         }
-        if let Some(Opinion { words, around }) = said.opinion {
+        if let Some(Opinion { words, around }) = observed.opinion {
             let is_first = self.opinions == 0;
             self.words = if is_first { words } else { self.words.max(words) };
             self.around.0 = if is_first { around } else { self.around.0.max(around) };
@@ -183,14 +183,14 @@ impl Waiting {
             self.opinions += 1;
             self.asked_by = self.parents.count;
         }
-        self.beside.sum += said.beside.sum;
-        self.beside.count += said.beside.count;
+        self.beside.sum += observed.beside.sum;
+        self.beside.count += observed.beside.count;
         if self.length == 0 {
-            self.own = said.own;
+            self.own = observed.own;
         }
         // What others call it comes behind, while there is room.
         let before = usize::from(self.length);
-        for at in said.hashed {
+        for at in observed.hashed {
             let (known, room) = self.hashed.split_at_mut(before);
             let new = usize::from(self.length) - before;
             if !known.contains(at)
@@ -242,12 +242,12 @@ impl Waiting {
 #[derive(Debug)]
 pub(super) struct Evidence {
     waiting: Queued<Waiting>,
-    pages: Vec<Came>,
+    pages: Vec<Arrival>,
     /// The numbers of the pages.
     numbers: HashMap<UrlId, u32, FixedState>,
     hosts: HashMap<SiteId, Record, FixedState>,
     /// Of words, by their buckets.
-    lore: Box<[Lore]>,
+    term_stats: Box<[TermStats]>,
     /// What all pages were worth.
     all: Record,
     usual: Usual,
@@ -261,7 +261,7 @@ impl Evidence {
             pages: Vec::new(),
             numbers: HashMap::default(),
             hosts: HashMap::default(),
-            lore: vec![Lore::default(); BUCKETS].into(),
+            term_stats: vec![TermStats::default(); BUCKETS].into(),
             all: Record::default(),
             usual: Usual::of(Record::default()),
         }
@@ -307,16 +307,16 @@ impl Evidence {
             }
         }
         self.numbers.insert(url, self.pages.len() as u32);
-        self.pages.push(Came { url, relevance, children: Record::default() });
+        self.pages.push(Arrival { url, relevance, children: Record::default() });
         self.hosts.entry(site).or_default().add(relevance, 1.0);
         self.all.add(relevance, 1.0);
         self.usual = Usual::of(self.all);
         let now = self.pages.len() as u32;
         for term in terms {
-            let lore = &mut self.lore[bucket_of(*term) as usize];
-            if lore.last != now {
-                lore.last = now;
-                lore.record.add(relevance, 1.0);
+            let term_stats = &mut self.term_stats[bucket_of(*term) as usize];
+            if term_stats.last != now {
+                term_stats.last = now;
+                term_stats.record.add(relevance, 1.0);
             }
         }
         true
@@ -330,10 +330,16 @@ impl Evidence {
     }
 
     /// A page that came has a link to a URL.
-    pub(super) fn says(&mut self, parent: UrlId, url: UrlId, site: SiteId, said: &Said<'_>) {
+    pub(super) fn observe(
+        &mut self,
+        parent: UrlId,
+        url: UrlId,
+        site: SiteId,
+        observed: &LinkObservation<'_>,
+    ) {
         let number = self.number(parent);
         let relevance = self.pages.get(number as usize).map_or(0.0, |page| page.relevance);
-        self.waiting.entry(url, || Waiting::new(site)).hear(number, relevance, said);
+        self.waiting.entry(url, || Waiting::new(site)).merge(number, relevance, observed);
     }
 
     /// The number of a page; most questions are about the one that came last.
@@ -353,7 +359,7 @@ impl Evidence {
             siblings.add(sum / count.max(1.0), count.min(MOST_CHILDREN));
         }
         let host = self.hosts.get(&waiting.site).copied().unwrap_or_default();
-        let (lore, strongest) = self.lore(waiting);
+        let (term_stats, strongest) = self.term_stats(waiting);
         let features: [f32; DENSE] = [
             1.0,
             waiting.parents.beyond(usual),
@@ -364,18 +370,18 @@ impl Evidence {
             host.beyond(usual),
             waiting.beside.beyond(usual),
             (1.0 + waiting.parents.count).ln() - 1.0,
-            lore,
+            term_stats,
             strongest,
         ];
         features
     }
 
     /// What pages with a link's words are worth: the mean, and what the most telling word says.
-    fn lore(&self, waiting: &Waiting) -> (f32, f32) {
+    fn term_stats(&self, waiting: &Waiting) -> (f32, f32) {
         let own = waiting.hashed().get(..usize::from(waiting.own)).unwrap_or(waiting.hashed());
         let (mut sum, mut strongest) = (0.0, 0.0_f32);
         for bucket in own {
-            let says = self.word_says(&self.lore[*bucket as usize % BUCKETS]);
+            let says = self.value_of_term(&self.term_stats[*bucket as usize % BUCKETS]);
             sum += says;
             if says.abs() > strongest.abs() {
                 strongest = says;
@@ -384,13 +390,13 @@ impl Evidence {
         (sum / own.len().max(1) as f32, strongest)
     }
 
-    fn word_says(&self, lore: &Lore) -> f32 {
+    fn value_of_term(&self, term_stats: &TermStats) -> f32 {
         let now = self.pages.len() as u32;
-        match lore.said.get() {
+        match term_stats.value.get() {
             (says, when) if when == now => says,
             _ => {
-                let says = lore.record.beyond(self.usual);
-                lore.said.set((says, now));
+                let says = term_stats.record.beyond(self.usual);
+                term_stats.value.set((says, now));
                 says
             }
         }
@@ -411,11 +417,12 @@ impl Evidence {
             saver.u64(site.0);
             record.save(saver);
         }
-        let used = || self.lore.iter().enumerate().filter(|(_, lore)| lore.record.count > 0.0);
+        let used =
+            || self.term_stats.iter().enumerate().filter(|(_, term_stats)| term_stats.record.count > 0.0);
         saver.length(used().count());
-        for (at, lore) in used() {
+        for (at, term_stats) in used() {
             saver.u32(at as u32);
-            lore.record.save(saver);
+            term_stats.record.save(saver);
         }
         self.all.save(saver);
     }
@@ -426,7 +433,7 @@ impl Evidence {
         self.pages.clear();
         for _ in 0..length {
             let (url, relevance) = (saved.url()?, saved.f32()?);
-            self.pages.push(Came { url, relevance, children: Record::restore(saved)? });
+            self.pages.push(Arrival { url, relevance, children: Record::restore(saved)? });
         }
         self.numbers = (0..).zip(&self.pages).map(|(number, page)| (page.url, number)).collect();
         self.hosts.clear();
@@ -434,10 +441,10 @@ impl Evidence {
             let site = SiteId(saved.u64()?);
             self.hosts.insert(site, Record::restore(saved)?);
         }
-        self.lore.fill(Lore::default());
+        self.term_stats.fill(TermStats::default());
         for _ in 0..saved.length(12)? {
             let at = saved.u32()? as usize;
-            self.lore.get_mut(at).ok_or(StateError)?.record = Record::restore(saved)?;
+            self.term_stats.get_mut(at).ok_or(StateError)?.record = Record::restore(saved)?;
         }
         self.all = Record::restore(saved)?;
         self.usual = Usual::of(self.all);
@@ -455,8 +462,8 @@ pub(super) fn bucket_of(term: TermId) -> u32 {
 mod tests {
     use super::*;
 
-    fn said(words: f32) -> Said<'static> {
-        Said { opinion: Some(Opinion { words, around: words }), ..Said::default() }
+    fn said(words: f32) -> LinkObservation<'static> {
+        LinkObservation { opinion: Some(Opinion { words, around: words }), ..LinkObservation::default() }
     }
 
     #[test]
@@ -464,11 +471,11 @@ mod tests {
         let mut evidence = Evidence::new(9);
         let (site, link) = (SiteId(1), UrlId(9));
         evidence.came(UrlId(1), site, 0.8, &[]);
-        evidence.says(UrlId(1), link, SiteId(2), &said(-1.0));
+        evidence.observe(UrlId(1), link, SiteId(2), &said(-1.0));
         evidence.came(UrlId(2), site, 0.2, &[]);
-        evidence.says(UrlId(2), link, SiteId(2), &said(3.0));
+        evidence.observe(UrlId(2), link, SiteId(2), &said(3.0));
         // The same page again: it is one parent still.
-        evidence.says(UrlId(2), link, SiteId(2), &said(1.0));
+        evidence.observe(UrlId(2), link, SiteId(2), &said(1.0));
         let waiting = evidence.waiting(link).unwrap();
         let usual = (1.0 + 0.2) / 3.0;
         assert_eq!(evidence.usual.mean, usual);
@@ -477,10 +484,10 @@ mod tests {
         let beyond = |mean: f32| log_odds(mean) - log_odds(usual);
         assert!((features[1] - beyond(0.45)).abs() < 1e-6);
         assert_eq!((features[2], features[3]), (3.0, 3.0));
-        assert_eq!(features[4], 3.0 / 2.0, "all that the critic said, by parents");
+        assert_eq!(features[4], 3.0 / 2.0, "all that the critic observed, by parents");
         assert_eq!((features[5], features[6], features[7]), (0.0, 0.0, 0.0));
         // A sibling turns out well: both parents have led to something.
-        evidence.says(UrlId(1), UrlId(8), site, &said(0.0));
+        evidence.observe(UrlId(1), UrlId(8), site, &said(0.0));
         evidence.came(UrlId(8), SiteId(2), 1.0, &[]);
         let usual = (2.0 + 0.2) / 4.0;
         let features = evidence.features(evidence.waiting(link).unwrap());
@@ -499,8 +506,12 @@ mod tests {
         let (owl, cat) = (TermId(3), TermId(4));
         evidence.came(UrlId(1), SiteId(1), 0.9, &[owl, owl, cat]);
         evidence.came(UrlId(2), SiteId(1), 0.1, &[cat]);
-        let heard = Said { hashed: &[bucket_of(owl), bucket_of(cat), 77], own: 2, ..Said::default() };
-        evidence.says(UrlId(1), UrlId(9), SiteId(1), &heard);
+        let heard = LinkObservation {
+            hashed: &[bucket_of(owl), bucket_of(cat), 77],
+            own: 2,
+            ..LinkObservation::default()
+        };
+        evidence.observe(UrlId(1), UrlId(9), SiteId(1), &heard);
         let features = evidence.features(evidence.waiting(UrlId(9)).unwrap());
         let usual = evidence.usual.mean;
         let says = |sum: f32, count: f32| log_odds((sum + 2.0 * usual) / (count + 2.0)) - log_odds(usual);

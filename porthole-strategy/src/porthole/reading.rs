@@ -8,7 +8,7 @@ use porthole_topic::Critic;
 use porthole_types::{TermId, UrlId};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::evidence::{Evidence, Opinion, Record, Said, Waiting, bucket_of};
+use super::evidence::{Evidence, LinkObservation, Opinion, Record, Waiting, bucket_of};
 use super::learner::{BUCKETS, log_odds};
 use crate::Source;
 
@@ -75,18 +75,28 @@ impl LinkReader {
     }
 
     /// What the page says of its link; links are read in their order.
-    pub(super) fn read(&mut self, source: &Source<'_>, link: &Link, waiting: Option<&Waiting>) -> Said<'_> {
+    pub(super) fn read(
+        &mut self,
+        source: &Source<'_>,
+        link: &Link,
+        waiting: Option<&Waiting>,
+    ) -> LinkObservation<'_> {
         let links = &source.page.links;
         let is_it = |other: &Link| std::ptr::eq(other, link);
         self.place += links.get(self.place..).and_then(|rest| rest.iter().position(is_it)).unwrap_or(0);
         if waiting.is_some_and(Waiting::is_known) {
-            return Said { beside: self.beside(), ..Said::default() };
+            return LinkObservation { beside: self.beside(), ..LinkObservation::default() };
         }
         self.gather(source, link);
         let own = self.hash(source, link);
         let words = self.critic.as_mut().map_or(0.0, |critic| critic.opinion(&self.own));
         let around = self.critic.as_mut().map_or(0.0, |critic| critic.opinion(&self.around));
-        Said { opinion: Some(Opinion { words, around }), beside: self.beside(), hashed: &self.hashed, own }
+        LinkObservation {
+            opinion: Some(Opinion { words, around }),
+            beside: self.beside(),
+            hashed: &self.hashed,
+            own,
+        }
     }
 
     /// The words of the link itself (address, title, anchor), and those together with the words around it.

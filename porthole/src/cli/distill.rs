@@ -1,9 +1,6 @@
 //! What a person types about hubs and authorities.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
-use porthole_lab::distiller_bench::Setup;
 
 use crate::settings::SiteWord;
 
@@ -31,25 +28,6 @@ pub(crate) enum EngineWord {
     Walk,
     /// Joins inside the database
     Sql,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchDistiller {
-    /// Pages that are crawled on a synthetic web for the graph
-    #[arg(long, default_value_t = Setup::USUAL.pages, value_parser = clap::value_parser!(u64).range(10..))]
-    pub(crate) pages: u64,
-    /// How often each variant is run, in turns
-    #[arg(long, default_value_t = Setup::USUAL.rounds, value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) rounds: u16,
-    /// Seed of the synthetic web
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Write the figures as distiller.svg and distiller.json into this folder
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Print the figures as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 fn share(text: &str) -> Result<f64, String> {

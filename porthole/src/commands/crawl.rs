@@ -14,11 +14,11 @@ use porthole_crawl::{
     Crawl, CrawlError, DistillSettings, ExternalCritic, Focus, HttpFetch, Limits, LostPages, NotBegun,
     Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
-use porthole_lab::RecordedWeb;
-use porthole_store::{Desk, Store, StoreReader};
+use porthole_store::{Store, StoreReader, WorkspaceWriter};
 use porthole_strategy::apprentice::Lessons;
 use porthole_topic::{Critic, Judge, Taxonomy};
 use porthole_types::CanonicalUrl;
+use porthole_webs::RecordedWeb;
 
 use self::events::Events;
 use self::metrics::Board;

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use porthole_crawl::{Crawl, Focus, Limits, Seen, Stop};
-use porthole_lab::synth::{SynthParams, SyntheticWeb};
-use porthole_store::{Desk, SqliteStore, Store};
+use porthole_store::{SqliteStore, Store, WorkspaceWriter};
 use porthole_strategy::Aim;
 use porthole_topic::Critic;
 use porthole_types::{ManualClock, TopicId};
+use porthole_webs::synth::{SynthParams, SyntheticWeb};
 
 use self::lesson::Lesson;
 use self::report::Report;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use porthole_crawl::{DISTILLED_BY, Engine, Snapshot, neighbourhoods};
-use porthole_store::{Desk, Scores, SqlScores, SqliteReader};
+use porthole_store::{Scores, SqlScores, SqliteReader, WorkspaceWriter};
 use porthole_types::UrlId;
 use serde::Serialize;
 
@@ -24,9 +24,9 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
     let seconds = start.elapsed().as_secs_f64();
     let neighbourhoods = neighbourhoods(&snapshot, &reader)?;
     let scores = Scores { hubs: &found.hubs, auth: &found.auth, neighbourhoods: &neighbourhoods };
-    let mut desk = workspace.desk()?;
-    desk.set_scores(&scores)?;
-    desk.set_setting(DISTILLED_BY, by.name())?;
+    let mut writer = workspace.writer()?;
+    writer.set_scores(&scores)?;
+    writer.set_setting(DISTILLED_BY, by.name())?;
     let facts = Facts {
         pages: (0..snapshot.graph().pages() as u32).filter(|page| snapshot.graph().fetched(*page)).count(),
         urls: snapshot.graph().pages(),

@@ -1,9 +1,10 @@
 //! `porthole documents`: DOCUMENT(did, tid, freq) from the pages that the crawl has kept (V 2.1.3), so that the classifier
 //! inside the database can judge them.
 
+use std::cell::Cell;
 use std::path::Path;
 
-use porthole_store::{Desk, Document, StoreReader};
+use porthole_store::{Document, StoreReader, WorkspaceWriter};
 use serde::Serialize;
 
 use crate::cli;
@@ -29,31 +30,32 @@ pub(crate) fn run(root: &Path, arguments: &cli::Documents) -> anyhow::Result<()>
     if reader.is_crawled()? {
         return Err(misuse("a crawl is running, which would have to wait for this: stop it first"));
     }
-    let mut store = workspace.desk()?;
+    let mut store = workspace.writer()?;
     let mut documents = DocumentReader::new();
     let pages = reader.counts()?.fetched as u64;
     let mut progress = Progress::new("reading", pages);
     let mut filled = Filled { documents: 0, rows: 0, without_words: 0 };
-    let mut failed = None;
-    let kept = KeptPages::of(&reader).map_while(|page| page.map_err(|error| failed = Some(error)).ok());
+    let failed = Cell::new(None);
+    let kept = KeptPages::of(&reader).map_while(|page| page.map_err(|error| failed.set(Some(error))).ok());
     let mut all = kept.filter_map(|page| {
         progress.step(String::new);
-        let document = page.read(&workspace, &mut documents);
-        // The words are for people, and nobody asks for them here.
-        drop(documents.take_words());
-        match &document {
-            Some(document) => {
+        let terms = page.terms(&reader, &workspace, &mut documents).unwrap_or_else(|error| {
+            failed.set(Some(error));
+            None
+        });
+        match &terms {
+            Some(terms) => {
                 filled.documents += 1;
-                filled.rows += document.terms.len();
+                filled.rows += terms.len();
             }
             None => filled.without_words += 1,
         }
-        document.map(|document| Document { did: page.oid, terms: document.terms })
+        terms.map(|terms| Document { did: page.oid, terms })
     });
     let written = store.set_documents(&mut all);
     progress.finish();
     written?;
-    if let Some(error) = failed {
+    if let Some(error) = failed.take() {
         return Err(error.into());
     }
     if arguments.json {

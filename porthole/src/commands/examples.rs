@@ -6,7 +6,7 @@ mod from;
 use std::path::Path;
 
 use anyhow::bail;
-use porthole_store::{Desk, Example, ExampleChange, ExampleState, StoreReader};
+use porthole_store::{Example, ExampleChange, ExampleState, StoreReader, WorkspaceWriter};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, TopicId};
 use serde::Serialize;
@@ -103,7 +103,7 @@ fn line(example: &Example) -> String {
 }
 
 fn remove(workspace: &Workspace, arguments: &cli::RemoveExamples) -> anyhow::Result<()> {
-    let mut store = workspace.desk()?;
+    let mut store = workspace.writer()?;
     let tree = workspace::tree(&*store.reader())?;
     let topic = tree.find(&arguments.topic)?;
     let examples = store.reader().examples(Some(topic))?;
@@ -118,7 +118,7 @@ fn move_to(workspace: &Workspace, arguments: &cli::MoveExamples) -> anyhow::Resu
     let Some((topic, names)) = arguments.names_and_topic.split_last() else {
         bail!("name examples, and the topic that they go to")
     };
-    let mut store = workspace.desk()?;
+    let mut store = workspace.writer()?;
     let tree = workspace::tree(&*store.reader())?;
     let to = tree.find(topic)?;
     let examples = store.reader().examples(None)?;

@@ -308,7 +308,7 @@ impl Explanation<'_> {
         }
         let place = match about.rank {
             Some(0) => "; it is the next in the order of the queue".to_owned(),
-            Some(rank) => format!("; {} before it", come(rank)),
+            Some(rank) => format!("; {} before it", verb(rank, "URL", "comes", "come")),
             None => String::new(),
         };
         match about.not_before {
@@ -383,7 +383,7 @@ impl Explanation<'_> {
             line("found", "as a start or in a sitemap: no page that was fetched links to it");
         }
         if !about.parents.is_empty() {
-            let links = lead(about.links_in);
+            let links = verb(about.links_in, "link", "leads", "lead");
             line("found", &format!("{links} to it; the best pages that have one, with their R(d):"));
             for parent in &about.parents {
                 let seq =
@@ -423,16 +423,13 @@ fn print_parts(parts: &Parts) {
     }
 }
 
+/// A number of things and what they do: "1 URL comes", "2 URLs come".
+fn verb(number: u64, noun: &str, one: &str, several: &str) -> String {
+    format!("{} {}", many(number, noun), if number == 1 { one } else { several })
+}
+
 fn many(number: u64, noun: &str) -> String {
     count(usize::try_from(number).unwrap_or(usize::MAX), noun)
-}
-
-fn come(rank: u64) -> String {
-    format!("{} {}", many(rank, "URL"), if rank == 1 { "comes" } else { "come" })
-}
-
-fn lead(links: u64) -> String {
-    format!("{} {}", many(links, "link"), if links == 1 { "leads" } else { "lead" })
 }
 
 /// A failure in words: what kind it is, and the detail that was kept.

@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace, arguments: &cli::Grow) -> anyhow::Result<()> {
     let settings = workspace.settings.train.ready()?;
-    let mut store = workspace.desk()?;
+    let mut store = workspace.writer()?;
     let limits = Limits { sites: arguments.sites, pages_a_site: arguments.pages, pages: arguments.accept };
     let spinner = Spinner::new("growing");
     let mut grow = || -> anyhow::Result<Grown> {

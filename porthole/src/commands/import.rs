@@ -1,9 +1,9 @@
 //! `porthole examples import`: many examples at once.
 
 use anyhow::Context;
-use porthole_lab::RecordedWeb;
-use porthole_store::Desk;
+use porthole_store::WorkspaceWriter;
 use porthole_topic::prune::Pruning;
+use porthole_webs::RecordedWeb;
 
 use crate::cli;
 use crate::importing::{self, Lacking, Noted, Order, Report};
@@ -22,7 +22,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyho
         [] => None,
         files => Some(RecordedWeb::open(files).context("nothing was imported")?),
     };
-    let mut store = workspace.desk()?;
+    let mut store = workspace.writer()?;
     let reader = store.reader();
     let order = Order {
         source: &source,

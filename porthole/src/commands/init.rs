@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use porthole_store::Desk;
+use porthole_store::WorkspaceWriter;
 use porthole_topic::{Pretrained, Taxonomy};
 
 use crate::cli;
@@ -24,7 +24,7 @@ pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
         Some(name) => Start::read(name).await.context("no workspace was made")?,
     };
     let workspace = Workspace::create(&arguments.folder)?;
-    start.write(&mut workspace.desk()?)?;
+    start.write(&mut workspace.writer()?)?;
     say_what_next(&arguments.folder, &start);
     Ok(())
 }
@@ -52,7 +52,7 @@ impl Start {
         Ok(Start::Gathered(Box::new(gathered)))
     }
 
-    fn write(&self, store: &mut dyn Desk) -> anyhow::Result<()> {
+    fn write(&self, store: &mut dyn WorkspaceWriter) -> anyhow::Result<()> {
         match self {
             Start::Nothing => Ok(()),
             Start::Gathered(gathered) => importing::write(store, gathered),
@@ -68,7 +68,7 @@ impl Start {
 
 /// Gives a workspace the topics that come with the program.
 pub(crate) fn give_general_topics(workspace: &Workspace) -> anyhow::Result<()> {
-    general()?.write(&mut workspace.desk()?)
+    general()?.write(&mut workspace.writer()?)
 }
 
 /// The taxonomy that comes with the program.

@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use porthole_store::{
-    Desk, Example, ExampleChange, ExampleState, Feedback, FeedbackKind, NewExample, SqliteDesk, TopicChange,
+    Example, ExampleChange, ExampleState, Feedback, FeedbackKind, NewExample, SqliteWorkspaceWriter,
+    TopicChange, WorkspaceWriter,
 };
 use porthole_topic::{Critic, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, TopicId};
@@ -28,7 +29,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Mark) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
     let url = CanonicalUrl::parse(&arguments.url)
         .map_err(|error| misuse(format!("{} is no URL: {error}", plain(&arguments.url))))?;
-    let mut desk = workspace.desk()?;
+    let mut writer = workspace.writer()?;
     let kind = match arguments {
         cli::Mark { site: true, .. } => FeedbackKind::Site,
         cli::Mark { hub: true, .. } => FeedbackKind::Hub,
@@ -36,15 +37,19 @@ pub(crate) fn run(root: &Path, arguments: &cli::Mark) -> anyhow::Result<()> {
     };
     let useful = arguments.verdict == Verdict::Useful;
     let lesson = match kind {
-        FeedbackKind::Site => check_site(&desk, &url).map(|()| Lesson::None("a site is not learnt from"))?,
-        FeedbackKind::Hub => check_known(&desk, &url).map(|()| Lesson::None("links are not learnt from"))?,
+        FeedbackKind::Site => {
+            check_site(&writer, &url).map(|()| Lesson::None("a site is not learnt from"))?
+        }
+        FeedbackKind::Hub => {
+            check_known(&writer, &url).map(|()| Lesson::None("links are not learnt from"))?
+        }
         FeedbackKind::Page => {
-            Teacher::new(&workspace, &desk, &url, useful)?.teach(&mut desk, arguments.topic.as_deref())?
+            Teacher::new(&workspace, &writer, &url, useful)?.teach(&mut writer, arguments.topic.as_deref())?
         }
     };
     let name = if kind == FeedbackKind::Site { url.authority() } else { url.as_str() };
     let at = porthole_crawl::SystemClock.now();
-    desk.add_feedback(&[Feedback { name: name.to_owned(), kind, useful, at }])?;
+    writer.add_feedback(&[Feedback { name: name.to_owned(), kind, useful, at }])?;
     let marked = Marked::of(name, kind, useful, &lesson);
     if arguments.json {
         return output::print_json(&marked);
@@ -53,15 +58,15 @@ pub(crate) fn run(root: &Path, arguments: &cli::Mark) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn check_site(desk: &SqliteDesk, url: &CanonicalUrl) -> anyhow::Result<()> {
-    match desk.reader().site(url.authority())? {
+fn check_site(writer: &SqliteWorkspaceWriter, url: &CanonicalUrl) -> anyhow::Result<()> {
+    match writer.reader().site(url.authority())? {
         Some(_) => Ok(()),
         None => Err(misuse(format!("no page of {} is known", plain(url.authority())))),
     }
 }
 
-fn check_known(desk: &SqliteDesk, url: &CanonicalUrl) -> anyhow::Result<()> {
-    match desk.reader().about_briefly(url)? {
+fn check_known(writer: &SqliteWorkspaceWriter, url: &CanonicalUrl) -> anyhow::Result<()> {
+    match writer.reader().about_briefly(url)? {
         Some(_) => Ok(()),
         None => Err(unknown(url)),
     }
@@ -136,11 +141,11 @@ struct Teacher {
 impl Teacher {
     fn new(
         workspace: &Workspace,
-        desk: &SqliteDesk,
+        writer: &SqliteWorkspaceWriter,
         url: &CanonicalUrl,
         useful: bool,
     ) -> anyhow::Result<Teacher> {
-        let reader = desk.reader();
+        let reader = writer.reader();
         let about = reader.about_briefly(url)?;
         let mut examples = reader.examples(None)?;
         examples.retain(|example| example.url == url.as_str());
@@ -169,7 +174,7 @@ impl Teacher {
     }
 
     /// Writes the example, and takes away those that say the opposite.
-    fn teach(mut self, desk: &mut SqliteDesk, path: Option<&str>) -> anyhow::Result<Lesson> {
+    fn teach(mut self, writer: &mut SqliteWorkspaceWriter, path: Option<&str>) -> anyhow::Result<Lesson> {
         let topics_before = self.tree.len();
         let contrary: Vec<Example> =
             self.examples.iter().filter(|example| self.is_contrary(example)).cloned().collect();
@@ -191,7 +196,7 @@ impl Teacher {
         let added: Vec<NewExample> =
             self.document.take().map(|document| self.example(topic, document)).into_iter().collect();
         let rows = self.tree.rows();
-        desk.change_topics(&TopicChange {
+        writer.change_topics(&TopicChange {
             topics: (self.tree.len() > topics_before).then_some(&rows),
             examples: &changes,
             added: &added,

@@ -6,9 +6,9 @@ mod next;
 use std::path::Path;
 
 use anyhow::Context;
-use porthole_lab::html::{Report, Section, Table, escaped};
-use porthole_lab::measures;
-use porthole_lab::svg::{Axis, Bar, Chart, Marks, Scale, Series};
+use porthole_report::html::{Report, Section, Table, escaped};
+use porthole_report::summary;
+use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, Series};
 use porthole_store::{Answer, Limits, StoreReader, Value};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
@@ -45,7 +45,7 @@ fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &Gathered) -> any
         number(counts.fetched),
         number(counts.sites),
         number(relevant),
-        measures::mean(gathered.relevance.iter().copied()),
+        summary::mean(gathered.relevance.iter().copied()),
         number(counts.known),
         number(counts.queued),
     );
@@ -72,8 +72,8 @@ fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &Gathered) -> any
 fn harvest(gathered: &Gathered) -> Section {
     let all = &gathered.relevance;
     let window = (all.len() / 20).clamp(20, 1_000);
-    let moving = measures::moving(all, window);
-    let loss = measures::loss(all.iter().copied());
+    let moving = summary::moving(all, window);
+    let loss = summary::loss(all.iter().copied());
     let step = (all.len() / 200).max(1);
     let some = |values: &[f64]| -> Vec<(f64, f64)> {
         let at = (0..values.len()).filter(|at| (at + 1) % step == 0);
@@ -108,7 +108,7 @@ fn harvest(gathered: &Gathered) -> Section {
 
 fn relevance(gathered: &Gathered) -> Section {
     const PARTS: usize = 10;
-    let counts = measures::histogram(gathered.relevance.iter().copied(), PARTS);
+    let counts = summary::histogram(gathered.relevance.iter().copied(), PARTS);
     let bar = |(part, count): (usize, &u64)| Bar {
         name: format!("{:.1}", part as f64 / PARTS as f64),
         parts: vec![*count as f64],

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use porthole_crawl::Command;
-use porthole_store::{Desk, Limits, StoreReader, Value};
+use porthole_store::{Limits, StoreReader, Value, WorkspaceWriter};
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
@@ -87,9 +87,10 @@ struct Switched {
 
 fn switch(workspace: &Workspace, arguments: &cli::SwitchSites, disabled: bool) -> anyhow::Result<()> {
     let hosts = arguments.hosts.iter().map(|text| host(text)).collect::<anyhow::Result<Vec<_>>>()?;
-    let mut desk = workspace.desk()?;
+    let mut writer = workspace.writer()?;
     let names: Vec<&str> = hosts.iter().map(String::as_str).collect();
-    desk.set_disabled(&names, disabled)
+    writer
+        .set_disabled(&names, disabled)
         .map_err(|error| match error {
             porthole_store::Error::UnknownSite(_) => misuse(error.to_string()),
             error => error.into(),

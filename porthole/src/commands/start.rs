@@ -6,7 +6,7 @@ mod request;
 use std::path::Path;
 use std::process::ExitCode;
 
-use porthole_store::{Desk, Example, ExampleChange, ExampleState, StoreReader, TopicChange};
+use porthole_store::{Example, ExampleChange, ExampleState, StoreReader, TopicChange, WorkspaceWriter};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, TermId, TopicId};
 
@@ -212,7 +212,7 @@ impl<'a> Start<'a> {
 
     /// Gives the pages to the topic, and marks it good.
     fn mark(&self, path: &str, request: &Request) -> anyhow::Result<()> {
-        let mut store = self.workspace.desk()?;
+        let mut store = self.workspace.writer()?;
         let mut tree = workspace::tree(&*store.reader())?;
         let before = tree.len();
         let topic = tree.add_path(path)?;
@@ -290,7 +290,7 @@ impl<'a> Start<'a> {
     /// The number of examples that it was trained on.
     fn train_with(&self, settings: &RawTrain) -> anyhow::Result<usize> {
         let spinner = Spinner::new("training");
-        let report = train_workspace(&mut self.workspace.desk()?, &settings.ready()?, false);
+        let report = train_workspace(&mut self.workspace.writer()?, &settings.ready()?, false);
         spinner.finish();
         Ok(report?.examples as usize)
     }

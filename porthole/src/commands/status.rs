@@ -40,6 +40,7 @@ struct Status {
     /// When the critic was trained.
     trained: Option<i64>,
     pages: usize,
+    copies: usize,
     /// Mean R(d) of all pages.
     harvest: Option<f64>,
     /// Mean R(d) of the last hundred pages.
@@ -105,6 +106,7 @@ impl Status {
             good: tree.good().map(|id| tree.path(id)).collect(),
             trained,
             pages: counts.fetched,
+            copies: counts.copies,
             harvest: progress[1].real(),
             recent_harvest: progress[2].real(),
             last_page: progress[3].integer(),
@@ -161,6 +163,7 @@ impl Status {
         let mean = |mean: Option<f64>| mean.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.3}"));
         let mut rows = vec![
             ("pages", self.pages.to_string()),
+            ("  copies of others", self.copies.to_string()),
             ("  mean R of all", mean(self.harvest)),
             ("  mean R of the last 100", mean(self.recent_harvest)),
             ("URLs known", self.known.to_string()),
@@ -175,7 +178,9 @@ impl Status {
             ("database on disk", size(self.database_bytes)),
             ("pages on disk", size(self.pages_bytes)),
         ];
-        rows.retain(|(label, value)| value != "0" || !["  evicted", "  rejected"].contains(label));
+        rows.retain(|(label, value)| {
+            value != "0" || !["  copies of others", "  evicted", "  rejected"].contains(label)
+        });
         let rows: Vec<_> = rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect();
         output::print_rows(&rows);
     }

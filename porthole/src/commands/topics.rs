@@ -5,7 +5,7 @@ mod tree;
 use std::path::Path;
 
 use porthole_crawl::Command;
-use porthole_store::{Desk, ExampleChange, SqliteDesk, TopicChange};
+use porthole_store::{ExampleChange, SqliteWorkspaceWriter, TopicChange, WorkspaceWriter};
 use porthole_topic::{Shape, Taxonomy, background};
 use porthole_types::TopicId;
 
@@ -62,7 +62,7 @@ fn change(
     workspace: &Workspace,
     change: impl FnOnce(&mut Taxonomy) -> anyhow::Result<String>,
 ) -> anyhow::Result<()> {
-    let mut store = workspace.desk()?;
+    let mut store = workspace.writer()?;
     let mut tree = workspace::tree(&*store.reader())?;
     let done = change(&mut tree)?;
     let good_before: Vec<TopicId> = workspace::tree(&*store.reader())?.good().collect();
@@ -76,7 +76,7 @@ fn change(
 }
 
 /// A critic of two classes was made for the topics that were good then; all others follow the marks.
-fn say_if_outdated(store: &SqliteDesk) {
+fn say_if_outdated(store: &SqliteWorkspaceWriter) {
     if let Ok((critic, _)) = workspace::critic(&*store.reader())
         && critic.model().shape() == Shape::TwoClass
     {
@@ -104,7 +104,7 @@ fn good_topics(tree: &Taxonomy) -> String {
 }
 
 fn remove(workspace: &Workspace, arguments: &cli::Remove) -> anyhow::Result<()> {
-    let mut store = workspace.desk()?;
+    let mut store = workspace.writer()?;
     let mut tree = workspace::tree(&*store.reader())?;
     let topic = tree.find(&arguments.path)?;
     let path = tree.path(topic);
@@ -135,7 +135,7 @@ fn remove(workspace: &Workspace, arguments: &cli::Remove) -> anyhow::Result<()> 
 }
 
 fn write_removal(
-    store: &mut SqliteDesk,
+    store: &mut SqliteWorkspaceWriter,
     tree: &Taxonomy,
     gone: &[TopicId],
     changes: &[ExampleChange],

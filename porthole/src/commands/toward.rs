@@ -2,7 +2,7 @@
 //! following links from, and are not what is looked for: what is shown and counted is the R of the good topics (W 2.2).
 
 use porthole_crawl::Command;
-use porthole_store::{Desk, StoreReader};
+use porthole_store::{StoreReader, WorkspaceWriter};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
 
@@ -14,16 +14,17 @@ use crate::workspace::{self, Workspace};
 const TOWARD: &str = "crawl.toward";
 
 pub(crate) fn run(workspace: &Workspace, arguments: &cli::Toward) -> anyhow::Result<()> {
-    let mut desk = workspace.desk()?;
-    let tree = workspace::tree(&*desk.reader())?;
+    let mut writer = workspace.writer()?;
+    let tree = workspace::tree(&*writer.reader())?;
     if arguments.none || !arguments.paths.is_empty() {
         let topics =
             arguments.paths.iter().map(|path| checked(&tree, path)).collect::<anyhow::Result<Vec<_>>>()?;
         let ids: Vec<String> = topics.iter().map(|topic| topic.0.to_string()).collect();
-        desk.set_setting(TOWARD, &ids.join(" "))?;
+        writer.set_setting(TOWARD, &ids.join(" "))?;
         workspace.tell_crawl(&Command::Refocus)?;
     }
-    let paths: Vec<String> = topics(&*desk.reader(), &tree)?.iter().map(|&topic| tree.path(topic)).collect();
+    let paths: Vec<String> =
+        topics(&*writer.reader(), &tree)?.iter().map(|&topic| tree.path(topic)).collect();
     if paths.is_empty() {
         output::print("the crawl steers toward the good topics alone");
     } else {

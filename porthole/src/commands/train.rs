@@ -20,7 +20,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
     if arguments.tables {
         fit_for_tables(&mut settings)?;
     }
-    let mut store = workspace.desk()?;
+    let mut store = workspace.writer()?;
     let spinner = Spinner::new("training");
     let mut train = || -> anyhow::Result<Report> {
         let background = background::refresh(&workspace, &mut store, raw.background())?;

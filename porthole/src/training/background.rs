@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use porthole_store::{Desk, Example, ExampleChange, ExampleState, NewExample, StoreReader, TopicChange};
+use porthole_store::{
+    Example, ExampleChange, ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter,
+};
 use porthole_topic::{Critic, IRRELEVANT, Sample, Taxonomy, add_background, background};
 use porthole_types::TopicId;
 use serde::Serialize;
 
 use super::learnt_from;
 use super::pages::{self, KeptPage, KeptPages};
+use crate::cli::Verdict;
 use crate::documents::{Document, DocumentReader};
 use crate::workspace::{self, Workspace};
 
@@ -47,7 +50,7 @@ pub(crate) struct Background {
 /// there are others.
 pub(crate) fn refresh(
     workspace: &Workspace,
-    store: &mut dyn Desk,
+    store: &mut dyn WorkspaceWriter,
     most: usize,
 ) -> anyhow::Result<Background> {
     let reader = store.reader();
@@ -76,7 +79,7 @@ struct Replacement {
 }
 
 fn replace(
-    store: &mut dyn Desk,
+    store: &mut dyn WorkspaceWriter,
     mut tree: Taxonomy,
     Replacement { old, others, drawn, mut documents }: Replacement,
 ) -> anyhow::Result<Background> {
@@ -134,7 +137,7 @@ fn draw(
     most: usize,
     documents: &mut DocumentReader,
 ) -> anyhow::Result<Vec<(String, Document)>> {
-    let useful = pages::said_to_be(reader, true)?;
+    let useful = pages::pages_marked(reader, Verdict::Useful)?;
     let shown: HashSet<&str> = others.iter().map(|example| example.url.as_str()).collect();
     let mut sample = Sample::new(POOL.max(2 * most), (2 * most / MOST_OF_A_SITE).max(1), SEED);
     for page in KeptPages::of(reader) {
@@ -156,7 +159,7 @@ fn draw(
         if drawn.len() == most {
             break;
         }
-        let Some(document) = page.read(workspace, documents) else { continue };
+        let Some(document) = page.read(reader, workspace, documents)? else { continue };
         let sure = if old.contains(page.url.as_str()) { f64::INFINITY } else { SURE };
         let is_placed =
             critic.as_mut().is_some_and(|(critic, tree)| has_a_topic(critic, tree, &document, sure));

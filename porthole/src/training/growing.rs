@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use anyhow::Context;
-use porthole_store::{Desk, ExampleState, NewExample, StoreReader, TopicChange};
+use porthole_store::{ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter};
 use porthole_topic::{
     Critic, Example, Grower, HeldOut, Kind, Model, Specialty, Taxonomy, Tunings, specialty_sites,
 };
@@ -12,7 +12,8 @@ use porthole_types::TopicId;
 use serde::Serialize;
 
 use super::pages::{self, KeptPage, KeptPages};
-use super::{BASIS, Basis, Material, background};
+use super::{BASIS, Basis, TrainingPages, background};
+use crate::cli::Verdict;
 use crate::documents::{Document, DocumentReader};
 use crate::output::misuse;
 use crate::settings::TrainSettings;
@@ -79,7 +80,7 @@ impl From<HeldOut> for Measured {
 /// is told apart no worse. The critic is yet to be trained then.
 pub(crate) fn grow(
     workspace: &Workspace,
-    store: &mut dyn Desk,
+    store: &mut dyn WorkspaceWriter,
     path: &str,
     limits: Limits,
     settings: &TrainSettings,
@@ -88,7 +89,7 @@ pub(crate) fn grow(
     let (critic, tree) = workspace::critic(&*reader)?;
     let topic = tree.find(path)?;
     refuse_unwanted(&tree, topic)?;
-    let material = Material::load(store)?;
+    let material = TrainingPages::load(store)?;
     let originals = originals(&*reader)?;
     let shown = originals.iter().map(|(topic, counts)| Example { topic: *topic, counts }).collect();
     let tunings = tunings(&*reader)?;
@@ -101,14 +102,14 @@ pub(crate) fn grow(
         )));
     };
     let before = grower.held_out();
-    let mut nursery = Nursery::new(workspace, &*reader, critic, tree, topic)?;
-    let (sites, added) = nursery.take(&*reader, &mut grower, limits)?;
-    let terms = nursery.documents.take_words();
+    let mut candidates = ExampleCandidates::new(workspace, &*reader, critic, tree, topic)?;
+    let (sites, added) = candidates.take(&*reader, &mut grower, limits)?;
+    let terms = candidates.documents.take_words();
     if !added.is_empty() {
         store.change_topics(&TopicChange { added: &added, terms: &terms, ..TopicChange::default() })?;
     }
     let (before, after) = (before.into(), grower.held_out().into());
-    Ok(Grown { topic: nursery.tree.path(topic), examples: added.len(), sites, before, after })
+    Ok(Grown { topic: candidates.tree.path(topic), examples: added.len(), sites, before, after })
 }
 
 /// What is relevant is known of good topics only.
@@ -147,7 +148,7 @@ fn tunings(reader: &dyn StoreReader) -> anyhow::Result<Tunings> {
 }
 
 /// Where examples are grown: knows the topic, and what is an example already.
-struct Nursery<'a> {
+struct ExampleCandidates<'a> {
     workspace: &'a Workspace,
     critic: Critic,
     tree: Taxonomy,
@@ -157,7 +158,7 @@ struct Nursery<'a> {
     known: HashSet<String>,
 }
 
-impl<'a> Nursery<'a> {
+impl<'a> ExampleCandidates<'a> {
     fn new(
         workspace: &'a Workspace,
         reader: &dyn StoreReader,
@@ -165,9 +166,9 @@ impl<'a> Nursery<'a> {
         tree: Taxonomy,
         topic: TopicId,
     ) -> anyhow::Result<Self> {
-        let mut known = pages::said_to_be(reader, false)?;
+        let mut known = pages::pages_marked(reader, Verdict::Useless)?;
         known.extend(reader.examples(None)?.into_iter().map(|example| example.url));
-        Ok(Nursery { workspace, critic, tree, topic, documents: DocumentReader::new(), known })
+        Ok(ExampleCandidates { workspace, critic, tree, topic, documents: DocumentReader::new(), known })
     }
 
     /// Tries sites until there is enough: what became of each, and the pages that do no harm.
@@ -182,7 +183,7 @@ impl<'a> Nursery<'a> {
             if sites.len() == limits.sites || taken.len() >= limits.pages {
                 break;
             }
-            let pages = self.best_of(&pages, limits.pages_a_site.min(limits.pages - taken.len()));
+            let pages = self.best_of(reader, &pages, limits.pages_a_site.min(limits.pages - taken.len()))?;
             if pages.is_empty() {
                 continue;
             }
@@ -238,20 +239,25 @@ impl<'a> Nursery<'a> {
     }
 
     /// The pages that the critic of now is surest of, as examples of the topics that it finds best for them.
-    fn best_of(&mut self, pages: &[KeptPage], most: usize) -> Vec<NewExample> {
+    fn best_of(
+        &mut self,
+        reader: &dyn StoreReader,
+        pages: &[KeptPage],
+        most: usize,
+    ) -> anyhow::Result<Vec<NewExample>> {
         let mut seen = HashSet::new();
         let mut sure: Vec<(f64, NewExample)> = Vec::new();
-        let known = std::mem::take(&mut self.known);
-        for page in pages.iter().filter(|page| !known.contains(page.url.as_str())).take(READ) {
-            let Some(document) = page.read(self.workspace, &mut self.documents) else { continue };
+        let is_new = |page: &&KeptPage| !self.known.contains(page.url.as_str());
+        let new: Vec<&KeptPage> = pages.iter().filter(is_new).take(READ).collect();
+        for page in new {
+            let Some(document) = page.read(reader, self.workspace, &mut self.documents)? else { continue };
             let Some((topic, probability)) = self.judge(&document) else { continue };
             if seen.insert(page.simhash) {
                 sure.push((probability, example(topic, page, document)));
             }
         }
-        self.known = known;
         sure.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.url.cmp(&b.1.url)));
-        sure.into_iter().map(|(_, example)| example).take(most).collect()
+        Ok(sure.into_iter().map(|(_, example)| example).take(most).collect())
     }
 
     /// The leaf of the topic that is best for a document, if the critic is sure that it is about the topic.

@@ -3,33 +3,75 @@
 use std::collections::HashSet;
 
 use porthole_store::{ExampleState, FeedbackKind, StoreReader, Tried};
-use porthole_types::{CanonicalUrl, Judgment, SegmentSpan, UrlId};
+use porthole_types::{CanonicalUrl, Judgment, SegmentSpan, TermId, UrlId};
 
+use crate::cli::Verdict;
 use crate::documents::{Document, DocumentReader};
 use crate::workspace::Workspace;
 
-/// A page that was fetched, judged and kept.
+/// A page that was fetched and judged, and whose words are known: from the tables, or from the archive in the workspaces
+/// of older versions.
 #[derive(Clone, Debug)]
 pub(crate) struct KeptPage {
     pub(crate) url: CanonicalUrl,
     pub(crate) oid: UrlId,
     pub(crate) judgment: Option<Judgment>,
     pub(crate) simhash: u64,
-    span: SegmentSpan,
+    span: Option<SegmentSpan>,
+    terms: Option<u64>,
 }
 
 impl KeptPage {
     fn of(tried: Tried) -> Option<KeptPage> {
-        let Tried { url, oid, judgment, simhash, failure: None, span: Some(span), .. } = tried else {
+        let Tried { url, oid, judgment, simhash, failure: None, span, terms, copy_of: None, .. } = tried
+        else {
             return None;
         };
-        Some(KeptPage { url: CanonicalUrl::parse(&url).ok()?, oid, judgment, simhash, span })
+        if span.is_none() && terms.is_none() {
+            return None;
+        }
+        Some(KeptPage { url: CanonicalUrl::parse(&url).ok()?, oid, judgment, simhash, span, terms })
     }
 
-    /// What it says; `None` if that cannot be read, or it has no words.
-    pub(crate) fn read(&self, workspace: &Workspace, documents: &mut DocumentReader) -> Option<Document> {
+    /// How often each term occurs on it; `None` if it has none, or cannot be read.
+    pub(crate) fn terms(
+        &self,
+        reader: &dyn StoreReader,
+        workspace: &Workspace,
+        documents: &mut DocumentReader,
+    ) -> porthole_store::Result<Option<Vec<(TermId, u32)>>> {
+        if let Some(terms) = self.stored_terms(reader)? {
+            return Ok(Some(terms));
+        }
+        let document = self.archived(workspace, documents);
+        // Nobody asks here how they are written.
+        drop(documents.take_words());
+        Ok(document.map(|document| document.terms))
+    }
+
+    /// What it says, with title and language if it is in the archive; `None` if it has no words, or cannot be read.
+    pub(crate) fn read(
+        &self,
+        reader: &dyn StoreReader,
+        workspace: &Workspace,
+        documents: &mut DocumentReader,
+    ) -> porthole_store::Result<Option<Document>> {
+        if let Some(document) = self.archived(workspace, documents) {
+            return Ok(Some(document));
+        }
+        let (title, language) = (String::new(), String::new());
+        let document = |terms| Document { title, language, terms, state: ExampleState::Ok };
+        Ok(self.stored_terms(reader)?.map(document))
+    }
+
+    fn stored_terms(&self, reader: &dyn StoreReader) -> porthole_store::Result<Option<Vec<(TermId, u32)>>> {
+        let Some(number) = self.terms else { return Ok(None) };
+        Ok(reader.page_terms(&[number])?.pop().filter(|terms| !terms.is_empty()))
+    }
+
+    fn archived(&self, workspace: &Workspace, documents: &mut DocumentReader) -> Option<Document> {
         // A page that is gone costs that page alone.
-        let page = workspace.read_page(&self.url, self.span).ok()?;
+        let page = workspace.read_page(&self.url, self.span?).ok()?;
         let document = documents.bytes(Some(&self.url), &page.headers, &page.body);
         (document.state == ExampleState::Ok).then_some(document)
     }
@@ -71,9 +113,10 @@ impl Iterator for KeptPages<'_> {
     }
 }
 
-/// The pages that people have called useful, or useless.
-pub(crate) fn said_to_be(reader: &dyn StoreReader, useful: bool) -> anyhow::Result<HashSet<String>> {
-    let said = reader.feedback()?.into_iter();
-    let said = said.filter(|word| word.kind == FeedbackKind::Page && word.useful == useful);
-    Ok(said.map(|word| word.name).collect())
+/// The pages that people marked as useful, or as useless.
+pub(crate) fn pages_marked(reader: &dyn StoreReader, verdict: Verdict) -> anyhow::Result<HashSet<String>> {
+    let useful = verdict == Verdict::Useful;
+    let marked = reader.feedback()?.into_iter();
+    let marked = marked.filter(|row| row.kind == FeedbackKind::Page && row.useful == useful);
+    Ok(marked.map(|row| row.name).collect())
 }

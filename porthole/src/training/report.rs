@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use porthole_store::Desk;
+use porthole_store::WorkspaceWriter;
 use porthole_topic::{Decision, Model, Problem, Taxonomy, Tuned, Tunings, logistic, problems};
 use porthole_types::TopicId;
 use serde::{Deserialize, Serialize};
 
 use super::background::Background;
-use super::{Made, Material};
+use super::{Made, TrainingPages};
 use crate::settings::{TrainSettings, counting_name};
 
 /// What training did and found.
@@ -120,8 +120,8 @@ const CONFUSIONS: usize = 10;
 
 impl Report {
     pub(super) fn of(
-        store: &dyn Desk,
-        material: &Material,
+        store: &dyn WorkspaceWriter,
+        material: &TrainingPages,
         made: Made,
         settings: &TrainSettings,
         took: Duration,
@@ -152,7 +152,7 @@ impl Report {
 
 /// The topics with nothing to learn from, in themselves or below them; of those that are below each other the
 /// topmost.
-fn without_examples(material: &Material) -> Vec<TopicId> {
+fn without_examples(material: &TrainingPages) -> Vec<TopicId> {
     let tree = &material.tree;
     let with_above = |(topic, _)| std::iter::once(topic).chain(tree.ancestors(topic));
     let known: BTreeSet<TopicId> = material.statistics.topics().flat_map(with_above).collect();
@@ -188,7 +188,7 @@ pub(crate) fn class_name(tree: &Taxonomy, topic: TopicId) -> String {
 impl NodeFigures {
     /// The figures of all nodes of a model.
     pub(super) fn of(
-        material: &Material,
+        material: &TrainingPages,
         model: &Model,
         tunings: &Tunings,
         tuned: &BTreeMap<TopicId, Tuned>,
@@ -218,7 +218,7 @@ impl NodeFigures {
 
     /// The figures of all nodes of a tree of regressions.
     pub(super) fn of_logistic(
-        material: &Material,
+        material: &TrainingPages,
         model: &Model,
         chosen: &BTreeMap<TopicId, logistic::Trial>,
     ) -> Vec<NodeFigures> {

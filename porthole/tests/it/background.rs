@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use porthole_lab::synth::{SynthParams, SyntheticWeb};
 use porthole_store::{Prober, SqliteReader, StoreReader, Table};
 use porthole_types::{ManualClock, TopicId};
+use porthole_webs::synth::{SynthParams, SyntheticWeb};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -11,13 +11,21 @@ fn question(page: &str) -> String {
 
 #[test]
 fn pages_that_link_to_good_ones_are_asked_for_and_fetched() {
+    // The same words in other orders: about owls, and no copies.
+    let mut words: Vec<&str> = OWLS.split(' ').collect();
+    words.reverse();
+    let reversed = words.join(" ");
+    words.sort_unstable();
+    let sorted = words.join(" ");
+    words.reverse();
+    let descending = words.join(" ");
     // Nothing links to the list and to the other page about owls.
     let web = Server::new(&[
         ("/owl", page("Owls", OWLS, &[])),
-        ("/more", page("More owls", OWLS, &[])),
+        ("/more", page("More owls", &reversed, &[])),
         ("/soup", page("Soup", SOUP, &[])),
-        ("/list", page("All about owls", OWLS, &[("/other".to_owned(), "another")])),
-        ("/other", page("Other owls", OWLS, &[])),
+        ("/list", page("All about owls", &sorted, &[("/other".to_owned(), "another")])),
+        ("/other", page("Other owls", &descending, &[])),
     ]);
     let list = web.url("/list");
     let endpoint = Server::new(&[

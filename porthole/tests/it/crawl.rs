@@ -11,10 +11,10 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use flate2::bufread::GzDecoder;
-use porthole_lab::RecordedWeb;
-use porthole_lab::synth::{SynthParams, SyntheticWeb};
 use porthole_store::{Limits, SqliteReader, StoreReader, Value};
 use porthole_types::ManualClock;
+use porthole_webs::RecordedWeb;
+use porthole_webs::synth::{SynthParams, SyntheticWeb};
 use tempfile::TempDir;
 
 use crate::recording::record;

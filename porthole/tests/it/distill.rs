@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::process::{Command, Output};
 
-use porthole_store::{Batch, Desk, SqliteStore, Store};
+use porthole_store::{Batch, SqliteStore, Store, WorkspaceWriter};
 use porthole_warc::{Answer, Form, WarcWriter};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use porthole_store::{Batch, Desk, SqliteStore, Store};
+use porthole_store::{Batch, SqliteStore, Store, WorkspaceWriter};
 use porthole_types::{
     CanonicalUrl, Judgment, LinkRow, Mark, NewUrl, Outcome, PageResult, Timestamp, TopicId, TopicRow,
 };
@@ -41,6 +41,8 @@ fn visit(store: &mut SqliteStore, seq: u64, page: &str, best: TopicId, links: &[
         language: "en".into(),
         bytes: 1,
         simhash: 1,
+        terms: Vec::new(),
+        copy_of: None,
         span: None,
         links: links.iter().map(link).collect(),
     };

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use porthole_crawl::{Archive, Request};
-use porthole_lab::synth::{LinkKind, SyntheticWeb};
 use porthole_types::{CanonicalUrl, Timestamp};
+use porthole_webs::synth::{LinkKind, SyntheticWeb};
 
 /// Writes all pages and the redirects that they link to into a WARC file. The topics of the pages, by URL.
 pub(crate) fn record(web: &SyntheticWeb, folder: &Path) -> HashMap<String, String> {

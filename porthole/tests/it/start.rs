@@ -10,9 +10,9 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use porthole_lab::synth::{SynthParams, SyntheticWeb};
 use porthole_store::{Limits, SqliteReader, StoreReader};
 use porthole_types::ManualClock;
+use porthole_webs::synth::{SynthParams, SyntheticWeb};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 

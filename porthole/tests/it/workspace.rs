@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use porthole_store::{Desk, Model, SqliteStore};
+use porthole_store::{Model, SqliteStore, WorkspaceWriter};
 use porthole_types::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;

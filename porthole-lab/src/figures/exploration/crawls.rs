@@ -3,10 +3,10 @@
 use super::{BLIND, EXPLORING, GREEDY, RANKS, Rank};
 use crate::experiment::{Quality, Ranked, RankedCrawl, Task};
 use crate::figures::evidence::{Evidence, Points, cell, over_fetches};
-use crate::html::Table;
-use crate::measures::mean;
 use crate::statistics::{Difference, bootstrap, standard_error};
-use crate::svg::{Axis, Chart, Marks, Scale, Series};
+use porthole_report::html::Table;
+use porthole_report::summary::mean;
+use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
 /// What the values of crawls on their way are over, and at how many moments there is an error bar: at every one they would
 /// hide the lines.

@@ -7,8 +7,8 @@ use super::{
 use crate::experiment::{RankedCrawl, Task};
 use crate::figures::evidence::{Evidence, cell, over_fetches, percent};
 use crate::figures::{Figure, Verdict};
-use crate::html::Table;
 use crate::statistics::Difference;
+use porthole_report::html::Table;
 
 /// P Fig. 3 a, c.
 pub(in crate::figures) fn coverage_from_neighbours(evidence: &Evidence) -> Option<Figure> {

@@ -4,8 +4,8 @@ use super::{Crawls, EXPLORING, GREEDY, RANKS, interval};
 use crate::experiment::Task;
 use crate::figures::Figure;
 use crate::figures::evidence::{Evidence, cell};
-use crate::html::Table;
-use crate::svg::{Axis, Chart, Marks, Scale, Series};
+use porthole_report::html::Table;
+use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
 /// Variants of Best-N-First.
 pub(in crate::figures) fn variants(evidence: &Evidence) -> Option<Figure> {

@@ -22,6 +22,7 @@ pub(super) struct Summary {
     failures: u64,
     failures_by_kind: Vec<(&'static str, u64)>,
     harvest: f64,
+    copies: u64,
     on_topic: u64,
     pages_in_all: usize,
     known: usize,
@@ -42,6 +43,7 @@ impl Summary {
             failures: failures_by_kind.iter().map(|(_, count)| count).sum(),
             failures_by_kind,
             harvest: watch.harvest(),
+            copies: watch.copies,
             on_topic: watch.on_topic,
             pages_in_all: counts.fetched,
             known: counts.known,
@@ -59,6 +61,9 @@ impl Summary {
             ("  pages".to_owned(), self.pages.to_string()),
             ("  failed".to_owned(), self.failures.to_string()),
         ];
+        if self.copies > 0 {
+            rows.insert(2, ("    copies of others".to_owned(), self.copies.to_string()));
+        }
         let kinds =
             self.failures_by_kind.iter().map(|(kind, count)| (format!("    {kind}"), count.to_string()));
         rows.extend(kinds);

@@ -108,6 +108,8 @@ pub(super) struct Watch {
     pub(super) ended: Option<End>,
     pub(super) fetches: u64,
     pub(super) pages: u64,
+    /// Pages that are copies of others.
+    pub(super) copies: u64,
     pub(super) on_topic: u64,
     relevance: f64,
     pub(super) bytes: u64,
@@ -164,6 +166,7 @@ impl Watch {
             ended: None,
             fetches: 0,
             pages: 0,
+            copies: 0,
             on_topic: 0,
             relevance: 0.0,
             bytes: 0,
@@ -222,15 +225,19 @@ impl Watch {
             *self.failures.entry(failure.kind.name()).or_default() += 1;
         }
         if let (Outcome::Fetched, Some(judgment)) = (&seen.result.outcome, seen.result.judgment) {
-            let on_topic = is_on_topic(&self.tree, judgment.best);
+            // A copy is a page that brings nothing.
+            let is_copy = seen.result.copy_of.is_some();
+            let on_topic = !is_copy && is_on_topic(&self.tree, judgment.best);
+            let relevance = if is_copy { 0.0 } else { judgment.relevance };
             self.pages += 1;
-            self.relevance += judgment.relevance;
+            self.copies += u64::from(is_copy);
+            self.relevance += relevance;
             self.on_topic += u64::from(on_topic);
             self.since_good = if on_topic { 0 } else { self.since_good + 1 };
             if self.last.len() == WINDOW {
                 self.last.pop_front();
             }
-            self.last.push_back(judgment.relevance);
+            self.last.push_back(relevance);
         }
     }
 

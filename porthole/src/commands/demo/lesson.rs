@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use porthole_crawl::{Fetch, Request};
-use porthole_lab::synth::{SyntheticWeb, Topic};
 use porthole_page::Extractor;
 use porthole_topic::{Example, Model, Options, Statistics, Taxonomy, Tuning, Tunings, train, tune_all};
 use porthole_types::{CanonicalUrl, Mark, TermId, TopicId, TopicRow, UrlId};
+use porthole_webs::synth::{SyntheticWeb, Topic};
 
 use crate::output::count;
 

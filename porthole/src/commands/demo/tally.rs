@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 use porthole_crawl::Seen;
-use porthole_lab::experiment::{Label, Step};
-use porthole_lab::measures;
-use porthole_lab::synth::SyntheticWeb;
 use porthole_store::Counts;
 use porthole_types::{Judgment, Mark, Outcome, SiteId, TopicId, UrlId};
+use porthole_webs::synth::SyntheticWeb;
 use serde::Serialize;
 
 use super::lesson::Lesson;
@@ -31,8 +29,14 @@ pub(super) struct Tally<'a> {
     agreed: u64,
     hosts: HashSet<SiteId>,
     kinds: BTreeMap<&'static str, u64>,
-    /// Every fetch, as the lab's measures take them.
-    steps: Vec<Step>,
+    /// Sum of R over the pages that count.
+    relevance: f64,
+    /// Hosts of examples.
+    example_hosts: HashSet<String>,
+    /// Hosts with a page about the topic.
+    topic_hosts: HashSet<String>,
+    /// Share of the fetches that brought a page about the topic, after each number of fetches in `MARKS`.
+    harvest_at: BTreeMap<u64, f64>,
 }
 
 /// What came of a crawl.
@@ -81,7 +85,10 @@ impl<'a> Tally<'a> {
             agreed: 0,
             hosts: HashSet::new(),
             kinds: BTreeMap::new(),
-            steps: Vec::new(),
+            relevance: 0.0,
+            example_hosts: HashSet::new(),
+            topic_hosts: HashSet::new(),
+            harvest_at: BTreeMap::new(),
         }
     }
 
@@ -89,7 +96,7 @@ impl<'a> Tally<'a> {
     pub(super) fn add(&mut self, seen: &Seen<'_>) -> bool {
         if self.examples.contains(&seen.url.id()) {
             self.uncounted += 1;
-            self.steps.push(step(seen, Label::Start));
+            self.example_hosts.insert(seen.url.authority().to_owned());
             return false;
         }
         let before = self.about_topic;
@@ -101,13 +108,18 @@ impl<'a> Tally<'a> {
                 *self.failures.entry(failure.kind.name()).or_default() += 1;
             }
         }
-        let label = if self.about_topic > before { Label::About } else { Label::Other };
-        self.steps.push(step(seen, label));
+        if self.about_topic > before {
+            self.topic_hosts.insert(seen.url.authority().to_owned());
+        }
+        if MARKS.contains(&self.fetches) {
+            self.harvest_at.insert(self.fetches, self.harvest());
+        }
         true
     }
 
     fn add_page(&mut self, seen: &Seen<'_>, judgment: Judgment) {
         self.pages += 1;
+        self.relevance += judgment.relevance;
         self.hosts.insert(seen.result.sid);
         let Some(truth) = self.web.truth(seen.url) else { return };
         let is_about = self.is_good(truth.topic);
@@ -130,9 +142,8 @@ impl<'a> Tally<'a> {
         self.fetches >= self.wanted
     }
 
-    pub(super) fn figures(self, strategy: String, stop: &'static str, counts: Counts) -> Figures {
-        let counted: Vec<&Step> = self.steps.iter().filter(|step| step.label.counts()).collect();
-        let marks = MARKS.into_iter().filter(|mark| *mark < self.fetches).chain([self.fetches]);
+    pub(super) fn figures(mut self, strategy: String, stop: &'static str, counts: Counts) -> Figures {
+        self.harvest_at.insert(self.fetches, self.harvest());
         let pages = self.pages.max(1) as f64;
         Figures {
             strategy,
@@ -142,30 +153,17 @@ impl<'a> Tally<'a> {
             pages: self.pages,
             failures: self.failures,
             about_topic: self.about_topic,
-            harvest: marks.map(|mark| (mark, measures::harvest(&counted, mark))).collect(),
-            mean_relevance: measures::mean_of(&counted, u64::MAX, |step| step.relevance),
+            harvest: self.harvest_at,
+            mean_relevance: self.relevance / pages,
             agreement: self.agreed as f64 / pages,
             hosts: self.hosts.len(),
-            new_hosts: measures::new_hosts(&self.steps, u64::MAX),
+            new_hosts: self.topic_hosts.difference(&self.example_hosts).count() as u64,
             kinds: self.kinds,
             known: counts.known,
             queued: counts.queued,
             links: counts.links,
             seconds: self.began.elapsed().as_secs_f64(),
         }
-    }
-}
-
-/// A fetch as the lab has it.
-fn step(seen: &Seen<'_>, label: Label) -> Step {
-    Step {
-        seq: seen.result.seq,
-        url: seen.url.to_string(),
-        relevance: seen.result.judgment.map(|judgment| judgment.relevance),
-        independent: None,
-        label,
-        host: seen.url.authority().to_owned(),
-        depth: 0,
     }
 }
 

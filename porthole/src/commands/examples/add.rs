@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use porthole_store::{Desk, Example, ExampleState, NewExample, StoreReader, TopicChange};
+use porthole_store::{Example, ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter};
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
@@ -112,7 +112,7 @@ pub(crate) fn keep(
     shown: Vec<Shown>,
     documents: &mut DocumentReader,
 ) -> anyhow::Result<Added> {
-    let mut store = workspace.desk()?;
+    let mut store = workspace.writer()?;
     let mut tree = workspace::tree(&*store.reader())?;
     let before = tree.len();
     let topic = tree.add_path(topic)?;
@@ -213,7 +213,7 @@ pub(super) async fn fetch(workspace: &Workspace, arguments: &cli::FetchExamples)
     let read: HashMap<_, _> = urls.iter().map(CanonicalUrl::id).zip(read).collect();
     let examples: Vec<NewExample> =
         missing.into_iter().map(|(url, example)| filled(example, &read[&url.id()])).collect();
-    workspace.desk()?.change_topics(&TopicChange {
+    workspace.writer()?.change_topics(&TopicChange {
         added: &examples,
         terms: &documents.take_words(),
         ..TopicChange::default()

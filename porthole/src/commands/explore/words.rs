@@ -25,7 +25,7 @@ pub(super) struct Distinctive {
 impl Distinctive {
     /// Those of some topics together, by everything that the workspace knows of these and of others.
     pub(super) fn of(workspace: &Workspace, topics: &[TopicId], path: &str) -> anyhow::Result<Distinctive> {
-        let store = workspace.desk()?;
+        let store = workspace.writer()?;
         let mut statistics =
             workspace::pretrained(&store)?.map(|pretrained| pretrained.statistics).unwrap_or_default();
         workspace.reader()?.visit_examples(&mut |example, counts| {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use porthole_lab::clusters::{Cluster, clusters};
-use porthole_lab::html::{Section, Table};
 use porthole_page::Extractor;
+use porthole_report::clusters::{Cluster, clusters};
+use porthole_report::html::{Section, Table};
 use porthole_store::{StoreReader, Tried};
 use porthole_types::{CanonicalUrl, SegmentSpan, TermId};
 
@@ -19,7 +19,7 @@ const ROWS: usize = 10_000;
 
 /// A crawl from its first page to its last.
 pub(super) struct Gathered {
-    /// R of every page, in the order in which they came.
+    /// R of every page, in the order in which they came; 0 for copies.
     pub(super) relevance: Vec<f64>,
     /// Relevant pages that are kept, evenly from the whole crawl.
     pages: Vec<Page>,
@@ -41,10 +41,12 @@ impl Gathered {
             let rows = reader.tried(after, ROWS)?;
             let Some(last) = rows.last() else { break };
             after = Some(last.seq);
-            for Tried { url, judgment, span, .. } in rows {
+            for Tried { url, judgment, span, copy_of, .. } in rows {
                 let Some(judgment) = judgment else { continue };
-                relevance.push(judgment.relevance);
-                kept.extend(span.filter(|_| judgment.relevance >= 0.5).map(|span| (url, span)));
+                // A copy brings nothing.
+                let credit = if copy_of.is_some() { 0.0 } else { judgment.relevance };
+                relevance.push(credit);
+                kept.extend(span.filter(|_| credit >= 0.5).map(|span| (url, span)));
             }
         }
         let step = kept.len().div_ceil(MOST_CLUSTERED).max(1);

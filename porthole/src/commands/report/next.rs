@@ -1,7 +1,7 @@
 //! What can be done next, by what the crawl is like.
 
-use porthole_lab::html::Section;
-use porthole_lab::measures::mean;
+use porthole_report::html::Section;
+use porthole_report::summary::mean;
 use porthole_store::{Limits, StoreReader};
 use porthole_topic::Taxonomy;
 

@@ -9,28 +9,28 @@ use super::write::{insert_events, write_scores, write_settings};
 use super::{SqliteReader, SqliteStore, commands, open, statistics, topics};
 use crate::about::{Feedback, FeedbackKind};
 use crate::{
-    CommandAnswer, CommandRow, Desk, Document, Error, Model, NodeRow, Result, Scores, StatRow, StoreReader,
-    TopicChange,
+    CommandAnswer, CommandRow, Document, Error, Model, NodeRow, Result, Scores, StatRow, StoreReader,
+    TopicChange, WorkspaceWriter,
 };
 
 /// A SQLite database, open for what is written beside a crawl. It keeps nothing in memory, and takes no lock
 /// that a crawl would wait for longer than a write takes.
 #[derive(Debug)]
-pub struct SqliteDesk {
+pub struct SqliteWorkspaceWriter {
     path: PathBuf,
     db: Connection,
 }
 
-impl SqliteDesk {
+impl SqliteWorkspaceWriter {
     /// Opens a database that exists, whether or not a crawl runs on it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
-        let db = open::desk(&path)?;
-        Ok(SqliteDesk { path, db })
+        let db = open::workspace_writer(&path)?;
+        Ok(SqliteWorkspaceWriter { path, db })
     }
 }
 
-/// What a desk needs of whatever is behind it.
+/// What a writer needs of whatever is behind it.
 trait Tables: Send {
     fn path(&self) -> &Path;
     fn db(&self) -> &Connection;
@@ -42,7 +42,7 @@ trait Tables: Send {
     }
 }
 
-impl Tables for SqliteDesk {
+impl Tables for SqliteWorkspaceWriter {
     fn path(&self) -> &Path {
         &self.path
     }
@@ -74,7 +74,7 @@ impl Tables for SqliteStore {
     }
 }
 
-impl<T: Tables> Desk for T {
+impl<T: Tables> WorkspaceWriter for T {
     fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()> {
         write_scores(self.db_mut(), scores)?;
         self.scored()

@@ -3,12 +3,12 @@
 use std::sync::Mutex;
 
 use porthole_lab::experiment::{Experiment, ExperimentError, Fields, Folder, Lab, Outcome, WebField, listed};
-use porthole_lab::measures::mean;
+use porthole_report::summary::mean;
 
 use crate::cli;
 use crate::output::{self, Progress, misuse};
 
-pub(crate) fn run(arguments: &cli::RunExperiment) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &cli::RunExperiment) -> anyhow::Result<()> {
     let experiment = experiment(arguments).map_err(in_words)?;
     // Before anything is read: it may hold something else.
     let folder = arguments.out.as_deref().map(|path| Folder::open(path, &experiment)).transpose();

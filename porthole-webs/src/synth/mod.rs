@@ -7,7 +7,7 @@
 //! knows what each page really is.
 
 mod answer;
-pub(crate) mod draw;
+pub mod draw;
 mod hrefs;
 mod html;
 mod lexicon;

@@ -15,7 +15,7 @@ struct Figures {
     reordering: Reordering,
 }
 
-pub(crate) async fn run(arguments: &BenchStrategies) -> anyhow::Result<()> {
+pub(super) async fn run(arguments: &BenchStrategies) -> anyhow::Result<()> {
     let links = arguments.links;
     let all: Vec<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
     let names = if arguments.strategy.is_empty() { &all } else { &arguments.strategy };

@@ -67,7 +67,8 @@ pub struct Range {
 /// Points that belong together.
 #[derive(Clone, Debug)]
 pub struct Series {
-    pub(crate) name: String,
+    /// For the legend.
+    pub name: String,
     points: Vec<(f64, f64)>,
     /// What is drawn above and below each point; nothing where there is none.
     errors: Vec<f64>,

@@ -3,11 +3,11 @@
 use porthole_lab::experiment::Results;
 use porthole_lab::figures;
 
-use super::lab_run::in_words;
+use super::run::in_words;
 use crate::cli;
 use crate::output;
 
-pub(crate) fn run(arguments: &cli::Figures) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &cli::Figures) -> anyhow::Result<()> {
     let results = Results::read(&arguments.folder).map_err(in_words)?;
     let path = figures::write(results).map_err(in_words)?;
     output::say(&format!(

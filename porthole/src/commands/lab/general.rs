@@ -6,7 +6,7 @@ use porthole_lab::general;
 use crate::cli;
 use crate::output;
 
-pub(crate) fn run(arguments: &cli::General) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &cli::General) -> anyhow::Result<()> {
     output::say("reading the collection and choosing by cross-validation, half a minute or so");
     let (made, tuned) = general::make(&arguments.corpora)?;
     let bytes = made.to_bytes();

@@ -7,7 +7,7 @@ use porthole_lab::critics::{self, CriticRow, CriticsReport};
 use crate::cli;
 use crate::output;
 
-pub(crate) fn run(arguments: &cli::Critics) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &cli::Critics) -> anyhow::Result<()> {
     output::say("training and judging on three collections, some minutes");
     let report = critics::measure(&arguments.corpora, |row| {
         output::say(&format!("  {}, {}, {}: {:.3}", row.collection, row.protocol, row.critic, row.accuracy));

@@ -1,11 +1,11 @@
 //! `porthole lab web-stats`: the figures of a recorded web.
 
-use porthole_lab::{RecordedWeb, WebStats};
+use porthole_webs::{RecordedWeb, WebStats};
 
 use crate::cli;
 use crate::output::{self, Progress};
 
-pub(crate) async fn run(arguments: cli::WebStats) -> anyhow::Result<()> {
+pub(super) async fn run(arguments: cli::WebStats) -> anyhow::Result<()> {
     let web = RecordedWeb::open(&arguments.files)?;
     let mut progress = Progress::new("reading", web.len() as u64);
     let stats = WebStats::of(&web, || progress.step(String::new)).await;

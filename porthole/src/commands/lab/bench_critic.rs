@@ -5,7 +5,7 @@ use porthole_lab::critics::speed;
 use crate::cli;
 use crate::output;
 
-pub(crate) fn run(arguments: &cli::BenchCritic) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &cli::BenchCritic) -> anyhow::Result<()> {
     let rounds = speed::measure(&arguments.corpora, arguments.rounds.into())?;
     let scaling = speed::scaling();
     if arguments.json {

@@ -7,7 +7,7 @@ use super::validation::{Accuracy, Instance};
 
 /// Links between pages of a crawl, described: something to learn from, in the order in which it could be learnt.
 #[derive(Clone, Debug)]
-pub struct Material {
+pub struct TrainingSet {
     instances: Vec<Instance>,
     /// The interval of relevance at which high begins.
     cut: usize,
@@ -15,13 +15,13 @@ pub struct Material {
 
 /// A learner that is taught what leads to pages of high relevance.
 #[derive(Clone, Debug)]
-pub struct Pupil {
+pub struct OfflineLearner {
     learner: Learner,
 }
 
-impl Material {
-    pub(super) fn new(instances: Vec<Instance>, cut: usize) -> Material {
-        Material { instances, cut }
+impl TrainingSet {
+    pub(super) fn new(instances: Vec<Instance>, cut: usize) -> TrainingSet {
+        TrainingSet { instances, cut }
     }
 
     /// Links.
@@ -36,18 +36,18 @@ impl Material {
     }
 
     /// The first so many links, and the others.
-    pub fn split(mut self, at: usize) -> (Material, Material) {
+    pub fn split(mut self, at: usize) -> (TrainingSet, TrainingSet) {
         let rest = self.instances.split_off(at.min(self.instances.len()));
-        let rest = Material { instances: rest, cut: self.cut };
+        let rest = TrainingSet { instances: rest, cut: self.cut };
         (self, rest)
     }
 
     /// For each of so many parts, the links of the others and its own. All links to one page are in the same part.
-    pub fn parts(&self, parts: u64) -> Vec<(Material, Material)> {
+    pub fn parts(&self, parts: u64) -> Vec<(TrainingSet, TrainingSet)> {
         let part = |part: u64| {
             let (own, others) =
                 self.instances.iter().cloned().partition(|instance| instance.target % parts == part);
-            (Material { instances: others, cut: self.cut }, Material { instances: own, cut: self.cut })
+            (TrainingSet { instances: others, cut: self.cut }, TrainingSet { instances: own, cut: self.cut })
         };
         (0..parts).map(part).collect()
     }
@@ -67,14 +67,14 @@ impl Material {
     }
 }
 
-impl Pupil {
+impl OfflineLearner {
     /// One that knows nothing.
-    pub fn new(kind: Kind) -> Pupil {
-        Pupil { learner: Learner::new(kind, 0) }
+    pub fn new(kind: Kind) -> OfflineLearner {
+        OfflineLearner { learner: Learner::new(kind, 0) }
     }
 
     /// Goes through it once, and is ready to be asked; whether there was enough to learn from.
-    pub fn learn(&mut self, material: &Material) -> bool {
+    pub fn learn(&mut self, material: &TrainingSet) -> bool {
         for instance in &material.instances {
             self.learner.learn(&instance.features, f64::from(u8::from(material.is_high(instance))));
         }
@@ -82,7 +82,7 @@ impl Pupil {
     }
 
     /// How often it is right about these links; as long as it has learnt nothing, it calls all of them irrelevant.
-    pub fn asked(&self, material: &Material) -> Accuracy {
+    pub fn asked(&self, material: &TrainingSet) -> Accuracy {
         let says = |instance: &&Instance| {
             (material.is_high(instance), self.learner.score(&instance.features).unwrap_or(0.0) >= 0.5)
         };
@@ -95,12 +95,12 @@ mod tests {
     use super::*;
 
     /// Ten links with the word 1 to pages of low relevance, ten with the word 2 to pages of high relevance.
-    fn material() -> Material {
+    fn material() -> TrainingSet {
         let instance = |target: u64| {
             let (word, relevance) = if target.is_multiple_of(2) { (1, 0.01) } else { (2, 0.9) };
             Instance { target, features: vec![(word, 1)], relevance }
         };
-        Material::new((0..20).map(instance).collect(), counts::bin(0.5))
+        TrainingSet::new((0..20).map(instance).collect(), counts::bin(0.5))
     }
 
     #[test]
@@ -111,14 +111,14 @@ mod tests {
             (20, 1.0, [0.01, 0.9])
         );
         for kind in [Kind::Bayes, Kind::Regression, Kind::Perceptron] {
-            let mut pupil = Pupil::new(kind);
-            assert_eq!(pupil.asked(&material), Accuracy { positive: 0.0, negative: 1.0, average: 0.5 });
+            let mut learner = OfflineLearner::new(kind);
+            assert_eq!(learner.asked(&material), Accuracy { positive: 0.0, negative: 1.0, average: 0.5 });
             // The regression comes nearer with every pass.
             for _ in 0..if kind == Kind::Bayes { 1 } else { 10 } {
-                assert!(pupil.learn(&material));
+                assert!(learner.learn(&material));
             }
             let right = Accuracy { positive: 1.0, negative: 1.0, average: 1.0 };
-            assert_eq!(pupil.asked(&material), right, "{kind:?}");
+            assert_eq!(learner.asked(&material), right, "{kind:?}");
         }
     }
 
@@ -126,7 +126,7 @@ mod tests {
     fn parts_have_no_target_in_common_and_are_all() {
         let parts = material().parts(5);
         let targets =
-            |material: &Material| material.instances.iter().map(|one| one.target).collect::<Vec<_>>();
+            |material: &TrainingSet| material.instances.iter().map(|one| one.target).collect::<Vec<_>>();
         for (others, own) in &parts {
             assert_eq!((others.links(), own.links()), (16, 4));
             assert!(targets(own).iter().all(|target| !targets(others).contains(target)));

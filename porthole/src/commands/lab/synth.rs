@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use porthole_crawl::{Request, SystemClock};
-use porthole_lab::synth::{ServeOptions, SynthParams, SyntheticWeb, serve};
 use porthole_types::{CanonicalUrl, Clock, ManualClock};
+use porthole_webs::synth::{ServeOptions, SynthParams, SyntheticWeb, serve};
 
 use crate::cli;
 use crate::output;
 
-pub(crate) async fn run(arguments: cli::Synth) -> anyhow::Result<()> {
+pub(super) async fn run(arguments: cli::Synth) -> anyhow::Result<()> {
     if !arguments.stats && arguments.get.is_none() && arguments.serve.is_none() {
         bail!("say what to do with the web: --stats, --get URL or --serve 127.0.0.1:8080");
     }

@@ -18,7 +18,7 @@ const HIGH: f32 = 0.5;
 
 /// A page as far as its links' features need it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sheet {
+pub(super) struct PageContext {
     pub(super) source: UrlId,
     /// Pr(c*|u).
     pub(super) relevance: f32,
@@ -45,36 +45,36 @@ pub(super) struct Place {
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) depth: u16,
-    /// The sheet and the place there of the link to the same target that was found before this one.
+    /// The context and the place there of the link to the same target that was found before this one.
     pub(super) before: Option<(u32, u32)>,
 }
 
-impl Sheet {
-    pub(super) fn new(page: &Page, relevance: f64, encoding: &Encoding) -> Sheet {
+impl PageContext {
+    pub(super) fn new(page: &Page, relevance: f64, encoding: &Encoding) -> PageContext {
         let near = within_reach(page, encoding);
-        let mut sheet = Sheet::empty(relevance as f32);
-        sheet.ends.reserve_exact(page.leaf_count());
+        let mut context = PageContext::empty(relevance as f32);
+        context.ends.reserve_exact(page.leaf_count());
         for (leaf, is_near) in near.iter().enumerate() {
             if *is_near {
-                sheet.terms.extend_from_slice(page.leaf_terms(leaf));
+                context.terms.extend_from_slice(page.leaf_terms(leaf));
             }
-            sheet.ends.push(sheet.terms.len() as u32);
+            context.ends.push(context.terms.len() as u32);
         }
-        sheet.terms.shrink_to_fit();
+        context.terms.shrink_to_fit();
         if matches!(encoding.terms, Terms::Way | Terms::Ancestor) {
             let leaves = (0..page.leaf_count()).filter_map(|leaf| page.leaf(leaf));
-            sheet.depths = leaves.map(|leaf| (leaf.depth, leaf.shared)).collect();
+            context.depths = leaves.map(|leaf| (leaf.depth, leaf.shared)).collect();
         }
         if encoding.cocitation {
             let links = page.links.iter();
-            sheet.neighbours =
+            context.neighbours =
                 links.map(|link| (link.first_leaf, link.last_leaf, link.target.id())).collect();
         }
-        sheet
+        context
     }
 
-    fn empty(relevance: f32) -> Sheet {
-        Sheet {
+    fn empty(relevance: f32) -> PageContext {
+        PageContext {
             source: UrlId(0),
             relevance,
             terms: Vec::new(),
@@ -89,7 +89,7 @@ impl Sheet {
 
     /// Gives up what only waiting links need.
     pub(super) fn close(&mut self) {
-        *self = Sheet { source: self.source, ..Sheet::empty(self.relevance) };
+        *self = PageContext { source: self.source, ..PageContext::empty(self.relevance) };
     }
 
     /// A link's place on the page.
@@ -103,7 +103,7 @@ impl Sheet {
         &self.terms[self.terms_of(leaf)]
     }
 
-    /// Where the terms of a leaf are among those of the sheet.
+    /// Where the terms of a leaf are among those of the context.
     pub(super) fn terms_of(&self, leaf: usize) -> Range<usize> {
         let Some(end) = self.ends.get(leaf) else { return 0..0 };
         let start = if leaf == 0 { 0 } else { self.ends[leaf - 1] };
@@ -209,20 +209,20 @@ impl Sheet {
         }
     }
 
-    /// What a sheet is made of, to be saved.
+    /// What a context is made of, to be saved.
     pub(super) fn parts(&self) -> Parts<'_> {
         (&self.terms, &self.ends, &self.depths, &self.neighbours)
     }
 
-    /// A sheet from what it is made of.
+    /// A context from what it is made of.
     pub(super) fn of_parts(
         source: UrlId,
         relevance: f32,
         (terms, ends): (Vec<TermId>, Vec<u32>),
         depths: Vec<(u16, u16)>,
         neighbours: Vec<(u32, u32, UrlId)>,
-    ) -> Sheet {
-        Sheet { source, terms, ends, depths, neighbours, ..Sheet::empty(relevance) }
+    ) -> PageContext {
+        PageContext { source, terms, ends, depths, neighbours, ..PageContext::empty(relevance) }
     }
 }
 

@@ -1,12 +1,10 @@
 //! Packs the terms of a page into few bytes: ids in ascending order as differences, then the frequency, each
 //! seven bits a byte. A page takes some five bytes a term, where plain numbers would take eight.
 
-use porthole_types::TermId;
-
-use crate::topics::Terms;
+use crate::TermId;
 
 /// The terms in few bytes. The order is lost.
-pub(crate) fn pack(terms: &Terms) -> Vec<u8> {
+pub fn pack_terms(terms: &[(TermId, u32)]) -> Vec<u8> {
     let mut sorted = terms.to_vec();
     sorted.sort_unstable();
     let (mut bytes, mut last) = (Vec::with_capacity(sorted.len() * 5), 0);
@@ -19,7 +17,7 @@ pub(crate) fn pack(terms: &Terms) -> Vec<u8> {
 }
 
 /// Puts packed terms in place of what is in `terms`, by id. `None` if the bytes are none.
-pub(crate) fn unpack(bytes: &[u8], terms: &mut Vec<(TermId, u32)>) -> Option<()> {
+pub fn unpack_terms(bytes: &[u8], terms: &mut Vec<(TermId, u32)>) -> Option<()> {
     terms.clear();
     let (mut rest, mut last) = (bytes, 0u32);
     while !rest.is_empty() {
@@ -58,14 +56,14 @@ mod tests {
 
     fn unpacked(bytes: &[u8]) -> Option<Vec<(TermId, u32)>> {
         let mut terms = vec![(TermId(1), 1)];
-        unpack(bytes, &mut terms).map(|()| terms)
+        unpack_terms(bytes, &mut terms).map(|()| terms)
     }
 
     proptest! {
         #[test]
         fn what_is_packed_comes_back(terms in prop::collection::btree_map(any::<u32>(), any::<u32>(), 0..50)) {
             let terms: Vec<_> = terms.into_iter().map(|(term, freq)| (TermId(term), freq)).collect();
-            prop_assert_eq!(unpacked(&pack(&terms)), Some(terms));
+            prop_assert_eq!(unpacked(&pack_terms(&terms)), Some(terms));
         }
 
         #[test]

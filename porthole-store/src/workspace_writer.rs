@@ -35,7 +35,7 @@ pub struct CommandAnswer {
 
 /// The writes that are not the frontier's: what people and training change about a workspace. Each is one short
 /// transaction, so that any number of desks may be open beside the one [`Store`] of a running crawl.
-pub trait Desk: Send {
+pub trait WorkspaceWriter: Send {
     /// The value of a setting.
     fn setting(&self, name: &str) -> Result<Option<String>>;
 
@@ -59,7 +59,7 @@ pub trait Desk: Send {
     fn change_topics(&mut self, change: &TopicChange<'_>) -> Result<()>;
 
     /// Puts a tree in place of the one that is there. Refused if a topic would vanish that has examples:
-    /// [`change_topics`](Desk::change_topics) can move or remove them in the same commit.
+    /// [`change_topics`](WorkspaceWriter::change_topics) can move or remove them in the same commit.
     fn set_topics(&mut self, topics: &[TopicRow]) -> Result<()> {
         self.change_topics(&TopicChange { topics: Some(topics), ..TopicChange::default() })
     }

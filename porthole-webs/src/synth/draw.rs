@@ -32,11 +32,11 @@ pub(crate) enum For {
 
 /// A stream of numbers (splitmix64).
 #[derive(Clone)]
-pub(crate) struct Draw(u64);
+pub struct Draw(u64);
 
 /// A probability as a whole number of 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Share(u64);
+pub struct Share(u64);
 
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -49,27 +49,27 @@ impl Draw {
 
     /// The stream behind a key that was itself drawn.
     #[inline]
-    pub(crate) fn of(key: u64) -> Self {
+    pub fn of(key: u64) -> Self {
         Draw(key)
     }
 
     /// The next 64 bits.
     #[inline]
-    pub(crate) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
         mix(self.0)
     }
 
     /// A number below `n`, which is not 0.
     #[inline]
-    pub(crate) fn below(&mut self, n: u32) -> u32 {
+    pub fn below(&mut self, n: u32) -> u32 {
         scale(self.bits() >> 32, n)
     }
 
     /// A number below `n` in which small ones are likelier: half of the draws are uniform, half a product
     /// of two, which gives the few pages that everybody links to.
     #[inline]
-    pub(crate) fn skewed(&mut self, n: u32) -> u32 {
+    pub fn skewed(&mut self, n: u32) -> u32 {
         let bits = self.bits();
         let high = bits >> 32;
         let low = bits & 0xffff_ffff;
@@ -78,13 +78,13 @@ impl Draw {
 
     /// True with the given probability.
     #[inline]
-    pub(crate) fn chance(&mut self, share: Share) -> bool {
+    pub fn chance(&mut self, share: Share) -> bool {
         (self.bits() >> 32) < share.0
     }
 
     /// One of a list that is not empty.
     #[inline]
-    pub(crate) fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+    pub fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         &list[self.below(u32::try_from(list.len()).unwrap_or(u32::MAX)) as usize]
     }
 }
@@ -92,25 +92,25 @@ impl Draw {
 impl Share {
     /// The share of a number in 0..=1. Scaling by a power of two is exact, so this is too.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub(crate) fn of(share: f64) -> Self {
+    pub fn of(share: f64) -> Self {
         Share((share.clamp(0.0, 1.0) * 4_294_967_296.0) as u64)
     }
 
     /// Either of two disjoint things.
-    pub(crate) fn or(self, other: Share) -> Self {
+    pub fn or(self, other: Share) -> Self {
         Share((self.0 + other.0).min(1 << 32))
     }
 
     /// Whether a draw of 32 bits falls into this share.
     #[inline]
-    pub(crate) fn holds(self, roll: u64) -> bool {
+    pub fn holds(self, roll: u64) -> bool {
         roll < self.0
     }
 }
 
 /// The finaliser of splitmix64: every bit of the input changes half of the output.
 #[inline]
-pub(crate) fn mix(mut x: u64) -> u64 {
+pub fn mix(mut x: u64) -> u64 {
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ x >> 31

@@ -6,11 +6,11 @@ use anyhow::Context;
 use porthole_lab::compare::{Comparison, Side, compare};
 use porthole_lab::experiment::Results;
 
-use super::lab_run::in_words;
+use super::run::in_words;
 use crate::cli;
 use crate::output::{self, Paint, misuse};
 
-pub(crate) fn run(arguments: &cli::Compare) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &cli::Compare) -> anyhow::Result<()> {
     let compared = compared(arguments)?;
     if let Some(file) = &arguments.html {
         std::fs::write(file, compared.report().to_html()).with_context(|| file.display().to_string())?;

@@ -9,7 +9,7 @@ use porthole_lab::distiller_bench::{Figures, Setup, Variant};
 use crate::cli::BenchDistiller;
 use crate::output;
 
-pub(crate) async fn run(arguments: &BenchDistiller) -> anyhow::Result<()> {
+pub(super) async fn run(arguments: &BenchDistiller) -> anyhow::Result<()> {
     let &BenchDistiller { pages, rounds, seed, .. } = arguments;
     let figures = Setup { pages, rounds, seed }.run(&mut output::say).await?;
     if let Some(out) = &arguments.out {

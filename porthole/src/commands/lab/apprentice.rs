@@ -2,11 +2,11 @@
 
 use porthole_lab::experiment::{Apprenticeship, Fields, Lab, Plan, WebField};
 
-use super::lab_run::in_words;
+use super::run::in_words;
 use crate::cli;
 use crate::output;
 
-pub(crate) fn run(arguments: &cli::LabApprentice) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &cli::LabApprentice) -> anyhow::Result<()> {
     let fields = Fields {
         web: Some(WebField::File(arguments.web.clone())),
         labels: arguments.labels.clone(),

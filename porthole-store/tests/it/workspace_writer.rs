@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use porthole_store::{
-    Batch, Desk, Error, Estimate, Feedback, FeedbackKind, Limits, SqliteDesk, SqliteReader, SqliteStore,
-    Store, StoreReader, UrlState, Value,
+    Batch, Error, Estimate, Feedback, FeedbackKind, Limits, SqliteReader, SqliteStore, SqliteWorkspaceWriter,
+    Store, StoreReader, UrlState, Value, WorkspaceWriter,
 };
 use porthole_types::{Event, FailureKind, Mark, Outcome, Timestamp, TopicId};
 
@@ -23,19 +23,19 @@ fn a_desk_writes_while_a_store_is_open() {
     let place = Place::new();
     let mut store = place.open();
     store.add(&[new_url(1, 0.9, 0.9)]).unwrap();
-    let mut desk = SqliteDesk::open(place.path()).unwrap();
-    desk.set_topics(&birds()).unwrap();
-    desk.set_setting("colour", "blue").unwrap();
-    desk.append(&[Event { at: Timestamp(1), kind: "said".into(), detail: "a word".into() }]).unwrap();
+    let mut writer = SqliteWorkspaceWriter::open(place.path()).unwrap();
+    writer.set_topics(&birds()).unwrap();
+    writer.set_setting("colour", "blue").unwrap();
+    writer.append(&[Event { at: Timestamp(1), kind: "said".into(), detail: "a word".into() }]).unwrap();
     // The store sees it, and its own work goes on.
     assert_eq!(store.topics().unwrap(), birds());
     assert_eq!(store.setting("colour").unwrap().as_deref(), Some("blue"));
     assert_eq!(take(&mut store, 9, 0), [oid(1)]);
     commit(&mut store, &[page(1, 0.5, vec![link(2, 0.5, 0.5)])]);
-    assert_eq!(desk.reader().events(0, 9).unwrap().len(), 1);
+    assert_eq!(writer.reader().events(0, 9).unwrap().len(), 1);
     drop(store);
     assert_eq!(place.open().counts().known, 2);
-    assert_eq!(desk.setting("colour").unwrap().as_deref(), Some("blue"));
+    assert_eq!(writer.setting("colour").unwrap().as_deref(), Some("blue"));
 }
 
 #[test]
@@ -44,11 +44,11 @@ fn desks_and_a_store_take_turns() {
     let mut store = place.open();
     let over = AtomicBool::new(false);
     let write = |name: &str| {
-        let mut desk = SqliteDesk::open(place.path()).unwrap();
+        let mut writer = SqliteWorkspaceWriter::open(place.path()).unwrap();
         let mut number = 0;
         while !over.load(Ordering::Relaxed) || number == 0 {
             number += 1;
-            desk.set_setting(name, &number.to_string()).unwrap();
+            writer.set_setting(name, &number.to_string()).unwrap();
         }
         number
     };
@@ -61,7 +61,7 @@ fn desks_and_a_store_take_turns() {
             commit(&mut store, &[page(number, 0.5, links)]);
         }
         over.store(true, Ordering::Relaxed);
-        desks.map(|desk| desk.join().unwrap())
+        desks.map(|writer| writer.join().unwrap())
     });
     assert_eq!(store.counts().known, 2_100);
     for (name, last) in ["a", "b"].iter().zip(last) {
@@ -75,12 +75,12 @@ fn whether_a_crawl_runs_can_be_seen_and_looking_does_no_harm() {
     drop(place.open());
     let reader = SqliteReader::open(place.path()).unwrap();
     assert!(!reader.is_crawled().unwrap());
-    let desk = SqliteDesk::open(place.path()).unwrap();
-    assert!(!reader.is_crawled().unwrap(), "a desk is no crawl");
+    let writer = SqliteWorkspaceWriter::open(place.path()).unwrap();
+    assert!(!reader.is_crawled().unwrap(), "a writer is no crawl");
     let store = place.open();
     assert!(reader.is_crawled().unwrap());
     assert!(matches!(SqliteStore::open(place.path()), Err(Error::InUse(_))));
-    drop((store, desk));
+    drop((store, writer));
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -99,7 +99,7 @@ fn whether_a_crawl_runs_can_be_seen_and_looking_does_no_harm() {
 #[test]
 fn a_desk_opens_what_is_there_and_makes_nothing() {
     let place = Place::new();
-    assert!(matches!(SqliteDesk::open(place.path()), Err(Error::Open { .. })));
+    assert!(matches!(SqliteWorkspaceWriter::open(place.path()), Err(Error::Open { .. })));
     assert!(!place.path().exists());
 }
 
@@ -168,7 +168,7 @@ fn a_reader_counts_what_the_store_counts() {
 fn the_last_word_counts() {
     let place = Place::new();
     let store = small_crawl(&place);
-    let mut desk = SqliteDesk::open(place.path()).unwrap();
+    let mut writer = SqliteWorkspaceWriter::open(place.path()).unwrap();
     let say = |name: &str, kind, useful, at| Feedback { name: name.into(), kind, useful, at: Timestamp(at) };
     let page = url(1).to_string();
     let words = [
@@ -177,14 +177,14 @@ fn the_last_word_counts() {
         say("site0.test", FeedbackKind::Site, false, 3),
         say(&page, FeedbackKind::Page, false, 4),
     ];
-    desk.add_feedback(&words).unwrap();
-    let reader = desk.reader();
+    writer.add_feedback(&words).unwrap();
+    let reader = writer.reader();
     assert_eq!(reader.feedback().unwrap(), words[1..]);
     assert_eq!(reader.about(&url(1)).unwrap().unwrap().feedback, words[1..]);
     let best = |query| reader.query(query, &[], &Limits::default()).unwrap().rows;
     assert_eq!(best("top_pages").len(), 1, "page 1 is useless");
     assert_eq!(best("top_sites").len(), 0, "the site is useless");
-    desk.add_feedback(&[say("site0.test", FeedbackKind::Site, true, 5)]).unwrap();
+    writer.add_feedback(&[say("site0.test", FeedbackKind::Site, true, 5)]).unwrap();
     assert_eq!(best("top_sites").len(), 1);
     drop(store);
 }
@@ -193,15 +193,15 @@ fn the_last_word_counts() {
 fn sites_are_disabled_by_name_all_or_none() {
     let place = Place::new();
     drop(small_crawl(&place));
-    let mut desk = SqliteDesk::open(place.path()).unwrap();
+    let mut writer = SqliteWorkspaceWriter::open(place.path()).unwrap();
     let is_disabled = || desk_reader(&place).site("site0.test").unwrap().unwrap().disabled;
-    let error = desk.set_disabled(&["site0.test", "nowhere.test"], true).unwrap_err();
+    let error = writer.set_disabled(&["site0.test", "nowhere.test"], true).unwrap_err();
     assert!(matches!(&error, Error::UnknownSite(host) if host == "nowhere.test"), "{error}");
     assert!(!is_disabled());
-    desk.set_disabled(&["site0.test"], true).unwrap();
+    writer.set_disabled(&["site0.test"], true).unwrap();
     assert!(is_disabled());
     let rows = |disabled| {
-        let list = desk.reader().query("site_list", &[("disabled", disabled)], &Limits::default()).unwrap();
+        let list = writer.reader().query("site_list", &[("disabled", disabled)], &Limits::default()).unwrap();
         list.rows.into_iter().map(|row| (row[0].clone(), row[6].clone())).collect::<Vec<_>>()
     };
     assert_eq!(rows("1"), [(Value::Text("site0.test".into()), Value::Integer(1))]);

@@ -9,7 +9,7 @@ use porthole_lab::classifier_bench::{Figures, Setup, Size};
 use crate::cli::BenchClassifier;
 use crate::output;
 
-pub(crate) fn run(arguments: &BenchClassifier) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &BenchClassifier) -> anyhow::Result<()> {
     let &BenchClassifier { nodes, documents, vocabulary, seed, .. } = arguments;
     let figures = Setup { nodes, documents, vocabulary, seed }.run(&mut output::say)?;
     if let Some(out) = &arguments.out {

@@ -29,7 +29,7 @@ struct Recorded {
     labels_by: &'static str,
 }
 
-pub(crate) fn run(root: &Path, arguments: &cli::Record) -> anyhow::Result<()> {
+pub(super) fn run(root: &Path, arguments: &cli::Record) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
     let reader = workspace.reader()?;
     let tree = workspace::tree(&reader)?;

@@ -1,0 +1,266 @@
+//! Fetches a list of pages, for commands that need some pages at once: by the same network half as a crawl, so there is one
+//! implementation of robots.txt, pauses and limits.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::StreamExt;
+use porthole_types::{CanonicalUrl, Clock, Failure, FailureKind, Outcome, Rank, SiteId, UrlId, Work};
+
+use super::messages::{ToNetwork, ToWriter};
+use super::network::{Manners, Network};
+use super::single::Requests;
+use crate::host::Politeness;
+use crate::{Fetch, Response};
+
+/// Redirects that are followed to a page.
+const MAX_REDIRECTS: u8 = 5;
+
+/// Requests under way at once.
+const WORKERS: usize = 32;
+
+/// How long is waited before it is looked round again.
+const MOMENT: Duration = Duration::from_millis(50);
+
+/// Fetches single pages politely. What it knows of sites stays from one list of pages to the next.
+pub struct PageFetcher {
+    web: Arc<dyn Fetch>,
+    clock: Arc<dyn Clock>,
+    /// `None` while pages are being fetched, and after somebody has stopped waiting for them.
+    manners: Option<Manners>,
+    politeness: Politeness,
+    agent: String,
+}
+
+/// A page, and where it was in the end.
+#[derive(Clone, Debug)]
+pub struct FetchedPage {
+    /// The URL that redirects led to.
+    pub at: CanonicalUrl,
+    /// Its answer, whose status is a success.
+    pub response: Response,
+}
+
+impl PageFetcher {
+    /// A fetcher that robots.txt files know as `agent`.
+    pub fn new(web: Arc<dyn Fetch>, clock: Arc<dyn Clock>, politeness: Politeness, agent: &str) -> Self {
+        PageFetcher { web, clock, manners: None, politeness, agent: agent.to_owned() }
+    }
+
+    /// Fetches pages, those of different sites at the same time, and hands each on with its number as it comes. Redirects
+    /// are followed, each as if it had been asked for. A site that wants to be left alone for long is not waited for.
+    pub async fn fetch_all(
+        &mut self,
+        urls: &[CanonicalUrl],
+        mut each: impl FnMut(usize, Result<FetchedPage, Failure>),
+    ) {
+        let manners =
+            self.manners.take().unwrap_or_else(|| Manners::new(self.politeness.clone(), &self.agent));
+        let mut network = Network::new(Some(manners)).without_sitemaps();
+        let mut list = List::new(urls);
+        let (web, clock) = (self.web.clone(), self.clock.clone());
+        let mut requests = Requests::default();
+        list.outbox.push(ToNetwork::Limits { fetches: u64::MAX, workers: WORKERS });
+        while list.open > 0 {
+            let now = clock.now();
+            for message in list.outbox.drain(..) {
+                network.hear(message, now);
+            }
+            while let Some(action) = network.next(now) {
+                requests.begin(action, &*web);
+            }
+            for message in std::mem::take(&mut network.outbox) {
+                list.hear(message, &mut each);
+            }
+            if !list.outbox.is_empty() {
+                continue;
+            }
+            let due = network.next_due().map_or(MOMENT, |due| due.since(clock.now()));
+            let moment = tokio::time::sleep(due.clamp(Duration::from_millis(1), MOMENT));
+            tokio::select! {
+                Some(done) = requests.under_way.next(), if !requests.under_way.is_empty() => {
+                    requests.finish(done, &mut network, &*clock);
+                }
+                () = moment => {}
+            }
+        }
+        self.manners = network.into_manners();
+    }
+}
+
+/// The pages that are wanted, in the place of a crawl's writer half.
+struct List {
+    /// URLs that were not offered yet, by site.
+    sites: HashMap<SiteId, VecDeque<Work>>,
+    /// Sites with such URLs that the network half does not have, in the order of the list.
+    waiting: VecDeque<SiteId>,
+    /// Who wants a URL: their numbers, and the redirects that led them there.
+    wanted_by: HashMap<UrlId, Vec<(usize, u8)>>,
+    /// Sites or URLs that the network half has room for.
+    room: usize,
+    /// Pages that have not come.
+    open: usize,
+    /// For the network half.
+    outbox: Vec<ToNetwork>,
+}
+
+impl List {
+    fn new(urls: &[CanonicalUrl]) -> Self {
+        let mut list = List {
+            sites: HashMap::new(),
+            waiting: VecDeque::new(),
+            wanted_by: HashMap::new(),
+            room: 0,
+            open: urls.len(),
+            outbox: Vec::new(),
+        };
+        for (number, url) in urls.iter().enumerate() {
+            list.add(url.clone(), (number, 0));
+        }
+        list
+    }
+
+    fn add(&mut self, url: CanonicalUrl, wanted_by: (usize, u8)) {
+        let (oid, sid) = (url.id(), url.site());
+        let wanted = self.wanted_by.entry(oid).or_default();
+        wanted.push(wanted_by);
+        if wanted.len() > 1 {
+            return;
+        }
+        let works = self.sites.entry(sid).or_default();
+        if works.is_empty() && !self.waiting.contains(&sid) {
+            self.waiting.push_back(sid);
+        }
+        works.push_back(Work {
+            oid,
+            sid,
+            url,
+            numtries: 0,
+            relevance: 0.0,
+            priority: 0.0,
+            depth: 0,
+            pages_of_site: 0,
+            rank: Rank::new([wanted_by.0 as f64].into_iter()),
+        });
+    }
+
+    fn hear(&mut self, message: ToWriter, each: &mut impl FnMut(usize, Result<FetchedPage, Failure>)) {
+        match message {
+            ToWriter::Want(n) => self.room += n,
+            ToWriter::WantOf(site, asked) => {
+                let works = self.take_of(site, asked);
+                self.outbox.push(ToNetwork::OfferOf { site, asked, works });
+            }
+            ToWriter::Release(site, until) => {
+                let left = self.sites.get(&site).is_some_and(|works| !works.is_empty());
+                if left && until.is_some() {
+                    for work in self.take_of(site, usize::MAX) {
+                        self.fail(work.oid, &left_alone(), each);
+                    }
+                } else if left && !self.waiting.contains(&site) {
+                    self.waiting.push_back(site);
+                }
+            }
+            ToWriter::GaveBack(oids) => {
+                oids.into_iter().for_each(|oid| self.fail(oid, &left_alone(), each));
+            }
+            ToWriter::Answered(unread) => match unread.answer {
+                Ok(response) => self.answered(&unread.work, &response, each),
+                Err(error) => self.fail(unread.work.oid, &Failure::new(error.kind, error.detail), each),
+            },
+            ToWriter::Settled(work, outcome) => {
+                if let Some(failure) = refusal(outcome) {
+                    self.fail(work.oid, &failure, each);
+                }
+            }
+            ToWriter::Started(_) | ToWriter::Listed(_) | ToWriter::Located(..) | ToWriter::Idle(_) => {}
+        }
+        self.offer();
+    }
+
+    /// Offers the network half the sites that it has room for.
+    fn offer(&mut self) {
+        while self.room > 0
+            && let Some(site) = self.waiting.pop_front()
+        {
+            let works = self.take_of(site, 1);
+            if !works.is_empty() {
+                self.room -= 1;
+                self.outbox.push(ToNetwork::Offer(works));
+            }
+        }
+    }
+
+    fn take_of(&mut self, site: SiteId, n: usize) -> Vec<Work> {
+        let Some(works) = self.sites.get_mut(&site) else { return Vec::new() };
+        works.drain(..n.min(works.len())).collect()
+    }
+
+    fn answered(
+        &mut self,
+        work: &Work,
+        response: &Response,
+        each: &mut impl FnMut(usize, Result<FetchedPage, Failure>),
+    ) {
+        let broken = |detail: String| Failure::new(FailureKind::Protocol, detail);
+        match response.status {
+            200..300 => {
+                for (number, _) in self.wanted_by.remove(&work.oid).unwrap_or_default() {
+                    self.open -= 1;
+                    each(number, Ok(FetchedPage { at: work.url.clone(), response: response.clone() }));
+                }
+            }
+            300..400 => match response.headers.get("location").and_then(|to| work.url.join(to).ok()) {
+                None => self.fail(work.oid, &broken("a redirect to nowhere".to_owned()), each),
+                Some(target) => {
+                    for (number, redirects) in self.wanted_by.remove(&work.oid).unwrap_or_default() {
+                        if redirects < MAX_REDIRECTS {
+                            self.add(target.clone(), (number, redirects + 1));
+                        } else {
+                            self.open -= 1;
+                            each(number, Err(broken(format!("more than {MAX_REDIRECTS} redirects"))));
+                        }
+                    }
+                }
+            },
+            status => {
+                let failure = Failure::new(FailureKind::Status, format!("status {status}"));
+                self.fail(work.oid, &failure, each);
+            }
+        }
+    }
+
+    fn fail(
+        &mut self,
+        oid: UrlId,
+        failure: &Failure,
+        each: &mut impl FnMut(usize, Result<FetchedPage, Failure>),
+    ) {
+        for (number, _) in self.wanted_by.remove(&oid).unwrap_or_default() {
+            self.open -= 1;
+            each(number, Err(failure.clone()));
+        }
+    }
+}
+
+/// Why no request was made.
+fn refusal(outcome: Outcome) -> Option<Failure> {
+    let robots = |what: &str, failure: &Failure| {
+        Failure::new(failure.kind, format!("its robots.txt {what}: {}", failure.detail()))
+    };
+    match outcome {
+        Outcome::Fetched | Outcome::Redirected => None,
+        Outcome::Skipped(failure) if failure.kind == FailureKind::Robots => {
+            Some(robots("forbids it", &failure))
+        }
+        Outcome::Retry { failure, .. } if failure.kind == FailureKind::Robots => {
+            Some(robots("cannot be read", &failure))
+        }
+        Outcome::Retry { failure, .. } | Outcome::Dead(failure) | Outcome::Skipped(failure) => Some(failure),
+    }
+}
+
+fn left_alone() -> Failure {
+    Failure::new(FailureKind::Connect, "the site asks to be left alone for a while")
+}
