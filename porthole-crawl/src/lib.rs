@@ -27,8 +27,8 @@ pub use distill::{
     neighbourhoods,
 };
 pub use engine::{
-    Command, Crawl, CrawlError, CrawlEvent, FetchedPage, Handle, Limits, NotBegun, Observer, PageFetcher,
-    Refocus, Refocused, Seen, Stop, StoreRef, strategy_memory,
+    Command, Crawl, CrawlError, CrawlEvent, FetchedPage, Handle, Idle, Limits, NotBegun, Observer,
+    PageFetcher, Refocus, Refocused, Seen, Stop, StoreRef, strategy_memory,
 };
 pub use external::ExternalCritic;
 pub use fetch::{AddressesFuture, Fetch, FetchError, FetchFuture, Request, Response};

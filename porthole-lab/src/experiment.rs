@@ -12,6 +12,7 @@ mod labelled;
 mod learners;
 mod neighbours;
 mod oracle;
+mod pace;
 mod plan;
 mod ranks;
 mod run;
@@ -38,6 +39,7 @@ pub use facts::{Beside, TopicFacts, WebFacts};
 pub use fields::{Fields, WebField};
 pub use folder::{Folder, Results};
 pub use learners::{CriticTraining, Learners, Learnt, Pass, Training, Tried};
+pub use pace::{LatencyField, Pace};
 pub use plan::{Plan, Task, listed};
 pub use ranks::{Quality, Ranked, RankedCrawl};
 pub use run::Lab;
@@ -72,6 +74,9 @@ pub struct Experiment {
     /// What is measured beside the crawls.
     #[serde(default)]
     pub studies: Vec<String>,
+    /// How crawls behave in simulated time; without it, one fetch at a time without pauses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
 }
 
 /// The web of an experiment.

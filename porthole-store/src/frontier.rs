@@ -314,6 +314,12 @@ impl Frontier {
         self.queues.take_improved()
     }
 
+    /// The priorities of some of the best rows of every site, about `per_site` each and `most` in all.
+    pub(crate) fn best_priorities(&self, per_site: usize, most: usize) -> Vec<f32> {
+        let rows = self.queues.some_best(per_site, most, &self.columns);
+        rows.into_iter().map(|row| self.columns.rows[row as usize].priority).collect()
+    }
+
     /// Where a row stands in the order of the policy.
     pub(crate) fn rank(&self, row: u32) -> Rank {
         self.columns.rank(row)

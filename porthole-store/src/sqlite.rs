@@ -223,6 +223,10 @@ impl Store for SqliteStore {
         self.memory.frontier.best_of(self.memory.frontier.sites().find(site)?)
     }
 
+    fn best_priorities(&self, per_site: usize, most: usize) -> Vec<f32> {
+        self.memory.frontier.best_priorities(per_site, most)
+    }
+
     fn improved_sites(&mut self) -> Vec<SiteId> {
         let improved = self.memory.frontier.improved_sites();
         improved.into_iter().map(|site| self.memory.frontier.sites().id(site)).collect()

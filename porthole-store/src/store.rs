@@ -41,6 +41,10 @@ pub trait Store: WorkspaceWriter {
     /// Where the best queued URL of a site stands in the order of the policy.
     fn best_of(&self, site: SiteId) -> Option<Rank>;
 
+    /// The priorities of some of the best queued URLs of every site, held ones included: about `per_site` of each, and
+    /// a sample of the sites if that would be more than `most`.
+    fn best_priorities(&self, per_site: usize, most: usize) -> Vec<f32>;
+
     /// The held sites that have a better URL than when this was last asked.
     fn improved_sites(&mut self) -> Vec<SiteId>;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::ValueEnum;
 use porthole_crawl::{
-    AllowedAddresses, BacklinkSettings, HttpSettings, HttpSettingsError, Politeness, SiteBy,
+    AllowedAddresses, BacklinkSettings, HttpSettings, HttpSettingsError, Idle, Politeness, SiteBy,
 };
 use porthole_topic::{Counting, Kind, Options, Shape};
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,8 @@ pub(crate) struct RawSettings {
     #[serde(default)]
     pub(crate) distill: RawDistill,
     pub(crate) backlinks: Option<RawBacklinks>,
+    #[serde(default)]
+    pub(crate) crawl: RawCrawl,
 }
 
 /// Who is asked about pages that link to good ones.
@@ -170,6 +172,9 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. What is comme
 # connections = 1               # requests to a site that may be under way at once
 # per-address = true            # sites on one machine share its pauses
 
+[crawl]
+# idle = "wait"                 # while the sites with the best links rest, wait for them; "fill": fetch what is left
+
 [distill]
 # site = "host"                 # links within a site say nothing of hubs and authorities: one "host", all of a
                                 # "domain", or all at one "ip" address
@@ -181,6 +186,32 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. What is comme
 # links = 20                    # links that are taken of an answer, at most
 # pages = 100                   # pages that are asked about in a crawl, at most
 "#;
+
+/// What `[crawl]` says.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawCrawl {
+    #[serde(default)]
+    pub(crate) idle: IdleWord,
+}
+
+/// What a free worker does while the sites with good links rest.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum IdleWord {
+    #[default]
+    Wait,
+    Fill,
+}
+
+impl From<IdleWord> for Idle {
+    fn from(word: IdleWord) -> Self {
+        match word {
+            IdleWord::Wait => Idle::Wait,
+            IdleWord::Fill => Idle::Fill,
+        }
+    }
+}
 
 impl RawSettings {
     /// The settings in the text of a file.

@@ -6,7 +6,7 @@ use std::fmt;
 use porthole_store::{CommandAnswer, Estimate, Policy, RAISED, StoreReader};
 use porthole_types::{CanonicalUrl, Event};
 
-use super::crawl::CrawlError;
+use super::crawl::{CrawlError, Limits};
 use super::deferred::DeferredWork;
 use super::memory::Memory;
 use super::messages::ToNetwork;
@@ -34,7 +34,7 @@ pub enum Command {
     Workers(usize),
     /// Stays within this scope from now on.
     Scope(ScopeSettings),
-    /// So many fetches in all in this run.
+    /// So many pages in all in this run.
     Budget(u64),
     /// Starts from these URLs, too.
     Start(Vec<CanonicalUrl>),
@@ -172,10 +172,10 @@ impl Writer<'_> {
                     "what is offered from now on is within the new scope".to_owned()
                 }
             },
-            Command::Budget(fetches) => {
-                self.run.limits.fetches = *fetches;
+            Command::Budget(pages) => {
+                self.run.limits.pages = *pages;
                 self.send_limits();
-                format!("at most {fetches} fetches in this run")
+                format!("at most {pages} pages in this run")
             }
             Command::Start(urls) => {
                 let new = self.add_starts(urls)?;
@@ -199,9 +199,15 @@ impl Writer<'_> {
         self.send(ToNetwork::Pause(is_paused));
     }
 
-    fn send_limits(&mut self) {
-        let (fetches, workers) = (self.run.limits.fetches, self.run.limits.workers);
-        self.send(ToNetwork::Limits { fetches, workers });
+    /// Tells the network half how many fetches may be begun in all.
+    pub(super) fn send_limits(&mut self) {
+        let Limits { fetches, pages, workers, .. } = self.run.limits;
+        // A fetch that brought no page leaves room for another one.
+        let fetches = fetches.min(pages.saturating_add(self.run.no_pages));
+        if self.run.sent_limits != Some((fetches, workers)) {
+            self.run.sent_limits = Some((fetches, workers));
+            self.send(ToNetwork::Limits { fetches, workers });
+        }
     }
 
     fn set_priority(
@@ -239,7 +245,7 @@ impl Writer<'_> {
         self.run.discipline =
             self.scorer.as_ref().map(|scorer| scorer.strategy.discipline()).unwrap_or_default();
         self.store.bound(self.run.discipline.bound)?;
-        self.run.deferred = DeferredWork::new(self, self.run.limits.workers > 1)?;
+        self.run.deferred = DeferredWork::new(self, self.run.is_threaded)?;
         self.run.rejudging = match second {
             None => None,
             Some(second) => {

@@ -8,14 +8,15 @@ use std::time::Duration;
 use porthole_store::{Counts, Store, WorkspaceWriter};
 use porthole_strategy::StateError;
 use porthole_topic::JudgeError;
-use porthole_types::{CanonicalUrl, Clock, NewUrl, PageResult, SegmentSpan, Timestamp};
+use porthole_types::{CanonicalUrl, Clock, ManualClock, NewUrl, PageResult, SegmentSpan, Timestamp};
 
 use super::admission::Admission;
 use super::durability::Syncing;
 use super::memory::Memory;
 use super::network::{Manners, Network};
-use super::single;
+use super::worth::Idle;
 use super::writer::{Run, StoreRef, Writer};
+use super::{simulated, single};
 use crate::Fetch;
 use crate::archive::ArchiveError;
 use crate::backlinks::{self, BacklinkSettings, Backlinks};
@@ -30,22 +31,43 @@ use crate::scope::Scope;
 pub struct Limits {
     /// Fetches, whatever becomes of them.
     pub fetches: u64,
-    /// Bytes of pages; what is under way when they are reached comes on top.
+    /// Pages that are fetched. Redirects, refusals and failures do not count.
+    pub pages: u64,
+    /// Bytes of answers.
     pub bytes: u64,
     /// Fetches that may be under way at once.
     pub workers: usize,
+    /// What a free worker does while the sites with good links rest.
+    pub idle: Idle,
+    /// Pages that are wanted, and the time that there is for them: for [`Idle`], and no limit.
+    pub wanted_pages: Option<u64>,
+    /// See `wanted_pages`.
+    pub wanted_time: Option<Duration>,
+}
+
+impl Limits {
+    /// One fetch at a time, without an end.
+    pub const NONE: Limits = Limits {
+        fetches: u64::MAX,
+        pages: u64::MAX,
+        bytes: u64::MAX,
+        workers: 1,
+        idle: Idle::Fill,
+        wanted_pages: None,
+        wanted_time: None,
+    };
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { fetches: u64::MAX, bytes: u64::MAX, workers: 1 }
+        Limits::NONE
     }
 }
 
 /// Why a crawl ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The number of fetches that was asked for has been made.
+    /// The number of pages or fetches that was asked for has been reached.
     Limit,
     /// As many bytes came as were asked for.
     Bytes,
@@ -110,6 +132,12 @@ impl CrawlError {
 pub trait Observer {
     /// A fetch was committed.
     fn committed(&mut self, seen: Seen<'_>) -> ControlFlow<()>;
+
+    /// So many workers are idle by choice: they wait for so many sites with good links, which rest. Told once a second
+    /// while that is so.
+    fn waiting_for(&mut self, workers: usize, sites: usize) {
+        let _ = (workers, sites);
+    }
 
     /// Nothing came for a moment.
     fn waiting(&mut self) -> ControlFlow<()> {
@@ -227,9 +255,24 @@ impl<'a> Crawl<'a> {
     /// Crawls until a limit is reached, nothing is left, or the observer, who sees every fetch, asks to stop: both halves
     /// in one task. What is under way then is fetched again when the crawl goes on.
     pub async fn run(&mut self, limits: Limits, observer: &mut dyn Observer) -> Result<Stop, CrawlError> {
-        self.writer.begin(limits, self.manners.is_some())?;
+        self.writer.begin(limits, self.manners.is_some(), limits.workers > 1)?;
         let mut network = Network::new(self.manners.take());
         let stop = single::drive(&mut network, &mut self.writer, &*self.web, observer).await;
+        self.manners = network.into_manners();
+        self.writer.end(stop)
+    }
+
+    /// The same in simulated time, on one thread: a request takes as long as its answer says, and `clock`, which has to be
+    /// that of the crawl, is advanced to the next event whenever nothing can be done. The web has to answer at once.
+    pub fn run_simulated(
+        &mut self,
+        limits: Limits,
+        clock: &ManualClock,
+        observer: &mut dyn Observer,
+    ) -> Result<Stop, CrawlError> {
+        self.writer.begin(limits, self.manners.is_some(), false)?;
+        let mut network = Network::new(self.manners.take());
+        let stop = simulated::drive(&mut network, &mut self.writer, &*self.web, clock, observer);
         self.manners = network.into_manners();
         self.writer.end(stop)
     }

@@ -108,7 +108,10 @@ impl Crawl<'static> {
         observer: Box<dyn Observer + Send>,
         refocus: Box<dyn Refocus>,
     ) -> Result<Handle, Box<NotBegun>> {
-        let begun = self.writer.begin(limits, self.manners.is_some()).and_then(|()| self.answer_stale());
+        let begun = self
+            .writer
+            .begin(limits, self.manners.is_some(), limits.workers > 1)
+            .and_then(|()| self.answer_stale());
         if let Err(error) = begun {
             return Err(Box::new(NotBegun { crawl: self, error }));
         }
@@ -174,6 +177,10 @@ impl Observer for Publisher {
             let _ = self.events.send(CrawlEvent::Fetched(Arc::new((seen.url.clone(), result))));
         }
         self.observer.committed(seen)
+    }
+
+    fn waiting_for(&mut self, workers: usize, sites: usize) {
+        self.observer.waiting_for(workers, sites);
     }
 
     fn waiting(&mut self) -> std::ops::ControlFlow<()> {
@@ -316,7 +323,7 @@ impl NetworkLoop {
                 requests.begin(action, &*web);
             };
             let is_stuck = !self.send();
-            let due = self.network.next_due().map_or(MOMENT, |due| due.since(self.clock.now()));
+            let due = self.network.next_due(now).map_or(MOMENT, |due| due.since(self.clock.now()));
             let least = if is_stuck || is_held_up { Duration::from_millis(1) } else { MOMENT };
             let wait = tokio::time::sleep(due.clamp(Duration::from_millis(1), MOMENT).min(least));
             tokio::select! {

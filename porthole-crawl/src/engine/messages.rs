@@ -21,6 +21,8 @@ pub(crate) enum ToNetwork {
     Ask(Question),
     /// So many pages may be fetched in all, and so many requests be under way at once.
     Limits { fetches: u64, workers: usize },
+    /// URLs of a lower priority are not fetched while sites with better ones rest.
+    Least(f64),
     /// Whether new requests are to be made.
     Pause(bool),
 }
@@ -46,6 +48,8 @@ pub(crate) enum ToWriter {
     Listed(Vec<NewUrl>),
     /// Where a site is.
     Located(SiteId, IpAddr),
+    /// So many workers wait for so many resting sites with good links. Sent once a second while that is so.
+    Waiting { workers: usize, sites: usize },
     /// Nothing is under way and nothing can be begun, after so many messages from the writer.
     Idle(u64),
 }

@@ -7,7 +7,8 @@
 //!     └ commands                                └► observers, after the commit
 //! ```
 //! Both halves are state machines that do no waiting. [`single`] drives them in one task, for replays, experiments and
-//! tests; [`live`] drives them on threads of their own, so that a slow commit never looks like a slow host. [`visits`] drives
+//! tests; [`live`] drives them on threads of their own, so that a slow commit never looks like a slow host. [`simulated`]
+//! drives them in simulated time, for experiments; [`visits`] drives
 //! the network half alone, for commands that need a few pages.
 
 mod admission;
@@ -22,9 +23,11 @@ mod memory;
 mod messages;
 mod network;
 mod rejudge;
+mod simulated;
 mod single;
 mod site;
 mod visits;
+mod worth;
 mod writer;
 
 pub use commands::{Command, Refocus, Refocused};
@@ -33,6 +36,7 @@ pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
 pub use live::{CrawlEvent, Handle, NotBegun};
 pub use memory::strategy_memory;
 pub use visits::{FetchedPage, PageFetcher};
+pub use worth::Idle;
 pub use writer::StoreRef;
 pub(crate) use writer::Writer;
 
@@ -42,6 +46,8 @@ mod kill_tests;
 mod network_tests;
 #[cfg(test)]
 mod power_tests;
+#[cfg(test)]
+mod simulated_tests;
 #[cfg(test)]
 mod switch_tests;
 #[cfg(test)]

@@ -112,6 +112,9 @@ const QUICK: Duration = Duration::from_secs(2);
 /// A site that rests for longer is released.
 const MAX_REST: Duration = Duration::from_secs(120);
 
+/// How long it takes until the links of an answer are offered.
+const READ_WITHIN: Duration = Duration::from_secs(1);
+
 /// URLs that are offered of a site suffice for so long.
 const OFFERED_FOR: Duration = Duration::from_millis(250);
 
@@ -125,6 +128,8 @@ pub(crate) struct Network {
     fetches: u64,
     begun: u64,
     is_paused: bool,
+    /// URLs of a lower priority wait as long as sites with better ones rest.
+    least: f64,
     sites: HashMap<SiteId, Site, foldhash::fast::FixedState>,
     /// Sites whose turn it is: those that brought their last page quickly, and the others.
     ready: [BTreeSet<(Rank, SiteId)>; 2],
@@ -139,6 +144,9 @@ pub(crate) struct Network {
     /// Sites or URLs that were asked for and have not come.
     wanted: usize,
     heard: u64,
+    /// When the last answer came.
+    last_answer: Timestamp,
+    said_waiting: Option<Timestamp>,
     said_idle: Option<u64>,
     aborts: Vec<JobId>,
     /// For the writer half.
@@ -161,6 +169,7 @@ impl Network {
             fetches: 0,
             begun: 0,
             is_paused: false,
+            least: f64::NEG_INFINITY,
             sites: HashMap::default(),
             ready: [BTreeSet::new(), BTreeSet::new()],
             resting: BTreeSet::new(),
@@ -171,6 +180,8 @@ impl Network {
             next_job: 0,
             wanted: 0,
             heard: 0,
+            last_answer: Timestamp(i64::MIN),
+            said_waiting: None,
             said_idle: None,
             aborts: Vec::new(),
             outbox: Vec::new(),
@@ -228,6 +239,7 @@ impl Network {
                 let sites: Vec<SiteId> = self.sites.keys().copied().collect();
                 sites.into_iter().for_each(|site| self.place(site, now));
             }
+            ToNetwork::Least(least) => self.least = least,
             ToNetwork::Pause(is_paused) => self.is_paused = is_paused,
         }
     }
@@ -246,23 +258,31 @@ impl Network {
         if let Some(action) = self.next_lookup() {
             return Some(action);
         }
-        while let Some(site) = self.next_ready() {
+        while let Some(site) = self.next_ready(now) {
             if let Some(action) = self.start(site, now) {
                 return Some(action);
             }
         }
         self.want();
+        self.say_waiting(now);
         self.say_idle();
         self.aborts.pop().map(Action::Abort)
     }
 
     /// When something is due by itself.
-    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+    pub(crate) fn next_due(&self, now: Timestamp) -> Option<Timestamp> {
         let slow = |job: &Job| !matches!(job.lane, Lane::Slow | Lane::Aborted);
         let first = self.jobs.values().find(|job| slow(job)).map(|job| job.started.after(SLOW_AFTER));
-        let is_full = self.jobs.len() + self.reserved() >= self.workers;
+        let is_full = self.jobs.len() + self.reserved() >= self.workers || self.begun >= self.fetches;
         let rested = self.resting.first().map(|&(due, ..)| due);
-        rested.into_iter().chain(first.filter(|_| is_full)).min()
+        let is_gated = self.least > f64::NEG_INFINITY && self.ready.iter().any(|ready| !ready.is_empty());
+        let read = self.last_answer.after(READ_WITHIN);
+        let is_awaited = is_gated && self.jobs.is_empty() && self.last_answer.0 > i64::MIN;
+        rested
+            .into_iter()
+            .chain(first.filter(|_| is_full))
+            .chain(Some(read).filter(|read| is_awaited && *read > now))
+            .min()
     }
 
     /// Takes where a site is.
@@ -319,6 +339,7 @@ impl Network {
     /// Takes an answer.
     pub(crate) fn answered(&mut self, id: JobId, answer: Result<Response, FetchError>, now: Timestamp) {
         let Some(Job { what, site, mut flight, gates, started, .. }) = self.jobs.remove(&id) else { return };
+        self.last_answer = now;
         let about_host = HostAnswer::of(answer.as_ref(), now);
         let took = answer.as_ref().map_or(now.since(started), |response| response.took);
         if let Some(held) = self.sites.get_mut(&site) {
@@ -385,7 +406,7 @@ impl Network {
     }
 
     /// The best of the sites whose turn it is, if there is a slot for it.
-    fn next_ready(&mut self) -> Option<SiteId> {
+    fn next_ready(&mut self, now: Timestamp) -> Option<SiteId> {
         if self.is_paused || self.is_closing() {
             return None;
         }
@@ -401,11 +422,32 @@ impl Network {
             (None, Some(_)) => 1,
             (None, None) => return None,
         };
-        let (_, site) = self.ready[lane].pop_first()?;
+        let entry = self.worth_it(lane, now)?.clone();
+        self.ready[lane].remove(&entry);
+        let (_, site) = entry;
         if let Some(held) = self.sites.get_mut(&site) {
             held.phase = Phase::Idle;
         }
         Some(site)
+    }
+
+    /// The best of the ready sites that is worth a request; the best of all if there is nothing better to wait for.
+    fn worth_it(&self, lane: usize, now: Timestamp) -> Option<&(Rank, SiteId)> {
+        /// Sites that are looked at: the order is that of the policy, which need not be that of priorities.
+        const MOST: usize = 64;
+        let first = self.ready[lane].first()?;
+        if self.least == f64::NEG_INFINITY {
+            return Some(first);
+        }
+        let is_worth = |site: &SiteId| self.sites.get(site).is_none_or(|held| held.is_worth(self.least));
+        let found = self.ready[lane].iter().take(MOST).find(|(_, site)| is_worth(site));
+        // An answer may bring better links, and takes a moment to be read.
+        let waits_for_better = || {
+            !self.jobs.is_empty()
+                || now < self.last_answer.after(READ_WITHIN)
+                || self.resting.iter().any(|(_, _, site)| is_worth(site))
+        };
+        found.or_else(|| (!waits_for_better()).then_some(first))
     }
 
     /// Begins the next request of a site whose turn it is. `None` if it has another place now.
@@ -445,8 +487,8 @@ impl Network {
     }
 
     fn start_page(&mut self, site: SiteId, now: Timestamp) -> Option<Action> {
+        let may_fetch = !self.is_closing();
         let held = self.sites.get_mut(&site)?;
-        let may_fetch = self.begun < self.fetches;
         let Some(url) = held.best().filter(|_| may_fetch).map(|work| work.url.clone()) else {
             let (url, leads_on) = held.sitemaps.pop_front()?;
             let crawl_delay = self.crawl_delay(&url, now);
@@ -660,7 +702,8 @@ impl Network {
             let offers: usize = if is_any { self.sites.values().map(Site::offers).sum() } else { 0 };
             ahead.saturating_sub(self.jobs.len() + offers)
         };
-        let left = usize::try_from(self.fetches - self.begun).unwrap_or(usize::MAX);
+        let begun = self.begun.saturating_sub(self.slow_pages());
+        let left = usize::try_from(self.fetches.saturating_sub(begun)).unwrap_or(usize::MAX);
         let more = room.min(left).saturating_sub(self.wanted);
         if more > 0 && (more >= self.workers / 8 || self.wanted == 0) {
             self.wanted += more;
@@ -670,7 +713,32 @@ impl Network {
 
     /// Whether as many pages were begun as may be: nothing else is asked for, not even robots.txt.
     fn is_closing(&self) -> bool {
-        self.begun >= self.fetches
+        self.begun.saturating_sub(self.slow_pages()) >= self.fetches
+    }
+
+    /// Pages under way that take long: they keep no others from being fetched.
+    fn slow_pages(&self) -> u64 {
+        let is_slow =
+            |job: &&Job| matches!(job.lane, Lane::Slow | Lane::Aborted) && matches!(job.what, What::Page(_));
+        self.jobs.values().filter(is_slow).count() as u64
+    }
+
+    /// Says how many workers wait by choice, once a second.
+    fn say_waiting(&mut self, now: Timestamp) {
+        const OFTEN: Duration = Duration::from_secs(1);
+        let is_any_ready = self.ready.iter().any(|ready| !ready.is_empty());
+        let is_due = self.said_waiting.is_none_or(|said| now.since(said) >= OFTEN);
+        if self.least == f64::NEG_INFINITY || self.is_paused || !is_any_ready || !is_due {
+            return;
+        }
+        self.said_waiting = Some(now);
+        let under_way = self.count(Lane::Proven) + self.count(Lane::Unproven);
+        let is_good = |site: &SiteId| self.sites.get(site).is_some_and(|held| held.is_worth(self.least));
+        let sites = self.resting.iter().filter(|(_, _, site)| is_good(site)).count();
+        let workers = self.workers.saturating_sub(under_way);
+        if workers > 0 && sites > 0 {
+            self.outbox.push(ToWriter::Waiting { workers, sites });
+        }
     }
 
     /// Says that nothing is under way and nothing will be, unless the writer has more.
@@ -691,7 +759,8 @@ impl Network {
 
     /// Moves requests that take long out of the way, and gives the oldest up if there are too many of them.
     fn tidy_lanes(&mut self, now: Timestamp) {
-        if !self.is_polite() || self.jobs.len() + self.reserved() < self.workers {
+        let is_full = self.jobs.len() + self.reserved() >= self.workers;
+        if !self.is_polite() || !is_full && self.begun < self.fetches {
             return;
         }
         let mut slow = 0;

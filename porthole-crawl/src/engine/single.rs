@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::{AbortHandle, Abortable, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use porthole_types::{CanonicalUrl, FailureKind, SiteId};
+use porthole_types::{CanonicalUrl, FailureKind, SiteId, Timestamp};
 
 use super::crawl::{CrawlError, Observer, Stop};
 use super::network::{Action, JobId, Network};
@@ -30,7 +30,7 @@ pub(super) async fn drive(
 ) -> Result<Stop, CrawlError> {
     let mut requests = Requests::default();
     loop {
-        pump(network, writer, web, &mut requests)?;
+        pump(network, writer, |action| requests.begin(action, web))?;
         let is_due = writer.is_commit_due();
         if let Some(stop) = writer.turn(observer)? {
             return Ok(stop);
@@ -53,11 +53,10 @@ pub(super) async fn drive(
 }
 
 /// Passes messages on until nobody has anything to say, and begins requests.
-fn pump<'w>(
+pub(super) fn pump(
     network: &mut Network,
     writer: &mut Writer<'_>,
-    web: &'w dyn Fetch,
-    requests: &mut Requests<'w>,
+    mut begin: impl FnMut(Action),
 ) -> Result<(), CrawlError> {
     loop {
         let now = writer.clock.now();
@@ -67,7 +66,7 @@ fn pump<'w>(
         while writer.run_keeps_up()
             && let Some(action) = network.next(now)
         {
-            requests.begin(action, web);
+            begin(action);
         }
         if network.outbox.is_empty() {
             return Ok(());
@@ -87,7 +86,7 @@ enum Event {
 /// What comes next, if it comes within a moment; where nobody has to be waited for, however long it takes.
 async fn wait(network: &Network, writer: &mut Writer<'_>, requests: &mut Requests<'_>) -> Option<Event> {
     let is_idle = requests.under_way.is_empty() && writer.reading() == 0;
-    let due = network.next_due().map_or(MOMENT, |due| due.since(writer.clock.now()));
+    let due = network.next_due(writer.clock.now()).map_or(MOMENT, |due| due.since(writer.clock.now()));
     let moment = due.clamp(Duration::from_millis(1), MOMENT);
     match (is_idle, network.is_polite()) {
         (true, true) => {
@@ -150,12 +149,18 @@ impl<'w> Requests<'w> {
     }
 
     pub(super) fn finish(&mut self, done: Done, network: &mut Network, clock: &dyn porthole_types::Clock) {
-        match done {
-            Done::Answer(job, answer) => {
-                self.aborts.remove(&job);
-                network.answered(job, answer, clock.now());
-            }
-            Done::Addresses(site, found) => network.located(site, found, clock.now()),
+        if let Done::Answer(job, _) = &done {
+            self.aborts.remove(job);
+        }
+        done.hand_over(network, clock.now());
+    }
+}
+
+impl Done {
+    pub(super) fn hand_over(self, network: &mut Network, now: Timestamp) {
+        match self {
+            Done::Answer(job, answer) => network.answered(job, answer, now),
+            Done::Addresses(site, found) => network.located(site, found, now),
         }
     }
 }
@@ -164,7 +169,7 @@ async fn fetch(web: &dyn Fetch, url: CanonicalUrl, address: Option<IpAddr>) -> R
     web.fetch(&Request::get(url).at(address)).await
 }
 
-fn given_up(url: CanonicalUrl) -> FetchError {
+pub(super) fn given_up(url: CanonicalUrl) -> FetchError {
     let detail = "too slow, while many others were as slow".to_owned();
     FetchError { url, kind: FailureKind::Timeout, detail }
 }

@@ -102,6 +102,12 @@ impl Site {
         self.offers.last()
     }
 
+    /// Whether what would be asked next has at least this priority. Start pages and rules always have.
+    pub(crate) fn is_worth(&self, least: f64) -> bool {
+        let is_asked = !self.rules.is_empty() || !self.questions.is_empty();
+        is_asked || self.best().is_some_and(|work| work.depth == 0 || work.priority >= least)
+    }
+
     pub(crate) fn pop(&mut self) -> Option<Work> {
         self.offers.pop()
     }

@@ -176,7 +176,7 @@ pub(super) fn scratch() -> (tempfile::TempDir, SqliteStore) {
     (folder, store)
 }
 
-const TO_THE_END: Limits = Limits { fetches: u64::MAX, bytes: u64::MAX, workers: 8 };
+const TO_THE_END: Limits = Limits { workers: 8, ..Limits::NONE };
 
 #[test]
 fn a_guest_asks_first_waits_its_turn_and_leaves_when_nothing_is_left() {

@@ -76,7 +76,7 @@ impl PageFetcher {
             if !list.outbox.is_empty() {
                 continue;
             }
-            let due = network.next_due().map_or(MOMENT, |due| due.since(clock.now()));
+            let due = network.next_due(clock.now()).map_or(MOMENT, |due| due.since(clock.now()));
             let moment = tokio::time::sleep(due.clamp(Duration::from_millis(1), MOMENT));
             tokio::select! {
                 Some(done) = requests.under_way.next(), if !requests.under_way.is_empty() => {
@@ -174,7 +174,11 @@ impl List {
                     self.fail(work.oid, &failure, each);
                 }
             }
-            ToWriter::Started(_) | ToWriter::Listed(_) | ToWriter::Located(..) | ToWriter::Idle(_) => {}
+            ToWriter::Started(_)
+            | ToWriter::Listed(_)
+            | ToWriter::Located(..)
+            | ToWriter::Waiting { .. }
+            | ToWriter::Idle(_) => {}
         }
         self.offer();
     }

@@ -32,6 +32,7 @@ use super::durability::{Durability, Syncing};
 use super::memory::Memory;
 use super::messages::{ToNetwork, ToWriter};
 use super::rejudge::Rejudging;
+use super::worth::{Idle, Wanted, Worth};
 use crate::archive::{Archive, Keep};
 use crate::backlinks::{self, Backlinks};
 use crate::distill::{DISTILLED, DISTILLED_BY, Distilled, Distiller};
@@ -108,6 +109,8 @@ pub(crate) struct Writer<'a> {
 pub(crate) struct Run {
     pub(crate) limits: Limits,
     pub(crate) is_polite: bool,
+    /// Whether pages are read, and hubs found, on other threads.
+    pub(crate) is_threaded: bool,
     pub(crate) discipline: Discipline,
     pub(crate) readers: Option<Readers>,
     /// Readers with an older judge or scope, until they have read what they have.
@@ -127,6 +130,15 @@ pub(crate) struct Run {
     pub(crate) crash_guard: CrashGuard,
     pub(crate) durability: Durability,
     pub(crate) pending: Pending,
+    /// What links are worth, and what the network half was last told.
+    worth: Worth,
+    least: f64,
+    least_at: Option<Timestamp>,
+    /// Pages that have come, and fetches that brought none.
+    pages: u64,
+    pub(crate) no_pages: u64,
+    /// Fetches and workers that the network half was last told.
+    pub(crate) sent_limits: Option<(u64, usize)>,
     /// Fetches that were begun, and bytes that have come.
     begun: u64,
     bytes: u64,
@@ -134,6 +146,8 @@ pub(crate) struct Run {
     sent: u64,
     idle_after: Option<u64>,
     pub(crate) is_paused: bool,
+    /// Workers that wait for good sites, and these, if the observer has not been told.
+    waiting: Option<(usize, usize)>,
     /// Answers on their way to be read, as a live network half counts them.
     pub(crate) unread: Arc<AtomicUsize>,
 }
@@ -167,17 +181,18 @@ impl Pending {
 #[derive(Default)]
 struct Offers {
     sites: HashMap<SiteId, Vec<(Rank, UrlId)>, foldhash::fast::FixedState>,
-    site_of: HashMap<UrlId, SiteId, foldhash::fast::FixedState>,
+    /// The site and the priority of each.
+    by_url: HashMap<UrlId, (SiteId, f64), foldhash::fast::FixedState>,
 }
 
 impl Offers {
     fn add(&mut self, work: &Work) {
         self.sites.entry(work.sid).or_default().push((work.rank.clone(), work.oid));
-        self.site_of.insert(work.oid, work.sid);
+        self.by_url.insert(work.oid, (work.sid, work.priority));
     }
 
     fn remove(&mut self, oid: UrlId) -> Option<SiteId> {
-        let site = self.site_of.remove(&oid)?;
+        let (site, _) = self.by_url.remove(&oid)?;
         if let Some(offers) = self.sites.get_mut(&site) {
             offers.retain(|(_, other)| *other != oid);
             if offers.is_empty() {
@@ -185,6 +200,11 @@ impl Offers {
             }
         }
         Some(site)
+    }
+
+    #[allow(clippy::cast_possible_truncation)]
+    fn priorities(&self) -> impl Iterator<Item = f32> {
+        self.by_url.values().map(|(_, priority)| *priority as f32)
     }
 
     /// The worst URL that is offered of a site.
@@ -199,24 +219,33 @@ const MAX_WAIT: Duration = Duration::from_millis(50);
 /// Committed together, at most: a person who watches sees them at once.
 const MAX_PENDING: usize = 64;
 
+/// A page with fewer terms is no copy of another: its fingerprint says little.
+const MIN_COPIED_TERMS: usize = 16;
+
 /// Decided without a request and committed together, at most.
 const MAX_REFUSED: usize = 1_000;
 
 impl Writer<'_> {
     /// Gets ready to run.
-    pub(crate) fn begin(&mut self, limits: Limits, is_polite: bool) -> Result<(), CrawlError> {
+    pub(crate) fn begin(
+        &mut self,
+        limits: Limits,
+        is_polite: bool,
+        is_threaded: bool,
+    ) -> Result<(), CrawlError> {
         self.recall()?;
         let discipline =
             self.scorer.as_ref().map_or_else(Discipline::default, |scorer| scorer.strategy.discipline());
         self.store.bound(discipline.bound)?;
         self.admission.recall(self.next_seq, &*self.store.reader())?;
         let workers = limits.workers.max(1);
-        let deferred = DeferredWork::new(self, workers > 1)?;
-        let readers = Readers::start(self.new_reader(), workers);
+        let deferred = DeferredWork::new(self, is_threaded)?;
+        let readers = Readers::start(self.new_reader(), if is_threaded { workers } else { 1 });
         let crash_guard = CrashGuard::open(&*self.store)?;
         self.run = Run {
             limits: Limits { workers, ..limits },
             is_polite,
+            is_threaded,
             discipline,
             readers: Some(readers),
             deferred,
@@ -225,8 +254,9 @@ impl Writer<'_> {
             ..Run::default()
         };
         self.run.pending.since = self.clock.now();
+        self.run.least = f64::NEG_INFINITY;
         self.run.sent = 0;
-        self.send(ToNetwork::Limits { fetches: limits.fetches, workers });
+        self.send_limits();
         let now = self.clock.now();
         let deadly = self.run.crash_guard.drop_deadly(&mut *self.store, now)?;
         for PendingResult { work, result, took } in deadly {
@@ -332,6 +362,7 @@ impl Writer<'_> {
             }
             ToWriter::Listed(urls) => self.run.pending.urls.extend(urls),
             ToWriter::Located(site, address) => self.run.pending.addresses.push((site, address)),
+            ToWriter::Waiting { workers, sites } => self.run.waiting = Some((workers, sites)),
             ToWriter::Idle(heard) => self.run.idle_after = Some(heard),
         }
         Ok(())
@@ -342,6 +373,9 @@ impl Writer<'_> {
         while let Some(read) = self.readers().and_then(Readers::next) {
             self.on_page_read(*read?)?;
         }
+        if let Some((workers, sites)) = self.run.waiting.take() {
+            observer.waiting_for(workers, sites);
+        }
         self.rejudge_if_time()?;
         self.sync()?;
         if self.is_commit_due() {
@@ -350,7 +384,11 @@ impl Writer<'_> {
             }
             self.catch_up()?;
         }
+        if let Some(stop) = self.limit_reached() {
+            return Ok(Some(stop));
+        }
         self.distil()?;
+        self.set_least();
         self.offer()?;
         self.run.crash_guard.note_first(&mut *self.store)?;
         // Something was refused without a request.
@@ -362,6 +400,17 @@ impl Writer<'_> {
             return Ok(None);
         }
         Ok(self.why_quiet())
+    }
+
+    /// Whether all pages or bytes have come and are committed. What is under way then is given back, not waited for.
+    fn limit_reached(&self) -> Option<Stop> {
+        let run = &self.run;
+        match () {
+            () if !run.pending.is_empty() => None,
+            () if run.pages >= run.limits.pages => Some(Stop::Limit),
+            () if run.bytes >= run.limits.bytes => Some(Stop::Bytes),
+            () => None,
+        }
     }
 
     /// Nothing is under way, being read or pending, and the network half has heard all there is.
@@ -380,9 +429,6 @@ impl Writer<'_> {
         if self.run.begun >= self.run.limits.fetches {
             return Some(Stop::Limit);
         }
-        if self.run.bytes >= self.run.limits.bytes {
-            return Some(Stop::Bytes);
-        }
         // Who is polite waits for failures that may pass, and for sites that rest.
         match self.store.next_due() {
             Some(_) if self.run.is_polite => None,
@@ -400,13 +446,20 @@ impl Writer<'_> {
         let enough = if workers < FEW { workers / 2 } else { workers };
         let pending = &self.run.pending;
         let is_idle = self.run.idle_after == Some(self.run.sent) && self.reading() == 0;
+        let is_full = self.run.pages >= self.run.limits.pages || self.run.bytes >= self.run.limits.bytes;
         pending.results.len() >= enough.clamp(1, MAX_PENDING)
+            || !pending.is_empty() && is_full
             || !pending.is_empty() && (is_idle || self.clock.now().since(pending.since) >= MAX_WAIT)
+    }
+
+    /// When what is pending has waited long enough.
+    pub(crate) fn commit_due(&self) -> Option<Timestamp> {
+        (!self.run.pending.is_empty()).then(|| self.run.pending.since.after(MAX_WAIT))
     }
 
     fn is_closing(&self) -> bool {
         let run = &self.run;
-        run.begun >= run.limits.fetches || run.bytes >= run.limits.bytes
+        run.begun >= run.limits.fetches || run.pages >= run.limits.pages || run.bytes >= run.limits.bytes
     }
 
     /// Offers the network half what it has room for, and better URLs than those that were offered before.
@@ -530,13 +583,25 @@ impl Writer<'_> {
         let Read { work, mut result, page, packed, took } = read;
         let fewer = |unread: usize| Some(unread.saturating_sub(1));
         let _ = self.run.unread.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        if self.run.pages >= self.run.limits.pages || self.run.bytes >= self.run.limits.bytes {
+            // It came after the last one that was asked for, and is given back.
+            return Ok(());
+        }
         self.run.bytes = self.run.bytes.saturating_add(result.bytes);
-        if self.run.bytes >= self.run.limits.bytes {
-            let workers = self.run.limits.workers;
-            self.send(ToNetwork::Limits { fetches: 0, workers });
+        if result.outcome == Outcome::Fetched {
+            let original = self.admission.page_read(&work.url, result.simhash);
+            let has_words = page.as_ref().is_some_and(|(page, _)| page.terms().len() >= MIN_COPIED_TERMS);
+            result.copy_of = original.filter(|_| has_words);
+        }
+        if work.depth > 0 {
+            let credit = result.judgment.filter(|_| result.copy_of.is_none());
+            self.run.worth.add(work.priority, credit.map_or(0.0, |judgment| judgment.relevance));
         }
         if result.outcome == Outcome::Fetched {
-            result.copy_of = self.admission.page_read(&work.url, result.simhash);
+            self.run.pages += 1;
+        } else {
+            self.run.no_pages += 1;
+            self.send_limits();
         }
         if let Some((page, judgment)) = page {
             result.links = match &mut self.scorer {
@@ -544,7 +609,11 @@ impl Writer<'_> {
                     let own = result.judgment.unwrap_or(judgment).relevance;
                     scorer.links(&work.url, work.depth, page, judgment, own)
                 }
-                // Nobody knows what the page says, or it says nothing new: its links are worth what was believed of it.
+                // The links of a copy are those of its original, or lead to other copies.
+                Some(_) if result.copy_of.is_some() => {
+                    link_rows(page, work.depth + 1, repeat((judgment.relevance, None)))
+                }
+                // Nobody knows what the page says: its links are worth what was believed of it.
                 Some(_) => link_rows(page, work.depth + 1, repeat((judgment.relevance, Some(work.priority)))),
                 None => link_rows(page, work.depth + 1, repeat((0.0, Some(0.0)))),
             };
@@ -564,6 +633,33 @@ impl Writer<'_> {
         }
         self.push(work, result, took);
         Ok(())
+    }
+
+    /// Tells the network half which links are worth a request, if that has changed.
+    fn set_least(&mut self) {
+        /// Links of a site, and of all sites, that are looked at.
+        const PER_SITE: usize = 8;
+        const MOST: usize = 20_000;
+        let now = self.clock.now();
+        let run = &self.run;
+        let is_due = run.least_at.is_none_or(|at| now.since(at) >= Duration::from_secs(1));
+        if run.limits.idle == Idle::Fill || !run.is_polite || !is_due {
+            return;
+        }
+        let Limits { wanted_pages, wanted_time, workers, .. } = run.limits;
+        let wanted = match (wanted_pages, wanted_time) {
+            (Some(_), _) => Wanted::Pages { workers },
+            (None, Some(_)) => Wanted::Time,
+            (None, None) => Wanted::Anything,
+        };
+        let mut best = self.store.best_priorities(PER_SITE, MOST);
+        best.extend(run.offers.priorities());
+        let least = run.worth.least_priority(wanted, &mut best);
+        self.run.least_at = Some(now);
+        if least != self.run.least {
+            self.run.least = least;
+            self.send(ToNetwork::Least(least));
+        }
     }
 
     /// Has the folders above a good page tried: the nearest for half of what a link of the page would be worth, and so on.
@@ -709,7 +805,7 @@ impl Writer<'_> {
         if !run.pending.results.is_empty() || !distiller.due(*next_seq, links) {
             return Ok(());
         }
-        if run.limits.workers > 1 {
+        if run.is_threaded {
             distiller.start(store.reader(), *next_seq, links);
             return Ok(());
         }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::neighbours;
 use super::plan::StrategyName;
 use super::studies;
-use super::{Experiment, ExperimentError, Web};
+use super::{Experiment, ExperimentError, Pace, Web};
 use porthole_webs::synth::SynthParams;
 
 /// The fields of an experiment; what is not given is taken from elsewhere.
@@ -41,6 +41,8 @@ pub struct Fields {
     pub shape: Option<String>,
     /// See [`Experiment::studies`].
     pub studies: Option<Vec<String>>,
+    /// See [`Experiment::pace`].
+    pub pace: Option<Pace>,
 }
 
 /// Which web.
@@ -92,6 +94,7 @@ impl Fields {
             general: self.general.or(other.general),
             shape: self.shape.or(other.shape),
             studies: self.studies.or(other.studies),
+            pace: self.pace.or(other.pace),
         }
     }
 
@@ -134,6 +137,7 @@ impl Fields {
             general: self.general.unwrap_or(false),
             shape: self.shape.unwrap_or_else(usual_shape),
             studies: self.studies.unwrap_or_default(),
+            pace: self.pace,
         };
         experiment.check().map_err(wrong)?;
         Ok(experiment)
@@ -197,6 +201,7 @@ impl Experiment {
                 return Err(format!("{what} has {} twice", names[twice]));
             }
         }
+        self.pace.as_ref().map_or(Ok(()), Pace::check)?;
         self.studies.iter().try_for_each(|name| studies::find(name).map(drop))?;
         for name in &self.strategies {
             let name: StrategyName = name.parse()?;

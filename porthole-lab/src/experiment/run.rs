@@ -18,6 +18,7 @@ use super::folder::Folder;
 use super::knowledge::{self, Knowledge, Within};
 use super::labelled::LabelledWeb;
 use super::neighbours::Neighbourhood;
+use super::pace::PacedWeb;
 use super::plan::StrategyName;
 use super::tally::Tally;
 use super::target::Target;
@@ -182,7 +183,13 @@ impl Lab {
         let focus = Focus { judge: target.judge(), strategy, marks: target.marks.clone() };
         let clock = ManualClock::default();
         let began = cpu_ms();
-        let mut crawl = Crawl::new(&self.web.web, &mut store, &clock).map_err(failed)?.focused(focus);
+        let paced = self.experiment.pace.as_ref().map(|pace| PacedWeb { web: &self.web.web, pace, seed });
+        let crawl = match &paced {
+            None => Crawl::new(&self.web.web, &mut store, &clock),
+            Some(web) => Crawl::new(web, &mut store, &clock)
+                .map(|crawl| crawl.polite(web.pace.politeness(), "porthole")),
+        };
+        let mut crawl = crawl.map_err(failed)?.focused(focus);
         if name.hubs {
             crawl = crawl.distilling(DISTILLING).map_err(failed)?;
         }
@@ -195,7 +202,18 @@ impl Lab {
             tally.add(&seen);
             if tally.counted < budget { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        pollster::block_on(crawl.run(Limits::default(), &mut observe)).map_err(failed)?;
+        match &self.experiment.pace {
+            None => pollster::block_on(crawl.run(Limits::default(), &mut observe)).map_err(failed)?,
+            Some(pace) => {
+                let limits = Limits {
+                    workers: pace.workers,
+                    idle: pace.idle().unwrap_or_default(),
+                    wanted_pages: Some(budget),
+                    ..Limits::default()
+                };
+                crawl.run_simulated(limits, &clock, &mut observe).map_err(failed)?
+            }
+        };
         drop(crawl);
         let cpu_ms = cpu_ms() - began;
         let best = best_authorities(&store).map_err(failed)?;

@@ -58,6 +58,7 @@ impl<'a> Tally<'a> {
             relevance: seen.result.judgment.map(|judgment| judgment.relevance),
             independent: self.target.independent.get(&id).copied(),
             label,
+            at: seen.result.at,
             host: seen.url.authority().to_owned(),
             depth,
         });

@@ -70,6 +70,26 @@ fn is_trained_on(page: u32) -> bool {
 }
 
 #[test]
+fn crawls_in_simulated_time_are_the_same_every_time_and_take_as_long_as_pauses_do() {
+    let pace = |idle: &str| {
+        format!("at = [5, 20]\npace = {{ workers = 8, delay = 2, latency = \"web\", idle = \"{idle}\" }}")
+    };
+    let run = |pace: &str| outcomes(&lab(&[("at = [5, 20]", pace), ("samples = 2", "samples = 1")]));
+    let timeless = |outcomes: &[Outcome]| -> Vec<Outcome> {
+        outcomes.iter().map(|outcome| Outcome { cpu_ms: 0.0, ..outcome.clone() }).collect()
+    };
+    let (wait, fill) = (run(&pace("wait")), run(&pace("fill")));
+    assert_eq!(timeless(&wait), timeless(&run(&pace("wait"))));
+    for outcome in wait.iter().chain(&fill) {
+        // Eight hosts with a pause of two seconds give at most four pages a second.
+        assert!(outcome.seconds >= 20.0 / 4.0, "{outcome:?}");
+        assert!(
+            outcome.seconds_to[&1] <= outcome.seconds_to[&10] && outcome.seconds_to[&10] <= outcome.seconds
+        );
+    }
+}
+
+#[test]
 fn what_is_trained_on_or_started_from_does_not_count() {
     let lab = lab(&[("[5, 20]", "[5, 20, 1000]")]);
     let found = outcomes(&lab);

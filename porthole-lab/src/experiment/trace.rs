@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
+use porthole_types::Timestamp;
+
 use super::{Experiment, Plan};
 use crate::measures;
 
@@ -21,6 +23,8 @@ pub struct Step {
     pub independent: Option<f64>,
     /// What it truly is.
     pub label: Label,
+    /// When it was complete.
+    pub at: Timestamp,
     /// The server.
     pub host: String,
     /// How many links it is away from a start, on the way on which it became known.
@@ -100,6 +104,12 @@ pub struct Outcome {
     pub wanted: u64,
     /// Milliseconds of CPU.
     pub cpu_ms: f64,
+    /// Seconds of simulated time to the 10th, 50th, 100th… page of the topic.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seconds_to: BTreeMap<u64, f64>,
+    /// Seconds of simulated time in all.
+    #[serde(default)]
+    pub seconds: f64,
     /// Why it ended: `limit` or `exhausted`.
     pub stop: String,
 }
@@ -125,9 +135,19 @@ impl Outcome {
             area: rounded(measures::area(&counted, experiment.budget(), wanted)),
             wanted,
             cpu_ms: 0.0,
+            seconds_to: experiment.pace.as_ref().map_or_else(BTreeMap::new, |_| seconds_to(&counted)),
+            seconds: steps.last().map_or(0.0, |step| step.at.0 as f64 / 1e3),
             stop: if counted.len() as u64 >= experiment.budget() { "limit" } else { "exhausted" }.to_owned(),
         }
     }
+}
+
+/// Seconds to the first page of the topic, and to the 10th, 50th, 100th, ...
+fn seconds_to(counted: &[&Step]) -> BTreeMap<u64, f64> {
+    let about = counted.iter().filter(|step| step.label == Label::About);
+    let numbered = (1..).zip(about.map(|step| step.at.0 as f64 / 1e3));
+    let is_noted = |number: u64| matches!(number, 1 | 10 | 25 | 50) || number.is_multiple_of(100);
+    numbered.filter(|(number, _)| is_noted(*number)).collect()
 }
 
 /// To so many places that a file gives the same number back.
@@ -146,7 +166,7 @@ pub struct Trace {
     pub authorities: Vec<Authority>,
 }
 
-const HEAD: &str = "sequence\turl\trelevance\tindependent\tlabel\thost\tdepth";
+const HEAD: &str = "sequence\turl\trelevance\tindependent\tlabel\thost\tdepth\tat";
 
 impl Trace {
     /// The fetches that count, in their order.
@@ -161,9 +181,13 @@ impl Trace {
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.6}"));
         for step in &self.steps {
             let (relevance, independent) = (number(step.relevance), number(step.independent));
-            let Step { seq, url, label, host, depth, .. } = step;
-            let _ =
-                writeln!(text, "{seq}\t{url}\t{relevance}\t{independent}\t{}\t{host}\t{depth}", label.name());
+            let Step { seq, url, label, host, depth, at, .. } = step;
+            let _ = writeln!(
+                text,
+                "{seq}\t{url}\t{relevance}\t{independent}\t{}\t{host}\t{depth}\t{}",
+                label.name(),
+                at.0
+            );
         }
         Ok(text)
     }
@@ -199,5 +223,6 @@ fn step(line: &str) -> Option<Step> {
         label: next().and_then(|word| Label::ALL.into_iter().find(|label| label.name() == word))?,
         host: next()?.to_owned(),
         depth: next()?.parse().ok()?,
+        at: Timestamp(next()?.parse().ok()?),
     })
 }

@@ -21,6 +21,7 @@ fn steps(text: &str) -> Vec<Step> {
             label,
             host: host.to_owned(),
             depth: 1,
+            at: porthole_types::Timestamp(0),
         }
     };
     text.split_whitespace().enumerate().map(step).collect()

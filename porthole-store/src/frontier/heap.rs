@@ -31,6 +31,11 @@ impl Heap {
         self.0.iter().copied()
     }
 
+    /// Some `n` of the best items: the first of the heap, which are not exactly the best.
+    pub(super) fn some_best(&self, n: usize) -> &[u32] {
+        &self.0[..n.min(self.0.len())]
+    }
+
     /// Takes out all items, in no order.
     pub(super) fn take_all(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.0)

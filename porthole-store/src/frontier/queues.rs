@@ -165,6 +165,17 @@ impl Queues {
         std::mem::take(&mut self.improved)
     }
 
+    /// Some of the best rows of every site that is not disabled, about `per_site` each and `most` in all.
+    pub(super) fn some_best(&self, per_site: usize, most: usize, columns: &Columns) -> Vec<u32> {
+        let of_site = |site: usize| self.sites[site].rows.some_best(per_site);
+        let all: usize = (0..self.sites.len()).map(|site| of_site(site).len()).sum();
+        let stride = all.div_ceil(most.max(1)).max(1);
+        #[allow(clippy::cast_possible_truncation)]
+        let chosen =
+            (0..self.sites.len()).step_by(stride).filter(|site| !columns.sites.is_disabled(*site as u32));
+        chosen.flat_map(|site| of_site(site).iter().copied()).collect()
+    }
+
     /// All queued rows, in no order.
     pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
         self.sites.iter().flat_map(|queue| queue.rows.items())

@@ -69,9 +69,13 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
         Err(not_begun) => (not_begun.crawl, Err(not_begun.error)),
         Ok(crawl) => {
             let limits = Limits {
-                fetches: arguments.pages.unwrap_or(u64::MAX),
+                pages: arguments.pages.unwrap_or(u64::MAX),
                 bytes: arguments.bytes.unwrap_or(u64::MAX),
                 workers,
+                idle: workspace.settings.crawl.idle.into(),
+                wanted_pages: arguments.pages,
+                wanted_time: arguments.time,
+                ..Limits::default()
             };
             let refocus = Refocuser { arguments: arguments.clone(), watch: watch.clone() };
             match crawl.spawn(limits, Box::new(watch.clone()), Box::new(refocus)) {

@@ -117,6 +117,8 @@ pub(super) struct Watch {
     since_good: u64,
     failures: BTreeMap<&'static str, u64>,
     shown: Instant,
+    /// Workers that wait for good sites, these, and when that was said.
+    waits_for: Option<(usize, usize, Instant)>,
 }
 
 /// A watch that the crawl's thread and the command share.
@@ -136,6 +138,10 @@ impl SharedWatch {
 impl Observer for SharedWatch {
     fn committed(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
         self.lock().committed(seen)
+    }
+
+    fn waiting_for(&mut self, workers: usize, sites: usize) {
+        self.lock().waiting_for(workers, sites);
     }
 
     fn waiting(&mut self) -> ControlFlow<()> {
@@ -174,6 +180,7 @@ impl Watch {
             since_good: 0,
             failures: BTreeMap::new(),
             shown: Instant::now(),
+            waits_for: None,
         }
     }
 
@@ -246,9 +253,15 @@ impl Watch {
         const BETWEEN_SHOWS: Duration = Duration::from_millis(100);
         let (now, overall, counts) = (self.now(), self.harvest(), seen.counts);
         let failed: u64 = self.failures.values().sum();
+        let waits = match self.waits_for {
+            Some((workers, sites, at)) if at.elapsed() < Duration::from_secs(3) => {
+                format!("; {workers} workers idle by choice, {sites} good sites resting")
+            }
+            _ => String::new(),
+        };
         self.progress.step(|| {
             format!(
-                "harvest {now:.2} now, {overall:.2} overall; {} queued, {} sites, {failed} failed",
+                "harvest {now:.2} now, {overall:.2} overall; {} queued, {} sites, {failed} failed{waits}",
                 output::grouped(&counts.queued.to_string()),
                 output::grouped(&counts.sites.to_string()),
             )
@@ -288,6 +301,10 @@ impl Observer for Watch {
         }
         self.show(&seen);
         self.waiting()
+    }
+
+    fn waiting_for(&mut self, workers: usize, sites: usize) {
+        self.waits_for = Some((workers, sites, Instant::now()));
     }
 
     fn waiting(&mut self) -> ControlFlow<()> {

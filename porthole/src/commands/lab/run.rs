@@ -58,6 +58,7 @@ fn experiment(arguments: &cli::RunExperiment) -> Result<Experiment, ExperimentEr
         general: arguments.general,
         shape: arguments.shape.clone(),
         studies: arguments.studies.clone(),
+        pace: None,
     };
     match &arguments.file {
         Some(file) => flags.or(Fields::read(file)?).check(&file.display().to_string()),

@@ -1,0 +1,119 @@
+//! Drives both halves in simulated time: a request takes as long as its answer says that it took, pauses pass at once, and
+//! every run is the same. Experiments compare strategies under politeness this way.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::future::FutureExt;
+use porthole_types::{CanonicalUrl, Clock, FailureKind, ManualClock, Timestamp};
+
+use super::crawl::{CrawlError, Observer, Stop};
+use super::network::{Action, JobId, Network};
+use super::single::{Done, given_up, pump};
+use super::writer::Writer;
+use crate::{Fetch, FetchError, Request, Response};
+
+/// How long a request takes that runs into the time limit.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a request takes that fails otherwise.
+const FAILURE: Duration = Duration::from_millis(100);
+
+/// Runs a crawl until it is over. The web must answer at once.
+pub(super) fn drive(
+    network: &mut Network,
+    writer: &mut Writer<'_>,
+    web: &dyn Fetch,
+    clock: &ManualClock,
+    observer: &mut dyn Observer,
+) -> Result<Stop, CrawlError> {
+    let mut requests = Requests::default();
+    loop {
+        let now = clock.now();
+        pump(network, writer, |action| requests.begin(action, web, now))?;
+        let is_due = writer.is_commit_due();
+        if let Some(stop) = writer.turn(observer)? {
+            return Ok(stop);
+        }
+        if is_due || !writer.outbox.is_empty() {
+            continue;
+        }
+        let events = [requests.next_due(), network.next_due(now), writer.commit_due()];
+        let Some(next) = events.into_iter().flatten().min().or_else(|| writer.store.next_due()) else {
+            if writer.commit(observer)?.is_break() || observer.waiting().is_break() {
+                return Ok(Stop::Asked);
+            }
+            continue;
+        };
+        clock.advance(next.since(now));
+        requests.finish(clock.now(), network);
+        if observer.waiting().is_break() {
+            return Ok(Stop::Asked);
+        }
+    }
+}
+
+/// Requests under way, with their answers, by the time at which these are complete.
+#[derive(Default)]
+struct Requests {
+    under_way: BTreeMap<(Timestamp, u64), (CanonicalUrl, Done)>,
+    begun: u64,
+}
+
+impl Requests {
+    fn begin(&mut self, action: Action, web: &dyn Fetch, now: Timestamp) {
+        let (due, url, done) = match action {
+            Action::Fetch(job, url, address) => {
+                let request = Request::get(url).at(address);
+                let answer =
+                    web.fetch(&request).now_or_never().unwrap_or_else(|| Err(too_real(&request.url)));
+                (now.after(duration(&answer)), request.url, Done::Answer(job, answer))
+            }
+            Action::Locate(site, url) => {
+                let addresses = web.addresses(&url).now_or_never().unwrap_or_else(|| Err(too_real(&url)));
+                (now, url, Done::Addresses(site, addresses))
+            }
+            Action::Abort(job) => return self.abort(job, now),
+        };
+        self.begun += 1;
+        self.under_way.insert((due, self.begun), (url, done));
+    }
+
+    fn abort(&mut self, job: JobId, now: Timestamp) {
+        let is_job = |done: &Done| matches!(done, Done::Answer(other, _) if *other == job);
+        let found = self.under_way.iter().find(|(_, (_, done))| is_job(done)).map(|(&at, _)| at);
+        if let Some(at) = found
+            && let Some((url, _)) = self.under_way.remove(&at)
+        {
+            let done = Done::Answer(job, Err(given_up(url.clone())));
+            self.under_way.insert((now, at.1), (url, done));
+        }
+    }
+
+    /// When the next answer is complete.
+    fn next_due(&self) -> Option<Timestamp> {
+        self.under_way.first_key_value().map(|(&(due, _), _)| due)
+    }
+
+    /// Hands over the answers that are complete.
+    fn finish(&mut self, now: Timestamp, network: &mut Network) {
+        while self.next_due().is_some_and(|due| due <= now)
+            && let Some((_, (_, done))) = self.under_way.pop_first()
+        {
+            done.hand_over(network, now);
+        }
+    }
+}
+
+fn duration(answer: &Result<Response, FetchError>) -> Duration {
+    match answer {
+        Ok(response) => response.took.max(Duration::from_millis(1)),
+        Err(error) if error.kind == FailureKind::Timeout => TIMEOUT,
+        Err(_) => FAILURE,
+    }
+}
+
+fn too_real(url: &CanonicalUrl) -> FetchError {
+    let detail = "a web that does not answer at once cannot be simulated".to_owned();
+    FetchError { url: url.clone(), kind: FailureKind::Protocol, detail }
+}

@@ -1,0 +1,195 @@
+//! What a link is worth, and the least that a request is made for.
+//!
+//! In a polite crawl the sites with the best links rest most of the time. A free worker then has the choice between a
+//! worse link of another site and waiting. [`Worth`] fits the priorities at which links were fetched to the R of what
+//! came; [`Worth::least_priority`] says from which priority on a link is worth a request.
+
+use std::collections::VecDeque;
+
+/// What a free worker does while the sites with good links rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Idle {
+    /// Fetches the best link that may be fetched now.
+    #[default]
+    Fill,
+    /// Waits, unless a link is worth a request:
+    /// - if a number of pages is wanted, three tenths of the mean worth of the best links, one a worker;
+    /// - if a time is given and no number of pages, the mean R of all pages of the run;
+    /// - otherwise half the mean R of the last 200 pages.
+    Wait,
+}
+
+/// Of the mean worth of the best links, the part that a link must be worth if a number of pages is wanted.
+const SHARE_OF_BEST: f64 = 0.3;
+
+/// Without pages and time to go by: the part of the mean R of the last pages.
+const SHARE_OF_LAST: f64 = 0.5;
+
+/// How many are the last pages.
+const LAST_PAGES: usize = 200;
+
+/// Fetches that the fit takes into account.
+const FITTED: usize = 2_000;
+
+/// Fetches between two fits.
+const BETWEEN_FITS: usize = 32;
+
+/// Before anything came, a priority is taken for a probability: a fetch at each of these priorities that brought as much.
+const PRIOR: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
+
+/// The worth of priorities, fitted to what came.
+#[derive(Debug)]
+pub(crate) struct Worth {
+    /// Priorities and the R that came, the oldest first.
+    fetched: VecDeque<(f64, f64)>,
+    since_fit: usize,
+    /// From this priority on, this worth; ascending in both.
+    steps: Vec<(f64, f64)>,
+    /// Sum of the R that came, and the number of fetches.
+    all: (f64, f64),
+}
+
+/// What the user asked for, as far as it decides what a link has to be worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// So many pages; a request is for one of the best links, one a worker.
+    Pages {
+        /// Requests under way at once.
+        workers: usize,
+    },
+    /// As much as can be had in a time.
+    Time,
+    /// Nothing in particular.
+    Anything,
+}
+
+impl Default for Worth {
+    fn default() -> Self {
+        let mut worth = Worth { fetched: VecDeque::new(), since_fit: 0, steps: Vec::new(), all: (0.0, 0.0) };
+        worth.fit();
+        worth
+    }
+}
+
+impl Worth {
+    /// A link of this priority was fetched and brought a page of this R, or none.
+    pub(crate) fn add(&mut self, priority: f64, relevance: f64) {
+        if self.fetched.len() == FITTED {
+            self.fetched.pop_front();
+        }
+        self.fetched.push_back((priority, relevance));
+        self.all = (self.all.0 + relevance, self.all.1 + 1.0);
+        self.since_fit += 1;
+        if self.since_fit >= BETWEEN_FITS || self.fetched.len() < 2 * BETWEEN_FITS {
+            self.fit();
+        }
+    }
+
+    fn fit(&mut self) {
+        self.since_fit = 0;
+        let prior = PRIOR.into_iter().map(|priority| (priority, priority));
+        self.steps = isotonic(prior.chain(self.fetched.iter().copied()).collect());
+    }
+
+    /// The R that a link of this priority is expected to bring.
+    pub(crate) fn of(&self, priority: f64) -> f64 {
+        match self.steps.partition_point(|(from, _)| *from <= priority) {
+            0 => 0.0,
+            at => self.steps[at - 1].1,
+        }
+    }
+
+    /// From which priority on a link is worth a request, where `best` are priorities of the best links of every site.
+    pub(crate) fn least_priority(&self, wanted: Wanted, best: &mut [f32]) -> f64 {
+        let least = match wanted {
+            Wanted::Pages { workers } => {
+                best.sort_unstable_by(|a, b| b.total_cmp(a));
+                let best = &best[..workers.clamp(1, best.len().max(1)).min(best.len())];
+                SHARE_OF_BEST * mean(best.iter().map(|priority| self.of(f64::from(*priority))))
+            }
+            Wanted::Time => self.all.0 / self.all.1.max(1.0),
+            Wanted::Anything => {
+                SHARE_OF_LAST
+                    * mean(self.fetched.iter().rev().take(LAST_PAGES).map(|(_, relevance)| *relevance))
+            }
+        };
+        let first = self.steps.iter().find(|(_, worth)| *worth >= least);
+        first.map_or(f64::NEG_INFINITY, |(priority, _)| *priority)
+    }
+}
+
+/// The mean; 0 of nothing.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    if count > 0.0 { sum / count } else { 0.0 }
+}
+
+/// The non-decreasing step function with the least squared error (pool adjacent violators).
+fn isotonic(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    points.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    // First priority, sum of values, number of values.
+    let mut blocks: Vec<(f64, f64, f64)> = Vec::new();
+    for same in points.chunk_by(|a, b| a.0 == b.0) {
+        blocks.push((same[0].0, same.iter().map(|(_, relevance)| relevance).sum(), same.len() as f64));
+        while let [.., (before, before_sum, before_count), (_, sum, count)] = blocks[..]
+            && before_sum / before_count >= sum / count
+        {
+            blocks.truncate(blocks.len() - 2);
+            blocks.push((before, before_sum + sum, before_count + count));
+        }
+    }
+    blocks.into_iter().map(|(priority, sum, count)| (priority, sum / count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_fit_never_falls_and_pools_what_does() {
+        let points = vec![(1.0, 0.0), (2.0, 1.0), (3.0, 0.0), (4.0, 1.0), (4.0, 0.5)];
+        assert_eq!(isotonic(points), [(1.0, 0.0), (2.0, 0.5), (4.0, 0.75)]);
+        assert_eq!(isotonic(Vec::new()), []);
+    }
+
+    proptest! {
+        /// No other non-decreasing function of two steps is nearer.
+        #[test]
+        fn no_step_function_fits_better(
+            points in prop::collection::vec((0u8..6, 0u8..4), 1..12),
+            cut in 0u8..7,
+            low in 0u8..4,
+            more in 0u8..4,
+        ) {
+            let points: Vec<(f64, f64)> = points.into_iter().map(|(x, y)| (x.into(), y.into())).collect();
+            let steps = isotonic(points.clone());
+            prop_assert!(steps.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
+            let at = |x: f64| steps[steps.partition_point(|(from, _)| *from <= x) - 1].1;
+            let other = |x: f64| f64::from(if x < f64::from(cut) { low } else { low + more });
+            let error = |of: &dyn Fn(f64) -> f64| -> f64 { points.iter().map(|(x, y)| (of(*x) - y).powi(2)).sum() };
+            prop_assert!(error(&at) <= error(&other) + 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_link_must_be_worth_a_part_of_what_is_wanted() {
+        let mut worth = Worth::default();
+        assert_eq!([-1.0, 0.3, 0.5, 9.0].map(|priority| worth.of(priority)), [0.0, 0.25, 0.5, 1.0]);
+        // Links of 0.9 bring pages, those of 0.4 do not.
+        for _ in 0..100 {
+            worth.add(0.9, 1.0);
+            worth.add(0.4, 0.0);
+        }
+        assert!(worth.of(0.95) > 0.9 && worth.of(0.45) < 0.1, "{worth:?}");
+        let least = |wanted| worth.least_priority(wanted, &mut [0.2, 0.95, 0.95, 0.1]);
+        let good = 0.45..=0.9;
+        // The best two are worth about 1, and so must a link be three tenths of that.
+        assert!(good.contains(&least(Wanted::Pages { workers: 2 })));
+        // Half of all pages were good.
+        assert!(good.contains(&least(Wanted::Time)) && good.contains(&least(Wanted::Anything)));
+        // Where nothing is good, nothing is waited for.
+        assert_eq!(Worth::default().least_priority(Wanted::Pages { workers: 8 }, &mut []), 0.0);
+    }
+}

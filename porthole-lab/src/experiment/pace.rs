@@ -1,0 +1,99 @@
+//! Experiments in simulated time: workers, pauses, and hosts that take their time.
+
+use std::time::Duration;
+
+use porthole_crawl::{Fetch, FetchFuture, Idle, Politeness, Request};
+use porthole_types::CanonicalUrl;
+use porthole_webs::synth::draw::Draw;
+use serde::{Deserialize, Serialize};
+
+/// How a crawl of an experiment behaves in time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pace {
+    /// Requests under way at once.
+    pub workers: usize,
+    /// Seconds between two requests to a host, at least.
+    pub delay: f64,
+    /// How long answers take: seconds for all hosts, or `web` for hosts that differ as on the web.
+    pub latency: LatencyField,
+    /// What a free worker does while good sites rest: `wait` or `fill`.
+    #[serde(default = "wait")]
+    pub idle: String,
+}
+
+/// See [`Pace::latency`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum LatencyField {
+    /// The same for all hosts.
+    Seconds(f64),
+    /// `web`.
+    Name(String),
+}
+
+fn wait() -> String {
+    "wait".to_owned()
+}
+
+impl Pace {
+    /// What is wrong with it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.workers == 0 || !(0.0..=3600.0).contains(&self.delay) {
+            return Err("pace: workers is at least 1, and delay between 0 and 3600 seconds".to_owned());
+        }
+        match &self.latency {
+            LatencyField::Seconds(seconds) if (0.0..=60.0).contains(seconds) => {}
+            LatencyField::Name(name) if name == "web" => {}
+            _ => return Err("pace: latency is a number of seconds up to 60, or \"web\"".to_owned()),
+        }
+        self.idle().map(drop)
+    }
+
+    pub(super) fn idle(&self) -> Result<Idle, String> {
+        match self.idle.as_str() {
+            "fill" => Ok(Idle::Fill),
+            "wait" => Ok(Idle::Wait),
+            other => Err(format!("pace: idle is \"wait\" or \"fill\", not {other:?}")),
+        }
+    }
+
+    pub(super) fn politeness(&self) -> Politeness {
+        Politeness { min_delay: Duration::from_secs_f64(self.delay), ..Politeness::default() }
+    }
+}
+
+/// A web whose hosts take their time.
+pub(super) struct PacedWeb<'a, W> {
+    pub(super) web: &'a W,
+    pub(super) pace: &'a Pace,
+    pub(super) seed: u64,
+}
+
+impl<W: Fetch> Fetch for PacedWeb<'_, W> {
+    fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
+        Box::pin(async move {
+            let mut response = self.web.fetch(request).await?;
+            response.took = response.took.max(self.latency(&request.url));
+            Ok(response)
+        })
+    }
+}
+
+impl<W> PacedWeb<'_, W> {
+    /// Log-normal over hosts, with a median of 0.3 s: nine tenths are below 0.9 s. A request takes 0.8 to 1.2 times that.
+    fn latency(&self, url: &CanonicalUrl) -> Duration {
+        match self.pace.latency {
+            LatencyField::Seconds(seconds) => Duration::from_secs_f64(seconds),
+            LatencyField::Name(_) => {
+                let mut host = Draw::of(self.seed ^ url.site().0);
+                let mut page = Draw::of(self.seed ^ url.id().0);
+                let unit = |draw: &mut Draw| (draw.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+                // Twelve uniform numbers make a normal one.
+                let normal = (0..12).map(|_| unit(&mut host)).sum::<f64>() - 6.0;
+                let seconds = 0.3 * (0.85 * normal).exp() * (0.8 + 0.4 * unit(&mut page));
+                Duration::from_secs_f64(seconds.min(20.0))
+            }
+        }
+    }
+}
