@@ -98,6 +98,8 @@ pub(crate) struct Writer<'a> {
     /// They come first, whatever the strategy makes of links to them.
     pub(crate) starts: HashSet<UrlId, foldhash::fast::FixedState>,
     pub(crate) next_seq: u64,
+    /// Pages are read in the task of the writer, not on threads.
+    pub(crate) reads_in_place: bool,
     pub(crate) run: Run,
     /// For the network half.
     pub(crate) outbox: Vec<ToNetwork>,
@@ -212,7 +214,9 @@ impl Writer<'_> {
         self.admission.recall(self.next_seq, &*self.store.reader())?;
         let workers = limits.workers.max(1);
         let deferred = DeferredWork::new(self, workers > 1)?;
-        let readers = Readers::start(self.new_reader(), workers);
+        let reader = self.new_reader();
+        let readers =
+            if self.reads_in_place { Readers::in_place(reader) } else { Readers::start(reader, workers) };
         let crash_guard = CrashGuard::open(&*self.store)?;
         self.run = Run {
             limits: Limits { workers, ..limits },
