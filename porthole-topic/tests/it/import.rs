@@ -423,6 +423,9 @@ proptest! {
     }
 }
 
+/// Reads a file with one of the importers.
+type ReadAll = fn(&[u8]);
+
 #[test]
 fn attacks_take_linear_time() {
     let attacks = [
@@ -470,7 +473,7 @@ fn attacks_take_linear_time() {
         for attack in attacks {
             let file = |size: usize| format!("{start}{}", attack.repeat(size / attack.len())).into_bytes();
             let [small, large] = [1 << 15, 1 << 16].map(file);
-            let readers: [(&str, fn(&[u8])); 4] = [
+            let readers: [(&str, ReadAll); 4] = [
                 ("bookmarks", |bytes| drop(bookmarks(bytes))),
                 ("labels", |bytes| drop(labels(bytes))),
                 ("content", |bytes| drop(content(bytes))),
