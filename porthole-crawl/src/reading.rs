@@ -216,10 +216,15 @@ impl Readers {
             readers.extend((1..cores.min(workers)).map_while(|_| reader.try_clone()));
         }
         if workers == 1 {
-            return Readers::Here(Box::new(reader), VecDeque::new());
+            return Readers::in_place(reader);
         }
         readers.push(reader);
         Readers::Threads(Threads::start(readers))
+    }
+
+    /// No thread: what is sent is read at once.
+    pub(crate) fn in_place(reader: Reader) -> Self {
+        Readers::Here(Box::new(reader), VecDeque::new())
     }
 
     pub(crate) fn send(&mut self, unread: Unread) {

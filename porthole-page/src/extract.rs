@@ -11,6 +11,7 @@ use crate::pdf;
 use crate::references::{resolved, resolved_attribute};
 use crate::scripts::needs_scripts;
 use crate::simhash::simhash;
+use crate::steps;
 use crate::tag::{NO_TAG, Name};
 use crate::terms::{Language, Terms, Text};
 use crate::token::Tokenizer;
@@ -163,6 +164,7 @@ impl Extractor {
     }
 
     fn find_terms(&mut self, page: &mut Page, declared: Option<&str>) {
+        steps::add(page.title.len() + page.text.len() + page.leaves.len());
         self.words.find(&page.text);
         let (language, code) = self.terms.language(&self.words, &page.text, declared);
         page.language = code;
@@ -304,6 +306,7 @@ fn resolve_links(base: &CanonicalUrl, found: &[FoundLink<'_>], page: &mut Page) 
     page.links.reserve_exact(found.len());
     for link in found {
         let href = if link.href.len() <= LONGEST_HREF { link.href } else { NO_URL };
+        steps::add(1 + href.len());
         let Ok(target) = base.join(&resolved_attribute(href)) else {
             page.links_refused += 1;
             continue;
@@ -325,6 +328,7 @@ fn resolve_links(base: &CanonicalUrl, found: &[FoundLink<'_>], page: &mut Page) 
 }
 
 fn folded(text: &str) -> String {
+    steps::add(text.len());
     let mut out = String::with_capacity(text.len());
     for word in text.split_ascii_whitespace() {
         if !out.is_empty() {
@@ -343,6 +347,7 @@ fn put_in_order(gather: &mut Gather<'_>) {
         keys[leaf as usize] = (before, false, leaf);
     }
     keys.sort_unstable();
+    steps::add(keys.len() + gather.links.len());
     let mut place = vec![0u32; keys.len()];
     let mut text = String::with_capacity(gather.text.len());
     let mut leaves = Vec::with_capacity(keys.len());

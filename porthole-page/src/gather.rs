@@ -10,6 +10,7 @@
 use wide::i8x16;
 
 use crate::page::{LeafSpan, LinkKind};
+use crate::steps;
 use crate::tag::Name;
 use crate::token::is_space;
 use crate::words::vector;
@@ -144,6 +145,7 @@ impl<'a> Gather<'a> {
 
     /// More text for the open leaf; runs of white space become one space, and none stands at the ends.
     pub(crate) fn push_text(&mut self, text: &str) {
+        steps::add(1 + text.len());
         let bytes = text.as_bytes();
         let mut at = 0;
         loop {
@@ -195,6 +197,7 @@ impl<'a> Gather<'a> {
     pub(crate) fn end_link(&mut self, link: u32, mut last: u32) {
         let Some(link) = self.links.get_mut(link as usize) else { return };
         for &emptied in self.emptied.iter().rev() {
+            steps::add(1);
             if emptied != last || last <= link.first {
                 break;
             }
@@ -215,6 +218,7 @@ impl<'a> Gather<'a> {
             self.text.truncate(first.start as usize);
         }
         self.leaves.truncate(leaf as usize);
+        steps::add(self.links.len());
         self.moved.clear();
         self.emptied.clear();
         self.links.retain(|link| link.first < leaf && link.last != NONE);

@@ -25,6 +25,8 @@ mod pdf;
 mod references;
 mod scripts;
 mod simhash;
+#[doc(hidden)]
+pub mod steps;
 mod tag;
 mod terms;
 mod token;

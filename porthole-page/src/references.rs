@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
+use crate::steps::{self, memchr};
 
 /// A text with its character references resolved.
 pub(crate) fn resolved(text: &str) -> String {
@@ -35,7 +35,10 @@ pub(crate) fn each_piece(text: &str, mut found: impl FnMut(&str)) {
 /// The value of an attribute with its character references resolved; their rules differ a little.
 pub(crate) fn resolved_attribute(value: &str) -> Cow<'_, str> {
     match memchr(b'&', value.as_bytes()) {
-        Some(_) => htmlize::unescape_attribute(value),
+        Some(_) => {
+            steps::add(value.len());
+            htmlize::unescape_attribute(value)
+        }
         None => Cow::Borrowed(value),
     }
 }
@@ -43,6 +46,7 @@ pub(crate) fn resolved_attribute(value: &str) -> Cow<'_, str> {
 /// How many bytes from the `&` on can belong to the reference.
 fn reference_length(text: &str) -> usize {
     let name = text.bytes().skip(1).take_while(|b| b.is_ascii_alphanumeric() || *b == b'#').count();
+    steps::add(name);
     1 + name + usize::from(text.as_bytes().get(1 + name) == Some(&b';'))
 }
 

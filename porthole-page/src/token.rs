@@ -3,8 +3,7 @@
 //! Nothing is copied and no character reference is resolved here. Every byte is looked at a constant
 //! number of times, whatever the input.
 
-use memchr::{memchr, memchr2};
-
+use crate::steps::{self, memchr, memchr2};
 use crate::tag::Name;
 
 /// One token.
@@ -73,12 +72,14 @@ impl<'a> Tokenizer<'a> {
 
     /// The value of an attribute of the start tag that was read last; the first one counts.
     pub(crate) fn attribute(&self, name: &str) -> Option<&'a str> {
-        self.attributes.iter().find(|a| a.name.eq_ignore_ascii_case(name)).map(|a| a.value)
+        let found = self.attributes.iter().position(|a| a.name.eq_ignore_ascii_case(name));
+        steps::passed(found, &self.attributes).map(|at| self.attributes[at].value)
     }
 
     /// The next token. `foreign` says whether the current element is SVG or MathML, where CDATA exists.
     pub(crate) fn next(&mut self, foreign: bool) -> Token<'a> {
         loop {
+            steps::add(1);
             let rest = &self.text.as_bytes()[self.at..];
             match rest {
                 [] => return Token::Eof,
@@ -132,6 +133,7 @@ impl<'a> Tokenizer<'a> {
         while from < bytes.len() && is_space(bytes[from]) {
             from += 1;
         }
+        steps::add(from - start);
         if from == bytes.len() || from > start && bytes[from] == b'<' && opens_markup(bytes.get(from + 1)) {
             self.at = from;
             return Token::Blank;
@@ -186,7 +188,9 @@ impl<'a> Tokenizer<'a> {
         loop {
             while at < bytes.len() && is_space(bytes[at]) {
                 at += 1;
+                steps::add(1);
             }
+            steps::add(1);
             match bytes.get(at) {
                 None => break,
                 Some(b'>') => {
@@ -214,6 +218,7 @@ impl<'a> Tokenizer<'a> {
         while after < bytes.len() && is_space(bytes[after]) {
             after += 1;
         }
+        steps::add(after - at);
         if bytes.get(after) != Some(&b'=') {
             self.keep(Attribute { name, value: "" });
             return Some(after);
@@ -221,6 +226,7 @@ impl<'a> Tokenizer<'a> {
         after += 1;
         while after < bytes.len() && is_space(bytes[after]) {
             after += 1;
+            steps::add(1);
         }
         let (value, end) = match bytes.get(after) {
             Some(&quote @ (b'"' | b'\'')) => {
@@ -235,6 +241,7 @@ impl<'a> Tokenizer<'a> {
                 while end < bytes.len() && bytes[end] != b'>' && !is_space(bytes[end]) {
                     end += 1;
                 }
+                steps::add(end - after);
                 (after..end, end)
             }
         };
@@ -259,6 +266,7 @@ impl<'a> Tokenizer<'a> {
         }
         if foreign && let Some(content) = rest.strip_prefix("[CDATA[") {
             let length = content.find("]]>").unwrap_or(content.len());
+            steps::add(length);
             self.at = (self.text.len() - content.len() + length + 3).min(self.text.len());
             return Some(Token::Literal(&content[..length]));
         }
@@ -354,10 +362,11 @@ fn name_length(bytes: &[u8], ends_name: impl Fn(u8) -> bool) -> usize {
     if let Some(window) = bytes.first_chunk::<8>() {
         let length = first_sign(u64::from_le_bytes(*window));
         if window.get(length).is_some_and(|&byte| ends_name(byte)) {
+            steps::add(1);
             return length;
         }
     }
-    bytes.iter().position(|&byte| ends_name(byte)).unwrap_or(bytes.len())
+    steps::passed(bytes.iter().position(|&byte| ends_name(byte)), bytes).unwrap_or(bytes.len())
 }
 
 /// Which of eight bytes is the first that is below `0`, a `>` or a `=`: no letter or digit, and all that can end a

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use wide::{bytemuck, i8x16};
 
+use crate::steps;
+
 /// Words are cut to this many bytes; what is longer tells no more.
 pub(crate) const LONGEST: usize = 24;
 
@@ -196,6 +198,7 @@ impl Words {
 
     /// The words of a run that has characters beyond ASCII, some of which may belong to no word.
     fn wide_run(&mut self, text: &str, start: usize, end: usize) {
+        steps::add(end - start);
         wide_words(&text[start..end], |word| {
             self.spans.push(Span { start: start as u32, length: WIDE | self.wide.len() as u32 });
             self.wide.push(word);
@@ -209,7 +212,9 @@ impl Words {
 
     /// How many of some words start before a place.
     pub(crate) fn starting_before(&self, place: usize, words: Range<usize>) -> usize {
-        self.spans[words].iter().take_while(|span| (span.start as usize) < place).count()
+        let count = self.spans[words].iter().take_while(|span| (span.start as usize) < place).count();
+        steps::add(1 + count);
+        count
     }
 
     /// The words, spelt from the text that they were found in.

@@ -327,8 +327,8 @@ mod tests {
         assert_eq!((words, token), (0.0, 0.0));
         // Parents that are not on topic: 2 of 6, (2 + 0.375) / 7 / 0.375 = 0.905.
         assert!((parent - 0.905_f64.ln()).abs() < 1e-3, "{parent}");
-        // 2 of its 6 siblings are good: the second quarter. When the fourth of all came it was so, too (2 of 3 were not).
-        assert!(siblings.is_finite());
+        // 2 of its 6 siblings are good: the second quarter, as it was for /cat/4 alone: 0 of 1, 0.375 / 2 / 0.375 = 0.5.
+        assert!((siblings - 0.5_f64.ln()).abs() < 1e-12, "{siblings}");
         // One more owl makes it count: 3 of 3 with 4 of 9 at large, 0.556 away where two deviations are 0.574; a fourth does.
         let tally = |pages, good| Tally { pages, good };
         assert!(!tally(3, 3).is_significant(4.0 / 9.0) && tally(4, 4).is_significant(0.5));

@@ -183,6 +183,7 @@ impl<'a> Crawl<'a> {
             backlinks: None,
             starts: HashSet::default(),
             next_seq,
+            reads_in_place: false,
             run: Run::default(),
             outbox: Vec::new(),
         };
@@ -208,6 +209,13 @@ impl<'a> Crawl<'a> {
     pub fn polite(mut self, politeness: Politeness, agent: &str) -> Self {
         self.manners = Some(Manners::new(politeness, agent));
         self.avoiding_traps()
+    }
+
+    /// Reads pages in the task that runs the crawl, not on threads: on simulated time reading must take no time, or the
+    /// clock would run away from the readers.
+    pub fn reading_in_place(mut self) -> Self {
+        self.writer.reads_in_place = true;
+        self
     }
 
     /// Looks out for traps: for webs without an end.

@@ -13,7 +13,7 @@ use super::kill_tests::{Pages, STARTS, web};
 use super::tests::{Says, scratch};
 use crate::engine::durability::Stage;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use porthole_store::WorkspaceWriter;
 use porthole_types::{CanonicalUrl, Timestamp};
@@ -140,7 +140,6 @@ fn the_same_crawl_writes_the_same_bytes() {
 /// What is on the way to the disk at one moment of a crawl.
 #[derive(Clone, Debug)]
 struct Moment {
-    at: Instant,
     /// None when it was committed.
     stage: Option<Stage>,
     /// Bytes of the database's log and of the segments.
@@ -173,7 +172,7 @@ fn record(web: &Pages, workers: usize) -> Recording {
         move |stage| {
             // Before the lock: a sync must not seem to cover what came after it was begun.
             let segments = segments(&pages).iter().map(size).collect();
-            let moment = Moment { at: Instant::now(), stage, log: size(&log), segments };
+            let moment = Moment { stage, log: size(&log), segments };
             moments.lock().unwrap().push(moment);
         }
     };
@@ -278,11 +277,11 @@ fn spoil(bytes: &mut Vec<u8>, synced: usize, draw: &mut Draw) {
 }
 
 #[test]
-fn a_power_cut_costs_a_few_seconds_and_no_page() {
+fn a_power_cut_costs_no_page() {
     let web = web();
     let all = undisturbed(&web);
     let mut draw = Draw(7);
-    let (mut lost_pages, mut most_at_risk) = (0, Duration::ZERO);
+    let mut lost_pages = 0;
     for workers in [1, 4] {
         let recording = record(&web, workers);
         let syncs = recording.moments.iter().filter(|moment| moment.stage == Some(Stage::DatabaseIsSynced));
@@ -290,8 +289,6 @@ fn a_power_cut_costs_a_few_seconds_and_no_page() {
         assert!(segments > 2 && syncs > 1, "the test is too easy: {segments} segments, {syncs} syncs");
         for _ in 0..100 {
             let cut = draw.between(0, recording.moments.len() - 1);
-            let at_risk = recording.moments[cut].at - recording.covered(cut, Stage::DatabaseIsSynced).at;
-            most_at_risk = most_at_risk.max(at_risk);
             let folder = tempfile::tempdir().unwrap();
             let pages = folder.path().join("pages");
             recording.cut_power(cut, &mut draw, folder.path());
@@ -309,7 +306,6 @@ fn a_power_cut_costs_a_few_seconds_and_no_page() {
         }
     }
     assert!(lost_pages > 10, "the test is too easy: {lost_pages} pages lost");
-    assert!(most_at_risk < Duration::from_secs(5), "{most_at_risk:?}");
 }
 
 #[test]

@@ -99,6 +99,8 @@ pub(crate) struct Writer<'a> {
     /// They come first, whatever the strategy makes of links to them.
     pub(crate) starts: HashSet<UrlId, foldhash::fast::FixedState>,
     pub(crate) next_seq: u64,
+    /// Pages are read in the task of the writer, not on threads.
+    pub(crate) reads_in_place: bool,
     pub(crate) run: Run,
     /// For the network half.
     pub(crate) outbox: Vec<ToNetwork>,
@@ -239,6 +241,7 @@ impl Writer<'_> {
         self.store.bound(discipline.bound)?;
         self.admission.recall(self.next_seq, &*self.store.reader())?;
         let workers = limits.workers.max(1);
+        let is_threaded = is_threaded && !self.reads_in_place;
         let deferred = DeferredWork::new(self, is_threaded)?;
         let readers = Readers::start(self.new_reader(), if is_threaded { workers } else { 1 });
         let crash_guard = CrashGuard::open(&*self.store)?;

@@ -1,37 +1,35 @@
-//! What a server can do to us costs a classified error or a cut page, in bounded time and memory.
+//! What a server can do to us costs a classified error or a cut page, and bounded memory.
 
 use std::future::pending;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use porthole_crawl::Response;
+use porthole_crawl::{HttpFetch, Response};
 use porthole_types::FailureKind;
 use tokio::io::AsyncWriteExt;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::server::{fetcher, fetcher_with, get, read_head, serve, serve_bytes, serve_endless, settings};
 
-/// Longer than any sum of the timeouts in `settings`.
-const BOUND: Duration = Duration::from_secs(6);
+/// Only keeps a test from hanging: many times the sum of the timeouts in `settings`.
+const WATCHDOG: Duration = Duration::from_secs(60);
 
 /// Fetches from a server that must fail in this way.
 async fn fails(addr: SocketAddr, kind: FailureKind, words: &str) {
-    let started = Instant::now();
-    let error = get(&fetcher(), &format!("http://{addr}/")).await.expect_err(words);
+    let answer = timeout(WATCHDOG, get(&fetcher(), &format!("http://{addr}/"))).await.expect(words);
+    let error = answer.expect_err(words);
     assert_eq!(error.kind, kind, "{error}");
     assert!(error.detail.contains(words), "{:?} does not say {words:?}", error.detail);
-    assert!(started.elapsed() < BOUND, "{words} took {:?}", started.elapsed());
 }
 
 /// Fetches from a server that must answer, whatever it does afterwards.
 async fn answers(addr: SocketAddr) -> Response {
-    let started = Instant::now();
-    let response = get(&fetcher(), &format!("http://{addr}/")).await.unwrap();
-    assert!(started.elapsed() < BOUND, "took {:?}", started.elapsed());
-    response
+    timeout(WATCHDOG, get(&fetcher(), &format!("http://{addr}/"))).await.expect("it ends").unwrap()
 }
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
@@ -63,9 +61,8 @@ async fn one_byte_now_and_then_is_given_up() {
         }
     })
     .await;
-    let started = Instant::now();
+    // Not for the deadline of the whole, which says "did not end within".
     fails(addr, FailureKind::Timeout, "less than 1000 bytes a second").await;
-    assert!(started.elapsed() < Duration::from_millis(1_500), "given up long before the deadline");
 }
 
 #[tokio::test]
@@ -365,40 +362,50 @@ async fn names_with_a_private_address_are_refused() {
     );
 }
 
-/// Good hosts are fetched at the same pace while a hundred bad ones do their worst.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+/// Good hosts are fetched while a hundred requests to bad ones are under way, none of which ends.
+#[tokio::test]
 async fn good_hosts_go_on_while_bad_ones_do_their_worst() {
     let good = crate::http::serve_pages().await;
-    let fetch = fetcher();
-    let page = format!("http://{good}/page");
-    let hundred = async || {
-        let started = Instant::now();
-        for _ in 0..300 {
-            assert_eq!(get(&fetch, &page).await.unwrap().status, 200);
-        }
-        started.elapsed()
-    };
-    let alone = hundred().await;
-    let stalled = serve(|stream| async move {
-        let _open = stream;
-        pending::<()>().await;
-    })
-    .await;
-    let slow = serve(|mut stream| async move {
-        read_head(&mut stream).await;
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
-        while stream.write_all(b"x").await.is_ok() {
-            sleep(Duration::from_millis(50)).await;
+    let reached = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&reached);
+    let stalled = serve(move |stream| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async move {
+            let _open = stream;
+            pending::<()>().await;
         }
     })
     .await;
+    let counted = Arc::clone(&reached);
+    let slow = serve(move |mut stream| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async move {
+            read_head(&mut stream).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+            while stream.write_all(b"x").await.is_ok() {
+                sleep(Duration::from_millis(50)).await;
+            }
+        }
+    })
+    .await;
+    let mut patient = settings();
+    let long = WATCHDOG * 10;
+    (patient.first_byte_timeout, patient.body_timeout, patient.rate_window) = (long, long, long);
+    let fetch = HttpFetch::new(patient).unwrap();
     let bad: Vec<String> =
         (0..50).flat_map(|i| [stalled, slow].map(|addr| format!("http://{addr}/{i}"))).collect();
-    let all_bad = async {
-        let fetches = bad.iter().map(|url| get(&fetch, url));
-        futures_util::future::join_all(fetches).await
+    let all_bad = futures_util::future::select_all(bad.iter().map(|url| Box::pin(get(&fetch, url))));
+    let all_good = async {
+        while reached.load(Ordering::SeqCst) < bad.len() {
+            sleep(Duration::from_millis(1)).await;
+        }
+        for _ in 0..300 {
+            assert_eq!(get(&fetch, &format!("http://{good}/page")).await.unwrap().status, 200);
+        }
     };
-    let (bad, beside) = tokio::join!(all_bad, hundred());
-    assert!(bad.iter().all(|result| matches!(result, Err(error) if error.kind == FailureKind::Timeout)));
-    assert!(beside < alone * 4 + Duration::from_millis(500), "{beside:?} beside bad hosts, {alone:?} alone");
+    tokio::select! {
+        (ended, ..) = all_bad => panic!("a request to a bad host ended: {ended:?}"),
+        () = all_good => {}
+        () = sleep(WATCHDOG) => panic!("good hosts wait for {} bad ones", reached.load(Ordering::SeqCst)),
+    }
 }

@@ -9,6 +9,8 @@ mod http;
 mod polite;
 mod proxies;
 mod server;
+#[cfg(target_os = "linux")]
+mod simulated;
 mod tls;
 #[cfg(target_os = "linux")]
 mod web;

@@ -1,15 +1,17 @@
-//! A crawl of a web of many hosts over real sockets, and what its servers have to say about the guest.
+//! A crawl of a simulated web of many hosts, and what its servers have to say about the guest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use porthole_crawl::{Crawl, HttpFetch, Limits, Observer, Politeness, Seen, Stop, SystemClock};
+use porthole_crawl::{Crawl, Limits, Observer, Politeness, Seen, Stop};
 use porthole_store::SqliteStore;
 use porthole_types::CanonicalUrl;
+use tokio::time::Instant;
 
-use crate::web::{Answer, Asked, Host, Says, Web};
+use crate::simulated::{Asked, PATIENCE, SimulatedClock, SimulatedWeb};
+use crate::web::{Answer, Host, Says};
 
 const LEAST: Duration = Duration::from_millis(60);
 const FACTOR: u32 = 5;
@@ -19,12 +21,6 @@ const MOST: Duration = Duration::from_secs(1);
 fn politeness() -> Politeness {
     Politeness { min_delay: LEAST, delay_factor: FACTOR, max_delay: MOST, ..Politeness::default() }
 }
-
-/// Our clock counts in whole milliseconds.
-const TICK: Duration = Duration::from_millis(1);
-
-/// A client that hangs up is gone before the server sees it.
-const UNSEEN: Duration = Duration::from_millis(100);
 
 /// What robots.txt says about private pages on most hosts.
 const RULES: &str = "User-agent: *\nDisallow: /private/\nAllow: /private/open/\nDisallow: /*.cgi$\n";
@@ -186,15 +182,15 @@ fn with_robots(number: usize, robots: impl Fn() -> Answer + Send + Sync + 'stati
 
 /// Ends a crawl when everything that is expected has been asked for, and a while after.
 struct Patience<'a, M> {
-    web: &'a Web,
+    web: &'a SimulatedWeb,
     /// What is missing in a log.
     missing: M,
     started: Instant,
     complete: Option<Instant>,
 }
 
-/// Long enough for a request that should not come.
-const A_WHILE: Duration = Duration::from_millis(1_500);
+/// Long enough for a request that should not come; a failure is tried again after 30 s.
+const A_WHILE: Duration = Duration::from_secs(20);
 
 impl<M: Fn(&[Asked]) -> Vec<String>> Observer for Patience<'_, M> {
     fn committed(&mut self, _: Seen<'_>) -> ControlFlow<()> {
@@ -207,7 +203,7 @@ impl<M: Fn(&[Asked]) -> Vec<String>> Observer for Patience<'_, M> {
             if missing.is_empty() {
                 self.complete = Some(Instant::now());
             }
-            assert!(self.started.elapsed() < Duration::from_secs(60), "never asked for: {missing:?}");
+            assert!(self.started.elapsed() < A_WHILE, "never asked for: {missing:?}");
         }
         match self.complete {
             Some(complete) if complete.elapsed() > A_WHILE => ControlFlow::Break(()),
@@ -217,15 +213,11 @@ impl<M: Fn(&[Asked]) -> Vec<String>> Observer for Patience<'_, M> {
 }
 
 /// Crawls from these URLs on until nothing of what is `missing` is left.
-async fn crawl(
-    web: &Web,
-    fetch: &HttpFetch,
-    starts: &[CanonicalUrl],
-    missing: impl Fn(&[Asked]) -> Vec<String>,
-) {
+async fn crawl(web: &SimulatedWeb, starts: &[CanonicalUrl], missing: impl Fn(&[Asked]) -> Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
-    let mut crawl = Crawl::new(fetch, &mut store, SystemClock).unwrap().polite(politeness(), "Porthole");
+    let crawl = Crawl::new(web, &mut store, SimulatedClock::start()).unwrap();
+    let mut crawl = crawl.polite(politeness(), "Porthole").reading_in_place();
     crawl.start(starts).unwrap();
     let mut patience = Patience { web, missing, started: Instant::now(), complete: None };
     let limits = Limits { workers: 32, ..Limits::default() };
@@ -258,17 +250,14 @@ fn by<K: Ord>(log: &[Asked], key: impl Fn(&Asked) -> K) -> BTreeMap<K, Vec<&Aske
 fn check_pauses(requests: &[&Asked], also: impl Fn(&Asked) -> Duration) {
     for pair in requests.windows(2) {
         let (before, next) = (pair[0], pair[1]);
-        let slack = if before.is_given_up { UNSEEN } else { TICK };
-        let is_over = |answered: &Instant| *answered <= next.arrived || before.is_given_up;
-        let Some(answered) = before.answered.filter(is_over) else {
+        let Some(answered) = before.answered.filter(|answered| *answered <= next.arrived) else {
             panic!("{} {} came during {}", next.host, next.path, before.path);
         };
         let retry_after = before.retry_after.unwrap_or_default();
-        let took = before.took().saturating_sub(slack);
-        let pause = (took * FACTOR).clamp(LEAST, MOST).max(retry_after).max(also(before));
-        let waited = next.arrived.saturating_duration_since(answered);
+        let pause = (before.took() * FACTOR).clamp(LEAST, MOST).max(retry_after).max(also(before));
+        let waited = next.arrived - answered;
         assert!(
-            waited + slack >= pause,
+            waited >= pause,
             "{} {} came {waited:?} after {}, not {pause:?}",
             next.host,
             next.path,
@@ -277,12 +266,12 @@ fn check_pauses(requests: &[&Asked], also: impl Fn(&Asked) -> Duration) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_guest_as_fifty_hosts_see_it() {
     let (hosts, expected): (Vec<_>, Vec<_>) = (0..HOSTS).map(host).unzip();
-    let web = Web::serve(hosts).await;
+    let web = SimulatedWeb::new(hosts);
     let starts: Vec<_> = (0..HOSTS).step_by(5).map(|number| web.url(&name(number), "/")).collect();
-    crawl(&web, &web.fetcher(), &starts, |log| not_asked(log, &expected)).await;
+    crawl(&web, &starts, |log| not_asked(log, &expected)).await;
     let log = web.log();
     let by_host = by(&log, |asked| asked.host.clone());
     for Expected { host, pages, robots, crawl_delay } in &expected {
@@ -313,7 +302,7 @@ fn few(addresses: &[u8], robots: impl Fn(usize, u16) -> Answer + Clone + Send + 
 }
 
 /// Crawls from the first page of each of the first `count` hosts until all their pages have been asked for.
-async fn crawl_all(web: &Web, count: usize) -> Vec<Asked> {
+async fn crawl_all(web: &SimulatedWeb, count: usize) -> Vec<Asked> {
     let starts: Vec<_> = (0..count).map(|number| web.url(&name(number), "/")).collect();
     let missing = |log: &[Asked]| {
         let is_asked =
@@ -321,15 +310,15 @@ async fn crawl_all(web: &Web, count: usize) -> Vec<Asked> {
         let all = (0..count).flat_map(|number| ALLOWED.map(|path| (name(number), path)));
         all.filter(|(host, path)| !is_asked(host, path)).map(|(host, path)| host + path).collect()
     };
-    crawl(web, &web.fetcher(), &starts, missing).await;
+    crawl(web, &starts, missing).await;
     web.log()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_crawl_delay_holds_from_the_robots_txt_on_and_around_sitemaps() {
     const DELAY: Duration = Duration::from_millis(300);
     let robots = |_, _| Answer::text(format!("{RULES}Crawl-delay: 0.3\nSitemap: /c/sitemap.xml\n"));
-    let web = Web::serve(few(&[61, 62], robots)).await;
+    let web = SimulatedWeb::new(few(&[61, 62], robots));
     let log = crawl_all(&web, 2).await;
     for requests in by(&log, |asked| asked.host.clone()).values() {
         assert!(requests.iter().any(|asked| asked.path == "/c/sitemap.xml"));
@@ -337,7 +326,7 @@ async fn a_crawl_delay_holds_from_the_robots_txt_on_and_around_sitemaps() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn the_pause_after_a_failure_follows_the_time_that_it_took() {
     let mut hosts = few(&[63], |_, _| Answer::text(RULES));
     hosts[0].says = Box::new(|path, port| match path {
@@ -345,21 +334,21 @@ async fn the_pause_after_a_failure_follows_the_time_that_it_took() {
         "/a.html" => Answer::silence(),
         path => page(0, path, port),
     });
-    let web = Web::serve(hosts).await;
+    let web = SimulatedWeb::new(hosts);
     let log = crawl_all(&web, 1).await;
     let silent = log.iter().find(|asked| asked.path == "/a.html").unwrap();
-    assert!(silent.took() > Duration::from_millis(500), "the client waited");
+    assert_eq!(silent.took(), PATIENCE, "the client waited");
     check_pauses(&log.iter().collect::<Vec<_>>(), |_| Duration::ZERO);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_host_is_spared_whoever_redirects_to_its_robots_txt() {
     // All hosts have their rules with the first, which is slow.
     let robots = |number: usize, port: u16| match number {
         0 => Answer::text(RULES).after(Duration::from_millis(50)),
         _ => Answer::redirect(&format!("http://{}:{port}/robots.txt", name(0))),
     };
-    let web = Web::serve(few(&[64, 65, 66, 67, 68, 69], robots)).await;
+    let web = SimulatedWeb::new(few(&[64, 65, 66, 67, 68, 69], robots));
     let log = crawl_all(&web, 6).await;
     let by_host = by(&log, |asked| asked.host.clone());
     assert_eq!(by_host[&name(0)].iter().filter(|asked| asked.path == "/robots.txt").count(), 6);
@@ -369,12 +358,12 @@ async fn a_host_is_spared_whoever_redirects_to_its_robots_txt() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn robots_txts_that_lead_to_each_other_are_none() {
     let robots = |number: usize, port: u16| {
         Answer::redirect(&format!("http://{}:{port}/robots.txt", name((number + 1) % 3)))
     };
-    let web = Web::serve(few(&[73, 74, 75], robots)).await;
+    let web = SimulatedWeb::new(few(&[73, 74, 75], robots));
     let log = crawl_all(&web, 3).await;
     for requests in by(&log, |asked| asked.host.clone()).values() {
         check_pauses(requests, |_| Duration::ZERO);
@@ -383,9 +372,9 @@ async fn robots_txts_that_lead_to_each_other_are_none() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn hosts_that_share_an_address_share_its_pauses() {
-    let web = Web::serve(few(&[71, 71, 71, 71, 72, 72], |_, _| Answer::text(RULES))).await;
+    let web = SimulatedWeb::new(few(&[71, 71, 71, 71, 72, 72], |_, _| Answer::text(RULES)));
     let log = crawl_all(&web, 6).await;
     let by_address: BTreeMap<IpAddr, Vec<&Asked>> = by(&log, |asked| asked.address);
     assert_eq!(by_address.len(), 2);

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::service::service_fn;
@@ -11,6 +10,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use porthole_crawl::HttpFetch;
 use porthole_types::FailureKind;
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
@@ -64,15 +64,24 @@ async fn connections_that_ended_while_they_waited_are_replaced() {
     let fetch = trusting(&certificate);
     for version in ["h2", "http/1.1"] {
         let acceptor = acceptor(&certificate, &[version]);
+        let (hang_up, gone) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (told, tells) = (Arc::clone(&hang_up), Arc::clone(&gone));
         let addr = serve(move |stream| {
-            let talk = converse(acceptor.clone(), stream);
-            async move { drop(tokio::time::timeout(Duration::from_millis(500), talk).await) }
+            let (talk, told, tells) = (converse(acceptor.clone(), stream), told.clone(), tells.clone());
+            async move {
+                tokio::select! {
+                    () = talk => {}
+                    () = told.notified() => {}
+                }
+                tells.notify_one();
+            }
         })
         .await;
-        for wait in [0, 600, 500] {
-            tokio::time::sleep(Duration::from_millis(wait)).await;
+        for number in 0..3 {
             let response = get(&fetch, &format!("https://a.test:{}/x", addr.port())).await.unwrap();
-            assert_eq!(response.status, 200, "{version} after {wait} ms");
+            assert_eq!(response.status, 200, "{version}, request {number}");
+            hang_up.notify_waiters();
+            gone.notified().await;
         }
     }
 }

@@ -168,7 +168,7 @@ fn bounds_are_bounds() {
     };
     // Every even page links to two more.
     assert_eq!((at("oracle"), at("look-ahead")), (1.0, 1.0));
-    assert!(at("soft") <= 1.0 && at("random") < 0.9);
+    assert!(at("random") < 0.9 && at("random") < at("soft"), "{found:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::font::{Font, Glyph};
 use super::object::{Dictionary, Object, Reader, is_space};
 use super::place::{Matrix, Pen, Rectangle, Step};
 use super::text::Writer;
+use crate::steps;
 
 /// Operands of one operator, saved states, drawings inside drawings, fonts that are kept.
 const MOST_OPERANDS: usize = 64;
@@ -331,7 +332,8 @@ impl Shown<'_> {
         self.file.budget.spend(self.links.len());
         let size = if self.state.size == 0.0 { 1.0 } else { self.state.size };
         let Matrix([.., x, y]) = Matrix::moved(self.width / size + 0.1, 0.3).then(self.placed);
-        self.links.iter().find(|(place, _)| place.contains(x, y)).map(|(_, link)| *link)
+        let found = self.links.iter().position(|(place, _)| place.contains(x, y));
+        steps::passed(found, self.links).map(|at| self.links[at].1)
     }
 }
 
@@ -350,6 +352,7 @@ fn skip_picture(content: &[u8], reader: &mut Reader<'_>) {
     let mut at = reader.at();
     while let Some(found) = memchr::memmem::find(&content[at..], b"EI") {
         at += found + 2;
+        steps::add(found + 2);
         let is_word = content.get(at - 3).is_none_or(|&byte| is_space(byte))
             && content.get(at).is_none_or(|&byte| is_space(byte));
         if is_word {

@@ -4,6 +4,7 @@
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::object::{hex_bytes, is_space};
+use crate::steps;
 
 /// How a stream was packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,7 @@ impl Filter {
             Filter::RunLength => run_length(packed, most),
             Filter::Predictor(predictor) => predictor.undo(packed),
         };
+        steps::add(packed.len() + out.len());
         out.truncate(most);
         out
     }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
+use crate::steps::{self, memchr};
 
 /// Containers inside containers; what is deeper is read as part of what is around it.
 const DEEPEST: usize = 32;
@@ -43,6 +43,7 @@ impl<'a> Object<'a> {
 
     /// How many objects it is, with all that is in it.
     pub(super) fn weight(&self) -> usize {
+        steps::add(1);
         match self {
             Object::Array(elements) => 1 + elements.iter().map(Object::weight).sum::<usize>(),
             Object::Dictionary(Dictionary(pairs)) => {
@@ -64,7 +65,8 @@ pub(super) struct Dictionary<'a>(Vec<(Cow<'a, [u8]>, Object<'a>)>);
 impl<'a> Dictionary<'a> {
     /// What is behind a name; `Null` if it is not there.
     pub(super) fn get(&self, name: &[u8]) -> &Object<'a> {
-        self.0.iter().find(|(key, _)| **key == *name).map_or(&Object::Null, |(_, value)| value)
+        let found = steps::passed(self.0.iter().position(|(key, _)| **key == *name), &self.0);
+        found.map_or(&Object::Null, |at| &self.0[at].1)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -117,7 +119,9 @@ impl<'a> Reader<'a> {
     }
 
     fn object(&mut self, depth: usize) -> Option<Object<'a>> {
+        let start = self.at;
         self.skip_space();
+        steps::add(1 + self.at - start);
         let rest = &self.bytes[self.at..];
         Some(match rest {
             [] => return None,
@@ -140,6 +144,7 @@ impl<'a> Reader<'a> {
             [b']' | b'{' | b'}' | b'>' | b')', ..] => self.word(1),
             _ => {
                 let length = rest.iter().take_while(|&&byte| is_regular(byte)).count();
+                steps::add(length);
                 match number(&rest[..length]) {
                     Some(number) => {
                         self.at += length;
@@ -201,6 +206,7 @@ impl<'a> Reader<'a> {
         let rest = &self.bytes[self.at + 1..];
         let length = rest.iter().take_while(|&&byte| is_regular(byte)).count();
         self.at += 1 + length;
+        steps::add(length);
         let name = &rest[..length];
         if memchr(b'#', name).is_none() {
             return Cow::Borrowed(name);
@@ -250,6 +256,7 @@ impl<'a> Reader<'a> {
             at += 1;
         }
         let end = at.min(self.bytes.len());
+        steps::add(end - start.min(end));
         self.at = (end + 1).min(self.bytes.len());
         let text = &self.bytes[start.min(end)..end];
         if has_escapes { Cow::Owned(unescaped(text)) } else { Cow::Borrowed(text) }

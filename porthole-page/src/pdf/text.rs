@@ -3,6 +3,7 @@
 use super::glyphs;
 use super::place::Step;
 use crate::page::LeafSpan;
+use crate::steps;
 use crate::tag::NO_TAG;
 
 /// A link with its place among the leaves.
@@ -100,6 +101,7 @@ impl Writer {
     }
 
     pub(super) fn character(&mut self, character: char) {
+        steps::add(1);
         match character {
             '\0' | '\u{fffd}' | '\u{e000}'..='\u{f8ff}' => self.has_unknown = true,
             '\u{fb00}' => self.word("ff"),

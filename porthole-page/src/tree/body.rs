@@ -2,6 +2,7 @@
 
 use super::{Mode, Namespace, Scope, Step, Tree};
 use crate::gather::NONE;
+use crate::steps;
 use crate::tag::Name;
 use crate::token::Token;
 
@@ -152,6 +153,7 @@ impl<'a> Tree<'a> {
         if at == last {
             return self.pop();
         }
+        steps::add(last - at);
         let open = self.stack.remove(at);
         self.count(open.name, -1);
         if open.link != NONE {
@@ -166,6 +168,7 @@ impl<'a> Tree<'a> {
     fn start_item(&mut self, name: Name, kin: &[Name]) {
         self.frameset_ok = false;
         for index in (0..self.stack.len()).rev() {
+            steps::add(1);
             let open = self.stack[index];
             if open.space == Namespace::Html && open.name.is_one_of(kin) {
                 self.close_implied(Some(open.name));
@@ -335,6 +338,7 @@ impl<'a> Tree<'a> {
             return;
         }
         for index in (0..self.stack.len()).rev() {
+            steps::add(1);
             let open = self.stack[index];
             if open.name == name && open.space == Namespace::Html {
                 self.close_implied(Some(name));

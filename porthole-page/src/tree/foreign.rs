@@ -2,6 +2,7 @@
 
 use super::{Namespace, Open, Step, Tree};
 use crate::gather::NONE;
+use crate::steps;
 use crate::tag::Name;
 use crate::token::Token;
 
@@ -76,6 +77,7 @@ impl<'a> Tree<'a> {
             return Step::Again;
         }
         for index in (0..self.stack.len()).rev() {
+            steps::add(1);
             let open = self.stack[index];
             if open.space == Namespace::Html {
                 return Step::Again;

@@ -3,6 +3,7 @@
 
 use super::{Namespace, Open, Scope, Tree};
 use crate::gather::NONE;
+use crate::steps;
 use crate::tag::Name;
 
 /// More formatting elements than this at once are only found in attacks; the oldest is forgotten.
@@ -24,6 +25,7 @@ impl<'a> Tree<'a> {
 
     pub(super) fn clear_to_marker(&mut self) {
         while let Some(entry) = self.formatting.pop() {
+            steps::add(1);
             if matches!(entry, Formatting::Marker) {
                 break;
             }
@@ -36,6 +38,7 @@ impl<'a> Tree<'a> {
         self.push(name);
         self.forget_fourth(name, attributes);
         if self.formatting.len() >= MOST {
+            steps::add(MOST);
             self.formatting.remove(0);
         }
         let open = self.stack.last().expect("just pushed");
@@ -48,6 +51,7 @@ impl<'a> Tree<'a> {
     fn forget_fourth(&mut self, name: Name, attributes: &str) {
         let mut alike = 0;
         for index in (0..self.formatting.len()).rev() {
+            steps::add(1);
             match self.formatting[index] {
                 Formatting::Marker => return,
                 Formatting::Element { name: n, attributes: a, .. } if n == name && a == attributes => {
@@ -65,6 +69,7 @@ impl<'a> Tree<'a> {
     /// Notes that an element with a formatting name is not open any more.
     pub(super) fn formatting_closed(&mut self, closed: u32) {
         for entry in self.formatting.iter_mut().rev() {
+            steps::add(1);
             if let Formatting::Element { serial, open, .. } = entry
                 && *serial == closed
             {
@@ -82,6 +87,7 @@ impl<'a> Tree<'a> {
             .rev()
             .take_while(|e| matches!(e, Formatting::Element { open: false, .. }))
             .count();
+        steps::add(1 + waiting);
         for index in self.formatting.len() - waiting..self.formatting.len() {
             let Formatting::Element { name, link, .. } = self.formatting[index] else { continue };
             if self.stack.len() >= super::DEEPEST {
@@ -102,6 +108,7 @@ impl<'a> Tree<'a> {
     /// The entry of a name behind the last marker, with its element's number and whether it is open.
     pub(super) fn formatting_entry(&self, wanted: Name) -> Option<(usize, u32, bool)> {
         for (index, entry) in self.formatting.iter().enumerate().rev() {
+            steps::add(1);
             match entry {
                 Formatting::Marker => return None,
                 Formatting::Element { name, serial, open, .. } if *name == wanted => {
@@ -114,13 +121,16 @@ impl<'a> Tree<'a> {
     }
 
     fn formatting_index(&self, wanted: u32) -> Option<usize> {
+        steps::add(self.formatting.len());
         self.formatting
             .iter()
             .rposition(|e| matches!(e, Formatting::Element { serial, .. } if *serial == wanted))
     }
 
     pub(super) fn position(&self, serial: u32) -> Option<usize> {
-        self.stack.iter().rposition(|open| open.serial == serial)
+        let found = self.stack.iter().rposition(|open| open.serial == serial);
+        steps::add(self.stack.len() - found.unwrap_or(0));
+        found
     }
 
     /// The end tag of a formatting element, with the repair that the standard calls the adoption agency.
@@ -157,6 +167,7 @@ impl<'a> Tree<'a> {
     /// The formatting element at `at` ends, but the block at `block` inside it goes on: the block moves
     /// out, and a copy of the formatting moves into it around what it has so far.
     fn adopt(&mut self, entry: usize, at: usize, block: usize) {
+        steps::add(self.stack.len() - at);
         let first_leaf = self.stack[block].first_leaf;
         let is_bare = first_leaf == self.gather.next_leaf();
         self.take_out(block, first_leaf);

@@ -11,6 +11,7 @@ mod table;
 use crate::gather::{FoundLink, Gather, NONE};
 use crate::page::LinkKind;
 use crate::references::each_piece;
+use crate::steps;
 use crate::tag::{KNOWN, Name};
 use crate::token::{Token, Tokenizer, is_space};
 use formatting::Formatting;
@@ -159,6 +160,7 @@ impl<'a> Tree<'a> {
     }
 
     fn step(&mut self, token: Token<'a>) -> Step {
+        steps::add(1);
         match self.mode {
             Mode::Initial => self.initial(token),
             Mode::BeforeHead => self.before_head(token),
@@ -213,6 +215,7 @@ impl<'a> Tree<'a> {
             && self.current_is(TABLE_PARTS)
             && let Some(table) = self.stack.iter().rposition(|open| open.name == Name::TABLE)
         {
+            steps::add(self.stack.len() - table);
             if table > 0 {
                 self.stack[table - 1].children += 1;
             }
@@ -235,6 +238,7 @@ impl<'a> Tree<'a> {
 
     /// What follows from an element's end, once it is off the stack.
     fn closed(&mut self, open: Open) {
+        steps::add(1);
         self.count(open.name, -1);
         self.gather.close_text();
         let depth = self.stack.len();
@@ -383,6 +387,7 @@ impl<'a> Tree<'a> {
 
     fn in_scope_where(&self, scope: Scope, wanted: impl Fn(&Open) -> bool) -> bool {
         for open in self.stack.iter().rev() {
+            steps::add(1);
             if open.space == Namespace::Html && wanted(open) {
                 return true;
             }

@@ -2,6 +2,7 @@
 
 use super::{Mode, Namespace, Scope, Step, Tree};
 use crate::gather::NONE;
+use crate::steps;
 use crate::tag::Name;
 use crate::token::Token;
 
@@ -106,7 +107,8 @@ impl<'a> Tree<'a> {
 
     /// The mode that the open elements call for.
     fn reset_mode(&mut self) {
-        self.mode = self.stack.iter().rev().find_map(|open| mode_in(open.name)).unwrap_or(Mode::InBody);
+        let mut open = self.stack.iter().rev().inspect(|_| steps::add(1));
+        self.mode = open.find_map(|open| mode_in(open.name)).unwrap_or(Mode::InBody);
     }
 
     pub(super) fn in_caption(&mut self, token: Token<'a>) -> Step {

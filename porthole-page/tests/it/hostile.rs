@@ -1,7 +1,6 @@
 //! Input that nobody writes by accident: any bytes, tag soup, and pages made to be slow or large.
 
-use std::time::{Duration, Instant};
-
+use porthole_page::steps;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngSeed};
@@ -44,26 +43,24 @@ proptest! {
     }
 }
 
-/// The bytes of an attack; it is also made at a quarter of the size.
-const SIZE: usize = 1 << 18;
+/// The bytes of an attack; it is also made at half of the size.
+const SIZE: usize = 1 << 16;
 
-/// What `SIZE` may take in a debug build on a slow machine: several times what the slowest takes on ours.
-const MOST: Duration = Duration::from_secs(4);
+/// The steps that a page may take for each of its bytes: twice what the worst attack takes.
+const MOST: u64 = 400;
 
 /// Checks pages that are made of parts, each of which is repeated until it fills its share, `#` being its number.
 fn check(attacks: &[&[&str]]) {
     for parts in attacks {
-        check_sized(parts, SIZE);
+        check_one(parts);
     }
 }
 
-fn check_sized(parts: &[&str], size: usize) {
-    let (small, large) = (attack(parts, size / 4), attack(parts, size));
-    // Four times the size: 4 if linear, 16 if quadratic. Who is disturbed gets another chance.
-    let is_good =
-        |(small, large): (Duration, Duration)| large < small * 7 + Duration::from_millis(10) && large < MOST;
-    let mut times = (0..5).map(|_| (took(&small), took(&large)));
-    assert!(times.any(is_good), "{parts:?} takes {:?}", (took(&small), took(&large)));
+fn check_one(parts: &[&str]) {
+    let (few, many) = (steps_of(&attack(parts, SIZE / 2)), steps_of(&attack(parts, SIZE)));
+    // Twice the size: 2 if linear, 4 if quadratic.
+    assert!(many * 10 <= few * 22, "{parts:?} takes {few} steps, and {many} at twice the size");
+    assert!(many <= MOST * SIZE as u64, "{parts:?} takes {many} steps");
 }
 
 fn attack(parts: &[&str], size: usize) -> String {
@@ -80,13 +77,14 @@ fn attack(parts: &[&str], size: usize) -> String {
     html
 }
 
-/// How long it takes to read a page, which also has to be one.
-fn took(html: &str) -> Duration {
-    let start = Instant::now();
+/// The steps that it takes to read a page, which also has to be one. Always 0 in a release build.
+fn steps_of(html: &str) -> u64 {
+    steps::take();
     let page = extract(html);
-    let time = start.elapsed();
+    let steps = steps::take();
+    assert_eq!(steps > 0, cfg!(debug_assertions), "steps are counted");
     invariants::hold(&page, html.len());
-    time
+    steps
 }
 
 #[test]
@@ -96,9 +94,9 @@ fn any_element_may_be_nested() {
         frameset noscript template pre title textarea script style xmp iframe plaintext zoo html head body";
     for name in ELEMENTS.split_ascii_whitespace() {
         let (start, end) = (format!("<{name}>"), format!("</{name}>"));
-        check_sized(&[&start], SIZE / 8);
-        check_sized(&[&start, &end], SIZE / 8);
-        check_sized(&[&start, "x<p>", &end], SIZE / 8);
+        check_one(&[&start]);
+        check_one(&[&start, &end]);
+        check_one(&[&start, "x<p>", &end]);
     }
 }
 
@@ -230,7 +228,7 @@ fn copies_of_a_link_cost_little() {
     // The end of each paragraph ends the anchor, and the next one opens a copy of it.
     let paragraphs = "<p>x".repeat(10_000);
     let html = format!("<p><a href='/{}'>{paragraphs}", "&lt;".repeat(4_000));
-    assert!(took(&html) < MOST, "a long reference is resolved for each copy");
+    assert!(steps_of(&html) < 20 * html.len() as u64, "a long reference is resolved for each copy");
     let page = extract(&format!("<p><a href=x title='{}'>{paragraphs}", "y".repeat(20_000)));
     let kept: usize = page.links.iter().map(|link| link.title.as_deref().map_or(0, str::len)).sum();
     assert!(kept <= page.links.len() << 10, "{kept} bytes of titles");

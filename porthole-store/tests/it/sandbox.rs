@@ -1,6 +1,6 @@
 //! Questions in SQL may read, within limits, and nothing else.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use porthole_store::{Error, Limits, Store, StoreReader, Value, WorkspaceWriter};
 
@@ -111,7 +111,7 @@ fn it_takes_one_statement_that_makes_sense() {
 fn rows_bytes_and_time_are_bounded() {
     const ENDLESS: &str = "with recursive n(i) as (values(1) union all select i+1 from n)";
     with_reader(|reader| {
-        let limits = Limits { rows: 10, bytes: 100_000, time: Duration::from_millis(200), shorten: false };
+        let limits = Limits { rows: 10, bytes: 100_000, time: Duration::from_secs(60), shorten: false };
         let ask = |sql: &str| reader.sql(sql, &limits);
         assert_eq!(ask("select oid from crawl limit 10").unwrap().rows.len(), 10);
         assert!(matches!(ask("select oid from crawl"), Err(Error::TooManyRows(10))));
@@ -123,16 +123,16 @@ fn rows_bytes_and_time_are_bounded() {
         assert!(matches!(ask("select zeroblob(20000) from crawl limit 10"), Err(Error::TooLarge(100_000))));
         assert!(matches!(ask("select zeroblob(2000000000)"), Err(Error::TooLarge(_))));
         assert!(matches!(ask("select length(printf('%.*c', 2000000, 'a'))"), Err(Error::TooLarge(_))));
+        // Over at the first look at the clock; without a look, none of these ends.
+        let hurried = Limits { time: Duration::ZERO, ..limits };
         for sql in [
             format!("{ENDLESS} select i from n where i < 0"),
             format!("{ENDLESS} select count(*) from n"),
             format!("{ENDLESS} select i from n order by i"),
             "select count(*) from crawl a, crawl b, crawl c, crawl d, crawl e, crawl f".to_owned(),
         ] {
-            let start = Instant::now();
-            let error = ask(&sql).expect_err(&sql);
+            let error = reader.sql(&sql, &hurried).expect_err(&sql);
             assert!(matches!(error, Error::TooSlow(_)), "{sql}: {error}");
-            assert!(start.elapsed() < Duration::from_secs(5), "{sql}: {:?}", start.elapsed());
         }
     });
 }

@@ -1,5 +1,7 @@
 //! Bookmarks as browsers export them: the Netscape format, an HTML of its own that is never quite in order.
 
+use porthole_page::steps;
+
 use super::markup::{Piece, Pieces, Tag};
 use super::{Found, Import, ImportError, Problem, names, shown, tidy, url};
 
@@ -99,6 +101,7 @@ impl Reading {
 
     fn finish(&mut self) {
         let Some(Open { what, text, line }) = self.open.take() else { return };
+        steps::add(text.len());
         let text = tidy(&htmlize::unescape(text));
         match what {
             What::Heading => self.heading = Some(names::legal(&text).into_owned()),

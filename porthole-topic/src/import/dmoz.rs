@@ -3,6 +3,7 @@
 
 use std::io::{self, BufRead};
 
+use porthole_page::steps;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -219,6 +220,7 @@ impl<R: BufRead> Records<R> {
 
     /// Takes an event in; gives the record that it ends.
     fn event(&mut self, event: &Event<'_>) -> Result<Option<Record>, ImportError> {
+        steps::add(1 + event.len());
         match event {
             Event::Start(tag) => self.start(tag)?,
             Event::End(_) => return Ok(self.end()),

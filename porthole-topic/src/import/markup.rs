@@ -1,5 +1,7 @@
 //! Tags and the text between them, as slices of the input: as much HTML as bookmarks need.
 
+use porthole_page::steps;
+
 /// A tag or the text between two.
 pub(super) enum Piece<'a> {
     Text(&'a str),
@@ -36,6 +38,7 @@ impl<'a> Pieces<'a> {
         let (piece, rest) = self.rest.split_at(size);
         self.line += memchr::memchr_iter(b'\n', piece.as_bytes()).count() as u64;
         self.rest = rest;
+        steps::add(1 + size);
         piece
     }
 }
@@ -49,7 +52,7 @@ impl<'a> Iterator for Pieces<'a> {
         }
         let line = self.line;
         if !starts_tag(self.rest) {
-            let next = memchr::memchr(b'<', &self.rest.as_bytes()[1..]);
+            let next = steps::memchr(b'<', &self.rest.as_bytes()[1..]);
             let size = next.map_or(self.rest.len(), |at| at + 1);
             return Some(Piece::Text(self.take(size)));
         }
@@ -82,6 +85,7 @@ impl Tag<'_> {
             let end = rest[first..].find(ends).map_or(rest.len(), |at| at + first);
             let (name, after) = rest.split_at(end);
             let (value, after) = value(after);
+            steps::add(rest.len() - after.len());
             if name.eq_ignore_ascii_case(wanted) {
                 return Some(htmlize::unescape_attribute(value).into_owned());
             }
@@ -110,21 +114,22 @@ fn starts_tag(text: &str) -> bool {
 fn tag_size(text: &str) -> Option<usize> {
     if text.starts_with("<!--") {
         // `<!-->` is whole.
-        return text[2..].find("-->").map(|at| 2 + at + 3);
+        return steps::passed(text[2..].find("-->"), text.as_bytes()).map(|at| 2 + at + 3);
     }
     let bytes = text.as_bytes();
     let mut at = 1;
     loop {
-        at += memchr::memchr3(b'>', b'"', b'\'', &bytes[at..])?;
+        at += steps::passed(memchr::memchr3(b'>', b'"', b'\'', &bytes[at..]), &bytes[at..])?;
         if bytes[at] == b'>' {
             return Some(at + 1);
         }
         // A quote counts only where a value starts: `title=it's` holds none.
         let before = bytes[..at].trim_ascii_end();
+        steps::add(at - before.len());
         let quote = bytes[at];
         at += 1;
         if before.ends_with(b"=") {
-            at += memchr::memchr(quote, &bytes[at..])? + 1;
+            at += steps::memchr(quote, &bytes[at..])? + 1;
         }
     }
 }

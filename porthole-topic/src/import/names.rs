@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use porthole_page::steps;
+
 use super::tidy;
 use crate::DEEPEST;
 use crate::taxonomy::LONGEST_NAME;
@@ -53,6 +55,7 @@ impl TopicPath {
 
 /// The name, changed as little as makes it one of a topic.
 pub(super) fn legal(name: &str) -> Cow<'_, str> {
+    steps::add(1 + name.len());
     if is_legal(name) {
         return Cow::Borrowed(name);
     }

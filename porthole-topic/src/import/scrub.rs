@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 
+use porthole_page::steps;
+
 use super::Problem;
 
 /// Bytes of a record. The longest in the Open Directory are some hundred kilobytes.
@@ -77,6 +79,7 @@ impl<R: BufRead> Scrub<R> {
     }
 
     fn scrub(&mut self, bytes: &[u8], is_end: bool) {
+        steps::add(bytes.len());
         let mut chunks = bytes.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
             self.scrub_controls(chunk.valid());
@@ -144,6 +147,7 @@ impl<R: BufRead> BufRead for Scrub<R> {
         let bytes = &self.clean[self.at..self.at + size];
         self.line += memchr::memchr_iter(b'\n', bytes).count() as u64;
         self.at += size;
+        steps::add(size);
         self.used += size as u64;
     }
 }

@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, Read};
 
+use porthole_page::steps;
+
 use super::{Entry, Found, ImportError, Problem, names, shown, url};
 
 /// Examples from lines of `url<TAB>topic`.
@@ -66,6 +68,7 @@ impl<R: BufRead> Tsv<R> {
     /// What the line says; nothing if it is blank or a comment.
     fn entry(&self) -> Option<Result<Entry<Found>, ImportError>> {
         let mut bytes = self.bytes.as_slice();
+        steps::add(bytes.len());
         if self.line == 1 {
             bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         }

@@ -1,8 +1,9 @@
 //! Every format as it is written, as it is broken, and as an attack.
 
 use std::io::{self, BufRead, BufReader, Read};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use porthole_page::steps;
 use porthole_topic::import::{
     Entry, Found, FoundFile, Import, ImportError, bookmarks, dmoz_content, dmoz_structure, folder, tsv,
 };
@@ -422,8 +423,8 @@ proptest! {
     }
 }
 
-/// What an attack may take in a debug build on a slow machine; quadratic time would be minutes.
-const MOST: Duration = Duration::from_secs(10);
+/// Reads a file with one of the importers.
+type ReadAll = fn(&[u8]);
 
 #[test]
 fn attacks_take_linear_time() {
@@ -470,15 +471,27 @@ fn attacks_take_linear_time() {
         ["<DL>", "<DL><A HREF=x>", "<DL><A HREF=\"", "<RDF>", "<RDF><ExternalPage><d:Title>", "<RDF a=\"", ""]
     {
         for attack in attacks {
-            let bytes = format!("{start}{}", attack.repeat((1 << 18) / attack.len())).into_bytes();
-            let before = Instant::now();
-            let _ = (
-                bookmarks(&bytes),
-                labels(&bytes),
-                content(&bytes),
-                folder([String::from_utf8_lossy(&bytes)]),
-            );
-            assert!(before.elapsed() < MOST, "{start:?} and many {attack:?} take {:?}", before.elapsed());
+            let file = |size: usize| format!("{start}{}", attack.repeat(size / attack.len())).into_bytes();
+            let [small, large] = [1 << 15, 1 << 16].map(file);
+            let readers: [(&str, ReadAll); 4] = [
+                ("bookmarks", |bytes| drop(bookmarks(bytes))),
+                ("labels", |bytes| drop(labels(bytes))),
+                ("content", |bytes| drop(content(bytes))),
+                ("folder", |bytes| drop(folder([String::from_utf8_lossy(bytes)]))),
+            ];
+            for (name, read) in readers {
+                let steps_of = |bytes: &[u8]| {
+                    steps::take();
+                    read(bytes);
+                    steps::take()
+                };
+                let (few, many) = (steps_of(&small), steps_of(&large));
+                let what = format!("{name} of {start:?} and many {attack:?}");
+                let is_counted = name == "folder" || (few > 0) == cfg!(debug_assertions);
+                assert!(is_counted, "{what}: steps are counted in debug builds");
+                // Twice the size: 2 if linear, 4 if quadratic.
+                assert!(many * 10 <= few * 22 + 1_000, "{what}: {few} steps, and {many} at twice the size");
+            }
         }
     }
 }

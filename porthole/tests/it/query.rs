@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use porthole_store::{Batch, SqliteStore, Store, WorkspaceWriter};
 use porthole_types::{
@@ -193,10 +192,8 @@ fn sql_may_read_and_nothing_else() {
     }
     assert!(!place.0.path().join("evil.db").exists() && !place.0.path().join("ws/evil.db").exists());
     let endless = "with recursive n(i) as (values(1) union all select i + 1 from n) select count(*) from n";
-    let start = Instant::now();
     let said = place.refused(1, &["query", endless, "--time", "1s"]);
     assert!(said.contains("stopped after 1s") && said.contains("--time"), "{said}");
-    assert!(start.elapsed() < Duration::from_secs(20));
     let (count, _) = place.ok(&["query", "select count(*) as pages from crawl", "--csv"]);
     assert_eq!(count, "pages\n3\n", "nothing was changed");
 }
@@ -257,9 +254,7 @@ fn new_rows_of_a_query_that_is_watched_are_printed_and_the_crawl_is_left_alone()
 #[test]
 fn watching_ends_when_it_was_asked_often_enough() {
     let place = Place::new();
-    let start = Instant::now();
     let (csv, _) = place.ok(&["query", "census-up", "--watch", "--every", "0s", "--times", "3", "--csv"]);
     assert_eq!(csv.lines().count(), 5, "a heading and four topics, once: {csv}");
-    assert!(start.elapsed() >= Duration::from_millis(200));
     assert!(place.store().reader().events(0, 9).unwrap().is_empty());
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use super::super::{Health, PageKind, ServeError, ServeOptions, Server, serve};
+use super::super::{Health, PageKind, ServeError, ServeOptions, Server, Truth, serve};
 use super::*;
 
 /// A client that keeps its connection.
@@ -99,37 +99,36 @@ fn other_requests_get_a_clear_word() {
     });
 }
 
-#[test]
-fn bad_hosts_behave_badly_on_the_wire() {
+/// On simulated time, which only passes while the server sleeps: how long it does is known to the millisecond.
+#[tokio::test(start_paused = true)]
+async fn bad_hosts_behave_badly_on_the_wire() {
     let options = ServeOptions {
-        stall: Duration::from_millis(30),
+        stall: Duration::from_secs(30),
         longest_wait: Duration::from_millis(60),
         ..ServeOptions::default()
     };
     let params = SynthParams { stalling_rate: 1.0, flaky_rate: 1.0, ..unsound() };
-    with_server(params, options, |addr, web| {
-        let page = |health| {
-            let fine = |kind: &PageKind| *kind == PageKind::Home;
-            let mut pages = web.pages();
-            pages.find(|(_, truth)| truth.health == health && fine(&truth.kind)).unwrap().0
-        };
-        for (health, expected) in [
-            (Health::Slow, Some(200)),
-            (Health::Flaky, Some(500)),
-            (Health::Stalling, None),
-            (Health::Refusing, None),
-        ] {
-            let begun = std::time::Instant::now();
-            let answer = Client::new(addr).ask(&format!("GET {} HTTP/1.1\r\n\r\n", page(health)));
-            assert_eq!(answer.map(|(status, ..)| status), expected, "{health:?}");
-            let waited = begun.elapsed().as_millis();
-            match health {
-                Health::Slow => assert!(waited >= 60),
-                Health::Stalling => assert!(waited >= 30),
-                _ => {}
-            }
-        }
-    });
+    let web = Arc::new(web(params));
+    let server = serve(Arc::clone(&web), "127.0.0.1:0".parse().unwrap(), options).await.unwrap();
+    let addr = server.addr();
+    for (health, expected, slept) in [
+        (Health::Slow, Some(200), options.longest_wait),
+        (Health::Flaky, Some(500), Duration::ZERO),
+        (Health::Stalling, None, options.stall),
+        (Health::Refusing, None, Duration::ZERO),
+    ] {
+        let fine = |truth: &Truth| truth.health == health && truth.kind == PageKind::Home;
+        let (url, _) = web.pages().find(|(_, truth)| fine(truth)).unwrap();
+        let begun = tokio::time::Instant::now();
+        // On a thread of its own: the runtime must have nothing else to do.
+        let (tell, told) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            let answer = Client::new(addr).ask(&format!("GET {url} HTTP/1.1\r\n\r\n"));
+            tell.send(answer.map(|(status, ..)| status)).unwrap();
+        });
+        assert_eq!((told.await.unwrap(), begun.elapsed()), (expected, slept), "{health:?}");
+    }
+    server.shutdown().await;
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ pub(super) async fn run(
     let mut asked = 1;
     while arguments.times.is_none_or(|times| asked < times) {
         tokio::select! {
-            () = tokio::time::sleep(arguments.every.max(SHORTEST)) => {}
+            () = tokio::time::sleep(pause(arguments.every)) => {}
             _ = &mut interrupted => break,
         }
         let answer = question.ask(reader, &limits)?;
@@ -48,6 +48,11 @@ pub(super) async fn run(
         }
     }
     Ok(())
+}
+
+/// The time between two questions.
+fn pause(every: Duration) -> Duration {
+    every.max(SHORTEST)
 }
 
 /// The rows that were there, by their keys.
@@ -80,6 +85,12 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_database_is_not_asked_without_a_pause() {
+        let pauses = [0, 99, 5_000].map(|millis| pause(Duration::from_millis(millis)).as_millis());
+        assert_eq!(pauses, [100, 100, 5_000]);
+    }
 
     #[test]
     fn a_row_is_known_again_by_its_key() {
