@@ -1,4 +1,4 @@
-//! `porthole status`: how a workspace and its crawl are doing.
+//! `porthole status`: the state of a workspace and its crawl.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use crate::commands::units::{clock_time, moment_and_age, size};
 use crate::output::{self, Paint, bar_of, count, grouped, plain};
 use crate::workspace::{self, CRITIC, Workspace};
 
-/// The setting under which a crawl leaves why it ended.
+/// Setting: why the last crawl ended.
 const LAST_STOP: &str = "crawl.last_stop";
-/// Minutes of the harvest that are shown.
+/// Number of minutes of the harvest table.
 const MINUTES: usize = 10;
-/// Sites that are shown.
+/// Number of sites to show.
 const SITES: &str = "5";
 
 pub(crate) fn run(root: &Path, arguments: &cli::Status) -> anyhow::Result<()> {
@@ -29,10 +29,10 @@ pub(crate) fn run(root: &Path, arguments: &cli::Status) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The facts. Moments are milliseconds since 1970.
+/// The state of a workspace; times are in milliseconds since 1970.
 #[derive(Serialize)]
 struct Status {
-    /// Whether a crawl runs now.
+    /// Whether a crawl is running.
     crawling: bool,
     /// Why the last crawl ended.
     last_stop: Option<String>,
@@ -41,9 +41,9 @@ struct Status {
     trained: Option<i64>,
     pages: usize,
     copies: usize,
-    /// Mean R(d) of all pages.
+    /// Mean relevance of all pages.
     harvest: Option<f64>,
-    /// Mean R(d) of the last hundred pages.
+    /// Mean relevance of the last hundred pages.
     recent_harvest: Option<f64>,
     last_page: Option<i64>,
     known: usize,
@@ -51,15 +51,15 @@ struct Status {
     redirected: usize,
     dead: usize,
     skipped: usize,
-    /// Had to go from a queue that is bounded.
+    /// Removed from a bounded queue.
     evicted: usize,
-    /// Only links lead there that the strategy does not follow.
+    /// Reached only by links that the strategy does not follow.
     rejected: usize,
     sites: usize,
     links: usize,
     database_bytes: u64,
     pages_bytes: u64,
-    /// The last minutes in which pages came.
+    /// The last minutes in which pages were fetched.
     minutes: Vec<Minute>,
     busiest_sites: Vec<Site>,
     failures: Vec<Failures>,
@@ -79,7 +79,7 @@ struct Site {
     fetched: i64,
 }
 
-/// URLs whose last try failed in the same way, or that were left out for the same reason.
+/// URLs with the same kind of failure, or skipped for the same reason.
 #[derive(Serialize)]
 struct Failures {
     kind: String,
@@ -163,9 +163,9 @@ impl Status {
         let mean = |mean: Option<f64>| mean.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.3}"));
         let mut rows = vec![
             ("pages", self.pages.to_string()),
-            ("  copies of others", self.copies.to_string()),
-            ("  mean R of all", mean(self.harvest)),
-            ("  mean R of the last 100", mean(self.recent_harvest)),
+            ("  duplicates", self.copies.to_string()),
+            ("  mean relevance", mean(self.harvest)),
+            ("  mean relevance, last 100", mean(self.recent_harvest)),
             ("URLs known", self.known.to_string()),
             ("  queued", self.queued.to_string()),
             ("  redirected", self.redirected.to_string()),
@@ -179,7 +179,7 @@ impl Status {
             ("pages on disk", size(self.pages_bytes)),
         ];
         rows.retain(|(label, value)| {
-            value != "0" || !["  copies of others", "  evicted", "  rejected"].contains(label)
+            value != "0" || !["  duplicates", "  evicted", "  rejected"].contains(label)
         });
         let rows: Vec<_> = rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect();
         output::print_rows(&rows);
@@ -189,7 +189,7 @@ impl Status {
         if self.minutes.is_empty() {
             return;
         }
-        output::print("\nharvest by minute (UTC): pages, mean R");
+        output::print("\nharvest by minute (UTC): pages, mean relevance");
         for minute in &self.minutes {
             output::print(&format!(
                 "  {}  {:>7}  {:.3}  {}",
@@ -205,7 +205,7 @@ impl Status {
         if self.busiest_sites.is_empty() {
             return;
         }
-        output::print("\nbusiest sites, by URLs fetched");
+        output::print("\nsites with the most fetches");
         for site in &self.busiest_sites {
             output::print(&format!("  {:>7}  {}", grouped(&site.fetched.to_string()), plain(&site.host)));
         }
@@ -215,17 +215,17 @@ impl Status {
         if self.failures.is_empty() {
             return;
         }
-        output::print("\nfailures, by URLs");
+        output::print("\nfailures (number of URLs)");
         for failure in &self.failures {
             let example = if failure.example.is_empty() {
                 String::new()
             } else {
-                format!("  such as: {}", plain(&failure.example))
+                format!("  e.g. {}", plain(&failure.example))
             };
             let dead = match failure.dead {
                 0 => String::new(),
-                dead if dead == failure.urls => ", for good".to_owned(),
-                dead => format!(", {} of them for good", grouped(&dead.to_string())),
+                dead if dead == failure.urls => ", permanent".to_owned(),
+                dead => format!(", {} permanent", grouped(&dead.to_string())),
             };
             output::print(&format!(
                 "  {:>7}  {}{dead}{}",
@@ -258,7 +258,7 @@ fn failures(row: &[Value]) -> Failures {
     }
 }
 
-/// What keeps a crawl from finding anything.
+/// Warns about what prevents a crawl from finding anything.
 fn warnings(
     reader: &dyn StoreReader,
     tree: &Taxonomy,
@@ -269,21 +269,21 @@ fn warnings(
     let mut good = tree.good().peekable();
     if good.peek().is_none() {
         warnings
-            .push("no topic is marked good: `porthole topics mark PATH` says what you are after".to_owned());
+            .push("no topic is marked good: mark one with `porthole topics mark PATH`".to_owned());
     } else if counts.known == 0 && !has_start(reader, tree)? {
         warnings.push(
-            "there is nowhere to start: no good topic has an example with a URL; add some, or crawl with --start URL"
+            "no start URL: no good topic has an example with a URL; add one, or crawl with `--start URL`"
                 .to_owned(),
         );
     }
     if !is_trained {
-        warnings.push("there is no critic yet: show it examples, then `porthole train`".to_owned());
+        warnings.push("there is no critic yet: add examples, then run `porthole train`".to_owned());
     }
-    let waiting = reader.examples(Some(porthole_types::TopicId::ROOT))?.len();
-    if waiting > 0 {
+    let unplaced = reader.examples(Some(porthole_types::TopicId::ROOT))?.len();
+    if unplaced > 0 {
         warnings.push(format!(
-            "{} without a topic: `porthole topics propose` says where they fit",
-            count(waiting, "example")
+            "{} without a topic: `porthole topics propose` shows topics that fit",
+            count(unplaced, "example")
         ));
     }
     Ok(warnings)

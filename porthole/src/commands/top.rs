@@ -1,4 +1,4 @@
-//! `porthole top`: the best pages, sites, hubs and authorities that were found.
+//! `porthole top`: the best pages, sites, hubs and authorities.
 
 mod scored;
 
@@ -23,7 +23,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Top) -> anyhow::Result<()> {
     let ask = |query: &str| reader.query(query, &parameters, &Limits::default());
     match arguments.what {
         TopWhat::Pages | TopWhat::Sites if arguments.why => {
-            Err(misuse("--why is for hubs and authorities; `porthole explain URL` says what made a page"))
+            Err(misuse("--why requires hubs or authorities; use `porthole explain URL` for a page"))
         }
         TopWhat::Pages => show(&pages(&ask("top_pages")?, &tree), arguments.json, FROM_CRAWL, print_pages),
         TopWhat::Sites => show(&sites(&ask("top_sites")?), arguments.json, FROM_CRAWL, print_sites),
@@ -37,9 +37,9 @@ pub(crate) fn run(root: &Path, arguments: &cli::Top) -> anyhow::Result<()> {
     }
 }
 
-/// Where there would be something from, if there is nothing.
-const FROM_CRAWL: &str = "there are none yet; `porthole status` says how far the crawl is";
-const FROM_DISTILLATION: &str = "there are none yet; `porthole distill` finds them in what was crawled";
+/// Messages for an empty list.
+const FROM_CRAWL: &str = "none yet; `porthole status` shows the state of the crawl";
+const FROM_DISTILLATION: &str = "none yet; run `porthole distill`";
 
 fn show<T: Serialize>(found: &[T], json: bool, none: &str, print: fn(&[T])) -> anyhow::Result<()> {
     if json {
@@ -56,7 +56,7 @@ fn show<T: Serialize>(found: &[T], json: bool, none: &str, print: fn(&[T])) -> a
 #[derive(Serialize)]
 struct Page {
     relevance: f64,
-    /// The topic that is best for it.
+    /// The best topic.
     topic: String,
     title: String,
     url: String,
@@ -72,7 +72,7 @@ fn pages(answer: &Answer, tree: &Taxonomy) -> Vec<Page> {
     answer.rows.iter().map(page).collect()
 }
 
-/// The path of a topic by its number.
+/// Path of a topic from its id.
 fn topic(tree: &Taxonomy, kcid: &Value) -> Option<String> {
     let kcid = u16::try_from(kcid.integer()?).ok()?;
     Some(path_of(tree, TopicId(kcid)))
@@ -90,12 +90,12 @@ fn print_pages(pages: &[Page]) {
 #[derive(Serialize)]
 struct Site {
     host: String,
-    /// Pages with an R(d) of at least one half.
+    /// Pages with a relevance of at least one half.
     relevant: i64,
     pages: i64,
-    /// Mean R(d) of the pages.
+    /// Mean relevance of the pages.
     relevance: f64,
-    /// URLs that were fetched from it.
+    /// Number of URLs fetched from the site.
     serverload: i64,
 }
 
@@ -122,5 +122,5 @@ fn print_sites(sites: &[Site]) {
         ]
     };
     let rows: Vec<_> = sites.iter().map(row).collect();
-    output::print_table(&["site", "relevant pages", "pages", "mean R", "fetched"], &rows);
+    output::print_table(&["site", "relevant pages", "pages", "mean relevance", "fetched"], &rows);
 }

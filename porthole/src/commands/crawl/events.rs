@@ -1,4 +1,4 @@
-//! `--events FILE|-`: a line of JSON for every fetch, for programs that watch a crawl.
+//! `--events`: one line of JSON per fetch, to a file or standard output, for programs that watch a crawl.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
@@ -10,7 +10,7 @@ use porthole_topic::Taxonomy;
 use porthole_types::{Failure, Outcome};
 use serde::Serialize;
 
-/// Where events go.
+/// The output of the events.
 pub(super) struct Events(BufWriter<Box<dyn Write + Send>>);
 
 /// One fetch.
@@ -47,7 +47,7 @@ struct End<'a> {
 }
 
 impl Events {
-    /// Events to a file, behind what is in it, or to standard output.
+    /// Appends events to a file, or writes them to standard output.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let out: Box<dyn Write + Send> = if path == Path::new("-") {
             Box::new(io::stdout())
@@ -58,7 +58,7 @@ impl Events {
         Ok(Events(BufWriter::new(out)))
     }
 
-    /// Tells of a fetch. A reader that went away is no reason to end a crawl.
+    /// Writes the event of a fetch. Write errors, such as a closed pipe, do not end the crawl.
     pub(super) fn fetched(&mut self, seen: &Seen<'_>, tree: &Taxonomy) {
         let (outcome, failure) = outcome(&seen.result.outcome);
         let judgment = seen.result.judgment;
@@ -80,13 +80,12 @@ impl Events {
         });
     }
 
-    /// Tells of the end.
+    /// Writes the last event and flushes.
     pub(super) fn ended(&mut self, stop: &str, fetches: u64, pages: u64) {
         self.write(&End { event: "end", stop, fetches, pages });
         self.flush();
     }
 
-    /// Has everything arrive.
     pub(super) fn flush(&mut self) {
         let _ = self.0.flush();
     }
@@ -98,7 +97,7 @@ impl Events {
     }
 }
 
-/// The word for an outcome, and what went wrong.
+/// Name of an outcome, and its failure if there is one.
 pub(super) fn outcome(outcome: &Outcome) -> (&'static str, Option<&Failure>) {
     match outcome {
         Outcome::Fetched => ("fetched", None),

@@ -1,4 +1,4 @@
-//! `porthole topics tree`: the topics with their marks and the number of their examples.
+//! `porthole topics tree`: shows the topics with marks and numbers of examples.
 
 use std::collections::BTreeMap;
 
@@ -24,25 +24,25 @@ pub(super) fn run(workspace: &Workspace, arguments: &cli::Tree) -> anyhow::Resul
     Drawing { tree: &tree, top, facts: &facts }.print();
     if tree.is_empty() {
         output::say(
-            "there are no topics yet: `porthole topics add PATH`, or `porthole examples import FILE`",
+            "no topics yet: run `porthole topics add PATH` or `porthole examples import FILE`",
         );
     }
     Ok(())
 }
 
-/// A topic as JSON has it.
+/// A topic with its numbers.
 #[derive(Serialize)]
 struct Facts {
     id: u16,
     path: String,
     mark: &'static str,
-    /// Its own.
+    /// Examples of the topic itself.
     examples: usize,
-    /// Its own that there is something to learn from.
+    /// Examples of the topic itself that have words.
     usable: usize,
-    /// Its own and those of all topics below it.
+    /// Examples of the topic and of all topics below it.
     examples_below: usize,
-    /// Pages that the critic has learnt it from, with those below it and those that came with the taxonomy.
+    /// Pages that the critic was trained on, including subtopics and the pages of the taxonomy.
     learnt_from: u32,
 }
 
@@ -79,14 +79,14 @@ fn facts(tree: &Taxonomy, reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<T
     Ok(facts)
 }
 
-/// The tree in lines: branches and names, numbers, marks.
+/// Prints the tree as text: branches, names, numbers and marks.
 struct Drawing<'a> {
     tree: &'a Taxonomy,
     top: TopicId,
     facts: &'a BTreeMap<TopicId, Facts>,
 }
 
-/// A line before it is drawn: what is in front of the name, and the topic.
+/// A line of the drawing: the branches before the name, and the topic.
 type Line = (String, TopicId);
 
 impl Drawing<'_> {
@@ -96,7 +96,7 @@ impl Drawing<'_> {
         let length = |(branch, id): &Line| branch.chars().count() + self.name(*id).chars().count();
         let width = lines.iter().map(length).max().unwrap_or(0);
         let has_critic = self.facts[&TopicId::ROOT].learnt_from > 0;
-        let head = if has_critic { "examples  learnt from" } else { "examples" };
+        let head = if has_critic { "examples   trained on" } else { "examples" };
         output::print(&Paint::Faint.on(&format!("{:width$}  {head}", "")));
         for line in &lines {
             let pad = " ".repeat(width - length(line));
