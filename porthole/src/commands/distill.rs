@@ -1,4 +1,4 @@
-//! `porthole distill`: hubs and authorities of what is known of the web (W 3.2, V 2.2).
+//! `porthole distill`: hub and authority scores of the known link graph (W 3.2, V 2.2).
 
 use std::path::Path;
 use std::time::Instant;
@@ -46,7 +46,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Scores as the store takes them.
+/// Scores in the form that the store takes.
 struct Found {
     hubs: Vec<(UrlId, f64)>,
     auth: Vec<(UrlId, f64)>,
@@ -69,34 +69,34 @@ fn find(snapshot: &Snapshot, reader: &SqliteReader, arguments: &cli::Distill) ->
     Ok(Found { hubs, auth, iterations: scores.iterations, converged: scores.converged })
 }
 
-/// What was done, as JSON has it.
+/// Figures of a distillation.
 #[derive(Serialize)]
 struct Facts {
-    /// Pages that were fetched.
+    /// Fetched pages.
     pages: usize,
-    /// All URLs, those that are only known by links included.
+    /// All URLs, including those known only from links.
     urls: usize,
-    /// Different links between them.
+    /// Distinct links.
     links: usize,
     /// Pages with a hub score.
     hubs: usize,
     /// Pages with an authority score.
     authorities: usize,
-    /// Pages of which their neighbours say something else than at the last distillation.
+    /// Pages whose relevance by their neighbours has changed since the last distillation.
     neighbourhoods: usize,
     iterations: usize,
-    /// Whether the scores hardly changed any more in the last iteration.
+    /// Whether the scores had settled by the last iteration.
     converged: bool,
-    /// To read the graph from the database.
+    /// Time to read the graph from the database.
     read_seconds: f64,
-    /// To find the scores.
+    /// Time to compute the scores.
     seconds: f64,
 }
 
 impl Facts {
     fn print(&self) {
         output::print(&format!(
-            "read {}, {} in all, and {} in {:.2} s",
+            "read {} ({} known) and {} in {:.2} s",
             count(self.pages, "page"),
             count(self.urls, "URL"),
             count(self.links, "link"),
@@ -107,7 +107,7 @@ impl Facts {
             many => format!("{} authorities", output::grouped(&many.to_string())),
         };
         output::print(&format!(
-            "found {} and {authorities} in {} and {:.2} s",
+            "computed {} and {authorities} in {}, {:.2} s",
             count(self.hubs, "hub"),
             count(self.iterations, "iteration"),
             self.seconds
@@ -120,16 +120,16 @@ impl Facts {
     fn remarks(&self) -> Vec<&'static str> {
         let mut remarks = Vec::new();
         if !self.converged {
-            remarks.push("the scores were still changing after the last iteration: take them as an estimate");
+            remarks.push("warning: the scores have not converged; they are estimates");
         }
         if self.hubs == 0 {
             remarks.push(
-                "no relevant page links to a relevant page of another site yet; `porthole status` says how far \
-                 the crawl is",
+                "no relevant page links to a relevant page of another site yet; `porthole status` shows the state of \
+                the crawl",
             );
         }
         remarks.push(
-            "`porthole top hubs` and `porthole top authorities` show them, with `--why` the links behind them",
+            "list them with `porthole top hubs` and `porthole top authorities`; `--why` shows the links",
         );
         remarks
     }

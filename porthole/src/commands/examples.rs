@@ -1,4 +1,4 @@
-//! `porthole examples`: the pages that show what topics are about.
+//! `porthole examples`: the example pages of the topics.
 
 pub(crate) mod add;
 mod from;
@@ -31,7 +31,7 @@ pub(crate) async fn run(root: &Path, arguments: &Examples) -> anyhow::Result<()>
     }
 }
 
-/// An example as JSON has it.
+/// An example, for JSON.
 #[derive(Serialize)]
 struct Facts<'a> {
     id: u64,
@@ -77,7 +77,7 @@ fn facts<'a>(tree: &Taxonomy, example: &'a Example) -> Facts<'a> {
 
 fn print_list(tree: &Taxonomy, listed: &[(usize, &Example)]) {
     if listed.is_empty() {
-        return output::say("there are no examples; `porthole examples add TOPIC FILE|URL…` shows some");
+        return output::say("no examples; add some with `porthole examples add TOPIC FILE|URL…`");
     }
     let mut lines = Vec::new();
     for of_topic in listed.chunk_by(|a, b| a.0 == b.0) {
@@ -116,7 +116,7 @@ fn remove(workspace: &Workspace, arguments: &cli::RemoveExamples) -> anyhow::Res
 
 fn move_to(workspace: &Workspace, arguments: &cli::MoveExamples) -> anyhow::Result<()> {
     let Some((topic, names)) = arguments.names_and_topic.split_last() else {
-        bail!("name examples, and the topic that they go to")
+        bail!("name the examples and the topic to move them to")
     };
     let mut store = workspace.writer()?;
     let tree = workspace::tree(&*store.reader())?;
@@ -130,21 +130,21 @@ fn move_to(workspace: &Workspace, arguments: &cli::MoveExamples) -> anyhow::Resu
     Ok(())
 }
 
-/// The examples of these names, numbers or URLs; all have to be there.
+/// Finds examples by name, number or URL; all of them must exist.
 fn find<'a>(examples: &'a [Example], names: &[String], of: &str) -> anyhow::Result<Vec<&'a Example>> {
     let mut all: Vec<&Example> = Vec::new();
     for name in names {
         let url = CanonicalUrl::parse(name).ok();
-        let is_meant = |example: &&Example| {
+        let is_match = |example: &&Example| {
             example.url == *name
                 || url.as_ref().is_some_and(|url| url.as_str() == example.url)
                 || name.parse() == Ok(example.id.0)
         };
-        let found: Vec<&Example> = examples.iter().filter(is_meant).collect();
+        let found: Vec<&Example> = examples.iter().filter(is_match).collect();
         if found.is_empty() {
             let of = if of.is_empty() { String::new() } else { format!(" {of}") };
             return Err(misuse(format!(
-                "{} is no example{of}; `porthole examples list` shows names and numbers",
+                "{} is not an example{of}; `porthole examples list` shows names and numbers",
                 output::plain(name)
             )));
         }
@@ -158,12 +158,12 @@ fn find<'a>(examples: &'a [Example], names: &[String], of: &str) -> anyhow::Resu
     Ok(all)
 }
 
-/// A page can stand for several topics; which of its examples is meant has to be said then.
+/// A page can be an example of several topics; then its number is needed.
 fn refuse_ambiguous(tree: &Taxonomy, found: &[&Example]) -> anyhow::Result<()> {
     for (at, example) in found.iter().enumerate() {
         if let Some(other) = found[..at].iter().find(|other| other.url == example.url) {
             return Err(misuse(format!(
-                "{} is an example of {} and of {}; say which by its number: {} or {}",
+                "{} is an example of {} and of {}; use its number: {} or {}",
                 output::plain(&example.url),
                 tree.path(other.topic),
                 tree.path(example.topic),

@@ -1,4 +1,4 @@
-//! `porthole explain`: why a URL was queued, fetched or skipped, and what it is worth.
+//! `porthole explain`: why a URL was queued, fetched or skipped, and how it is scored.
 
 mod parts;
 
@@ -20,7 +20,7 @@ use crate::workspace::{self, Workspace, path_of};
 pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
     let url = CanonicalUrl::parse(&arguments.url)
-        .map_err(|error| misuse(format!("{} is no URL: {error}", plain(&arguments.url))))?;
+        .map_err(|error| misuse(format!("{} is not a URL: {error}", plain(&arguments.url))))?;
     let reader = workspace.reader()?;
     let tree = workspace::tree(&reader)?;
     let Some(about) = reader.about(&url)? else {
@@ -42,13 +42,13 @@ pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The topics that a URL is an example of: crawls start at those of good ones.
+/// The topics of which a URL is an example; crawls start at the examples of good topics.
 fn examples(reader: &dyn StoreReader, tree: &Taxonomy, url: &CanonicalUrl) -> anyhow::Result<Vec<String>> {
     let examples = reader.examples(None)?.into_iter().filter(|example| example.url == url.as_str());
     Ok(examples.map(|example| path_of(tree, example.topic)).collect())
 }
 
-/// What the critic says of the page today, if there are a page and a critic.
+/// The current judgment of the page, if it is archived and there is a critic.
 fn judge_now(
     workspace: &Workspace,
     reader: &dyn StoreReader,
@@ -63,7 +63,7 @@ fn judge_now(
     judge.judge_document(url.as_str(), document, &documents.take_words()).map(Some)
 }
 
-/// A URL that was never met, as JSON has it.
+/// A URL that is not in the database.
 #[derive(Serialize)]
 struct Unknown<'a> {
     url: &'a str,
@@ -76,15 +76,15 @@ fn explain_unknown(url: &CanonicalUrl, site: Option<SiteFacts>, json: bool) -> a
         let site = site.as_ref().map(Site::of);
         return output::print_json(&Unknown { url: url.as_str(), state: "unknown", site });
     }
-    output::print(&format!("{} is not known: no page that was fetched links to it", plain(url.as_str())));
+    output::print(&format!("{} is unknown: no fetched page links to it", plain(url.as_str())));
     match site {
-        Some(site) => output::print(&format!("its site is known: {}", site_in_words(&site))),
-        None => output::print(&format!("nothing else of {} is known either", plain(url.authority()))),
+        Some(site) => output::print(&format!("its site: {}", site_in_words(&site))),
+        None => output::print(&format!("its site {} is unknown, too", plain(url.authority()))),
     }
     Ok(())
 }
 
-/// The facts, as JSON has them. Moments are milliseconds since 1970.
+/// All facts about a URL, for JSON; times are in milliseconds since 1970.
 #[derive(Serialize)]
 struct Facts<'a> {
     url: &'a str,
@@ -101,9 +101,9 @@ struct Facts<'a> {
     status: Option<u16>,
     failure: Option<Failure<'a>>,
     not_before: Option<i64>,
-    /// How many queued URLs come before it.
+    /// Number of queued URLs before it.
     rank: Option<u64>,
-    /// Topics that it is an example of.
+    /// Topics of which it is an example.
     examples: Vec<String>,
     parents: Vec<Parent<'a>>,
     links_in: u64,
@@ -115,9 +115,9 @@ struct Facts<'a> {
     auth: Option<f64>,
     neighbourhood: Option<Neighbours>,
     feedback: Vec<Word>,
-    /// What the critic says of the page today.
+    /// The critic's current judgment of the page.
     judged: Option<Judged>,
-    /// What the priority of a queued URL is made of.
+    /// Contributions to the priority of a queued URL.
     parts: Option<Parts>,
 }
 
@@ -149,7 +149,7 @@ struct Kept {
     length: u32,
 }
 
-/// How relevant the page is after what its neighbours say, and what that is.
+/// Relevance of the page combined with that of its neighbours.
 #[derive(Serialize)]
 struct Neighbours {
     relevance: f64,
@@ -232,7 +232,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The facts in words, for a person.
+/// Prints the facts about a URL as text.
 struct Explanation<'a> {
     url: &'a CanonicalUrl,
     about: &'a About,
@@ -249,7 +249,7 @@ impl Explanation<'_> {
         output::print(&Paint::Faint.on(&plain(self.url.as_str())));
         output::print("");
         line("state", &self.state());
-        for more in self.what_came() {
+        for more in self.last_response() {
             line("", &more);
         }
         line("score", &self.score());
@@ -280,7 +280,7 @@ impl Explanation<'_> {
         }
     }
 
-    /// What has become of it, and why.
+    /// The state, with its reason.
     fn state(&self) -> String {
         let about = self.about;
         let name = Paint::Strong.on(about.state.name());
@@ -293,46 +293,46 @@ impl Explanation<'_> {
                 let target = about.leads_to.as_deref().unwrap_or("another URL");
                 format!("{name} to {}{}", plain(target), self.fetch())
             }
-            UrlState::Dead => format!("{name}: {why}; it is not tried again"),
+            UrlState::Dead => format!("{name}: {why}; no retry"),
             UrlState::Skipped => format!("{name}: {why}"),
-            UrlState::Evicted => format!("{name}: the queue was full of better ones"),
-            UrlState::Rejected => format!("{name}: the strategy follows none of the links to it"),
+            UrlState::Evicted => format!("{name}: the bounded queue was full of better URLs"),
+            UrlState::Rejected => format!("{name}: the strategy follows no link to it"),
         }
     }
 
-    /// When a queued URL has its turn.
+    /// When a queued URL will be fetched.
     fn when_next(&self) -> String {
         let about = self.about;
         if about.site.disabled {
-            return ", but its site is disabled: `porthole sites enable` lets it be fetched".to_owned();
+            return ", but its site is disabled; enable it with `porthole sites enable HOST`".to_owned();
         }
         let place = match about.rank {
-            Some(0) => "; it is the next in the order of the queue".to_owned(),
-            Some(rank) => format!("; {} before it", verb(rank, "URL", "comes", "come")),
+            Some(0) => "; next in the queue".to_owned(),
+            Some(rank) => format!("; {} first", verb(rank, "URL", "comes", "come")),
             None => String::new(),
         };
         match about.not_before {
-            Some(at) => format!(" for another try, not before {}", moment_and_age(at)),
+            Some(at) => format!(" for a retry, not before {}", moment_and_age(at)),
             None => place,
         }
     }
 
-    /// When it was fetched last.
+    /// Sequence number and time of the last fetch.
     fn fetch(&self) -> String {
         let seq =
-            self.about.seq.map_or_else(String::new, |seq| format!(" as no. {}", grouped(&seq.to_string())));
+            self.about.seq.map_or_else(String::new, |seq| format!(" as fetch no. {}", grouped(&seq.to_string())));
         let at = self.about.last_visited.map_or_else(String::new, |at| format!(", {}", moment_and_age(at)));
         format!("{seq}{at}")
     }
 
-    /// What the last try brought.
-    fn what_came(&self) -> Vec<String> {
+    /// The result of the last try.
+    fn last_response(&self) -> Vec<String> {
         let about = self.about;
         let mut lines = Vec::new();
         if let (UrlState::Queued, Some((kind, detail))) = (about.state, &about.failure) {
             let tries = count(about.numtries as usize, "time");
             lines.push(format!(
-                "tried {tries}{}; the last time: {}",
+                "tried {tries}{}; last failure: {}",
                 self.fetch(),
                 reason(kind, &plain(detail))
             ));
@@ -345,8 +345,8 @@ impl Explanation<'_> {
             facts.extend(about.bytes.map(size));
             facts.extend((!about.language.is_empty()).then(|| format!("language {}", about.language)));
             facts.push(match about.span {
-                Some(span) => format!("kept in pages/{:05}.warc.gz at {}", span.segment, span.offset),
-                None => "not kept".to_owned(),
+                Some(span) => format!("archived in pages/{:05}.warc.gz at {}", span.segment, span.offset),
+                None => "not archived".to_owned(),
             });
         }
         if !facts.is_empty() {
@@ -361,30 +361,30 @@ impl Explanation<'_> {
             format!("; best topic {}", Paint::Strong.on(&path_of(self.tree, best)))
         });
         let what = match about.state {
-            UrlState::Fetched => "R(d)",
-            _ if about.parents.is_empty() => "estimated R(d)",
-            _ => "R(d) as estimated from the pages that link to it",
+            UrlState::Fetched => "relevance",
+            _ if about.parents.is_empty() => "estimated relevance",
+            _ => "relevance estimated from the linking pages",
         };
         let priority = if about.priority > RAISED {
-            "raised above all others, because a great hub links to it".to_owned()
+            "raised above all others, since a top hub links to it".to_owned()
         } else {
             format!("{:.3}", about.priority)
         };
         format!("{what}: {:.3}; priority {priority}{topic}", about.relevance)
     }
 
-    /// Where it was found, and so why it was queued.
+    /// The pages that link to the URL, or why it was queued without a link.
     fn print_parents(&self) {
         let about = self.about;
         for topic in &self.examples {
-            line("found", &format!("it is an example of {topic}"));
+            line("found", &format!("example of {topic}"));
         }
         if about.parents.is_empty() && self.examples.is_empty() {
-            line("found", "as a start or in a sitemap: no page that was fetched links to it");
+            line("found", "as a start URL or in a sitemap; no fetched page links to it");
         }
         if !about.parents.is_empty() {
             let links = verb(about.links_in, "link", "leads", "lead");
-            line("found", &format!("{links} to it; the best pages that have one, with their R(d):"));
+            line("found", &format!("{links} to it; the most relevant linking pages:"));
             for parent in &about.parents {
                 let seq =
                     parent.seq.map_or_else(String::new, |seq| format!("no. {}", grouped(&seq.to_string())));
@@ -402,7 +402,7 @@ impl Explanation<'_> {
             && (now - self.about.relevance).abs() > 0.005
         {
             output::print(&Paint::Faint.on(
-                "\nwhat the critic says now is not what is stored: topics, marks or examples have changed since",
+                "\nthe stored relevance differs: topics, marks or examples have changed since the fetch",
             ));
         }
     }
@@ -412,9 +412,9 @@ fn line(label: &str, text: &str) {
     output::print(&format!("{} {text}", Paint::Faint.on(&format!("{label:<9}"))));
 }
 
-/// The parts of a score, the weightiest first.
+/// Prints the contributions to a score, the largest first.
 fn print_parts(parts: &Parts) {
-    line("parts", &format!("as {} sees the link on {}", parts.strategy, plain(&parts.on)));
+    line("parts", &format!("by strategy {}, for the link on {}", parts.strategy, plain(&parts.on)));
     let mut sorted: Vec<_> = parts.parts.iter().filter(|part| part.adds != 0.0).collect();
     sorted.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()));
     for part in sorted {
@@ -423,7 +423,7 @@ fn print_parts(parts: &Parts) {
     }
 }
 
-/// A number of things and what they do: "1 URL comes", "2 URLs come".
+/// A number of things with the verb: "1 URL comes", "2 URLs come".
 fn verb(number: u64, noun: &str, one: &str, several: &str) -> String {
     format!("{} {}", many(number, noun), if number == 1 { one } else { several })
 }
@@ -432,20 +432,20 @@ fn many(number: u64, noun: &str) -> String {
     count(usize::try_from(number).unwrap_or(usize::MAX), noun)
 }
 
-/// A failure in words: what kind it is, and the detail that was kept.
+/// A failure as text: its kind and the stored detail.
 fn reason(kind: &str, detail: &str) -> String {
     let what = match kind {
-        "robots" => "robots.txt does not allow it",
-        "scope" => "outside of what the crawl is confined to",
-        "trap" => "a URL of the kind that never ends",
-        "dns" => "its host has no address",
-        "connect" => "no connection, or it broke",
+        "robots" => "disallowed by robots.txt",
+        "scope" => "outside the scope of the crawl",
+        "trap" => "a crawler trap",
+        "dns" => "the host name does not resolve",
+        "connect" => "the connection failed or broke",
         "tls" => "TLS failed",
-        "timeout" => "too slow",
-        "status" => "the server refused",
-        "size" => "larger than allowed",
-        "type" => "of a type that is not read",
-        "protocol" => "not an answer that HTTP allows",
+        "timeout" => "timeout",
+        "status" => "the server refused the request",
+        "size" => "larger than the size limit",
+        "type" => "unsupported content type",
+        "protocol" => "invalid HTTP response",
         other => other,
     };
     if detail.is_empty() { what.to_owned() } else { format!("{what} ({detail})") }
@@ -460,7 +460,7 @@ fn site_in_words(site: &SiteFacts) -> String {
 fn about_neighbours(about: &About) -> Option<String> {
     let Neighbourhood { relevance, sites, evidence, .. } = about.neighbourhood?;
     Some(format!(
-        "with what its neighbours say: {relevance:.3}; they are on {} and have R(d) {evidence:.3} on average",
+        "relevance with neighbours: {relevance:.3}; their mean relevance is {evidence:.3}, on {}",
         count(sites as usize, "site")
     ))
 }

@@ -1,5 +1,5 @@
-//! `porthole examples explore`: pages near the examples of a topic whose titles share its most distinctive words, to
-//! be taken as further examples (W 2.1).
+//! `porthole examples explore`: finds further examples: pages near the examples of a topic whose titles share its most
+//! distinctive words (W 2.1).
 
 mod neighbours;
 mod words;
@@ -21,10 +21,10 @@ use crate::output::{self, Paint, count, grouped, misuse, plain};
 use crate::visiting::Visitor;
 use crate::workspace::{self, Lexicon, Workspace};
 
-/// Words that are shown of a topic.
+/// Number of words shown of a topic.
 const WORDS: usize = 12;
 
-/// What was found, as JSON has it.
+/// The result, for JSON.
 #[derive(Serialize)]
 struct Found {
     topic: String,
@@ -32,9 +32,9 @@ struct Found {
     examples: usize,
     /// Pages near the examples.
     neighbours: usize,
-    /// Those whose titles are known.
+    /// Neighbours with a known title.
     titles: usize,
-    /// Pages that could not be had.
+    /// Pages that could not be fetched.
     failed: usize,
     found: Vec<Candidate>,
     added: Option<Added>,
@@ -45,7 +45,7 @@ struct Found {
 struct Candidate {
     title: String,
     url: String,
-    /// The distinctive words of its title, the strongest first.
+    /// Distinctive words of the title, the strongest first.
     words: Vec<String>,
     score: f64,
     linked_by: usize,
@@ -64,7 +64,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
     let examples: Vec<CanonicalUrl> = own.iter().filter_map(|example| url_of(example)).collect();
     if examples.is_empty() {
         return Err(misuse(format!(
-            "no example of {path} has a URL to explore from; `porthole examples add {} URL…` shows some",
+            "no example of {path} has a URL; add some with `porthole examples add {} URL…`",
             output::quoted(&path)
         )));
     }
@@ -82,8 +82,8 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
         failed: 0,
         is_interrupted: false,
     };
-    let mut near = surroundings.look_around(&examples, &known).await?;
-    fetch_the_promising(&mut surroundings, &mut near, &distinctive, &language).await;
+    let mut near = surroundings.neighbours_of(&examples, &known).await?;
+    fetch_most_promising(&mut surroundings, &mut near, &distinctive, &language).await;
     let titles = near.all.iter().filter(|neighbour| !neighbour.title.is_empty()).count();
     let neighbours = near.all.len();
     let mut found = rank(surroundings.documents, near, &distinctive, &language);
@@ -108,7 +108,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
             let candidate = &mut found.found[number];
             let document = surroundings.document(&mut candidate.neighbour).await?;
             shown.push(Shown {
-                called: candidate.title.clone(),
+                fallback_title: candidate.title.clone(),
                 ..Shown::new(candidate.url.clone(), "explored", document)
             });
         }
@@ -128,7 +128,7 @@ fn url_of(example: &Example) -> Option<CanonicalUrl> {
     CanonicalUrl::parse(&example.url).ok().filter(|_| example.url.contains("://"))
 }
 
-/// The way to the web. Without one there is still what a crawl has found.
+/// Access to the web; `None` without a contact address, if a crawl has pages to use instead.
 fn visitor(
     workspace: &Workspace,
     reader: &dyn StoreReader,
@@ -137,14 +137,14 @@ fn visitor(
     match Visitor::of(workspace, &arguments.web) {
         Ok(visitor) => Ok(Some(visitor.for_at_most(arguments.time))),
         Err(error) if arguments.web.is_empty() && reader.counts()?.known > 0 => {
-            output::say(&format!("only what the crawl has found: {}", output::in_words(&error)));
+            output::say(&format!("using crawled pages only: {}", output::in_words(&error)));
             Ok(None)
         }
         Err(error) => Err(error),
     }
 }
 
-/// The language of most examples: titles are too short to tell it by.
+/// The language of most examples. Titles are too short to detect theirs.
 fn common_language(examples: &[&Example]) -> String {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let known = examples.iter().map(|example| example.language.as_str()).filter(|code| !code.is_empty());
@@ -153,9 +153,9 @@ fn common_language(examples: &[&Example]) -> String {
     most.map_or("en", |(code, _)| code).to_owned()
 }
 
-/// Fetches neighbours whose titles are not known: first those whose links speak most of the topic, then those that
+/// Fetches neighbours without a known title: first those whose anchor texts match the topic best, then those that
 /// most examples link to.
-async fn fetch_the_promising(
+async fn fetch_most_promising(
     surroundings: &mut Surroundings<'_>,
     near: &mut Neighbours,
     distinctive: &Distinctive,
@@ -172,7 +172,7 @@ async fn fetch_the_promising(
     surroundings.fetch(&mut unknown).await;
 }
 
-/// Those whose titles share words with the topic, the best first.
+/// The neighbours whose titles share words with the topic, the best first.
 fn rank(
     documents: &mut DocumentReader,
     near: Neighbours,
@@ -198,7 +198,7 @@ fn rank(
             });
         }
     }
-    // A title that is there twice is mostly the same page.
+    // Equal titles on one site are mostly the same page.
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.linked_by.cmp(&a.linked_by)));
     let mut titles = HashSet::new();
     found.retain(|candidate| titles.insert((candidate.title.clone(), candidate.neighbour.url.site())));
@@ -212,26 +212,26 @@ fn spelled(reader: &dyn StoreReader, terms: &[(TermId, f64)]) -> anyhow::Result<
 impl Found {
     fn print(&self) {
         output::print(&format!(
-            "{} near {} of {}; {} known",
+            "{} near {} of {}, {} with known titles",
             count(self.neighbours, "page"),
             count(self.examples, "example"),
             self.topic,
-            count(self.titles, "title")
+            count(self.titles, "page")
         ));
         let words: Vec<String> = self.words.iter().map(|word| plain(word)).collect();
-        output::print(&format!("its words: {}", words.join(", ")));
+        output::print(&format!("distinctive words: {}", words.join(", ")));
         if self.failed > 0 {
-            output::say(&format!("{} could not be read", count(self.failed, "page")));
+            output::say(&format!("{} could not be fetched", count(self.failed, "page")));
         }
         for (number, candidate) in self.found.iter().enumerate() {
             output::print(&candidate.lines(number + 1));
         }
         if self.found.is_empty() {
-            output::print("no title has any of them; more examples, or `--pages N` with more, may help");
+            output::print("no title contains any of them; add examples, or fetch more with `--pages N`");
         }
     }
 
-    /// Which of them become examples: as many as was said, or those that somebody says yes to.
+    /// The candidates to add: as the arguments say, or those that the user confirms.
     async fn accepted(&self, arguments: &cli::Explore) -> Vec<usize> {
         let all = 0..self.found.len();
         if arguments.accept_all {
@@ -248,7 +248,7 @@ impl Found {
         for number in all {
             let candidate = &self.found[number];
             let question =
-                format!("{}\ntake it as an example of {}? [y/n/q]", candidate.lines(number + 1), self.topic);
+                format!("{}\nadd it as an example of {}? [y/n/q]", candidate.lines(number + 1), self.topic);
             match asking::ask(&question).await.as_deref() {
                 Some("y" | "Y" | "yes") => accepted.push(number),
                 None | Some("q" | "Q" | "quit") => break,
@@ -261,7 +261,7 @@ impl Found {
     fn say_how_to_accept(&self) {
         if !self.found.is_empty() {
             output::print(&format!(
-                "\ntake the best of them as examples: porthole examples explore {} --accept {}",
+                "\nadd the best as examples: porthole examples explore {} --accept {}",
                 output::quoted(&self.topic),
                 self.found.len().min(5)
             ));

@@ -1,4 +1,4 @@
-//! `porthole init`: a new workspace, with topics if wanted.
+//! `porthole init`: creates a workspace, with topics if requested.
 
 use std::path::Path;
 
@@ -18,10 +18,10 @@ use crate::workspace::{self, TAXONOMY, Workspace};
 
 pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
     Workspace::check_new(&arguments.folder)?;
-    // Read before anything is made: a file that is broken leaves no workspace behind.
+    // Read first: a broken file must not leave a workspace behind.
     let start = match &arguments.taxonomy {
         None => Start::Nothing,
-        Some(name) => Start::read(name).await.context("no workspace was made")?,
+        Some(name) => Start::read(name).await.context("no workspace was created")?,
     };
     let workspace = Workspace::create(&arguments.folder)?;
     start.write(&mut workspace.writer()?)?;
@@ -29,7 +29,7 @@ pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a workspace starts with.
+/// Initial content of a workspace.
 enum Start {
     Nothing,
     Gathered(Box<Gathered>),
@@ -59,21 +59,21 @@ impl Start {
             Start::Pretrained(pretrained, bytes) => {
                 store.set_topics(&pretrained.tree.rows())?;
                 workspace::keep(store, TAXONOMY, bytes.clone())?;
-                // A critic at once, so that pages can be judged and topics proposed before any example is there.
+                // Train at once, so that pages can be classified and topics proposed before any example is added.
                 train_workspace(store, &RawTrain::default().ready()?, false).map(drop)
             }
         }
     }
 }
 
-/// Gives a workspace the topics that come with the program.
+/// Adds the general taxonomy to a workspace.
 pub(crate) fn give_general_topics(workspace: &Workspace) -> anyhow::Result<()> {
     general()?.write(&mut workspace.writer()?)
 }
 
-/// The taxonomy that comes with the program.
+/// The general taxonomy, which is part of the program.
 fn general() -> anyhow::Result<Start> {
-    let pretrained = Pretrained::general().context("the general taxonomy of this program")?;
+    let pretrained = Pretrained::general().context("cannot load the built-in general taxonomy")?;
     Ok(Start::Pretrained(Box::new(pretrained), Pretrained::general_bytes().to_vec()))
 }
 
@@ -82,11 +82,11 @@ fn say_what_next(folder: &Path, start: &Start) {
         "." => "porthole".to_owned(),
         folder => format!("porthole -C {}", output::quoted(folder)),
     };
-    output::print(&format!("made a workspace in {}", folder.display()));
+    output::print(&format!("created a workspace in {}", folder.display()));
     match start {
         Start::Nothing => {
             output::print(&format!(
-                "\nnow show it what you care about, and what you do not:\n  \
+                "\nnext: add examples of the topics you want, and of others:\n  \
                  {at} examples add /Topic/You/Want FILE…\n  \
                  {at} examples import bookmarks.html\n  \
                  {at} topics mark /Topic/You/Want\n  {at} train"
@@ -94,15 +94,16 @@ fn say_what_next(folder: &Path, start: &Start) {
         }
         Start::Gathered(gathered) => {
             import::print(&gathered.report);
-            output::print(&format!("\nnow: {at} topics tree\n     {at} topics mark PATH\n     {at} train"));
+            output::print(&format!("\nnext: {at} topics tree\n      {at} topics mark PATH\n      {at} train"));
         }
         Start::Pretrained(pretrained, _) => {
             let topics = count(pretrained.tree.len() - 1, "topic");
-            output::print(&format!("it has {topics}, trained from: {}", output::plain(&pretrained.source)));
+            output::print(&format!("{topics}, trained from: {}", output::plain(&pretrained.source)));
             output::print(&format!(
-                "\nnow say what you care about:\n  {at} topics propose FILE…      which topics your pages fit\n  \
-                 {at} topics mark PATH          what the crawl is after\n  \
-                 {at} examples add PATH FILE…   pages of your own, then: {at} train"
+                "\nnext: choose the topics to crawl for:\n  \
+                {at} topics propose FILE…      topics that fit your pages\n  \
+                {at} topics mark PATH          mark a topic as good\n  \
+                {at} examples add PATH FILE…   add pages of your own, then: {at} train"
             ));
         }
     }

@@ -191,8 +191,8 @@ impl<'a> Start<'a> {
                 }
             }
             None => Err(misuse(format!(
-                "choose a topic and run the same command again: `--name NAME` creates one below {}, `--topic PATH` uses any, \
-                `--yes` uses {default}",
+                "choose a topic and run the same command again: `--name NAME` creates one below {}, `--topic PATH` \
+                 uses any, `--yes` uses {default}",
                 best.topic
             ))),
         }
@@ -279,8 +279,8 @@ impl<'a> Start<'a> {
         self.step(&what, &self.command("train"));
         if known < GOOD_FIT {
             output::say(&format!(
-                "warning: the critic does not recognise its own examples yet (mean relevance {known:.2}); add more with \
-                `{} examples explore TOPIC`, or mark the parent topic as good",
+                "warning: the critic does not recognise its own examples yet (mean relevance {known:.2}); add \
+                 more with `{} examples explore TOPIC`, or mark the parent topic as good",
                 self.program
             ));
         }

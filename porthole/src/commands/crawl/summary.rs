@@ -113,8 +113,8 @@ pub(super) fn explain_stagnation(
     output::print("\nwhat may help:");
     if is_hard {
         output::print(
-            "  `--strategy soft` follows links on all pages, best first; start it in a new workspace, since hard focus does\n  \
-            not store the links that it rejects",
+            "  `--strategy soft` follows links on all pages, best first; start it in a new workspace,\n  \
+             since hard focus does not store the links that it rejects",
         );
     }
     let proposed = broaden::proposals(reader, tree)?;

@@ -1,4 +1,4 @@
-//! What the demo's critic is taught: a few pages about every topic of the web.
+//! Training data of the demo's critic: a few pages about every topic of the web.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -11,17 +11,17 @@ use porthole_webs::synth::{SyntheticWeb, Topic};
 
 use crate::output::count;
 
-/// Example pages of every topic: what a person has the patience to gather.
+/// Number of example pages per topic, as many as a user might collect.
 const EXAMPLES: usize = 12;
 
-/// A critic that is ready to judge, and where a crawl begins.
+/// A trained critic and the start URLs of the crawls.
 pub(super) struct Lesson {
-    /// The web's topics, the demo's marked good.
+    /// The web's topics, with the demo's topic marked good.
     pub(super) tree: Taxonomy,
     pub(super) model: Model,
     /// The examples of the good topic (V 1.1).
     pub(super) starts: Vec<CanonicalUrl>,
-    /// All examples: finding them is no merit.
+    /// All examples; fetching them does not count as a result.
     pub(super) examples: HashSet<UrlId>,
     /// Topics that have examples.
     pub(super) topics: usize,
@@ -58,13 +58,13 @@ impl Lesson {
     }
 }
 
-/// A topic of the web as the tree has it, under the same id.
+/// A topic of the web as a row of the tree, with the same id.
 fn row(topic: &Topic) -> TopicRow {
     let name = topic.path.rsplit('/').next().unwrap_or_default().to_owned();
     TopicRow { id: topic.id, parent: topic.parent.unwrap_or(TopicId::ROOT), name, mark: Mark::Null }
 }
 
-/// An example and the words on it.
+/// An example with its term counts.
 struct ExamplePage {
     url: CanonicalUrl,
     topic: TopicId,

@@ -1,4 +1,4 @@
-//! `porthole examples add` and `fetch`: files and pages of the web become examples.
+//! `porthole examples add` and `fetch`: files and web pages become examples.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use crate::output::{self, Paint, count, misuse};
 use crate::visiting::{Tour, Visitor};
 use crate::workspace::{self, Workspace};
 
-/// What was added, as JSON has it.
+/// The result, for JSON.
 #[derive(Serialize)]
 pub(crate) struct Added {
     pub(crate) topic: String,
     is_new_topic: bool,
-    /// Examples that were there already, with pages that cannot be had now; they are kept as they are.
+    /// Known examples whose pages cannot be fetched now; they are not changed.
     known: usize,
     pub(crate) examples: Vec<AddedPage>,
 }
@@ -34,28 +34,28 @@ pub(crate) struct AddedPage {
     terms: usize,
 }
 
-/// Something that is shown for a topic.
+/// A page to add as an example.
 pub(crate) struct Shown {
-    /// Its URL, or the name of its file.
+    /// URL or file name.
     pub(crate) name: String,
-    /// What it is called where it was found, if its page does not say it.
-    pub(crate) called: String,
+    /// Title where the page was found, used if the page has none.
+    pub(crate) fallback_title: String,
     /// Where it was found.
     pub(crate) source: String,
     pub(crate) document: Document,
 }
 
-/// What is said when fetching was interrupted.
+/// Message after an interrupted fetch.
 pub(crate) const INTERRUPTED: &str =
-    "interrupted; `porthole examples fetch` gets the pages that have not come";
+    "interrupted; run `porthole examples fetch` to fetch the missing pages";
 
 pub(super) async fn run(workspace: &Workspace, arguments: &cli::AddExamples) -> anyhow::Result<()> {
     check_topic(workspace, &arguments.topic)?;
     let mut documents = DocumentReader::new();
-    let places = arguments.names.iter().map(|name| place(name)).collect::<anyhow::Result<Vec<_>>>()?;
+    let places = arguments.names.iter().map(|name| url_or_file(name)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut shown = Vec::new();
     for file in places.iter().filter_map(|place| place.as_ref().err()) {
-        // A file that is named and cannot be read is a mistake: nothing is added then.
+        // An unreadable file is an error of the user: add nothing.
         let document = documents.file(file).map_err(|error| error.context("nothing was added"))?;
         shown.push(Shown::new(file.display().to_string(), "file", document));
     }
@@ -81,31 +81,32 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::AddExamples) -> 
 
 impl Shown {
     pub(crate) fn new(name: String, source: &str, document: Document) -> Shown {
-        Shown { name, called: String::new(), source: source.to_owned(), document }
+        Shown { name, fallback_title: String::new(), source: source.to_owned(), document }
     }
 }
 
-/// The URL that was typed; otherwise it is a file.
-fn place(name: &Path) -> anyhow::Result<Result<CanonicalUrl, PathBuf>> {
+/// Parses a name that contains `://` as a URL; other names are files.
+fn url_or_file(name: &Path) -> anyhow::Result<Result<CanonicalUrl, PathBuf>> {
     match name.to_str().filter(|text| text.contains("://")) {
         Some(text) => Ok(Ok(parse_url(text)?)),
         None => Ok(Err(name.to_owned())),
     }
 }
 
-/// A URL as it was typed.
+/// Parses a URL given by the user.
 pub(crate) fn parse_url(text: &str) -> anyhow::Result<CanonicalUrl> {
     CanonicalUrl::parse(text)
-        .map_err(|error| misuse(format!("{} is no URL to fetch: {error}", output::plain(text))))
+        .map_err(|error| misuse(format!("{} is not a valid URL: {error}", output::plain(text))))
 }
 
-/// Refuses what cannot be a topic, before anything is fetched for it.
+/// Checks that a path can be a topic, before anything is fetched.
 pub(crate) fn check_topic(workspace: &Workspace, path: &str) -> anyhow::Result<()> {
     workspace::tree(&workspace.reader()?)?.add_path(path)?;
     Ok(())
 }
 
-/// Writes examples of a topic, which is made if there is none. The tree is read now: fetching took its time.
+/// Writes examples of a topic, which is created if missing. Reads the tree again, since it may have changed during
+/// the fetches.
 pub(crate) fn keep(
     workspace: &Workspace,
     topic: &str,
@@ -124,10 +125,10 @@ pub(crate) fn keep(
     let examples: Vec<NewExample> = shown
         .into_iter()
         .filter(is_kept)
-        .map(|Shown { name, called, source, document }| NewExample {
+        .map(|Shown { name, fallback_title, source, document }| NewExample {
             topic,
             url: name,
-            title: if document.title.is_empty() { called } else { document.title },
+            title: if document.title.is_empty() { fallback_title } else { document.title },
             source,
             language: document.language,
             state: document.state,
@@ -162,16 +163,16 @@ impl AddedPage {
 }
 
 impl Added {
-    /// How many there is something to learn from.
+    /// Number of examples with words.
     pub(crate) fn read(&self) -> usize {
         self.examples.iter().filter(|page| page.state == "ok").count()
     }
 
     pub(crate) fn print(&self) {
         let new = if self.is_new_topic { ", a new topic" } else { "" };
-        output::print(&format!("{} for {}{new}", count(self.examples.len(), "example"), self.topic));
+        output::print(&format!("added {} to {}{new}", count(self.examples.len(), "example"), self.topic));
         if self.known > 0 {
-            output::print(&format!("{} known already, kept as they are", count(self.known, "example")));
+            output::print(&format!("{} known already, unchanged", count(self.known, "example")));
         }
         if self.read() > 0 {
             output::print(&Paint::Faint.on(import::TRAIN_NEXT));
@@ -179,18 +180,18 @@ impl Added {
         self.say_lacking();
     }
 
-    /// Names those that there is nothing to learn from.
+    /// Lists the examples without words.
     pub(crate) fn say_lacking(&self) {
         let lacking: Vec<&AddedPage> = self.examples.iter().filter(|page| page.state != "ok").collect();
         if !lacking.is_empty() {
-            output::say("nothing can be learnt from:");
+            output::say("no words to train on:");
             let line = |page: &&AddedPage| format!("{}: {}", page.name, page.detail);
             output::some_of(&lacking, lacking.len(), line).iter().for_each(|line| output::say(line));
         }
     }
 }
 
-/// What became of examples without pages, as JSON has it.
+/// The result of `examples fetch`, for JSON.
 #[derive(Serialize)]
 struct Fetched {
     fetched: usize,
@@ -201,7 +202,7 @@ struct Fetched {
 pub(super) async fn fetch(workspace: &Workspace, arguments: &cli::FetchExamples) -> anyhow::Result<()> {
     let missing = missing(workspace, arguments.topic.as_deref())?;
     if missing.is_empty() && !arguments.json {
-        output::print("all examples that have a URL have their pages");
+        output::print("all examples with a URL have their pages");
         return Ok(());
     }
     let mut urls: Vec<CanonicalUrl> = missing.iter().map(|(url, _)| url.clone()).collect();
@@ -238,7 +239,7 @@ pub(super) async fn fetch(workspace: &Workspace, arguments: &cli::FetchExamples)
     Ok(())
 }
 
-/// The examples of a topic and of those below it that have a URL and no page.
+/// The examples of a topic and of the topics below it that have a URL and no page.
 fn missing(workspace: &Workspace, topic: Option<&str>) -> anyhow::Result<Vec<(CanonicalUrl, Example)>> {
     let reader = workspace.reader()?;
     let tree = workspace::tree(&reader)?;
@@ -251,7 +252,7 @@ fn missing(workspace: &Workspace, topic: Option<&str>) -> anyhow::Result<Vec<(Ca
     Ok(examples.filter(lacks).filter_map(with_url).collect())
 }
 
-/// An example with its page.
+/// The example with its page.
 fn filled(example: Example, document: &Document) -> NewExample {
     NewExample {
         topic: example.topic,

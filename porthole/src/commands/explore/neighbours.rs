@@ -1,4 +1,4 @@
-//! The pages near examples: what they link to, and what links to them as far as a crawl has found it.
+//! The pages near examples: those they link to, and those that link to them as far as a crawl knows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,39 +11,39 @@ use crate::documents::{Document, DocumentReader};
 use crate::visiting::Visitor;
 use crate::workspace::Workspace;
 
-/// Examples that a crawl is asked about one by one; each question reads its tables.
-const ASKED: usize = 20;
+/// Number of examples whose parents are looked up in the crawl's database, one query each.
+const PARENT_LOOKUPS: usize = 20;
 
 /// A page near examples.
 #[derive(Debug)]
 pub(super) struct Neighbour {
     pub(super) url: CanonicalUrl,
-    /// What links to it say, the first few.
+    /// The first few anchor texts of links to it.
     pub(super) anchors: Vec<String>,
     /// Examples that link to it.
     pub(super) linked_by: usize,
     /// Examples that it links to.
     pub(super) links_to: usize,
     pub(super) title: String,
-    /// If it was fetched here.
+    /// The page, if it was fetched here.
     pub(super) document: Option<Document>,
 }
 
-/// What there is to look around with.
+/// Collects the neighbours of examples.
 pub(super) struct Surroundings<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) reader: &'a dyn StoreReader,
-    /// `None` if there is only what a crawl has found.
+    /// `None` if only crawled pages can be used.
     pub(super) visitor: Option<&'a Visitor>,
     pub(super) documents: &'a mut DocumentReader,
-    /// Pages that may still be fetched.
+    /// Number of pages that may still be fetched.
     pub(super) fetches: usize,
-    /// Pages that could not be had.
+    /// Pages that could not be fetched.
     pub(super) failed: usize,
     pub(super) is_interrupted: bool,
 }
 
-/// Those that were found, each once, in the order in which they were found.
+/// The neighbours, each once, in the order of discovery.
 #[derive(Default)]
 pub(super) struct Neighbours {
     pub(super) all: Vec<Neighbour>,
@@ -68,8 +68,8 @@ impl Neighbours {
 }
 
 impl Surroundings<'_> {
-    /// The neighbours of examples, without those that are examples of something already.
-    pub(super) async fn look_around(
+    /// The neighbours of examples, without pages that are already examples.
+    pub(super) async fn neighbours_of(
         &mut self,
         examples: &[CanonicalUrl],
         known: &HashSet<UrlId>,
@@ -78,13 +78,13 @@ impl Surroundings<'_> {
         let mut to_fetch = Vec::new();
         let is_crawled = self.reader.counts()?.known > 0;
         for (number, url) in examples.iter().enumerate() {
-            let about = if is_crawled && number < ASKED { self.reader.about(url)? } else { None };
+            let about = if is_crawled && number < PARENT_LOOKUPS { self.reader.about(url)? } else { None };
             for parent in about.iter().flat_map(|about| &about.parents) {
                 if let Ok(parent) = CanonicalUrl::parse(&parent.url) {
                     found.at(&parent).links_to += 1;
                 }
             }
-            match about.and_then(|about| self.kept(url, &about)) {
+            match about.and_then(|about| self.archived(url, &about)) {
                 Some(page) => self.add_links(&mut found, url, &page.headers, &page.body),
                 None => to_fetch.push(url.clone()),
             }
@@ -92,13 +92,13 @@ impl Surroundings<'_> {
         self.fetch_examples(&mut found, &to_fetch).await;
         found.all.retain(|neighbour| !known.contains(&neighbour.url.id()));
         if is_crawled {
-            self.take_titles(&mut found)?;
+            self.set_known_titles(&mut found)?;
         }
         Ok(found)
     }
 
-    /// A page as the crawl has kept it.
-    fn kept(&self, url: &CanonicalUrl, about: &About) -> Option<Response> {
+    /// A page from the archive.
+    fn archived(&self, url: &CanonicalUrl, about: &About) -> Option<Response> {
         self.workspace.read_page(url, about.span?).ok()
     }
 
@@ -114,7 +114,7 @@ impl Surroundings<'_> {
         }
     }
 
-    /// Fetches examples for their links. At least half of the fetches are left for what they link to.
+    /// Fetches examples for their links. At least half of the fetches remain for the neighbours.
     async fn fetch_examples(&mut self, found: &mut Neighbours, urls: &[CanonicalUrl]) {
         let Some(visitor) = self.visitor else { return };
         let urls = &urls[..urls.len().min(self.fetches.div_ceil(2))];
@@ -131,8 +131,8 @@ impl Surroundings<'_> {
         }
     }
 
-    /// The titles of pages that the crawl has fetched.
-    fn take_titles(&self, found: &mut Neighbours) -> anyhow::Result<()> {
+    /// Sets the titles of pages that the crawl has fetched.
+    fn set_known_titles(&self, found: &mut Neighbours) -> anyhow::Result<()> {
         let limits = Limits::default();
         let rows = (limits.rows / 2).to_string();
         let pages = self.reader.query("top_pages", &[("rows", &rows)], &limits)?;
@@ -148,7 +148,7 @@ impl Surroundings<'_> {
         Ok(())
     }
 
-    /// Fetches neighbours, as many as may still be fetched, for their titles.
+    /// Fetches neighbours for their titles, within the limit of fetches.
     pub(super) async fn fetch(&mut self, neighbours: &mut [&mut Neighbour]) {
         let Some(visitor) = self.visitor.filter(|_| !self.is_interrupted) else { return };
         let most = neighbours.len().min(self.fetches);
@@ -167,13 +167,13 @@ impl Surroundings<'_> {
         }
     }
 
-    /// The page of a neighbour: as it was fetched here, kept by the crawl, or fetched now.
+    /// The page of a neighbour: fetched before, archived by the crawl, or fetched now.
     pub(super) async fn document(&mut self, neighbour: &mut Neighbour) -> anyhow::Result<Document> {
         if let Some(document) = neighbour.document.take() {
             return Ok(document);
         }
         let about = self.reader.about_briefly(&neighbour.url)?;
-        if let Some(page) = about.and_then(|about| self.kept(&neighbour.url, &about)) {
+        if let Some(page) = about.and_then(|about| self.archived(&neighbour.url, &about)) {
             return Ok(self.documents.bytes(Some(&neighbour.url), &page.headers, &page.body));
         }
         let Some(visitor) = self.visitor else { return Ok(Document::unread()) };

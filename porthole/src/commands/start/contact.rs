@@ -25,14 +25,15 @@ pub(super) async fn needed(folder: &Path, arguments: &cli::Start) -> anyhow::Res
     }
     if asking::is_possible() {
         let question =
-            "servers must be able to reach you when you crawl the open web.\nyour email address, or the URL of a page about your crawl:";
+            "a contact address is required to crawl the open web.\n\
+             your email address, or the URL of a page about your crawl:";
         if let Some(contact) = asking::ask(question).await.filter(|answer| !answer.is_empty()) {
             return checked(&contact).map(Some);
         }
     }
     Err(misuse(
-        "a contact address is required to crawl the open web: add `--contact you@example.org` or the URL of a page about \
-        your crawl; it is stored in porthole.toml and sent with every request. To replay a recorded web, use --web \
+        "a contact address is required to crawl the open web: add `--contact you@example.org` or the URL of a page \
+         about your crawl; it is stored in porthole.toml and sent with every request. To replay a recorded web, use --web \
         FILE.warc.gz",
     ))
 }

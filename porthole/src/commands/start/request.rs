@@ -45,8 +45,8 @@ impl Request {
                 folder = Some(PathBuf::from(name));
             } else {
                 return Err(misuse(format!(
-                    "{0} is neither a URL (which begins with https://) nor an existing file; to use it as the workspace folder, \
-                    put it last and write ./{0}",
+                    "{0} is neither a URL (which begins with https://) nor an existing file; to use it as the workspace \
+                     folder, put it last and write ./{0}",
                     plain(name)
                 )));
             }
