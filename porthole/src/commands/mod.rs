@@ -1,4 +1,4 @@
-//! One module a command.
+//! The commands, one module each.
 
 mod broaden;
 mod classify;

@@ -1,4 +1,4 @@
-//! `porthole query`: named queries and SQL over everything that a crawl has written, once or again and again.
+//! `porthole query`: named queries and SQL on the database of a crawl, once or repeatedly.
 
 mod form;
 mod list;
@@ -24,7 +24,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Query) -> anyhow::Result<(
     }
     let answer = question.ask(&reader, &limits(arguments))?;
     Form::of(arguments).print(&answer)?;
-    question.note(&answer, arguments.rows);
+    question.report_truncation(&answer, arguments.rows);
     Ok(())
 }
 
@@ -32,7 +32,7 @@ fn limits(arguments: &cli::Query) -> Limits {
     Limits { rows: arguments.rows, time: arguments.time, shorten: true, ..Limits::default() }
 }
 
-/// What is asked.
+/// The query to run.
 enum Question<'a> {
     Named { query: &'static NamedQuery, parameters: Vec<(&'a str, &'a str)> },
     Sql(&'a str),
@@ -41,11 +41,11 @@ enum Question<'a> {
 impl<'a> Question<'a> {
     fn of(arguments: &'a cli::Query) -> anyhow::Result<Question<'a>> {
         let question = arguments.question.as_deref().unwrap_or_default().trim();
-        // No name has a space in it, and no statement has none.
+        // Names contain no spaces, SQL statements always do.
         if question.contains(char::is_whitespace) || question.is_empty() {
             if let Some(parameter) = arguments.parameters.first() {
                 return Err(misuse(format!(
-                    "{parameter}: only named queries have parameters; is the statement in quotes?"
+                    "{parameter}: only named queries take parameters; put SQL in quotes"
                 )));
             }
             return Ok(Question::Sql(question));
@@ -53,7 +53,7 @@ impl<'a> Question<'a> {
         let query = list::named(question)?;
         let pair = |text: &'a String| {
             text.split_once('=').ok_or_else(|| {
-                misuse(format!("{text}: a parameter is NAME=VALUE, as in topic=/Recreation/Cycling"))
+                misuse(format!("{text}: expected NAME=VALUE, such as topic=/Recreation/Cycling"))
             })
         };
         let parameters = arguments.parameters.iter().map(pair).collect::<anyhow::Result<_>>()?;
@@ -68,7 +68,7 @@ impl<'a> Question<'a> {
         answer.map_err(explained)
     }
 
-    /// The columns by which a row is known again; all if there are none.
+    /// The columns that identify a row; empty means all.
     fn key(&self) -> &'static [&'static str] {
         match self {
             Question::Named { query, .. } => query.key,
@@ -76,29 +76,29 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// How many rows the named query was asked for at most.
-    fn most(&self) -> Option<usize> {
+    /// The row limit of a named query.
+    fn row_limit(&self) -> Option<usize> {
         let Question::Named { query, parameters } = self else { return None };
         let default = query.parameters.iter().find(|parameter| parameter.name == "rows")?.default;
         let given = parameters.iter().rev().find(|(name, _)| *name == "rows").map(|(_, value)| *value);
         given.or(default)?.parse().ok()
     }
 
-    /// Says that there are rows which are not shown, or may be.
-    fn note(&self, answer: &Answer, limit: usize) {
+    /// Tells the user that rows are not shown, or may not be.
+    fn report_truncation(&self, answer: &Answer, limit: usize) {
         let count = output::grouped(&answer.rows.len().to_string());
         if answer.is_cut {
             output::say(&format!(
-                "only the first {} are shown; --rows N shows more",
+                "showing the first {}; use --rows N for more",
                 output::count(limit, "row")
             ));
-        } else if !answer.rows.is_empty() && self.most() == Some(answer.rows.len()) {
-            output::say(&format!("there may be more than these {count} rows: rows=N asks for more"));
+        } else if !answer.rows.is_empty() && self.row_limit() == Some(answer.rows.len()) {
+            output::say(&format!("limited to {count} rows; use rows=N for more"));
         }
     }
 }
 
-/// What is wrong with the question is a misuse; that it takes too long comes with a way out.
+/// Maps errors of the query to usage errors; for a timeout, adds the option that raises it.
 fn explained(error: Error) -> anyhow::Error {
     match error {
         Error::UnknownQuery(_)
@@ -109,7 +109,7 @@ fn explained(error: Error) -> anyhow::Error {
         | Error::Refused(_)
         | Error::NotOneStatement(_)
         | Error::Sql(_) => misuse(error.to_string()),
-        Error::TooSlow(_) => anyhow::anyhow!("{error}, or give it longer with --time"),
+        Error::TooSlow(_) => anyhow::anyhow!("{error}; raise the limit with --time"),
         error => error.into(),
     }
 }

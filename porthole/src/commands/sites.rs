@@ -1,4 +1,4 @@
-//! `porthole sites`: which sites were met, and which are left alone from now on.
+//! `porthole sites`: lists the known sites, and disables or enables them.
 
 use std::path::Path;
 
@@ -21,17 +21,17 @@ pub(crate) fn run(root: &Path, arguments: &Sites) -> anyhow::Result<()> {
     }
 }
 
-/// A site as JSON has it.
+/// A site, for JSON.
 #[derive(Serialize)]
 struct Site {
     host: String,
     pages: i64,
-    /// Mean R(d) of the pages.
+    /// Mean relevance of the pages.
     relevance: Option<f64>,
     queued: i64,
-    /// URLs whose last try failed, or that were left out.
+    /// URLs whose last try failed, or that were skipped.
     failures: i64,
-    /// URLs that were fetched from it.
+    /// Number of URLs fetched from the site.
     serverload: i64,
     disabled: bool,
 }
@@ -56,7 +56,7 @@ fn list(workspace: &Workspace, arguments: &cli::ListSites) -> anyhow::Result<()>
     }
     match sites.as_slice() {
         [] if arguments.disabled => output::say("no site is disabled"),
-        [] => output::say("no site is known yet: `porthole crawl` finds some"),
+        [] => output::say("no site is known yet; run `porthole crawl`"),
         sites => print(sites),
     }
     Ok(())
@@ -75,10 +75,10 @@ fn print(sites: &[Site]) {
         ]
     };
     let rows: Vec<_> = sites.iter().map(row).collect();
-    output::print_table(&["site", "pages", "mean R", "queued", "failures", "fetched", ""], &rows);
+    output::print_table(&["site", "pages", "mean relevance", "queued", "failures", "fetched", ""], &rows);
 }
 
-/// What was changed, as JSON has it.
+/// The result, for JSON.
 #[derive(Serialize)]
 struct Switched {
     hosts: Vec<String>,
@@ -107,10 +107,10 @@ fn switch(workspace: &Workspace, arguments: &cli::SwitchSites, disabled: bool) -
     Ok(())
 }
 
-/// The name of a site from what a person types: a host, or any URL of the site.
+/// The host of a site, given as a host or as any URL of the site.
 fn host(text: &str) -> anyhow::Result<String> {
     let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}/") };
-    let url = CanonicalUrl::parse(&url).map_err(|error| misuse(format!("{text} is no host: {error}")))?;
+    let url = CanonicalUrl::parse(&url).map_err(|error| misuse(format!("{text} is not a host: {error}")))?;
     Ok(url.authority().to_owned())
 }
 
@@ -119,7 +119,7 @@ mod tests {
     use super::host;
 
     #[test]
-    fn hosts_are_taken_as_people_write_them() {
+    fn hosts_and_urls_are_accepted() {
         for (text, expected) in [
             ("Owls.Test", "owls.test"),
             ("http://owls.test:8080/a?b", "owls.test:8080"),

@@ -133,7 +133,7 @@ impl<'a> Start<'a> {
         let urls: Vec<CanonicalUrl> = wanted.iter().map(|page| page.url.clone()).collect();
         let tour = visitor.read_all(&mut documents, &urls).await;
         let shown = wanted.iter().zip(tour.documents).map(|(page, document)| Shown {
-            called: page.title.clone(),
+            fallback_title: page.title.clone(),
             ..Shown::new(page.url.to_string(), &page.source, document)
         });
         let added = add::keep(&self.workspace, "/", shown.collect(), &mut documents)?;

@@ -1,4 +1,4 @@
-//! How an answer is printed.
+//! Output formats of query results.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -28,7 +28,6 @@ impl Form {
         }
     }
 
-    /// Prints a whole answer.
     pub(super) fn print(self, answer: &Answer) -> anyhow::Result<()> {
         match self {
             Form::Table if answer.rows.is_empty() => output::say("no rows"),
@@ -44,7 +43,7 @@ impl Form {
         Ok(())
     }
 
-    /// Prints one row of an answer that goes on; an error if nobody reads it.
+    /// Prints one row of a watched query; fails if standard output is closed.
     pub(super) fn print_row(self, columns: &[String], row: &[Value]) -> io::Result<()> {
         let line = match self {
             Form::Table => in_words(columns, row),
@@ -55,7 +54,7 @@ impl Form {
     }
 }
 
-/// A row in a line: names and values.
+/// A row as one line of names and values.
 pub(super) fn in_words(columns: &[String], row: &[Value]) -> String {
     let cells = columns.iter().zip(row).map(|(column, value)| format!("{column} {}", cell(column, value)));
     cells.collect::<Vec<_>>().join(", ")
@@ -77,7 +76,7 @@ fn table(answer: &Answer) -> String {
     table.to_string()
 }
 
-/// A value for people: moments as such, and no more digits than they read.
+/// Formats a value for people: times readable, few digits.
 fn cell(column: &str, value: &Value) -> String {
     match value {
         Value::Integer(at) if is_moment(column) => moment(Timestamp(*at)),
@@ -89,12 +88,12 @@ fn cell(column: &str, value: &Value) -> String {
     }
 }
 
-/// The columns that hold milliseconds since 1970.
+/// Whether a column holds milliseconds since 1970.
 fn is_moment(column: &str) -> bool {
     column.ends_with("_at") || ["at", "lastvisited", "discovered", "not_before"].contains(&column)
 }
 
-/// A value for programs.
+/// Formats a value for programs.
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -113,7 +112,7 @@ fn csv_row(row: &[Value]) -> String {
     csv_line(cells.iter().map(String::as_str))
 }
 
-/// RFC 4180, with the line ends of this system.
+/// A line of CSV (RFC 4180), with the line ending of this system.
 fn csv_line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
     let quoted = |cell: &str| {
         if cell.contains([',', '"', '\n', '\r']) {
@@ -129,7 +128,7 @@ fn objects(answer: &Answer) -> Vec<Object<'_>> {
     answer.rows.iter().map(|row| Object { columns: &answer.columns, row }).collect()
 }
 
-/// A row as an object, its columns in their order.
+/// A row as a JSON object, in column order.
 struct Object<'a> {
     columns: &'a [String],
     row: &'a [Value],

@@ -1,4 +1,4 @@
-//! Which queries there are, and what they can be asked for.
+//! `porthole query --list`: the named queries with their parameters.
 
 use porthole_store::{Kind, NamedQuery, Parameter, QUERIES};
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub(super) fn run(name: Option<&str>, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The query of a name; an error names those that are like it.
+/// Finds a query by name; the error lists similar ones.
 pub(super) fn named(name: &str) -> anyhow::Result<&'static NamedQuery> {
     let wanted = name.replace('_', "-");
     if let Some(query) = QUERIES.iter().find(|query| query.name == wanted) {
@@ -36,7 +36,7 @@ pub(super) fn named(name: &str) -> anyhow::Result<&'static NamedQuery> {
     let alike: Vec<&str> = QUERIES.iter().filter(alike).map(|query| query.name).collect();
     let hint = if alike.is_empty() { String::new() } else { format!(" ({}?)", alike.join(", ")) };
     Err(misuse(format!(
-        "there is no query `{name}`{hint}: `porthole query --list` names them, and SQL goes in quotes"
+        "no query named `{name}`{hint}: `porthole query --list` lists all; put SQL in quotes"
     )))
 }
 
@@ -45,7 +45,7 @@ fn print(query: &NamedQuery) {
     for parameter in query.parameters {
         let Parameter { name, description, .. } = parameter;
         let value = parameter.default.unwrap_or(example(parameter.kind));
-        let must = if parameter.default.is_none() { "; must be given" } else { "" };
+        let must = if parameter.default.is_none() { "; required" } else { "" };
         output::print(&format!(
             "    {:<22}{}",
             format!("{name}={value}"),
@@ -61,7 +61,7 @@ fn example(kind: Kind) -> &'static str {
     }
 }
 
-/// The statement without the indentation that it has in the program.
+/// The SQL without the indentation of the source file.
 fn plain_sql(query: &NamedQuery) -> String {
     let indent = |line: &&str| line.len() - line.trim_start().len();
     let least =

@@ -1,5 +1,5 @@
-//! A question that is asked again and again: rows that were not there before are printed (V 1). Which rows were there
-//! is kept in memory: nothing is written to the database of a crawl by watching it.
+//! `--watch`: repeats a query and prints new rows (V 1). The rows printed before are kept in memory; the database of
+//! the crawl is not written to.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,11 +10,10 @@ use super::form::Form;
 use super::{Question, limits};
 use crate::cli;
 
-/// However often one wants to ask: the database has others to serve.
-const SHORTEST: Duration = Duration::from_millis(100);
+/// Minimum interval, to limit the load on the database.
+const MIN_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Watches until Ctrl-C, until nobody reads the rows, or until it was asked often enough. What is there at first is
-/// printed, too.
+/// Prints the current rows, then new ones until Ctrl-C, `--times` runs, or standard output is closed.
 pub(super) async fn run(
     reader: &SqliteReader,
     question: &Question<'_>,
@@ -30,29 +29,29 @@ pub(super) async fn run(
     } else {
         form.print(&first)?;
     }
-    question.note(&first, arguments.rows);
-    // One listener for all rounds: it also hears what comes while the database is asked.
+    question.report_truncation(&first, arguments.rows);
+    // One listener for all runs, so that a signal during a query is not lost.
     let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
-    let mut asked = 1;
-    while arguments.times.is_none_or(|times| asked < times) {
+    let mut runs = 1;
+    while arguments.times.is_none_or(|times| runs < times) {
         tokio::select! {
-            () = tokio::time::sleep(arguments.every.max(SHORTEST)) => {}
+            () = tokio::time::sleep(arguments.every.max(MIN_INTERVAL)) => {}
             _ = &mut interrupted => break,
         }
         let answer = question.ask(reader, &limits)?;
-        asked += 1;
+        runs += 1;
         let mut new = answer.rows.iter().filter(|row| known.is_new(row));
-        let nobody_reads = new.any(|row| form.print_row(&answer.columns, row).is_err());
-        if nobody_reads {
+        let is_closed = new.any(|row| form.print_row(&answer.columns, row).is_err());
+        if is_closed {
             break;
         }
     }
     Ok(())
 }
 
-/// The rows that were there, by their keys.
+/// The rows seen so far, by key.
 struct Known {
-    /// Numbers of the columns that are the key; all if there are none.
+    /// Numbers of the key columns; empty means all.
     key: Vec<usize>,
     rows: HashSet<String>,
 }
@@ -67,7 +66,7 @@ impl Known {
         known
     }
 
-    /// Whether the row was never there, which it is from now on.
+    /// Adds a row. Returns whether it is new.
     fn is_new(&mut self, row: &[Value]) -> bool {
         let key: Vec<&Value> = match self.key.as_slice() {
             [] => row.iter().collect(),
@@ -82,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_known_again_by_its_key() {
+    fn rows_are_identified_by_their_key() {
         let row = |host: &str, pages| vec![Value::Text(host.into()), Value::Integer(pages)];
         let columns = vec!["host".to_owned(), "pages".to_owned()];
         let first = Answer { columns, rows: vec![row("a.test", 1)], is_cut: false };
