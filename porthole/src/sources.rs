@@ -1,5 +1,5 @@
-//! Where examples are imported from: what a file is, and a stream of what it holds. A source can be read any
-//! number of times, so that it is known to be whole before anything is made of it.
+//! Sources of examples: detects the format of a file, and iterates over its entries. A source can be read several
+//! times, so that it is checked before anything is imported.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -21,53 +21,53 @@ pub(crate) struct Source {
     pub(crate) format: Format,
 }
 
-/// What a file or folder holds.
+/// Format of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Bookmarks,
     Tsv,
     Folder,
     DmozContent,
-    /// Topics only.
+    /// Topics without examples.
     DmozStructure,
-    /// Topics and what was learnt about them elsewhere.
+    /// Topics with trained statistics.
     Taxonomy,
 }
 
-/// An example, before its page was read.
+/// An example before its page is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub(crate) page: PagePlace,
-    /// A path that a taxonomy accepts.
+    /// A valid topic path.
     pub(crate) topic: String,
     pub(crate) title: String,
 }
 
-/// Where an example's page is.
+/// Location of an example's page.
 #[derive(Clone, Debug)]
 pub(crate) enum PagePlace {
     Url(CanonicalUrl),
     File(PathBuf),
 }
 
-/// What a source holds, one after the other.
+/// Iterator over the entries of a source.
 pub(crate) type Items = Box<dyn Iterator<Item = Result<Entry<Item>, ImportError>>>;
 
 impl Source {
-    /// A source of a format, or of the one that its content shows.
+    /// Opens a source; the format is detected if not given.
     pub(crate) fn open(path: &Path, format: Option<FormatWord>) -> anyhow::Result<Source> {
         let format = match format {
             Some(word) => Format::of(word),
             None => guess(path)?,
         };
         if path.is_dir() != (format == Format::Folder) {
-            let is = if path.is_dir() { "a folder" } else { "no folder" };
-            return Err(misuse(format!("{} is {is}, so it is no {}", path.display(), format.name())));
+            let is = if path.is_dir() { "a folder" } else { "not a folder" };
+            return Err(misuse(format!("{} is {is}, so it cannot be a {}", path.display(), format.name())));
         }
         Ok(Source { path: path.to_owned(), format })
     }
 
-    /// Its examples; none if it holds topics only.
+    /// The examples; none if the source has topics only.
     pub(crate) fn items(&self) -> anyhow::Result<Items> {
         Ok(match self.format {
             Format::Bookmarks => {
@@ -84,7 +84,7 @@ impl Source {
         })
     }
 
-    /// The topics of the Open Directory's structure.
+    /// The topics of an Open Directory structure file.
     pub(crate) fn topics(
         &self,
     ) -> anyhow::Result<impl Iterator<Item = Result<Entry<DmozTopic>, ImportError>> + use<>> {
@@ -120,7 +120,7 @@ impl Format {
         }
     }
 
-    /// What it is, in words.
+    /// Name of the format.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Format::Bookmarks => "bookmarks",
@@ -134,7 +134,7 @@ impl Format {
 }
 
 impl PagePlace {
-    /// The name that the example gets.
+    /// The name of the example.
     pub(crate) fn name(&self) -> String {
         match self {
             PagePlace::Url(url) => url.as_str().to_owned(),
@@ -154,12 +154,12 @@ fn item_entry(entry: Entry<Found>) -> Entry<Item> {
     }
 }
 
-/// A file's text, unpacked if it is gzip.
+/// Opens a file, decompressing gzip.
 fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     let cannot_open = || format!("cannot open {}", path.display());
-    // Looked at before it is opened: to open a pipe may wait for ever.
+    // Checked before opening: opening a pipe may block forever.
     if !fs::metadata(path).with_context(cannot_open)?.is_file() {
-        bail!("{} has to be a file: it is read more than once", path.display());
+        bail!("{} must be a regular file, since it is read twice", path.display());
     }
     let file = File::open(path).with_context(cannot_open)?;
     let mut reader = BufReader::with_capacity(1 << 16, file);
@@ -171,7 +171,7 @@ fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     })
 }
 
-/// Bytes that tell what a file is.
+/// Number of bytes that are inspected to detect the format.
 const TELLING: u64 = 1 << 18;
 
 fn guess(path: &Path) -> anyhow::Result<Format> {
@@ -183,13 +183,13 @@ fn guess(path: &Path) -> anyhow::Result<Format> {
     read.with_context(|| format!("cannot read {}", path.display()))?;
     if start.starts_with(b"WARC/") {
         return Err(misuse(format!(
-            "{0} holds pages, but not what they are about: import a list of url<TAB>topic, with `--web {0}`",
+            "{0} is a recorded web without topics: import a list of url<TAB>topic with `--web {0}`",
             path.display()
         )));
     }
     format_of(&start).ok_or_else(|| {
         misuse(format!(
-            "cannot tell what {} is: neither bookmarks, nor lines of url<TAB>topic, nor the Open Directory; \
+            "unknown format: {} is neither bookmarks, nor lines of url<TAB>topic, nor Open Directory RDF; \
              say it with --format",
             path.display()
         ))
@@ -219,11 +219,11 @@ fn format_of(start: &[u8]) -> Option<Format> {
     lines.next().filter(|line| !is_markup && line.contains('\t')).map(|_| Format::Tsv)
 }
 
-/// Folders one below the other that are gone into.
+/// Maximum depth of nested folders.
 const DEEPEST: usize = 64;
 
-/// The files below a folder, with `/` between the names, in the order of their names. Links to folders are not
-/// followed: they may lead round. Pipes and devices are no files.
+/// The files below a folder, as paths with `/`, sorted by name. Links to folders are not followed, since they may form
+/// a loop; pipes and devices are skipped.
 fn list(folder: &Path, prefix: &str, paths: &mut Vec<String>) -> std::io::Result<()> {
     if prefix.matches('/').count() > DEEPEST {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The pages that a crawl has kept, as training sees them.
+//! The pages of a crawl, as training data.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,8 @@ use crate::cli::Verdict;
 use crate::documents::{Document, DocumentReader};
 use crate::workspace::Workspace;
 
-/// A page that was fetched and judged, and whose words are known: from the tables, or from the archive in the workspaces
-/// of older versions.
+/// A fetched and judged page whose words are known: from the tables, or from the archive in workspaces of older
+/// versions.
 #[derive(Clone, Debug)]
 pub(crate) struct KeptPage {
     pub(crate) url: CanonicalUrl,
@@ -33,7 +33,7 @@ impl KeptPage {
         Some(KeptPage { url: CanonicalUrl::parse(&url).ok()?, oid, judgment, simhash, span, terms })
     }
 
-    /// How often each term occurs on it; `None` if it has none, or cannot be read.
+    /// Term counts; `None` if the page has no words or cannot be read.
     pub(crate) fn terms(
         &self,
         reader: &dyn StoreReader,
@@ -44,12 +44,12 @@ impl KeptPage {
             return Ok(Some(terms));
         }
         let document = self.archived(workspace, documents);
-        // Nobody asks here how they are written.
+        // The spellings are not needed here.
         drop(documents.take_words());
         Ok(document.map(|document| document.terms))
     }
 
-    /// What it says, with title and language if it is in the archive; `None` if it has no words, or cannot be read.
+    /// The document, with title and language if it is archived; `None` if it has no words or cannot be read.
     pub(crate) fn read(
         &self,
         reader: &dyn StoreReader,
@@ -70,20 +70,20 @@ impl KeptPage {
     }
 
     fn archived(&self, workspace: &Workspace, documents: &mut DocumentReader) -> Option<Document> {
-        // A page that is gone costs that page alone.
+        // A missing page is skipped.
         let page = workspace.read_page(&self.url, self.span?).ok()?;
         let document = documents.bytes(Some(&self.url), &page.headers, &page.body);
         (document.state == ExampleState::Ok).then_some(document)
     }
 }
 
-/// Rows that are read at once.
+/// Number of rows per read.
 const BATCH: usize = 10_000;
 
-/// All pages that a crawl has kept, in the order in which they came.
+/// Iterates over all pages of a crawl with known words, in the order of fetching.
 pub(crate) struct KeptPages<'a> {
     reader: &'a dyn StoreReader,
-    /// The number of the last fetch that was read.
+    /// Sequence number of the last fetch that was read.
     after: Option<u64>,
     batch: std::vec::IntoIter<Tried>,
 }
@@ -113,7 +113,7 @@ impl Iterator for KeptPages<'_> {
     }
 }
 
-/// The pages that people marked as useful, or as useless.
+/// The pages marked useful, or useless.
 pub(crate) fn pages_marked(reader: &dyn StoreReader, verdict: Verdict) -> anyhow::Result<HashSet<String>> {
     let useful = verdict == Verdict::Useful;
     let marked = reader.feedback()?.into_iter();
