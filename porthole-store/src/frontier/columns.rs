@@ -1,4 +1,4 @@
-//! What is kept of every known URL, column by column, and how two of them compare.
+//! The data of every known URL, by column, and their comparison.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use super::sites::{SiteColumn, Sites};
 use super::{Belief, State};
 use crate::policy::{Direction, Key};
 
-/// The columns by row number. Those that only some policies use are there only then.
+/// The columns, by row number. Columns that only some policies use exist only then.
 #[derive(Debug)]
 pub(super) struct Columns {
     pub(super) order: Order,
@@ -21,7 +21,7 @@ pub(super) struct Columns {
     /// Row of the URL's site.
     pub(super) site: SiteColumn,
     pub(super) visits: Option<Chunked<u8>>,
-    /// Seconds since 1970, 0 for a URL that was never tried.
+    /// Seconds since 1970; 0 for a URL that was never tried.
     pub(super) lastvisited: Option<Chunked<u32>>,
     pub(super) hubs: Option<Chunked<f32>>,
     pub(super) auth: Option<Chunked<f32>>,
@@ -34,7 +34,7 @@ pub(super) struct Row {
     pub(super) place: Place,
 }
 
-/// What the optional columns hold of a row.
+/// Values of the optional columns of a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) site: u32,
@@ -60,12 +60,12 @@ impl Columns {
         columns
     }
 
-    /// The columns that the policy calls for.
+    /// The columns that the policy needs.
     pub(super) fn needs(&self) -> Needs {
         self.order.needs()
     }
 
-    /// The columns that are called for and are not there.
+    /// The columns that the policy needs and that do not exist.
     pub(super) fn lacks(&self) -> Needs {
         let needs = self.needs();
         Needs {
@@ -76,7 +76,7 @@ impl Columns {
         }
     }
 
-    /// Makes the columns that are needed, empty, and drops the others.
+    /// Creates the needed columns, empty, and drops the others.
     pub(super) fn keep(&mut self, needs: Needs) {
         keep(&mut self.visits, needs.visits);
         keep(&mut self.lastvisited, needs.lastvisited);
@@ -93,21 +93,21 @@ impl Columns {
         push(&mut self.auth, 0.0);
     }
 
-    /// Appends to the columns that `crawl` fills.
+    /// Appends to the columns that are filled from `crawl`.
     fn push_facts(&mut self, facts: Facts) {
         self.site.push(facts.site);
         push(&mut self.visits, u8::try_from(facts.visits).unwrap_or(u8::MAX));
         push(&mut self.lastvisited, seconds(facts.lastvisited));
     }
 
-    /// Appends to those of the columns that are shorter than the others: they are being filled.
+    /// Appends to the columns that are being filled, which are shorter than the others.
     pub(super) fn fill(&mut self, at: usize, facts: Facts) {
         let shorter = |len: usize| len == at;
         fill(&mut self.visits, shorter, u8::try_from(facts.visits).unwrap_or(u8::MAX));
         fill(&mut self.lastvisited, shorter, seconds(facts.lastvisited));
     }
 
-    /// A URL was tried once more.
+    /// Records a try.
     pub(super) fn tried(&mut self, row: u32, came: bool, at: Timestamp) {
         let row = row as usize;
         self.tries[row] = self.tries[row].tried(came);
@@ -124,7 +124,7 @@ impl Columns {
         self.site.get(row)
     }
 
-    /// The tries of a row as the first key of the policy, if they are; the lowest comes first.
+    /// The number of tries as the first key of the policy, if it is; the lowest comes first.
     fn level(&self, row: u32) -> u8 {
         let tries = self.tries[row as usize].count();
         match self.order.level {
@@ -134,7 +134,7 @@ impl Columns {
         }
     }
 
-    /// By all keys, then by the order of discovery.
+    /// Compares by all keys, then by the order of discovery.
     pub(super) fn compare_wholly(&self, a: u32, b: u32) -> Ordering {
         let load = || self.order.load.map_or(Ordering::Equal, |_| self.load(a).cmp(&self.load(b)));
         self.compare_heap(a, b)
@@ -143,7 +143,7 @@ impl Columns {
             .then(a.cmp(&b))
     }
 
-    /// By the keys before `serverload`.
+    /// Compares by the keys before `serverload`.
     fn compare_heap(&self, a: u32, b: u32) -> Ordering {
         let levels = self.level(a).cmp(&self.level(b));
         levels.then_with(|| match self.order.plain {
@@ -152,7 +152,7 @@ impl Columns {
         })
     }
 
-    /// The load of a row's site, turned so that the smaller number comes first.
+    /// The load of a row's site, such that the smaller number comes first.
     fn load(&self, row: u32) -> u32 {
         let load = self.sites.load(self.site_of(row));
         if self.order.load == Some(Direction::Desc) { u32::MAX - load } else { load }
@@ -162,7 +162,7 @@ impl Columns {
         self.sites.is_disabled(self.site_of(row))
     }
 
-    /// Where a row stands in the order of the policy: its keys, each turned so that the smaller number comes first.
+    /// The rank of a row: its keys, each such that the smaller number comes first.
     pub(super) fn rank(&self, row: u32) -> Rank {
         let turned = |value: f64, direction| if direction == Direction::Asc { value } else { -value };
         let value = |&(key, direction): &(Key, Direction)| turned(self.value(key, row), direction);
@@ -206,13 +206,13 @@ impl Columns {
             Key::Hub => by(&self.hubs, |column| column[first].total_cmp(&column[second])),
             Key::Authority => by(&self.auth, |column| column[first].total_cmp(&column[second])),
             Key::Discovered => a.cmp(&b),
-            // Never among these keys.
+            // `serverload` is never among these keys.
             Key::Serverload => Ordering::Equal,
         }
     }
 }
 
-/// Rows of one site, which have the same load.
+/// Compares rows of one site, which have the same load.
 impl Ranked for Columns {
     fn before(&self, a: u32, b: u32) -> bool {
         if self.order.plain && self.order.rest.is_empty() {
@@ -231,7 +231,7 @@ impl Ranked for Columns {
     }
 }
 
-/// How often a URL was tried since it was queued, and two facts about the time before.
+/// Number of tries since the URL was queued (6 bits), and two flags about the time before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tries(u8);
 
@@ -248,27 +248,27 @@ impl Tries {
         self.0 & Tries::MOST
     }
 
-    /// Whether the URL was queued again after it had been done.
+    /// Whether the URL was queued again after it was finished.
     pub(crate) fn is_again(self) -> bool {
         self.0 & Tries::AGAIN != 0
     }
 
-    /// Whether it ever led to a page or elsewhere, so that its site's load has it.
+    /// Whether it ever led to a page or a redirect, so that it is counted in its site's load.
     pub(crate) fn has_come(self) -> bool {
         self.0 & Tries::CAME != 0
     }
 
-    /// The same, if it came.
+    /// Sets the flag for a response, if `came`.
     pub(crate) fn come(self, came: bool) -> Self {
         Tries(self.0 | if came { Tries::CAME } else { 0 })
     }
 
-    /// The same, queued again.
+    /// Sets the flag for a revisit.
     pub(crate) fn again(self) -> Self {
         Tries(self.0 | Tries::AGAIN)
     }
 
-    /// None since it is queued again.
+    /// Resets the count for a revisit.
     pub(super) fn afresh(self) -> Self {
         Tries(self.0 & Tries::CAME | Tries::AGAIN)
     }
@@ -278,7 +278,7 @@ impl Tries {
     }
 }
 
-/// Where a URL is: in a heap at some place, or one of the marks at the end of the range.
+/// Where a URL is: a position in a heap, or one of the marks at the end of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place(pub(super) u32);
 

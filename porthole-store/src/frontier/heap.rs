@@ -1,18 +1,18 @@
-//! A heap of numbers that are ordered by something outside of it.
+//! A heap of numbers, ordered by external data.
 
-/// Children a node. Four halve the way up of a new best item, which is what a focused crawl inserts.
+/// Children per node. Four halve the path of a new best item, the most frequent insertion of a focused crawl.
 const ARITY: usize = 4;
 
-/// What a heap's items are ordered by, and who is told where each of them is.
+/// The order of a heap's items, and the owner of their positions.
 pub(super) trait Ranked {
     /// Whether `a` comes before `b`. A total order.
     fn before(&self, a: u32, b: u32) -> bool;
 
-    /// The item is at this place from now on.
+    /// Stores the position of an item.
     fn put(&mut self, item: u32, at: u32);
 }
 
-/// Items, the best first. Each item's place is told to [`Ranked::put`], so that a change need not search.
+/// Items, the best first. [`Ranked::put`] stores each item's position, so that a change needs no search.
 #[derive(Debug, Default)]
 pub(super) struct Heap(Vec<u32>);
 
@@ -26,12 +26,12 @@ impl Heap {
         self.0.first().copied()
     }
 
-    /// All items, in no order.
+    /// All items, unordered.
     pub(super) fn items(&self) -> impl Iterator<Item = u32> {
         self.0.iter().copied()
     }
 
-    /// Takes out all items, in no order.
+    /// Removes all items, unordered.
     pub(super) fn take_all(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.0)
     }
@@ -42,19 +42,19 @@ impl Heap {
         self.up(at, item, ranked);
     }
 
-    /// Takes out the item at a place; where it is then is the caller's to say.
+    /// Removes the item at a position; the caller updates the item's stored position.
     pub(super) fn remove(&mut self, at: usize, ranked: &mut impl Ranked) {
         let last = self.0.pop().expect("an item that has a place is in the heap");
         if at < self.0.len() {
             self.settle(at, last, ranked);
         }
-        // A queue that was large once must not hold its memory for good.
+        // Release memory after a large queue has shrunk.
         if self.0.capacity() > 1_024 && self.0.len() < self.0.capacity() / 4 {
             self.0.shrink_to(self.0.len() * 2);
         }
     }
 
-    /// The item at a place has become better or worse.
+    /// Restores the order after the item at a position has changed.
     pub(super) fn moved(&mut self, at: usize, ranked: &mut impl Ranked) {
         let item = self.0[at];
         self.settle(at, item, ranked);

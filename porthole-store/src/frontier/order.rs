@@ -1,18 +1,18 @@
-//! A policy, taken apart into what the queue needs of it.
+//! A policy, split into the parts that the queue needs.
 
 use crate::policy::{Direction, Key, Policy};
 
-/// How rows are compared. The keys of a policy fall into parts: the first one picks the heap if it is
-/// `numtries`, those up to `serverload` order the heap, the rest is looked at when work is taken.
+/// How rows are compared. The keys of a policy are split: `numtries`, if it is first, is the level; keys before
+/// `serverload` order the heap of a site; the others are compared when work is taken.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     pub(super) policy: Policy,
     pub(super) level: Option<Direction>,
     pub(super) heap: Vec<(Key, Direction)>,
-    /// Whether the heap goes by priority, descending, and nothing else: the usual case, which is quick.
+    /// Whether the heap is ordered by descending priority only: the common case, with a fast path.
     pub(super) plain: bool,
     pub(super) load: Option<Direction>,
-    /// Keys behind `serverload`.
+    /// Keys after `serverload`.
     pub(super) rest: Vec<(Key, Direction)>,
 }
 
@@ -32,7 +32,7 @@ impl Order {
         Order { policy: policy.clone(), level, heap, plain, load, rest }
     }
 
-    /// Which columns must be there for it.
+    /// The columns that this order needs.
     pub(super) fn needs(&self) -> Needs {
         let uses = |key| self.policy.keys().iter().any(|(other, _)| *other == key);
         Needs {
@@ -50,7 +50,7 @@ impl Default for Order {
     }
 }
 
-/// Columns that cost memory only when something uses them.
+/// Optional columns, which cost memory only when they are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
     pub(crate) visits: bool,

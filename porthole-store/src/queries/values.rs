@@ -1,11 +1,11 @@
-//! From what a person gives for the parameters of a query to values.
+//! Converts the parameters that the user gave to values.
 
 use porthole_types::{TopicId, TopicRow};
 
 use super::{Kind, NamedQuery, Parameter};
 use crate::{Error, Result, Value};
 
-/// The parameters of a query, with their colons and what was given for them. The last word on one counts.
+/// The parameters of a query, with their colons and values. The last value given for a parameter wins.
 pub(crate) fn values(
     query: &NamedQuery,
     given: &[(&str, &str)],
@@ -44,7 +44,7 @@ fn of_kind(parameter: &Parameter, text: &str, topics: &impl Fn() -> Result<Vec<T
     }
 }
 
-/// The topic at a path, name by name from the root down.
+/// The topic at a path, name by name from the root.
 fn find(topics: &[TopicRow], path: &str) -> Option<TopicId> {
     let below = |at: TopicId, name: &str| {
         let child = |row: &&TopicRow| row.id != TopicId::ROOT && row.parent == at && row.name == name;
