@@ -1,10 +1,10 @@
-//! The current counts, in a table of one row: a reader has them without reading what was counted.
+//! The current counts, in a table of one row, so that readers need not count.
 
 use rusqlite::{Connection, Row};
 
 use crate::{Counts, Result};
 
-/// Reads the counts. The tables know nothing of what is in flight.
+/// Reads the counts. URLs in flight are known only to the store's memory.
 pub(super) fn read(db: &Connection) -> Result<Counts> {
     let sql = "select known, queued, fetched, redirected, dead, skipped, evicted, rejected, parked, links, sites, \
                copies from counts";
@@ -29,7 +29,7 @@ pub(super) fn read(db: &Connection) -> Result<Counts> {
     Ok(db.prepare_cached(sql)?.query_row([], counts)?)
 }
 
-/// Writes the counts in place of those that are there.
+/// Replaces the counts.
 pub(super) fn write(db: &Connection, counts: &Counts) -> Result<()> {
     let mut update = db.prepare_cached(
         "update counts set known = ?1, queued = ?2, fetched = ?3, redirected = ?4, dead = ?5, skipped = ?6, \
@@ -57,7 +57,7 @@ pub(super) fn write(db: &Connection, counts: &Counts) -> Result<()> {
     Ok(())
 }
 
-/// Writes the counts if the table has others, or none.
+/// Writes the counts if the table has different ones, or none.
 pub(super) fn correct(db: &Connection, counts: &Counts) -> Result<()> {
     let is_correct = read(db).is_ok_and(|found| found == Counts { in_flight: 0, ..*counts });
     if is_correct { Ok(()) } else { write(db, counts) }

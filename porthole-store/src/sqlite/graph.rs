@@ -1,4 +1,4 @@
-//! The link graph, read in one go.
+//! Reads the link graph.
 
 use porthole_types::{SiteId, UrlId};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use crate::frontier::State;
 use crate::{Edge, Error, Graph, Neighbourhood, Node, RAISED, Result, Site};
 
-/// Reads the graph in one transaction: one state of the tables, whatever is written meanwhile.
+/// Reads the graph in one transaction, for a consistent state.
 pub(super) fn read(db: &mut Connection) -> Result<Graph> {
     let tx = db.transaction()?;
     let mut nodes = nodes(&tx)?;
@@ -19,7 +19,7 @@ pub(super) fn read(db: &mut Connection) -> Result<Graph> {
 fn nodes(db: &Connection) -> Result<Vec<Node>> {
     let count = db.query_row("select max(rowid) from crawl", [], |row| row.get::<_, Option<u32>>(0))?;
     let mut nodes = Vec::with_capacity(count.unwrap_or(0) as usize);
-    // A page that is to be visited again has been fetched nonetheless.
+    // A page that is queued for a revisit has been fetched nonetheless.
     let sql = "select oid, sid, relevance, state = ?1 or (state = 0 and exists (
                    select 1 from revisit where row = crawl.rowid and came = ?1)),
                    numtries > 0 or state not in (?2, ?3, ?5), state in (?2, ?3) and depth > 0 and priority <= ?4
@@ -39,7 +39,7 @@ fn nodes(db: &Connection) -> Result<Vec<Node>> {
     Ok(nodes)
 }
 
-/// Works in the estimates that `crawl` has not taken over yet.
+/// Applies the estimates in `estimate_log`.
 #[allow(clippy::cast_possible_truncation)]
 fn believe(db: &Connection, nodes: &mut [Node]) -> Result<()> {
     let mut statement = db.prepare("select row - 1, relevance, priority from estimate_log order by rowid")?;
@@ -71,7 +71,7 @@ fn edges(db: &Connection, nodes: usize) -> Result<Vec<Edge>> {
     Ok(edges)
 }
 
-/// All sites, with where they are.
+/// All sites with their addresses.
 pub(super) fn sites(db: &Connection) -> Result<Vec<Site>> {
     let mut read = db.prepare("select sid, host, address from site order by rowid")?;
     let site = |row: &Row<'_>| {
@@ -85,14 +85,12 @@ pub(super) fn sites(db: &Connection) -> Result<Vec<Site>> {
     Ok(read.query_map([], site)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What neighbours say of pages.
 pub(super) fn neighbourhoods(db: &Connection) -> Result<Vec<Neighbourhood>> {
     let mut read = db.prepare(&format!("{NEIGHBOURHOOD} order by oid"))?;
     let rows = read.query_map([], neighbourhood)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What neighbours say of a page.
 pub(super) fn neighbourhood_of(db: &Connection, oid: i64) -> Result<Option<Neighbourhood>> {
     Ok(db.query_row(&format!("{NEIGHBOURHOOD} where oid = ?1"), [oid], neighbourhood).optional()?)
 }
@@ -109,7 +107,7 @@ fn neighbourhood(row: &Row<'_>) -> rusqlite::Result<Neighbourhood> {
     })
 }
 
-/// Writes what neighbours say by now in place of what they said.
+/// Writes neighbourhoods, replacing those of the same pages.
 pub(super) fn write_neighbourhoods(tx: &Transaction<'_>, rows: &[Neighbourhood]) -> Result<()> {
     let mut insert = tx.prepare(
         "insert into neighbourhood(oid, relevance, own, sites, evidence) values (?1, ?2, ?3, ?4, ?5)

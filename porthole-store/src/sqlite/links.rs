@@ -7,7 +7,7 @@ use super::write::rowid;
 use super::{many, revisit};
 use crate::Result;
 
-/// Writes the links of pages that are not known yet; how many there were.
+/// Writes the links of pages that are not known yet. Returns their number.
 pub(super) fn insert(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<usize> {
     let mut known = revisit::known_links(tx, plan)?;
     let mut is_new = |link: &&Link<'_>| known.get_mut(&link.src).is_none_or(|known| known.insert(link.dst));

@@ -1,4 +1,4 @@
-//! Rebuilds what is kept in memory from the tables.
+//! Rebuilds the memory from the tables.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,10 @@ use super::workspace_writer::read_setting;
 use crate::frontier::{Belief, Facts, Frontier, Needs, Restored, Sites, State, Tries};
 use crate::{Counts, Error, Policy, Result};
 
-/// Setting that holds how many URLs may wait.
+/// Setting: maximum number of queued URLs.
 pub(super) const BOUND_SETTING: &str = "bound";
 
-/// What a store keeps in memory of its tables.
+/// The part of the tables that a store keeps in memory.
 #[derive(Debug)]
 pub(super) struct FrontierState {
     pub(super) frontier: Frontier,
@@ -23,7 +23,7 @@ pub(super) struct FrontierState {
 }
 
 impl FrontierState {
-    /// How many of what there are.
+    /// The current counts.
     pub(super) fn counts(&self) -> Counts {
         let tally = self.frontier.tally();
         let of = |state: State| tally.states[state as usize];
@@ -45,7 +45,7 @@ impl FrontierState {
     }
 }
 
-/// Reads the tables once, in the order of their rows.
+/// Reads the tables once, in row order.
 pub(super) fn load(db: &Connection) -> Result<FrontierState> {
     let mut sites = Sites::default();
     new_sites(db, &mut sites)?;
@@ -60,13 +60,13 @@ pub(super) fn load(db: &Connection) -> Result<FrontierState> {
     Ok(FrontierState { frontier, links: links(db)?, copies: copies(db)?, sweep })
 }
 
-/// The policy that was set last.
+/// The stored policy.
 pub(super) fn policy(db: &Connection) -> Result<Policy> {
     let text = read_setting(db, Policy::SETTING)?;
     Ok(text.map_or_else(|| Ok(Policy::default()), |text| Policy::parse(&text))?)
 }
 
-/// How many URLs may wait.
+/// The maximum number of queued URLs.
 fn bound(db: &Connection) -> Result<Option<usize>> {
     let text = read_setting(db, BOUND_SETTING)?.filter(|text| !text.is_empty());
     let parse = |text: String| {
@@ -75,7 +75,7 @@ fn bound(db: &Connection) -> Result<Option<usize>> {
     text.map(parse).transpose()
 }
 
-/// Reads the sites that are not known yet; they are behind those that are.
+/// Reads the sites that are not in memory yet; they come after the others.
 pub(super) fn new_sites(db: &Connection, sites: &mut Sites) -> Result<()> {
     let sql = "select rowid, sid, serverload from site where rowid > ?1 order by rowid";
     let mut statement = db.prepare_cached(sql)?;
@@ -90,14 +90,14 @@ pub(super) fn new_sites(db: &Connection, sites: &mut Sites) -> Result<()> {
     Ok(())
 }
 
-/// The rows of disabled sites. A small index has them, so this may be asked often.
+/// The rows of disabled sites. A small index makes this cheap.
 pub(super) fn disabled(db: &Connection) -> Result<HashSet<u32>> {
     let mut statement = db.prepare_cached("select rowid - 1 from site where disabled <> 0")?;
     let rows = statement.query_map([], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Reads columns that the frontier has need of from now on, and puts the queue into its order.
+/// Reads the columns that the frontier now needs, and rebuilds the queue.
 pub(super) fn fill(db: &Connection, frontier: &mut Frontier, lacks: Needs) -> Result<()> {
     if lacks.visits || lacks.lastvisited {
         let mut statement = db.prepare("select numtries, lastvisited from crawl order by rowid")?;
@@ -120,7 +120,7 @@ pub(super) fn fill(db: &Connection, frontier: &mut Frontier, lacks: Needs) -> Re
     Ok(())
 }
 
-/// Reads the scores that the policy goes by.
+/// Reads the scores that the policy uses.
 pub(super) fn scores(db: &Connection, frontier: &mut Frontier) -> Result<()> {
     let (hubs, auth) = frontier.uses_scores();
     frontier.clear_scores();
@@ -150,7 +150,7 @@ fn rows(db: &Connection, frontier: &mut Frontier) -> Result<()> {
     let mut statement = db.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        // Rows are never deleted, so a rowid is a row number and the memory needs no second one.
+        // Rows are never deleted, so a rowid is a row number.
         in_sequence("crawl", row.get(0)?, frontier.len())?;
         if frontier.len() == Frontier::CAPACITY {
             return Err(Error::Full);
@@ -188,7 +188,7 @@ fn restored(row: &Row<'_>, sites: &Sites, revisit: Option<Revisit>) -> Result<Re
     })
 }
 
-/// What is remembered of a URL from before it was queued again.
+/// The state of a URL before it was queued again.
 #[derive(Clone, Copy, Debug)]
 struct Revisit {
     row: i64,
@@ -209,7 +209,7 @@ impl<'a> Revisits<'a> {
         Ok(revisits)
     }
 
-    /// What it has of a row; rows are asked for in ascending order.
+    /// The entry of a row; rows must be requested in ascending order.
     fn at(&mut self, row: i64) -> Result<Option<Revisit>> {
         let found = self.next.filter(|next| next.row == row);
         if found.is_some() {
@@ -229,7 +229,7 @@ impl<'a> Revisits<'a> {
     }
 }
 
-/// Works in what was believed since the last sweep, oldest first; what that leaves to sweep.
+/// Applies the estimates since the last sweep, oldest first. Returns what is left to sweep.
 fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<Sweep> {
     let mut statement = db.prepare("select row, relevance, priority from estimate_log order by rowid")?;
     let mut rows = statement.query([])?;
@@ -245,13 +245,13 @@ fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<Sweep> {
     Ok(sweep)
 }
 
-/// Links are only appended, so the last row's number is their count.
+/// Links are only appended, so the number of the last row is their count.
 fn links(db: &Connection) -> Result<usize> {
     let last: Option<i64> = db.query_row("select max(rowid) from edge", [], |row| row.get(0))?;
     Ok(usize::try_from(last.unwrap_or(0)).unwrap_or(0))
 }
 
-/// They are counted with every commit; a new database has none.
+/// Duplicates are counted with every commit; a new database has none.
 fn copies(db: &Connection) -> Result<usize> {
     let count: Option<i64> = db.query_row("select copies from counts", [], |row| row.get(0)).optional()?;
     Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(0))

@@ -1,9 +1,9 @@
-//! Finds rows of `crawl` and `edge` by their ids, for readers.
+//! Finds rows of `crawl` and `edge` by id, for readers.
 //!
-//! The crawl keeps no index on these tables, because it would pay for it at every link. Reading them from end to end takes
-//! seconds for some 20 million rows. For larger tables readers keep indexes in a database of their own beside the crawl's,
-//! `porthole-readers.db`. Both tables only grow, so an index is brought up to date by the rows behind the last one that it
-//! has. It can be deleted at any moment, and what it lacks is read from the tables.
+//! The crawl keeps no index on these tables, because it would slow down every link. Reading a table completely takes
+//! seconds for 20 million rows. For larger tables readers keep indexes in a separate database beside the crawl's,
+//! `porthole-readers.db`. Both tables only grow, so an index is updated with the rows after its last one. The file can
+//! be deleted at any time; rows that are not indexed are read from the tables.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavio
 
 use crate::Result;
 
-/// Rows of a table from which on an index is worth its price.
+/// Number of rows from which a table is indexed.
 pub(super) const LARGE: i64 = 20_000_000;
-/// New rows from which on bringing an index up to date takes a while.
+/// Number of new rows from which the user is told about the update.
 const MANY: i64 = 200_000;
 
-/// The tables of the readers' database. `indexed` says up to which row a table is indexed, and what is in that row:
-/// it is another crawl's index if there is something else.
+/// The tables of the readers' database. `indexed` has the last indexed row of a table and its content; if the content
+/// differs, the index belongs to another crawl.
 const SCHEMA: &str = "
     create table if not exists indexed(name text primary key, rows integer not null, last integer not null);
     create table if not exists crawl_oid(key integer, row integer, primary key (key, row)) without rowid;
@@ -29,7 +29,7 @@ const SCHEMA: &str = "
 struct Searched {
     table: &'static str,
     columns: &'static [&'static str],
-    /// What tells the rows of one crawl from those of another.
+    /// Column that identifies the crawl.
     mark: &'static str,
 }
 
@@ -38,13 +38,13 @@ const SEARCHED: [Searched; 2] = [
     Searched { table: "edge", columns: &["src", "dst"], mark: "discovered" },
 ];
 
-/// Brings the indexes on tables of more than `large` rows up to date, and attaches them to a reader's connection. What
-/// cannot be written or read is left alone: [`Lookup`] does without.
+/// Updates the indexes on tables with more than `large` rows, and attaches them to a reader's connection. Errors are
+/// ignored: [`Lookup`] works without indexes.
 pub(super) fn attach(db: &Connection, path: &Path, large: i64, tell: fn(&str)) -> Result<()> {
     let beside = beside(path);
     for searched in SEARCHED {
         if rows(db, searched.table)? > large {
-            // Somebody else may be doing it, or nobody can.
+            // Another process may be updating the index, or the folder may be read-only.
             let _ = bring_up_to_date(db, &beside, searched, tell);
         }
     }
@@ -54,10 +54,10 @@ pub(super) fn attach(db: &Connection, path: &Path, large: i64, tell: fn(&str)) -
     Ok(())
 }
 
-/// Finds rows, by the indexes as far as they go and by reading the tables from there on.
+/// Finds rows by the indexes, and by reading the tables for rows that are not indexed.
 pub(super) struct Lookup<'a> {
     db: &'a Connection,
-    /// The last rows that are indexed.
+    /// The last indexed rows.
     urls: i64,
     links: i64,
 }
@@ -94,7 +94,7 @@ impl<'a> Lookup<'a> {
         Ok(found)
     }
 
-    /// The links that a row is an end of, in the order in which they were found.
+    /// The links from and to a row, in the order of discovery.
     pub(super) fn links(&self, row: i64) -> Result<Vec<Found>> {
         let mut links = Vec::new();
         let mut add = |sql: &str| -> Result<()> {
@@ -119,7 +119,7 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// The readers' database of a crawl's.
+/// Path of the readers' database.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push("-readers.db");
@@ -131,18 +131,18 @@ fn rows(db: &Connection, table: &str) -> Result<i64> {
     Ok(last.unwrap_or(0))
 }
 
-/// Up to which row a table is indexed, and what is in that row.
+/// The last indexed row of a table, and its content.
 fn cursor(index: &Connection, schema: &str, searched: Searched) -> Result<Option<(i64, i64)>> {
     let sql = format!("select rows, last from {schema}indexed where name = ?1");
     Ok(index.query_row(&sql, [searched.table], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
 }
 
-/// Whether a cursor is one of this crawl's.
+/// Whether a cursor belongs to this crawl.
 fn belongs(db: &Connection, searched: Searched, (row, last): (i64, i64)) -> Result<bool> {
     Ok(mark(db, searched, row)? == Some(last))
 }
 
-/// What is in a row.
+/// The identifying content of a row.
 fn mark(db: &Connection, searched: Searched, row: i64) -> Result<Option<i64>> {
     let sql = format!("select {} from {} where rowid = ?1", searched.mark, searched.table);
     Ok(db.query_row(&sql, [row], |row| row.get(0)).optional()?)
@@ -174,7 +174,7 @@ fn bring_up_to_date(db: &Connection, beside: &Path, searched: Searched, tell: fn
         tell(&format!("indexing {} new rows of `{table}` in {}", to - from, beside.display()));
     }
     for column in columns {
-        // Ascending keys are appended to a new index, and neighbours in a large one.
+        // Ascending keys are appended to a new index, and are close together in a large one.
         let sql = format!(
             "select {column}, rowid from {table} where rowid > ?1 and rowid <= ?2 order by {column}, rowid"
         );

@@ -1,6 +1,6 @@
-//! Reads the database while it is written, by connections that live no longer than a question: in WAL mode
-//! a reader that stays would keep the log from being emptied. A reader never writes to the crawl's database: a crawl
-//! takes a foreign write for a change that it has to follow.
+//! Reads the database while it is written, with one connection per query: in WAL mode a long-lived reader would keep
+//! the log from being truncated. A reader never writes to the crawl's database: the crawl would take the write for a
+//! change to follow.
 
 use std::path::{Path, PathBuf};
 
@@ -19,14 +19,14 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct SqliteReader {
     path: PathBuf,
-    /// Hears of what takes long.
+    /// Receives messages about long operations.
     tell: fn(&str),
-    /// Tables with more rows are indexed for look-ups.
+    /// Tables with more rows are indexed for lookups.
     large: i64,
 }
 
 impl SqliteReader {
-    /// A reader of a database that may be written by another process.
+    /// Opens a database that another process may write to.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let reader = SqliteReader::at(path.as_ref().to_owned());
         open::reader(&reader.path)?;
@@ -41,18 +41,18 @@ impl SqliteReader {
         &self.path
     }
 
-    /// The same reader, which says in a line what it does when that takes long.
+    /// Sets a function that receives a message when an operation takes long.
     pub fn telling(self, tell: fn(&str)) -> Self {
         SqliteReader { tell, ..self }
     }
 
-    /// The same reader, which indexes tables of more rows than these for look-ups of single URLs, in a database beside
-    /// the crawl's. By default 20 million.
+    /// Sets the number of rows from which tables are indexed for lookups of single URLs, in a database beside the
+    /// crawl's. The default is 20 million.
     pub fn indexing_from(self, rows: u32) -> Self {
         SqliteReader { large: rows.into(), ..self }
     }
 
-    /// A connection with the indexes that there are on large tables.
+    /// A connection with the indexes on large tables.
     fn with_indexes(&self) -> Result<Connection> {
         let db = open::reader(&self.path)?;
         lookup::attach(&db, &self.path, self.large, self.tell)?;

@@ -1,4 +1,4 @@
-//! What was tried, in the order in which the crawl went.
+//! Tried URLs, in the order of the fetches.
 
 use porthole_types::{Judgment, SegmentSpan, TermId, Timestamp, TopicId, UrlId, unpack_terms};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -45,7 +45,7 @@ fn tried(row: &Row<'_>) -> rusqlite::Result<Tried> {
     })
 }
 
-/// The words of pages, by the numbers of their fetches.
+/// The terms of pages, by the numbers of their fetches.
 pub(super) fn page_terms(db: &Connection, numbers: &[u64]) -> Result<Vec<Vec<(TermId, u32)>>> {
     let mut read = db.prepare("select terms from page_terms where seq = ?1")?;
     let terms = |number: &u64| -> Result<Vec<(TermId, u32)>> {
@@ -53,7 +53,7 @@ pub(super) fn page_terms(db: &Connection, numbers: &[u64]) -> Result<Vec<Vec<(Te
         let packed = |row: &Row<'_>| Ok(unpack_terms(row.get_ref(0)?.as_blob()?, &mut terms));
         match read.query_row([number.cast_signed()], packed).optional()? {
             Some(None) => {
-                Err(Error::Damaged(format!("the words of the page of fetch {number} cannot be read")))
+                Err(Error::Damaged(format!("the terms of fetch {number} cannot be read")))
             }
             Some(Some(())) | None => Ok(terms),
         }

@@ -1,4 +1,4 @@
-//! Writes beside a crawl: short transactions that take turns with those of the one store.
+//! Writes beside a crawl: short transactions that alternate with those of the store.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ use crate::{
     TopicChange, WorkspaceWriter,
 };
 
-/// A SQLite database, open for what is written beside a crawl. It keeps nothing in memory, and takes no lock
-/// that a crawl would wait for longer than a write takes.
+/// A SQLite database, open for writes beside a crawl. It keeps nothing in memory, and blocks a crawl only for the
+/// duration of a write.
 #[derive(Debug)]
 pub struct SqliteWorkspaceWriter {
     path: PathBuf,
@@ -22,7 +22,7 @@ pub struct SqliteWorkspaceWriter {
 }
 
 impl SqliteWorkspaceWriter {
-    /// Opens a database that exists, whether or not a crawl runs on it.
+    /// Opens an existing database, whether or not a crawl runs on it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let db = open::workspace_writer(&path)?;
@@ -30,13 +30,13 @@ impl SqliteWorkspaceWriter {
     }
 }
 
-/// What a writer needs of whatever is behind it.
+/// Access to the database, common to both writers.
 trait Tables: Send {
     fn path(&self) -> &Path;
     fn db(&self) -> &Connection;
     fn db_mut(&mut self) -> &mut Connection;
 
-    /// Scores were written.
+    /// Called after scores were written.
     fn scored(&mut self) -> Result<()> {
         Ok(())
     }
@@ -163,7 +163,7 @@ pub(super) fn read_setting(db: &Connection, name: &str) -> Result<Option<String>
     Ok(read.query_row([name], |row| row.get(0)).optional()?)
 }
 
-/// The URL that the word is about; a site has none.
+/// The URL of the feedback; `None` for a site.
 fn oid(word: &Feedback) -> Option<CanonicalUrl> {
     if word.kind == FeedbackKind::Site { None } else { CanonicalUrl::parse(&word.name).ok() }
 }

@@ -11,16 +11,16 @@ use super::{counts, graph, links, many, revisit};
 use crate::frontier::{Belief, Frontier, Sites, State, probability};
 use crate::{Batch, Counts, Error, Result, Scores};
 
-/// What a plan adds to the counts.
+/// Changes of the counts by a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Added {
     pub(super) links: usize,
-    /// Copies, fewer than 0 if pages are none any more.
+    /// Duplicates; negative if there are fewer.
     pub(super) copies: isize,
 }
 
-/// Writes everything that a plan has; what that adds. The memory is as it will be after it, but for the number of links
-/// and copies.
+/// Writes a plan and returns the changes of the counts. The memory is already in the state after it, except for the
+/// numbers of links and duplicates.
 pub(super) fn write(
     tx: &Transaction<'_>,
     plan: &Plan<'_>,
@@ -47,12 +47,12 @@ pub(super) fn write(
     Ok(Added { links, copies })
 }
 
-/// Writes scores in place of those that are there, and what neighbours say.
+/// Replaces the scores, and writes the changed neighbourhoods.
 pub(super) fn write_scores(db: &mut Connection, scores: &Scores<'_>) -> Result<()> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for (table, list) in [("hubs", scores.hubs), ("auth", scores.auth)] {
         tx.execute(&format!("delete from {table}"), [])?;
-        // Ascending ids are appended to the table; in any other order they would be strewn over it.
+        // Ascending ids are appended to the table; any other order would touch pages all over it.
         let mut sorted: Vec<_> = list.iter().map(|&(oid, score)| (oid.0.cast_signed(), score)).collect();
         sorted.sort_unstable_by_key(|&(oid, _)| oid);
         let mut insert = tx.prepare(&format!("insert into {table}(oid, score) values (?1, ?2)"))?;
@@ -65,7 +65,7 @@ pub(super) fn write_scores(db: &mut Connection, scores: &Scores<'_>) -> Result<(
     Ok(())
 }
 
-/// Nothing is believed any more of URLs that are yet to be fetched. What came before keeps its relevance.
+/// Resets the estimates of unfetched URLs. Fetched pages keep their relevance.
 pub(super) fn forget_estimates(db: &mut Connection) -> Result<()> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.execute(
@@ -79,7 +79,7 @@ pub(super) fn forget_estimates(db: &mut Connection) -> Result<()> {
     Ok(())
 }
 
-/// Disables and enables sites; those that are not known become so.
+/// Disables and enables sites, adding unknown ones.
 pub(super) fn switch_sites(tx: &Transaction<'_>, hosts: &[(&str, bool)], sites: &mut Sites) -> Result<()> {
     let mut insert = tx.prepare_cached("insert into site(sid, host, serverload) values (?1, ?2, 0)")?;
     let mut update = tx.prepare_cached("update site set disabled = ?2 where rowid = ?1")?;
@@ -109,7 +109,7 @@ fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -
          values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)",
     )?;
     for row in rows {
-        // What was raised since stands in `estimate_log`, unless it is of no account there.
+        // Later raises are in `estimate_log`, unless they do not matter there.
         let state = frontier.state(row.row);
         let belief = if state == State::Evicted { frontier.belief(row.row) } else { row.belief };
         insert.execute(params![
@@ -125,7 +125,7 @@ fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -
     if rows.is_empty() { Ok(()) } else { counted("crawl", tx, frontier.len()) }
 }
 
-/// The memory has counted the rows; the table must have given them the same numbers.
+/// Checks that the table has assigned the row numbers that the memory expects.
 fn counted(table: &str, tx: &Transaction<'_>, expected: usize) -> Result<()> {
     let same = usize::try_from(tx.last_insert_rowid()) == Ok(expected);
     same.then_some(()).ok_or_else(|| Error::Damaged(format!("another program has written to {table}")))
@@ -140,7 +140,7 @@ fn insert_beliefs(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Re
     })
 }
 
-/// Writes what became of fetches; how many more copies there are than before.
+/// Writes the results of fetches. Returns the change of the number of duplicates.
 fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier) -> Result<isize> {
     let mut update = tx.prepare_cached(
         "update crawl set relevance = ?2, kcid = coalesce(?3, kcid), priority = ?18, \
@@ -205,7 +205,7 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
     Ok(copies)
 }
 
-/// Forgets where pages are kept that are gone.
+/// Clears the locations of lost pages.
 fn clear_spans(tx: &Transaction<'_>, rows: &[u32]) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
@@ -219,7 +219,7 @@ fn clear_spans(tx: &Transaction<'_>, rows: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// Gives pages that were judged anew what they are worth now.
+/// Writes new judgments of pages.
 fn update_judgments(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<()> {
     let mut update = tx.prepare_cached("update crawl set relevance = ?2, kcid = ?3 where rowid = ?1")?;
     for &(row, judgment) in &plan.judgments {
@@ -228,7 +228,7 @@ fn update_judgments(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes who is queued and who is evicted, together with what is believed of them.
+/// Writes the states of queued and evicted rows, with their estimates.
 fn update_states(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
     let mut update = tx.prepare_cached(
         "update crawl set relevance = coalesce(?2, relevance), priority = ?3, state = ?4, not_before = null \
@@ -242,7 +242,7 @@ fn update_states(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Res
     Ok(())
 }
 
-/// The estimated relevance of a row; a page that came has none, because its relevance is known.
+/// The estimated relevance of a row; `None` for a fetched page, whose relevance is known.
 pub(super) fn estimate(frontier: &Frontier, row: u32, belief: Belief) -> Option<f64> {
     (!frontier.tries(row).has_come()).then_some(belief.relevance)
 }
@@ -266,7 +266,7 @@ fn update_addresses(tx: &Transaction<'_>, addresses: &[(SiteId, IpAddr)], fronti
     Ok(())
 }
 
-/// Writes events behind those that are there.
+/// Appends events.
 pub(super) fn insert_events(tx: &Transaction<'_>, events: &[Event]) -> Result<()> {
     let mut insert = tx.prepare_cached("insert into event(at, kind, detail) values (?1, ?2, ?3)")?;
     for event in events {
@@ -275,7 +275,6 @@ pub(super) fn insert_events(tx: &Transaction<'_>, events: &[Event]) -> Result<()
     Ok(())
 }
 
-/// Writes settings.
 pub(super) fn write_settings(tx: &Transaction<'_>, settings: &[(&str, &str)]) -> Result<()> {
     let mut write = tx.prepare_cached(
         "insert into setting(name, value) values (?1, ?2) on conflict(name) do update set value = excluded.value",
@@ -291,7 +290,7 @@ pub(super) fn rowid(row: u32) -> i64 {
     i64::from(row) + 1
 }
 
-/// Why a fetch failed, if it did.
+/// The failure of a fetch, if it failed.
 pub(super) fn failure(outcome: &Outcome) -> Option<&Failure> {
     match outcome {
         Outcome::Fetched | Outcome::Redirected => None,

@@ -1,12 +1,12 @@
-//! The same scores link by link, as was done before there were joins (V 3.8): the table of links is scanned, the score of
-//! each link's one end is looked up, and that of its other end is updated.
+//! The same scores, one link at a time, as before the use of joins (V 3.8): scans the table of links, looks up the
+//! score of one end, and updates the score of the other.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{SqlDistiller, SqlScores, settle};
 use crate::Result;
 
-/// A step: which links count, whose scores are looked up, and whose are found.
+/// A step: which links count, whose scores are read, and whose are updated.
 struct Step {
     links: &'static str,
     from: &'static str,
@@ -27,7 +27,7 @@ const HUBS: Step =
     Step { links: "select oid_dst, oid_src, wgt_rev from weighed", from: "authority", to: "hub" };
 
 impl SqlDistiller {
-    /// As [`run`](SqlDistiller::run), link by link: for comparison, since it takes longer.
+    /// As [`run`](SqlDistiller::run), one link at a time; slower, for comparison.
     pub fn walk(self, tolerance: f64, max_iterations: usize) -> Result<SqlScores> {
         self.run_by(SqlDistiller::iterate_by_walking, tolerance, max_iterations)
     }
