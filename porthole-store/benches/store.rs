@@ -220,10 +220,10 @@ fn reopen(path: &Path) -> Result<(), Box<dyn Error>> {
 
 fn sizes(store: &SqliteStore, path: &Path, urls: usize, links: usize) -> Result<(), Box<dyn Error>> {
     let sql = "select name, sum(pgsize) from dbstat where aggregate = true group by name";
-    let limits = porthole_store::Limits { time: Duration::from_secs(600), ..Default::default() };
+    let limits = porthole_store::QueryLimits { time: Duration::from_secs(600), ..Default::default() };
     let answer = store.reader().sql(sql, &limits)?;
     for row in &answer.rows {
-        let [porthole_store::Value::Text(name), porthole_store::Value::Integer(bytes)] = row.as_slice()
+        let [porthole_store::SqlValue::Text(name), porthole_store::SqlValue::Integer(bytes)] = row.as_slice()
         else {
             continue;
         };

@@ -2,7 +2,7 @@
 
 use porthole_types::{SegmentSpan, SiteId, Timestamp, TopicId, UrlId};
 
-use crate::Neighbourhood;
+use crate::NeighbourEvidence;
 
 /// Everything known about a URL.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub struct About {
     /// Its site.
     pub site: SiteFacts,
     /// The ten linking pages with the highest R, each once.
-    pub parents: Vec<Parent>,
+    pub parents: Vec<LinkingPage>,
     /// Number of links to it.
     pub links_in: u64,
     /// Number of links on its page.
@@ -55,7 +55,7 @@ pub struct About {
     /// Authority score of the last distillation.
     pub auth: Option<f64>,
     /// Relevance combined with that of the neighbours, if it and some of them were judged.
-    pub neighbourhood: Option<Neighbourhood>,
+    pub neighbourhood: Option<NeighbourEvidence>,
     /// The latest feedback on it as a page, as a hub, and on its site.
     pub feedback: Vec<Feedback>,
 }
@@ -96,7 +96,7 @@ impl UrlState {
 
 /// A page that links to a URL.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parent {
+pub struct LinkingPage {
     /// Its URL.
     pub url: String,
     /// R(d) if the page was judged, otherwise the estimate.

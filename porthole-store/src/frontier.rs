@@ -19,19 +19,19 @@ use porthole_types::{Rank, SiteId, Timestamp, UrlId};
 
 pub(crate) use self::belief::{Belief, probability};
 pub(crate) use self::chunked::Chunked;
-use self::columns::{Columns, Place};
-pub(crate) use self::columns::{Facts, Tries};
+use self::columns::{Columns, QueuePlace};
+pub(crate) use self::columns::{OptionalValues, Tries};
 pub(crate) use self::key_map::KeyMap;
 pub(crate) use self::order::Needs;
-use self::order::Order;
+use self::order::KeyOrder;
 use self::queues::Queues;
-pub(crate) use self::sites::Sites;
-use self::waiting::Waiting;
+pub(crate) use self::sites::SiteTable;
+use self::waiting::RetryQueue;
 use crate::Policy;
 
 /// State of a URL; the numbers are stored in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum RowState {
     Queued = 0,
     Fetched = 1,
     Redirected = 2,
@@ -43,35 +43,35 @@ pub(crate) enum State {
     Rejected = 6,
 }
 
-impl State {
-    pub(crate) const ALL: [State; 7] = [
-        State::Queued,
-        State::Fetched,
-        State::Redirected,
-        State::Dead,
-        State::Skipped,
-        State::Evicted,
-        State::Rejected,
+impl RowState {
+    pub(crate) const ALL: [RowState; 7] = [
+        RowState::Queued,
+        RowState::Fetched,
+        RowState::Redirected,
+        RowState::Dead,
+        RowState::Skipped,
+        RowState::Evicted,
+        RowState::Rejected,
     ];
 
-    pub(crate) fn from_code(code: i64) -> Option<State> {
-        usize::try_from(code).ok().and_then(|code| State::ALL.get(code).copied())
+    pub(crate) fn from_code(code: i64) -> Option<RowState> {
+        usize::try_from(code).ok().and_then(|code| RowState::ALL.get(code).copied())
     }
 
     /// Whether the URL is finished.
     pub(crate) fn is_done(self) -> bool {
-        !matches!(self, State::Queued | State::Evicted | State::Rejected)
+        !matches!(self, RowState::Queued | RowState::Evicted | RowState::Rejected)
     }
 
     /// Whether the URL led to a page or a redirect.
-    pub(crate) fn came(self) -> bool {
-        matches!(self, State::Fetched | State::Redirected)
+    pub(crate) fn has_response(self) -> bool {
+        matches!(self, RowState::Fetched | RowState::Redirected)
     }
 }
 
 /// Effect of a link on its target.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Seen {
+pub(crate) enum SeenUrl {
     /// A new URL, with its row.
     New(u32),
     /// A queued URL whose estimate has risen: its row in the table must change.
@@ -88,9 +88,9 @@ pub(crate) struct Restored {
     pub(crate) oid: UrlId,
     pub(crate) belief: Belief,
     pub(crate) tries: Tries,
-    pub(crate) state: State,
+    pub(crate) state: RowState,
     pub(crate) not_before: Option<Timestamp>,
-    pub(crate) facts: Facts,
+    pub(crate) facts: OptionalValues,
 }
 
 /// Known URLs and the queue. Row numbers are rowids minus one.
@@ -99,17 +99,17 @@ pub(crate) struct Frontier {
     known: KeyMap,
     columns: Columns,
     queues: Queues,
-    waiting: Waiting,
+    waiting: RetryQueue,
     /// Maximum number of queued URLs.
     bound: Option<usize>,
-    tally: Tally,
+    tally: StateCounts,
 }
 
 /// Numbers of URLs by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    /// By [`State`], as in the table.
-    pub(crate) states: [usize; State::ALL.len()],
+pub(crate) struct StateCounts {
+    /// By [`RowState`], as in the table.
+    pub(crate) states: [usize; RowState::ALL.len()],
     pub(crate) taken: usize,
     /// Queued URLs on disabled sites.
     pub(crate) parked: usize,
@@ -117,17 +117,17 @@ pub(crate) struct Tally {
 
 impl Frontier {
     /// Maximum number of URLs.
-    pub(crate) const CAPACITY: usize = Place::FIRST_MARK as usize;
+    pub(crate) const CAPACITY: usize = QueuePlace::FIRST_MARK as usize;
 
     /// An empty frontier with the known sites.
-    pub(crate) fn new(policy: &Policy, bound: Option<usize>, sites: Sites) -> Self {
+    pub(crate) fn new(policy: &Policy, bound: Option<usize>, sites: SiteTable) -> Self {
         Frontier {
             known: KeyMap::default(),
-            columns: Columns::new(Order::new(policy), sites),
+            columns: Columns::new(KeyOrder::new(policy), sites),
             queues: Queues::default(),
-            waiting: Waiting::default(),
+            waiting: RetryQueue::default(),
             bound,
-            tally: Tally::default(),
+            tally: StateCounts::default(),
         }
     }
 
@@ -136,7 +136,7 @@ impl Frontier {
         self.columns.rows.len()
     }
 
-    pub(crate) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> StateCounts {
         self.tally
     }
 
@@ -144,11 +144,11 @@ impl Frontier {
         &self.columns.order.policy
     }
 
-    pub(crate) fn sites(&self) -> &Sites {
+    pub(crate) fn sites(&self) -> &SiteTable {
         &self.columns.sites
     }
 
-    pub(crate) fn sites_mut(&mut self) -> &mut Sites {
+    pub(crate) fn sites_mut(&mut self) -> &mut SiteTable {
         &mut self.columns.sites
     }
 
@@ -167,7 +167,7 @@ impl Frontier {
     }
 
     /// The state of a row, as in the table.
-    pub(crate) fn state(&self, row: u32) -> State {
+    pub(crate) fn state(&self, row: u32) -> RowState {
         self.columns.rows[row as usize].place.state()
     }
 
@@ -183,55 +183,55 @@ impl Frontier {
     }
 
     /// Records a link to a URL: adds the URL, or raises its estimate.
-    pub(crate) fn see(&mut self, oid: UrlId, sid: SiteId, belief: Belief) -> Seen {
-        let (row, new) = self.known.get_or_insert(oid.0, Place::at(self.len()).0);
+    pub(crate) fn see(&mut self, oid: UrlId, sid: SiteId, belief: Belief) -> SeenUrl {
+        let (row, new) = self.known.get_or_insert(oid.0, QueuePlace::at(self.len()).0);
         if !new {
             return self.raise(row, belief);
         }
         let (site, _) = self.columns.sites.see(sid, 0);
-        self.columns.push(belief, Tries::default(), Facts { site, ..Facts::default() });
-        self.tally.states[State::Queued as usize] += 1;
+        self.columns.push(belief, Tries::default(), OptionalValues { site, ..OptionalValues::default() });
+        self.tally.states[RowState::Queued as usize] += 1;
         self.enqueue(row);
-        Seen::New(row)
+        SeenUrl::New(row)
     }
 
     /// Records a link to a URL that must not be queued: adds the URL if it is new.
-    pub(crate) fn reject(&mut self, oid: UrlId, sid: SiteId, belief: Belief) -> Seen {
-        let (row, new) = self.known.get_or_insert(oid.0, Place::at(self.len()).0);
+    pub(crate) fn reject(&mut self, oid: UrlId, sid: SiteId, belief: Belief) -> SeenUrl {
+        let (row, new) = self.known.get_or_insert(oid.0, QueuePlace::at(self.len()).0);
         if !new {
-            return Seen::Known(row);
+            return SeenUrl::Known(row);
         }
         let (site, _) = self.columns.sites.see(sid, 0);
-        self.columns.push(belief, Tries::default(), Facts { site, ..Facts::default() });
-        self.tally.states[State::Rejected as usize] += 1;
-        self.place(row, State::Rejected, None);
-        Seen::New(row)
+        self.columns.push(belief, Tries::default(), OptionalValues { site, ..OptionalValues::default() });
+        self.tally.states[RowState::Rejected as usize] += 1;
+        self.place(row, RowState::Rejected, None);
+        SeenUrl::New(row)
     }
 
     /// Raises the estimate of a URL. An evicted or rejected URL is queued again.
-    pub(crate) fn raise(&mut self, row: u32, belief: Belief) -> Seen {
+    pub(crate) fn raise(&mut self, row: u32, belief: Belief) -> SeenUrl {
         let held = self.columns.rows[row as usize];
         let (relevance, priority) = belief.narrow();
         let better = relevance > held.relevance || priority > held.priority;
         let state = held.place.state();
-        if state.is_done() || (state == State::Queued && !better) {
-            return Seen::Known(row);
+        if state.is_done() || (state == RowState::Queued && !better) {
+            return SeenUrl::Known(row);
         }
-        let before = (state == State::Evicted).then(|| self.belief(row));
+        let before = (state == RowState::Evicted).then(|| self.belief(row));
         // A rejected URL has no priority yet.
-        let lowest = if state == State::Rejected { priority } else { held.priority };
+        let lowest = if state == RowState::Rejected { priority } else { held.priority };
         self.believe(row, relevance.max(held.relevance), priority.max(lowest));
-        if state == State::Queued {
-            return Seen::Raised(row);
+        if state == RowState::Queued {
+            return SeenUrl::Raised(row);
         }
-        self.change_state(row, State::Queued);
+        self.change_state(row, RowState::Queued);
         self.enqueue(row);
-        Seen::Back(row, before)
+        SeenUrl::Back(row, before)
     }
 
     /// Sets the estimate of a URL, up or down. Returns whether the URL is queued, so that this has an effect.
     pub(crate) fn set(&mut self, row: u32, belief: Belief) -> bool {
-        let queued = self.state(row) == State::Queued;
+        let queued = self.state(row) == RowState::Queued;
         if queued {
             let (relevance, priority) = belief.narrow();
             self.believe(row, relevance, priority);
@@ -244,7 +244,7 @@ impl Frontier {
     pub(crate) fn set_priority(&mut self, row: u32, priority: f64) -> bool {
         let held = self.columns.rows[row as usize];
         let (_, priority) = Belief::new(0.0, priority).narrow();
-        let changes = held.place.state() == State::Queued && priority != held.priority;
+        let changes = held.place.state() == RowState::Queued && priority != held.priority;
         if changes {
             self.believe(row, held.relevance, priority);
         }
@@ -255,7 +255,7 @@ impl Frontier {
     pub(crate) fn forget(&mut self) {
         for row in 0..self.len() {
             if !self.columns.rows[row].place.state().is_done() {
-                let came = self.columns.tries[row].has_come();
+                let came = self.columns.tries[row].has_response();
                 let held = &mut self.columns.rows[row];
                 held.priority = 0.0;
                 held.relevance = if came { held.relevance } else { 0.0 };
@@ -335,7 +335,7 @@ impl Frontier {
     /// Takes a row if it is queued and due. Returns whether it was taken.
     pub(crate) fn take_this(&mut self, row: u32, now: Timestamp) -> bool {
         let place = self.columns.rows[row as usize].place;
-        let due = place.in_heap().is_some() || place == Place::WAITING && self.waiting.is_due(row, now);
+        let due = place.in_heap().is_some() || place == QueuePlace::WAITING && self.waiting.is_due(row, now);
         let takes = due && !self.columns.is_disabled(row);
         if takes {
             self.check_out(row);
@@ -353,32 +353,32 @@ impl Frontier {
 
     /// Marks a queued row as in flight again, after a rebuild.
     pub(crate) fn take_again(&mut self, row: u32) {
-        if self.state(row) == State::Queued && !self.is_taken(row) {
+        if self.state(row) == RowState::Queued && !self.is_taken(row) {
             self.check_out(row);
         }
     }
 
     pub(crate) fn is_taken(&self, row: u32) -> bool {
-        self.columns.rows[row as usize].place == Place::TAKEN
+        self.columns.rows[row as usize].place == QueuePlace::TAKEN
     }
 
     /// The rows in flight.
     pub(crate) fn taken(&self) -> Vec<u32> {
-        self.rows_at(Place::TAKEN)
+        self.rows_at(QueuePlace::TAKEN)
     }
 
     /// Records a try: the URL is finished, or queued again until `not_before`.
-    pub(crate) fn tried(&mut self, row: u32, state: State, not_before: Option<Timestamp>, at: Timestamp) {
+    pub(crate) fn tried(&mut self, row: u32, state: RowState, not_before: Option<Timestamp>, at: Timestamp) {
         self.withdraw(row);
         self.change_state(row, state);
-        self.columns.tried(row, state.came(), at);
+        self.columns.tried(row, state.has_response(), at);
         self.place(row, state, not_before);
     }
 
     /// Queues a finished URL again, as if it had not been tried.
     pub(crate) fn queue_again(&mut self, row: u32) {
-        self.change_state(row, State::Queued);
-        self.columns.tries[row as usize] = self.columns.tries[row as usize].afresh();
+        self.change_state(row, RowState::Queued);
+        self.columns.tries[row as usize] = self.columns.tries[row as usize].reset_for_revisit();
         self.enqueue(row);
     }
 
@@ -398,7 +398,7 @@ impl Frontier {
     /// Appends a row from the table; false if its URL is already known, which means that the table is damaged.
     #[must_use]
     pub(crate) fn restore(&mut self, row: Restored) -> bool {
-        let (number, new) = self.known.get_or_insert(row.oid.0, Place::at(self.len()).0);
+        let (number, new) = self.known.get_or_insert(row.oid.0, QueuePlace::at(self.len()).0);
         if new {
             self.columns.push(row.belief, row.tries, row.facts);
             self.tally.states[row.state as usize] += 1;
@@ -407,20 +407,20 @@ impl Frontier {
         new
     }
 
-    fn place(&mut self, row: u32, state: State, not_before: Option<Timestamp>) {
+    fn place(&mut self, row: u32, state: RowState, not_before: Option<Timestamp>) {
         match (state, not_before) {
-            (State::Queued, Some(due)) => {
-                self.columns.rows[row as usize].place = Place::WAITING;
+            (RowState::Queued, Some(due)) => {
+                self.columns.rows[row as usize].place = QueuePlace::WAITING;
                 self.waiting.push(row, due);
             }
-            (State::Queued, None) => self.enqueue(row),
-            _ => self.columns.rows[row as usize].place = Place::done(state),
+            (RowState::Queued, None) => self.enqueue(row),
+            _ => self.columns.rows[row as usize].place = QueuePlace::done(state),
         }
     }
 
     /// Sets an estimate. The relevance of a fetched page is known and does not change.
     fn believe(&mut self, row: u32, relevance: f32, priority: f32) {
-        let came = self.columns.tries[row as usize].has_come();
+        let came = self.columns.tries[row as usize].has_response();
         let held = &mut self.columns.rows[row as usize];
         let relevance = if came { held.relevance } else { relevance };
         let moves = priority != held.priority || (relevance != held.relevance && !self.columns.order.plain);
@@ -445,7 +445,7 @@ impl Frontier {
     /// Takes a row out of the queue, until its result is committed or it is given back.
     fn check_out(&mut self, row: u32) {
         self.withdraw(row);
-        self.columns.rows[row as usize].place = Place::TAKEN;
+        self.columns.rows[row as usize].place = QueuePlace::TAKEN;
         self.tally.taken += 1;
     }
 
@@ -455,20 +455,20 @@ impl Frontier {
         if let Some(at) = place.in_heap() {
             self.tally.parked -= usize::from(self.columns.is_disabled(row));
             self.queues.remove(row, at, &mut self.columns);
-        } else if place == Place::WAITING {
+        } else if place == QueuePlace::WAITING {
             self.waiting.remove(row);
-        } else if place == Place::TAKEN {
+        } else if place == QueuePlace::TAKEN {
             self.tally.taken -= 1;
         }
     }
 
-    fn change_state(&mut self, row: u32, state: State) {
+    fn change_state(&mut self, row: u32, state: RowState) {
         self.tally.states[self.state(row) as usize] -= 1;
         self.tally.states[state as usize] += 1;
     }
 
-    fn rows_at(&self, place: Place) -> Vec<u32> {
+    fn rows_at(&self, place: QueuePlace) -> Vec<u32> {
         let rows = (0..self.len()).filter(|&row| self.columns.rows[row].place == place);
-        rows.map(|row| Place::at(row).0).collect()
+        rows.map(|row| QueuePlace::at(row).0).collect()
     }
 }

@@ -23,22 +23,22 @@ mod store;
 mod topics;
 mod workspace_writer;
 
-pub use about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
-pub use answer::{Answer, Limits, Value};
+pub use about::{About, Feedback, FeedbackKind, LinkingPage, SiteFacts, UrlState};
+pub use answer::{QueryAnswer, QueryLimits, SqlValue};
 pub use error::{Error, Result};
-pub use policy::{Direction, Key, Policy, PolicyError};
-pub use queries::{Kind, NamedQuery, Parameter, QUERIES};
+pub use policy::{Direction, PolicyKey, Policy, PolicyError};
+pub use queries::{ParameterKind, NamedQuery, Parameter, QUERIES};
 pub use sqlite::{
-    Judged, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteReader, SqliteStore,
-    SqliteWorkspaceWriter, Table,
+    BulkJudgment, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteReader, SqliteStore,
+    SqliteWorkspaceWriter, ProbeTable,
 };
-pub use statistics::{Document, NodeRow, StatRow};
+pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
-    Batch, Committed, Counts, Edge, Estimate, Graph, Neighbourhood, Node, RAISED, Refreshed, Rejudged,
-    Scores, Site, Store, StoreReader, Tried,
+    Batch, Committed, StoreCounts, GraphEdge, Estimate, LinkGraph, NeighbourEvidence, GraphNode, RAISED, Refreshed, Rejudged,
+    DistilledScores, SiteAddress, Store, StoreReader, TriedUrl,
 };
 pub use topics::{
-    Collision, Example, ExampleChange, ExampleId, ExampleState, Model, NewExample, TermWord, Terms,
+    Collision, StoredExample, ExampleChange, ExampleId, ExampleState, StoredModel, NewExample, TermWord, TermCounts,
     TopicChange,
 };
 pub use workspace_writer::{CommandAnswer, CommandRow, WorkspaceWriter};

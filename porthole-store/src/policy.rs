@@ -18,12 +18,12 @@ use std::str::FromStr;
 /// | `repair` | `visits desc, authority desc, relevance desc` | recheck the most important pages (V 3.2) |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    keys: Vec<(Key, Direction)>,
+    keys: Vec<(PolicyKey, Direction)>,
 }
 
 /// Sort keys of URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum PolicyKey {
     /// Number of tries since the URL was queued. A requested revisit starts at 0 again, so that it is not starved by
     /// URLs that were never tried. Saturates at 63.
     Numtries,
@@ -98,7 +98,7 @@ impl Policy {
         if text.is_empty() {
             return Err(PolicyError::Empty);
         }
-        let mut keys: Vec<(Key, Direction)> = Vec::new();
+        let mut keys: Vec<(PolicyKey, Direction)> = Vec::new();
         for part in text.split(',') {
             let (key, direction) = parse_part(part)?;
             if keys.iter().any(|(other, _)| *other == key) {
@@ -110,7 +110,7 @@ impl Policy {
     }
 
     /// The keys, most significant first.
-    pub fn keys(&self) -> &[(Key, Direction)] {
+    pub fn keys(&self) -> &[(PolicyKey, Direction)] {
         &self.keys
     }
 
@@ -124,7 +124,7 @@ impl Policy {
 impl Default for Policy {
     fn default() -> Self {
         use Direction::{Asc, Desc};
-        Policy { keys: vec![(Key::Numtries, Asc), (Key::Priority, Desc)] }
+        Policy { keys: vec![(PolicyKey::Numtries, Asc), (PolicyKey::Priority, Desc)] }
     }
 }
 
@@ -146,32 +146,32 @@ impl fmt::Display for Policy {
     }
 }
 
-impl Key {
+impl PolicyKey {
     /// All keys.
-    pub const ALL: [Key; 9] = [
-        Key::Numtries,
-        Key::Visits,
-        Key::Priority,
-        Key::Relevance,
-        Key::Serverload,
-        Key::Lastvisited,
-        Key::Hub,
-        Key::Authority,
-        Key::Discovered,
+    pub const ALL: [PolicyKey; 9] = [
+        PolicyKey::Numtries,
+        PolicyKey::Visits,
+        PolicyKey::Priority,
+        PolicyKey::Relevance,
+        PolicyKey::Serverload,
+        PolicyKey::Lastvisited,
+        PolicyKey::Hub,
+        PolicyKey::Authority,
+        PolicyKey::Discovered,
     ];
 
     /// Name of the key.
     pub fn name(self) -> &'static str {
         match self {
-            Key::Numtries => "numtries",
-            Key::Visits => "visits",
-            Key::Priority => "priority",
-            Key::Relevance => "relevance",
-            Key::Serverload => "serverload",
-            Key::Lastvisited => "lastvisited",
-            Key::Hub => "hub",
-            Key::Authority => "authority",
-            Key::Discovered => "discovered",
+            PolicyKey::Numtries => "numtries",
+            PolicyKey::Visits => "visits",
+            PolicyKey::Priority => "priority",
+            PolicyKey::Relevance => "relevance",
+            PolicyKey::Serverload => "serverload",
+            PolicyKey::Lastvisited => "lastvisited",
+            PolicyKey::Hub => "hub",
+            PolicyKey::Authority => "authority",
+            PolicyKey::Discovered => "discovered",
         }
     }
 }
@@ -186,10 +186,10 @@ impl Direction {
     }
 }
 
-fn parse_part(part: &str) -> Result<(Key, Direction), PolicyError> {
+fn parse_part(part: &str) -> Result<(PolicyKey, Direction), PolicyError> {
     let mut words = part.split_whitespace();
     let word = words.next().unwrap_or_default();
-    let key = Key::ALL.into_iter().find(|key| key.name() == word);
+    let key = PolicyKey::ALL.into_iter().find(|key| key.name() == word);
     let key = key.ok_or_else(|| PolicyError::UnknownKey(word.to_owned()))?;
     let rest: Vec<&str> = words.collect();
     match rest.as_slice() {
@@ -200,7 +200,7 @@ fn parse_part(part: &str) -> Result<(Key, Direction), PolicyError> {
 }
 
 fn keys() -> String {
-    Key::ALL.map(Key::name).join(", ")
+    PolicyKey::ALL.map(PolicyKey::name).join(", ")
 }
 
 fn names() -> String {

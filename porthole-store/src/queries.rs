@@ -35,14 +35,14 @@ pub struct Parameter {
     /// What it means.
     pub description: &'static str,
     /// Type of its values.
-    pub kind: Kind,
+    pub kind: ParameterKind,
     /// Default value; `None` if it is required.
     pub default: Option<&'static str>,
 }
 
 /// Type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParameterKind {
     /// A whole number.
     Whole,
     /// Any number.
@@ -79,13 +79,13 @@ pub const QUERIES: &[NamedQuery] = &[
 const TOPIC: Parameter = Parameter {
     name: "topic",
     description: "topic of the pages; /: all topics",
-    kind: Kind::Topic,
+    kind: ParameterKind::Topic,
     default: Some("/"),
 };
 
 /// The parameter `rows`: maximum number of rows.
 const fn rows(default: &'static str) -> Parameter {
-    Parameter { name: "rows", description: "maximum number of rows", kind: Kind::Whole, default: Some(default) }
+    Parameter { name: "rows", description: "maximum number of rows", kind: ParameterKind::Whole, default: Some(default) }
 }
 
 /// Finds a query by name; `_` is accepted for `-`.

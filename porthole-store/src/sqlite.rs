@@ -36,14 +36,14 @@ use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 pub use self::distill::{SqlDistillation, SqlDistiller, SqlScores};
 use self::load::FrontierState;
 use self::open::Lock;
-use self::plan::Plan;
-pub use self::prober::{Judged, Prober, Spent, Table};
+use self::plan::WritePlan;
+pub use self::prober::{BulkJudgment, Prober, Spent, ProbeTable};
 pub use self::reader::SqliteReader;
 use self::sweep::Sweep;
 pub use self::workspace_writer::SqliteWorkspaceWriter;
 use self::write::rowid;
 use crate::frontier::{Belief, Needs, Tries};
-use crate::{Batch, Committed, Counts, Error, Policy, Result, Store, WorkspaceWriter};
+use crate::{Batch, Committed, StoreCounts, Error, Policy, Result, Store, WorkspaceWriter};
 
 /// A crawl in a SQLite database.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl SqliteStore {
     fn write<'a>(
         &mut self,
         batch: &Batch<'a>,
-        plan: impl FnOnce(&mut FrontierState) -> Result<Plan<'a>>,
+        plan: impl FnOnce(&mut FrontierState) -> Result<WritePlan<'a>>,
     ) -> Result<Committed> {
         self.refresh()?;
         sweep::sweep_if_overdue(&mut self.db, &mut self.memory)?;
@@ -120,7 +120,7 @@ impl SqliteStore {
         let lacks = self.memory.frontier.set_disabled(disabled);
         self.reorder(lacks)?;
         // Reenabled sites may exceed the bound.
-        self.write(&Batch::default(), |memory| Ok(Plan::for_bound(memory))).map(drop)
+        self.write(&Batch::default(), |memory| Ok(WritePlan::for_bound(memory))).map(drop)
     }
 
     /// Follows the stored policy.
@@ -189,7 +189,7 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn add(&mut self, urls: &[NewUrl]) -> Result<usize> {
-        Ok(self.write(&Batch::default(), |memory| Plan::for_urls(memory, urls))?.new_urls)
+        Ok(self.write(&Batch::default(), |memory| WritePlan::for_urls(memory, urls))?.new_urls)
     }
 
     fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>> {
@@ -244,13 +244,13 @@ impl Store for SqliteStore {
     }
 
     fn commit(&mut self, batch: &Batch<'_>) -> Result<Committed> {
-        self.write(batch, |memory| Plan::for_batch(memory, batch))
+        self.write(batch, |memory| WritePlan::for_batch(memory, batch))
     }
 
     fn queue_again(&mut self, oids: &[UrlId]) -> Result<usize> {
         let mut queued = 0;
         self.write(&Batch::default(), |memory| {
-            let plan = Plan::for_revisits(memory, oids)?;
+            let plan = WritePlan::for_revisits(memory, oids)?;
             queued = plan.again.len();
             Ok(plan)
         })?;
@@ -258,7 +258,7 @@ impl Store for SqliteStore {
     }
 
     fn lose_pages(&mut self, oids: &[UrlId]) -> Result<()> {
-        self.write(&Batch::default(), |memory| Plan::for_lost_pages(memory, oids)).map(drop)
+        self.write(&Batch::default(), |memory| WritePlan::for_lost_pages(memory, oids)).map(drop)
     }
 
     fn forget_estimates(&mut self) -> Result<()> {
@@ -284,7 +284,7 @@ impl Store for SqliteStore {
         let settings = [(load::BOUND_SETTING, text.as_str())];
         let plan = |memory: &mut FrontierState| {
             memory.frontier.set_bound(most);
-            Ok(Plan::for_bound(memory))
+            Ok(WritePlan::for_bound(memory))
         };
         self.write(&Batch { settings: &settings, ..Batch::default() }, plan).map(drop)
     }
@@ -300,7 +300,7 @@ impl Store for SqliteStore {
         self.follow_sites()
     }
 
-    fn look_again(&mut self) -> Result<bool> {
+    fn follow_changes(&mut self) -> Result<bool> {
         self.refresh()?;
         let version = data_version(&self.db)?;
         let others_wrote = std::mem::replace(&mut self.looked, version) != version;
@@ -316,7 +316,7 @@ impl Store for SqliteStore {
         self.memory.frontier.next_due()
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> StoreCounts {
         self.memory.counts()
     }
 

@@ -28,7 +28,7 @@ pub struct NodeRow {
 
 /// A document as its distinct terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
+pub struct DocumentRow {
     /// The page.
     pub did: UrlId,
     /// Term counts. A document without terms has no rows and no judgment.

@@ -8,8 +8,8 @@ use porthole_types::{
 };
 
 use crate::about::{About, Feedback, SiteFacts};
-use crate::topics::{Collision, Example, Model, Terms};
-use crate::{Answer, CommandRow, Limits, NamedQuery, Policy, Result, WorkspaceWriter};
+use crate::topics::{Collision, StoredExample, StoredModel, TermCounts};
+use crate::{QueryAnswer, CommandRow, QueryLimits, NamedQuery, Policy, Result, WorkspaceWriter};
 
 /// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s and [`StoreReader`]s can be
 /// open at the same time.
@@ -87,13 +87,13 @@ pub trait Store: WorkspaceWriter {
 
     /// Picks up changes of other writers: disabled sites and the policy. Returns whether anything was written since the
     /// last call or since the store was opened. Takes microseconds if not.
-    fn look_again(&mut self) -> Result<bool>;
+    fn follow_changes(&mut self) -> Result<bool>;
 
     /// When the next URL that waits for a retry is due.
     fn next_due(&self) -> Option<Timestamp>;
 
     /// The current counts, from memory.
-    fn counts(&self) -> Counts;
+    fn counts(&self) -> StoreCounts;
 
     /// Does one slice of deferred writes, a few milliseconds long, if it is time: estimates of queued URLs are written
     /// to the tables later, in bulk. Returns whether there is more to do now.
@@ -107,16 +107,16 @@ pub trait Store: WorkspaceWriter {
 /// Reads a crawl's database while it is written. Each call sees one consistent state.
 pub trait StoreReader: Send + Sync {
     /// The current link graph.
-    fn graph(&self) -> Result<Graph>;
+    fn graph(&self) -> Result<LinkGraph>;
 
     /// Events with an id above `after`, oldest first, at most `limit`.
     fn events(&self, after: u64, limit: usize) -> Result<Vec<(u64, Event)>>;
 
     /// Runs a named query; parameters that are not given have their defaults.
-    fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &Limits) -> Result<Answer>;
+    fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &QueryLimits) -> Result<QueryAnswer>;
 
     /// Runs a SQL statement that only reads.
-    fn sql(&self, sql: &str, limits: &Limits) -> Result<Answer>;
+    fn sql(&self, sql: &str, limits: &QueryLimits) -> Result<QueryAnswer>;
 
     /// The named queries.
     fn queries(&self) -> &'static [NamedQuery];
@@ -125,10 +125,10 @@ pub trait StoreReader: Send + Sync {
     fn topics(&self) -> Result<Vec<TopicRow>>;
 
     /// The examples of a topic, or of all topics, in the order of insertion.
-    fn examples(&self, topic: Option<TopicId>) -> Result<Vec<Example>>;
+    fn examples(&self, topic: Option<TopicId>) -> Result<Vec<StoredExample>>;
 
     /// Visits every example with its terms, in the order of insertion; for training.
-    fn visit_examples(&self, visit: &mut dyn FnMut(&Example, &Terms)) -> Result<()>;
+    fn visit_examples(&self, visit: &mut dyn FnMut(&StoredExample, &TermCounts)) -> Result<()>;
 
     /// A readable word for each term that has one. If several stems share the term, all their words, as `this/that`,
     /// since it is unknown which of them a page had.
@@ -138,13 +138,13 @@ pub trait StoreReader: Send + Sync {
     fn collisions(&self) -> Result<Vec<Collision>>;
 
     /// A stored model by name.
-    fn model(&self, name: &str) -> Result<Option<Model>>;
+    fn model(&self, name: &str) -> Result<Option<StoredModel>>;
 
     /// The value of a setting.
     fn setting(&self, name: &str) -> Result<Option<String>>;
 
     /// The counts as of the store's last write, in constant time; no URL counts as in flight.
-    fn counts(&self) -> Result<Counts>;
+    fn counts(&self) -> Result<StoreCounts>;
 
     /// Everything known about a URL; `None` if it is unknown.
     fn about(&self, url: &CanonicalUrl) -> Result<Option<About>>;
@@ -156,15 +156,15 @@ pub trait StoreReader: Send + Sync {
     fn site(&self, host: &str) -> Result<Option<SiteFacts>>;
 
     /// All known sites, in the order of discovery.
-    fn sites(&self) -> Result<Vec<Site>>;
+    fn sites(&self) -> Result<Vec<SiteAddress>>;
 
     /// The latest feedback on each page, hub and site, oldest first.
     fn feedback(&self) -> Result<Vec<Feedback>>;
 
     /// Relevance of pages combined with that of their neighbours, by page id.
-    fn neighbourhoods(&self) -> Result<Vec<Neighbourhood>>;
+    fn neighbourhoods(&self) -> Result<Vec<NeighbourEvidence>>;
 
-    /// Term counts of fetched pages, by [`Tried::terms`]; empty for an unknown number.
+    /// Term counts of fetched pages, by [`TriedUrl::terms`]; empty for an unknown number.
     fn page_terms(&self, numbers: &[u64]) -> Result<Vec<Vec<(TermId, u32)>>>;
 
     /// Whether a store is open on the database, in this or another process.
@@ -174,7 +174,7 @@ pub trait StoreReader: Send + Sync {
     fn command(&self, id: u64) -> Result<Option<CommandRow>>;
 
     /// The URLs tried after the fetch number `after`, in the order of the fetches, at most `limit`.
-    fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<Tried>>;
+    fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>>;
 
     /// Waits until everything committed before this call is on disk and survives a power cut. Commits do not wait for
     /// that.
@@ -226,7 +226,7 @@ pub struct Rejudged {
 
 /// A URL that was tried, with the result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tried {
+pub struct TriedUrl {
     /// The URL.
     pub oid: UrlId,
     /// The URL as text.
@@ -289,7 +289,7 @@ pub struct Committed {
 
 /// Row counts of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct StoreCounts {
     /// URLs, in any state.
     pub known: usize,
     /// URLs yet to be fetched, including those in flight.
@@ -320,18 +320,18 @@ pub struct Counts {
 
 /// Result of a distillation.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Scores<'a> {
+pub struct DistilledScores<'a> {
     /// Hub scores.
     pub hubs: &'a [(UrlId, f64)],
     /// Authority scores.
     pub auth: &'a [(UrlId, f64)],
     /// Changed neighbourhoods; those of other pages stay.
-    pub neighbourhoods: &'a [Neighbourhood],
+    pub neighbourhoods: &'a [NeighbourEvidence],
 }
 
 /// Relevance of a page combined with that of its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Neighbourhood {
+pub struct NeighbourEvidence {
     /// The page.
     pub oid: UrlId,
     /// Relevance by text and neighbours.
@@ -349,7 +349,7 @@ pub const RAISED: f64 = 1e6;
 
 /// A site and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Site {
+pub struct SiteAddress {
     /// The site.
     pub sid: SiteId,
     /// Host, with the port if it is not the default.
@@ -360,16 +360,16 @@ pub struct Site {
 
 /// A snapshot of the link graph.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Graph {
+pub struct LinkGraph {
     /// All known URLs, in the order of discovery.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<GraphNode>,
     /// All links, in the order of discovery.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<GraphEdge>,
 }
 
 /// A URL in the link graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Node {
+pub struct GraphNode {
     /// The URL.
     pub oid: UrlId,
     /// Its site.
@@ -387,7 +387,7 @@ pub struct Node {
 
 /// A link. Kept small, since a page has about fifty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
+pub struct GraphEdge {
     /// Index of the linking page in the nodes.
     pub src: u32,
     /// Index of the target in the nodes.

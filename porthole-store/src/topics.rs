@@ -5,7 +5,7 @@ use std::fmt;
 use porthole_types::{TermId, Timestamp, TopicId, TopicRow};
 
 /// Term counts, by id.
-pub type Terms = [(TermId, u32)];
+pub type TermCounts = [(TermId, u32)];
 
 /// A change of topics and examples, in one transaction. Applied in the order of the fields, so that new topics can get
 /// examples and removed topics can pass theirs on.
@@ -60,7 +60,7 @@ pub struct NewExample {
 
 /// A stored example, without its terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Example {
+pub struct StoredExample {
     /// Its number.
     pub id: ExampleId,
     /// Topic of which it is an example.
@@ -109,7 +109,7 @@ pub struct Collision {
 
 /// A trained model, opaque to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Model {
+pub struct StoredModel {
     /// The serialised model.
     pub bytes: Vec<u8>,
     /// When it was trained.

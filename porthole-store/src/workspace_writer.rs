@@ -3,9 +3,9 @@
 use porthole_types::{Event, Timestamp, TopicRow};
 
 use crate::about::Feedback;
-use crate::statistics::{Document, NodeRow, StatRow};
-use crate::topics::{ExampleChange, Model, NewExample, TermWord, TopicChange};
-use crate::{Result, Scores, StoreReader};
+use crate::statistics::{DocumentRow, NodeRow, StatRow};
+use crate::topics::{ExampleChange, StoredModel, NewExample, TermWord, TopicChange};
+use crate::{Result, DistilledScores, StoreReader};
 
 /// A command to a running crawl.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,16 +80,16 @@ pub trait WorkspaceWriter: Send {
     }
 
     /// Replaces the scores by those of a new distillation.
-    fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()>;
+    fn set_scores(&mut self, scores: &DistilledScores<'_>) -> Result<()>;
 
     /// Stores a model, replacing the one of the same name.
-    fn set_model(&mut self, name: &str, model: &Model) -> Result<()>;
+    fn set_model(&mut self, name: &str, model: &StoredModel) -> Result<()>;
 
     /// Replaces the statistics in TAXONOMY, STAT and BLOB.
     fn set_statistics(&mut self, nodes: &[NodeRow], stats: &mut dyn Iterator<Item = StatRow>) -> Result<()>;
 
     /// Replaces the documents in DOCUMENT.
-    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = Document>) -> Result<()>;
+    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = DocumentRow>) -> Result<()>;
 
     /// Stores feedback; the latest for a name and kind is in force.
     fn add_feedback(&mut self, feedback: &[Feedback]) -> Result<()>;

@@ -20,7 +20,7 @@ pub(crate) use self::control::{Set, SetScope};
 pub(crate) use self::crawl::Crawl;
 pub(crate) use self::distill::{Distill, EngineWord};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
-pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Verdict};
+pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Usefulness};
 #[cfg(feature = "lab")]
 pub(crate) use self::lab::{
     Bench, BenchClassifier, BenchCritic, BenchDistiller, BenchStrategies, Compare, Critics, Figures, General,
@@ -42,11 +42,11 @@ pub(crate) struct Cli {
     #[arg(short = 'C', value_name = "DIR", global = true, default_value = ".", hide_default_value = true)]
     pub(crate) workspace: PathBuf,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// First crawl from example pages or bookmarks: init, propose, mark, train, crawl
     Start(Start),
     /// Create a workspace

@@ -17,7 +17,7 @@ const LARGEST: u64 = 64 << 20;
 
 /// A document as the critic sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Document {
+pub(crate) struct TermDocument {
     pub(crate) title: String,
     pub(crate) language: String,
     /// Term counts, ordered by term.
@@ -25,16 +25,16 @@ pub(crate) struct Document {
     pub(crate) state: ExampleState,
 }
 
-impl Document {
+impl TermDocument {
     /// A document that could not be fetched or read.
-    pub(crate) fn missing(why: String) -> Document {
+    pub(crate) fn missing(why: String) -> TermDocument {
         let state = ExampleState::Missing(why);
-        Document { title: String::new(), language: String::new(), terms: Vec::new(), state }
+        TermDocument { title: String::new(), language: String::new(), terms: Vec::new(), state }
     }
 
     /// A document that has not been fetched yet.
-    pub(crate) fn unread() -> Document {
-        Document::missing("not fetched yet".to_owned())
+    pub(crate) fn unread() -> TermDocument {
+        TermDocument::missing("not fetched yet".to_owned())
     }
 }
 
@@ -51,19 +51,19 @@ impl DocumentReader {
     }
 
     /// Reads a file of text or HTML.
-    pub(crate) fn file(&mut self, path: &Path) -> anyhow::Result<Document> {
+    pub(crate) fn file(&mut self, path: &Path) -> anyhow::Result<TermDocument> {
         let bytes = read_file(path)?;
         Ok(self.bytes(None, &headers(path), &bytes))
     }
 
     /// Reads standard input.
-    pub(crate) fn standard_input(&mut self) -> anyhow::Result<Document> {
+    pub(crate) fn standard_input(&mut self) -> anyhow::Result<TermDocument> {
         let bytes = read_some(std::io::stdin().lock()).context("cannot read standard input")?;
         Ok(self.bytes(None, &Headers::new(), &bytes))
     }
 
     /// Reads a fetched page.
-    pub(crate) fn bytes(&mut self, url: Option<&CanonicalUrl>, headers: &Headers, bytes: &[u8]) -> Document {
+    pub(crate) fn bytes(&mut self, url: Option<&CanonicalUrl>, headers: &Headers, bytes: &[u8]) -> TermDocument {
         self.page(url, headers, bytes).0
     }
 
@@ -73,7 +73,7 @@ impl DocumentReader {
         url: Option<&CanonicalUrl>,
         headers: &Headers,
         bytes: &[u8],
-    ) -> (Document, Page) {
+    ) -> (TermDocument, Page) {
         let placeholder;
         let url = match url {
             Some(url) => url,
@@ -88,7 +88,7 @@ impl DocumentReader {
         let state = state(&page, &terms);
         let language = page.language.to_owned();
         (
-            Document { title: shortened(page.title.clone(), PageResult::MAX_TITLE), language, terms, state },
+            TermDocument { title: shortened(page.title.clone(), PageResult::MAX_TITLE), language, terms, state },
             page,
         )
     }
@@ -122,7 +122,7 @@ pub(crate) fn find_document(
     documents: &mut DocumentReader,
     store: &dyn StoreReader,
     name: &str,
-) -> anyhow::Result<Document> {
+) -> anyhow::Result<TermDocument> {
     if name == "-" {
         return documents.standard_input();
     }
@@ -135,11 +135,11 @@ pub(crate) fn find_document(
 }
 
 /// The example with this URL.
-fn stored(store: &dyn StoreReader, url: &str) -> anyhow::Result<Option<Document>> {
+fn stored(store: &dyn StoreReader, url: &str) -> anyhow::Result<Option<TermDocument>> {
     let mut found = None;
     store.visit_examples(&mut |example, terms| {
         if example.url == url && !(found.is_some() && terms.is_empty()) {
-            found = Some(Document {
+            found = Some(TermDocument {
                 title: example.title.clone(),
                 language: example.language.clone(),
                 terms: terms.to_vec(),

@@ -13,14 +13,14 @@ use porthole_types::TopicId;
 use porthole_webs::RecordedWeb;
 use serde::Serialize;
 
-use crate::documents::{Document, DocumentReader};
+use crate::documents::{TermDocument, DocumentReader};
 use crate::output::{Progress, misuse};
-use crate::sources::{Format, Item, PagePlace, Source};
+use crate::sources::{SourceFormat, SourceExample, PagePlace, ExampleSource};
 use crate::visiting;
 
 /// What to import, and how.
-pub(crate) struct Order<'a> {
-    pub(crate) source: &'a Source,
+pub(crate) struct ImportRequest<'a> {
+    pub(crate) source: &'a ExampleSource,
     /// Parent of all imported topics.
     pub(crate) below: Option<&'a str>,
     /// Recorded web with the pages of URLs.
@@ -29,16 +29,16 @@ pub(crate) struct Order<'a> {
 }
 
 /// Everything to be written.
-pub(crate) struct Gathered {
+pub(crate) struct ImportData {
     tree: Taxonomy,
     examples: Vec<NewExample>,
     words: Vec<TermWord>,
-    pub(crate) report: Report,
+    pub(crate) report: ImportReport,
 }
 
 /// Result of an import.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct ImportReport {
     pub(crate) file: PathBuf,
     pub(crate) format: &'static str,
     /// Number of new topics.
@@ -101,27 +101,27 @@ pub(crate) struct PruningReport {
 }
 
 /// Examples in the store that have their pages: topic and name.
-pub(crate) type Known = HashSet<(TopicId, String)>;
+pub(crate) type KnownExamples = HashSet<(TopicId, String)>;
 
 /// The examples in a store that have their pages.
-pub(crate) fn known(reader: &dyn StoreReader) -> anyhow::Result<Known> {
+pub(crate) fn known(reader: &dyn StoreReader) -> anyhow::Result<KnownExamples> {
     let examples = reader.examples(None)?.into_iter();
     let read = examples.filter(|example| example.state == ExampleState::Ok);
     Ok(read.map(|example| (example.topic, example.url)).collect())
 }
 
 /// Reads a source twice: first to check that it is complete, then to import it. Memory is bounded by what is imported.
-pub(crate) async fn gather(order: &Order<'_>, tree: Taxonomy, known: &Known) -> anyhow::Result<Gathered> {
+pub(crate) async fn gather(order: &ImportRequest<'_>, tree: Taxonomy, known: &KnownExamples) -> anyhow::Result<ImportData> {
     let whole = survey(order).with_context(|| nothing_imported(order))?;
     let chosen = choose(order, whole.directory).with_context(|| nothing_imported(order))?;
-    let mut gathering = Gathering::new(order, tree, known, chosen, whole.left_out);
+    let mut gathering = SecondPass::new(order, tree, known, chosen, whole.left_out);
     gathering.add_topics().with_context(|| nothing_imported(order))?;
     gathering.add_examples(whole.found).await.with_context(|| nothing_imported(order))?;
     Ok(gathering.finish())
 }
 
 /// Writes an import in one transaction.
-pub(crate) fn write(store: &mut dyn WorkspaceWriter, gathered: &Gathered) -> anyhow::Result<()> {
+pub(crate) fn write(store: &mut dyn WorkspaceWriter, gathered: &ImportData) -> anyhow::Result<()> {
     let rows = gathered.tree.rows();
     Ok(store.change_topics(&TopicChange {
         topics: Some(&rows),
@@ -131,21 +131,21 @@ pub(crate) fn write(store: &mut dyn WorkspaceWriter, gathered: &Gathered) -> any
     })?)
 }
 
-fn nothing_imported(order: &Order<'_>) -> String {
+fn nothing_imported(order: &ImportRequest<'_>) -> String {
     format!("nothing was imported: {}", order.source.path.display())
 }
 
 /// Result of the first pass.
 #[derive(Default)]
-struct Survey {
+struct FirstPass {
     found: u32,
     left_out: Noted<String>,
     /// Only for pruning.
     directory: Option<Directory>,
 }
 
-fn survey(order: &Order<'_>) -> anyhow::Result<Survey> {
-    let mut survey = Survey { directory: order.pruning.map(|_| Directory::new()), ..Survey::default() };
+fn survey(order: &ImportRequest<'_>) -> anyhow::Result<FirstPass> {
+    let mut survey = FirstPass { directory: order.pruning.map(|_| Directory::new()), ..FirstPass::default() };
     for entry in order.source.items()? {
         match entry? {
             Entry::Problem(problem) => survey.left_out.push(problem.to_string()),
@@ -166,9 +166,9 @@ struct Chosen {
     report: PruningReport,
 }
 
-fn choose(order: &Order<'_>, directory: Option<Directory>) -> anyhow::Result<Option<Chosen>> {
+fn choose(order: &ImportRequest<'_>, directory: Option<Directory>) -> anyhow::Result<Option<Chosen>> {
     let (Some(directory), Some(pruning)) = (directory, order.pruning) else { return Ok(None) };
-    if order.source.format == Format::DmozStructure {
+    if order.source.format == SourceFormat::DmozStructure {
         return Err(misuse(
             "--prune needs examples, and the structure file has none; import the content file",
         ));
@@ -190,36 +190,36 @@ impl PruningReport {
 }
 
 /// State of the second pass.
-struct Gathering<'a> {
-    order: &'a Order<'a>,
-    known: &'a Known,
+struct SecondPass<'a> {
+    order: &'a ImportRequest<'a>,
+    known: &'a KnownExamples,
     tree: Taxonomy,
     topics_before: usize,
     chosen: Option<HashMap<u32, Vec<String>>>,
     reader: DocumentReader,
     /// The page read last: lists often name a page several times in a row, with different topics.
-    last: Option<(String, Document)>,
+    last: Option<(String, TermDocument)>,
     examples: Vec<NewExample>,
-    report: Report,
+    report: ImportReport,
 }
 
-impl<'a> Gathering<'a> {
+impl<'a> SecondPass<'a> {
     fn new(
-        order: &'a Order<'a>,
+        order: &'a ImportRequest<'a>,
         tree: Taxonomy,
-        known: &'a Known,
+        known: &'a KnownExamples,
         chosen: Option<Chosen>,
         left_out: Noted<String>,
     ) -> Self {
         let (chosen, pruned) = chosen.map(|chosen| (chosen.topics, chosen.report)).unzip();
-        let report = Report {
+        let report = ImportReport {
             file: order.source.path.clone(),
             format: order.source.format.name(),
             left_out,
             pruned,
-            ..Report::default()
+            ..ImportReport::default()
         };
-        Gathering {
+        SecondPass {
             order,
             known,
             topics_before: tree.len(),
@@ -234,7 +234,7 @@ impl<'a> Gathering<'a> {
 
     /// Adds the topics of a source without examples.
     fn add_topics(&mut self) -> anyhow::Result<()> {
-        if self.order.source.format != Format::DmozStructure {
+        if self.order.source.format != SourceFormat::DmozStructure {
             return Ok(());
         }
         for entry in self.order.source.topics()? {
@@ -281,7 +281,7 @@ impl<'a> Gathering<'a> {
         })
     }
 
-    async fn add(&mut self, topic: TopicId, item: &Item) {
+    async fn add(&mut self, topic: TopicId, item: &SourceExample) {
         let name = item.page.name();
         let document = match &self.last {
             Some((last, document)) if *last == name => document.clone(),
@@ -318,24 +318,24 @@ impl<'a> Gathering<'a> {
     }
 
     fn is_folder(&self) -> bool {
-        self.order.source.format == Format::Folder
+        self.order.source.format == SourceFormat::Folder
     }
 
-    async fn read(&mut self, page: &PagePlace) -> Document {
+    async fn read(&mut self, page: &PagePlace) -> TermDocument {
         let read = match (page, self.order.web) {
             (PagePlace::File(path), _) => self.reader.file(path),
             (PagePlace::Url(url), Some(web)) => {
                 Ok(visiting::read(&mut self.reader, visiting::visit_recorded(web, url).await))
             }
-            (PagePlace::Url(_), None) => Ok(Document::unread()),
+            (PagePlace::Url(_), None) => Ok(TermDocument::unread()),
         };
-        read.unwrap_or_else(|error| Document::missing(format!("{error:#}")))
+        read.unwrap_or_else(|error| TermDocument::missing(format!("{error:#}")))
     }
 
-    fn finish(mut self) -> Gathered {
+    fn finish(mut self) -> ImportData {
         self.report.new_topics = self.tree.len() - self.topics_before;
         self.report.examples = self.examples.len();
         let words = self.reader.take_words();
-        Gathered { tree: self.tree, examples: self.examples, words, report: self.report }
+        ImportData { tree: self.tree, examples: self.examples, words, report: self.report }
     }
 }

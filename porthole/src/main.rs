@@ -38,9 +38,9 @@ fn main() -> ExitCode {
 
 /// A crawl runs its loop on the thread that receives the responses, so that no other thread has to wake it; pages are
 /// parsed on threads of their own. All other commands use all cores.
-fn runtime(command: &cli::Command) -> io::Result<Runtime> {
+fn runtime(command: &cli::CliCommand) -> io::Result<Runtime> {
     match command {
-        cli::Command::Crawl(_) | cli::Command::Start(_) => Builder::new_current_thread().enable_all().build(),
+        cli::CliCommand::Crawl(_) | cli::CliCommand::Start(_) => Builder::new_current_thread().enable_all().build(),
         _ => Runtime::new(),
     }
 }

@@ -16,14 +16,14 @@ use crate::output::misuse;
 
 /// A file or folder with examples.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct ExampleSource {
     pub(crate) path: PathBuf,
-    pub(crate) format: Format,
+    pub(crate) format: SourceFormat,
 }
 
 /// Format of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum SourceFormat {
     Bookmarks,
     Tsv,
     Folder,
@@ -36,7 +36,7 @@ pub(crate) enum Format {
 
 /// An example before its page is read.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub(crate) struct SourceExample {
     pub(crate) page: PagePlace,
     /// A valid topic path.
     pub(crate) topic: String,
@@ -51,36 +51,36 @@ pub(crate) enum PagePlace {
 }
 
 /// Iterator over the entries of a source.
-pub(crate) type Items = Box<dyn Iterator<Item = Result<Entry<Item>, ImportError>>>;
+pub(crate) type Items = Box<dyn Iterator<Item = Result<Entry<SourceExample>, ImportError>>>;
 
-impl Source {
+impl ExampleSource {
     /// Opens a source; the format is detected if not given.
-    pub(crate) fn open(path: &Path, format: Option<FormatWord>) -> anyhow::Result<Source> {
+    pub(crate) fn open(path: &Path, format: Option<FormatWord>) -> anyhow::Result<ExampleSource> {
         let format = match format {
-            Some(word) => Format::of(word),
+            Some(word) => SourceFormat::of(word),
             None => guess(path)?,
         };
-        if path.is_dir() != (format == Format::Folder) {
+        if path.is_dir() != (format == SourceFormat::Folder) {
             let is = if path.is_dir() { "a folder" } else { "not a folder" };
             return Err(misuse(format!("{} is {is}, so it cannot be a {}", path.display(), format.name())));
         }
-        Ok(Source { path: path.to_owned(), format })
+        Ok(ExampleSource { path: path.to_owned(), format })
     }
 
     /// The examples; none if the source has topics only.
     pub(crate) fn items(&self) -> anyhow::Result<Items> {
         Ok(match self.format {
-            Format::Bookmarks => {
+            SourceFormat::Bookmarks => {
                 let all = import::bookmarks(&read_file(&self.path)?)?;
                 let problems = all.problems.into_iter().map(|problem| Ok(Entry::Problem(problem)));
                 Box::new(problems.chain(all.found.into_iter().map(|found| Ok(Entry::Found(item(found))))))
             }
-            Format::Tsv => Box::new(import::tsv(self.reader()?).map(|entry| entry.map(item_entry))),
-            Format::DmozContent => {
+            SourceFormat::Tsv => Box::new(import::tsv(self.reader()?).map(|entry| entry.map(item_entry))),
+            SourceFormat::DmozContent => {
                 Box::new(import::dmoz_content(self.reader()?).map(|entry| entry.map(item_entry)))
             }
-            Format::Folder => Box::new(self.files()?),
-            Format::DmozStructure | Format::Taxonomy => Box::new(std::iter::empty()),
+            SourceFormat::Folder => Box::new(self.files()?),
+            SourceFormat::DmozStructure | SourceFormat::Taxonomy => Box::new(std::iter::empty()),
         })
     }
 
@@ -95,40 +95,40 @@ impl Source {
         open(&self.path)
     }
 
-    fn files(&self) -> anyhow::Result<impl Iterator<Item = Result<Entry<Item>, ImportError>> + use<>> {
+    fn files(&self) -> anyhow::Result<impl Iterator<Item = Result<Entry<SourceExample>, ImportError>> + use<>> {
         let mut paths = Vec::new();
         list(&self.path, "", &mut paths).with_context(|| format!("cannot read {}", self.path.display()))?;
         let all = import::folder(&paths);
         let root = self.path.clone();
         let file = move |found: FoundFile| {
             let page = PagePlace::File(root.join(&found.path));
-            Ok(Entry::Found(Item { page, topic: found.topic, title: String::new() }))
+            Ok(Entry::Found(SourceExample { page, topic: found.topic, title: String::new() }))
         };
         let problems = all.problems.into_iter().map(|problem| Ok(Entry::Problem(problem)));
         Ok(problems.chain(all.found.into_iter().map(file)))
     }
 }
 
-impl Format {
-    fn of(word: FormatWord) -> Format {
+impl SourceFormat {
+    fn of(word: FormatWord) -> SourceFormat {
         match word {
-            FormatWord::Bookmarks => Format::Bookmarks,
-            FormatWord::Tsv => Format::Tsv,
-            FormatWord::Folder => Format::Folder,
-            FormatWord::Dmoz => Format::DmozContent,
-            FormatWord::DmozStructure => Format::DmozStructure,
+            FormatWord::Bookmarks => SourceFormat::Bookmarks,
+            FormatWord::Tsv => SourceFormat::Tsv,
+            FormatWord::Folder => SourceFormat::Folder,
+            FormatWord::Dmoz => SourceFormat::DmozContent,
+            FormatWord::DmozStructure => SourceFormat::DmozStructure,
         }
     }
 
     /// Name of the format.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Format::Bookmarks => "bookmarks",
-            Format::Tsv => "list of url<TAB>topic",
-            Format::Folder => "folder of files",
-            Format::DmozContent => "content of the Open Directory",
-            Format::DmozStructure => "structure of the Open Directory",
-            Format::Taxonomy => "taxonomy",
+            SourceFormat::Bookmarks => "bookmarks",
+            SourceFormat::Tsv => "list of url<TAB>topic",
+            SourceFormat::Folder => "folder of files",
+            SourceFormat::DmozContent => "content of the Open Directory",
+            SourceFormat::DmozStructure => "structure of the Open Directory",
+            SourceFormat::Taxonomy => "taxonomy",
         }
     }
 }
@@ -143,11 +143,11 @@ impl PagePlace {
     }
 }
 
-fn item(found: Found) -> Item {
-    Item { page: PagePlace::Url(found.url), topic: found.topic, title: found.title }
+fn item(found: Found) -> SourceExample {
+    SourceExample { page: PagePlace::Url(found.url), topic: found.topic, title: found.title }
 }
 
-fn item_entry(entry: Entry<Found>) -> Entry<Item> {
+fn item_entry(entry: Entry<Found>) -> Entry<SourceExample> {
     match entry {
         Entry::Found(found) => Entry::Found(item(found)),
         Entry::Problem(problem) => Entry::Problem(problem),
@@ -174,9 +174,9 @@ fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
 /// Number of bytes that are inspected to detect the format.
 const TELLING: u64 = 1 << 18;
 
-fn guess(path: &Path) -> anyhow::Result<Format> {
+fn guess(path: &Path) -> anyhow::Result<SourceFormat> {
     if path.is_dir() {
-        return Ok(Format::Folder);
+        return Ok(SourceFormat::Folder);
     }
     let mut start = Vec::new();
     let read = open(path)?.take(TELLING).read_to_end(&mut start);
@@ -196,9 +196,9 @@ fn guess(path: &Path) -> anyhow::Result<Format> {
     })
 }
 
-fn format_of(start: &[u8]) -> Option<Format> {
+fn format_of(start: &[u8]) -> Option<SourceFormat> {
     if start.starts_with(b"PHTAXON\n") {
-        return Some(Format::Taxonomy);
+        return Some(SourceFormat::Taxonomy);
     }
     if start.contains(&0) {
         return None;
@@ -210,13 +210,13 @@ fn format_of(start: &[u8]) -> Option<Format> {
     if is_markup && has("<rdf") {
         let is_structure = !has("<externalpage")
             && ["<narrow", "<symbolic", "<related", "<lastupdate"].map(has).contains(&true);
-        return Some(if is_structure { Format::DmozStructure } else { Format::DmozContent });
+        return Some(if is_structure { SourceFormat::DmozStructure } else { SourceFormat::DmozContent });
     }
     if is_markup && (has("netscape-bookmark-file") || has("<dl")) {
-        return Some(Format::Bookmarks);
+        return Some(SourceFormat::Bookmarks);
     }
     let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    lines.next().filter(|line| !is_markup && line.contains('\t')).map(|_| Format::Tsv)
+    lines.next().filter(|line| !is_markup && line.contains('\t')).map(|_| SourceFormat::Tsv)
 }
 
 /// Maximum depth of nested folders.
@@ -248,12 +248,12 @@ mod tests {
     #[test]
     fn a_format_is_known_by_its_first_bytes() {
         let check = |start: &str, format| assert_eq!(format_of(start.as_bytes()), format, "{start}");
-        check("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n", Some(Format::Bookmarks));
-        check("\u{feff}<DL><p>", Some(Format::Bookmarks));
-        check("# my links\n\nhttp://a.test/\t/Birds\n", Some(Format::Tsv));
-        check("<?xml version='1.0'?><RDF><ExternalPage about=''>", Some(Format::DmozContent));
-        check("<RDF><Topic r:id='Top'><narrow r:resource='Top/Arts'/>", Some(Format::DmozStructure));
-        check("PHTAXON\nxyz", Some(Format::Taxonomy));
+        check("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n", Some(SourceFormat::Bookmarks));
+        check("\u{feff}<DL><p>", Some(SourceFormat::Bookmarks));
+        check("# my links\n\nhttp://a.test/\t/Birds\n", Some(SourceFormat::Tsv));
+        check("<?xml version='1.0'?><RDF><ExternalPage about=''>", Some(SourceFormat::DmozContent));
+        check("<RDF><Topic r:id='Top'><narrow r:resource='Top/Arts'/>", Some(SourceFormat::DmozStructure));
+        check("PHTAXON\nxyz", Some(SourceFormat::Taxonomy));
         check("http://a.test/ /Birds\n", None);
         check("<html><p>a\tb", None);
         check("a\0b\tc\n", None);

@@ -20,7 +20,7 @@ use porthole_topic::{
 use porthole_types::{TermId, TopicId};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::report::{ChosenBy, NodeFigures, Report, Scope};
+pub(crate) use self::report::{ChosenBy, NodeFigures, TrainingReport, TrainedScope};
 use crate::output::misuse;
 use crate::settings::TrainSettings;
 use crate::workspace::{self, CRITIC};
@@ -36,7 +36,7 @@ pub(crate) fn train_workspace(
     store: &mut dyn WorkspaceWriter,
     settings: &TrainSettings,
     afresh: bool,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<TrainingReport> {
     let began = std::time::Instant::now();
     let material = TrainingPages::load(store)?;
     material.check(settings)?;
@@ -45,12 +45,12 @@ pub(crate) fn train_workspace(
         Some(before) => material.update(before, &settings.options),
         None => material.train(settings)?,
     };
-    if made.scope != Scope::Nothing {
+    if made.scope != TrainedScope::Nothing {
         workspace::keep(store, CRITIC, made.model.to_bytes())?;
         let basis = Basis::of(&material, settings, &made);
         workspace::keep(store, BASIS, serde_json::to_vec(&basis)?)?;
     }
-    Report::of(store, &material, made, settings, began.elapsed())
+    TrainingReport::of(store, &material, made, settings, began.elapsed())
 }
 
 /// Number of pages that the critic was trained on, by topic, including those of the taxonomy; empty without a critic.
@@ -85,13 +85,13 @@ pub(crate) fn write_tables(store: &mut dyn WorkspaceWriter) -> anyhow::Result<()
 }
 
 /// An example: topic and term counts.
-type Placed = (TopicId, Vec<(TermId, u32)>);
+type ExampleTerms = (TopicId, Vec<(TermId, u32)>);
 
 /// All training data.
 pub(crate) struct TrainingPages {
     tree: Taxonomy,
     statistics: Statistics,
-    examples: Vec<Placed>,
+    examples: Vec<ExampleTerms>,
     /// Tunings that came with the taxonomy.
     inherited: Tunings,
     basis: BTreeMap<u16, TopicBasis>,
@@ -153,7 +153,7 @@ impl TrainingPages {
     }
 
     /// Tunes and trains all nodes.
-    fn train(&self, settings: &TrainSettings) -> anyhow::Result<Made> {
+    fn train(&self, settings: &TrainSettings) -> anyhow::Result<TrainingResult> {
         let options = &settings.options;
         if settings.critic == Kind::Logistic {
             return self.train_logistic(options);
@@ -163,30 +163,30 @@ impl TrainingPages {
         let otherwise = fixed(Tuning::untried(), options);
         let model = train(&self.tree, &self.statistics, &tunings, &otherwise, options);
         let figures = NodeFigures::of(self, &model, &tunings, &tuned);
-        Ok(Made { model, tuned, tuned_on: self.documents(), figures, scope: Scope::All })
+        Ok(TrainingResult { model, tuned, tuned_on: self.documents(), figures, scope: TrainedScope::All })
     }
 
-    fn train_logistic(&self, options: &Options) -> anyhow::Result<Made> {
+    fn train_logistic(&self, options: &Options) -> anyhow::Result<TrainingResult> {
         let trained = train_logistic(&self.tree, &self.refs(), &self.statistics, None, options);
         let (model, chosen) = trained.map_err(|error| misuse(error.to_string()))?;
         let figures = NodeFigures::of_logistic(self, &model, &chosen);
-        Ok(Made { model, tuned: BTreeMap::new(), tuned_on: self.documents(), figures, scope: Scope::All })
+        Ok(TrainingResult { model, tuned: BTreeMap::new(), tuned_on: self.documents(), figures, scope: TrainedScope::All })
     }
 
     /// Retrains the changed nodes with the tunings chosen before.
-    fn update(&self, before: Before, options: &Options) -> Made {
+    fn update(&self, before: Before, options: &Options) -> TrainingResult {
         let Before { model, basis, changed } = before;
         let tunings = basis.tunings(&model);
         let Basis { tuned_on, figures, .. } = basis;
         if changed.is_empty() {
-            return Made { model, tuned: BTreeMap::new(), tuned_on, figures, scope: Scope::Nothing };
+            return TrainingResult { model, tuned: BTreeMap::new(), tuned_on, figures, scope: TrainedScope::Nothing };
         }
         let old = figures;
         let otherwise = fixed(Tuning::untried(), options);
         let model = retrain(&model, &self.tree, &self.statistics, &tunings, &otherwise, &changed);
         let mut figures = NodeFigures::of(self, &model, &tunings, &BTreeMap::new());
         figures.iter_mut().for_each(|node| node.take_over(&old));
-        Made { model, tuned: BTreeMap::new(), tuned_on, figures, scope: Scope::Changed }
+        TrainingResult { model, tuned: BTreeMap::new(), tuned_on, figures, scope: TrainedScope::Changed }
     }
 
     fn documents(&self) -> BTreeMap<u16, u32> {
@@ -215,13 +215,13 @@ fn fixed(tuning: Tuning, options: &Options) -> Tuning {
 }
 
 /// Result of training.
-struct Made {
+struct TrainingResult {
     model: Model,
     tuned: BTreeMap<TopicId, Tuned>,
     /// Number of documents per topic when the nodes were tuned.
     tuned_on: BTreeMap<u16, u32>,
     figures: Vec<NodeFigures>,
-    scope: Scope,
+    scope: TrainedScope,
 }
 
 /// Moves the own examples of inner topics to a leaf `Other` (A 3.1), including the pages of the taxonomy. Examples at
@@ -248,7 +248,7 @@ fn add_others(
     Ok((tree, moved.into_iter().map(|(from, _)| from).collect()))
 }
 
-fn basis(tree: &Taxonomy, statistics: &Statistics, examples: &[Placed]) -> BTreeMap<u16, TopicBasis> {
+fn basis(tree: &Taxonomy, statistics: &Statistics, examples: &[ExampleTerms]) -> BTreeMap<u16, TopicBasis> {
     let known = statistics.topics().filter(|(topic, _)| tree.contains(*topic));
     let mut basis: BTreeMap<u16, TopicBasis> = known
         .map(|(topic, seen)| {
@@ -276,7 +276,7 @@ struct Basis {
 }
 
 impl Basis {
-    fn of(material: &TrainingPages, settings: &TrainSettings, made: &Made) -> Basis {
+    fn of(material: &TrainingPages, settings: &TrainSettings, made: &TrainingResult) -> Basis {
         Basis {
             settings: fingerprint_of(settings, material),
             topics: material.basis.clone(),
@@ -416,19 +416,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut store = store(&folder);
         let settings = RawTrain::default().ready().unwrap();
-        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::All);
+        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, TrainedScope::All);
         let birds = workspace::tree(&*store.reader()).unwrap().find("/Birds").unwrap();
         store.add_examples(&[example(birds, "new", 0, 77)]).unwrap();
         let material = TrainingPages::load(&mut store).unwrap();
         let before = Before::load(&store, &settings, &material).unwrap().unwrap();
         assert_eq!(before.changed, [birds]);
         let tunings = before.basis.tunings(&before.model);
-        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::Changed);
+        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, TrainedScope::Changed);
         let full =
             train(&material.tree, &material.statistics, &tunings, &Tuning::untried(), &settings.options);
         assert!(critic(&store) == full);
-        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::Nothing);
-        assert_eq!(train_workspace(&mut store, &settings, true).unwrap().trained, Scope::All);
+        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, TrainedScope::Nothing);
+        assert_eq!(train_workspace(&mut store, &settings, true).unwrap().trained, TrainedScope::All);
     }
 
     #[test]
@@ -441,18 +441,18 @@ mod tests {
         };
         let plain = RawTrain::default();
         let smooth = RawTrain { smoothing: Some(0.5), ..plain };
-        check(&mut store, plain, Scope::All);
-        check(&mut store, smooth, Scope::All);
-        check(&mut store, plain, Scope::All);
+        check(&mut store, plain, TrainedScope::All);
+        check(&mut store, smooth, TrainedScope::All);
+        check(&mut store, plain, TrainedScope::All);
         let mut tree = workspace::tree(&*store.reader()).unwrap();
         let (birds, cycling) = (tree.find("/Birds").unwrap(), tree.find("/Sport/Cycling").unwrap());
         tree.move_to(cycling, TopicId::ROOT).unwrap();
         store.set_topics(&tree.rows()).unwrap();
-        check(&mut store, plain, Scope::All);
+        check(&mut store, plain, TrainedScope::All);
         let many: Vec<_> =
             (0..4).map(|number| example(birds, &format!("new {number}"), 0, 30 + number)).collect();
         store.add_examples(&many).unwrap();
-        check(&mut store, plain, Scope::All);
+        check(&mut store, plain, TrainedScope::All);
     }
 
     #[test]

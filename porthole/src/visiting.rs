@@ -11,7 +11,7 @@ use porthole_types::CanonicalUrl;
 use porthole_webs::RecordedWeb;
 use tokio::sync::Mutex;
 
-use crate::documents::{Document, DocumentReader};
+use crate::documents::{TermDocument, DocumentReader};
 use crate::output::{self, Progress, misuse};
 use crate::workspace::Workspace;
 
@@ -24,12 +24,12 @@ const REDIRECTS: usize = 5;
 /// Fetches single pages. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Visitor {
-    web: Arc<Web>,
+    web: Arc<VisitedWeb>,
     /// Deadline; pages that have not arrived by then are given up.
     until: Option<Instant>,
 }
 
-enum Web {
+enum VisitedWeb {
     Recorded(RecordedWeb),
     /// Locked for one list of pages at a time.
     Live(Box<Mutex<PageFetcher>>),
@@ -39,16 +39,16 @@ impl Visitor {
     /// A visitor for the given recordings, or for the open web if there are none.
     pub(crate) fn of(workspace: &Workspace, recordings: &[PathBuf]) -> anyhow::Result<Visitor> {
         if !recordings.is_empty() {
-            return Ok(Visitor::to(Web::Recorded(RecordedWeb::open(recordings)?)));
+            return Ok(Visitor::to(VisitedWeb::Recorded(RecordedWeb::open(recordings)?)));
         }
         let settings = workspace.settings.fetch.ready()?;
         let web = HttpFetch::new(settings).map_err(|error| misuse(error.to_string()))?;
         let politeness = workspace.settings.polite.ready()?;
         let fetcher = PageFetcher::new(Arc::new(web), Arc::new(SystemClock), politeness, AGENT);
-        Ok(Visitor::to(Web::Live(Box::new(Mutex::new(fetcher)))))
+        Ok(Visitor::to(VisitedWeb::Live(Box::new(Mutex::new(fetcher)))))
     }
 
-    fn to(web: Web) -> Visitor {
+    fn to(web: VisitedWeb) -> Visitor {
         Visitor { web: Arc::new(web), until: None }
     }
 
@@ -70,12 +70,12 @@ impl Visitor {
         mut each: impl FnMut(usize, anyhow::Result<FetchedPage>),
     ) {
         match &*self.web {
-            Web::Recorded(web) => {
+            VisitedWeb::Recorded(web) => {
                 for (number, url) in urls.iter().enumerate() {
                     each(number, visit_recorded(web, url).await);
                 }
             }
-            Web::Live(fetcher) => {
+            VisitedWeb::Live(fetcher) => {
                 let mut fetcher = fetcher.lock().await;
                 fetcher
                     .fetch_all(urls, |number, page| {
@@ -115,26 +115,26 @@ impl Visitor {
     }
 
     /// Fetches and reads pages, in the order of their URLs. Failures become missing documents with the reason.
-    pub(crate) async fn read_all(&self, reader: &mut DocumentReader, urls: &[CanonicalUrl]) -> Tour {
-        let mut documents: Vec<Option<Document>> = urls.iter().map(|_| None).collect();
+    pub(crate) async fn read_all(&self, reader: &mut DocumentReader, urls: &[CanonicalUrl]) -> FetchedDocuments {
+        let mut documents: Vec<Option<TermDocument>> = urls.iter().map(|_| None).collect();
         let is_interrupted =
             self.visit_all(urls, |number, visit| documents[number] = Some(read(reader, visit))).await;
-        let documents = documents.into_iter().map(|document| document.unwrap_or_else(Document::unread));
-        Tour { documents: documents.collect(), is_interrupted }
+        let documents = documents.into_iter().map(|document| document.unwrap_or_else(TermDocument::unread));
+        FetchedDocuments { documents: documents.collect(), is_interrupted }
     }
 }
 
 /// Result of [`Visitor::read_all`].
-pub(crate) struct Tour {
-    pub(crate) documents: Vec<Document>,
+pub(crate) struct FetchedDocuments {
+    pub(crate) documents: Vec<TermDocument>,
     pub(crate) is_interrupted: bool,
 }
 
 /// Reads a fetched page, or notes why it is missing.
-pub(crate) fn read(reader: &mut DocumentReader, page: anyhow::Result<FetchedPage>) -> Document {
+pub(crate) fn read(reader: &mut DocumentReader, page: anyhow::Result<FetchedPage>) -> TermDocument {
     match page {
         Ok(FetchedPage { at, response }) => reader.bytes(Some(&at), &response.headers, &response.body),
-        Err(error) => Document::missing(output::in_words(&error)),
+        Err(error) => TermDocument::missing(output::in_words(&error)),
     }
 }
 

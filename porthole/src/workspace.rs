@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
 use porthole_store::{
-    Model as StoredModel, SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, TermWord,
+    StoredModel, SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, TermWord,
     WorkspaceWriter,
 };
 use porthole_topic::{Critic, Model, Pretrained, Taxonomy};
@@ -245,7 +245,7 @@ pub(crate) fn note_removed(store: &mut dyn WorkspaceWriter, gone: &[TopicId]) ->
 }
 
 /// Maps terms to readable words.
-pub(crate) struct Lexicon<'a> {
+pub(crate) struct WordLookup<'a> {
     reader: &'a dyn StoreReader,
     /// Spellings in the pages at hand, which take precedence.
     own: HashMap<TermId, String>,
@@ -253,11 +253,11 @@ pub(crate) struct Lexicon<'a> {
     inherited: OnceCell<BTreeMap<TermId, String>>,
 }
 
-impl<'a> Lexicon<'a> {
+impl<'a> WordLookup<'a> {
     /// The words of a workspace and of the pages at hand.
     pub(crate) fn new(reader: &'a dyn StoreReader, own: &[TermWord]) -> Self {
         let own = own.iter().map(|word| (TermId::of(word.stem.as_bytes()), word.word.clone()));
-        Lexicon { reader, own: own.collect(), inherited: OnceCell::new() }
+        WordLookup { reader, own: own.collect(), inherited: OnceCell::new() }
     }
 
     /// A word for each term; the number of the term if none is known.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use porthole_store::{Counts, Store, WorkspaceWriter};
+use porthole_store::{StoreCounts, Store, WorkspaceWriter};
 use porthole_strategy::StateError;
 use porthole_topic::JudgeError;
 use porthole_types::{CanonicalUrl, Clock, NewUrl, PageResult, SegmentSpan, Timestamp};
@@ -67,7 +67,7 @@ pub struct Seen<'a> {
     /// How long the fetch took.
     pub took: Duration,
     /// Current row counts.
-    pub counts: Counts,
+    pub counts: StoreCounts,
 }
 
 /// Why a crawl could not go on.

@@ -65,7 +65,7 @@ fn crawl(store: &mut SqliteStore, fetches: u64) -> (Stop, Vec<String>) {
         seen.push(format!("{} {} {word}", page.result.seq, page.url.path()));
         ControlFlow::Continue(())
     };
-    let stop = pollster::block_on(crawl.run(Limits { fetches, ..Limits::default() }, &mut observe)).unwrap();
+    let stop = pollster::block_on(crawl.run(QueryLimits { fetches, ..QueryLimits::default() }, &mut observe)).unwrap();
     (stop, seen)
 }
 
@@ -156,7 +156,7 @@ fn visit(
     (web, store): (&HostsWeb, &mut SqliteStore),
     pause: Duration,
     starts: impl Iterator<Item = String>,
-    limits: Limits,
+    limits: QueryLimits,
     observe: &mut dyn Observer,
 ) -> Stop {
     let politeness = crate::Politeness { min_delay: pause, delay_factor: 0, ..crate::Politeness::default() };
@@ -176,7 +176,7 @@ pub(super) fn scratch() -> (tempfile::TempDir, SqliteStore) {
     (folder, store)
 }
 
-const TO_THE_END: Limits = Limits { fetches: u64::MAX, bytes: u64::MAX, workers: 8 };
+const TO_THE_END: QueryLimits = QueryLimits { fetches: u64::MAX, bytes: u64::MAX, workers: 8 };
 
 #[test]
 fn a_guest_asks_first_waits_its_turn_and_leaves_when_nothing_is_left() {
@@ -209,7 +209,7 @@ fn sites_that_share_a_machine_share_its_pauses() {
     let web = HostsWeb { address: Some(IpAddr::from([192, 0, 2, 1])), ..HostsWeb::default() };
     let starts = ["a", "b", "c"].map(|host| format!("http://{host}.test/x")).into_iter();
     let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
-    let limits = Limits { fetches: 9, ..TO_THE_END };
+    let limits = QueryLimits { fetches: 9, ..TO_THE_END };
     assert_eq!(visit((&web, &mut store), PAUSE, starts, limits, &mut observe), Stop::Limit);
     let asked = web.asked.into_inner().unwrap();
     let hosts: HashSet<_> = asked.iter().map(|(host, ..)| host.as_str()).collect();
@@ -230,7 +230,7 @@ fn a_huge_site_does_not_fill_the_window() {
         *hosts.entry(seen.url.host().to_owned()).or_insert(0) += 1;
         ControlFlow::Continue(())
     };
-    let limits = Limits { fetches: 120, workers: 4, ..Limits::default() };
+    let limits = QueryLimits { fetches: 120, workers: 4, ..QueryLimits::default() };
     visit((&web, &mut store), Duration::from_millis(5), starts, limits, &mut observe);
     assert_eq!(hosts["small.test"], 1, "{hosts:?}");
     // More than are held at a time: what was too much came back.
@@ -275,9 +275,9 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
     let reader = store.reader();
     let relevances = || {
         let answer =
-            reader.sql("select url, relevance from crawl order by url", &porthole_store::Limits::default());
+            reader.sql("select url, relevance from crawl order by url", &porthole_store::QueryLimits::default());
         let rows = answer.unwrap().rows;
-        let row = |row: &Vec<porthole_store::Value>| format!("{row:?}").replace("http://tiny.test", "");
+        let row = |row: &Vec<porthole_store::SqlValue>| format!("{row:?}").replace("http://tiny.test", "");
         rows.iter().map(row).collect::<Vec<_>>().join(" ")
     };
     let mut crawl = Crawl::new(&web, &mut store, &clock)
@@ -293,7 +293,7 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
     };
     pollster::block_on(async {
         assert_eq!(crawl.judged_by("owls", |_| ()).unwrap(), 0);
-        let limits = Limits { fetches: 4, ..Limits::default() };
+        let limits = QueryLimits { fetches: 4, ..QueryLimits::default() };
         assert_eq!(crawl.run(limits, &mut observe).await.unwrap(), Stop::Limit);
         crawl.writer.store.tidy().unwrap();
         let before = relevances();
@@ -359,14 +359,14 @@ fn pages_that_are_not_archived_are_judged_again_by_their_words() {
     let reader = store.reader();
     let relevance = |path: &str| {
         let sql = format!("select relevance from crawl where url = 'http://tiny.test{path}'");
-        let answer = reader.sql(&sql, &porthole_store::Limits::default()).unwrap();
+        let answer = reader.sql(&sql, &porthole_store::QueryLimits::default()).unwrap();
         (answer.rows[0][0].real().unwrap() * 10.0).round()
     };
     let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus("owls"));
     crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
     crawl.judged_by("owls", |_| ()).unwrap();
     let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
-    let limits = Limits { fetches: 4, ..Limits::default() };
+    let limits = QueryLimits { fetches: 4, ..QueryLimits::default() };
     pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
     crawl.writer.store.tidy().unwrap();
     let kept = ["/owls", "/cats", "/more-cats"].map(relevance);
@@ -406,7 +406,7 @@ fn a_copy_is_kept_as_one_and_earns_nothing() {
         copies.extend(seen.result.copy_of.map(|original| (seen.url.path().to_owned(), original)));
         ControlFlow::Continue(())
     };
-    let limits = Limits { fetches: 3, ..Limits::default() };
+    let limits = QueryLimits { fetches: 3, ..QueryLimits::default() };
     pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
     let a = CanonicalUrl::parse("http://tiny.test/a").unwrap().id();
     assert_eq!(copies, [("/b".to_owned(), a)]);
@@ -416,7 +416,7 @@ fn a_copy_is_kept_as_one_and_earns_nothing() {
     // Its links are in the tables like those of any page.
     let links = store.reader().sql(
         "select count(*) from link join crawl on crawl.oid = link.oid_dst where url like '%/elsewhere'",
-        &porthole_store::Limits::default(),
+        &porthole_store::QueryLimits::default(),
     );
     assert_eq!(links.unwrap().rows[0][0].integer(), Some(1));
 }
@@ -488,7 +488,7 @@ fn disciplined(discipline: Discipline, workers: usize) -> (String, usize) {
         way.push(' ');
         ControlFlow::Continue(())
     };
-    let limits = Limits { workers, ..Limits::default() };
+    let limits = QueryLimits { workers, ..QueryLimits::default() };
     pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
     drop(crawl);
     (way.trim().to_owned(), store.counts().evicted)
@@ -526,7 +526,7 @@ fn folders_above_good_pages_are_tried() {
         asked.push(seen.url.path().to_owned());
         ControlFlow::Continue(())
     };
-    pollster::block_on(crawl.run(Limits::default(), &mut observe)).unwrap();
+    pollster::block_on(crawl.run(QueryLimits::default(), &mut observe)).unwrap();
     assert_eq!(asked, ["/a/b/owls", "/c/cats", "/a/b/", "/a/", "/"]);
 }
 
@@ -565,10 +565,10 @@ fn hubs_are_found_meanwhile_and_what_they_link_to_comes_first() {
             way.push_str(&seen.url.path()[1..]);
             ControlFlow::Continue(())
         };
-        pollster::block_on(crawl.run(Limits::default(), &mut observe)).unwrap();
+        pollster::block_on(crawl.run(QueryLimits::default(), &mut observe)).unwrap();
         drop(crawl);
         let count = "select count(*) from hubs where score > 0";
-        let hubs = store.reader().sql(count, &porthole_store::Limits::default()).unwrap();
+        let hubs = store.reader().sql(count, &porthole_store::QueryLimits::default()).unwrap();
         (way, format!("{:?}", hubs.rows[0][0]))
     };
     assert_eq!(crawl(false), ("hub43215".to_owned(), "Integer(0)".to_owned()));
@@ -703,7 +703,7 @@ fn learning(stops: u64, forgets: bool) -> (String, Vec<u8>) {
             way.push_str(seen.url.path());
             ControlFlow::Continue(())
         };
-        let limits = Limits { fetches: stops, ..Limits::default() };
+        let limits = QueryLimits { fetches: stops, ..QueryLimits::default() };
         let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
         let learnt = crawl.writer.scorer.as_ref().and_then(|scorer| scorer.strategy.save()).unwrap();
         if stop == Stop::Exhausted {
@@ -764,9 +764,9 @@ fn what_a_server_says_at_length_is_kept_in_short() {
     });
     assert_eq!((stop, store.counts().skipped), (Stop::Exhausted, 301));
     let sql = "select max(length(title)), max(length(detail)), count(detail) from crawl";
-    let answer = store.reader().sql(sql, &porthole_store::Limits::default()).unwrap();
+    let answer = store.reader().sql(sql, &porthole_store::QueryLimits::default()).unwrap();
     let number = |at: usize| match answer.rows[0][at] {
-        porthole_store::Value::Integer(number) => number,
+        porthole_store::SqlValue::Integer(number) => number,
         ref other => panic!("{other:?}"),
     };
     assert!((400..=1_000).contains(&number(0)), "title of {}", number(0));

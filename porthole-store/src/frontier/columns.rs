@@ -5,18 +5,18 @@ use std::cmp::Ordering;
 use porthole_types::{Rank, Timestamp};
 
 use super::chunked::Chunked;
-use super::heap::Ranked;
-use super::order::{Needs, Order};
-use super::sites::{SiteColumn, Sites};
-use super::{Belief, State};
-use crate::policy::{Direction, Key};
+use super::heap::HeapOrder;
+use super::order::{Needs, KeyOrder};
+use super::sites::{SiteColumn, SiteTable};
+use super::{Belief, RowState};
+use crate::policy::{Direction, PolicyKey};
 
 /// The columns, by row number. Columns that only some policies use exist only then.
 #[derive(Debug)]
 pub(super) struct Columns {
-    pub(super) order: Order,
-    pub(super) sites: Sites,
-    pub(super) rows: Chunked<Row>,
+    pub(super) order: KeyOrder,
+    pub(super) sites: SiteTable,
+    pub(super) rows: Chunked<FrontierRow>,
     pub(super) tries: Chunked<Tries>,
     /// Row of the URL's site.
     pub(super) site: SiteColumn,
@@ -28,22 +28,22 @@ pub(super) struct Columns {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct FrontierRow {
     pub(super) relevance: f32,
     pub(super) priority: f32,
-    pub(super) place: Place,
+    pub(super) place: QueuePlace,
 }
 
 /// Values of the optional columns of a row.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct OptionalValues {
     pub(crate) site: u32,
     pub(crate) visits: u32,
     pub(crate) lastvisited: Option<Timestamp>,
 }
 
 impl Columns {
-    pub(super) fn new(order: Order, sites: Sites) -> Self {
+    pub(super) fn new(order: KeyOrder, sites: SiteTable) -> Self {
         let mut columns = Columns {
             order,
             sites,
@@ -84,9 +84,9 @@ impl Columns {
         keep(&mut self.auth, needs.auth);
     }
 
-    pub(super) fn push(&mut self, belief: Belief, tries: Tries, facts: Facts) {
+    pub(super) fn push(&mut self, belief: Belief, tries: Tries, facts: OptionalValues) {
         let (relevance, priority) = belief.narrow();
-        self.rows.push(Row { relevance, priority, place: Place::WAITING });
+        self.rows.push(FrontierRow { relevance, priority, place: QueuePlace::WAITING });
         self.tries.push(tries);
         self.push_facts(facts);
         push(&mut self.hubs, 0.0);
@@ -94,14 +94,14 @@ impl Columns {
     }
 
     /// Appends to the columns that are filled from `crawl`.
-    fn push_facts(&mut self, facts: Facts) {
+    fn push_facts(&mut self, facts: OptionalValues) {
         self.site.push(facts.site);
         push(&mut self.visits, u8::try_from(facts.visits).unwrap_or(u8::MAX));
         push(&mut self.lastvisited, seconds(facts.lastvisited));
     }
 
     /// Appends to the columns that are being filled, which are shorter than the others.
-    pub(super) fn fill(&mut self, at: usize, facts: Facts) {
+    pub(super) fn fill(&mut self, at: usize, facts: OptionalValues) {
         let shorter = |len: usize| len == at;
         fill(&mut self.visits, shorter, u8::try_from(facts.visits).unwrap_or(u8::MAX));
         fill(&mut self.lastvisited, shorter, seconds(facts.lastvisited));
@@ -165,28 +165,28 @@ impl Columns {
     /// The rank of a row: its keys, each such that the smaller number comes first.
     pub(super) fn rank(&self, row: u32) -> Rank {
         let turned = |value: f64, direction| if direction == Direction::Asc { value } else { -value };
-        let value = |&(key, direction): &(Key, Direction)| turned(self.value(key, row), direction);
+        let value = |&(key, direction): &(PolicyKey, Direction)| turned(self.value(key, row), direction);
         let load = self.order.load.map(|_| f64::from(self.load(row)));
         let keys = self.order.heap.iter().map(value).chain(load).chain(self.order.rest.iter().map(value));
         Rank::new([f64::from(self.level(row))].into_iter().chain(keys).chain([f64::from(row)]))
     }
 
-    fn value(&self, key: Key, row: u32) -> f64 {
+    fn value(&self, key: PolicyKey, row: u32) -> f64 {
         let at = row as usize;
         match key {
-            Key::Numtries => self.tries[at].count().into(),
-            Key::Priority => self.rows[at].priority.into(),
-            Key::Relevance => self.rows[at].relevance.into(),
-            Key::Visits => self.visits.as_ref().map_or(0.0, |column| column[at].into()),
-            Key::Lastvisited => self.lastvisited.as_ref().map_or(0.0, |column| column[at].into()),
-            Key::Hub => self.hubs.as_ref().map_or(0.0, |column| column[at].into()),
-            Key::Authority => self.auth.as_ref().map_or(0.0, |column| column[at].into()),
-            Key::Discovered => row.into(),
-            Key::Serverload => self.sites.load(self.site_of(row)).into(),
+            PolicyKey::Numtries => self.tries[at].count().into(),
+            PolicyKey::Priority => self.rows[at].priority.into(),
+            PolicyKey::Relevance => self.rows[at].relevance.into(),
+            PolicyKey::Visits => self.visits.as_ref().map_or(0.0, |column| column[at].into()),
+            PolicyKey::Lastvisited => self.lastvisited.as_ref().map_or(0.0, |column| column[at].into()),
+            PolicyKey::Hub => self.hubs.as_ref().map_or(0.0, |column| column[at].into()),
+            PolicyKey::Authority => self.auth.as_ref().map_or(0.0, |column| column[at].into()),
+            PolicyKey::Discovered => row.into(),
+            PolicyKey::Serverload => self.sites.load(self.site_of(row)).into(),
         }
     }
 
-    fn compare(&self, keys: &[(Key, Direction)], a: u32, b: u32) -> Ordering {
+    fn compare(&self, keys: &[(PolicyKey, Direction)], a: u32, b: u32) -> Ordering {
         keys.iter().fold(Ordering::Equal, |so_far, &(key, direction)| {
             so_far.then_with(|| {
                 let ascending = self.compare_by(key, a, b);
@@ -195,25 +195,25 @@ impl Columns {
         })
     }
 
-    fn compare_by(&self, key: Key, a: u32, b: u32) -> Ordering {
+    fn compare_by(&self, key: PolicyKey, a: u32, b: u32) -> Ordering {
         let (first, second) = (a as usize, b as usize);
         match key {
-            Key::Numtries => self.tries[first].count().cmp(&self.tries[second].count()),
-            Key::Priority => self.rows[first].priority.total_cmp(&self.rows[second].priority),
-            Key::Relevance => self.rows[first].relevance.total_cmp(&self.rows[second].relevance),
-            Key::Visits => by(&self.visits, |column| column[first].cmp(&column[second])),
-            Key::Lastvisited => by(&self.lastvisited, |column| column[first].cmp(&column[second])),
-            Key::Hub => by(&self.hubs, |column| column[first].total_cmp(&column[second])),
-            Key::Authority => by(&self.auth, |column| column[first].total_cmp(&column[second])),
-            Key::Discovered => a.cmp(&b),
+            PolicyKey::Numtries => self.tries[first].count().cmp(&self.tries[second].count()),
+            PolicyKey::Priority => self.rows[first].priority.total_cmp(&self.rows[second].priority),
+            PolicyKey::Relevance => self.rows[first].relevance.total_cmp(&self.rows[second].relevance),
+            PolicyKey::Visits => by(&self.visits, |column| column[first].cmp(&column[second])),
+            PolicyKey::Lastvisited => by(&self.lastvisited, |column| column[first].cmp(&column[second])),
+            PolicyKey::Hub => by(&self.hubs, |column| column[first].total_cmp(&column[second])),
+            PolicyKey::Authority => by(&self.auth, |column| column[first].total_cmp(&column[second])),
+            PolicyKey::Discovered => a.cmp(&b),
             // `serverload` is never among these keys.
-            Key::Serverload => Ordering::Equal,
+            PolicyKey::Serverload => Ordering::Equal,
         }
     }
 }
 
 /// Compares rows of one site, which have the same load.
-impl Ranked for Columns {
+impl HeapOrder for Columns {
     fn before(&self, a: u32, b: u32) -> bool {
         if self.order.plain && self.order.rest.is_empty() {
             let (first, second) = (self.rows[a as usize].priority, self.rows[b as usize].priority);
@@ -227,7 +227,7 @@ impl Ranked for Columns {
     }
 
     fn put(&mut self, row: u32, at: u32) {
-        self.rows[row as usize].place = Place(at);
+        self.rows[row as usize].place = QueuePlace(at);
     }
 }
 
@@ -249,59 +249,59 @@ impl Tries {
     }
 
     /// Whether the URL was queued again after it was finished.
-    pub(crate) fn is_again(self) -> bool {
+    pub(crate) fn is_revisit(self) -> bool {
         self.0 & Tries::AGAIN != 0
     }
 
     /// Whether it ever led to a page or a redirect, so that it is counted in its site's load.
-    pub(crate) fn has_come(self) -> bool {
+    pub(crate) fn has_response(self) -> bool {
         self.0 & Tries::CAME != 0
     }
 
     /// Sets the flag for a response, if `came`.
-    pub(crate) fn come(self, came: bool) -> Self {
+    pub(crate) fn with_response(self, came: bool) -> Self {
         Tries(self.0 | if came { Tries::CAME } else { 0 })
     }
 
     /// Sets the flag for a revisit.
-    pub(crate) fn again(self) -> Self {
+    pub(crate) fn as_revisit(self) -> Self {
         Tries(self.0 | Tries::AGAIN)
     }
 
     /// Resets the count for a revisit.
-    pub(super) fn afresh(self) -> Self {
+    pub(super) fn reset_for_revisit(self) -> Self {
         Tries(self.0 & Tries::CAME | Tries::AGAIN)
     }
 
     fn tried(self, came: bool) -> Self {
-        Tries(self.0 + u8::from(self.count() < Tries::MOST)).come(came)
+        Tries(self.0 + u8::from(self.count() < Tries::MOST)).with_response(came)
     }
 }
 
 /// Where a URL is: a position in a heap, or one of the marks at the end of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(pub(super) u32);
+pub(super) struct QueuePlace(pub(super) u32);
 
-impl Place {
+impl QueuePlace {
     pub(super) const FIRST_MARK: u32 = u32::MAX - 15;
-    pub(super) const WAITING: Place = Place(Place::FIRST_MARK);
-    pub(super) const TAKEN: Place = Place(Place::FIRST_MARK + 1);
+    pub(super) const WAITING: QueuePlace = QueuePlace(QueuePlace::FIRST_MARK);
+    pub(super) const TAKEN: QueuePlace = QueuePlace(QueuePlace::FIRST_MARK + 1);
 
     #[allow(clippy::cast_possible_truncation)]
-    pub(super) fn at(at: usize) -> Place {
-        Place(at as u32)
+    pub(super) fn at(at: usize) -> QueuePlace {
+        QueuePlace(at as u32)
     }
 
-    pub(super) fn done(state: State) -> Place {
-        Place(Place::TAKEN.0 + state as u32)
+    pub(super) fn done(state: RowState) -> QueuePlace {
+        QueuePlace(QueuePlace::TAKEN.0 + state as u32)
     }
 
     pub(super) fn in_heap(self) -> Option<usize> {
-        (self.0 < Place::FIRST_MARK).then_some(self.0 as usize)
+        (self.0 < QueuePlace::FIRST_MARK).then_some(self.0 as usize)
     }
 
-    pub(super) fn state(self) -> State {
-        State::ALL[self.0.saturating_sub(Place::TAKEN.0) as usize]
+    pub(super) fn state(self) -> RowState {
+        RowState::ALL[self.0.saturating_sub(QueuePlace::TAKEN.0) as usize]
     }
 }
 

@@ -4,7 +4,7 @@
 const ARITY: usize = 4;
 
 /// The order of a heap's items, and the owner of their positions.
-pub(super) trait Ranked {
+pub(super) trait HeapOrder {
     /// Whether `a` comes before `b`. A total order.
     fn before(&self, a: u32, b: u32) -> bool;
 
@@ -12,7 +12,7 @@ pub(super) trait Ranked {
     fn put(&mut self, item: u32, at: u32);
 }
 
-/// Items, the best first. [`Ranked::put`] stores each item's position, so that a change needs no search.
+/// Items, the best first. [`HeapOrder::put`] stores each item's position, so that a change needs no search.
 #[derive(Debug, Default)]
 pub(super) struct Heap(Vec<u32>);
 
@@ -36,14 +36,14 @@ impl Heap {
         std::mem::take(&mut self.0)
     }
 
-    pub(super) fn push(&mut self, item: u32, ranked: &mut impl Ranked) {
+    pub(super) fn push(&mut self, item: u32, ranked: &mut impl HeapOrder) {
         let at = self.0.len();
         self.0.push(item);
         self.up(at, item, ranked);
     }
 
     /// Removes the item at a position; the caller updates the item's stored position.
-    pub(super) fn remove(&mut self, at: usize, ranked: &mut impl Ranked) {
+    pub(super) fn remove(&mut self, at: usize, ranked: &mut impl HeapOrder) {
         let last = self.0.pop().expect("an item that has a place is in the heap");
         if at < self.0.len() {
             self.settle(at, last, ranked);
@@ -55,12 +55,12 @@ impl Heap {
     }
 
     /// Restores the order after the item at a position has changed.
-    pub(super) fn moved(&mut self, at: usize, ranked: &mut impl Ranked) {
+    pub(super) fn moved(&mut self, at: usize, ranked: &mut impl HeapOrder) {
         let item = self.0[at];
         self.settle(at, item, ranked);
     }
 
-    fn settle(&mut self, at: usize, item: u32, ranked: &mut impl Ranked) {
+    fn settle(&mut self, at: usize, item: u32, ranked: &mut impl HeapOrder) {
         if at > 0 && ranked.before(item, self.0[(at - 1) / ARITY]) {
             self.up(at, item, ranked);
         } else {
@@ -68,7 +68,7 @@ impl Heap {
         }
     }
 
-    fn up(&mut self, mut at: usize, item: u32, ranked: &mut impl Ranked) {
+    fn up(&mut self, mut at: usize, item: u32, ranked: &mut impl HeapOrder) {
         while at > 0 {
             let parent = (at - 1) / ARITY;
             if !ranked.before(item, self.0[parent]) {
@@ -80,7 +80,7 @@ impl Heap {
         self.put(at, item, ranked);
     }
 
-    fn down(&mut self, mut at: usize, item: u32, ranked: &mut impl Ranked) {
+    fn down(&mut self, mut at: usize, item: u32, ranked: &mut impl HeapOrder) {
         while let Some(child) = self.best_child(at, ranked) {
             if !ranked.before(self.0[child], item) {
                 break;
@@ -91,7 +91,7 @@ impl Heap {
         self.put(at, item, ranked);
     }
 
-    fn best_child(&self, at: usize, ranked: &impl Ranked) -> Option<usize> {
+    fn best_child(&self, at: usize, ranked: &impl HeapOrder) -> Option<usize> {
         let first = at * ARITY + 1;
         let end = (first + ARITY).min(self.0.len());
         (first..end)
@@ -99,7 +99,7 @@ impl Heap {
     }
 
     #[allow(clippy::cast_possible_truncation)]
-    fn put(&mut self, at: usize, item: u32, ranked: &mut impl Ranked) {
+    fn put(&mut self, at: usize, item: u32, ranked: &mut impl HeapOrder) {
         self.0[at] = item;
         ranked.put(item, at as u32);
     }

@@ -25,7 +25,7 @@ const GROWTH: usize = 8;
 /// A map from ids to row numbers.
 #[derive(Debug)]
 pub(crate) struct KeyMap {
-    tables: Vec<Table>,
+    tables: Vec<KeyTable>,
     /// An odd random number per process: ids are public hashes, and without it a web site could choose URLs that all
     /// map to one position. Nothing observable depends on it.
     multiplier: u64,
@@ -34,7 +34,7 @@ pub(crate) struct KeyMap {
 impl Default for KeyMap {
     fn default() -> Self {
         let multiplier = RandomState::new().hash_one(TABLES) | 1;
-        let table = |number| Table::with_home(staggered(number));
+        let table = |number| KeyTable::with_home(staggered(number));
         KeyMap { tables: (0..TABLES).map(table).collect(), multiplier }
     }
 }
@@ -106,7 +106,7 @@ fn key_of(bytes: &[u8]) -> u64 {
 }
 
 #[derive(Debug)]
-struct Table {
+struct KeyTable {
     /// Number of positions that keys map to; the tail follows.
     home: usize,
     len: usize,
@@ -114,10 +114,10 @@ struct Table {
     rows: Box<[u32]>,
 }
 
-impl Table {
+impl KeyTable {
     fn with_home(home: usize) -> Self {
         let slots = home + TAIL;
-        Table { home, len: 0, keys: Keys::gaps(slots), rows: vec![0; slots].into() }
+        KeyTable { home, len: 0, keys: Keys::gaps(slots), rows: vec![0; slots].into() }
     }
 
     fn get(&self, key: u64) -> Option<u32> {
@@ -167,8 +167,8 @@ impl Table {
         }
     }
 
-    fn moved_to(&self, home: usize) -> Option<Table> {
-        let mut larger = Table::with_home(home);
+    fn moved_to(&self, home: usize) -> Option<KeyTable> {
+        let mut larger = KeyTable::with_home(home);
         let mut next = 0;
         for (from, &row) in self.rows.iter().enumerate().filter(|&(from, _)| self.keys.get(from) != GAP) {
             let key = self.keys.get(from);

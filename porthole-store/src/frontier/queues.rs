@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use porthole_types::Timestamp;
 
 use super::columns::Columns;
-use super::heap::{Heap, Ranked};
+use super::heap::{Heap, HeapOrder};
 
 #[derive(Debug, Default)]
 pub(super) struct Queues {
@@ -56,7 +56,7 @@ struct ByBest<'a> {
     places: &'a mut [u32],
 }
 
-impl Ranked for ByBest<'_> {
+impl HeapOrder for ByBest<'_> {
     fn before(&self, a: u32, b: u32) -> bool {
         self.columns.compare_wholly(self.best[a as usize], self.best[b as usize]).is_lt()
     }

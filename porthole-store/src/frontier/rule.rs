@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::columns::{Facts, Place};
-use super::{Frontier, Needs, Order, State};
+use super::columns::{OptionalValues, QueuePlace};
+use super::{Frontier, Needs, KeyOrder, RowState};
 use crate::Policy;
 
 impl Frontier {
     /// Changes the order. Returns the missing columns, which the caller has to fill before it calls
     /// [`rebuild`](Frontier::rebuild).
     pub(crate) fn set_policy(&mut self, policy: &Policy) -> Needs {
-        self.columns.order = Order::new(policy);
+        self.columns.order = KeyOrder::new(policy);
         self.make_columns()
     }
 
@@ -28,7 +28,7 @@ impl Frontier {
     }
 
     /// Fills the missing columns of a row; called row by row from the first.
-    pub(crate) fn fill(&mut self, row: usize, facts: Facts) {
+    pub(crate) fn fill(&mut self, row: usize, facts: OptionalValues) {
         self.columns.fill(row, facts);
     }
 
@@ -65,7 +65,7 @@ impl Frontier {
     /// Evicts the worst queued rows, so that no more than the bound are left. Returns their rows, ascending. One row
     /// may be protected. Takes time proportional to the bound.
     pub(crate) fn trim(&mut self, stays: Option<u32>) -> Vec<u32> {
-        let waiting = self.tally.states[State::Queued as usize] - self.tally.taken - self.tally.parked;
+        let waiting = self.tally.states[RowState::Queued as usize] - self.tally.taken - self.tally.parked;
         let Some(bound) = self.bound.filter(|&bound| bound < waiting) else { return Vec::new() };
         let columns = &self.columns;
         let queued = self.queues.rows().filter(|&row| !columns.is_disabled(row));
@@ -77,8 +77,8 @@ impl Frontier {
         evicted.sort_unstable();
         for &row in &evicted {
             self.withdraw(row);
-            self.change_state(row, State::Evicted);
-            self.columns.rows[row as usize].place = Place::done(State::Evicted);
+            self.change_state(row, RowState::Evicted);
+            self.columns.rows[row as usize].place = QueuePlace::done(RowState::Evicted);
         }
         evicted
     }

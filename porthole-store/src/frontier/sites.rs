@@ -8,7 +8,7 @@ use super::{Chunked, KeyMap};
 
 /// The `site` table in memory. Row numbers are rowids minus one.
 #[derive(Debug, Default)]
-pub(crate) struct Sites {
+pub(crate) struct SiteTable {
     known: KeyMap,
     loads: Chunked<u32>,
     ids: Chunked<SiteId>,
@@ -16,7 +16,7 @@ pub(crate) struct Sites {
     disabled: HashSet<u32>,
 }
 
-impl Sites {
+impl SiteTable {
     pub(crate) fn len(&self) -> usize {
         self.loads.len()
     }

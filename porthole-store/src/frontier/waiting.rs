@@ -7,13 +7,13 @@ use porthole_types::Timestamp;
 
 /// Rows by due time. There are few at a time.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct RetryQueue {
     due: HashMap<u32, Timestamp>,
     /// May contain stale entries; `due` is authoritative.
     queue: BinaryHeap<Reverse<(Timestamp, u32)>>,
 }
 
-impl Waiting {
+impl RetryQueue {
     pub(super) fn push(&mut self, row: u32, due: Timestamp) {
         self.due.insert(row, due);
         self.queue.push(Reverse((due, row)));
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn rows_are_returned_when_they_are_due() {
-        let mut waiting = Waiting::default();
+        let mut waiting = RetryQueue::default();
         for (row, due) in [(1, 30), (2, 10), (3, 20), (4, 10)] {
             waiting.push(row, Timestamp(due));
         }

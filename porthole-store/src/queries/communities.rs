@@ -1,7 +1,7 @@
 //! Queries of the papers on the sites and pages of a topic (W 1): specialised sites, citations between sites, and
 //! changes.
 
-use super::Kind::Number;
+use super::ParameterKind::Number;
 use super::parts::{below, paths, topic, whole};
 use super::{NamedQuery, Parameter, TOPIC, rows};
 

@@ -1,6 +1,6 @@
 //! Queries on the state of a crawl. `harvest`, `missed`, `census` and `census-up` are from V 3.7.
 
-use super::Kind::{Number, Whole};
+use super::ParameterKind::{Number, Whole};
 use super::{NamedQuery, Parameter, TOPIC, rows};
 
 pub(super) const HARVEST_BY_MINUTE: NamedQuery = NamedQuery {

@@ -1,6 +1,6 @@
 //! Parts that several queries share.
 
-use super::Kind::{Topic, Whole};
+use super::ParameterKind::{Topic, Whole};
 use super::Parameter;
 
 /// The topic given by a parameter and all topics below it, as a part of `with recursive`.

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::graph;
 use super::lookup::Lookup;
 use super::workspace_writer::read_setting;
-use crate::about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
+use crate::about::{About, Feedback, FeedbackKind, LinkingPage, SiteFacts, UrlState};
 use crate::{Error, Result};
 
 /// Maximum number of linking pages returned.
@@ -186,12 +186,12 @@ fn links(db: &Connection, page: i64, about: &mut About) -> Result<()> {
 }
 
 /// The most relevant of the linking pages.
-fn parents(db: &Connection, found: &HashMap<i64, i64>) -> Result<Vec<Parent>> {
+fn parents(db: &Connection, found: &HashMap<i64, i64>) -> Result<Vec<LinkingPage>> {
     let mut read = db.prepare("select url, relevance, seq from crawl where rowid = ?1")?;
     let mut parents = Vec::with_capacity(found.len());
     for (page, &discovered) in found {
         let parent = |row: &Row<'_>| {
-            Ok(Parent {
+            Ok(LinkingPage {
                 url: row.get(0)?,
                 relevance: row.get(1)?,
                 seq: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),

@@ -2,15 +2,15 @@
 
 use rusqlite::{Connection, Row};
 
-use crate::{Counts, Result};
+use crate::{StoreCounts, Result};
 
 /// Reads the counts. URLs in flight are known only to the store's memory.
-pub(super) fn read(db: &Connection) -> Result<Counts> {
+pub(super) fn read(db: &Connection) -> Result<StoreCounts> {
     let sql = "select known, queued, fetched, redirected, dead, skipped, evicted, rejected, parked, links, sites, \
                copies from counts";
     let counts = |row: &Row<'_>| {
         let count = |at| row.get(at).map(|count: i64| usize::try_from(count).unwrap_or(0));
-        Ok(Counts {
+        Ok(StoreCounts {
             known: count(0)?,
             queued: count(1)?,
             in_flight: 0,
@@ -30,7 +30,7 @@ pub(super) fn read(db: &Connection) -> Result<Counts> {
 }
 
 /// Replaces the counts.
-pub(super) fn write(db: &Connection, counts: &Counts) -> Result<()> {
+pub(super) fn write(db: &Connection, counts: &StoreCounts) -> Result<()> {
     let mut update = db.prepare_cached(
         "update counts set known = ?1, queued = ?2, fetched = ?3, redirected = ?4, dead = ?5, skipped = ?6, \
          evicted = ?7, rejected = ?8, parked = ?9, links = ?10, sites = ?11, copies = ?12",
@@ -58,7 +58,7 @@ pub(super) fn write(db: &Connection, counts: &Counts) -> Result<()> {
 }
 
 /// Writes the counts if the table has different ones, or none.
-pub(super) fn correct(db: &Connection, counts: &Counts) -> Result<()> {
-    let is_correct = read(db).is_ok_and(|found| found == Counts { in_flight: 0, ..*counts });
+pub(super) fn correct(db: &Connection, counts: &StoreCounts) -> Result<()> {
+    let is_correct = read(db).is_ok_and(|found| found == StoreCounts { in_flight: 0, ..*counts });
     if is_correct { Ok(()) } else { write(db, counts) }
 }

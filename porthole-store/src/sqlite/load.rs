@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::sweep::Sweep;
 use super::workspace_writer::read_setting;
-use crate::frontier::{Belief, Facts, Frontier, Needs, Restored, Sites, State, Tries};
-use crate::{Counts, Error, Policy, Result};
+use crate::frontier::{Belief, OptionalValues, Frontier, Needs, Restored, SiteTable, RowState, Tries};
+use crate::{StoreCounts, Error, Policy, Result};
 
 /// Setting: maximum number of queued URLs.
 pub(super) const BOUND_SETTING: &str = "bound";
@@ -24,19 +24,19 @@ pub(super) struct FrontierState {
 
 impl FrontierState {
     /// The current counts.
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> StoreCounts {
         let tally = self.frontier.tally();
-        let of = |state: State| tally.states[state as usize];
-        Counts {
+        let of = |state: RowState| tally.states[state as usize];
+        StoreCounts {
             known: self.frontier.len(),
-            queued: of(State::Queued),
+            queued: of(RowState::Queued),
             in_flight: tally.taken,
-            fetched: of(State::Fetched),
-            redirected: of(State::Redirected),
-            dead: of(State::Dead),
-            skipped: of(State::Skipped),
-            evicted: of(State::Evicted),
-            rejected: of(State::Rejected),
+            fetched: of(RowState::Fetched),
+            redirected: of(RowState::Redirected),
+            dead: of(RowState::Dead),
+            skipped: of(RowState::Skipped),
+            evicted: of(RowState::Evicted),
+            rejected: of(RowState::Rejected),
             parked: tally.parked,
             links: self.links,
             sites: self.frontier.sites().len(),
@@ -47,7 +47,7 @@ impl FrontierState {
 
 /// Reads the tables once, in row order.
 pub(super) fn load(db: &Connection) -> Result<FrontierState> {
-    let mut sites = Sites::default();
+    let mut sites = SiteTable::default();
     new_sites(db, &mut sites)?;
     sites.set_disabled(disabled(db)?);
     let mut frontier = Frontier::new(&policy(db)?, bound(db)?, sites);
@@ -76,7 +76,7 @@ fn bound(db: &Connection) -> Result<Option<usize>> {
 }
 
 /// Reads the sites that are not in memory yet; they come after the others.
-pub(super) fn new_sites(db: &Connection, sites: &mut Sites) -> Result<()> {
+pub(super) fn new_sites(db: &Connection, sites: &mut SiteTable) -> Result<()> {
     let sql = "select rowid, sid, serverload from site where rowid > ?1 order by rowid";
     let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([i64::try_from(sites.len()).unwrap_or(i64::MAX)])?;
@@ -104,10 +104,10 @@ pub(super) fn fill(db: &Connection, frontier: &mut Frontier, lacks: Needs) -> Re
         let mut rows = statement.query([])?;
         let mut number = 0;
         while let Some(row) = rows.next()? {
-            let facts = Facts {
+            let facts = OptionalValues {
                 visits: row.get(0)?,
                 lastvisited: row.get::<_, Option<i64>>(1)?.map(Timestamp),
-                ..Facts::default()
+                ..OptionalValues::default()
             };
             frontier.fill(number, facts);
             number += 1;
@@ -163,15 +163,15 @@ fn rows(db: &Connection, frontier: &mut Frontier) -> Result<()> {
     Ok(())
 }
 
-fn restored(row: &Row<'_>, sites: &Sites, revisit: Option<Revisit>) -> Result<Restored> {
+fn restored(row: &Row<'_>, sites: &SiteTable, revisit: Option<RevisitRow>) -> Result<Restored> {
     let code = row.get(7)?;
-    let state = State::from_code(code)
+    let state = RowState::from_code(code)
         .ok_or_else(|| Error::Damaged(format!("crawl has the unknown state {code}")))?;
     let visits: u32 = row.get(5)?;
     let tries = match revisit {
-        None => Tries::new(visits).come(state.came()),
+        None => Tries::new(visits).with_response(state.has_response()),
         Some(before) => {
-            Tries::new(visits.saturating_sub(before.numtries)).again().come(before.came || state.came())
+            Tries::new(visits.saturating_sub(before.numtries)).as_revisit().with_response(before.came || state.has_response())
         }
     };
     Ok(Restored {
@@ -180,7 +180,7 @@ fn restored(row: &Row<'_>, sites: &Sites, revisit: Option<Revisit>) -> Result<Re
         tries,
         state,
         not_before: row.get::<_, Option<i64>>(8)?.map(Timestamp),
-        facts: Facts {
+        facts: OptionalValues {
             site: site(sites, site_id(row, 2)?)?,
             visits,
             lastvisited: row.get::<_, Option<i64>>(6)?.map(Timestamp),
@@ -190,7 +190,7 @@ fn restored(row: &Row<'_>, sites: &Sites, revisit: Option<Revisit>) -> Result<Re
 
 /// The state of a URL before it was queued again.
 #[derive(Clone, Copy, Debug)]
-struct Revisit {
+struct RevisitRow {
     row: i64,
     numtries: u32,
     came: bool,
@@ -199,7 +199,7 @@ struct Revisit {
 /// The table `revisit`, read in step with `crawl`.
 struct Revisits<'a> {
     rows: rusqlite::Rows<'a>,
-    next: Option<Revisit>,
+    next: Option<RevisitRow>,
 }
 
 impl<'a> Revisits<'a> {
@@ -210,7 +210,7 @@ impl<'a> Revisits<'a> {
     }
 
     /// The entry of a row; rows must be requested in ascending order.
-    fn at(&mut self, row: i64) -> Result<Option<Revisit>> {
+    fn at(&mut self, row: i64) -> Result<Option<RevisitRow>> {
         let found = self.next.filter(|next| next.row == row);
         if found.is_some() {
             self.advance()?;
@@ -222,7 +222,7 @@ impl<'a> Revisits<'a> {
         self.next = match self.rows.next()? {
             None => None,
             Some(row) => {
-                Some(Revisit { row: row.get(0)?, numtries: row.get(1)?, came: row.get::<_, i64>(2)? != 0 })
+                Some(RevisitRow { row: row.get(0)?, numtries: row.get(1)?, came: row.get::<_, i64>(2)? != 0 })
             }
         };
         Ok(())
@@ -257,7 +257,7 @@ fn copies(db: &Connection) -> Result<usize> {
     Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(0))
 }
 
-fn site(sites: &Sites, sid: SiteId) -> Result<u32> {
+fn site(sites: &SiteTable, sid: SiteId) -> Result<u32> {
     sites.find(sid).ok_or_else(|| Error::Damaged(format!("crawl has the unknown site {sid}")))
 }
 

@@ -64,7 +64,7 @@ pub(super) struct Lookup<'a> {
 
 /// A link by the rows of its ends, and when it was found.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct LinkEnds {
     pub(super) src: i64,
     pub(super) dst: i64,
     pub(super) discovered: i64,
@@ -95,11 +95,11 @@ impl<'a> Lookup<'a> {
     }
 
     /// The links from and to a row, in the order of discovery.
-    pub(super) fn links(&self, row: i64) -> Result<Vec<Found>> {
+    pub(super) fn links(&self, row: i64) -> Result<Vec<LinkEnds>> {
         let mut links = Vec::new();
         let mut add = |sql: &str| -> Result<()> {
             let link =
-                |row: &Row<'_>| Ok(Found { src: row.get(0)?, dst: row.get(1)?, discovered: row.get(2)? });
+                |row: &Row<'_>| Ok(LinkEnds { src: row.get(0)?, dst: row.get(1)?, discovered: row.get(2)? });
             let mut read = self.db.prepare(sql)?;
             let found = read.query_map(params![row, self.links], link)?;
             links.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);

@@ -3,21 +3,21 @@
 use porthole_types::{CanonicalUrl, Judgment, NewUrl, Outcome, PageResult, SiteId, Timestamp, UrlId};
 
 use super::load::FrontierState;
-use crate::frontier::{Belief, Frontier, Seen, State};
+use crate::frontier::{Belief, Frontier, SeenUrl, RowState};
 use crate::{Batch, Error, Estimate, Refreshed, Result};
 
 /// Everything that one transaction writes. Row lists are ascending, since neighbouring rows share a page.
 #[derive(Debug, Default)]
-pub(super) struct Plan<'a> {
+pub(super) struct WritePlan<'a> {
     pub(super) new_urls: Vec<NewRow<'a>>,
     pub(super) new_sites: Vec<(SiteId, &'a str)>,
     /// Rows whose estimate differs from the tables.
     pub(super) believed: Vec<u32>,
     pub(super) visits: Vec<Visit<'a>>,
     /// The links of the results, in their order.
-    pub(super) links: Vec<Link<'a>>,
+    pub(super) links: Vec<PlannedLink<'a>>,
     /// Finished rows that are queued again, with the states they had.
-    pub(super) again: Vec<(u32, State)>,
+    pub(super) again: Vec<(u32, RowState)>,
     /// Rows whose archived pages are lost.
     pub(super) lost: Vec<u32>,
     pub(super) judgments: Vec<(u32, Judgment)>,
@@ -52,7 +52,7 @@ pub(super) struct Visit<'a> {
     pub(super) row: u32,
     pub(super) result: &'a PageResult,
     /// The state of a URL that was already finished when the result came.
-    pub(super) unasked: Option<State>,
+    pub(super) unasked: Option<RowState>,
     /// Whether it is a revisit, so that some of its links may be known.
     pub(super) again: bool,
     /// Whether an earlier visit succeeded and this one failed: the stored page stays.
@@ -61,7 +61,7 @@ pub(super) struct Visit<'a> {
 
 /// A link to be written; its ends are rows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link<'a> {
+pub(super) struct PlannedLink<'a> {
     pub(super) src: u32,
     pub(super) dst: u32,
     pub(super) discovered: Timestamp,
@@ -69,26 +69,26 @@ pub(super) struct Link<'a> {
 }
 
 /// The state of a URL after a result, and until when it waits.
-pub(super) fn verdict(outcome: &Outcome) -> (State, Option<Timestamp>) {
+pub(super) fn verdict(outcome: &Outcome) -> (RowState, Option<Timestamp>) {
     match outcome {
-        Outcome::Fetched => (State::Fetched, None),
-        Outcome::Redirected => (State::Redirected, None),
-        Outcome::Retry { not_before, .. } => (State::Queued, Some(*not_before)),
-        Outcome::Dead(_) => (State::Dead, None),
-        Outcome::Skipped(_) => (State::Skipped, None),
+        Outcome::Fetched => (RowState::Fetched, None),
+        Outcome::Redirected => (RowState::Redirected, None),
+        Outcome::Retry { not_before, .. } => (RowState::Queued, Some(*not_before)),
+        Outcome::Dead(_) => (RowState::Dead, None),
+        Outcome::Skipped(_) => (RowState::Skipped, None),
     }
 }
 
 /// The judgment of a result. Until a page is finished, its relevance stays an estimate.
 pub(super) fn judgment(result: &PageResult) -> Option<Judgment> {
-    result.judgment.filter(|_| verdict(&result.outcome).0 != State::Queued)
+    result.judgment.filter(|_| verdict(&result.outcome).0 != RowState::Queued)
 }
 
-impl<'a> Plan<'a> {
+impl<'a> WritePlan<'a> {
     /// The plan for start URLs.
     pub(super) fn for_urls(memory: &mut FrontierState, urls: &'a [NewUrl]) -> Result<Self> {
         has_room(&memory.frontier, urls.len())?;
-        let mut plan = Plan::default();
+        let mut plan = WritePlan::default();
         for new in urls {
             plan.see(memory, new.url.id(), new.url.site(), new, false);
         }
@@ -99,7 +99,7 @@ impl<'a> Plan<'a> {
     /// The plan for revisits. Fails before any change if a URL is unknown.
     pub(super) fn for_revisits(memory: &mut FrontierState, oids: &[UrlId]) -> Result<Self> {
         let rows: Vec<u32> = oids.iter().map(|&oid| known(&memory.frontier, oid)).collect::<Result<_>>()?;
-        let mut plan = Plan::default();
+        let mut plan = WritePlan::default();
         for row in rows {
             let state = memory.frontier.state(row);
             if state.is_done() {
@@ -117,12 +117,12 @@ impl<'a> Plan<'a> {
         let mut lost: Vec<u32> =
             oids.iter().map(|&oid| known(&memory.frontier, oid)).collect::<Result<_>>()?;
         lost.sort_unstable();
-        Ok(Plan { lost, ..Plan::for_revisits(memory, oids)? })
+        Ok(WritePlan { lost, ..WritePlan::for_revisits(memory, oids)? })
     }
 
     /// The plan for evictions after a change of the whole queue.
     pub(super) fn for_bound(memory: &mut FrontierState) -> Self {
-        let mut plan = Plan::default();
+        let mut plan = WritePlan::default();
         plan.finish(memory);
         plan
     }
@@ -137,7 +137,7 @@ impl<'a> Plan<'a> {
         let estimated = batch.estimates.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let refreshed = batch.refreshed.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let raised = batch.raised.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
-        let mut plan = Plan::default();
+        let mut plan = WritePlan::default();
         for (row, result) in pages.into_iter().zip(batch.results) {
             plan.work_in(memory, row, result);
         }
@@ -176,8 +176,8 @@ impl<'a> Plan<'a> {
             memory.frontier.queue_again(row);
         }
         let tries = memory.frontier.tries(row);
-        if state.came()
-            && !tries.has_come()
+        if state.has_response()
+            && !tries.has_response()
             && let Some(site) = memory.frontier.count_fetched(result.sid)
         {
             self.loads.push((site, 0));
@@ -190,16 +190,16 @@ impl<'a> Plan<'a> {
             memory.frontier.judged(row, judgment.relevance);
         }
         // Queued again: an older estimate that may still be in `estimate_log` is outdated.
-        if state == State::Queued && before != State::Queued {
+        if state == RowState::Queued && before != RowState::Queued {
             self.believed.push(row);
         }
-        let (again, lost) = (tries.is_again(), tries.has_come() && !state.came());
+        let (again, lost) = (tries.is_revisit(), tries.has_response() && !state.has_response());
         self.visits.push(Visit { row, result, unasked, again, lost });
         memory.frontier.touch(result.links.iter().map(|link| link.oid));
         for link in &result.links {
             let dst = self.see(memory, link.oid, link.sid, &link.target, link.rejected);
             let anchor = link.anchor.as_deref();
-            self.links.push(Link { src: row, dst, discovered: result.at, anchor });
+            self.links.push(PlannedLink { src: row, dst, discovered: result.at, anchor });
         }
     }
 
@@ -207,7 +207,7 @@ impl<'a> Plan<'a> {
     fn judge(&mut self, memory: &mut FrontierState, row: u32, judgment: Judgment) {
         let frontier = &mut memory.frontier;
         let state = frontier.state(row);
-        if state == State::Fetched || state == State::Queued && frontier.tries(row).has_come() {
+        if state == RowState::Fetched || state == RowState::Queued && frontier.tries(row).has_response() {
             frontier.judged(row, judgment.relevance);
             self.judgments.push((row, judgment));
         }
@@ -230,7 +230,7 @@ impl<'a> Plan<'a> {
     #[allow(clippy::cast_possible_truncation)]
     fn refresh(&mut self, memory: &mut FrontierState, row: u32, new: &Refreshed) {
         let held = memory.frontier.belief(row);
-        if held.relevance as f32 != new.before as f32 || memory.frontier.tries(row).has_come() {
+        if held.relevance as f32 != new.before as f32 || memory.frontier.tries(row).has_response() {
             return;
         }
         let moves = held.priority as f32 == held.relevance as f32;
@@ -254,7 +254,7 @@ impl<'a> Plan<'a> {
         } else {
             memory.frontier.see(oid, sid, belief)
         };
-        if let Seen::New(row) = seen {
+        if let SeenUrl::New(row) = seen {
             self.new_urls.push(NewRow { row, oid, sid, url: &new.url, belief, depth: new.depth });
             if memory.frontier.sites().len() > sites {
                 self.new_sites.push((sid, new.url.authority()));
@@ -263,16 +263,16 @@ impl<'a> Plan<'a> {
         if !rejected {
             self.note(seen);
         }
-        let (Seen::New(row) | Seen::Raised(row) | Seen::Back(row, _) | Seen::Known(row)) = seen;
+        let (SeenUrl::New(row) | SeenUrl::Raised(row) | SeenUrl::Back(row, _) | SeenUrl::Known(row)) = seen;
         row
     }
 
-    fn note(&mut self, seen: Seen) {
+    fn note(&mut self, seen: SeenUrl) {
         match seen {
-            Seen::Known(_) => {}
-            Seen::New(row) => self.newest = Some(row),
-            Seen::Raised(row) => self.believed.push(row),
-            Seen::Back(row, before) => {
+            SeenUrl::Known(_) => {}
+            SeenUrl::New(row) => self.newest = Some(row),
+            SeenUrl::Raised(row) => self.believed.push(row),
+            SeenUrl::Back(row, before) => {
                 self.newest = Some(row);
                 self.returned.push((row, before));
                 self.believed.push(row);
@@ -300,7 +300,7 @@ impl<'a> Plan<'a> {
             return;
         }
         let frontier = &memory.frontier;
-        let is_evicted = |row: u32| frontier.state(row) == State::Evicted;
+        let is_evicted = |row: u32| frontier.state(row) == RowState::Evicted;
         self.evicted = evicted.len();
         self.returned.sort_unstable_by_key(|&(row, _)| row);
         // New rows are written as evicted.

@@ -14,10 +14,10 @@ use porthole_types::{Mark, TermId, TopicId, UrlId};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, params};
 
-pub use self::bulk::Judged;
+pub use self::bulk::BulkJudgment;
 use super::statistics::{RECORD, did};
 use super::{open, topics};
-use crate::topics::Terms;
+use crate::topics::TermCounts;
 use crate::{Error, Result};
 
 /// Classifies with the statistics in the tables, as they were when it was opened.
@@ -36,7 +36,7 @@ pub struct Prober {
 
 /// The table that SingleProbe uses (V Fig. 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Table {
+pub enum ProbeTable {
     /// One row per term and child.
     Stat,
     /// One row per term, with the packed values of all children.
@@ -63,7 +63,7 @@ struct Child {
 
 /// The result of a probe for one term: its frequency in the document, and the range of its records.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct ProbedTerm {
     freq: f64,
     from: usize,
     to: usize,
@@ -89,17 +89,17 @@ impl Prober {
 
     /// SingleProbe(c0, d) (V Fig. 2): log Pr\[ci | c0, d\] for each child ci of c0, by id. The prior is part of the
     /// normalisation, so that the children of a node sum to its probability.
-    pub fn single_probe(&self, table: Table, c0: TopicId, terms: &Terms) -> Result<Vec<(TopicId, f64)>> {
+    pub fn single_probe(&self, table: ProbeTable, c0: TopicId, terms: &TermCounts) -> Result<Vec<(TopicId, f64)>> {
         let children = self.children(c0)?;
         let started = Instant::now();
         let (mut found, mut records) = (Vec::with_capacity(terms.len()), Vec::new());
         for &(term, freq) in terms {
             let from = records.len();
             match table {
-                Table::Stat => self.probe_stat(c0, term, &mut records)?,
-                Table::Blob => self.probe_blob(c0, term, &mut records)?,
+                ProbeTable::Stat => self.probe_stat(c0, term, &mut records)?,
+                ProbeTable::Blob => self.probe_blob(c0, term, &mut records)?,
             }
-            found.push(Found { freq: f64::from(freq), from, to: records.len() });
+            found.push(ProbedTerm { freq: f64::from(freq), from, to: records.len() });
         }
         let probed = Instant::now();
         let judged = judge(children, &found, &records);
@@ -108,7 +108,7 @@ impl Prober {
     }
 
     /// R(d) (V eq. 3) by SingleProbe at the path nodes.
-    pub fn single_relevance(&self, table: Table, terms: &Terms) -> Result<f64> {
+    pub fn single_relevance(&self, table: ProbeTable, terms: &TermCounts) -> Result<f64> {
         let mut relevance = 0.0;
         let mut open = vec![(TopicId::ROOT, 0.0f64)];
         while let Some((topic, log_probability)) = open.pop() {
@@ -136,10 +136,10 @@ impl Prober {
     }
 
     /// Number of pages of a table.
-    pub fn pages(&self, table: Table) -> Result<u64> {
+    pub fn pages(&self, table: ProbeTable) -> Result<u64> {
         let name = match table {
-            Table::Stat => "stat",
-            Table::Blob => "blob",
+            ProbeTable::Stat => "stat",
+            ProbeTable::Blob => "blob",
         };
         let sql = "select pageno from dbstat where name = ?1 and aggregate = true";
         let pages: Option<i64> = self.db.query_row(sql, [name], |row| row.get(0)).optional()?;
@@ -230,7 +230,7 @@ fn cache_bytes(db: &Connection) -> Result<u64> {
 }
 
 /// The second half of V Fig. 2: from the probed records to log Pr\[ci | c0, d\].
-fn judge(children: &[Child], found: &[Found], records: &[(TopicId, f64)]) -> Vec<(TopicId, f64)> {
+fn judge(children: &[Child], found: &[ProbedTerm], records: &[(TopicId, f64)]) -> Vec<(TopicId, f64)> {
     let mut judged: Vec<_> = children.iter().map(|child| (child.topic, child.logprior)).collect();
     // A term without a record is not in F(c0).
     for term in found.iter().filter(|term| term.from < term.to) {

@@ -11,8 +11,8 @@ use super::{about, commands, counts, graph, lookup, open, sandbox, topics, tried
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
-    Answer, Collision, CommandRow, Counts, Error, Example, Graph, Limits, Model, Neighbourhood, Result, Site,
-    StoreReader, Terms, Tried,
+    QueryAnswer, Collision, CommandRow, StoreCounts, Error, StoredExample, LinkGraph, QueryLimits, StoredModel, NeighbourEvidence, Result, SiteAddress,
+    StoreReader, TermCounts, TriedUrl,
 };
 
 /// A handle for reading a SQLite store; it holds no connection.
@@ -61,15 +61,15 @@ impl SqliteReader {
 }
 
 impl StoreReader for SqliteReader {
-    fn graph(&self) -> Result<Graph> {
+    fn graph(&self) -> Result<LinkGraph> {
         graph::read(&mut open::reader(&self.path)?)
     }
 
-    fn neighbourhoods(&self) -> Result<Vec<Neighbourhood>> {
+    fn neighbourhoods(&self) -> Result<Vec<NeighbourEvidence>> {
         graph::neighbourhoods(&open::reader(&self.path)?)
     }
 
-    fn sites(&self) -> Result<Vec<Site>> {
+    fn sites(&self) -> Result<Vec<SiteAddress>> {
         graph::sites(&open::reader(&self.path)?)
     }
 
@@ -85,14 +85,14 @@ impl StoreReader for SqliteReader {
         Ok(events.collect::<rusqlite::Result<_>>()?)
     }
 
-    fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &Limits) -> Result<Answer> {
+    fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &QueryLimits) -> Result<QueryAnswer> {
         let query = queries::find(name).ok_or_else(|| Error::UnknownQuery(name.to_owned()))?;
         let db = open::reader(&self.path)?;
         let values = queries::values(query, parameters, || topics::read_topics(&db))?;
         sandbox::answer(db, query.sql, &values, limits)
     }
 
-    fn sql(&self, sql: &str, limits: &Limits) -> Result<Answer> {
+    fn sql(&self, sql: &str, limits: &QueryLimits) -> Result<QueryAnswer> {
         sandbox::answer(open::reader(&self.path)?, sql, &[], limits)
     }
 
@@ -104,11 +104,11 @@ impl StoreReader for SqliteReader {
         topics::read_topics(&open::reader(&self.path)?)
     }
 
-    fn examples(&self, topic: Option<TopicId>) -> Result<Vec<Example>> {
+    fn examples(&self, topic: Option<TopicId>) -> Result<Vec<StoredExample>> {
         topics::read_examples(&open::reader(&self.path)?, topic)
     }
 
-    fn visit_examples(&self, visit: &mut dyn FnMut(&Example, &Terms)) -> Result<()> {
+    fn visit_examples(&self, visit: &mut dyn FnMut(&StoredExample, &TermCounts)) -> Result<()> {
         topics::visit_examples(&open::reader(&self.path)?, visit)
     }
 
@@ -120,7 +120,7 @@ impl StoreReader for SqliteReader {
         topics::read_collisions(&open::reader(&self.path)?)
     }
 
-    fn model(&self, name: &str) -> Result<Option<Model>> {
+    fn model(&self, name: &str) -> Result<Option<StoredModel>> {
         topics::read_model(&open::reader(&self.path)?, name)
     }
 
@@ -132,7 +132,7 @@ impl StoreReader for SqliteReader {
         commands::read(&open::reader(&self.path)?, id)
     }
 
-    fn counts(&self) -> Result<Counts> {
+    fn counts(&self) -> Result<StoreCounts> {
         counts::read(&open::reader(&self.path)?)
     }
 
@@ -154,7 +154,7 @@ impl StoreReader for SqliteReader {
         about::read_feedback(&open::reader(&self.path)?, &[])
     }
 
-    fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<Tried>> {
+    fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>> {
         tried::read(&open::reader(&self.path)?, after, limit)
     }
 

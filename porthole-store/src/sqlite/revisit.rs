@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use porthole_types::Failure;
 use rusqlite::{Transaction, params};
 
-use super::plan::{Plan, Visit, verdict};
+use super::plan::{WritePlan, Visit, verdict};
 use super::write::{failure, rowid};
 use crate::Result;
-use crate::frontier::{Frontier, State};
+use crate::frontier::{Frontier, RowState};
 
 /// Queues finished rows again, given with their states.
-pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, State)]) -> Result<()> {
+pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, RowState)]) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -25,14 +25,14 @@ pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, State)]) -> Result<()> {
 }
 
 /// Stores the number of tries before a revisit, and whether the URL led to a page or redirect.
-pub(super) fn remember(tx: &Transaction<'_>, row: u32, state: State) -> Result<()> {
+pub(super) fn remember(tx: &Transaction<'_>, row: u32, state: RowState) -> Result<()> {
     // A page takes precedence over a redirect, and a success over a failure.
     let mut insert = tx.prepare_cached(
         "insert into revisit(row, numtries, came) select rowid, numtries, ?2 from crawl where rowid = ?1 \
          on conflict(row) do update set numtries = excluded.numtries, \
          came = case when excluded.came = 1 or revisit.came = 0 then excluded.came else revisit.came end",
     )?;
-    let came = if state.came() { state as u8 } else { 0 };
+    let came = if state.has_response() { state as u8 } else { 0 };
     insert.execute(params![rowid(row), came])?;
     Ok(())
 }
@@ -69,7 +69,7 @@ pub(super) fn forget_page(tx: &Transaction<'_>, row: u32) -> Result<bool> {
 }
 
 /// The known link targets of every revisited page of a plan, by row.
-pub(super) fn known_links(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<HashMap<u32, HashSet<u32>>> {
+pub(super) fn known_links(tx: &Transaction<'_>, plan: &WritePlan<'_>) -> Result<HashMap<u32, HashSet<u32>>> {
     let mut known = HashMap::new();
     let mut again = plan.visits.iter().filter(|visit| visit.again).peekable();
     if again.peek().is_none() {

@@ -14,7 +14,7 @@ use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement, ToSql};
 
-use crate::{Answer, Error, Limits, Result, Value};
+use crate::{QueryAnswer, Error, QueryLimits, Result, SqlValue};
 
 /// Instructions of SQLite's virtual machine between two checks of the time: well under a millisecond.
 const STEPS_PER_CHECK: i32 = 2_000;
@@ -25,9 +25,9 @@ const LONGEST_SQL: i32 = 100_000;
 pub(super) fn answer(
     mut db: Connection,
     sql: &str,
-    values: &[(String, Value)],
-    limits: &Limits,
-) -> Result<Answer> {
+    values: &[(String, SqlValue)],
+    limits: &QueryLimits,
+) -> Result<QueryAnswer> {
     let hits = restrict(&mut db, limits)?;
     let explain = |error: rusqlite::Error| explained(error, limits, &hits);
     if sql.len() > LONGEST_SQL as usize {
@@ -59,7 +59,7 @@ struct Hits {
 }
 
 /// Sets the limits of a connection.
-fn restrict(db: &mut Connection, limits: &Limits) -> Result<Arc<Hits>> {
+fn restrict(db: &mut Connection, limits: &QueryLimits) -> Result<Arc<Hits>> {
     db.pragma_update(None, "query_only", true)?;
     db.pragma_update(None, "trusted_schema", false)?;
     db.pragma_update(None, "cache_size", -8_000)?;
@@ -109,9 +109,9 @@ fn allowed(action: &AuthAction<'_>) -> bool {
 }
 
 /// Collects the rows; the outer result is about limits, the inner one about SQLite.
-fn collect(statement: &mut Statement<'_>, limits: &Limits) -> Result<rusqlite::Result<Answer>> {
+fn collect(statement: &mut Statement<'_>, limits: &QueryLimits) -> Result<rusqlite::Result<QueryAnswer>> {
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    let (mut answer, mut bytes) = (Answer { columns, ..Answer::default() }, 0);
+    let (mut answer, mut bytes) = (QueryAnswer { columns, ..QueryAnswer::default() }, 0);
     let mut rows = statement.raw_query();
     loop {
         let row = match rows.next() {
@@ -121,7 +121,7 @@ fn collect(statement: &mut Statement<'_>, limits: &Limits) -> Result<rusqlite::R
         };
         if answer.rows.len() == limits.rows {
             if limits.shorten {
-                return Ok(Ok(Answer { is_cut: true, ..answer }));
+                return Ok(Ok(QueryAnswer { is_cut: true, ..answer }));
             }
             return Err(Error::TooManyRows(limits.rows));
         }
@@ -138,30 +138,30 @@ fn collect(statement: &mut Statement<'_>, limits: &Limits) -> Result<rusqlite::R
     }
 }
 
-fn value(value: ValueRef<'_>) -> Value {
+fn value(value: ValueRef<'_>) -> SqlValue {
     match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => Value::Integer(number),
-        ValueRef::Real(number) => Value::Real(number),
-        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
-        ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
+        ValueRef::Null => SqlValue::Null,
+        ValueRef::Integer(number) => SqlValue::Integer(number),
+        ValueRef::Real(number) => SqlValue::Real(number),
+        ValueRef::Text(text) => SqlValue::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => SqlValue::Blob(bytes.to_vec()),
     }
 }
 
-impl ToSql for Value {
+impl ToSql for SqlValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
-            Value::Null => ValueRef::Null,
-            Value::Integer(number) => ValueRef::Integer(*number),
-            Value::Real(number) => ValueRef::Real(*number),
-            Value::Text(text) => ValueRef::Text(text.as_bytes()),
-            Value::Blob(bytes) => ValueRef::Blob(bytes),
+            SqlValue::Null => ValueRef::Null,
+            SqlValue::Integer(number) => ValueRef::Integer(*number),
+            SqlValue::Real(number) => ValueRef::Real(*number),
+            SqlValue::Text(text) => ValueRef::Text(text.as_bytes()),
+            SqlValue::Blob(bytes) => ValueRef::Blob(bytes),
         }))
     }
 }
 
 /// Translates an error of SQLite for the user.
-fn explained(error: rusqlite::Error, limits: &Limits, hits: &Hits) -> Error {
+fn explained(error: rusqlite::Error, limits: &QueryLimits, hits: &Hits) -> Error {
     if hits.refused.load(Ordering::Relaxed) {
         return Error::Refused(words(&error));
     }

@@ -6,7 +6,7 @@ use porthole_types::{TopicId, UrlId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::topics::read_topics;
-use crate::statistics::{Document, NodeRow, StatRow};
+use crate::statistics::{DocumentRow, NodeRow, StatRow};
 use crate::{Error, Result};
 
 /// Size of a record in BLOB, in bytes.
@@ -37,7 +37,7 @@ pub(super) fn write(
 /// Replaces the documents in one transaction.
 pub(super) fn write_documents(
     db: &mut Connection,
-    documents: &mut dyn Iterator<Item = Document>,
+    documents: &mut dyn Iterator<Item = DocumentRow>,
 ) -> Result<()> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.execute("delete from document", [])?;

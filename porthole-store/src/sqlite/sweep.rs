@@ -5,7 +5,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::load::FrontierState;
 use super::write::{estimate, rowid};
 use crate::Result;
-use crate::frontier::{Frontier, State};
+use crate::frontier::{Frontier, RowState};
 
 /// A sweep is due when half of the URLs may have changed: then every page of the table holds several of them, and the
 /// cost per change does not depend on the size of the table.
@@ -130,7 +130,7 @@ fn write_some(db: &mut Connection, memory: &mut FrontierState, from: usize) -> R
         "update crawl set relevance = coalesce(?2, relevance), priority = ?3 where rowid = ?1",
     )?;
     // The last estimate of a finished URL was written with its result.
-    for &row in rows.iter().filter(|&&row| memory.frontier.state(row) == State::Queued) {
+    for &row in rows.iter().filter(|&&row| memory.frontier.state(row) == RowState::Queued) {
         let belief = memory.frontier.belief(row);
         let relevance = estimate(&memory.frontier, row, belief);
         update.execute(params![rowid(row), relevance, belief.priority])?;

@@ -6,7 +6,7 @@ use porthole_types::{Mark, TermId, Timestamp, TopicId, TopicRow, pack_terms, unp
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use crate::topics::{
-    Collision, Example, ExampleChange, ExampleId, ExampleState, Model, NewExample, TermWord, Terms,
+    Collision, StoredExample, ExampleChange, ExampleId, ExampleState, StoredModel, NewExample, TermWord, TermCounts,
     TopicChange,
 };
 use crate::{Error, Result};
@@ -47,7 +47,7 @@ pub(super) fn read_topics(db: &Connection) -> Result<Vec<TopicRow>> {
 }
 
 /// The examples of a topic, or all.
-pub(super) fn read_examples(db: &Connection, topic: Option<TopicId>) -> Result<Vec<Example>> {
+pub(super) fn read_examples(db: &Connection, topic: Option<TopicId>) -> Result<Vec<StoredExample>> {
     let one = if topic.is_some() { "where kcid = ?1" } else { "" };
     let mut read = db.prepare(&format!("select {EXAMPLE} from example {one} order by id"))?;
     let mut rows = read.query(rusqlite::params_from_iter(topic.map(|topic| topic.0)))?;
@@ -59,7 +59,7 @@ pub(super) fn read_examples(db: &Connection, topic: Option<TopicId>) -> Result<V
 }
 
 /// Visits all examples with their terms.
-pub(super) fn visit_examples(db: &Connection, visit: &mut dyn FnMut(&Example, &Terms)) -> Result<()> {
+pub(super) fn visit_examples(db: &Connection, visit: &mut dyn FnMut(&StoredExample, &TermCounts)) -> Result<()> {
     let mut read = db.prepare(&format!("select {EXAMPLE}, terms from example order by id"))?;
     let mut rows = read.query([])?;
     let mut terms = Vec::new();
@@ -103,12 +103,12 @@ pub(super) fn read_collisions(db: &Connection) -> Result<Vec<Collision>> {
 }
 
 /// A model by name.
-pub(super) fn read_model(db: &Connection, name: &str) -> Result<Option<Model>> {
+pub(super) fn read_model(db: &Connection, name: &str) -> Result<Option<StoredModel>> {
     // In one transaction, so that it is not replaced between two of its parts.
     let _together = db.unchecked_transaction()?;
     let mut read = db.prepare("select bytes, made from model where name = ?1")?;
     let mut part = |name: &str| {
-        let part = |row: &Row<'_>| Ok(Model { bytes: row.get(0)?, made: Timestamp(row.get(1)?) });
+        let part = |row: &Row<'_>| Ok(StoredModel { bytes: row.get(0)?, made: Timestamp(row.get(1)?) });
         read.query_row([name], part).optional()
     };
     let Some(mut model) = part(name)? else { return Ok(None) };
@@ -128,7 +128,7 @@ fn part_name(name: &str, number: usize) -> String {
 }
 
 /// Writes a model, replacing the one of the same name, in parts if it is large.
-pub(super) fn write_model(db: &Connection, name: &str, model: &Model) -> Result<()> {
+pub(super) fn write_model(db: &Connection, name: &str, model: &StoredModel) -> Result<()> {
     let tx = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
     // `$` sorts after `#`.
     tx.execute("delete from model where name = ?1 or name > ?1 || '#' and name < ?1 || '$'", [name])?;
@@ -145,9 +145,9 @@ pub(super) fn write_model(db: &Connection, name: &str, model: &Model) -> Result<
 /// The columns that [`example`] reads.
 const EXAMPLE: &str = "id, kcid, url, title, source, language, state, detail";
 
-fn example(row: &Row<'_>) -> Result<Example> {
+fn example(row: &Row<'_>) -> Result<StoredExample> {
     let (id, state) = (ExampleId(row.get::<_, i64>(0)?.cast_unsigned()), row.get::<_, String>(6)?);
-    Ok(Example {
+    Ok(StoredExample {
         id,
         topic: TopicId(row.get(1)?),
         url: row.get(2)?,

@@ -9,7 +9,7 @@ use super::write::{insert_events, write_scores, write_settings};
 use super::{SqliteReader, SqliteStore, commands, open, statistics, topics};
 use crate::about::{Feedback, FeedbackKind};
 use crate::{
-    CommandAnswer, CommandRow, Document, Error, Model, NodeRow, Result, Scores, StatRow, StoreReader,
+    CommandAnswer, CommandRow, DocumentRow, Error, StoredModel, NodeRow, Result, DistilledScores, StatRow, StoreReader,
     TopicChange, WorkspaceWriter,
 };
 
@@ -75,7 +75,7 @@ impl Tables for SqliteStore {
 }
 
 impl<T: Tables> WorkspaceWriter for T {
-    fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()> {
+    fn set_scores(&mut self, scores: &DistilledScores<'_>) -> Result<()> {
         write_scores(self.db_mut(), scores)?;
         self.scored()
     }
@@ -104,7 +104,7 @@ impl<T: Tables> WorkspaceWriter for T {
         topics::change(self.db_mut(), change)
     }
 
-    fn set_model(&mut self, name: &str, model: &Model) -> Result<()> {
+    fn set_model(&mut self, name: &str, model: &StoredModel) -> Result<()> {
         topics::write_model(self.db(), name, model)
     }
 
@@ -112,7 +112,7 @@ impl<T: Tables> WorkspaceWriter for T {
         statistics::write(self.db_mut(), nodes, stats)
     }
 
-    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = Document>) -> Result<()> {
+    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = DocumentRow>) -> Result<()> {
         statistics::write_documents(self.db_mut(), documents)
     }
 

@@ -6,14 +6,14 @@ use porthole_types::{Event, Failure, Outcome, SiteId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::load::FrontierState;
-use super::plan::{NewRow, Plan, Visit, judgment, verdict};
+use super::plan::{NewRow, WritePlan, Visit, judgment, verdict};
 use super::{counts, graph, links, many, revisit};
-use crate::frontier::{Belief, Frontier, Sites, State, probability};
-use crate::{Batch, Counts, Error, Result, Scores};
+use crate::frontier::{Belief, Frontier, SiteTable, RowState, probability};
+use crate::{Batch, StoreCounts, Error, Result, DistilledScores};
 
 /// Changes of the counts by a plan.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Added {
+pub(super) struct CountChanges {
     pub(super) links: usize,
     /// Duplicates; negative if there are fewer.
     pub(super) copies: isize,
@@ -23,10 +23,10 @@ pub(super) struct Added {
 /// numbers of links and duplicates.
 pub(super) fn write(
     tx: &Transaction<'_>,
-    plan: &Plan<'_>,
+    plan: &WritePlan<'_>,
     batch: &Batch<'_>,
     memory: &FrontierState,
-) -> Result<Added> {
+) -> Result<CountChanges> {
     let frontier = &memory.frontier;
     insert_sites(tx, plan, frontier.sites().len())?;
     insert_urls(tx, &plan.new_urls, frontier)?;
@@ -43,12 +43,12 @@ pub(super) fn write(
     write_settings(tx, batch.settings)?;
     let before = memory.counts();
     let copies_now = before.copies.saturating_add_signed(copies);
-    counts::write(tx, &Counts { links: memory.links + links, copies: copies_now, ..before })?;
-    Ok(Added { links, copies })
+    counts::write(tx, &StoreCounts { links: memory.links + links, copies: copies_now, ..before })?;
+    Ok(CountChanges { links, copies })
 }
 
 /// Replaces the scores, and writes the changed neighbourhoods.
-pub(super) fn write_scores(db: &mut Connection, scores: &Scores<'_>) -> Result<()> {
+pub(super) fn write_scores(db: &mut Connection, scores: &DistilledScores<'_>) -> Result<()> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for (table, list) in [("hubs", scores.hubs), ("auth", scores.auth)] {
         tx.execute(&format!("delete from {table}"), [])?;
@@ -72,7 +72,7 @@ pub(super) fn forget_estimates(db: &mut Connection) -> Result<()> {
         "update crawl set priority = 0, relevance = case when exists (
              select 1 from revisit where row = crawl.rowid and came <> 0) then relevance else 0 end
          where state in (?1, ?2, ?3) and (relevance <> 0 or priority <> 0)",
-        [State::Queued as u8, State::Evicted as u8, State::Rejected as u8],
+        [RowState::Queued as u8, RowState::Evicted as u8, RowState::Rejected as u8],
     )?;
     tx.execute("delete from estimate_log", [])?;
     tx.commit()?;
@@ -80,7 +80,7 @@ pub(super) fn forget_estimates(db: &mut Connection) -> Result<()> {
 }
 
 /// Disables and enables sites, adding unknown ones.
-pub(super) fn switch_sites(tx: &Transaction<'_>, hosts: &[(&str, bool)], sites: &mut Sites) -> Result<()> {
+pub(super) fn switch_sites(tx: &Transaction<'_>, hosts: &[(&str, bool)], sites: &mut SiteTable) -> Result<()> {
     let mut insert = tx.prepare_cached("insert into site(sid, host, serverload) values (?1, ?2, 0)")?;
     let mut update = tx.prepare_cached("update site set disabled = ?2 where rowid = ?1")?;
     for &(host, disabled) in hosts {
@@ -95,7 +95,7 @@ pub(super) fn switch_sites(tx: &Transaction<'_>, hosts: &[(&str, bool)], sites: 
     Ok(())
 }
 
-fn insert_sites(tx: &Transaction<'_>, plan: &Plan<'_>, expected: usize) -> Result<()> {
+fn insert_sites(tx: &Transaction<'_>, plan: &WritePlan<'_>, expected: usize) -> Result<()> {
     let mut insert = tx.prepare_cached("insert into site(sid, host, serverload) values (?1, ?2, 0)")?;
     for (sid, host) in &plan.new_sites {
         insert.execute(params![sid.0.cast_signed(), host])?;
@@ -111,7 +111,7 @@ fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -
     for row in rows {
         // Later raises are in `estimate_log`, unless they do not matter there.
         let state = frontier.state(row.row);
-        let belief = if state == State::Evicted { frontier.belief(row.row) } else { row.belief };
+        let belief = if state == RowState::Evicted { frontier.belief(row.row) } else { row.belief };
         insert.execute(params![
             row.oid.0.cast_signed(),
             row.url.as_str(),
@@ -220,7 +220,7 @@ fn clear_spans(tx: &Transaction<'_>, rows: &[u32]) -> Result<()> {
 }
 
 /// Writes new judgments of pages.
-fn update_judgments(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<()> {
+fn update_judgments(tx: &Transaction<'_>, plan: &WritePlan<'_>) -> Result<()> {
     let mut update = tx.prepare_cached("update crawl set relevance = ?2, kcid = ?3 where rowid = ?1")?;
     for &(row, judgment) in &plan.judgments {
         update.execute(params![rowid(row), probability(judgment.relevance), judgment.best.0])?;
@@ -244,7 +244,7 @@ fn update_states(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Res
 
 /// The estimated relevance of a row; `None` for a fetched page, whose relevance is known.
 pub(super) fn estimate(frontier: &Frontier, row: u32, belief: Belief) -> Option<f64> {
-    (!frontier.tries(row).has_come()).then_some(belief.relevance)
+    (!frontier.tries(row).has_response()).then_some(belief.relevance)
 }
 
 fn update_loads(tx: &Transaction<'_>, loads: &[(u32, u32)]) -> Result<()> {

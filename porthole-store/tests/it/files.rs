@@ -3,7 +3,7 @@
 use std::fs;
 
 use porthole_store::{
-    Batch, Error, Limits, Rejudged, SqlDistillation, SqliteReader, SqliteStore, SqliteWorkspaceWriter, Store,
+    Batch, Error, QueryLimits, Rejudged, SqlDistillation, SqliteReader, SqliteStore, SqliteWorkspaceWriter, Store,
     StoreReader, WorkspaceWriter,
 };
 use porthole_types::{Judgment, Mark, TopicId, TopicRow};
@@ -174,7 +174,7 @@ fn a_database_of_version_5_gets_what_readers_need() {
     let reader = SqliteReader::open(place.path()).unwrap();
     assert_eq!((reader.counts().unwrap(), reader.tried(None, 9).unwrap()), (counts, tried));
     let indexes = "select 1 from sqlite_schema where name = 'crawl_seq'";
-    assert!(reader.sql(indexes, &Limits::default()).unwrap().rows.is_empty());
+    assert!(reader.sql(indexes, &QueryLimits::default()).unwrap().rows.is_empty());
     // Counts that are lost are counted again.
     Connection::open(place.path()).unwrap().execute_batch("delete from counts").unwrap();
     drop(place.open());
@@ -198,7 +198,7 @@ fn a_database_of_version_6_keeps_its_links_and_its_topics_get_paths() {
     };
     let paths = |place: &Place| {
         let answer = SqliteReader::open(place.path()).unwrap();
-        let answer = answer.sql("select path from taxonomy order by kcid", &Limits::default()).unwrap();
+        let answer = answer.sql("select path from taxonomy order by kcid", &QueryLimits::default()).unwrap();
         answer.rows.iter().map(|row| row[0].text().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(paths(&place), ["/", "/Sport", "/Sport/Cycling"]);
@@ -347,24 +347,24 @@ fn a_revisit_that_cannot_be_written_is_none() {
 fn what_others_write_is_followed_when_one_looks() {
     let place = filled();
     let mut store = place.open();
-    assert!(!store.look_again().unwrap());
+    assert!(!store.follow_changes().unwrap());
     store.add(&[new_url(1001, 0.1, 0.1)]).unwrap();
-    assert!(!store.look_again().unwrap(), "what the store writes itself is no news");
+    assert!(!store.follow_changes().unwrap(), "what the store writes itself is no news");
     let db = Connection::open(place.path()).unwrap();
     db.execute_batch(
         "update site set disabled = 1 where host <> 'site2.test' and host <> 'site100.test';
          insert into setting values ('policy', 'discovered desc');",
     )
     .unwrap();
-    assert!(store.look_again().unwrap());
-    assert!(!store.look_again().unwrap());
+    assert!(store.follow_changes().unwrap());
+    assert!(!store.follow_changes().unwrap());
     assert_eq!(store.policy().to_string(), "discovered desc");
     assert_eq!(take(&mut store, 2, 0), oids_of(&[1001, 29]));
     db.execute_batch("update setting set value = 'sideways' where name = 'policy'").unwrap();
-    assert!(store.look_again().unwrap_err().to_string().contains("cannot order by `sideways`"));
+    assert!(store.follow_changes().unwrap_err().to_string().contains("cannot order by `sideways`"));
     db.execute_batch("update setting set value = 'hard' where name = 'policy'; update site set disabled = 0")
         .unwrap();
-    store.look_again().unwrap();
+    store.follow_changes().unwrap();
     assert_eq!((store.policy().name(), store.counts().parked), (Some("hard"), 0));
 }
 
@@ -385,7 +385,7 @@ fn sites_that_others_add_do_not_mix_up_those_that_the_store_adds() {
         db.query_row(sql, [host], |row| row.get::<_, i64>(0)).unwrap()
     };
     assert_eq!((load("site77.test"), load("site88.test")), (0, 1));
-    store.look_again().unwrap();
+    store.follow_changes().unwrap();
     assert_eq!(store.counts().parked, 1);
     drop(store);
     assert_eq!(place.open().counts().parked, 1);

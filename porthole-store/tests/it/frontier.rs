@@ -1,7 +1,7 @@
 //! What every store does with its queue beyond the usual: policies, revisits, bounds, disabled sites.
 
 use porthole_store::{
-    Batch, Error, Estimate, Limits, Neighbourhood, Policy, Refreshed, Rejudged, Scores, Store,
+    Batch, Error, Estimate, QueryLimits, NeighbourEvidence, Policy, Refreshed, Rejudged, DistilledScores, Store,
 };
 use porthole_types::{FailureKind, Judgment, Outcome, SegmentSpan, Timestamp, TopicId, Work};
 
@@ -10,7 +10,7 @@ use crate::web::{commit, failure, link, new_url, oid, oids_of, page, retry, take
 
 /// The rows of an answer, a line each.
 fn lines(store: &dyn Store, sql: &str) -> Vec<String> {
-    let answer = store.reader().sql(sql, &Limits::default()).unwrap();
+    let answer = store.reader().sql(sql, &QueryLimits::default()).unwrap();
     answer.rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>().join(" ")).collect()
 }
 
@@ -135,9 +135,9 @@ pub(crate) fn what_parents_say_by_now_counts_up_and_down(backend: &dyn Backend) 
 pub(crate) fn neighbourhoods_are_kept_until_they_change(backend: &dyn Backend) {
     let mut store = visited(backend);
     let row =
-        |number, relevance| Neighbourhood { oid: oid(number), relevance, own: 0.75, sites: 2, evidence: 0.5 };
-    let mut write = |rows: &[Neighbourhood]| {
-        store.set_scores(&Scores { neighbourhoods: rows, ..Scores::default() }).unwrap();
+        |number, relevance| NeighbourEvidence { oid: oid(number), relevance, own: 0.75, sites: 2, evidence: 0.5 };
+    let mut write = |rows: &[NeighbourEvidence]| {
+        store.set_scores(&DistilledScores { neighbourhoods: rows, ..DistilledScores::default() }).unwrap();
         lines(
             &*store,
             "select url, n.relevance, n.sites from page join neighbourhood n using (oid) order by url",
@@ -172,7 +172,7 @@ pub(crate) fn a_policy_orders_the_queue_at_once_and_is_remembered(backend: &dyn 
     follow("hub desc, relevance desc", &[2, 3, 1]);
     // Scores count as soon as they are set.
     store
-        .set_scores(&Scores { hubs: &[(oid(3), 0.5)], auth: &[(oid(1), 1.0)], ..Scores::default() })
+        .set_scores(&DistilledScores { hubs: &[(oid(3), 0.5)], auth: &[(oid(1), 1.0)], ..DistilledScores::default() })
         .unwrap();
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[3]));
     drop(store);

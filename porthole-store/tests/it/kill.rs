@@ -107,7 +107,7 @@ fn check(path: &Path) -> u64 {
 }
 
 /// The last batch is there to its last link.
-fn check_last_batch(graph: &porthole_store::Graph, batches: u64) {
+fn check_last_batch(graph: &porthole_store::LinkGraph, batches: u64) {
     let Some(last) = batches.checked_sub(1) else { return };
     let expected: Vec<_> = results(last)
         .iter()

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use porthole_store::{Document, Error, NodeRow, Prober, StatRow, Store, Table, WorkspaceWriter};
+use porthole_store::{DocumentRow, Error, NodeRow, Prober, StatRow, Store, ProbeTable, WorkspaceWriter};
 use porthole_types::{Mark, TermId, TopicId, TopicRow, UrlId};
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ struct World {
     topics: Vec<TopicRow>,
     nodes: Vec<NodeRow>,
     stats: Vec<StatRow>,
-    documents: Vec<Document>,
+    documents: Vec<DocumentRow>,
 }
 
 impl World {
@@ -76,7 +76,7 @@ impl World {
 }
 
 /// Trees of up to ten nodes; a term is missing from a child as often as not.
-fn world() -> impl Strategy<Value = World> {
+fn world() -> impl Strategy<SqlValue = World> {
     (1usize..10).prop_flat_map(|size| {
         let parents: Vec<_> = (0..size).map(|id| 0..=id).collect();
         let number = -6.0f64..-0.01;
@@ -99,7 +99,7 @@ fn world() -> impl Strategy<Value = World> {
                     term: TermId(term),
                     logtheta,
                 };
-                let document = |(did, terms): (u64, BTreeMap<u32, u32>)| Document {
+                let document = |(did, terms): (u64, BTreeMap<u32, u32>)| DocumentRow {
                     did: UrlId(did),
                     terms: terms.into_iter().map(|(term, freq)| (TermId(term), freq)).collect(),
                 };
@@ -173,7 +173,7 @@ fn check_with(world: &World, prober: &Prober) {
             let expected = world.by_the_book(c0, &document.terms);
             let bulk: Vec<_> = judged.iter().map(|judged| (judged.topic, judged.log_probability)).collect();
             assert_close(&bulk, &expected, "bulk");
-            for table in [Table::Stat, Table::Blob] {
+            for table in [ProbeTable::Stat, ProbeTable::Blob] {
                 let single = prober.single_probe(table, c0, &document.terms).unwrap();
                 assert_close(&single, &expected, &format!("{table:?}"));
                 assert_close(&single, &bulk, "single and bulk");
@@ -185,8 +185,8 @@ fn check_with(world: &World, prober: &Prober) {
     for (did, relevance) in prober.bulk_relevance().unwrap() {
         let terms = prober.document(did).unwrap();
         let expected = world.relevance(&of(did).terms);
-        let blob = prober.single_relevance(Table::Blob, &terms).unwrap();
-        let stat = prober.single_relevance(Table::Stat, &terms).unwrap();
+        let blob = prober.single_relevance(ProbeTable::Blob, &terms).unwrap();
+        let stat = prober.single_relevance(ProbeTable::Stat, &terms).unwrap();
         for found in [relevance, blob, stat] {
             assert!((found - expected).abs() < 1e-9, "R is {found} instead of {expected}");
         }
@@ -206,7 +206,7 @@ proptest! {
 fn small() -> World {
     let stat = |topic, term, theta: f64| StatRow { parent: ROOT, topic, term, logtheta: theta.ln() };
     let node = |topic, prior: f64| NodeRow { topic, logprior: prior.ln(), logdenom: 10f64.ln() };
-    let document = |did, terms: &[(TermId, u32)]| Document { did: UrlId(did), terms: terms.to_vec() };
+    let document = |did, terms: &[(TermId, u32)]| DocumentRow { did: UrlId(did), terms: terms.to_vec() };
     let (one, two) = (TopicId(1), TopicId(2));
     World {
         topics: vec![
@@ -239,7 +239,7 @@ fn golden_values_by_hand() {
     let relevance = prober.bulk_relevance().unwrap();
     assert!((relevance[0].1 - one / (one + two)).abs() < 1e-12);
     // Nothing but the prior speaks for a document without terms.
-    let nothing = prober.single_probe(Table::Blob, ROOT, &[]).unwrap();
+    let nothing = prober.single_probe(ProbeTable::Blob, ROOT, &[]).unwrap();
     assert!((nothing[0].1.exp() - 0.25).abs() < 1e-12);
 }
 
@@ -261,8 +261,8 @@ fn statistics_stay_with_marks_and_go_with_children() {
     place.open().set_topics(&world.topics).unwrap();
     assert!(matches!(trained(), Err(Error::Untrained(ROOT))));
     let prober = Prober::open(place.path(), None).unwrap();
-    assert_eq!((prober.pages(Table::Stat).unwrap(), prober.pages(Table::Blob).unwrap()), (1, 1));
-    let refusal = prober.single_relevance(Table::Stat, &[]).unwrap_err().to_string();
+    assert_eq!((prober.pages(ProbeTable::Stat).unwrap(), prober.pages(ProbeTable::Blob).unwrap()), (1, 1));
+    let refusal = prober.single_relevance(ProbeTable::Stat, &[]).unwrap_err().to_string();
     assert_eq!(refusal, "there are no statistics for the topic with the id 0; train first");
 }
 
@@ -298,11 +298,11 @@ fn a_page_is_read_once_if_the_cache_holds_it_and_again_if_not() {
         eprintln!("skipped: this system does not count reads");
         return;
     }
-    let probe = |prober: &Prober| prober.single_probe(Table::Stat, ROOT, &all).unwrap();
+    let probe = |prober: &Prober| prober.single_probe(ProbeTable::Stat, ROOT, &all).unwrap();
     let reads = |prober: &Prober| Prober::count_reads(|| probe(prober)).1.unwrap();
     let prober = Prober::open(place.path(), Some(10_000)).unwrap();
     let (first, second) = (reads(&prober), reads(&prober));
-    let pages = prober.pages(Table::Stat).unwrap();
+    let pages = prober.pages(ProbeTable::Stat).unwrap();
     // The first of them may have been read with the schema.
     assert!(pages > 100 && first.abs_diff(pages) <= 2, "{first} reads of {pages} pages");
     assert_eq!(second, 0);

@@ -1,6 +1,6 @@
 //! The standing queries on small crawls whose answers were worked out by hand.
 
-use porthole_store::{Batch, Error, Limits, SqliteStore, Store, WorkspaceWriter};
+use porthole_store::{Batch, Error, QueryLimits, SqliteStore, Store, WorkspaceWriter};
 use porthole_types::{
     CanonicalUrl, Judgment, LinkRow, Mark, NewUrl, Outcome, PageResult, Timestamp, TopicId, TopicRow,
 };
@@ -72,7 +72,7 @@ impl World {
     }
 
     fn ask(&self, name: &str, parameters: &[(&str, &str)]) -> Result<Vec<String>, Error> {
-        let answer = self.store.reader().query(name, parameters, &Limits::default())?;
+        let answer = self.store.reader().query(name, parameters, &QueryLimits::default())?;
         let row = |row: &Vec<_>| row.iter().map(shown).collect::<Vec<_>>().join(" | ");
         Ok(answer.rows.iter().map(row).collect())
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use porthole_store::{Kind, Limits, QUERIES, SqlDistillation, SqliteReader, Store, StoreReader};
+use porthole_store::{Kind, QueryLimits, QUERIES, SqlDistillation, SqliteReader, Store, StoreReader};
 use porthole_types::{FailureKind, Outcome, TermId};
 use rusqlite::Connection;
 
@@ -29,7 +29,7 @@ fn questions() -> Vec<(String, Question)> {
     fn ask(name: &str, question: impl Fn(&SqliteReader) + 'static) -> (String, Question) {
         (name.to_owned(), Box::new(question))
     }
-    let limits = Limits::default();
+    let limits = QueryLimits::default();
     let mut questions = vec![
         ask("graph", |reader| drop(reader.graph().unwrap())),
         ask("events", |reader| drop(reader.events(0, 9).unwrap())),
@@ -67,7 +67,7 @@ fn questions() -> Vec<(String, Question)> {
             let given: Vec<(&str, &str)> = needed
                 .map(|parameter| (parameter.name, if parameter.kind == Kind::Topic { "/" } else { "1" }))
                 .collect();
-            reader.query(query.name, &given, &Limits::default()).unwrap();
+            reader.query(query.name, &given, &QueryLimits::default()).unwrap();
         }));
     }
     questions
@@ -78,14 +78,14 @@ fn no_question_is_noticed_by_the_crawl() {
     let place = Place::new();
     let mut store = small_crawl(&place);
     let reader = SqliteReader::open(place.path()).unwrap().indexing_from(1);
-    assert!(!store.look_again().unwrap());
+    assert!(!store.follow_changes().unwrap());
     for (name, ask) in questions() {
         ask(&reader);
-        assert!(!store.look_again().unwrap(), "{name} wrote to the database");
+        assert!(!store.follow_changes().unwrap(), "{name} wrote to the database");
     }
     // The test can fail: another connection that writes is noticed.
     Connection::open(place.path()).unwrap().execute_batch("create index theirs on crawl(oid)").unwrap();
-    assert!(store.look_again().unwrap());
+    assert!(store.follow_changes().unwrap());
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn indexes_for_look_ups_lie_beside_the_database_and_change_no_answer() {
         db.query_row(&format!("select count(*) from {table}"), [], |row| row.get::<_, i64>(0)).unwrap()
     };
     assert!(plain.about(&url(1)).unwrap().is_some() && !beside.exists(), "small tables are not indexed");
-    store.look_again().unwrap();
+    store.follow_changes().unwrap();
     same();
     assert_eq!(["crawl_oid", "edge_src", "edge_dst"].map(entries), [5, 3, 3]);
     // What came since is indexed at the next look-up; who may not index reads it from the table.
@@ -116,7 +116,7 @@ fn indexes_for_look_ups_lie_beside_the_database_and_change_no_answer() {
     assert_eq!(entries("crawl_oid"), 5);
     same();
     assert_eq!(["crawl_oid", "edge_src", "edge_dst"].map(entries), [6, 5, 5]);
-    assert!(!store.look_again().unwrap(), "the crawl's database is left alone");
+    assert!(!store.follow_changes().unwrap(), "the crawl's database is left alone");
     // An index of another crawl is of no use.
     drop(store);
     for end in ["", "-wal", "-shm"] {

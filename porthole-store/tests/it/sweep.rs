@@ -1,6 +1,6 @@
 //! The table follows the queue in pieces, and whoever is killed meanwhile has lost nothing.
 
-use porthole_store::{Batch, Limits, Store};
+use porthole_store::{Batch, QueryLimits, Store};
 use porthole_types::{Timestamp, UrlId};
 
 use crate::web::{Place, new_url, oid};
@@ -25,7 +25,7 @@ fn change(store: &mut dyn Store, numbers: impl Iterator<Item = u64>, again: bool
 
 /// How many rows of the table have another priority than the queue, and how many changes are yet to be taken over.
 fn behind(store: &dyn Store) -> (usize, usize) {
-    let limits = Limits { rows: usize::MAX, ..Limits::default() };
+    let limits = QueryLimits { rows: usize::MAX, ..QueryLimits::default() };
     let answer = store.reader().sql("select priority from crawl order by rowid", &limits).unwrap();
     let shown = answer.rows.iter().map(|row| crate::contract::shown(&row[0]).parse::<f32>().unwrap());
     let other = (0..URLS).zip(shown).filter(|&(n, shown)| shown != priority(n, true) as f32).count();

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use porthole_store::{
-    Error, Example, ExampleChange, ExampleId, ExampleState, Limits, Model, NewExample, Store, TermWord,
-    TopicChange, Value,
+    Error, StoredExample, ExampleChange, ExampleId, ExampleState, QueryLimits, StoredModel, NewExample, Store, TermWord,
+    TopicChange, SqlValue,
 };
 use porthole_types::{Mark, TermId, Timestamp, TopicId, TopicRow};
 
@@ -70,8 +70,8 @@ pub(crate) fn a_tree_comes_back_and_is_replaced_as_a_whole(backend: &dyn Backend
     assert_eq!(store.reader().topics().unwrap(), tree());
     // The papers' way to ask for children holds at the root, too.
     let sql = "select name from taxonomy where pcid = 0 order by kcid";
-    let children = store.reader().sql(sql, &Limits::default()).unwrap();
-    assert_eq!(children.rows, [[Value::Text("Science".into())], [Value::Text("Sport".into())]]);
+    let children = store.reader().sql(sql, &QueryLimits::default()).unwrap();
+    assert_eq!(children.rows, [[SqlValue::Text("Science".into())], [SqlValue::Text("Sport".into())]]);
     let mut other = tree();
     other.remove(1);
     other[1] = topic(BIRDS, SPORT, "Falconry", Mark::Good);
@@ -110,7 +110,7 @@ pub(crate) fn examples_come_back_with_and_without_their_terms(backend: &dyn Back
     let all = reader.examples(None).unwrap();
     assert_eq!(listed(&*backend.open()), ["2 http://owls.test/", "5 http://gone.test/", "0 blank.html"]);
     assert_eq!((&all[1].state, &all[2].state), (&missing.state, &empty.state));
-    let owls = Example {
+    let owls = StoredExample {
         id: all[0].id,
         topic: BIRDS,
         url: "http://owls.test/".into(),
@@ -225,14 +225,14 @@ fn collision() -> (String, String) {
 pub(crate) fn a_model_is_kept_under_its_name(backend: &dyn Backend) {
     let mut store = backend.open();
     let model =
-        |byte: u8, length: usize| Model { bytes: vec![byte; length], made: Timestamp(i64::from(byte)) };
+        |byte: u8, length: usize| StoredModel { bytes: vec![byte; length], made: Timestamp(i64::from(byte)) };
     assert_eq!(store.reader().model("critic").unwrap(), None);
     store.set_model("critic", &model(1, 3_000_000)).unwrap();
     store.set_model("other", &model(2, 0)).unwrap();
     store.set_model("critic", &model(3, 2_000_000)).unwrap();
     // One that is kept in parts is one that comes back whole, and goes whole.
     let large: Vec<u8> = (0..20_000_000_u32).map(|at| (at / 1_000) as u8).collect();
-    let large = Model { bytes: large, made: Timestamp(4) };
+    let large = StoredModel { bytes: large, made: Timestamp(4) };
     store.set_model("large", &large).unwrap();
     assert!(store.reader().model("large").unwrap() == Some(large.clone()));
     store.set_model("small", &large).unwrap();

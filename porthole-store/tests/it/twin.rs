@@ -5,7 +5,7 @@ mod model;
 
 use std::collections::{HashMap, HashSet};
 
-use porthole_store::{Batch, Counts, Estimate, Policy, Rejudged, Scores, Store};
+use porthole_store::{Batch, StoreCounts, Estimate, Policy, Rejudged, DistilledScores, Store};
 use porthole_types::{FailureKind, Judgment, LinkRow, Outcome, PageResult, Timestamp, TopicId, UrlId, Work};
 use proptest::prelude::*;
 
@@ -131,7 +131,7 @@ fn check(store: &dyn Store, twin: &Twin) {
     assert_eq!((counts.known, counts.links), (twin.known.len(), twin.links.len()));
     // What is in flight, or became due on a disabled site since the last write, only the memory knows.
     let read = store.reader().counts().unwrap();
-    assert_eq!(read, Counts { in_flight: 0, parked: read.parked, ..counts });
+    assert_eq!(read, StoreCounts { in_flight: 0, parked: read.parked, ..counts });
 }
 
 fn apply(step: &Step, store: &mut dyn Store, twin: &mut Twin, now: &mut i64) {
@@ -232,7 +232,7 @@ fn rule(step: &Step, store: &mut dyn Store, twin: &mut Twin) {
             twin.auth = scored(1).filter(|(number, _)| known.contains(number)).collect();
             let list = |of: &HashMap<u64, f64>| of.iter().map(|(&n, &s)| (oid(n), s)).collect::<Vec<_>>();
             store
-                .set_scores(&Scores { hubs: &list(&twin.hubs), auth: &list(&twin.auth), ..Scores::default() })
+                .set_scores(&DistilledScores { hubs: &list(&twin.hubs), auth: &list(&twin.auth), ..DistilledScores::default() })
                 .unwrap();
         }
         Step::Follow { policy } => {

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use porthole_store::{
-    Batch, Error, Estimate, Feedback, FeedbackKind, Limits, SqliteReader, SqliteStore, SqliteWorkspaceWriter,
-    Store, StoreReader, UrlState, Value, WorkspaceWriter,
+    Batch, Error, Estimate, Feedback, FeedbackKind, QueryLimits, SqliteReader, SqliteStore, SqliteWorkspaceWriter,
+    Store, StoreReader, UrlState, SqlValue, WorkspaceWriter,
 };
 use porthole_types::{Event, FailureKind, Mark, Outcome, Timestamp, TopicId};
 
@@ -181,7 +181,7 @@ fn the_last_word_counts() {
     let reader = writer.reader();
     assert_eq!(reader.feedback().unwrap(), words[1..]);
     assert_eq!(reader.about(&url(1)).unwrap().unwrap().feedback, words[1..]);
-    let best = |query| reader.query(query, &[], &Limits::default()).unwrap().rows;
+    let best = |query| reader.query(query, &[], &QueryLimits::default()).unwrap().rows;
     assert_eq!(best("top_pages").len(), 1, "page 1 is useless");
     assert_eq!(best("top_sites").len(), 0, "the site is useless");
     writer.add_feedback(&[say("site0.test", FeedbackKind::Site, true, 5)]).unwrap();
@@ -201,10 +201,10 @@ fn sites_are_disabled_by_name_all_or_none() {
     writer.set_disabled(&["site0.test"], true).unwrap();
     assert!(is_disabled());
     let rows = |disabled| {
-        let list = writer.reader().query("site_list", &[("disabled", disabled)], &Limits::default()).unwrap();
+        let list = writer.reader().query("site_list", &[("disabled", disabled)], &QueryLimits::default()).unwrap();
         list.rows.into_iter().map(|row| (row[0].clone(), row[6].clone())).collect::<Vec<_>>()
     };
-    assert_eq!(rows("1"), [(Value::Text("site0.test".into()), Value::Integer(1))]);
+    assert_eq!(rows("1"), [(SqlValue::Text("site0.test".into()), SqlValue::Integer(1))]);
     drop(place.open());
     assert!(is_disabled(), "a crawl keeps it");
 }
@@ -234,9 +234,9 @@ fn a_census_goes_up_the_tree() {
     };
     // Sport has the most of any leaf, Science the most of all.
     commit(&mut store, &[about(1, 2), about(2, 3), about(3, 2), about(4, 7), about(5, 7)]);
-    let census = store.reader().query("census_up", &[], &Limits::default()).unwrap();
+    let census = store.reader().query("census_up", &[], &QueryLimits::default()).unwrap();
     let seen: Vec<_> = census.rows.iter().map(|row| (row[1].text(), row[2].integer().unwrap())).collect();
     assert_eq!(seen, [("Science", 3), ("Birds", 2), ("Sport", 2), ("Bees", 1)]);
-    let of_science = store.reader().query("top_pages", &[("topic", "1")], &Limits::default()).unwrap();
+    let of_science = store.reader().query("top_pages", &[("topic", "1")], &QueryLimits::default()).unwrap();
     assert_eq!(of_science.rows.len(), 3);
 }

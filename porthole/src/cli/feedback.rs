@@ -8,7 +8,7 @@ pub(crate) struct Mark {
     pub(crate) url: String,
     /// Whether the page is useful
     #[arg(value_enum)]
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: Usefulness,
     /// Mark the whole site
     #[arg(long, conflicts_with_all = ["hub", "topic"])]
     pub(crate) site: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Mark {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Verdict {
+pub(crate) enum Usefulness {
     /// The page becomes an example of a good topic
     Useful,
     /// The page becomes an example of a topic that is not good

@@ -23,7 +23,7 @@ pub(crate) enum Topics {
     /// Show the tree with marks and numbers of examples
     Tree(Tree),
     /// Add a topic and its missing ancestors
-    Add(Path),
+    Add(PathArgument),
     /// Move a topic and its subtree below another topic
     Move {
         /// Path of the topic
@@ -41,9 +41,9 @@ pub(crate) enum Topics {
     /// Remove a topic and its subtree
     Remove(Remove),
     /// Mark topics as good: the crawl looks for pages about them
-    Mark(Paths),
+    Mark(PathArguments),
     /// Unmark good topics
-    Unmark(Paths),
+    Unmark(PathArguments),
     /// Show the topics that fit examples best, and the words that decide
     Propose(Propose),
     /// Also follow links on pages about other topics, as on pages about good ones
@@ -65,13 +65,13 @@ pub(crate) struct Tree {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Path {
+pub(crate) struct PathArgument {
     /// Path of the topic, such as /Science/Biology
     pub(crate) path: String,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Paths {
+pub(crate) struct PathArguments {
     /// Paths of the topics
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,

@@ -1,6 +1,6 @@
 //! `porthole topics broaden`: topics that occur together with the good ones in the crawl, and may be good, too (W 2.2).
 
-use porthole_store::{Limits, StoreReader, Value};
+use porthole_store::{QueryLimits, StoreReader, SqlValue};
 use porthole_topic::{Broadening, Census, Found, Taxonomy, broaden};
 use porthole_types::TopicId;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Broaden) -> anyhow::Re
     }
     let proposed = proposals(&reader, &tree)?;
     if arguments.json {
-        let facts: Vec<Facts> = proposed.iter().map(|proposal| Facts::of(proposal, &tree)).collect();
+        let facts: Vec<BroadenProposal> = proposed.iter().map(|proposal| BroadenProposal::of(proposal, &tree)).collect();
         return output::print_json(&facts);
     }
     if proposed.is_empty() {
@@ -40,10 +40,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Broaden) -> anyhow::Re
 /// The topics that occur together with the good ones in the pages of the crawl.
 pub(crate) fn proposals(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Result<Vec<Broadening>> {
     let most = porthole_topic::MOST_TOPICS.to_string();
-    let answer = reader.query("census", &[("rows", &most)], &Limits::default())?;
+    let answer = reader.query("census", &[("rows", &most)], &QueryLimits::default())?;
     let mut census = Census::new();
     for row in &answer.rows {
-        if let [Value::Integer(kcid), _, Value::Integer(pages), Value::Real(mean)] = row[..] {
+        if let [SqlValue::Integer(kcid), _, SqlValue::Integer(pages), SqlValue::Real(mean)] = row[..] {
             let (topic, pages) = (u16::try_from(kcid).unwrap_or_default(), u64::try_from(pages).unwrap_or(0));
             census.insert(TopicId(topic), Found { pages, relevance: mean * pages as f64 });
         }
@@ -82,7 +82,7 @@ fn mean(found: Found) -> f64 {
 }
 
 #[derive(Serialize)]
-struct Facts {
+struct BroadenProposal {
     topic: String,
     /// The good topics that it occurs together with.
     good: Vec<String>,
@@ -97,9 +97,9 @@ struct Facts {
     command: String,
 }
 
-impl Facts {
-    fn of(proposal: &Broadening, tree: &Taxonomy) -> Facts {
-        Facts {
+impl BroadenProposal {
+    fn of(proposal: &Broadening, tree: &Taxonomy) -> BroadenProposal {
+        BroadenProposal {
             topic: tree.path(proposal.topic),
             good: proposal.good.iter().map(|&good| tree.path(good)).collect(),
             is_above: proposal.is_above,

@@ -8,9 +8,9 @@ use porthole_topic::{Critic, Taxonomy};
 use serde::Serialize;
 
 use crate::cli;
-use crate::documents::{Document, DocumentReader, find_document};
+use crate::documents::{TermDocument, DocumentReader, find_document};
 use crate::output::{self, Paint, count};
-use crate::workspace::{self, Lexicon, Workspace, path_of};
+use crate::workspace::{self, WordLookup, Workspace, path_of};
 
 /// Number of words shown for and against a topic.
 const WORDS: usize = 8;
@@ -21,7 +21,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Classify) -> anyhow::Result<()> 
     let (critic, tree) = workspace::critic(&reader)?;
     warn_of_changes(&critic, &tree);
     let mut documents = DocumentReader::new();
-    let mut judge = Judge { critic, tree, reader: &reader, all: arguments.all };
+    let mut judge = PageJudge { critic, tree, reader: &reader, all: arguments.all };
     let is_single = arguments.names.len() == 1;
     let (mut facts, mut failures) = (Vec::new(), 0);
     for name in &arguments.names {
@@ -53,7 +53,7 @@ fn warn_of_changes(critic: &Critic, tree: &Taxonomy) {
 }
 
 /// Classifies documents and finds the words that decide.
-pub(super) struct Judge<'a> {
+pub(super) struct PageJudge<'a> {
     pub(super) critic: Critic,
     pub(super) tree: Taxonomy,
     pub(super) reader: &'a dyn StoreReader,
@@ -63,7 +63,7 @@ pub(super) struct Judge<'a> {
 
 /// The judgment of a page.
 #[derive(Serialize)]
-pub(super) struct Judged {
+pub(super) struct PageJudgment {
     name: String,
     title: String,
     language: String,
@@ -74,7 +74,7 @@ pub(super) struct Judged {
     /// Relevance R(d); `None` if no topic is marked good.
     pub(super) relevance: Option<f64>,
     best: Best,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     #[serde(skip_serializing_if = "Option::is_none")]
     all: Option<Vec<Best>>,
 }
@@ -86,7 +86,7 @@ struct Best {
 }
 
 #[derive(Serialize)]
-struct Step {
+struct PathStep {
     topic: String,
     probability: f64,
     given_parent: f64,
@@ -95,8 +95,8 @@ struct Step {
     against: Vec<String>,
 }
 
-impl Judge<'_> {
-    fn judge(&mut self, name: &str, documents: &mut DocumentReader) -> anyhow::Result<Judged> {
+impl PageJudge<'_> {
+    fn judge(&mut self, name: &str, documents: &mut DocumentReader) -> anyhow::Result<PageJudgment> {
         let document = find_document(documents, self.reader, name)?;
         self.judge_document(name, document, &documents.take_words())
     }
@@ -105,17 +105,17 @@ impl Judge<'_> {
     pub(super) fn judge_document(
         &mut self,
         name: &str,
-        document: Document,
+        document: TermDocument,
         words: &[TermWord],
-    ) -> anyhow::Result<Judged> {
-        let Document { title, language, terms, state } = document;
-        let lexicon = Lexicon::new(self.reader, words);
+    ) -> anyhow::Result<PageJudgment> {
+        let TermDocument { title, language, terms, state } = document;
+        let lexicon = WordLookup::new(self.reader, words);
         let has_good = self.tree.good().next().is_some();
         let relevance = has_good.then(|| self.critic.relevance(&terms));
         let (best, probability) = self.critic.best(&terms);
         let mut path = Vec::new();
         for step in self.critic.explain(&terms, WORDS) {
-            path.push(Step {
+            path.push(PathStep {
                 topic: path_of(&self.tree, step.topic),
                 probability: step.probability,
                 given_parent: step.given_parent,
@@ -131,7 +131,7 @@ impl Judge<'_> {
                 .map(|(topic, probability)| Best { topic: path_of(tree, topic), probability })
                 .collect()
         });
-        Ok(Judged {
+        Ok(PageJudgment {
             name: name.to_owned(),
             title,
             language,
@@ -149,7 +149,7 @@ impl Judge<'_> {
     }
 }
 
-impl Judged {
+impl PageJudgment {
     /// Prints one line: relevance, the best leaf with its probability, the page.
     fn print_line(&self) {
         let relevance = self.relevance.map_or_else(|| "–".to_owned(), |relevance| format!("{relevance:.3}"));

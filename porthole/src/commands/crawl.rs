@@ -23,7 +23,7 @@ use porthole_webs::RecordedWeb;
 use self::events::Events;
 use self::metrics::Board;
 use self::summary::{Summary, explain_stagnation};
-use self::watch::{End, Ends, SharedWatch, Watch};
+use self::watch::{EndReason, EndConditions, SharedWatch, Watch};
 use crate::cli;
 use crate::commands::toward;
 use crate::output::{self, Progress, misuse};
@@ -41,11 +41,11 @@ const STAGNATED: u8 = 60;
 const PATIENCE_PAGES: u64 = 5_000;
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<ExitCode> {
-    let ends = Ends::listen(arguments.time).context("cannot listen for Ctrl-C")?;
+    let ends = EndConditions::listen(arguments.time).context("cannot listen for Ctrl-C")?;
     let workspace = Workspace::open(root)?;
     let mut store = workspace.store()?;
     let reader = store.reader();
-    let aim = Aim::now(&*reader, arguments, &arguments.strategy)?;
+    let aim = CurrentFocus::now(&*reader, arguments, &arguments.strategy)?;
     let starts = starts(&*reader, &aim.tree, &arguments.start)?;
     if starts.is_empty() && store.counts().known == 0 {
         return Err(misuse(
@@ -163,7 +163,7 @@ impl Refocus for Refocuser {
     fn focus(&mut self, reader: &dyn StoreReader, strategy: Option<&str>) -> Result<Refocused, String> {
         let mut watch = self.watch.lock();
         let strategy = strategy.unwrap_or(&watch.strategy).to_owned();
-        let aim = Aim::now(reader, &self.arguments, &strategy).map_err(|error| output::in_words(&error))?;
+        let aim = CurrentFocus::now(reader, &self.arguments, &strategy).map_err(|error| output::in_words(&error))?;
         watch.follow(aim.tree, strategy);
         Ok(Refocused { focus: aim.focus, critic: aim.name })
     }
@@ -191,15 +191,15 @@ pub(crate) const STRATEGY: &str = "crawl.strategy";
 pub(crate) const SEED: &str = "crawl.seed";
 
 /// Critic and strategy according to the current state of the workspace.
-struct Aim {
+struct CurrentFocus {
     focus: Focus,
     tree: Taxonomy,
     /// Identifies the combination of critic, marks and strategy; archived pages are rescored when it changes.
     name: String,
 }
 
-impl Aim {
-    fn now(reader: &dyn StoreReader, arguments: &cli::Crawl, strategy: &str) -> anyhow::Result<Aim> {
+impl CurrentFocus {
+    fn now(reader: &dyn StoreReader, arguments: &cli::Crawl, strategy: &str) -> anyhow::Result<CurrentFocus> {
         let tree = workspace::tree(reader)?;
         if tree.good().next().is_none() {
             return Err(misuse(
@@ -216,7 +216,7 @@ impl Aim {
         let paths = |tree: &Taxonomy| tree.good().map(|good| tree.path(good)).collect::<Vec<_>>().join(" ");
         let toward = wide.as_ref().map_or_else(String::new, |wide| format!(" toward {}", paths(wide)));
         let name = format!("{name}: {}{toward}; {}", paths(&tree), strategy.name());
-        Ok(Aim { focus: Focus { judge, strategy, marks: followed.marks() }, name, tree })
+        Ok(CurrentFocus { focus: Focus { judge, strategy, marks: followed.marks() }, name, tree })
     }
 }
 
@@ -240,7 +240,7 @@ fn lessons(folder: &Path, strategy: &str) -> anyhow::Result<Lessons> {
 async fn watch(
     workspace: &Workspace,
     arguments: &cli::Crawl,
-    ends: Ends,
+    ends: EndConditions,
     tree: Taxonomy,
 ) -> anyhow::Result<SharedWatch> {
     let is_focused = !matches!(arguments.strategy.as_str(), "unfocused" | "breadth");
@@ -370,7 +370,7 @@ fn starts(reader: &dyn StoreReader, tree: &Taxonomy, more: &[String]) -> anyhow:
 fn ending(
     stop: Result<Stop, CrawlError>,
     arguments: &cli::Crawl,
-    ended: Option<End>,
+    ended: Option<EndReason>,
 ) -> anyhow::Result<(&'static str, u8)> {
     let stop = match stop {
         Ok(stop) => stop,
@@ -381,10 +381,10 @@ fn ending(
         Err(error) => return Err(error.into()),
     };
     Ok(match (stop, ended) {
-        (Stop::Asked, None | Some(End::Interrupted)) => ("interrupted", INTERRUPTED),
-        (Stop::Asked, Some(End::Time)) => ("time", TIME_LIMIT),
-        (Stop::Asked, Some(End::Disk)) => ("disk", SIZE_LIMIT),
-        (Stop::Asked, Some(End::Stagnated)) => ("stagnated", STAGNATED),
+        (Stop::Asked, None | Some(EndReason::Interrupted)) => ("interrupted", INTERRUPTED),
+        (Stop::Asked, Some(EndReason::Time)) => ("time", TIME_LIMIT),
+        (Stop::Asked, Some(EndReason::Disk)) => ("disk", SIZE_LIMIT),
+        (Stop::Asked, Some(EndReason::Stagnated)) => ("stagnated", STAGNATED),
         (Stop::Limit, _) => ("limit", 0),
         (Stop::Bytes, _) => ("size", SIZE_LIMIT),
         (Stop::Exhausted, _) if arguments.strategy == "hard" => ("stagnated", STAGNATED),

@@ -17,9 +17,9 @@ use porthole_topic::Critic;
 use porthole_types::{ManualClock, TopicId};
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
 
-use self::lesson::Lesson;
-use self::report::Report;
-use self::tally::{Figures, Tally};
+use self::lesson::DemoCritic;
+use self::report::DemoReport;
+use self::tally::{DemoResult, DemoCounter};
 use crate::cli;
 use crate::output::{self, Progress, grouped, misuse};
 
@@ -35,13 +35,13 @@ pub(crate) async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     let [focused_db, unfocused_db] = databases(folder)?;
 
     output::say(&format!("a synthetic web of {} pages, generated on demand", grouped(&WEB_PAGES.to_string())));
-    let lesson = Lesson::learn(&web, topic, arguments.seed).await?;
+    let lesson = DemoCritic::learn(&web, topic, arguments.seed).await?;
     output::say(&lesson.in_words());
     let focused = crawl(&lesson, &arguments, "focused", "porthole", &focused_db).await?;
     let unfocused = crawl(&lesson, &arguments, "unfocused", "unfocused", &unfocused_db).await?;
 
     output::say("");
-    let report = Report::new(&arguments, &lesson, focused, unfocused);
+    let report = DemoReport::new(&arguments, &lesson, focused, unfocused);
     if arguments.json {
         return output::print_json(&report);
     }
@@ -84,12 +84,12 @@ fn databases(folder: &Path) -> anyhow::Result<[PathBuf; 2]> {
 
 /// Runs one of the two crawls, on a fresh copy of the web, since the web changes with time.
 async fn crawl(
-    lesson: &Lesson,
+    lesson: &DemoCritic,
     arguments: &cli::Demo,
     name: &'static str,
     strategy: &str,
     database: &Path,
-) -> anyhow::Result<Figures> {
+) -> anyhow::Result<DemoResult> {
     let clock = Arc::new(ManualClock::default());
     let web = web(arguments.seed, clock.clone())?;
     let mut store = SqliteStore::open(database)?;
@@ -100,7 +100,7 @@ async fn crawl(
     let judge = Box::new(critic);
     let strategy = porthole_strategy::named(strategy, &aim)?;
     let followed = strategy.name().to_owned();
-    let mut tally = Tally::new(&web, lesson, arguments.pages);
+    let mut tally = DemoCounter::new(&web, lesson, arguments.pages);
     let mut progress = Progress::new(name, arguments.pages);
     let stop = {
         let focus = Focus { judge, strategy, marks: lesson.tree.marks() };

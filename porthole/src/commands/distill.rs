@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use porthole_crawl::{DISTILLED_BY, Engine, Snapshot, neighbourhoods};
-use porthole_store::{Scores, SqlScores, SqliteReader, WorkspaceWriter};
+use porthole_store::{DistilledScores, SqlScores, SqliteReader, WorkspaceWriter};
 use porthole_types::UrlId;
 use serde::Serialize;
 
@@ -23,11 +23,11 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
     let found = find(&snapshot, &reader, arguments)?;
     let seconds = start.elapsed().as_secs_f64();
     let neighbourhoods = neighbourhoods(&snapshot, &reader)?;
-    let scores = Scores { hubs: &found.hubs, auth: &found.auth, neighbourhoods: &neighbourhoods };
+    let scores = DistilledScores { hubs: &found.hubs, auth: &found.auth, neighbourhoods: &neighbourhoods };
     let mut writer = workspace.writer()?;
     writer.set_scores(&scores)?;
     writer.set_setting(DISTILLED_BY, by.name())?;
-    let facts = Facts {
+    let facts = DistillFigures {
         pages: (0..snapshot.graph().pages() as u32).filter(|page| snapshot.graph().fetched(*page)).count(),
         urls: snapshot.graph().pages(),
         links: snapshot.graph().links(),
@@ -47,31 +47,31 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
 }
 
 /// Scores in the form that the store takes.
-struct Found {
+struct ComputedScores {
     hubs: Vec<(UrlId, f64)>,
     auth: Vec<(UrlId, f64)>,
     iterations: usize,
     converged: bool,
 }
 
-fn find(snapshot: &Snapshot, reader: &SqliteReader, arguments: &cli::Distill) -> anyhow::Result<Found> {
+fn find(snapshot: &Snapshot, reader: &SqliteReader, arguments: &cli::Distill) -> anyhow::Result<ComputedScores> {
     let engine = match arguments.engine {
         EngineWord::Native => Engine::Native,
         EngineWord::Walk => Engine::Walk,
         EngineWord::Sql => {
             let SqlScores { hubs, authorities: auth, iterations, converged, .. } =
                 snapshot.scores_by_sql(reader, arguments.rho)?;
-            return Ok(Found { hubs, auth, iterations, converged });
+            return Ok(ComputedScores { hubs, auth, iterations, converged });
         }
     };
     let scores = snapshot.scores(arguments.rho, engine)?;
     let (hubs, auth) = (snapshot.stored(&scores.hubs), snapshot.stored(&scores.authorities));
-    Ok(Found { hubs, auth, iterations: scores.iterations, converged: scores.converged })
+    Ok(ComputedScores { hubs, auth, iterations: scores.iterations, converged: scores.converged })
 }
 
 /// Figures of a distillation.
 #[derive(Serialize)]
-struct Facts {
+struct DistillFigures {
     /// Fetched pages.
     pages: usize,
     /// All URLs, including those known only from links.
@@ -93,7 +93,7 @@ struct Facts {
     seconds: f64,
 }
 
-impl Facts {
+impl DistillFigures {
     fn print(&self) {
         output::print(&format!(
             "read {} ({} known) and {} in {:.2} s",

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::path::Path;
 
-use porthole_store::{Document, StoreReader, WorkspaceWriter};
+use porthole_store::{DocumentRow, StoreReader, WorkspaceWriter};
 use serde::Serialize;
 
 use crate::cli;
@@ -50,7 +50,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Documents) -> anyhow::Result<()>
             }
             None => filled.without_words += 1,
         }
-        terms.map(|terms| Document { did: page.oid, terms })
+        terms.map(|terms| DocumentRow { did: page.oid, terms })
     });
     let written = store.set_documents(&mut all);
     progress.finish();

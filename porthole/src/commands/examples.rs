@@ -6,7 +6,7 @@ mod from;
 use std::path::Path;
 
 use anyhow::bail;
-use porthole_store::{Example, ExampleChange, ExampleState, StoreReader, WorkspaceWriter};
+use porthole_store::{StoredExample, ExampleChange, ExampleState, StoreReader, WorkspaceWriter};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, TopicId};
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub(crate) async fn run(root: &Path, arguments: &Examples) -> anyhow::Result<()>
 
 /// An example, for JSON.
 #[derive(Serialize)]
-struct Facts<'a> {
+struct ListedExample<'a> {
     id: u64,
     topic: String,
     name: &'a str,
@@ -49,7 +49,7 @@ fn list(workspace: &Workspace, arguments: &cli::ListExamples) -> anyhow::Result<
     let tree = workspace::tree(&reader)?;
     let top = tree.find(arguments.topic.as_deref().unwrap_or("/"))?;
     let all = reader.examples(None)?;
-    let mut listed: Vec<(usize, &Example)> = Vec::new();
+    let mut listed: Vec<(usize, &StoredExample)> = Vec::new();
     let places: std::collections::HashMap<TopicId, usize> =
         tree.below(top).into_iter().enumerate().map(|(place, topic)| (topic, place)).collect();
     listed.extend(all.iter().filter_map(|example| Some((*places.get(&example.topic)?, example))));
@@ -62,8 +62,8 @@ fn list(workspace: &Workspace, arguments: &cli::ListExamples) -> anyhow::Result<
     Ok(())
 }
 
-fn facts<'a>(tree: &Taxonomy, example: &'a Example) -> Facts<'a> {
-    Facts {
+fn facts<'a>(tree: &Taxonomy, example: &'a StoredExample) -> ListedExample<'a> {
+    ListedExample {
         id: example.id.0,
         topic: tree.path(example.topic),
         name: &example.url,
@@ -75,7 +75,7 @@ fn facts<'a>(tree: &Taxonomy, example: &'a Example) -> Facts<'a> {
     }
 }
 
-fn print_list(tree: &Taxonomy, listed: &[(usize, &Example)]) {
+fn print_list(tree: &Taxonomy, listed: &[(usize, &StoredExample)]) {
     if listed.is_empty() {
         return output::say("no examples; add some with `porthole examples add TOPIC FILE|URL…`");
     }
@@ -90,7 +90,7 @@ fn print_list(tree: &Taxonomy, listed: &[(usize, &Example)]) {
     output::print(&lines.join("\n"));
 }
 
-fn line(example: &Example) -> String {
+fn line(example: &StoredExample) -> String {
     let title = match example.title.as_str() {
         "" => String::new(),
         title => format!("  {}", Paint::Faint.on(&output::plain(title))),
@@ -131,16 +131,16 @@ fn move_to(workspace: &Workspace, arguments: &cli::MoveExamples) -> anyhow::Resu
 }
 
 /// Finds examples by name, number or URL; all of them must exist.
-fn find<'a>(examples: &'a [Example], names: &[String], of: &str) -> anyhow::Result<Vec<&'a Example>> {
-    let mut all: Vec<&Example> = Vec::new();
+fn find<'a>(examples: &'a [StoredExample], names: &[String], of: &str) -> anyhow::Result<Vec<&'a StoredExample>> {
+    let mut all: Vec<&StoredExample> = Vec::new();
     for name in names {
         let url = CanonicalUrl::parse(name).ok();
-        let is_match = |example: &&Example| {
+        let is_match = |example: &&StoredExample| {
             example.url == *name
                 || url.as_ref().is_some_and(|url| url.as_str() == example.url)
                 || name.parse() == Ok(example.id.0)
         };
-        let found: Vec<&Example> = examples.iter().filter(is_match).collect();
+        let found: Vec<&StoredExample> = examples.iter().filter(is_match).collect();
         if found.is_empty() {
             let of = if of.is_empty() { String::new() } else { format!(" {of}") };
             return Err(misuse(format!(
@@ -159,7 +159,7 @@ fn find<'a>(examples: &'a [Example], names: &[String], of: &str) -> anyhow::Resu
 }
 
 /// A page can be an example of several topics; then its number is needed.
-fn refuse_ambiguous(tree: &Taxonomy, found: &[&Example]) -> anyhow::Result<()> {
+fn refuse_ambiguous(tree: &Taxonomy, found: &[&StoredExample]) -> anyhow::Result<()> {
     for (at, example) in found.iter().enumerate() {
         if let Some(other) = found[..at].iter().find(|other| other.url == example.url) {
             return Err(misuse(format!(

@@ -4,14 +4,14 @@ mod parts;
 
 use std::path::Path;
 
-use porthole_store::{About, FeedbackKind, Neighbourhood, RAISED, SiteFacts, StoreReader, UrlState};
+use porthole_store::{About, FeedbackKind, NeighbourEvidence, RAISED, SiteFacts, StoreReader, UrlState};
 use porthole_topic::Taxonomy;
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
-use self::parts::Parts;
+use self::parts::PriorityParts;
 use crate::cli;
-use crate::commands::classify::{Judge, Judged};
+use crate::commands::classify::{PageJudge, PageJudgment};
 use crate::commands::units::{moment_and_age, size};
 use crate::documents::DocumentReader;
 use crate::output::{self, Paint, count, grouped, misuse, plain};
@@ -36,7 +36,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
         None
     });
     if arguments.json {
-        return output::print_json(&Facts { parts, ..Facts::of(&url, &about, &tree, examples, judged) });
+        return output::print_json(&UrlFacts { parts, ..UrlFacts::of(&url, &about, &tree, examples, judged) });
     }
     Explanation { url: &url, about: &about, tree: &tree, examples, parts }.print(judged.as_ref());
     Ok(())
@@ -54,12 +54,12 @@ fn judge_now(
     reader: &dyn StoreReader,
     url: &CanonicalUrl,
     about: &About,
-) -> anyhow::Result<Option<Judged>> {
+) -> anyhow::Result<Option<PageJudgment>> {
     let (Some(span), Ok((critic, tree))) = (about.span, workspace::critic(reader)) else { return Ok(None) };
     let page = workspace.read_page(url, span)?;
     let mut documents = DocumentReader::new();
     let document = documents.bytes(Some(url), &page.headers, &page.body);
-    let mut judge = Judge { critic, tree, reader, all: false };
+    let mut judge = PageJudge { critic, tree, reader, all: false };
     judge.judge_document(url.as_str(), document, &documents.take_words()).map(Some)
 }
 
@@ -68,12 +68,12 @@ fn judge_now(
 struct Unknown<'a> {
     url: &'a str,
     state: &'static str,
-    site: Option<Site>,
+    site: Option<ExplainedSite>,
 }
 
 fn explain_unknown(url: &CanonicalUrl, site: Option<SiteFacts>, json: bool) -> anyhow::Result<()> {
     if json {
-        let site = site.as_ref().map(Site::of);
+        let site = site.as_ref().map(ExplainedSite::of);
         return output::print_json(&Unknown { url: url.as_str(), state: "unknown", site });
     }
     output::print(&format!("{} is unknown: no fetched page links to it", plain(url.as_str())));
@@ -86,7 +86,7 @@ fn explain_unknown(url: &CanonicalUrl, site: Option<SiteFacts>, json: bool) -> a
 
 /// All facts about a URL, for JSON; times are in milliseconds since 1970.
 #[derive(Serialize)]
-struct Facts<'a> {
+struct UrlFacts<'a> {
     url: &'a str,
     state: &'static str,
     relevance: f64,
@@ -99,36 +99,36 @@ struct Facts<'a> {
     language: &'a str,
     bytes: Option<u64>,
     status: Option<u16>,
-    failure: Option<Failure<'a>>,
+    failure: Option<ExplainedFailure<'a>>,
     not_before: Option<i64>,
     /// Number of queued URLs before it.
     rank: Option<u64>,
     /// Topics of which it is an example.
     examples: Vec<String>,
-    parents: Vec<Parent<'a>>,
+    parents: Vec<ExplainedParent<'a>>,
     links_in: u64,
     links_out: u64,
     leads_to: Option<&'a str>,
-    site: Site,
-    kept: Option<Kept>,
+    site: ExplainedSite,
+    kept: Option<ArchiveLocation>,
     hub: Option<f64>,
     auth: Option<f64>,
-    neighbourhood: Option<Neighbours>,
-    feedback: Vec<Word>,
+    neighbourhood: Option<ExplainedNeighbours>,
+    feedback: Vec<ExplainedFeedback>,
     /// The critic's current judgment of the page.
-    judged: Option<Judged>,
+    judged: Option<PageJudgment>,
     /// Contributions to the priority of a queued URL.
-    parts: Option<Parts>,
+    parts: Option<PriorityParts>,
 }
 
 #[derive(Serialize)]
-struct Failure<'a> {
+struct ExplainedFailure<'a> {
     kind: &'a str,
     detail: &'a str,
 }
 
 #[derive(Serialize)]
-struct Parent<'a> {
+struct ExplainedParent<'a> {
     url: &'a str,
     relevance: f64,
     seq: Option<u64>,
@@ -136,14 +136,14 @@ struct Parent<'a> {
 }
 
 #[derive(Serialize)]
-struct Site {
+struct ExplainedSite {
     host: String,
     serverload: u64,
     disabled: bool,
 }
 
 #[derive(Serialize)]
-struct Kept {
+struct ArchiveLocation {
     segment: u32,
     offset: u64,
     length: u32,
@@ -151,51 +151,51 @@ struct Kept {
 
 /// Relevance of the page combined with that of its neighbours.
 #[derive(Serialize)]
-struct Neighbours {
+struct ExplainedNeighbours {
     relevance: f64,
     sites: u32,
     evidence: f64,
 }
 
 #[derive(Serialize)]
-struct Word {
+struct ExplainedFeedback {
     kind: &'static str,
     useful: bool,
     at: i64,
 }
 
-impl Neighbours {
-    fn of(found: &Neighbourhood) -> Neighbours {
-        Neighbours { relevance: found.relevance, sites: found.sites, evidence: found.evidence }
+impl ExplainedNeighbours {
+    fn of(found: &NeighbourEvidence) -> ExplainedNeighbours {
+        ExplainedNeighbours { relevance: found.relevance, sites: found.sites, evidence: found.evidence }
     }
 }
 
-impl Site {
-    fn of(site: &SiteFacts) -> Site {
-        Site { host: site.host.clone(), serverload: site.serverload, disabled: site.disabled }
+impl ExplainedSite {
+    fn of(site: &SiteFacts) -> ExplainedSite {
+        ExplainedSite { host: site.host.clone(), serverload: site.serverload, disabled: site.disabled }
     }
 }
 
-impl<'a> Facts<'a> {
+impl<'a> UrlFacts<'a> {
     fn of(
         url: &'a CanonicalUrl,
         about: &'a About,
         tree: &Taxonomy,
         examples: Vec<String>,
-        judged: Option<Judged>,
+        judged: Option<PageJudgment>,
     ) -> Self {
-        let parents = about.parents.iter().map(|parent| Parent {
+        let parents = about.parents.iter().map(|parent| ExplainedParent {
             url: &parent.url,
             relevance: parent.relevance,
             seq: parent.seq,
             discovered: parent.discovered.0,
         });
-        let words = about.feedback.iter().map(|word| Word {
+        let words = about.feedback.iter().map(|word| ExplainedFeedback {
             kind: word.kind.name(),
             useful: word.useful,
             at: word.at.0,
         });
-        Facts {
+        UrlFacts {
             url: url.as_str(),
             state: about.state.name(),
             relevance: about.relevance,
@@ -208,7 +208,7 @@ impl<'a> Facts<'a> {
             language: &about.language,
             bytes: about.bytes,
             status: about.status,
-            failure: about.failure.as_ref().map(|(kind, detail)| Failure { kind, detail }),
+            failure: about.failure.as_ref().map(|(kind, detail)| ExplainedFailure { kind, detail }),
             not_before: about.not_before.map(|at| at.0),
             rank: about.rank,
             examples,
@@ -216,15 +216,15 @@ impl<'a> Facts<'a> {
             links_in: about.links_in,
             links_out: about.links_out,
             leads_to: about.leads_to.as_deref(),
-            site: Site::of(&about.site),
-            kept: about.span.map(|span| Kept {
+            site: ExplainedSite::of(&about.site),
+            kept: about.span.map(|span| ArchiveLocation {
                 segment: span.segment,
                 offset: span.offset,
                 length: span.length,
             }),
             hub: about.hub,
             auth: about.auth,
-            neighbourhood: about.neighbourhood.as_ref().map(Neighbours::of),
+            neighbourhood: about.neighbourhood.as_ref().map(ExplainedNeighbours::of),
             feedback: words.collect(),
             judged,
             parts: None,
@@ -238,11 +238,11 @@ struct Explanation<'a> {
     about: &'a About,
     tree: &'a Taxonomy,
     examples: Vec<String>,
-    parts: Option<Parts>,
+    parts: Option<PriorityParts>,
 }
 
 impl Explanation<'_> {
-    fn print(&self, judged: Option<&Judged>) {
+    fn print(&self, judged: Option<&PageJudgment>) {
         if !self.about.title.is_empty() {
             output::print(&Paint::Strong.on(&plain(&self.about.title)));
         }
@@ -396,7 +396,7 @@ impl Explanation<'_> {
         }
     }
 
-    fn print_judged(&self, judged: &Judged) {
+    fn print_judged(&self, judged: &PageJudgment) {
         judged.print_judgment(self.tree);
         if let Some(now) = judged.relevance
             && (now - self.about.relevance).abs() > 0.005
@@ -413,7 +413,7 @@ fn line(label: &str, text: &str) {
 }
 
 /// Prints the contributions to a score, the largest first.
-fn print_parts(parts: &Parts) {
+fn print_parts(parts: &PriorityParts) {
     line("parts", &format!("by strategy {}, for the link on {}", parts.strategy, plain(&parts.on)));
     let mut sorted: Vec<_> = parts.parts.iter().filter(|part| part.adds != 0.0).collect();
     sorted.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()));
@@ -458,7 +458,7 @@ fn site_in_words(site: &SiteFacts) -> String {
 }
 
 fn about_neighbours(about: &About) -> Option<String> {
-    let Neighbourhood { relevance, sites, evidence, .. } = about.neighbourhood?;
+    let NeighbourEvidence { relevance, sites, evidence, .. } = about.neighbourhood?;
     Some(format!(
         "relevance with neighbours: {relevance:.3}; their mean relevance is {evidence:.3}, on {}",
         count(sites as usize, "site")

@@ -7,26 +7,26 @@ mod words;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use porthole_store::{Example, StoreReader};
+use porthole_store::{StoredExample, StoreReader};
 use porthole_types::{CanonicalUrl, TermId, UrlId};
 use serde::Serialize;
 
-use self::neighbours::{Neighbour, Neighbours, Surroundings};
+use self::neighbours::{Neighbour, NeighbourList, NeighbourFinder};
 use self::words::Distinctive;
 use crate::asking;
 use crate::cli;
-use crate::commands::examples::add::{self, Added, Shown};
+use crate::commands::examples::add::{self, AddedExamples, NewExamplePage};
 use crate::documents::DocumentReader;
 use crate::output::{self, Paint, count, grouped, misuse, plain};
 use crate::visiting::Visitor;
-use crate::workspace::{self, Lexicon, Workspace};
+use crate::workspace::{self, WordLookup, Workspace};
 
 /// Number of words shown of a topic.
 const WORDS: usize = 12;
 
 /// The result, for JSON.
 #[derive(Serialize)]
-struct Found {
+struct Exploration {
     topic: String,
     words: Vec<String>,
     examples: usize,
@@ -36,13 +36,13 @@ struct Found {
     titles: usize,
     /// Pages that could not be fetched.
     failed: usize,
-    found: Vec<Candidate>,
-    added: Option<Added>,
+    found: Vec<ExploredPage>,
+    added: Option<AddedExamples>,
 }
 
 /// A page that may become an example.
 #[derive(Serialize)]
-struct Candidate {
+struct ExploredPage {
     title: String,
     url: String,
     /// Distinctive words of the title, the strongest first.
@@ -60,7 +60,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
     let topic = tree.find(&arguments.topic)?;
     let (topics, path) = (tree.below(topic), tree.path(topic));
     let all = reader.examples(None)?;
-    let own: Vec<&Example> = all.iter().filter(|example| topics.contains(&example.topic)).collect();
+    let own: Vec<&StoredExample> = all.iter().filter(|example| topics.contains(&example.topic)).collect();
     let examples: Vec<CanonicalUrl> = own.iter().filter_map(|example| url_of(example)).collect();
     if examples.is_empty() {
         return Err(misuse(format!(
@@ -73,7 +73,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
     let visitor = visitor(workspace, &reader, arguments)?;
     let known: HashSet<UrlId> = all.iter().filter_map(url_of).map(|url| url.id()).collect();
     let mut documents = DocumentReader::new();
-    let mut surroundings = Surroundings {
+    let mut surroundings = NeighbourFinder {
         workspace,
         reader: &reader,
         visitor: visitor.as_ref(),
@@ -88,7 +88,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
     let neighbours = near.all.len();
     let mut found = rank(surroundings.documents, near, &distinctive, &language);
     found.truncate(arguments.most);
-    let mut found = Found {
+    let mut found = Exploration {
         topic: path,
         words: spelled(&reader, &distinctive.ordered)?,
         examples: examples.len(),
@@ -107,9 +107,9 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
         for number in accepted {
             let candidate = &mut found.found[number];
             let document = surroundings.document(&mut candidate.neighbour).await?;
-            shown.push(Shown {
+            shown.push(NewExamplePage {
                 fallback_title: candidate.title.clone(),
-                ..Shown::new(candidate.url.clone(), "explored", document)
+                ..NewExamplePage::new(candidate.url.clone(), "explored", document)
             });
         }
         found.added = Some(add::keep(workspace, &arguments.topic, shown, &mut documents)?);
@@ -124,7 +124,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
     Ok(())
 }
 
-fn url_of(example: &Example) -> Option<CanonicalUrl> {
+fn url_of(example: &StoredExample) -> Option<CanonicalUrl> {
     CanonicalUrl::parse(&example.url).ok().filter(|_| example.url.contains("://"))
 }
 
@@ -145,7 +145,7 @@ fn visitor(
 }
 
 /// The language of most examples. Titles are too short to detect theirs.
-fn common_language(examples: &[&Example]) -> String {
+fn common_language(examples: &[&StoredExample]) -> String {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let known = examples.iter().map(|example| example.language.as_str()).filter(|code| !code.is_empty());
     known.for_each(|code| *counts.entry(code).or_default() += 1);
@@ -156,8 +156,8 @@ fn common_language(examples: &[&Example]) -> String {
 /// Fetches neighbours without a known title: first those whose anchor texts match the topic best, then those that
 /// most examples link to.
 async fn fetch_most_promising(
-    surroundings: &mut Surroundings<'_>,
-    near: &mut Neighbours,
+    surroundings: &mut NeighbourFinder<'_>,
+    near: &mut NeighbourList,
     distinctive: &Distinctive,
     language: &str,
 ) {
@@ -175,10 +175,10 @@ async fn fetch_most_promising(
 /// The neighbours whose titles share words with the topic, the best first.
 fn rank(
     documents: &mut DocumentReader,
-    near: Neighbours,
+    near: NeighbourList,
     distinctive: &Distinctive,
     language: &str,
-) -> Vec<Candidate> {
+) -> Vec<ExploredPage> {
     let mut found = Vec::new();
     for neighbour in near.all {
         let language = match &neighbour.document {
@@ -187,7 +187,7 @@ fn rank(
         };
         let (score, words) = distinctive.matched(documents.words_of(&neighbour.title, language));
         if !words.is_empty() {
-            found.push(Candidate {
+            found.push(ExploredPage {
                 title: neighbour.title.clone(),
                 url: neighbour.url.to_string(),
                 words,
@@ -206,10 +206,10 @@ fn rank(
 }
 
 fn spelled(reader: &dyn StoreReader, terms: &[(TermId, f64)]) -> anyhow::Result<Vec<String>> {
-    Lexicon::new(reader, &[]).words(&terms[..terms.len().min(WORDS)])
+    WordLookup::new(reader, &[]).words(&terms[..terms.len().min(WORDS)])
 }
 
-impl Found {
+impl Exploration {
     fn print(&self) {
         output::print(&format!(
             "{} near {} of {}, {} with known titles",
@@ -269,7 +269,7 @@ impl Found {
     }
 }
 
-impl Candidate {
+impl ExploredPage {
     fn lines(&self, number: usize) -> String {
         let words: Vec<String> = self.words.iter().map(|word| plain(word)).collect();
         let links = [("linked by", self.linked_by), ("links to", self.links_to)];

@@ -5,14 +5,14 @@ use porthole_crawl::Command;
 
 use crate::cli;
 use crate::output::{self, Paint, Spinner, count};
-use crate::training::growing::{self, Grown, GrownSite, Limits};
+use crate::training::growing::{self, Grown, GrownSite, GrowthLimits};
 use crate::training::train_workspace;
 use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace, arguments: &cli::Grow) -> anyhow::Result<()> {
     let settings = workspace.settings.train.ready()?;
     let mut store = workspace.writer()?;
-    let limits = Limits { sites: arguments.sites, pages_a_site: arguments.pages, pages: arguments.accept };
+    let limits = GrowthLimits { sites: arguments.sites, pages_a_site: arguments.pages, pages: arguments.accept };
     let spinner = Spinner::new("growing");
     let mut grow = || -> anyhow::Result<Grown> {
         let grown = growing::grow(workspace, &mut store, &arguments.topic, limits, &settings)?;

@@ -6,14 +6,14 @@ use porthole_topic::prune::Pruning;
 use porthole_webs::RecordedWeb;
 
 use crate::cli;
-use crate::importing::{self, Lacking, Noted, Order, Report};
+use crate::importing::{self, Lacking, Noted, ImportRequest, ImportReport};
 use crate::output::{self, Paint, count, misuse};
-use crate::sources::{Format, Source};
+use crate::sources::{SourceFormat, ExampleSource};
 use crate::workspace::{self, Workspace};
 
 pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyhow::Result<()> {
-    let source = Source::open(&arguments.source, arguments.format)?;
-    if source.format == Format::Taxonomy {
+    let source = ExampleSource::open(&arguments.source, arguments.format)?;
+    if source.format == SourceFormat::Taxonomy {
         return Err(misuse(
             "a taxonomy has no examples; create a workspace from it with `porthole init DIR --taxonomy FILE`",
         ));
@@ -24,7 +24,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyho
     };
     let mut store = workspace.writer()?;
     let reader = store.reader();
-    let order = Order {
+    let order = ImportRequest {
         source: &source,
         below: arguments.topic.as_deref(),
         web: web.as_ref(),
@@ -47,7 +47,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyho
 pub(crate) const TRAIN_NEXT: &str = "next: `porthole train`";
 
 /// Prints the result of an import.
-pub(crate) fn print(report: &Report) {
+pub(crate) fn print(report: &ImportReport) {
     let file = output::plain(&report.file.display().to_string());
     let new = match report.new_topics {
         0 => String::new(),

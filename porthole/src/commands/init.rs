@@ -9,10 +9,10 @@ use porthole_topic::{Pretrained, Taxonomy};
 use crate::cli;
 use crate::commands::import;
 use crate::documents::read_file;
-use crate::importing::{self, Gathered, Known, Order};
+use crate::importing::{self, ImportData, KnownExamples, ImportRequest};
 use crate::output::{self, count};
 use crate::settings::RawTrain;
-use crate::sources::{Format, Source};
+use crate::sources::{SourceFormat, ExampleSource};
 use crate::training::train_workspace;
 use crate::workspace::{self, TAXONOMY, Workspace};
 
@@ -20,8 +20,8 @@ pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
     Workspace::check_new(&arguments.folder)?;
     // Read first: a broken file must not leave a workspace behind.
     let start = match &arguments.taxonomy {
-        None => Start::Nothing,
-        Some(name) => Start::read(name).await.context("no workspace was created")?,
+        None => InitialContent::Nothing,
+        Some(name) => InitialContent::read(name).await.context("no workspace was created")?,
     };
     let workspace = Workspace::create(&arguments.folder)?;
     start.write(&mut workspace.writer()?)?;
@@ -30,33 +30,33 @@ pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
 }
 
 /// Initial content of a workspace.
-enum Start {
+enum InitialContent {
     Nothing,
-    Gathered(Box<Gathered>),
+    Imported(Box<ImportData>),
     Pretrained(Box<Pretrained>, Vec<u8>),
 }
 
-impl Start {
-    async fn read(name: &Path) -> anyhow::Result<Start> {
+impl InitialContent {
+    async fn read(name: &Path) -> anyhow::Result<InitialContent> {
         if name == Path::new("general") {
             return general();
         }
-        let source = Source::open(name, None)?;
-        if source.format == Format::Taxonomy {
+        let source = ExampleSource::open(name, None)?;
+        if source.format == SourceFormat::Taxonomy {
             let bytes = read_file(name)?;
             let pretrained = Pretrained::from_bytes(&bytes).with_context(|| name.display().to_string())?;
-            return Ok(Start::Pretrained(Box::new(pretrained), bytes));
+            return Ok(InitialContent::Pretrained(Box::new(pretrained), bytes));
         }
-        let order = Order { source: &source, below: None, web: None, pruning: None };
-        let gathered = importing::gather(&order, Taxonomy::new(), &Known::new()).await?;
-        Ok(Start::Gathered(Box::new(gathered)))
+        let order = ImportRequest { source: &source, below: None, web: None, pruning: None };
+        let gathered = importing::gather(&order, Taxonomy::new(), &KnownExamples::new()).await?;
+        Ok(InitialContent::Imported(Box::new(gathered)))
     }
 
     fn write(&self, store: &mut dyn WorkspaceWriter) -> anyhow::Result<()> {
         match self {
-            Start::Nothing => Ok(()),
-            Start::Gathered(gathered) => importing::write(store, gathered),
-            Start::Pretrained(pretrained, bytes) => {
+            InitialContent::Nothing => Ok(()),
+            InitialContent::Imported(gathered) => importing::write(store, gathered),
+            InitialContent::Pretrained(pretrained, bytes) => {
                 store.set_topics(&pretrained.tree.rows())?;
                 workspace::keep(store, TAXONOMY, bytes.clone())?;
                 // Train at once, so that pages can be classified and topics proposed before any example is added.
@@ -72,19 +72,19 @@ pub(crate) fn give_general_topics(workspace: &Workspace) -> anyhow::Result<()> {
 }
 
 /// The general taxonomy, which is part of the program.
-fn general() -> anyhow::Result<Start> {
+fn general() -> anyhow::Result<InitialContent> {
     let pretrained = Pretrained::general().context("cannot load the built-in general taxonomy")?;
-    Ok(Start::Pretrained(Box::new(pretrained), Pretrained::general_bytes().to_vec()))
+    Ok(InitialContent::Pretrained(Box::new(pretrained), Pretrained::general_bytes().to_vec()))
 }
 
-fn say_what_next(folder: &Path, start: &Start) {
+fn say_what_next(folder: &Path, start: &InitialContent) {
     let at = match folder.to_string_lossy().as_ref() {
         "." => "porthole".to_owned(),
         folder => format!("porthole -C {}", output::quoted(folder)),
     };
     output::print(&format!("created a workspace in {}", folder.display()));
     match start {
-        Start::Nothing => {
+        InitialContent::Nothing => {
             output::print(&format!(
                 "\nnext: add examples of the topics you want, and of others:\n  \
                  {at} examples add /Topic/You/Want FILE…\n  \
@@ -92,11 +92,11 @@ fn say_what_next(folder: &Path, start: &Start) {
                  {at} topics mark /Topic/You/Want\n  {at} train"
             ));
         }
-        Start::Gathered(gathered) => {
+        InitialContent::Imported(gathered) => {
             import::print(&gathered.report);
             output::print(&format!("\nnext: {at} topics tree\n      {at} topics mark PATH\n      {at} train"));
         }
-        Start::Pretrained(pretrained, _) => {
+        InitialContent::Pretrained(pretrained, _) => {
             let topics = count(pretrained.tree.len() - 1, "topic");
             output::print(&format!("{topics}, trained from: {}", output::plain(&pretrained.source)));
             output::print(&format!(

@@ -6,15 +6,15 @@
 use std::path::Path;
 
 use porthole_store::{
-    Example, ExampleChange, ExampleState, Feedback, FeedbackKind, NewExample, SqliteWorkspaceWriter,
+    StoredExample, ExampleChange, ExampleState, Feedback, FeedbackKind, NewExample, SqliteWorkspaceWriter,
     TopicChange, WorkspaceWriter,
 };
 use porthole_topic::{Critic, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, TopicId};
 use serde::Serialize;
 
-use crate::cli::{self, Verdict};
-use crate::documents::{Document, DocumentReader};
+use crate::cli::{self, Usefulness};
+use crate::documents::{TermDocument, DocumentReader};
 use crate::output::{self, misuse, plain};
 use crate::workspace::{self, Workspace};
 
@@ -35,16 +35,16 @@ pub(crate) fn run(root: &Path, arguments: &cli::Mark) -> anyhow::Result<()> {
         cli::Mark { hub: true, .. } => FeedbackKind::Hub,
         _ => FeedbackKind::Page,
     };
-    let useful = arguments.verdict == Verdict::Useful;
+    let useful = arguments.verdict == Usefulness::Useful;
     let lesson = match kind {
         FeedbackKind::Site => {
-            check_site(&writer, &url).map(|()| Lesson::None("the critic is not trained on sites"))?
+            check_site(&writer, &url).map(|()| MarkEffect::None("the critic is not trained on sites"))?
         }
         FeedbackKind::Hub => {
-            check_known(&writer, &url).map(|()| Lesson::None("the critic is not trained on links"))?
+            check_known(&writer, &url).map(|()| MarkEffect::None("the critic is not trained on links"))?
         }
         FeedbackKind::Page => {
-            Teacher::new(&workspace, &writer, &url, useful)?.teach(&mut writer, arguments.topic.as_deref())?
+            FeedbackExample::new(&workspace, &writer, &url, useful)?.teach(&mut writer, arguments.topic.as_deref())?
         }
     };
     let name = if kind == FeedbackKind::Site { url.authority() } else { url.as_str() };
@@ -77,9 +77,9 @@ fn unknown(url: &CanonicalUrl) -> anyhow::Error {
 }
 
 /// The effect of a mark on the training data.
-enum Lesson {
+enum MarkEffect {
     /// The page is now an example of this topic.
-    Example(String),
+    StoredExample(String),
     /// No effect, with the reason.
     None(&'static str),
 }
@@ -97,10 +97,10 @@ struct Marked<'a> {
 }
 
 impl<'a> Marked<'a> {
-    fn of(name: &'a str, kind: FeedbackKind, useful: bool, lesson: &'a Lesson) -> Self {
+    fn of(name: &'a str, kind: FeedbackKind, useful: bool, lesson: &'a MarkEffect) -> Self {
         let (topic, why_not) = match lesson {
-            Lesson::Example(topic) => (Some(topic.as_str()), None),
-            Lesson::None(why) => (None, Some(*why)),
+            MarkEffect::Example(topic) => (Some(topic.as_str()), None),
+            MarkEffect::None(why) => (None, Some(*why)),
         };
         Marked { name, kind: kind.name(), useful, topic, why_not }
     }
@@ -125,26 +125,26 @@ impl<'a> Marked<'a> {
 }
 
 /// Turns a marked page into an example.
-struct Teacher {
+struct FeedbackExample {
     url: CanonicalUrl,
     useful: bool,
     tree: Taxonomy,
     critic: Option<Critic>,
     /// Existing examples with this URL.
-    examples: Vec<Example>,
-    document: Option<Document>,
+    examples: Vec<StoredExample>,
+    document: Option<TermDocument>,
     words: Vec<porthole_store::TermWord>,
     /// Why there is no document.
     why_not: &'static str,
 }
 
-impl Teacher {
+impl FeedbackExample {
     fn new(
         workspace: &Workspace,
         writer: &SqliteWorkspaceWriter,
         url: &CanonicalUrl,
         useful: bool,
-    ) -> anyhow::Result<Teacher> {
+    ) -> anyhow::Result<FeedbackExample> {
         let reader = writer.reader();
         let about = reader.about_briefly(url)?;
         let mut examples = reader.examples(None)?;
@@ -161,7 +161,7 @@ impl Teacher {
             }
             None => (None, "the page was not fetched, or not archived"),
         };
-        Ok(Teacher {
+        Ok(FeedbackExample {
             url: url.clone(),
             useful,
             tree: workspace::tree(&*reader)?,
@@ -174,12 +174,12 @@ impl Teacher {
     }
 
     /// Writes the example and removes or moves those that contradict the mark.
-    fn teach(mut self, writer: &mut SqliteWorkspaceWriter, path: Option<&str>) -> anyhow::Result<Lesson> {
+    fn teach(mut self, writer: &mut SqliteWorkspaceWriter, path: Option<&str>) -> anyhow::Result<MarkEffect> {
         let topics_before = self.tree.len();
-        let contrary: Vec<Example> =
+        let contrary: Vec<StoredExample> =
             self.examples.iter().filter(|example| self.is_contrary(example)).cloned().collect();
         if self.document.is_none() && contrary.is_empty() {
-            return Ok(Lesson::None(self.why_not));
+            return Ok(MarkEffect::None(self.why_not));
         }
         let Some(topic) = self.topic(path)? else {
             return Err(misuse(
@@ -202,10 +202,10 @@ impl Teacher {
             added: &added,
             terms: &self.words,
         })?;
-        Ok(Lesson::Example(self.tree.path(topic)))
+        Ok(MarkEffect::Example(self.tree.path(topic)))
     }
 
-    fn example(&self, topic: TopicId, document: Document) -> NewExample {
+    fn example(&self, topic: TopicId, document: TermDocument) -> NewExample {
         NewExample {
             topic,
             url: self.url.as_str().to_owned(),
@@ -219,7 +219,7 @@ impl Teacher {
 
     /// Whether an example contradicts the mark. For a useful page, an example that the user put into another topic
     /// stays: the page can be about both.
-    fn is_contrary(&self, example: &Example) -> bool {
+    fn is_contrary(&self, example: &StoredExample) -> bool {
         match self.useful {
             true => example.source == SOURCE && !is_wanted(&self.tree, example.topic),
             false => is_wanted(&self.tree, example.topic),

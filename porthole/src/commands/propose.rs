@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli;
 use crate::documents::{DocumentReader, find_document};
 use crate::output::{self, Paint, count, misuse};
-use crate::workspace::{self, Lexicon, Workspace, path_of};
+use crate::workspace::{self, WordLookup, Workspace, path_of};
 
 /// Minimum probability of a proposal, except for the best topic of a page.
 const MIN_PROBABILITY: f64 = 0.01;
@@ -35,7 +35,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Propose) -> anyhow::Re
 pub(crate) fn proposals(
     workspace: &Workspace,
     arguments: &cli::Propose,
-) -> anyhow::Result<(Vec<Facts>, usize)> {
+) -> anyhow::Result<(Vec<TopicProposal>, usize)> {
     let reader = workspace.reader()?;
     let (mut critic, tree) = workspace::critic(&reader)?;
     let mut documents = DocumentReader::new();
@@ -43,8 +43,8 @@ pub(crate) fn proposals(
     let counts: Vec<&Counts> = subjects.iter().map(Vec::as_slice).collect();
     let mut proposals = critic.propose(&tree, &counts, arguments.most);
     proposals.retain(|proposal| proposal.examples > 0 || proposal.probability >= MIN_PROBABILITY);
-    let lexicon = Lexicon::new(&reader, &documents.take_words());
-    let facts = proposals.iter().map(|proposal| Facts::of(proposal, &tree, &lexicon));
+    let lexicon = WordLookup::new(&reader, &documents.take_words());
+    let facts = proposals.iter().map(|proposal| TopicProposal::of(proposal, &tree, &lexicon));
     Ok((facts.collect::<anyhow::Result<Vec<_>>>()?, subjects.len()))
 }
 
@@ -84,7 +84,7 @@ fn subjects(
 
 /// A proposal, for JSON.
 #[derive(Serialize)]
-pub(crate) struct Facts {
+pub(crate) struct TopicProposal {
     pub(crate) topic: String,
     score: f64,
     pub(crate) probability: f64,
@@ -93,9 +93,9 @@ pub(crate) struct Facts {
     is_good: bool,
 }
 
-impl Facts {
-    fn of(proposal: &Proposal, tree: &Taxonomy, lexicon: &Lexicon<'_>) -> anyhow::Result<Facts> {
-        Ok(Facts {
+impl TopicProposal {
+    fn of(proposal: &Proposal, tree: &Taxonomy, lexicon: &WordLookup<'_>) -> anyhow::Result<TopicProposal> {
+        Ok(TopicProposal {
             topic: path_of(tree, proposal.topic),
             score: proposal.score,
             probability: proposal.probability,
@@ -107,7 +107,7 @@ impl Facts {
 }
 
 /// Prints the proposals for a number of pages.
-pub(crate) fn print(proposals: &[Facts], subjects: usize) {
+pub(crate) fn print(proposals: &[TopicProposal], subjects: usize) {
     output::print(&format!(
         "topics that {} best:",
         match subjects {

@@ -6,9 +6,9 @@ mod watch;
 
 use std::path::Path;
 
-use porthole_store::{Answer, Error, Limits, NamedQuery, SqliteReader, StoreReader};
+use porthole_store::{QueryAnswer, Error, QueryLimits, NamedQuery, SqliteReader, StoreReader};
 
-use self::form::Form;
+use self::form::OutputFormat;
 use crate::cli;
 use crate::output::{self, misuse};
 use crate::workspace::Workspace;
@@ -17,29 +17,29 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Query) -> anyhow::Result<(
     if arguments.list {
         return list::run(arguments.question.as_deref(), arguments.json);
     }
-    let question = Question::of(arguments)?;
+    let question = QueryRequest::of(arguments)?;
     let reader = Workspace::open(root)?.reader()?;
     if arguments.watch {
         return watch::run(&reader, &question, arguments).await;
     }
     let answer = question.ask(&reader, &limits(arguments))?;
-    Form::of(arguments).print(&answer)?;
+    OutputFormat::of(arguments).print(&answer)?;
     question.report_truncation(&answer, arguments.rows);
     Ok(())
 }
 
-fn limits(arguments: &cli::Query) -> Limits {
-    Limits { rows: arguments.rows, time: arguments.time, shorten: true, ..Limits::default() }
+fn limits(arguments: &cli::Query) -> QueryLimits {
+    QueryLimits { rows: arguments.rows, time: arguments.time, shorten: true, ..QueryLimits::default() }
 }
 
 /// The query to run.
-enum Question<'a> {
+enum QueryRequest<'a> {
     Named { query: &'static NamedQuery, parameters: Vec<(&'a str, &'a str)> },
     Sql(&'a str),
 }
 
-impl<'a> Question<'a> {
-    fn of(arguments: &'a cli::Query) -> anyhow::Result<Question<'a>> {
+impl<'a> QueryRequest<'a> {
+    fn of(arguments: &'a cli::Query) -> anyhow::Result<QueryRequest<'a>> {
         let question = arguments.question.as_deref().unwrap_or_default().trim();
         // Names contain no spaces, SQL statements always do.
         if question.contains(char::is_whitespace) || question.is_empty() {
@@ -48,7 +48,7 @@ impl<'a> Question<'a> {
                     "{parameter}: only named queries take parameters; put SQL in quotes"
                 )));
             }
-            return Ok(Question::Sql(question));
+            return Ok(QueryRequest::Sql(question));
         }
         let query = list::named(question)?;
         let pair = |text: &'a String| {
@@ -57,13 +57,13 @@ impl<'a> Question<'a> {
             })
         };
         let parameters = arguments.parameters.iter().map(pair).collect::<anyhow::Result<_>>()?;
-        Ok(Question::Named { query, parameters })
+        Ok(QueryRequest::Named { query, parameters })
     }
 
-    fn ask(&self, reader: &SqliteReader, limits: &Limits) -> anyhow::Result<Answer> {
+    fn ask(&self, reader: &SqliteReader, limits: &QueryLimits) -> anyhow::Result<QueryAnswer> {
         let answer = match self {
-            Question::Named { query, parameters } => reader.query(query.name, parameters, limits),
-            Question::Sql(sql) => reader.sql(sql, limits),
+            QueryRequest::Named { query, parameters } => reader.query(query.name, parameters, limits),
+            QueryRequest::Sql(sql) => reader.sql(sql, limits),
         };
         answer.map_err(explained)
     }
@@ -71,21 +71,21 @@ impl<'a> Question<'a> {
     /// The columns that identify a row; empty means all.
     fn key(&self) -> &'static [&'static str] {
         match self {
-            Question::Named { query, .. } => query.key,
-            Question::Sql(_) => &[],
+            QueryRequest::Named { query, .. } => query.key,
+            QueryRequest::Sql(_) => &[],
         }
     }
 
     /// The row limit of a named query.
     fn row_limit(&self) -> Option<usize> {
-        let Question::Named { query, parameters } = self else { return None };
+        let QueryRequest::Named { query, parameters } = self else { return None };
         let default = query.parameters.iter().find(|parameter| parameter.name == "rows")?.default;
         let given = parameters.iter().rev().find(|(name, _)| *name == "rows").map(|(_, value)| *value);
         given.or(default)?.parse().ok()
     }
 
     /// Tells the user that rows are not shown, or may not be.
-    fn report_truncation(&self, answer: &Answer, limit: usize) {
+    fn report_truncation(&self, answer: &QueryAnswer, limit: usize) {
         let count = output::grouped(&answer.rows.len().to_string());
         if answer.is_cut {
             output::say(&format!(

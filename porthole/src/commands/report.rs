@@ -9,11 +9,11 @@ use anyhow::Context;
 use porthole_report::html::{Report, Section, Table, escaped};
 use porthole_report::summary;
 use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, Series};
-use porthole_store::{Answer, Limits, StoreReader, Value};
+use porthole_store::{QueryAnswer, QueryLimits, StoreReader, SqlValue};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
 
-use self::gather::Gathered;
+use self::gather::CrawlData;
 use crate::cli;
 use crate::output::{self, grouped, misuse};
 use crate::workspace::{self, Workspace, path_of};
@@ -22,7 +22,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::CrawlReport) -> anyhow::Result<(
     let workspace = Workspace::open(root)?;
     let reader = workspace.reader()?;
     let tree = workspace::tree(&reader)?;
-    let gathered = Gathered::of(&workspace, &reader)?;
+    let gathered = CrawlData::of(&workspace, &reader)?;
     if gathered.relevance.is_empty() {
         return Err(misuse("nothing has been crawled yet; run `porthole crawl` first"));
     }
@@ -33,7 +33,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::CrawlReport) -> anyhow::Result<(
     Ok(())
 }
 
-fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &Gathered) -> anyhow::Result<Report> {
+fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &CrawlData) -> anyhow::Result<Report> {
     let good: Vec<String> = tree.good().map(|id| tree.path(id)).collect();
     let counts = reader.counts()?;
     let relevant = gathered.relevance.iter().filter(|relevance| **relevance >= 0.5).count();
@@ -50,7 +50,7 @@ fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &Gathered) -> any
         number(counts.queued),
     );
     let mut sections = vec![next::section(reader, tree, gathered)?, harvest(gathered), relevance(gathered)];
-    let ask = |query: &str| reader.query(query, &[("rows", "25")], &Limits::default());
+    let ask = |query: &str| reader.query(query, &[("rows", "25")], &QueryLimits::default());
     for (id, title, query) in [
         ("pages", "The most relevant pages", "top-pages"),
         ("authorities", "Authorities: relevant pages that good hubs link to", "top-authorities"),
@@ -61,7 +61,7 @@ fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &Gathered) -> any
     sections.push(sites(&ask("top-sites")?));
     sections.push(gathered.communities());
     sections.push(census(&ask("census")?, tree));
-    sections.push(errors(&reader.query("failures", &[], &Limits::default())?));
+    sections.push(errors(&reader.query("failures", &[], &QueryLimits::default())?));
     sections.retain(|section| {
         !section.table.rows.is_empty() || !section.charts.is_empty() || !section.words.is_empty()
     });
@@ -69,7 +69,7 @@ fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &Gathered) -> any
 }
 
 /// Relevance of the fetched pages over time.
-fn harvest(gathered: &Gathered) -> Section {
+fn harvest(gathered: &CrawlData) -> Section {
     let all = &gathered.relevance;
     let window = (all.len() / 20).clamp(20, 1_000);
     let moving = summary::moving(all, window);
@@ -106,7 +106,7 @@ fn harvest(gathered: &Gathered) -> Section {
     }
 }
 
-fn relevance(gathered: &Gathered) -> Section {
+fn relevance(gathered: &CrawlData) -> Section {
     const PARTS: usize = 10;
     let counts = summary::histogram(gathered.relevance.iter().copied(), PARTS);
     let bar = |(part, count): (usize, &u64)| Bar {
@@ -136,7 +136,7 @@ fn relevance(gathered: &Gathered) -> Section {
 }
 
 /// A table of pages; the first column is the relevance or the score.
-fn pages(id: &str, title: &str, answer: &Answer, is_by_relevance: bool, tree: &Taxonomy) -> Section {
+fn pages(id: &str, title: &str, answer: &QueryAnswer, is_by_relevance: bool, tree: &Taxonomy) -> Section {
     let first = if is_by_relevance { "relevance" } else { "score" };
     let mut table = Table::new(&[first, "title", "topic", "URL"]);
     for row in &answer.rows {
@@ -164,12 +164,12 @@ fn pages(id: &str, title: &str, answer: &Answer, is_by_relevance: bool, tree: &T
     }
 }
 
-fn topic(tree: &Taxonomy, kcid: &Value) -> String {
+fn topic(tree: &Taxonomy, kcid: &SqlValue) -> String {
     let id = kcid.integer().and_then(|kcid| u16::try_from(kcid).ok());
     id.map_or_else(String::new, |id| path_of(tree, TopicId(id)))
 }
 
-fn sites(answer: &Answer) -> Section {
+fn sites(answer: &QueryAnswer) -> Section {
     let mut table = Table::new(&["site", "relevant pages", "pages", "mean relevance", "fetched"]);
     for row in &answer.rows {
         let whole = |at: usize| row[at].integer().unwrap_or_default().to_string();
@@ -180,7 +180,7 @@ fn sites(answer: &Answer) -> Section {
 }
 
 // The census of V 3.7.
-fn census(answer: &Answer, tree: &Taxonomy) -> Section {
+fn census(answer: &QueryAnswer, tree: &Taxonomy) -> Section {
     let mut table = Table::new(&["best topic", "pages", "mean relevance"]);
     for row in &answer.rows {
         let pages = row[2].integer().unwrap_or_default().to_string();
@@ -200,7 +200,7 @@ fn census(answer: &Answer, tree: &Taxonomy) -> Section {
     }
 }
 
-fn errors(answer: &Answer) -> Section {
+fn errors(answer: &QueryAnswer) -> Section {
     let mut table = Table::new(&["failure", "URLs", "permanent", "example"]);
     for row in &answer.rows {
         let whole = |at: usize| row[at].integer().unwrap_or_default().to_string();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use porthole_crawl::Command;
-use porthole_store::{Limits, StoreReader, Value, WorkspaceWriter};
+use porthole_store::{QueryLimits, StoreReader, SqlValue, WorkspaceWriter};
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub(crate) fn run(root: &Path, arguments: &Sites) -> anyhow::Result<()> {
 
 /// A site, for JSON.
 #[derive(Serialize)]
-struct Site {
+struct ListedSite {
     host: String,
     pages: i64,
     /// Mean relevance of the pages.
@@ -39,9 +39,9 @@ struct Site {
 fn list(workspace: &Workspace, arguments: &cli::ListSites) -> anyhow::Result<()> {
     let (rows, disabled) = (arguments.rows.to_string(), u8::from(arguments.disabled).to_string());
     let parameters = [("rows", rows.as_str()), ("disabled", disabled.as_str())];
-    let answer = workspace.reader()?.query("site_list", &parameters, &Limits::default())?;
-    let number = |value: &Value| value.integer().unwrap_or_default();
-    let site = |row: &Vec<Value>| Site {
+    let answer = workspace.reader()?.query("site_list", &parameters, &QueryLimits::default())?;
+    let number = |value: &SqlValue| value.integer().unwrap_or_default();
+    let site = |row: &Vec<SqlValue>| ListedSite {
         host: row[0].text().to_owned(),
         pages: number(&row[1]),
         relevance: row[2].real(),
@@ -50,7 +50,7 @@ fn list(workspace: &Workspace, arguments: &cli::ListSites) -> anyhow::Result<()>
         serverload: number(&row[5]),
         disabled: number(&row[6]) != 0,
     };
-    let sites: Vec<Site> = answer.rows.iter().map(site).collect();
+    let sites: Vec<ListedSite> = answer.rows.iter().map(site).collect();
     if arguments.json {
         return output::print_json(&sites);
     }
@@ -62,8 +62,8 @@ fn list(workspace: &Workspace, arguments: &cli::ListSites) -> anyhow::Result<()>
     Ok(())
 }
 
-fn print(sites: &[Site]) {
-    let row = |site: &Site| {
+fn print(sites: &[ListedSite]) {
+    let row = |site: &ListedSite| {
         vec![
             output::plain(&site.host),
             site.pages.to_string(),
@@ -80,7 +80,7 @@ fn print(sites: &[Site]) {
 
 /// The result, for JSON.
 #[derive(Serialize)]
-struct Switched {
+struct SwitchResult {
     hosts: Vec<String>,
     disabled: bool,
 }
@@ -97,7 +97,7 @@ fn switch(workspace: &Workspace, arguments: &cli::SwitchSites, disabled: bool) -
         })
         .context("nothing was changed")?;
     if arguments.json {
-        return output::print_json(&Switched { hosts, disabled });
+        return output::print_json(&SwitchResult { hosts, disabled });
     }
     let what = if disabled { "disabled" } else { "enabled" };
     output::print(&format!("{what} {}", output::plain(&hosts.join(", "))));

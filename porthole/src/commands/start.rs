@@ -6,15 +6,15 @@ mod request;
 use std::path::Path;
 use std::process::ExitCode;
 
-use porthole_store::{Example, ExampleChange, ExampleState, StoreReader, TopicChange, WorkspaceWriter};
+use porthole_store::{StoredExample, ExampleChange, ExampleState, StoreReader, TopicChange, WorkspaceWriter};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, TermId, TopicId};
 
-use self::request::Request;
+use self::request::StartRequest;
 use crate::asking::{self, INTERRUPTED};
 use crate::cli;
-use crate::commands::examples::add::{self, Shown};
-use crate::commands::propose::{self, Facts as Proposed};
+use crate::commands::examples::add::{self, NewExamplePage};
+use crate::commands::propose::{self, TopicProposal};
 use crate::commands::{crawl, init};
 use crate::documents::DocumentReader;
 use crate::output::{self, Paint, Spinner, count, misuse, quoted};
@@ -24,9 +24,9 @@ use crate::visiting::Visitor;
 use crate::workspace::{self, Workspace};
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<ExitCode> {
-    let request = Request::of(root, arguments)?;
+    let request = StartRequest::of(root, arguments)?;
     let contact = contact::needed(&request.folder, arguments).await?;
-    let start = Start::open(arguments, &request)?;
+    let start = FirstCrawl::open(arguments, &request)?;
     if let Some(contact) = contact {
         contact::write(&request.folder, &contact)?;
         let file = request.folder.join("porthole.toml");
@@ -36,7 +36,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<E
         );
     }
     // The contact may have changed the settings.
-    let start = Start { workspace: Workspace::open(&request.folder)?, ..start };
+    let start = FirstCrawl { workspace: Workspace::open(&request.folder)?, ..start };
     let fetched = match start.fetch(&request).await? {
         Fetching::Interrupted => {
             output::say("interrupted; run the same command to resume");
@@ -59,7 +59,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<E
 }
 
 /// A start in progress.
-struct Start<'a> {
+struct FirstCrawl<'a> {
     arguments: &'a cli::Start,
     workspace: Workspace,
     /// The program with its `-C` option, for the commands that are printed.
@@ -74,9 +74,9 @@ enum Fetching {
     Interrupted,
 }
 
-impl<'a> Start<'a> {
+impl<'a> FirstCrawl<'a> {
     /// Creates the workspace with the general taxonomy, or opens the existing one.
-    fn open(arguments: &'a cli::Start, request: &Request) -> anyhow::Result<Start<'a>> {
+    fn open(arguments: &'a cli::Start, request: &StartRequest) -> anyhow::Result<FirstCrawl<'a>> {
         let folder = &request.folder;
         let shown = folder.display().to_string();
         let program = match shown.as_str() {
@@ -85,7 +85,7 @@ impl<'a> Start<'a> {
         };
         let is_new = !Workspace::is_at(folder);
         let workspace = if is_new { Workspace::create(folder)? } else { Workspace::open(folder)? };
-        let start = Start { arguments, workspace, program };
+        let start = FirstCrawl { arguments, workspace, program };
         if start.tree()?.len() == 1 {
             let spinner = Spinner::new("loading the general taxonomy");
             init::give_general_topics(&start.workspace)?;
@@ -119,7 +119,7 @@ impl<'a> Start<'a> {
     }
 
     /// Fetches the pages that are not examples yet, as examples without a topic.
-    async fn fetch(&self, request: &Request) -> anyhow::Result<Fetching> {
+    async fn fetch(&self, request: &StartRequest) -> anyhow::Result<Fetching> {
         let examples = self.workspace.reader()?.examples(None)?;
         let is_known = |url: &CanonicalUrl| {
             examples.iter().any(|known| known.state == ExampleState::Ok && known.url == url.as_str())
@@ -132,9 +132,9 @@ impl<'a> Start<'a> {
         let mut documents = DocumentReader::new();
         let urls: Vec<CanonicalUrl> = wanted.iter().map(|page| page.url.clone()).collect();
         let tour = visitor.read_all(&mut documents, &urls).await;
-        let shown = wanted.iter().zip(tour.documents).map(|(page, document)| Shown {
+        let shown = wanted.iter().zip(tour.documents).map(|(page, document)| NewExamplePage {
             fallback_title: page.title.clone(),
-            ..Shown::new(page.url.to_string(), &page.source, document)
+            ..NewExamplePage::new(page.url.to_string(), &page.source, document)
         });
         let added = add::keep(&self.workspace, "/", shown.collect(), &mut documents)?;
         added.say_lacking();
@@ -150,9 +150,9 @@ impl<'a> Start<'a> {
     }
 
     /// Whether some of the named pages have no topic yet. Bookmarks do not count: some of them stay without one.
-    fn has_unplaced(&self, request: &Request) -> anyhow::Result<bool> {
+    fn has_unplaced(&self, request: &StartRequest) -> anyhow::Result<bool> {
         let unplaced = self.workspace.reader()?.examples(Some(TopicId::ROOT))?;
-        let is_named = |example: &Example| request.pages.iter().any(|page| page.url.as_str() == example.url);
+        let is_named = |example: &StoredExample| request.pages.iter().any(|page| page.url.as_str() == example.url);
         Ok(!request.is_mixed && unplaced.iter().any(is_named))
     }
 
@@ -200,7 +200,7 @@ impl<'a> Start<'a> {
 
     /// The best proposal if it is a leaf that fits well; otherwise a new topic below it, named after the two words that
     /// decide.
-    fn own_or(&self, best: &Proposed) -> anyhow::Result<String> {
+    fn own_or(&self, best: &TopicProposal) -> anyhow::Result<String> {
         let tree = self.tree()?;
         let is_narrow = tree.find(&best.topic).is_ok_and(|topic| tree.is_leaf(topic));
         let words: Vec<&str> = best.words.iter().take(2).map(String::as_str).collect();
@@ -211,7 +211,7 @@ impl<'a> Start<'a> {
     }
 
     /// Moves the pages to the topic and marks it good.
-    fn mark(&self, path: &str, request: &Request) -> anyhow::Result<()> {
+    fn mark(&self, path: &str, request: &StartRequest) -> anyhow::Result<()> {
         let mut store = self.workspace.writer()?;
         let mut tree = workspace::tree(&*store.reader())?;
         let before = tree.len();
@@ -252,10 +252,10 @@ impl<'a> Start<'a> {
         reader: &dyn StoreReader,
         tree: &Taxonomy,
         topic: TopicId,
-        request: &Request,
-    ) -> anyhow::Result<Vec<Example>> {
+        request: &StartRequest,
+    ) -> anyhow::Result<Vec<StoredExample>> {
         let is_named = self.arguments.topic.is_some() || self.arguments.name.is_some();
-        let mut examples: Vec<(Example, Vec<(TermId, u32)>)> = Vec::new();
+        let mut examples: Vec<(StoredExample, Vec<(TermId, u32)>)> = Vec::new();
         reader.visit_examples(&mut |example, terms| {
             if example.topic == TopicId::ROOT {
                 examples.push((example.clone(), terms.to_vec()));
@@ -318,7 +318,7 @@ const GOOD_FIT: f64 = 0.5;
 const RELATED: f64 = 0.25;
 
 /// Path of a new topic: below the best proposal if that is related.
-fn below(best: &Proposed, name: &str) -> String {
+fn below(best: &TopicProposal, name: &str) -> String {
     let name = name.trim_matches('/');
     if best.probability < RELATED { format!("/{name}") } else { format!("{}/{name}", best.topic) }
 }

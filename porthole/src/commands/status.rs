@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use porthole_store::{Counts, Limits, StoreReader, Value};
+use porthole_store::{StoreCounts, QueryLimits, StoreReader, SqlValue};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, Timestamp};
 use serde::Serialize;
@@ -21,7 +21,7 @@ const SITES: &str = "5";
 
 pub(crate) fn run(root: &Path, arguments: &cli::Status) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
-    let status = Status::of(&workspace)?;
+    let status = WorkspaceStatus::of(&workspace)?;
     if arguments.json {
         return output::print_json(&status);
     }
@@ -31,7 +31,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Status) -> anyhow::Result<()> {
 
 /// The state of a workspace; times are in milliseconds since 1970.
 #[derive(Serialize)]
-struct Status {
+struct WorkspaceStatus {
     /// Whether a crawl is running.
     crawling: bool,
     /// Why the last crawl ended.
@@ -61,7 +61,7 @@ struct Status {
     pages_bytes: u64,
     /// The last minutes in which pages were fetched.
     minutes: Vec<Minute>,
-    busiest_sites: Vec<Site>,
+    busiest_sites: Vec<BusySite>,
     failures: Vec<Failures>,
     warnings: Vec<String>,
 }
@@ -74,7 +74,7 @@ struct Minute {
 }
 
 #[derive(Serialize)]
-struct Site {
+struct BusySite {
     host: String,
     fetched: i64,
 }
@@ -88,19 +88,19 @@ struct Failures {
     example: String,
 }
 
-impl Status {
-    fn of(workspace: &Workspace) -> anyhow::Result<Status> {
+impl WorkspaceStatus {
+    fn of(workspace: &Workspace) -> anyhow::Result<WorkspaceStatus> {
         let reader = workspace.reader()?;
         let tree = workspace::tree(&reader)?;
         let ask =
-            |query: &str, parameters: &[(&str, &str)]| reader.query(query, parameters, &Limits::default());
+            |query: &str, parameters: &[(&str, &str)]| reader.query(query, parameters, &QueryLimits::default());
         let counts = reader.counts()?;
         let progress = ask("progress", &[])?.rows.remove(0);
         let mut minutes: Vec<Minute> = ask("harvest", &[])?.rows.iter().map(|row| minute(row)).collect();
         minutes.drain(..minutes.len().saturating_sub(MINUTES));
         let trained = reader.model(CRITIC)?.map(|critic| critic.made.0);
         let (database_bytes, pages_bytes) = workspace.disk_use();
-        Ok(Status {
+        Ok(WorkspaceStatus {
             crawling: reader.is_crawled()?,
             last_stop: reader.setting(LAST_STOP)?,
             good: tree.good().map(|id| tree.path(id)).collect(),
@@ -237,7 +237,7 @@ impl Status {
     }
 }
 
-fn minute(row: &[Value]) -> Minute {
+fn minute(row: &[SqlValue]) -> Minute {
     Minute {
         began: row[0].integer().unwrap_or_default() * 60_000,
         pages: row[1].integer().unwrap_or_default(),
@@ -245,11 +245,11 @@ fn minute(row: &[Value]) -> Minute {
     }
 }
 
-fn site(row: &[Value]) -> Site {
-    Site { host: row[0].text().to_owned(), fetched: row[1].integer().unwrap_or_default() }
+fn site(row: &[SqlValue]) -> BusySite {
+    BusySite { host: row[0].text().to_owned(), fetched: row[1].integer().unwrap_or_default() }
 }
 
-fn failures(row: &[Value]) -> Failures {
+fn failures(row: &[SqlValue]) -> Failures {
     Failures {
         kind: row[0].text().to_owned(),
         urls: row[1].integer().unwrap_or_default(),
@@ -262,7 +262,7 @@ fn failures(row: &[Value]) -> Failures {
 fn warnings(
     reader: &dyn StoreReader,
     tree: &Taxonomy,
-    counts: Counts,
+    counts: StoreCounts,
     is_trained: bool,
 ) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();

@@ -4,7 +4,7 @@ mod scored;
 
 use std::path::Path;
 
-use porthole_store::{Answer, Limits, StoreReader, Value};
+use porthole_store::{QueryAnswer, QueryLimits, StoreReader, SqlValue};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Top) -> anyhow::Result<()> {
     let topic = tree.find(arguments.topic.as_deref().unwrap_or("/"))?;
     let (topic, rows) = (topic.0.to_string(), arguments.rows.to_string());
     let parameters = [("topic", topic.as_str()), ("rows", rows.as_str())];
-    let ask = |query: &str| reader.query(query, &parameters, &Limits::default());
+    let ask = |query: &str| reader.query(query, &parameters, &QueryLimits::default());
     match arguments.what {
         TopWhat::Pages | TopWhat::Sites if arguments.why => {
             Err(misuse("--why requires hubs or authorities; use `porthole explain URL` for a page"))
@@ -54,7 +54,7 @@ fn show<T: Serialize>(found: &[T], json: bool, none: &str, print: fn(&[T])) -> a
 }
 
 #[derive(Serialize)]
-struct Page {
+struct TopPage {
     relevance: f64,
     /// The best topic.
     topic: String,
@@ -62,8 +62,8 @@ struct Page {
     url: String,
 }
 
-fn pages(answer: &Answer, tree: &Taxonomy) -> Vec<Page> {
-    let page = |row: &Vec<Value>| Page {
+fn pages(answer: &QueryAnswer, tree: &Taxonomy) -> Vec<TopPage> {
+    let page = |row: &Vec<SqlValue>| TopPage {
         relevance: row[0].real().unwrap_or_default(),
         topic: topic(tree, &row[1]).unwrap_or_default(),
         title: row[2].text().to_owned(),
@@ -73,12 +73,12 @@ fn pages(answer: &Answer, tree: &Taxonomy) -> Vec<Page> {
 }
 
 /// Path of a topic from its id.
-fn topic(tree: &Taxonomy, kcid: &Value) -> Option<String> {
+fn topic(tree: &Taxonomy, kcid: &SqlValue) -> Option<String> {
     let kcid = u16::try_from(kcid.integer()?).ok()?;
     Some(path_of(tree, TopicId(kcid)))
 }
 
-fn print_pages(pages: &[Page]) {
+fn print_pages(pages: &[TopPage]) {
     for page in pages {
         let title = if page.title.is_empty() { "(no title)" } else { &page.title };
         let title = Paint::Strong.on(&output::plain(title));
@@ -88,7 +88,7 @@ fn print_pages(pages: &[Page]) {
 }
 
 #[derive(Serialize)]
-struct Site {
+struct TopSite {
     host: String,
     /// Pages with a relevance of at least one half.
     relevant: i64,
@@ -99,9 +99,9 @@ struct Site {
     serverload: i64,
 }
 
-fn sites(answer: &Answer) -> Vec<Site> {
-    let number = |value: &Value| value.integer().unwrap_or_default();
-    let site = |row: &Vec<Value>| Site {
+fn sites(answer: &QueryAnswer) -> Vec<TopSite> {
+    let number = |value: &SqlValue| value.integer().unwrap_or_default();
+    let site = |row: &Vec<SqlValue>| TopSite {
         host: row[0].text().to_owned(),
         relevant: number(&row[1]),
         pages: number(&row[2]),
@@ -111,8 +111,8 @@ fn sites(answer: &Answer) -> Vec<Site> {
     answer.rows.iter().map(site).collect()
 }
 
-fn print_sites(sites: &[Site]) {
-    let row = |site: &Site| {
+fn print_sites(sites: &[TopSite]) {
+    let row = |site: &TopSite| {
         vec![
             output::plain(&site.host),
             site.relevant.to_string(),

@@ -9,7 +9,7 @@ use porthole_topic::{BACKGROUND, Counting, FEATURES, Kind, Shape};
 use crate::cli;
 use crate::output::{self, Paint, Spinner, count, misuse};
 use crate::settings::{CriticWord, TrainSettings};
-use crate::training::{self, ChosenBy, NodeFigures, Report, Scope, background};
+use crate::training::{self, ChosenBy, NodeFigures, TrainingReport, TrainedScope, background};
 use crate::workspace::Workspace;
 
 pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
@@ -22,13 +22,13 @@ pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
     }
     let mut store = workspace.writer()?;
     let spinner = Spinner::new("training");
-    let mut train = || -> anyhow::Result<Report> {
+    let mut train = || -> anyhow::Result<TrainingReport> {
         let background = background::refresh(&workspace, &mut store, raw.background())?;
         let report = training::train_workspace(&mut store, &settings, arguments.cv)?;
         if arguments.tables {
             training::write_tables(&mut store)?;
         }
-        Ok(Report { background, ..report })
+        Ok(TrainingReport { background, ..report })
     };
     let report = train();
     spinner.finish();
@@ -74,11 +74,11 @@ fn fit_for_tables(settings: &mut TrainSettings) -> anyhow::Result<()> {
     }
 }
 
-fn print(report: &Report, cv: bool) {
+fn print(report: &TrainingReport, cv: bool) {
     let what = match report.trained {
-        Scope::All => "trained",
-        Scope::Changed => "retrained the nodes with changed examples, with the parameters chosen before",
-        Scope::Nothing => "nothing has changed since the critic was trained",
+        TrainedScope::All => "trained",
+        TrainedScope::Changed => "retrained the nodes with changed examples, with the parameters chosen before",
+        TrainedScope::Nothing => "nothing has changed since the critic was trained",
     };
     output::print(&format!(
         "{what}: {} ({}), {}, {} in {:.1} s",
@@ -235,7 +235,7 @@ fn print_by_features(nodes: &[NodeFigures]) {
     output::print_table(&head, &rows);
 }
 
-fn print_confusions(report: &Report) {
+fn print_confusions(report: &TrainingReport) {
     if report.confusions.is_empty() {
         return;
     }
@@ -250,7 +250,7 @@ fn print_confusions(report: &Report) {
     }
 }
 
-fn warn(report: &Report) {
+fn warn(report: &TrainingReport) {
     let say_list = |heading: &str, all: &[String]| {
         if !all.is_empty() {
             output::say(heading);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use porthole_store::{
-    Example, ExampleChange, ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter,
+    StoredExample, ExampleChange, ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter,
 };
 use porthole_topic::{Critic, IRRELEVANT, Sample, Taxonomy, add_background, background};
 use porthole_types::TopicId;
@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::learnt_from;
 use super::pages::{self, KeptPage, KeptPages};
-use crate::cli::Verdict;
-use crate::documents::{Document, DocumentReader};
+use crate::cli::Usefulness;
+use crate::documents::{TermDocument, DocumentReader};
 use crate::workspace::{self, Workspace};
 
 /// Source of background examples.
@@ -55,7 +55,7 @@ pub(crate) fn refresh(
 ) -> anyhow::Result<Background> {
     let reader = store.reader();
     let tree = workspace::tree(&*reader)?;
-    let (old, others): (Vec<Example>, Vec<Example>) =
+    let (old, others): (Vec<StoredExample>, Vec<StoredExample>) =
         reader.examples(None)?.into_iter().partition(|example| example.source == SOURCE);
     let most = most.min(background_limit(&tree, &learnt_from(&*reader)?, &others));
     let mut documents = DocumentReader::new();
@@ -71,10 +71,10 @@ pub(crate) fn refresh(
 
 /// The new background examples, to replace the old ones.
 struct Replacement {
-    old: Vec<Example>,
+    old: Vec<StoredExample>,
     /// All other examples.
-    others: Vec<Example>,
-    drawn: Vec<(String, Document)>,
+    others: Vec<StoredExample>,
+    drawn: Vec<(String, TermDocument)>,
     documents: DocumentReader,
 }
 
@@ -86,7 +86,7 @@ fn replace(
     let topics_before = tree.len();
     let leaf = if drawn.is_empty() { background(&tree) } else { add_background(&mut tree)? };
     let drawn_urls: HashSet<&str> = drawn.iter().map(|(url, _)| url.as_str()).collect();
-    let stays = |example: &Example| Some(example.topic) == leaf && drawn_urls.contains(example.url.as_str());
+    let stays = |example: &StoredExample| Some(example.topic) == leaf && drawn_urls.contains(example.url.as_str());
     let known: HashSet<&str> =
         old.iter().filter(|example| stays(example)).map(|example| example.url.as_str()).collect();
     let changes: Vec<ExampleChange> = old
@@ -119,7 +119,7 @@ fn replace(
 
 /// Half of the number of all other examples, including those of the taxonomy: with more, the prior of the background
 /// would be so high that good pages are lost to it.
-fn background_limit(tree: &Taxonomy, learnt: &BTreeMap<TopicId, u32>, others: &[Example]) -> usize {
+fn background_limit(tree: &Taxonomy, learnt: &BTreeMap<TopicId, u32>, others: &[StoredExample]) -> usize {
     let own = others.iter().filter(|example| example.state == ExampleState::Ok).count();
     let leaf = background(tree);
     let learnt = learnt.iter().filter(|(topic, _)| Some(**topic) != leaf);
@@ -133,11 +133,11 @@ fn background_limit(tree: &Taxonomy, learnt: &BTreeMap<TopicId, u32>, others: &[
 fn draw(
     workspace: &Workspace,
     reader: &dyn StoreReader,
-    (old, others): (&[Example], &[Example]),
+    (old, others): (&[StoredExample], &[StoredExample]),
     most: usize,
     documents: &mut DocumentReader,
-) -> anyhow::Result<Vec<(String, Document)>> {
-    let useful = pages::pages_marked(reader, Verdict::Useful)?;
+) -> anyhow::Result<Vec<(String, TermDocument)>> {
+    let useful = pages::pages_marked(reader, Usefulness::Useful)?;
     let shown: HashSet<&str> = others.iter().map(|example| example.url.as_str()).collect();
     let mut sample = Sample::new(POOL.max(2 * most), (2 * most / MOST_OF_A_SITE).max(1), SEED);
     for page in KeptPages::of(reader) {
@@ -172,7 +172,7 @@ fn draw(
 
 /// Whether a page is about a topic: possibly a good one, or certainly any. The background's own probability is left
 /// out; otherwise pages that once were background would stay so.
-fn has_a_topic(critic: &mut Critic, tree: &Taxonomy, document: &Document, sure: f64) -> bool {
+fn has_a_topic(critic: &mut Critic, tree: &Taxonomy, document: &TermDocument, sure: f64) -> bool {
     let leaf = background(tree);
     let (mut of_background, mut best) = (0.0, 0.0f64);
     for (topic, probability) in critic.all(&document.terms) {
@@ -186,7 +186,7 @@ fn has_a_topic(critic: &mut Critic, tree: &Taxonomy, document: &Document, sure: 
     critic.judge(&document.terms).relevance / rest >= IRRELEVANT || best / rest >= sure
 }
 
-fn example(topic: TopicId, url: &str, document: &Document) -> NewExample {
+fn example(topic: TopicId, url: &str, document: &TermDocument) -> NewExample {
     NewExample {
         topic,
         url: url.to_owned(),

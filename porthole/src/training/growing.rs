@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use super::pages::{self, KeptPage, KeptPages};
 use super::{BASIS, Basis, TrainingPages, background};
-use crate::cli::Verdict;
-use crate::documents::{Document, DocumentReader};
+use crate::cli::Usefulness;
+use crate::documents::{TermDocument, DocumentReader};
 use crate::output::misuse;
 use crate::settings::TrainSettings;
 use crate::workspace::{self, CRITIC, Workspace};
@@ -27,7 +27,7 @@ const SURE: f64 = 0.9;
 
 /// Limits of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct GrowthLimits {
     /// Maximum number of sites to try.
     pub(crate) sites: usize,
     /// Maximum number of pages per site.
@@ -82,7 +82,7 @@ pub(crate) fn grow(
     workspace: &Workspace,
     store: &mut dyn WorkspaceWriter,
     path: &str,
-    limits: Limits,
+    limits: GrowthLimits,
     settings: &TrainSettings,
 ) -> anyhow::Result<Grown> {
     let reader = store.reader();
@@ -124,7 +124,7 @@ fn refuse_unwanted(tree: &Taxonomy, topic: TopicId) -> anyhow::Result<()> {
 }
 
 /// The examples that the user added.
-fn originals(reader: &dyn StoreReader) -> anyhow::Result<Vec<super::Placed>> {
+fn originals(reader: &dyn StoreReader) -> anyhow::Result<Vec<super::ExampleTerms>> {
     let mut originals = Vec::new();
     reader.visit_examples(&mut |example, terms| {
         let is_own = example.source != SOURCE && example.source != background::SOURCE;
@@ -165,7 +165,7 @@ impl<'a> ExampleCandidates<'a> {
         tree: Taxonomy,
         topic: TopicId,
     ) -> anyhow::Result<Self> {
-        let mut known = pages::pages_marked(reader, Verdict::Useless)?;
+        let mut known = pages::pages_marked(reader, Usefulness::Useless)?;
         known.extend(reader.examples(None)?.into_iter().map(|example| example.url));
         Ok(ExampleCandidates { workspace, critic, tree, topic, documents: DocumentReader::new(), known })
     }
@@ -175,7 +175,7 @@ impl<'a> ExampleCandidates<'a> {
         &mut self,
         reader: &dyn StoreReader,
         grower: &mut Grower<'_>,
-        limits: Limits,
+        limits: GrowthLimits,
     ) -> anyhow::Result<(Vec<GrownSite>, Vec<NewExample>)> {
         let (mut sites, mut taken) = (Vec::new(), Vec::new());
         for (site, pages) in self.sites(reader)? {
@@ -260,7 +260,7 @@ impl<'a> ExampleCandidates<'a> {
     }
 
     /// The best leaf for a document, if the critic is certain that it is about the topic.
-    fn judge(&mut self, document: &Document) -> Option<(TopicId, f64)> {
+    fn judge(&mut self, document: &TermDocument) -> Option<(TopicId, f64)> {
         let all: BTreeMap<TopicId, f64> = self.critic.all(&document.terms).into_iter().collect();
         let (best, _) = self.critic.best(&document.terms);
         let probability = *all.get(&self.topic)?;
@@ -271,7 +271,7 @@ impl<'a> ExampleCandidates<'a> {
 /// Maximum number of pages to read per site.
 const READ: usize = 200;
 
-fn example(topic: TopicId, page: &KeptPage, document: Document) -> NewExample {
+fn example(topic: TopicId, page: &KeptPage, document: TermDocument) -> NewExample {
     NewExample {
         topic,
         url: page.url.as_str().to_owned(),

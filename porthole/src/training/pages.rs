@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use porthole_store::{ExampleState, FeedbackKind, StoreReader, Tried};
+use porthole_store::{ExampleState, FeedbackKind, StoreReader, TriedUrl};
 use porthole_types::{CanonicalUrl, Judgment, SegmentSpan, TermId, UrlId};
 
-use crate::cli::Verdict;
-use crate::documents::{Document, DocumentReader};
+use crate::cli::Usefulness;
+use crate::documents::{TermDocument, DocumentReader};
 use crate::workspace::Workspace;
 
 /// A fetched and judged page whose words are known: from the tables, or from the archive in workspaces of older
@@ -22,8 +22,8 @@ pub(crate) struct KeptPage {
 }
 
 impl KeptPage {
-    fn of(tried: Tried) -> Option<KeptPage> {
-        let Tried { url, oid, judgment, simhash, failure: None, span, terms, copy_of: None, .. } = tried
+    fn of(tried: TriedUrl) -> Option<KeptPage> {
+        let TriedUrl { url, oid, judgment, simhash, failure: None, span, terms, copy_of: None, .. } = tried
         else {
             return None;
         };
@@ -55,12 +55,12 @@ impl KeptPage {
         reader: &dyn StoreReader,
         workspace: &Workspace,
         documents: &mut DocumentReader,
-    ) -> porthole_store::Result<Option<Document>> {
+    ) -> porthole_store::Result<Option<TermDocument>> {
         if let Some(document) = self.archived(workspace, documents) {
             return Ok(Some(document));
         }
         let (title, language) = (String::new(), String::new());
-        let document = |terms| Document { title, language, terms, state: ExampleState::Ok };
+        let document = |terms| TermDocument { title, language, terms, state: ExampleState::Ok };
         Ok(self.stored_terms(reader)?.map(document))
     }
 
@@ -69,7 +69,7 @@ impl KeptPage {
         Ok(reader.page_terms(&[number])?.pop().filter(|terms| !terms.is_empty()))
     }
 
-    fn archived(&self, workspace: &Workspace, documents: &mut DocumentReader) -> Option<Document> {
+    fn archived(&self, workspace: &Workspace, documents: &mut DocumentReader) -> Option<TermDocument> {
         // A missing page is skipped.
         let page = workspace.read_page(&self.url, self.span?).ok()?;
         let document = documents.bytes(Some(&self.url), &page.headers, &page.body);
@@ -85,7 +85,7 @@ pub(crate) struct KeptPages<'a> {
     reader: &'a dyn StoreReader,
     /// Sequence number of the last fetch that was read.
     after: Option<u64>,
-    batch: std::vec::IntoIter<Tried>,
+    batch: std::vec::IntoIter<TriedUrl>,
 }
 
 impl<'a> KeptPages<'a> {
@@ -114,8 +114,8 @@ impl Iterator for KeptPages<'_> {
 }
 
 /// The pages marked useful, or useless.
-pub(crate) fn pages_marked(reader: &dyn StoreReader, verdict: Verdict) -> anyhow::Result<HashSet<String>> {
-    let useful = verdict == Verdict::Useful;
+pub(crate) fn pages_marked(reader: &dyn StoreReader, verdict: Usefulness) -> anyhow::Result<HashSet<String>> {
+    let useful = verdict == Usefulness::Useful;
     let marked = reader.feedback()?.into_iter();
     let marked = marked.filter(|row| row.kind == FeedbackKind::Page && row.useful == useful);
     Ok(marked.map(|row| row.name).collect())

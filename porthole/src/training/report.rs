@@ -9,16 +9,16 @@ use porthole_types::TopicId;
 use serde::{Deserialize, Serialize};
 
 use super::background::Background;
-use super::{Made, TrainingPages};
+use super::{TrainingResult, TrainingPages};
 use crate::settings::{TrainSettings, counting_name};
 
 /// Result of training.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct TrainingReport {
     pub(crate) critic: &'static str,
     pub(crate) shape: &'static str,
     /// Which nodes were trained.
-    pub(crate) trained: Scope,
+    pub(crate) trained: TrainedScope,
     /// Number of training examples, including those of the taxonomy.
     pub(crate) examples: u64,
     pub(crate) nodes: Vec<NodeFigures>,
@@ -46,7 +46,7 @@ pub(crate) struct Report {
 /// Which nodes were trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Scope {
+pub(crate) enum TrainedScope {
     All,
     /// The nodes above changed topics, with the tunings chosen before.
     Changed,
@@ -97,11 +97,11 @@ pub(crate) struct Validation {
     /// Of naive Bayes; logistic regression is not calibrated.
     pub(crate) calibrated_log_loss: Option<f64>,
     /// Best accuracy of naive Bayes by number of terms.
-    pub(crate) by_features: Vec<Trial>,
+    pub(crate) by_features: Vec<FeatureTrial>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Trial {
+pub(crate) struct FeatureTrial {
     pub(crate) features: usize,
     pub(crate) accuracy: f64,
 }
@@ -118,19 +118,19 @@ pub(crate) struct Confusion {
 /// Maximum number of reported confusions.
 const CONFUSIONS: usize = 10;
 
-impl Report {
+impl TrainingReport {
     pub(super) fn of(
         store: &dyn WorkspaceWriter,
         material: &TrainingPages,
-        made: Made,
+        made: TrainingResult,
         settings: &TrainSettings,
         took: Duration,
-    ) -> anyhow::Result<Report> {
+    ) -> anyhow::Result<TrainingReport> {
         let tree = &material.tree;
         let problems = problems(tree, &material.statistics, settings.options.shape);
         let collisions = store.reader().collisions()?;
         let paths = |ids: Vec<TopicId>| ids.into_iter().map(|id| tree.path(id)).collect();
-        Ok(Report {
+        Ok(TrainingReport {
             critic: made.model.kind().name(),
             shape: made.model.shape().name(),
             trained: made.scope,
@@ -271,11 +271,11 @@ impl Validation {
     }
 }
 
-fn by_features(tuned: &Tuned) -> Vec<Trial> {
+fn by_features(tuned: &Tuned) -> Vec<FeatureTrial> {
     let mut best: BTreeMap<usize, f64> = BTreeMap::new();
     for trial in &tuned.trials {
         let accuracy = best.entry(trial.features).or_default();
         *accuracy = accuracy.max(trial.accuracy);
     }
-    best.into_iter().map(|(features, accuracy)| Trial { features, accuracy }).collect()
+    best.into_iter().map(|(features, accuracy)| FeatureTrial { features, accuracy }).collect()
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use porthole_store::{Prober, SqliteReader, StoreReader, Table};
+use porthole_store::{Prober, SqliteReader, StoreReader, ProbeTable};
 use porthole_types::{ManualClock, TopicId};
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
 use serde_json::Value;
@@ -287,7 +287,7 @@ fn the_classifier_inside_the_database_judges_crawled_pages_as_the_critic_does() 
     let mut judged = 0;
     for page in pages.iter().step_by(50) {
         let terms = prober.document(page.oid).unwrap();
-        let relevance = prober.single_relevance(Table::Stat, &terms).unwrap();
+        let relevance = prober.single_relevance(ProbeTable::Stat, &terms).unwrap();
         let expected = page.judgment.unwrap().relevance;
         assert!((relevance - expected).abs() < 1e-3, "{}: {relevance}, not {expected}", page.url);
         judged += usize::from(!terms.is_empty());

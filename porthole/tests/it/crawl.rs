@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use flate2::bufread::GzDecoder;
-use porthole_store::{Limits, SqliteReader, StoreReader, Value};
+use porthole_store::{QueryLimits, SqliteReader, StoreReader, SqlValue};
 use porthole_types::ManualClock;
 use porthole_webs::RecordedWeb;
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
@@ -181,7 +181,7 @@ impl Workspace {
     fn fetched(&self) -> Vec<Fetched> {
         let reader = SqliteReader::open(self.folder.path().join("ws/porthole.db")).unwrap();
         let sql = r#"select url, state, segment, "offset", length, seq from crawl where seq is not null order by seq"#;
-        let rows = reader.sql(sql, &Limits::default()).unwrap().rows;
+        let rows = reader.sql(sql, &QueryLimits::default()).unwrap().rows;
         rows.iter().zip(0..).map(|(row, seq)| fetched(row, seq)).collect()
     }
 
@@ -227,13 +227,13 @@ impl Workspace {
 }
 
 /// A row of the crawl table; fetches are numbered without a gap.
-fn fetched(row: &[Value], expected_seq: i64) -> Fetched {
-    let [Value::Text(url), Value::Integer(state), place @ .., Value::Integer(seq)] = row else {
+fn fetched(row: &[SqlValue], expected_seq: i64) -> Fetched {
+    let [SqlValue::Text(url), SqlValue::Integer(state), place @ .., SqlValue::Integer(seq)] = row else {
         panic!("{row:?}")
     };
     assert_eq!(*seq, expected_seq, "{url}");
     let place = match place {
-        [Value::Integer(segment), Value::Integer(offset), Value::Integer(length)] => {
+        [SqlValue::Integer(segment), SqlValue::Integer(offset), SqlValue::Integer(length)] => {
             Some((*segment, usize::try_from(*offset).unwrap(), usize::try_from(*length).unwrap()))
         }
         _ => None,

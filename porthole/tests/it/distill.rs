@@ -197,9 +197,9 @@ fn what_people_say_of_hubs_counts_at_the_next_distillation() {
 fn scores_are_kept_beside_a_crawl() {
     let place = Place::crawled();
     let mut crawl = SqliteStore::open(place.0.path().join("ws/porthole.db")).unwrap();
-    crawl.look_again().unwrap();
+    crawl.follow_changes().unwrap();
     place.ok(&["distill"]);
-    assert!(crawl.look_again().unwrap(), "the crawl notices");
+    assert!(crawl.follow_changes().unwrap(), "the crawl notices");
     drop(crawl);
     assert!(!place.best("hubs").is_empty());
 }

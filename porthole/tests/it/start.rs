@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use porthole_store::{Limits, SqliteReader, StoreReader};
+use porthole_store::{QueryLimits, SqliteReader, StoreReader};
 use porthole_types::ManualClock;
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
 use serde_json::Value as Json;
@@ -343,7 +343,7 @@ impl Recording {
     fn fetched(&self, workspace: &str) -> Vec<String> {
         let reader = SqliteReader::open(self.path().join(workspace).join("porthole.db")).unwrap();
         let sql = "select url from crawl where seq is not null order by seq";
-        let rows = reader.sql(sql, &Limits::default()).unwrap().rows;
+        let rows = reader.sql(sql, &QueryLimits::default()).unwrap().rows;
         rows.iter().map(|row| row[0].text().to_owned()).collect()
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use porthole_store::{Model, SqliteStore, WorkspaceWriter};
+use porthole_store::{StoredModel, SqliteStore, WorkspaceWriter};
 use porthole_types::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -443,8 +443,8 @@ fn shapes_critics_and_tables() {
     bench.check_fails(&["train", "--tables", "--shape", "flat"], "--tables", 4);
     bench.check_fails(&["train", "--tables", "--counting", "once"], "--tables", 4);
     let store = SqliteStore::open(bench.path("ws/porthole.db")).unwrap();
-    let rows = store.reader().sql("select count(*) from stat", &porthole_store::Limits::default()).unwrap();
-    assert!(matches!(rows.rows[0][0], porthole_store::Value::Integer(count) if count > 20), "{rows:?}");
+    let rows = store.reader().sql("select count(*) from stat", &porthole_store::QueryLimits::default()).unwrap();
+    assert!(matches!(rows.rows[0][0], porthole_store::SqlValue::Integer(count) if count > 20), "{rows:?}");
 }
 
 #[test]
@@ -502,7 +502,7 @@ fn a_damaged_critic_is_refused_and_can_be_trained_again() {
         let mut store = SqliteStore::open(bench.path("ws/porthole.db")).unwrap();
         let mut bytes = store.reader().model("critic").unwrap().unwrap().bytes;
         change(&mut bytes);
-        store.set_model("critic", &Model { bytes, made: Timestamp(0) }).unwrap();
+        store.set_model("critic", &StoredModel { bytes, made: Timestamp(0) }).unwrap();
     };
     for (change, message) in [
         (

@@ -10,7 +10,7 @@ use crate::Result;
 
 /// The result of BulkProbe for one document and one child.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judged {
+pub struct BulkJudgment {
     /// The document.
     pub did: UrlId,
     /// The child ci of the node c0.
@@ -21,7 +21,7 @@ pub struct Judged {
 
 impl Prober {
     /// BulkProbe(c0) (V Fig. 3): the same for all rows of DOCUMENT at once, by document and child.
-    pub fn bulk_probe(&self, c0: TopicId) -> Result<Vec<Judged>> {
+    pub fn bulk_probe(&self, c0: TopicId) -> Result<Vec<BulkJudgment>> {
         self.bulk_probe_over(c0, &self.document_rows()?)
     }
 
@@ -46,7 +46,7 @@ impl Prober {
     }
 
     /// BulkProbe(c0) over documents in the order of the table.
-    fn bulk_probe_over(&self, c0: TopicId, documents: &[Rows]) -> Result<Vec<Judged>> {
+    fn bulk_probe_over(&self, c0: TopicId, documents: &[DocumentRows]) -> Result<Vec<BulkJudgment>> {
         let children = self.children(c0)?;
         let started = Instant::now();
         let walk = self.walk(c0)?;
@@ -55,7 +55,7 @@ impl Prober {
         for (first, last) in self.batches(documents, walk, children.len()) {
             let rows = probe.query_map(params![c0.0, first, last], |row| {
                 let did = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
-                Ok(Judged { did, topic: TopicId(row.get(1)?), log_probability: row.get(2)? })
+                Ok(BulkJudgment { did, topic: TopicId(row.get(1)?), log_probability: row.get(2)? })
             })?;
             for row in rows {
                 judged.push(row?);
@@ -70,7 +70,7 @@ impl Prober {
         Ok(judged)
     }
 
-    fn document_rows(&self) -> Result<Vec<Rows>> {
+    fn document_rows(&self) -> Result<Vec<DocumentRows>> {
         let sql = "select did, count(*) from document group by did order by did";
         let mut read = self.db.prepare_cached(sql)?;
         let rows = read.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
@@ -86,7 +86,7 @@ impl Prober {
     }
 
     /// The first and last documents of each batch.
-    fn batches(&self, documents: &[Rows], walk: Walk, children: usize) -> Vec<(i64, i64)> {
+    fn batches(&self, documents: &[DocumentRows], walk: Walk, children: usize) -> Vec<(i64, i64)> {
         let most = match walk {
             Walk::ByDocument => self.cache / (SORTED_BYTES * children as u64),
             Walk::ByTerm => u64::MAX,
@@ -109,7 +109,7 @@ impl Prober {
     fn bulk_below(
         &self,
         c0: TopicId,
-        documents: &[Rows],
+        documents: &[DocumentRows],
         log_probabilities: &[f64],
     ) -> Result<Vec<(TopicId, Vec<f64>)>> {
         let mut below: Vec<_> = self
@@ -128,7 +128,7 @@ impl Prober {
 }
 
 /// A document in the table: its id and number of rows.
-type Rows = (i64, u64);
+type DocumentRows = (i64, u64);
 
 /// Upper estimates of the size of a row of STAT in its page, and of a joined row while it is sorted.
 const STAT_BYTES: u64 = 28;

@@ -227,26 +227,26 @@ impl Twin {
             && self.disabled.contains(&site(known.number))
     }
 
-    fn compare(&self, keys: &[(Key, Direction)], a: &Known, b: &Known) -> Ordering {
-        let by = |(key, direction): &(Key, Direction)| {
+    fn compare(&self, keys: &[(PolicyKey, Direction)], a: &Known, b: &Known) -> Ordering {
+        let by = |(key, direction): &(PolicyKey, Direction)| {
             let ordering = self.value(*key, a).total_cmp(&self.value(*key, b));
             if *direction == Direction::Asc { ordering } else { ordering.reverse() }
         };
         keys.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
     }
 
-    fn value(&self, key: Key, known: &Known) -> f64 {
+    fn value(&self, key: PolicyKey, known: &Known) -> f64 {
         let place = || self.known.iter().position(|other| other.number == known.number).unwrap();
         match key {
-            Key::Numtries => f64::from(known.tries),
-            Key::Visits => f64::from(known.visits),
-            Key::Priority => known.priority,
-            Key::Relevance => known.relevance,
-            Key::Serverload => self.loads.get(&site(known.number)).copied().unwrap_or(0).into(),
-            Key::Lastvisited => known.lastvisited as f64,
-            Key::Hub => self.hubs.get(&known.number).copied().unwrap_or(0.0),
-            Key::Authority => self.auth.get(&known.number).copied().unwrap_or(0.0),
-            Key::Discovered => place() as f64,
+            PolicyKey::Numtries => f64::from(known.tries),
+            PolicyKey::Visits => f64::from(known.visits),
+            PolicyKey::Priority => known.priority,
+            PolicyKey::Relevance => known.relevance,
+            PolicyKey::Serverload => self.loads.get(&site(known.number)).copied().unwrap_or(0).into(),
+            PolicyKey::Lastvisited => known.lastvisited as f64,
+            PolicyKey::Hub => self.hubs.get(&known.number).copied().unwrap_or(0.0),
+            PolicyKey::Authority => self.auth.get(&known.number).copied().unwrap_or(0.0),
+            PolicyKey::Discovered => place() as f64,
         }
     }
 }

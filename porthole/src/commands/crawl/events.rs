@@ -15,7 +15,7 @@ pub(super) struct Events(BufWriter<Box<dyn Write + Send>>);
 
 /// One fetch.
 #[derive(Serialize)]
-struct Fetch<'a> {
+struct FetchEvent<'a> {
     event: &'static str,
     at: i64,
     seq: u64,
@@ -39,7 +39,7 @@ struct Fetch<'a> {
 
 /// The end of a run.
 #[derive(Serialize)]
-struct End<'a> {
+struct EndEvent<'a> {
     event: &'static str,
     stop: &'a str,
     fetches: u64,
@@ -62,7 +62,7 @@ impl Events {
     pub(super) fn fetched(&mut self, seen: &Seen<'_>, tree: &Taxonomy) {
         let (outcome, failure) = outcome(&seen.result.outcome);
         let judgment = seen.result.judgment;
-        self.write(&Fetch {
+        self.write(&FetchEvent {
             event: "fetch",
             at: seen.result.at.0,
             seq: seen.result.seq,
@@ -82,7 +82,7 @@ impl Events {
 
     /// Writes the last event and flushes.
     pub(super) fn ended(&mut self, stop: &str, fetches: u64, pages: u64) {
-        self.write(&End { event: "end", stop, fetches, pages });
+        self.write(&EndEvent { event: "end", stop, fetches, pages });
         self.flush();
     }
 

@@ -1,6 +1,6 @@
 //! The summary that a crawl prints at its end.
 
-use porthole_store::{Counts, StoreReader, Value};
+use porthole_store::{StoreCounts, StoreReader, SqlValue};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn new(watch: &Watch, strategy: &str, stop: &'static str, counts: Counts) -> Self {
+    pub(super) fn new(watch: &Watch, strategy: &str, stop: &'static str, counts: StoreCounts) -> Self {
         let failures_by_kind = watch.failures();
         Summary {
             strategy: strategy.to_owned(),
@@ -103,9 +103,9 @@ pub(super) fn explain_stagnation(
     is_hard: bool,
 ) -> anyhow::Result<()> {
     output::print("\nmost fetched pages are about");
-    let census = reader.query("census", &[("rows", "8")], &porthole_store::Limits::default())?;
+    let census = reader.query("census", &[("rows", "8")], &porthole_store::QueryLimits::default())?;
     for row in &census.rows {
-        if let [Value::Integer(kcid), _, Value::Integer(pages), ..] = row[..] {
+        if let [SqlValue::Integer(kcid), _, SqlValue::Integer(pages), ..] = row[..] {
             let topic = TopicId(u16::try_from(kcid).unwrap_or_default());
             output::print(&format!("  {pages:>6}  {}", tree.path(topic)));
         }

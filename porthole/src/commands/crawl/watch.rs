@@ -18,7 +18,7 @@ use crate::output::{self, Progress};
 
 /// Why the observer ends a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum EndReason {
     Interrupted,
     Time,
     /// The workspace has reached its size limit.
@@ -28,7 +28,7 @@ pub(super) enum End {
 }
 
 /// The conditions that end a crawl from outside.
-pub(super) struct Ends {
+pub(super) struct EndConditions {
     interrupted: Arc<AtomicBool>,
     until: Option<Instant>,
     disk: Option<Disk>,
@@ -43,7 +43,7 @@ struct Disk {
     checked: Instant,
 }
 
-impl Ends {
+impl EndConditions {
     /// Listens for Ctrl-C on a thread of its own, so that it is noticed whatever the crawl is doing.
     pub(super) fn listen(time: Option<Duration>) -> io::Result<Self> {
         let interrupted = Arc::new(AtomicBool::new(false));
@@ -57,7 +57,7 @@ impl Ends {
         };
         thread::Builder::new().name("ctrl-c".to_owned()).spawn(listen)?;
         let until = time.map(|time| Instant::now() + time);
-        Ok(Ends { interrupted, until, disk: None, patience: None })
+        Ok(EndConditions { interrupted, until, disk: None, patience: None })
     }
 
     /// Also ends the crawl when the workspace has reached a size.
@@ -72,17 +72,17 @@ impl Ends {
         self
     }
 
-    fn now(&mut self, since_good: u64) -> Option<End> {
+    fn now(&mut self, since_good: u64) -> Option<EndReason> {
         if self.interrupted.load(Ordering::Relaxed) {
-            return Some(End::Interrupted);
+            return Some(EndReason::Interrupted);
         }
         if self.until.is_some_and(|until| Instant::now() >= until) {
-            return Some(End::Time);
+            return Some(EndReason::Time);
         }
         if self.patience.is_some_and(|patience| since_good >= patience) {
-            return Some(End::Stagnated);
+            return Some(EndReason::Stagnated);
         }
-        self.is_disk_used_up().then_some(End::Disk)
+        self.is_disk_used_up().then_some(EndReason::Disk)
     }
 
     fn is_disk_used_up(&mut self) -> bool {
@@ -104,8 +104,8 @@ pub(super) struct Watch {
     progress: Progress,
     events: Option<Events>,
     board: Option<Board>,
-    ends: Ends,
-    pub(super) ended: Option<End>,
+    ends: EndConditions,
+    pub(super) ended: Option<EndReason>,
     pub(super) fetches: u64,
     pub(super) pages: u64,
     /// Pages that are duplicates of others.
@@ -151,7 +151,7 @@ impl Watch {
         tree: Taxonomy,
         strategy: &str,
         pages: Option<u64>,
-        ends: Ends,
+        ends: EndConditions,
         events: Option<Events>,
         board: Option<Board>,
     ) -> Self {

@@ -15,7 +15,7 @@ use crate::output::count;
 const EXAMPLES: usize = 12;
 
 /// A trained critic and the start URLs of the crawls.
-pub(super) struct Lesson {
+pub(super) struct DemoCritic {
     /// The web's topics, with the demo's topic marked good.
     pub(super) tree: Taxonomy,
     pub(super) model: Model,
@@ -28,9 +28,9 @@ pub(super) struct Lesson {
     pub(super) seconds: f64,
 }
 
-impl Lesson {
+impl DemoCritic {
     /// Fetches examples and trains the critic on them.
-    pub(super) async fn learn(web: &SyntheticWeb, good: TopicId, seed: u64) -> anyhow::Result<Lesson> {
+    pub(super) async fn learn(web: &SyntheticWeb, good: TopicId, seed: u64) -> anyhow::Result<DemoCritic> {
         let began = Instant::now();
         let mut tree = Taxonomy::from_rows(&web.topics().iter().map(row).collect::<Vec<_>>())?;
         tree.mark(good)?;
@@ -38,7 +38,7 @@ impl Lesson {
         let is_start = |topic: TopicId| topic == good || tree.ancestors(topic).any(|above| above == good);
         let starts = pages.iter().filter(|page| is_start(page.topic)).map(|page| page.url.clone()).collect();
         let model = model(&tree, &pages);
-        Ok(Lesson {
+        Ok(DemoCritic {
             model,
             starts,
             examples: pages.iter().map(|page| page.url.id()).collect(),

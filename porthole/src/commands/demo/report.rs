@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::WEB_PAGES;
-use super::lesson::Lesson;
-use super::tally::Figures;
+use super::lesson::DemoCritic;
+use super::tally::DemoResult;
 use crate::cli;
 use crate::output::{self, Paint, grouped};
 
 /// Both crawls, side by side.
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct DemoReport {
     topic: String,
     seed: u64,
     web_pages: u32,
@@ -20,8 +20,8 @@ pub(super) struct Report {
     examples: usize,
     starts: usize,
     training_seconds: f64,
-    focused: Figures,
-    unfocused: Figures,
+    focused: DemoResult,
+    unfocused: DemoResult,
     /// Pages about the topic of the focused crawl divided by those of the unfocused; `None` if the latter are 0.
     factor: Option<f64>,
 }
@@ -31,15 +31,15 @@ const NAMES: [&str; 2] = ["focused", "unfocused"];
 /// Width of a bar in characters: two of them with their labels fit into 80 columns.
 const BAR: usize = 24;
 
-impl Report {
+impl DemoReport {
     pub(super) fn new(
         arguments: &cli::Demo,
-        lesson: &Lesson,
-        focused: Figures,
-        unfocused: Figures,
-    ) -> Report {
-        let found = |figures: &Figures| figures.about_topic as f64;
-        Report {
+        lesson: &DemoCritic,
+        focused: DemoResult,
+        unfocused: DemoResult,
+    ) -> DemoReport {
+        let found = |figures: &DemoResult| figures.about_topic as f64;
+        DemoReport {
             topic: arguments.topic.clone(),
             seed: arguments.seed,
             web_pages: WEB_PAGES,
@@ -76,10 +76,10 @@ impl Report {
     }
 
     fn print_figures(&self) {
-        let row = |what: &str, of: &dyn Fn(&Figures) -> String| {
+        let row = |what: &str, of: &dyn Fn(&DemoResult) -> String| {
             vec![what.to_owned(), of(&self.focused), of(&self.unfocused)]
         };
-        let failed = |figures: &Figures| figures.failures.values().sum::<u64>().to_string();
+        let failed = |figures: &DemoResult| figures.failures.values().sum::<u64>().to_string();
         output::print("");
         output::print_table(
             &["", NAMES[0], NAMES[1]],
@@ -122,7 +122,7 @@ impl Report {
         format!("With {fetches} fetches, the focused crawl found {compared}.")
     }
 
-    fn crawls(&self) -> [(Paint, &Figures); 2] {
+    fn crawls(&self) -> [(Paint, &DemoResult); 2] {
         [(Paint::Good, &self.focused), (Paint::Faint, &self.unfocused)]
     }
 }

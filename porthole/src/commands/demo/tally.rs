@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 use porthole_crawl::Seen;
-use porthole_store::Counts;
+use porthole_store::StoreCounts;
 use porthole_types::{Judgment, Mark, Outcome, SiteId, TopicId, UrlId};
 use porthole_webs::synth::SyntheticWeb;
 use serde::Serialize;
 
-use super::lesson::Lesson;
+use super::lesson::DemoCritic;
 
 /// Numbers of fetches at which the harvest rate is recorded, besides the last one.
 const MARKS: [u64; 11] = [50, 100, 200, 500, 1_000, 2_000, 3_000, 5_000, 10_000, 20_000, 50_000];
 
 /// Counts fetches. Pages that the critic was trained on do not count.
-pub(super) struct Tally<'a> {
+pub(super) struct DemoCounter<'a> {
     web: &'a SyntheticWeb,
     examples: &'a HashSet<UrlId>,
     marks: Vec<Mark>,
@@ -41,7 +41,7 @@ pub(super) struct Tally<'a> {
 
 /// Results of a crawl.
 #[derive(Serialize)]
-pub(super) struct Figures {
+pub(super) struct DemoResult {
     pub(super) strategy: String,
     pub(super) stop: &'static str,
     /// Counted fetches.
@@ -69,9 +69,9 @@ pub(super) struct Figures {
     pub(super) seconds: f64,
 }
 
-impl<'a> Tally<'a> {
-    pub(super) fn new(web: &'a SyntheticWeb, lesson: &'a Lesson, wanted: u64) -> Self {
-        Tally {
+impl<'a> DemoCounter<'a> {
+    pub(super) fn new(web: &'a SyntheticWeb, lesson: &'a DemoCritic, wanted: u64) -> Self {
+        DemoCounter {
             web,
             examples: &lesson.examples,
             marks: lesson.tree.marks(),
@@ -142,10 +142,10 @@ impl<'a> Tally<'a> {
         self.fetches >= self.wanted
     }
 
-    pub(super) fn figures(mut self, strategy: String, stop: &'static str, counts: Counts) -> Figures {
+    pub(super) fn figures(mut self, strategy: String, stop: &'static str, counts: StoreCounts) -> DemoResult {
         self.harvest_at.insert(self.fetches, self.harvest());
         let pages = self.pages.max(1) as f64;
-        Figures {
+        DemoResult {
             strategy,
             stop,
             fetches: self.fetches,
@@ -167,7 +167,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-impl Figures {
+impl DemoResult {
     /// The harvest rate after a number of fetches; a crawl that ended earlier finds nothing more.
     pub(super) fn harvest_at(&self, fetches: u64) -> f64 {
         let ended = || self.about_topic as f64 / fetches.max(1) as f64;

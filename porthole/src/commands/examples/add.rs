@@ -3,21 +3,21 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use porthole_store::{Example, ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter};
+use porthole_store::{StoredExample, ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter};
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
 use crate::cli;
 use crate::commands::import;
-use crate::documents::{Document, DocumentReader};
+use crate::documents::{TermDocument, DocumentReader};
 use crate::importing;
 use crate::output::{self, Paint, count, misuse};
-use crate::visiting::{Tour, Visitor};
+use crate::visiting::{FetchedDocuments, Visitor};
 use crate::workspace::{self, Workspace};
 
 /// The result, for JSON.
 #[derive(Serialize)]
-pub(crate) struct Added {
+pub(crate) struct AddedExamples {
     pub(crate) topic: String,
     is_new_topic: bool,
     /// Known examples whose pages cannot be fetched now; they are not changed.
@@ -35,14 +35,14 @@ pub(crate) struct AddedPage {
 }
 
 /// A page to add as an example.
-pub(crate) struct Shown {
+pub(crate) struct NewExamplePage {
     /// URL or file name.
     pub(crate) name: String,
     /// Title where the page was found, used if the page has none.
     pub(crate) fallback_title: String,
     /// Where it was found.
     pub(crate) source: String,
-    pub(crate) document: Document,
+    pub(crate) document: TermDocument,
 }
 
 /// Message after an interrupted fetch.
@@ -57,7 +57,7 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::AddExamples) -> 
     for file in places.iter().filter_map(|place| place.as_ref().err()) {
         // An unreadable file is an error of the user: add nothing.
         let document = documents.file(file).map_err(|error| error.context("nothing was added"))?;
-        shown.push(Shown::new(file.display().to_string(), "file", document));
+        shown.push(NewExamplePage::new(file.display().to_string(), "file", document));
     }
     let urls: Vec<CanonicalUrl> = places.into_iter().filter_map(Result::ok).collect();
     let mut is_interrupted = false;
@@ -66,7 +66,7 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::AddExamples) -> 
         let tour = visitor.read_all(&mut documents, &urls).await;
         is_interrupted = tour.is_interrupted;
         let read = urls.iter().zip(tour.documents);
-        shown.extend(read.map(|(url, document)| Shown::new(url.to_string(), "web", document)));
+        shown.extend(read.map(|(url, document)| NewExamplePage::new(url.to_string(), "web", document)));
     }
     let added = keep(workspace, &arguments.topic, shown, &mut documents)?;
     if arguments.json {
@@ -79,9 +79,9 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::AddExamples) -> 
     Ok(())
 }
 
-impl Shown {
-    pub(crate) fn new(name: String, source: &str, document: Document) -> Shown {
-        Shown { name, fallback_title: String::new(), source: source.to_owned(), document }
+impl NewExamplePage {
+    pub(crate) fn new(name: String, source: &str, document: TermDocument) -> NewExamplePage {
+        NewExamplePage { name, fallback_title: String::new(), source: source.to_owned(), document }
     }
 }
 
@@ -110,22 +110,22 @@ pub(crate) fn check_topic(workspace: &Workspace, path: &str) -> anyhow::Result<(
 pub(crate) fn keep(
     workspace: &Workspace,
     topic: &str,
-    shown: Vec<Shown>,
+    shown: Vec<NewExamplePage>,
     documents: &mut DocumentReader,
-) -> anyhow::Result<Added> {
+) -> anyhow::Result<AddedExamples> {
     let mut store = workspace.writer()?;
     let mut tree = workspace::tree(&*store.reader())?;
     let before = tree.len();
     let topic = tree.add_path(topic)?;
     let known = importing::known(&*store.reader())?;
     let all = shown.len();
-    let is_kept = |shown: &Shown| {
+    let is_kept = |shown: &NewExamplePage| {
         shown.document.state == ExampleState::Ok || !known.contains(&(topic, shown.name.clone()))
     };
     let examples: Vec<NewExample> = shown
         .into_iter()
         .filter(is_kept)
-        .map(|Shown { name, fallback_title, source, document }| NewExample {
+        .map(|NewExamplePage { name, fallback_title, source, document }| NewExample {
             topic,
             url: name,
             title: if document.title.is_empty() { fallback_title } else { document.title },
@@ -142,7 +142,7 @@ pub(crate) fn keep(
         added: &examples,
         terms: &documents.take_words(),
     })?;
-    Ok(Added {
+    Ok(AddedExamples {
         topic: tree.path(topic),
         is_new_topic: tree.len() > before,
         known: all - examples.len(),
@@ -162,7 +162,7 @@ impl AddedPage {
     }
 }
 
-impl Added {
+impl AddedExamples {
     /// Number of examples with words.
     pub(crate) fn read(&self) -> usize {
         self.examples.iter().filter(|page| page.state == "ok").count()
@@ -193,7 +193,7 @@ impl Added {
 
 /// The result of `examples fetch`, for JSON.
 #[derive(Serialize)]
-struct Fetched {
+struct FetchedExamples {
     fetched: usize,
     examples: Vec<AddedPage>,
 }
@@ -210,7 +210,7 @@ pub(super) async fn fetch(workspace: &Workspace, arguments: &cli::FetchExamples)
     urls.dedup();
     let mut documents = DocumentReader::new();
     let visitor = Visitor::of(workspace, &arguments.web)?;
-    let Tour { documents: read, is_interrupted } = visitor.read_all(&mut documents, &urls).await;
+    let FetchedDocuments { documents: read, is_interrupted } = visitor.read_all(&mut documents, &urls).await;
     let read: HashMap<_, _> = urls.iter().map(CanonicalUrl::id).zip(read).collect();
     let examples: Vec<NewExample> =
         missing.into_iter().map(|(url, example)| filled(example, &read[&url.id()])).collect();
@@ -220,9 +220,9 @@ pub(super) async fn fetch(workspace: &Workspace, arguments: &cli::FetchExamples)
         ..TopicChange::default()
     })?;
     let examples: Vec<AddedPage> = examples.iter().map(AddedPage::of).collect();
-    let facts = Added { topic: String::new(), is_new_topic: false, known: 0, examples };
+    let facts = AddedExamples { topic: String::new(), is_new_topic: false, known: 0, examples };
     if arguments.json {
-        return output::print_json(&Fetched { fetched: facts.read(), examples: facts.examples });
+        return output::print_json(&FetchedExamples { fetched: facts.read(), examples: facts.examples });
     }
     output::print(&format!(
         "fetched {} of {} without pages",
@@ -240,20 +240,20 @@ pub(super) async fn fetch(workspace: &Workspace, arguments: &cli::FetchExamples)
 }
 
 /// The examples of a topic and of the topics below it that have a URL and no page.
-fn missing(workspace: &Workspace, topic: Option<&str>) -> anyhow::Result<Vec<(CanonicalUrl, Example)>> {
+fn missing(workspace: &Workspace, topic: Option<&str>) -> anyhow::Result<Vec<(CanonicalUrl, StoredExample)>> {
     let reader = workspace.reader()?;
     let tree = workspace::tree(&reader)?;
     let topics = tree.below(tree.find(topic.unwrap_or("/"))?);
     let examples = reader.examples(None)?.into_iter();
-    let lacks = |example: &Example| {
+    let lacks = |example: &StoredExample| {
         matches!(example.state, ExampleState::Missing(_)) && topics.contains(&example.topic)
     };
-    let with_url = |example: Example| Some((CanonicalUrl::parse(&example.url).ok()?, example));
+    let with_url = |example: StoredExample| Some((CanonicalUrl::parse(&example.url).ok()?, example));
     Ok(examples.filter(lacks).filter_map(with_url).collect())
 }
 
 /// The example with its page.
-fn filled(example: Example, document: &Document) -> NewExample {
+fn filled(example: StoredExample, document: &TermDocument) -> NewExample {
     NewExample {
         topic: example.topic,
         url: example.url,

@@ -7,7 +7,7 @@ use porthole_page::{Link, LinkKind, Page};
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
-use super::add::{self, Added, Shown};
+use super::add::{self, AddedExamples, NewExamplePage};
 use crate::cli;
 use crate::documents::DocumentReader;
 use crate::output::{self, Paint, count, misuse, plain};
@@ -16,14 +16,14 @@ use crate::workspace::Workspace;
 
 /// The result, for JSON.
 #[derive(Serialize)]
-struct Found {
+struct ListPageLinks {
     page: String,
     title: String,
     links: Vec<Outlink>,
     /// Number of links beyond the first `--pages`.
     left_out: usize,
     /// `None` with `--dry-run`.
-    added: Option<Added>,
+    added: Option<AddedExamples>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -50,7 +50,7 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::FromPage) -> any
     }
     let left_out = links.len().saturating_sub(arguments.pages);
     links.truncate(arguments.pages);
-    let mut found = Found { page: url.to_string(), title: list.title, links, left_out, added: None };
+    let mut found = ListPageLinks { page: url.to_string(), title: list.title, links, left_out, added: None };
     if !arguments.json {
         found.print(arguments.same_site);
     }
@@ -59,7 +59,7 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::FromPage) -> any
     }
     let urls: Vec<CanonicalUrl> = found.links.iter().map(|link| link.url.clone()).collect();
     let tour = visitor.read_all(&mut documents, &urls).await;
-    let shown = found.links.iter().zip(tour.documents).map(|(link, document)| Shown {
+    let shown = found.links.iter().zip(tour.documents).map(|(link, document)| NewExamplePage {
         name: link.url.to_string(),
         fallback_title: link.anchor.clone(),
         source: format!("links of {url}"),
@@ -102,7 +102,7 @@ fn is_other_site(url: &CanonicalUrl, at: &CanonicalUrl) -> bool {
     if has_name { url.domain() != at.domain() } else { url.authority() != at.authority() }
 }
 
-impl Found {
+impl ListPageLinks {
     fn print(&self, same_site: bool) {
         let where_to = if same_site { "" } else { " to other sites" };
         output::print(&format!(

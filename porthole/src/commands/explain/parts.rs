@@ -14,7 +14,7 @@ use crate::workspace::{self, Workspace};
 
 /// The contributions to a score.
 #[derive(Serialize)]
-pub(super) struct Parts {
+pub(super) struct PriorityParts {
     pub(super) strategy: String,
     /// The page with the link.
     pub(super) on: String,
@@ -35,7 +35,7 @@ pub(super) fn of(
     tree: &Taxonomy,
     url: &CanonicalUrl,
     about: &About,
-) -> anyhow::Result<Option<Parts>> {
+) -> anyhow::Result<Option<PriorityParts>> {
     if about.state != UrlState::Queued {
         return Ok(None);
     }
@@ -55,7 +55,7 @@ pub(super) fn of(
         if let Ok(parent) = CanonicalUrl::parse(&parent.url)
             && let Some(parts) = by_parent(workspace, reader, followed, &mut *strategy, &parent, url)?
         {
-            return Ok(Some(Parts { strategy: name, on: parent.as_str().to_owned(), parts }));
+            return Ok(Some(PriorityParts { strategy: name, on: parent.as_str().to_owned(), parts }));
         }
     }
     Ok(None)

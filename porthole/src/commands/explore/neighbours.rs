@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use porthole_crawl::Response;
-use porthole_store::{About, Limits, StoreReader};
+use porthole_store::{About, QueryLimits, StoreReader};
 use porthole_types::{CanonicalUrl, Headers, UrlId};
 
 use crate::commands::examples::outlinks;
-use crate::documents::{Document, DocumentReader};
+use crate::documents::{TermDocument, DocumentReader};
 use crate::visiting::Visitor;
 use crate::workspace::Workspace;
 
@@ -26,11 +26,11 @@ pub(super) struct Neighbour {
     pub(super) links_to: usize,
     pub(super) title: String,
     /// The page, if it was fetched here.
-    pub(super) document: Option<Document>,
+    pub(super) document: Option<TermDocument>,
 }
 
 /// Collects the neighbours of examples.
-pub(super) struct Surroundings<'a> {
+pub(super) struct NeighbourFinder<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) reader: &'a dyn StoreReader,
     /// `None` if only crawled pages can be used.
@@ -45,12 +45,12 @@ pub(super) struct Surroundings<'a> {
 
 /// The neighbours, each once, in the order of discovery.
 #[derive(Default)]
-pub(super) struct Neighbours {
+pub(super) struct NeighbourList {
     pub(super) all: Vec<Neighbour>,
     places: HashMap<UrlId, usize>,
 }
 
-impl Neighbours {
+impl NeighbourList {
     fn at(&mut self, url: &CanonicalUrl) -> &mut Neighbour {
         let place = *self.places.entry(url.id()).or_insert(self.all.len());
         if place == self.all.len() {
@@ -67,14 +67,14 @@ impl Neighbours {
     }
 }
 
-impl Surroundings<'_> {
+impl NeighbourFinder<'_> {
     /// The neighbours of examples, without pages that are already examples.
     pub(super) async fn neighbours_of(
         &mut self,
         examples: &[CanonicalUrl],
         known: &HashSet<UrlId>,
-    ) -> anyhow::Result<Neighbours> {
-        let mut found = Neighbours::default();
+    ) -> anyhow::Result<NeighbourList> {
+        let mut found = NeighbourList::default();
         let mut to_fetch = Vec::new();
         let is_crawled = self.reader.counts()?.known > 0;
         for (number, url) in examples.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Surroundings<'_> {
         self.workspace.read_page(url, about.span?).ok()
     }
 
-    fn add_links(&mut self, found: &mut Neighbours, at: &CanonicalUrl, headers: &Headers, body: &[u8]) {
+    fn add_links(&mut self, found: &mut NeighbourList, at: &CanonicalUrl, headers: &Headers, body: &[u8]) {
         const ANCHORS: usize = 3;
         let (_, page) = self.documents.page(Some(at), headers, body);
         for link in outlinks(&page, at, true) {
@@ -115,7 +115,7 @@ impl Surroundings<'_> {
     }
 
     /// Fetches examples for their links. At least half of the fetches remain for the neighbours.
-    async fn fetch_examples(&mut self, found: &mut Neighbours, urls: &[CanonicalUrl]) {
+    async fn fetch_examples(&mut self, found: &mut NeighbourList, urls: &[CanonicalUrl]) {
         let Some(visitor) = self.visitor else { return };
         let urls = &urls[..urls.len().min(self.fetches.div_ceil(2))];
         self.fetches -= urls.len();
@@ -132,8 +132,8 @@ impl Surroundings<'_> {
     }
 
     /// Sets the titles of pages that the crawl has fetched.
-    fn set_known_titles(&self, found: &mut Neighbours) -> anyhow::Result<()> {
-        let limits = Limits::default();
+    fn set_known_titles(&self, found: &mut NeighbourList) -> anyhow::Result<()> {
+        let limits = QueryLimits::default();
         let rows = (limits.rows / 2).to_string();
         let pages = self.reader.query("top_pages", &[("rows", &rows)], &limits)?;
         let place = |name: &str| pages.columns.iter().position(|column| column == name);
@@ -168,7 +168,7 @@ impl Surroundings<'_> {
     }
 
     /// The page of a neighbour: fetched before, archived by the crawl, or fetched now.
-    pub(super) async fn document(&mut self, neighbour: &mut Neighbour) -> anyhow::Result<Document> {
+    pub(super) async fn document(&mut self, neighbour: &mut Neighbour) -> anyhow::Result<TermDocument> {
         if let Some(document) = neighbour.document.take() {
             return Ok(document);
         }
@@ -176,7 +176,7 @@ impl Surroundings<'_> {
         if let Some(page) = about.and_then(|about| self.archived(&neighbour.url, &about)) {
             return Ok(self.documents.bytes(Some(&neighbour.url), &page.headers, &page.body));
         }
-        let Some(visitor) = self.visitor else { return Ok(Document::unread()) };
+        let Some(visitor) = self.visitor else { return Ok(TermDocument::unread()) };
         let visit = visitor.visit(&neighbour.url).await;
         Ok(crate::visiting::read(self.documents, visit))
     }

@@ -46,7 +46,7 @@ impl Distinctive {
         Ok(Distinctive::between(&own, &others))
     }
 
-    fn between(own: &Documents, others: &Documents) -> Distinctive {
+    fn between(own: &DocumentCounts, others: &DocumentCounts) -> Distinctive {
         // A word of a single example among several may be accidental.
         let fewest = if own.documents > 2 { 2 } else { 1 };
         let mut ordered: Vec<(TermId, f64)> = own
@@ -73,19 +73,19 @@ impl Distinctive {
 
 /// Number of documents, and the number that contain each term.
 #[derive(Default)]
-struct Documents {
+struct DocumentCounts {
     documents: u32,
     with: HashMap<TermId, u32>,
 }
 
-impl Documents {
+impl DocumentCounts {
     fn of(&self, term: TermId) -> u32 {
         self.with.get(&term).copied().unwrap_or(0)
     }
 }
 
-fn split(statistics: &Statistics, topics: &[TopicId]) -> (Documents, Documents) {
-    let (mut own, mut others) = (Documents::default(), Documents::default());
+fn split(statistics: &Statistics, topics: &[TopicId]) -> (DocumentCounts, DocumentCounts) {
+    let (mut own, mut others) = (DocumentCounts::default(), DocumentCounts::default());
     for (id, topic) in statistics.topics() {
         let side = if topics.contains(&id) { &mut own } else { &mut others };
         side.documents += topic.documents;
@@ -109,8 +109,8 @@ fn log_odds_ratio(own: u32, own_all: u32, others: u32, others_all: u32) -> f64 {
 mod tests {
     use super::*;
 
-    fn documents(documents: u32, with: &[(u32, u32)]) -> Documents {
-        Documents { documents, with: with.iter().map(|&(term, count)| (TermId(term), count)).collect() }
+    fn documents(documents: u32, with: &[(u32, u32)]) -> DocumentCounts {
+        DocumentCounts { documents, with: with.iter().map(|&(term, count)| (TermId(term), count)).collect() }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::cli::BenchStrategies;
 use crate::output::{self, Progress, grouped};
 
 #[derive(Serialize)]
-struct Figures {
+struct StrategyBenchFigures {
     links: usize,
     strategies: Vec<Cost>,
     reordering: Reordering,
@@ -29,7 +29,7 @@ pub(super) async fn run(arguments: &BenchStrategies) -> anyhow::Result<()> {
     progress.finish();
     let folder = tempfile::tempdir().context("cannot create a folder for the database")?;
     let reordering = reorder(&folder.path().join("crawl.db"), links)?;
-    let figures = Figures { links, strategies, reordering };
+    let figures = StrategyBenchFigures { links, strategies, reordering };
     if arguments.json {
         return output::print_json(&figures);
     }
@@ -37,7 +37,7 @@ pub(super) async fn run(arguments: &BenchStrategies) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print(figures: &Figures) {
+fn print(figures: &StrategyBenchFigures) {
     let row = |cost: &Cost| {
         vec![
             cost.strategy.clone(),

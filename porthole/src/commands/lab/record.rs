@@ -6,7 +6,7 @@ use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use porthole_store::{StoreReader, Tried};
+use porthole_store::{StoreReader, TriedUrl};
 use porthole_topic::Taxonomy;
 use porthole_topic::import::{Import, tsv};
 use porthole_types::{CanonicalUrl, TopicId};
@@ -78,7 +78,7 @@ const LABELS: &str = "labels.tsv";
 /// Visits all archived pages, in the order of fetching.
 pub(super) fn for_each_page(
     reader: &dyn StoreReader,
-    visit: &mut dyn FnMut(&Tried) -> anyhow::Result<()>,
+    visit: &mut dyn FnMut(&TriedUrl) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut after = None;
     loop {
@@ -92,7 +92,7 @@ pub(super) fn for_each_page(
 }
 
 /// Copies a record verbatim: each record is a gzip member of its own.
-fn copy(workspace: &Workspace, tried: &Tried, to: &mut impl Write) -> anyhow::Result<()> {
+fn copy(workspace: &Workspace, tried: &TriedUrl, to: &mut impl Write) -> anyhow::Result<()> {
     let Some(span) = tried.span else { return Ok(()) };
     let path = workspace.segment(span);
     let mut copied = || -> std::io::Result<u64> {
@@ -110,19 +110,19 @@ fn label(tree: &Taxonomy, best: TopicId) -> Option<String> {
     (best != TopicId::ROOT && tree.contains(best)).then(|| path_of(tree, best))
 }
 
-type Lines = BTreeMap<String, Vec<String>>;
+type TopicLabels = BTreeMap<String, Vec<String>>;
 
-fn labels(path: &Path) -> anyhow::Result<Lines> {
+fn labels(path: &Path) -> anyhow::Result<TopicLabels> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let import = Import::gather(tsv(BufReader::new(file))).with_context(|| path.display().to_string())?;
-    let mut lines = Lines::new();
+    let mut lines = TopicLabels::new();
     for found in import.found {
         lines.entry(CanonicalUrl::to_string(&found.url)).or_default().push(found.topic);
     }
     Ok(lines)
 }
 
-fn write_labels(path: &Path, lines: &Lines) -> anyhow::Result<()> {
+fn write_labels(path: &Path, lines: &TopicLabels) -> anyhow::Result<()> {
     let line = |(url, topics): (&String, &Vec<String>)| {
         topics.iter().map(|topic| format!("{url}\t{topic}\n")).collect::<String>()
     };

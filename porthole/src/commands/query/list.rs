@@ -1,6 +1,6 @@
 //! `porthole query --list`: the named queries with their parameters.
 
-use porthole_store::{Kind, NamedQuery, Parameter, QUERIES};
+use porthole_store::{ParameterKind, NamedQuery, Parameter, QUERIES};
 use serde::Serialize;
 
 use crate::output::{self, Paint, misuse};
@@ -10,14 +10,14 @@ pub(super) fn run(name: Option<&str>, json: bool) -> anyhow::Result<()> {
     if let Some(name) = name {
         let query = named(name)?;
         if json {
-            return output::print_json(&Facts::of(query));
+            return output::print_json(&QueryFacts::of(query));
         }
         print(query);
         output::print(&format!("\n{}", plain_sql(query)));
         return Ok(());
     }
     if json {
-        return output::print_json(&QUERIES.iter().map(Facts::of).collect::<Vec<_>>());
+        return output::print_json(&QUERIES.iter().map(QueryFacts::of).collect::<Vec<_>>());
     }
     QUERIES.iter().for_each(print);
     Ok(())
@@ -54,10 +54,10 @@ fn print(query: &NamedQuery) {
     }
 }
 
-fn example(kind: Kind) -> &'static str {
+fn example(kind: ParameterKind) -> &'static str {
     match kind {
-        Kind::Topic => "PATH",
-        Kind::Whole | Kind::Number => "N",
+        ParameterKind::Topic => "PATH",
+        ParameterKind::Whole | ParameterKind::Number => "N",
     }
 }
 
@@ -71,7 +71,7 @@ fn plain_sql(query: &NamedQuery) -> String {
 }
 
 #[derive(Serialize)]
-struct Facts {
+struct QueryFacts {
     name: &'static str,
     description: &'static str,
     parameters: Vec<ParameterFacts>,
@@ -86,19 +86,19 @@ struct ParameterFacts {
     default: Option<&'static str>,
 }
 
-impl Facts {
-    fn of(query: &NamedQuery) -> Facts {
+impl QueryFacts {
+    fn of(query: &NamedQuery) -> QueryFacts {
         let parameter = |parameter: &Parameter| ParameterFacts {
             name: parameter.name,
             description: parameter.description,
             kind: match parameter.kind {
-                Kind::Topic => "topic",
-                Kind::Whole => "whole",
-                Kind::Number => "number",
+                ParameterKind::Topic => "topic",
+                ParameterKind::Whole => "whole",
+                ParameterKind::Number => "number",
             },
             default: parameter.default,
         };
-        Facts {
+        QueryFacts {
             name: query.name,
             description: query.description,
             parameters: query.parameters.iter().map(parameter).collect(),

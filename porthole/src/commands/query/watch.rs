@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use porthole_store::{Answer, SqliteReader, Value};
+use porthole_store::{QueryAnswer, SqliteReader, SqlValue};
 
-use super::form::Form;
-use super::{Question, limits};
+use super::form::OutputFormat;
+use super::{QueryRequest, limits};
 use crate::cli;
 
 /// Minimum interval, to limit the load on the database.
@@ -16,13 +16,13 @@ const MIN_INTERVAL: Duration = Duration::from_millis(100);
 /// Prints the current rows, then new ones until Ctrl-C, `--times` runs, or standard output is closed.
 pub(super) async fn run(
     reader: &SqliteReader,
-    question: &Question<'_>,
+    question: &QueryRequest<'_>,
     arguments: &cli::Query,
 ) -> anyhow::Result<()> {
-    let (form, limits) = (Form::of(arguments), limits(arguments));
+    let (form, limits) = (OutputFormat::of(arguments), limits(arguments));
     let first = question.ask(reader, &limits)?;
-    let mut known = Known::new(question.key(), &first);
-    if form == Form::Json {
+    let mut known = SeenRows::new(question.key(), &first);
+    if form == OutputFormat::Json {
         if first.rows.iter().any(|row| form.print_row(&first.columns, row).is_err()) {
             return Ok(());
         }
@@ -50,16 +50,16 @@ pub(super) async fn run(
 }
 
 /// The rows seen so far, by key.
-struct Known {
+struct SeenRows {
     /// Numbers of the key columns; empty means all.
     key: Vec<usize>,
     rows: HashSet<String>,
 }
 
-impl Known {
-    fn new(key: &[&str], first: &Answer) -> Known {
+impl SeenRows {
+    fn new(key: &[&str], first: &QueryAnswer) -> SeenRows {
         let place = |name: &&str| first.columns.iter().position(|column| column == name);
-        let mut known = Known { key: key.iter().filter_map(place).collect(), rows: HashSet::new() };
+        let mut known = SeenRows { key: key.iter().filter_map(place).collect(), rows: HashSet::new() };
         for row in &first.rows {
             known.is_new(row);
         }
@@ -67,8 +67,8 @@ impl Known {
     }
 
     /// Adds a row. Returns whether it is new.
-    fn is_new(&mut self, row: &[Value]) -> bool {
-        let key: Vec<&Value> = match self.key.as_slice() {
+    fn is_new(&mut self, row: &[SqlValue]) -> bool {
+        let key: Vec<&SqlValue> = match self.key.as_slice() {
             [] => row.iter().collect(),
             key => key.iter().map(|&column| &row[column]).collect(),
         };
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn rows_are_identified_by_their_key() {
-        let row = |host: &str, pages| vec![Value::Text(host.into()), Value::Integer(pages)];
+        let row = |host: &str, pages| vec![SqlValue::Text(host.into()), SqlValue::Integer(pages)];
         let columns = vec!["host".to_owned(), "pages".to_owned()];
-        let first = Answer { columns, rows: vec![row("a.test", 1)], is_cut: false };
-        let mut by_host = Known::new(&["host"], &first);
-        let mut by_all = Known::new(&[], &first);
+        let first = QueryAnswer { columns, rows: vec![row("a.test", 1)], is_cut: false };
+        let mut by_host = SeenRows::new(&["host"], &first);
+        let mut by_all = SeenRows::new(&[], &first);
         let seen = [row("a.test", 1), row("a.test", 2), row("b.test", 1), row("b.test", 1)];
         assert_eq!(seen.each_ref().map(|row| by_host.is_new(row)), [false, false, true, false]);
         assert_eq!(seen.each_ref().map(|row| by_all.is_new(row)), [false, true, true, false]);

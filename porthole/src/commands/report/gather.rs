@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use porthole_page::Extractor;
 use porthole_report::clusters::{Cluster, clusters};
 use porthole_report::html::{Section, Table};
-use porthole_store::{StoreReader, Tried};
+use porthole_store::{StoreReader, TriedUrl};
 use porthole_types::{CanonicalUrl, SegmentSpan, TermId};
 
 use crate::workspace::Workspace;
@@ -18,21 +18,21 @@ const LISTED: usize = 3;
 const ROWS: usize = 10_000;
 
 /// Data of all pages of a crawl.
-pub(super) struct Gathered {
+pub(super) struct CrawlData {
     /// Relevance of every page, in the order of fetching; 0 for duplicates.
     pub(super) relevance: Vec<f64>,
     /// Relevant archived pages, an even sample of the crawl.
-    pages: Vec<Page>,
+    pages: Vec<ClusteredPage>,
     groups: Vec<Cluster>,
     words: BTreeMap<TermId, String>,
 }
 
-struct Page {
+struct ClusteredPage {
     url: String,
     title: String,
 }
 
-impl Gathered {
+impl CrawlData {
     pub(super) fn of(workspace: &Workspace, reader: &dyn StoreReader) -> anyhow::Result<Self> {
         let mut relevance = Vec::new();
         let mut archived: Vec<(String, SegmentSpan)> = Vec::new();
@@ -41,7 +41,7 @@ impl Gathered {
             let rows = reader.tried(after, ROWS)?;
             let Some(last) = rows.last() else { break };
             after = Some(last.seq);
-            for Tried { url, judgment, span, copy_of, .. } in rows {
+            for TriedUrl { url, judgment, span, copy_of, .. } in rows {
                 let Some(judgment) = judgment else { continue };
                 // A duplicate is worth nothing.
                 let credit = if copy_of.is_some() { 0.0 } else { judgment.relevance };
@@ -51,7 +51,7 @@ impl Gathered {
         }
         let step = archived.len().div_ceil(MOST_CLUSTERED).max(1);
         let mut gathered =
-            Gathered { relevance, pages: Vec::new(), groups: Vec::new(), words: BTreeMap::new() };
+            CrawlData { relevance, pages: Vec::new(), groups: Vec::new(), words: BTreeMap::new() };
         let mut terms = Vec::new();
         let mut extractor = Extractor::default();
         for (url, span) in archived.into_iter().step_by(step) {
@@ -61,7 +61,7 @@ impl Gathered {
             terms.push(page.term_counts());
             let words = extractor.vocabulary(&page);
             gathered.words.extend(words.into_iter().map(|spelled| (spelled.term, spelled.word)));
-            gathered.pages.push(Page { url, title: page.title.clone() });
+            gathered.pages.push(ClusteredPage { url, title: page.title.clone() });
         }
         gathered.groups = clusters(&terms);
         Ok(gathered)

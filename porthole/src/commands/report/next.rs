@@ -2,17 +2,17 @@
 
 use porthole_report::html::Section;
 use porthole_report::summary::mean;
-use porthole_store::{Limits, StoreReader};
+use porthole_store::{QueryLimits, StoreReader};
 use porthole_topic::Taxonomy;
 
 use super::super::broaden;
-use super::gather::Gathered;
+use super::gather::CrawlData;
 use crate::output::{count, quoted};
 
 pub(super) fn section(
     reader: &dyn StoreReader,
     tree: &Taxonomy,
-    gathered: &Gathered,
+    gathered: &CrawlData,
 ) -> anyhow::Result<Section> {
     let mut words = Vec::new();
     let counts = reader.counts()?;
@@ -34,7 +34,7 @@ pub(super) fn section(
         let path = quoted(&tree.path(proposal.topic));
         words.push(format!("porthole topics mark {path}: {}", broaden::why(&proposal, tree)));
     }
-    let ask = |query: &str, rows: &str| reader.query(query, &[("rows", rows)], &Limits::default());
+    let ask = |query: &str, rows: &str| reader.query(query, &[("rows", rows)], &QueryLimits::default());
     if ask("top-hubs", "1")?.rows.is_empty() {
         words.push("No hub scores yet: run porthole distill.".to_owned());
     } else {

@@ -8,7 +8,7 @@ use porthole_types::CanonicalUrl;
 use crate::cli;
 use crate::commands::examples::add::parse_url;
 use crate::output::{self, misuse, plain};
-use crate::sources::{PagePlace, Source};
+use crate::sources::{PagePlace, ExampleSource};
 use crate::workspace::Workspace;
 
 /// Maximum number of pages from a list of bookmarks: enough to train on, and fetched within minutes.
@@ -17,7 +17,7 @@ const MOST: usize = 200;
 /// Default folder of the workspace.
 const FOLDER: &str = "porthole-crawl";
 
-pub(super) struct Request {
+pub(super) struct StartRequest {
     pub(super) folder: PathBuf,
     pub(super) pages: Vec<NamedPage>,
     /// Whether the pages may cover many topics, as bookmarks do.
@@ -30,8 +30,8 @@ pub(super) struct NamedPage {
     pub(super) source: String,
 }
 
-impl Request {
-    pub(super) fn of(root: &Path, arguments: &cli::Start) -> anyhow::Result<Request> {
+impl StartRequest {
+    pub(super) fn of(root: &Path, arguments: &cli::Start) -> anyhow::Result<StartRequest> {
         let (mut pages, mut folder, mut is_mixed) = (Vec::new(), None, false);
         for (number, name) in arguments.names.iter().enumerate() {
             let is_last = number + 1 == arguments.names.len();
@@ -57,7 +57,7 @@ impl Request {
                 "no pages given: run `porthole start URL…` or `porthole start bookmarks.html`",
             ));
         }
-        Ok(Request { folder, pages, is_mixed })
+        Ok(StartRequest { folder, pages, is_mixed })
     }
 }
 
@@ -89,7 +89,7 @@ fn folder_for(root: &Path, named: Option<PathBuf>, arguments: &cli::Start) -> an
 /// The pages that a file lists; of long lists an evenly spaced sample.
 fn bookmarked(file: &Path) -> anyhow::Result<Vec<NamedPage>> {
     let mut pages = Vec::new();
-    for entry in Source::open(file, None)?.items()? {
+    for entry in ExampleSource::open(file, None)?.items()? {
         if let Entry::Found(item) = entry?
             && let PagePlace::Url(url) = item.page
         {
@@ -120,12 +120,12 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, CliCommand};
 
     fn request(typed: &[&str]) -> Result<(String, usize), String> {
         let cli = Cli::try_parse_from([&["porthole", "start"], typed].concat()).unwrap();
-        let Command::Start(arguments) = cli.command else { panic!("another command") };
-        let request = Request::of(&cli.workspace, &arguments).map_err(|error| error.to_string())?;
+        let CliCommand::Start(arguments) = cli.command else { panic!("another command") };
+        let request = StartRequest::of(&cli.workspace, &arguments).map_err(|error| error.to_string())?;
         Ok((request.folder.display().to_string(), request.pages.len()))
     }
 

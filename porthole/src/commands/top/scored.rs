@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use porthole_crawl::{DISTILLED_BY, Engine, SiteBy, Snapshot};
-use porthole_store::{Answer, Limits, StoreReader, Value};
+use porthole_store::{QueryAnswer, QueryLimits, StoreReader, SqlValue};
 use porthole_topic::Taxonomy;
 use porthole_types::UrlId;
 use serde::Serialize;
@@ -22,7 +22,7 @@ const RHO: f64 = 0.15;
 
 /// A page with a hub or authority score.
 #[derive(Serialize)]
-pub(super) struct Scored {
+pub(super) struct ScoredPage {
     score: f64,
     relevance: f64,
     /// The best topic.
@@ -31,12 +31,12 @@ pub(super) struct Scored {
     url: String,
     /// The links that contribute most to the score.
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<Vec<Reason>>,
+    why: Option<Vec<ScoreReason>>,
 }
 
 /// A link that contributes to a score.
 #[derive(Serialize)]
-struct Reason {
+struct ScoreReason {
     /// The page at the other end.
     url: String,
     title: String,
@@ -49,8 +49,8 @@ pub(super) fn query(what: TopWhat) -> &'static str {
     if what == TopWhat::Hubs { "top-hubs" } else { "top-authorities" }
 }
 
-pub(super) fn scored(answer: &Answer, tree: &Taxonomy) -> Vec<Scored> {
-    let scored = |row: &Vec<Value>| Scored {
+pub(super) fn scored(answer: &QueryAnswer, tree: &Taxonomy) -> Vec<ScoredPage> {
+    let scored = |row: &Vec<SqlValue>| ScoredPage {
         score: row[0].real().unwrap_or_default(),
         topic: super::topic(tree, &row[1]).unwrap_or_default(),
         title: row[2].text().to_owned(),
@@ -62,7 +62,7 @@ pub(super) fn scored(answer: &Answer, tree: &Taxonomy) -> Vec<Scored> {
 }
 
 /// Adds the links that contribute most, by the current graph.
-pub(super) fn explain(scored: &mut [Scored], what: TopWhat, reader: &dyn StoreReader) -> anyhow::Result<()> {
+pub(super) fn explain(scored: &mut [ScoredPage], what: TopWhat, reader: &dyn StoreReader) -> anyhow::Result<()> {
     let by = reader.setting(DISTILLED_BY)?.and_then(|name| SiteBy::named(&name)).unwrap_or_default();
     let snapshot = Snapshot::read_by(reader, by)?;
     let (distiller, scores) = (snapshot.distiller(RHO)?, snapshot.scores(RHO, Engine::Native)?);
@@ -78,7 +78,7 @@ pub(super) fn explain(scored: &mut [Scored], what: TopWhat, reader: &dyn StoreRe
         };
         let named = reasons.iter().filter_map(|reason| {
             let (url, title) = names.get(&snapshot.node(reason.page).oid)?.clone();
-            Some(Reason { url, title, share: reason.share })
+            Some(ScoreReason { url, title, share: reason.share })
         });
         found.why = Some(named.collect());
     }
@@ -87,16 +87,16 @@ pub(super) fn explain(scored: &mut [Scored], what: TopWhat, reader: &dyn StoreRe
 
 /// URLs and titles of the pages with the highest scores.
 fn names(what: TopWhat, reader: &dyn StoreReader) -> anyhow::Result<HashMap<UrlId, (String, String)>> {
-    let limits = Limits { bytes: 256 << 20, ..Limits::default() };
+    let limits = QueryLimits { bytes: 256 << 20, ..QueryLimits::default() };
     let answer = reader.query(query(what), &[("rows", &NAMED.to_string())], &limits)?;
-    let name = |row: &Vec<Value>| {
+    let name = |row: &Vec<SqlValue>| {
         let (title, url) = (row[2].text(), row[3].text());
         (UrlId::of(url), (url.to_owned(), title.to_owned()))
     };
     Ok(answer.rows.iter().map(name).collect())
 }
 
-pub(super) fn print(pages: &[Scored]) {
+pub(super) fn print(pages: &[ScoredPage]) {
     for page in pages {
         let title = Paint::Strong.on(&titled(&page.title));
         output::print(&format!("{:.5}  {title}  {}", page.score, Paint::Faint.on(&page.topic)));

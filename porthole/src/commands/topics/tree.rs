@@ -21,7 +21,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &cli::Tree) -> anyhow::Resul
         let below: Vec<_> = tree.below(top).iter().map(|id| &facts[id]).collect();
         return output::print_json(&below);
     }
-    Drawing { tree: &tree, top, facts: &facts }.print();
+    TreeDrawing { tree: &tree, top, facts: &facts }.print();
     if tree.is_empty() {
         output::say(
             "no topics yet: run `porthole topics add PATH` or `porthole examples import FILE`",
@@ -32,7 +32,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &cli::Tree) -> anyhow::Resul
 
 /// A topic with its numbers.
 #[derive(Serialize)]
-struct Facts {
+struct TreeTopic {
     id: u16,
     path: String,
     mark: &'static str,
@@ -46,9 +46,9 @@ struct Facts {
     learnt_from: u32,
 }
 
-fn facts(tree: &Taxonomy, reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<TopicId, Facts>> {
+fn facts(tree: &Taxonomy, reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<TopicId, TreeTopic>> {
     let marks = tree.marks();
-    let none = |id: TopicId| Facts {
+    let none = |id: TopicId| TreeTopic {
         id: id.0,
         path: tree.path(id),
         mark: marks[usize::from(id.0)].name(),
@@ -57,8 +57,8 @@ fn facts(tree: &Taxonomy, reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<T
         examples_below: 0,
         learnt_from: 0,
     };
-    let mut facts: BTreeMap<TopicId, Facts> = tree.ids().map(|id| (id, none(id))).collect();
-    let mut add = |topic: TopicId, add: &dyn Fn(&mut Facts, bool)| {
+    let mut facts: BTreeMap<TopicId, TreeTopic> = tree.ids().map(|id| (id, none(id))).collect();
+    let mut add = |topic: TopicId, add: &dyn Fn(&mut TreeTopic, bool)| {
         for id in std::iter::once(topic).chain(tree.ancestors(topic)) {
             if let Some(facts) = facts.get_mut(&id) {
                 add(facts, id == topic);
@@ -80,16 +80,16 @@ fn facts(tree: &Taxonomy, reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<T
 }
 
 /// Prints the tree as text: branches, names, numbers and marks.
-struct Drawing<'a> {
+struct TreeDrawing<'a> {
     tree: &'a Taxonomy,
     top: TopicId,
-    facts: &'a BTreeMap<TopicId, Facts>,
+    facts: &'a BTreeMap<TopicId, TreeTopic>,
 }
 
 /// A line of the drawing: the branches before the name, and the topic.
 type Line = (String, TopicId);
 
-impl Drawing<'_> {
+impl TreeDrawing<'_> {
     fn print(&self) {
         let mut lines = Vec::new();
         self.branch(self.top, String::new(), &mut lines);
