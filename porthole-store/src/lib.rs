@@ -26,19 +26,19 @@ mod workspace_writer;
 pub use about::{About, Feedback, FeedbackKind, LinkingPage, SiteFacts, UrlState};
 pub use answer::{QueryAnswer, QueryLimits, SqlValue};
 pub use error::{Error, Result};
-pub use policy::{Direction, PolicyKey, Policy, PolicyError};
-pub use queries::{ParameterKind, NamedQuery, Parameter, QUERIES};
+pub use policy::{Direction, Policy, PolicyError, PolicyKey};
+pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};
 pub use sqlite::{
-    BulkJudgment, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteReader, SqliteStore,
-    SqliteWorkspaceWriter, ProbeTable,
+    BulkJudgment, ProbeTable, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteReader,
+    SqliteStore, SqliteWorkspaceWriter,
 };
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
-    Batch, Committed, StoreCounts, GraphEdge, Estimate, LinkGraph, NeighbourEvidence, GraphNode, RAISED, Refreshed, Rejudged,
-    DistilledScores, SiteAddress, Store, StoreReader, TriedUrl,
+    Batch, Committed, DistilledScores, Estimate, GraphEdge, GraphNode, LinkGraph, NeighbourEvidence, RAISED,
+    Refreshed, Rejudged, SiteAddress, Store, StoreCounts, StoreReader, TriedUrl,
 };
 pub use topics::{
-    Collision, StoredExample, ExampleChange, ExampleId, ExampleState, StoredModel, NewExample, TermWord, TermCounts,
-    TopicChange,
+    Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,
+    TermWord, TopicChange,
 };
 pub use workspace_writer::{CommandAnswer, CommandRow, WorkspaceWriter};

@@ -85,7 +85,12 @@ const TOPIC: Parameter = Parameter {
 
 /// The parameter `rows`: maximum number of rows.
 const fn rows(default: &'static str) -> Parameter {
-    Parameter { name: "rows", description: "maximum number of rows", kind: ParameterKind::Whole, default: Some(default) }
+    Parameter {
+        name: "rows",
+        description: "maximum number of rows",
+        kind: ParameterKind::Whole,
+        default: Some(default),
+    }
 }
 
 /// Finds a query by name; `_` is accepted for `-`.

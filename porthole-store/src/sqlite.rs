@@ -37,13 +37,13 @@ pub use self::distill::{SqlDistillation, SqlDistiller, SqlScores};
 use self::load::FrontierState;
 use self::open::Lock;
 use self::plan::WritePlan;
-pub use self::prober::{BulkJudgment, Prober, Spent, ProbeTable};
+pub use self::prober::{BulkJudgment, ProbeTable, Prober, Spent};
 pub use self::reader::SqliteReader;
 use self::sweep::Sweep;
 pub use self::workspace_writer::SqliteWorkspaceWriter;
 use self::write::rowid;
 use crate::frontier::{Belief, Needs, Tries};
-use crate::{Batch, Committed, StoreCounts, Error, Policy, Result, Store, WorkspaceWriter};
+use crate::{Batch, Committed, Error, Policy, Result, Store, StoreCounts, WorkspaceWriter};
 
 /// A crawl in a SQLite database.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use porthole_types::{
 
 use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, StoredExample, StoredModel, TermCounts};
-use crate::{QueryAnswer, CommandRow, QueryLimits, NamedQuery, Policy, Result, WorkspaceWriter};
+use crate::{CommandRow, NamedQuery, Policy, QueryAnswer, QueryLimits, Result, WorkspaceWriter};
 
 /// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s and [`StoreReader`]s can be
 /// open at the same time.

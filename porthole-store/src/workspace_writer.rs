@@ -4,8 +4,8 @@ use porthole_types::{Event, Timestamp, TopicRow};
 
 use crate::about::Feedback;
 use crate::statistics::{DocumentRow, NodeRow, StatRow};
-use crate::topics::{ExampleChange, StoredModel, NewExample, TermWord, TopicChange};
-use crate::{Result, DistilledScores, StoreReader};
+use crate::topics::{ExampleChange, NewExample, StoredModel, TermWord, TopicChange};
+use crate::{DistilledScores, Result, StoreReader};
 
 /// A command to a running crawl.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -63,7 +63,12 @@ impl DocumentReader {
     }
 
     /// Reads a fetched page.
-    pub(crate) fn bytes(&mut self, url: Option<&CanonicalUrl>, headers: &Headers, bytes: &[u8]) -> TermDocument {
+    pub(crate) fn bytes(
+        &mut self,
+        url: Option<&CanonicalUrl>,
+        headers: &Headers,
+        bytes: &[u8],
+    ) -> TermDocument {
         self.page(url, headers, bytes).0
     }
 
@@ -88,7 +93,12 @@ impl DocumentReader {
         let state = state(&page, &terms);
         let language = page.language.to_owned();
         (
-            TermDocument { title: shortened(page.title.clone(), PageResult::MAX_TITLE), language, terms, state },
+            TermDocument {
+                title: shortened(page.title.clone(), PageResult::MAX_TITLE),
+                language,
+                terms,
+                state,
+            },
             page,
         )
     }

@@ -13,9 +13,9 @@ use porthole_types::TopicId;
 use porthole_webs::RecordedWeb;
 use serde::Serialize;
 
-use crate::documents::{TermDocument, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::output::{Progress, misuse};
-use crate::sources::{SourceFormat, SourceExample, PagePlace, ExampleSource};
+use crate::sources::{ExampleSource, PagePlace, SourceExample, SourceFormat};
 use crate::visiting;
 
 /// What to import, and how.
@@ -111,7 +111,11 @@ pub(crate) fn known(reader: &dyn StoreReader) -> anyhow::Result<KnownExamples> {
 }
 
 /// Reads a source twice: first to check that it is complete, then to import it. Memory is bounded by what is imported.
-pub(crate) async fn gather(order: &ImportRequest<'_>, tree: Taxonomy, known: &KnownExamples) -> anyhow::Result<ImportData> {
+pub(crate) async fn gather(
+    order: &ImportRequest<'_>,
+    tree: Taxonomy,
+    known: &KnownExamples,
+) -> anyhow::Result<ImportData> {
     let whole = survey(order).with_context(|| nothing_imported(order))?;
     let chosen = choose(order, whole.directory).with_context(|| nothing_imported(order))?;
     let mut gathering = SecondPass::new(order, tree, known, chosen, whole.left_out);
@@ -173,7 +177,8 @@ fn choose(order: &ImportRequest<'_>, directory: Option<Directory>) -> anyhow::Re
             "--prune needs examples, and the structure file has none; import the content file",
         ));
     }
-    let Pruned { taxonomy, examples, losses } = prune(directory, pruning).context("use a larger K with --prune")?;
+    let Pruned { taxonomy, examples, losses } =
+        prune(directory, pruning).context("use a larger K with --prune")?;
     let mut topics = HashMap::<u32, Vec<String>>::new();
     for (topic, number) in examples {
         topics.entry(number).or_default().push(taxonomy.path(topic));
@@ -274,9 +279,7 @@ impl<'a> SecondPass<'a> {
     fn topic(&mut self, path: &str) -> anyhow::Result<TopicId> {
         let full = format!("{}/{path}", self.order.below.unwrap_or(""));
         self.tree.add_path(&full).map_err(|error| match error {
-            TaxonomyError::Full => {
-                anyhow!(error).context("too many topics; reduce them with --prune")
-            }
+            TaxonomyError::Full => anyhow!(error).context("too many topics; reduce them with --prune"),
             error => anyhow!(error),
         })
     }

@@ -40,7 +40,9 @@ fn main() -> ExitCode {
 /// parsed on threads of their own. All other commands use all cores.
 fn runtime(command: &cli::CliCommand) -> io::Result<Runtime> {
     match command {
-        cli::CliCommand::Crawl(_) | cli::CliCommand::Start(_) => Builder::new_current_thread().enable_all().build(),
+        cli::CliCommand::Crawl(_) | cli::CliCommand::Start(_) => {
+            Builder::new_current_thread().enable_all().build()
+        }
         _ => Runtime::new(),
     }
 }

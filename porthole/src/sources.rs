@@ -95,7 +95,9 @@ impl ExampleSource {
         open(&self.path)
     }
 
-    fn files(&self) -> anyhow::Result<impl Iterator<Item = Result<Entry<SourceExample>, ImportError>> + use<>> {
+    fn files(
+        &self,
+    ) -> anyhow::Result<impl Iterator<Item = Result<Entry<SourceExample>, ImportError>> + use<>> {
         let mut paths = Vec::new();
         list(&self.path, "", &mut paths).with_context(|| format!("cannot read {}", self.path.display()))?;
         let all = import::folder(&paths);

@@ -20,7 +20,7 @@ use porthole_topic::{
 use porthole_types::{TermId, TopicId};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::report::{ChosenBy, NodeFigures, TrainingReport, TrainedScope};
+pub(crate) use self::report::{ChosenBy, NodeFigures, TrainedScope, TrainingReport};
 use crate::output::misuse;
 use crate::settings::TrainSettings;
 use crate::workspace::{self, CRITIC};
@@ -132,9 +132,7 @@ impl TrainingPages {
     fn check(&self, settings: &TrainSettings) -> anyhow::Result<()> {
         if self.basis.is_empty() {
             let why = match (self.unplaced, self.lacking) {
-                (0, 0) => {
-                    "add some with `porthole examples add TOPIC FILE…` or `porthole examples import`"
-                }
+                (0, 0) => "add some with `porthole examples add TOPIC FILE…` or `porthole examples import`",
                 (0, _) => "no example has a page with words; see `porthole examples list`",
                 _ => "the examples have no topic; assign one with `porthole examples move NAME… TOPIC`",
             };
@@ -170,7 +168,13 @@ impl TrainingPages {
         let trained = train_logistic(&self.tree, &self.refs(), &self.statistics, None, options);
         let (model, chosen) = trained.map_err(|error| misuse(error.to_string()))?;
         let figures = NodeFigures::of_logistic(self, &model, &chosen);
-        Ok(TrainingResult { model, tuned: BTreeMap::new(), tuned_on: self.documents(), figures, scope: TrainedScope::All })
+        Ok(TrainingResult {
+            model,
+            tuned: BTreeMap::new(),
+            tuned_on: self.documents(),
+            figures,
+            scope: TrainedScope::All,
+        })
     }
 
     /// Retrains the changed nodes with the tunings chosen before.
@@ -179,7 +183,13 @@ impl TrainingPages {
         let tunings = basis.tunings(&model);
         let Basis { tuned_on, figures, .. } = basis;
         if changed.is_empty() {
-            return TrainingResult { model, tuned: BTreeMap::new(), tuned_on, figures, scope: TrainedScope::Nothing };
+            return TrainingResult {
+                model,
+                tuned: BTreeMap::new(),
+                tuned_on,
+                figures,
+                scope: TrainedScope::Nothing,
+            };
         }
         let old = figures;
         let otherwise = fixed(Tuning::untried(), options);

@@ -11,7 +11,7 @@ use porthole_types::CanonicalUrl;
 use porthole_webs::RecordedWeb;
 use tokio::sync::Mutex;
 
-use crate::documents::{TermDocument, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::output::{self, Progress, misuse};
 use crate::workspace::Workspace;
 
@@ -115,7 +115,11 @@ impl Visitor {
     }
 
     /// Fetches and reads pages, in the order of their URLs. Failures become missing documents with the reason.
-    pub(crate) async fn read_all(&self, reader: &mut DocumentReader, urls: &[CanonicalUrl]) -> FetchedDocuments {
+    pub(crate) async fn read_all(
+        &self,
+        reader: &mut DocumentReader,
+        urls: &[CanonicalUrl],
+    ) -> FetchedDocuments {
         let mut documents: Vec<Option<TermDocument>> = urls.iter().map(|_| None).collect();
         let is_interrupted =
             self.visit_all(urls, |number, visit| documents[number] = Some(read(reader, visit))).await;

@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
 use porthole_store::{
-    StoredModel, SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, TermWord,
-    WorkspaceWriter,
+    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, WorkspaceWriter,
 };
 use porthole_topic::{Critic, Model, Pretrained, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
@@ -147,7 +146,10 @@ impl Workspace {
             let is_over = !reader.is_crawled()? || began.elapsed() >= PATIENCE;
             if let Some(answer) = reader.command(id)?.and_then(|row| row.answer) {
                 if answer.failed {
-                    return Err(misuse(format!("the running crawl rejected the command: {}", answer.outcome)));
+                    return Err(misuse(format!(
+                        "the running crawl rejected the command: {}",
+                        answer.outcome
+                    )));
                 }
                 output::say(&format!("running crawl: {}", answer.outcome));
                 return Ok(true);

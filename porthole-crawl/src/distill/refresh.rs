@@ -28,8 +28,13 @@ pub fn neighbourhoods(
     let changed = judged.filter_map(|page| {
         let (oid, own, now) = (snapshot.node(page).oid, snapshot.graph().relevance(page), all.of(page)?);
         let relevance = || all.relevance(own, &now);
-        let new =
-            || NeighbourEvidence { oid, relevance: relevance(), own, sites: now.sites, evidence: now.evidence };
+        let new = || NeighbourEvidence {
+            oid,
+            relevance: relevance(),
+            own,
+            sites: now.sites,
+            evidence: now.evidence,
+        };
         let is_news = stored.get(&oid).is_none_or(|before| {
             let sites = f64::from(before.sites.abs_diff(now.sites));
             let moved = (before.evidence - now.evidence).abs();

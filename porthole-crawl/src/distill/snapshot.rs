@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use porthole_distill::{Distiller, Graph, Options, Rho, Scores, link_weights, top, walk};
 use porthole_store::{
-    GraphEdge, Feedback, FeedbackKind, LinkGraph, GraphNode, SqlDistillation, SqlDistiller, SqlScores,
+    Feedback, FeedbackKind, GraphEdge, GraphNode, LinkGraph, SqlDistillation, SqlDistiller, SqlScores,
     SqliteReader, StoreReader,
 };
 use porthole_types::{SiteId, UrlId};

@@ -1,5 +1,6 @@
 use porthole_store::{
-    Batch, Feedback, FeedbackKind, Rejudged, DistilledScores, SqliteReader, SqliteStore, Store, WorkspaceWriter,
+    Batch, DistilledScores, Feedback, FeedbackKind, Rejudged, SqliteReader, SqliteStore, Store,
+    WorkspaceWriter,
 };
 use porthole_types::{
     CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Timestamp, TopicId,

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use porthole_store::{StoreCounts, Store, WorkspaceWriter};
+use porthole_store::{Store, StoreCounts, WorkspaceWriter};
 use porthole_strategy::StateError;
 use porthole_topic::JudgeError;
 use porthole_types::{CanonicalUrl, Clock, NewUrl, PageResult, SegmentSpan, Timestamp};

@@ -5,7 +5,7 @@
 //! Without an archive, what came between the last save and a kill is not learnt; nor is a page whose record is gone.
 
 use porthole_page::Extractor;
-use porthole_store::{StoredModel, StoreReader, TriedUrl};
+use porthole_store::{StoreReader, StoredModel, TriedUrl};
 use porthole_strategy::{Saved, Saver, StateError};
 use porthole_types::CanonicalUrl;
 
@@ -143,7 +143,8 @@ impl Writer<'_> {
 
 /// The name of the strategy of a crawl's last run, and what it remembered; `None` if that is nothing.
 pub fn strategy_memory(reader: &dyn StoreReader) -> Result<Option<(String, Vec<u8>)>, CrawlError> {
-    let Some(StoredModel { bytes, .. }) = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty()) else {
+    let Some(StoredModel { bytes, .. }) = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty())
+    else {
         return Ok(None);
     };
     let mut saved = Saved::new(&bytes, FORM)?;

@@ -182,7 +182,11 @@ impl Writer<'_> {
 
 impl Rejudging {
     /// Judges pages by their words in the tables.
-    fn judge_by_words(&mut self, pages: &[&TriedUrl], judgments: &mut Vec<Rejudged>) -> Result<(), CrawlError> {
+    fn judge_by_words(
+        &mut self,
+        pages: &[&TriedUrl],
+        judgments: &mut Vec<Rejudged>,
+    ) -> Result<(), CrawlError> {
         let numbers: Vec<u64> = pages.iter().filter_map(|tried| tried.terms).collect();
         let mut counts = self.store.page_terms(&numbers)?.into_iter();
         for tried in pages {

@@ -65,7 +65,8 @@ fn crawl(store: &mut SqliteStore, fetches: u64) -> (Stop, Vec<String>) {
         seen.push(format!("{} {} {word}", page.result.seq, page.url.path()));
         ControlFlow::Continue(())
     };
-    let stop = pollster::block_on(crawl.run(QueryLimits { fetches, ..QueryLimits::default() }, &mut observe)).unwrap();
+    let stop = pollster::block_on(crawl.run(QueryLimits { fetches, ..QueryLimits::default() }, &mut observe))
+        .unwrap();
     (stop, seen)
 }
 
@@ -274,8 +275,8 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
     };
     let reader = store.reader();
     let relevances = || {
-        let answer =
-            reader.sql("select url, relevance from crawl order by url", &porthole_store::QueryLimits::default());
+        let answer = reader
+            .sql("select url, relevance from crawl order by url", &porthole_store::QueryLimits::default());
         let rows = answer.unwrap().rows;
         let row = |row: &Vec<porthole_store::SqlValue>| format!("{row:?}").replace("http://tiny.test", "");
         rows.iter().map(row).collect::<Vec<_>>().join(" ")

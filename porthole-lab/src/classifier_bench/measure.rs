@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use porthole_store::{DocumentRow, Prober, Result, Spent, SqliteStore, Store, ProbeTable, WorkspaceWriter};
+use porthole_store::{DocumentRow, ProbeTable, Prober, Result, Spent, SqliteStore, Store, WorkspaceWriter};
 use porthole_topic::Critic;
 use porthole_types::{Mark, TopicId, TopicRow};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use porthole_store::{Batch, QueryLimits, SqliteStore, Store, SqlValue, WorkspaceWriter};
+use porthole_store::{Batch, QueryLimits, SqlValue, SqliteStore, Store, WorkspaceWriter};
 use porthole_types::{
     CanonicalUrl, Judgment, LinkRow, ManualClock, Mark, NewUrl, Outcome, PageResult, Timestamp, TopicId,
     TopicRow,

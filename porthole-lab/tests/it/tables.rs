@@ -7,7 +7,8 @@ use std::sync::Arc;
 use porthole_crawl::{Crawl, Focus, Limits, Seen};
 use porthole_page::Page;
 use porthole_store::{
-    QueryAnswer, DistilledScores, SqlDistillation, SqliteReader, SqliteStore, Store, StoreReader, SqlValue, WorkspaceWriter,
+    DistilledScores, QueryAnswer, SqlDistillation, SqlValue, SqliteReader, SqliteStore, Store, StoreReader,
+    WorkspaceWriter,
 };
 use porthole_topic::{Judge, JudgeError};
 use porthole_types::{CanonicalUrl, Judgment, ManualClock, Mark, TopicId};
@@ -38,7 +39,8 @@ fn crawl(web: &Arc<SyntheticWeb>, clock: &ManualClock, store: &mut SqliteStore) 
         clock.advance(seen.took);
         ControlFlow::Continue(())
     };
-    pollster::block_on(crawl.run(QueryLimits { fetches: 600, ..QueryLimits::default() }, &mut observe)).unwrap();
+    pollster::block_on(crawl.run(QueryLimits { fetches: 600, ..QueryLimits::default() }, &mut observe))
+        .unwrap();
 }
 
 fn ask(reader: &SqliteReader, sql: &str) -> QueryAnswer {
@@ -86,7 +88,13 @@ fn every_link_is_kept_and_the_papers_statements_find_the_scores() {
     let how =
         SqlDistillation { rho: 0.1, correct_inflation: false, factors: &[], hub_factors: &[], sites: &[] };
     let found = reader.distiller(&how).unwrap().run(1e-12, 2_000).unwrap();
-    store.set_scores(&DistilledScores { hubs: &found.hubs, auth: &found.authorities, ..DistilledScores::default() }).unwrap();
+    store
+        .set_scores(&DistilledScores {
+            hubs: &found.hubs,
+            auth: &found.authorities,
+            ..DistilledScores::default()
+        })
+        .unwrap();
     let steps = [
         (
             "hubs",

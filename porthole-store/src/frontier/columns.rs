@@ -6,7 +6,7 @@ use porthole_types::{Rank, Timestamp};
 
 use super::chunked::Chunked;
 use super::heap::HeapOrder;
-use super::order::{Needs, KeyOrder};
+use super::order::{KeyOrder, Needs};
 use super::sites::{SiteColumn, SiteTable};
 use super::{Belief, RowState};
 use crate::policy::{Direction, PolicyKey};

@@ -1,6 +1,6 @@
 //! A policy, split into the parts that the queue needs.
 
-use crate::policy::{Direction, PolicyKey, Policy};
+use crate::policy::{Direction, Policy, PolicyKey};
 
 /// How rows are compared. The keys of a policy are split: `numtries`, if it is first, is the level; keys before
 /// `serverload` order the heap of a site; the others are compared when work is taken.

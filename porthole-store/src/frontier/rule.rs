@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::columns::{OptionalValues, QueuePlace};
-use super::{Frontier, Needs, KeyOrder, RowState};
+use super::{Frontier, KeyOrder, Needs, RowState};
 use crate::Policy;
 
 impl Frontier {

@@ -1,7 +1,7 @@
 //! Parts that several queries share.
 
-use super::ParameterKind::{Topic, Whole};
 use super::Parameter;
+use super::ParameterKind::{Topic, Whole};
 
 /// The topic given by a parameter and all topics below it, as a part of `with recursive`.
 macro_rules! below {

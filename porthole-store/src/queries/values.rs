@@ -2,7 +2,7 @@
 
 use porthole_types::{TopicId, TopicRow};
 
-use super::{ParameterKind, NamedQuery, Parameter};
+use super::{NamedQuery, Parameter, ParameterKind};
 use crate::{Error, Result, SqlValue};
 
 /// The parameters of a query, with their colons and values. The last value given for a parameter wins.
@@ -27,7 +27,11 @@ pub(crate) fn values(
     query.parameters.iter().map(value).collect()
 }
 
-fn of_kind(parameter: &Parameter, text: &str, topics: &impl Fn() -> Result<Vec<TopicRow>>) -> Result<SqlValue> {
+fn of_kind(
+    parameter: &Parameter,
+    text: &str,
+    topics: &impl Fn() -> Result<Vec<TopicRow>>,
+) -> Result<SqlValue> {
     let wrong =
         |wanted| Error::WrongValue { parameter: parameter.name.to_owned(), value: text.to_owned(), wanted };
     match (parameter.kind, SqlValue::parse(text)) {

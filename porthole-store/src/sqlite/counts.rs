@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
-use crate::{StoreCounts, Result};
+use crate::{Result, StoreCounts};
 
 /// Reads the counts. URLs in flight are known only to the store's memory.
 pub(super) fn read(db: &Connection) -> Result<StoreCounts> {

@@ -4,7 +4,7 @@ use porthole_types::{SiteId, UrlId};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::frontier::RowState;
-use crate::{GraphEdge, Error, LinkGraph, NeighbourEvidence, GraphNode, RAISED, Result, SiteAddress};
+use crate::{Error, GraphEdge, GraphNode, LinkGraph, NeighbourEvidence, RAISED, Result, SiteAddress};
 
 /// Reads the graph in one transaction, for a consistent state.
 pub(super) fn read(db: &mut Connection) -> Result<LinkGraph> {
@@ -26,7 +26,8 @@ fn nodes(db: &Connection) -> Result<Vec<GraphNode>> {
                from crawl order by rowid";
     let mut statement = db.prepare(sql)?;
     let [fetched, queued, evicted, rejected] =
-        [RowState::Fetched, RowState::Queued, RowState::Evicted, RowState::Rejected].map(|state| state as i64);
+        [RowState::Fetched, RowState::Queued, RowState::Evicted, RowState::Rejected]
+            .map(|state| state as i64);
     let mut rows = statement.query(params![fetched, queued, evicted, RAISED, rejected])?;
     while let Some(row) = rows.next()? {
         let oid = UrlId(row.get::<_, i64>(0)?.cast_unsigned());

@@ -10,7 +10,8 @@ use crate::Result;
 /// Writes the links of pages that are not known yet. Returns their number.
 pub(super) fn insert(tx: &Transaction<'_>, plan: &WritePlan<'_>) -> Result<usize> {
     let mut known = revisit::known_links(tx, plan)?;
-    let mut is_new = |link: &&PlannedLink<'_>| known.get_mut(&link.src).is_none_or(|known| known.insert(link.dst));
+    let mut is_new =
+        |link: &&PlannedLink<'_>| known.get_mut(&link.src).is_none_or(|known| known.insert(link.dst));
     if plan.visits.iter().any(|visit| visit.again) {
         let new: Vec<PlannedLink<'_>> = plan.links.iter().filter(&mut is_new).copied().collect();
         insert_all(tx, &new)

@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::sweep::Sweep;
 use super::workspace_writer::read_setting;
-use crate::frontier::{Belief, OptionalValues, Frontier, Needs, Restored, SiteTable, RowState, Tries};
-use crate::{StoreCounts, Error, Policy, Result};
+use crate::frontier::{Belief, Frontier, Needs, OptionalValues, Restored, RowState, SiteTable, Tries};
+use crate::{Error, Policy, Result, StoreCounts};
 
 /// Setting: maximum number of queued URLs.
 pub(super) const BOUND_SETTING: &str = "bound";
@@ -170,9 +170,9 @@ fn restored(row: &Row<'_>, sites: &SiteTable, revisit: Option<RevisitRow>) -> Re
     let visits: u32 = row.get(5)?;
     let tries = match revisit {
         None => Tries::new(visits).with_response(state.has_response()),
-        Some(before) => {
-            Tries::new(visits.saturating_sub(before.numtries)).as_revisit().with_response(before.came || state.has_response())
-        }
+        Some(before) => Tries::new(visits.saturating_sub(before.numtries))
+            .as_revisit()
+            .with_response(before.came || state.has_response()),
     };
     Ok(Restored {
         oid: UrlId(row.get::<_, i64>(1)?.cast_unsigned()),

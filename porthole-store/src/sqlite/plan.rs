@@ -3,7 +3,7 @@
 use porthole_types::{CanonicalUrl, Judgment, NewUrl, Outcome, PageResult, SiteId, Timestamp, UrlId};
 
 use super::load::FrontierState;
-use crate::frontier::{Belief, Frontier, SeenUrl, RowState};
+use crate::frontier::{Belief, Frontier, RowState, SeenUrl};
 use crate::{Batch, Error, Estimate, Refreshed, Result};
 
 /// Everything that one transaction writes. Row lists are ascending, since neighbouring rows share a page.

@@ -89,7 +89,12 @@ impl Prober {
 
     /// SingleProbe(c0, d) (V Fig. 2): log Pr\[ci | c0, d\] for each child ci of c0, by id. The prior is part of the
     /// normalisation, so that the children of a node sum to its probability.
-    pub fn single_probe(&self, table: ProbeTable, c0: TopicId, terms: &TermCounts) -> Result<Vec<(TopicId, f64)>> {
+    pub fn single_probe(
+        &self,
+        table: ProbeTable,
+        c0: TopicId,
+        terms: &TermCounts,
+    ) -> Result<Vec<(TopicId, f64)>> {
         let children = self.children(c0)?;
         let started = Instant::now();
         let (mut found, mut records) = (Vec::with_capacity(terms.len()), Vec::new());

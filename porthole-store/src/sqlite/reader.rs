@@ -11,8 +11,8 @@ use super::{about, commands, counts, graph, lookup, open, sandbox, topics, tried
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
-    QueryAnswer, Collision, CommandRow, StoreCounts, Error, StoredExample, LinkGraph, QueryLimits, StoredModel, NeighbourEvidence, Result, SiteAddress,
-    StoreReader, TermCounts, TriedUrl,
+    Collision, CommandRow, Error, LinkGraph, NeighbourEvidence, QueryAnswer, QueryLimits, Result,
+    SiteAddress, StoreCounts, StoreReader, StoredExample, StoredModel, TermCounts, TriedUrl,
 };
 
 /// A handle for reading a SQLite store; it holds no connection.

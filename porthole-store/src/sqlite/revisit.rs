@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use porthole_types::Failure;
 use rusqlite::{Transaction, params};
 
-use super::plan::{WritePlan, Visit, verdict};
+use super::plan::{Visit, WritePlan, verdict};
 use super::write::{failure, rowid};
 use crate::Result;
 use crate::frontier::{Frontier, RowState};

@@ -14,7 +14,7 @@ use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement, ToSql};
 
-use crate::{QueryAnswer, Error, QueryLimits, Result, SqlValue};
+use crate::{Error, QueryAnswer, QueryLimits, Result, SqlValue};
 
 /// Instructions of SQLite's virtual machine between two checks of the time: well under a millisecond.
 const STEPS_PER_CHECK: i32 = 2_000;

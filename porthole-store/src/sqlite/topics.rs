@@ -6,8 +6,8 @@ use porthole_types::{Mark, TermId, Timestamp, TopicId, TopicRow, pack_terms, unp
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use crate::topics::{
-    Collision, StoredExample, ExampleChange, ExampleId, ExampleState, StoredModel, NewExample, TermWord, TermCounts,
-    TopicChange,
+    Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,
+    TermWord, TopicChange,
 };
 use crate::{Error, Result};
 
@@ -59,16 +59,18 @@ pub(super) fn read_examples(db: &Connection, topic: Option<TopicId>) -> Result<V
 }
 
 /// Visits all examples with their terms.
-pub(super) fn visit_examples(db: &Connection, visit: &mut dyn FnMut(&StoredExample, &TermCounts)) -> Result<()> {
+pub(super) fn visit_examples(
+    db: &Connection,
+    visit: &mut dyn FnMut(&StoredExample, &TermCounts),
+) -> Result<()> {
     let mut read = db.prepare(&format!("select {EXAMPLE}, terms from example order by id"))?;
     let mut rows = read.query([])?;
     let mut terms = Vec::new();
     while let Some(row) = rows.next()? {
         let example = example(row)?;
         let packed = row.get_ref(8)?.as_blob().ok().and_then(|bytes| unpack_terms(bytes, &mut terms));
-        packed.ok_or_else(|| {
-            Error::Damaged(format!("the terms of example {} cannot be read", example.id))
-        })?;
+        packed
+            .ok_or_else(|| Error::Damaged(format!("the terms of example {} cannot be read", example.id)))?;
         visit(&example, &terms);
     }
     Ok(())

@@ -52,9 +52,7 @@ pub(super) fn page_terms(db: &Connection, numbers: &[u64]) -> Result<Vec<Vec<(Te
         let mut terms = Vec::new();
         let packed = |row: &Row<'_>| Ok(unpack_terms(row.get_ref(0)?.as_blob()?, &mut terms));
         match read.query_row([number.cast_signed()], packed).optional()? {
-            Some(None) => {
-                Err(Error::Damaged(format!("the terms of fetch {number} cannot be read")))
-            }
+            Some(None) => Err(Error::Damaged(format!("the terms of fetch {number} cannot be read"))),
             Some(Some(())) | None => Ok(terms),
         }
     };

@@ -9,8 +9,8 @@ use super::write::{insert_events, write_scores, write_settings};
 use super::{SqliteReader, SqliteStore, commands, open, statistics, topics};
 use crate::about::{Feedback, FeedbackKind};
 use crate::{
-    CommandAnswer, CommandRow, DocumentRow, Error, StoredModel, NodeRow, Result, DistilledScores, StatRow, StoreReader,
-    TopicChange, WorkspaceWriter,
+    CommandAnswer, CommandRow, DistilledScores, DocumentRow, Error, NodeRow, Result, StatRow, StoreReader,
+    StoredModel, TopicChange, WorkspaceWriter,
 };
 
 /// A SQLite database, open for writes beside a crawl. It keeps nothing in memory, and blocks a crawl only for the

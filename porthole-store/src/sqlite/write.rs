@@ -6,10 +6,10 @@ use porthole_types::{Event, Failure, Outcome, SiteId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::load::FrontierState;
-use super::plan::{NewRow, WritePlan, Visit, judgment, verdict};
+use super::plan::{NewRow, Visit, WritePlan, judgment, verdict};
 use super::{counts, graph, links, many, revisit};
-use crate::frontier::{Belief, Frontier, SiteTable, RowState, probability};
-use crate::{Batch, StoreCounts, Error, Result, DistilledScores};
+use crate::frontier::{Belief, Frontier, RowState, SiteTable, probability};
+use crate::{Batch, DistilledScores, Error, Result, StoreCounts};
 
 /// Changes of the counts by a plan.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,7 +80,11 @@ pub(super) fn forget_estimates(db: &mut Connection) -> Result<()> {
 }
 
 /// Disables and enables sites, adding unknown ones.
-pub(super) fn switch_sites(tx: &Transaction<'_>, hosts: &[(&str, bool)], sites: &mut SiteTable) -> Result<()> {
+pub(super) fn switch_sites(
+    tx: &Transaction<'_>,
+    hosts: &[(&str, bool)],
+    sites: &mut SiteTable,
+) -> Result<()> {
     let mut insert = tx.prepare_cached("insert into site(sid, host, serverload) values (?1, ?2, 0)")?;
     let mut update = tx.prepare_cached("update site set disabled = ?2 where rowid = ?1")?;
     for &(host, disabled) in hosts {

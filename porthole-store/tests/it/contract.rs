@@ -1,7 +1,8 @@
 //! What every store does, whatever is behind it. A backend is added by one line at the end.
 
 use porthole_store::{
-    Batch, Committed, StoreCounts, GraphEdge, Error, Estimate, QueryLimits, DistilledScores, Store, UrlState, SqlValue,
+    Batch, Committed, DistilledScores, Error, Estimate, GraphEdge, QueryLimits, SqlValue, Store, StoreCounts,
+    UrlState,
 };
 use porthole_types::{
     CANON_VERSION, Event, FailureKind, LinkRow, Outcome, PageResult, TermId, Timestamp, UrlId, pack_terms,
@@ -206,7 +207,8 @@ fn the_words_of_a_page_are_kept_and_copies_are_counted(backend: &dyn Backend) {
     assert_eq!(terms_of(&*store, 4), (Some(changed), None));
     assert_eq!(terms_of(&*store, 5), (Some(owls), None));
     assert_eq!(store.counts().copies, 0);
-    let kept = store.reader().sql("select seq from page_terms order by seq", &QueryLimits::default()).unwrap();
+    let kept =
+        store.reader().sql("select seq from page_terms order by seq", &QueryLimits::default()).unwrap();
     assert_eq!(kept.rows, [[SqlValue::Integer(1)], [SqlValue::Integer(4)]]);
     drop(store);
     assert_eq!(backend.open().counts().copies, 0);
@@ -275,7 +277,9 @@ fn named_queries_answer(backend: &dyn Backend) {
     let hub = page(1, 0.75, vec![link(12, 0.75, 0.75), link(13, 0.25, 0.25), link(3, 0.75, 0.75)]);
     let dead = with_outcome(4, Outcome::Dead(failure(FailureKind::Dns)));
     commit(&mut *store, &[hub, late, dead, retry(5, 9)]);
-    store.set_scores(&DistilledScores { hubs: &[(oid(3), 9.0)], auth: &[], ..DistilledScores::default() }).unwrap();
+    store
+        .set_scores(&DistilledScores { hubs: &[(oid(3), 9.0)], auth: &[], ..DistilledScores::default() })
+        .unwrap();
     store
         .set_scores(&DistilledScores {
             hubs: &[(oid(2), 0.1), (oid(1), 0.9)],

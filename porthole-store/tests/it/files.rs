@@ -3,8 +3,8 @@
 use std::fs;
 
 use porthole_store::{
-    Batch, Error, QueryLimits, Rejudged, SqlDistillation, SqliteReader, SqliteStore, SqliteWorkspaceWriter, Store,
-    StoreReader, WorkspaceWriter,
+    Batch, Error, QueryLimits, Rejudged, SqlDistillation, SqliteReader, SqliteStore, SqliteWorkspaceWriter,
+    Store, StoreReader, WorkspaceWriter,
 };
 use porthole_types::{Judgment, Mark, TopicId, TopicRow};
 use rusqlite::Connection;

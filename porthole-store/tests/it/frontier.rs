@@ -1,7 +1,8 @@
 //! What every store does with its queue beyond the usual: policies, revisits, bounds, disabled sites.
 
 use porthole_store::{
-    Batch, Error, Estimate, QueryLimits, NeighbourEvidence, Policy, Refreshed, Rejudged, DistilledScores, Store,
+    Batch, DistilledScores, Error, Estimate, NeighbourEvidence, Policy, QueryLimits, Refreshed, Rejudged,
+    Store,
 };
 use porthole_types::{FailureKind, Judgment, Outcome, SegmentSpan, Timestamp, TopicId, Work};
 
@@ -134,8 +135,13 @@ pub(crate) fn what_parents_say_by_now_counts_up_and_down(backend: &dyn Backend) 
 
 pub(crate) fn neighbourhoods_are_kept_until_they_change(backend: &dyn Backend) {
     let mut store = visited(backend);
-    let row =
-        |number, relevance| NeighbourEvidence { oid: oid(number), relevance, own: 0.75, sites: 2, evidence: 0.5 };
+    let row = |number, relevance| NeighbourEvidence {
+        oid: oid(number),
+        relevance,
+        own: 0.75,
+        sites: 2,
+        evidence: 0.5,
+    };
     let mut write = |rows: &[NeighbourEvidence]| {
         store.set_scores(&DistilledScores { neighbourhoods: rows, ..DistilledScores::default() }).unwrap();
         lines(
@@ -172,7 +178,11 @@ pub(crate) fn a_policy_orders_the_queue_at_once_and_is_remembered(backend: &dyn 
     follow("hub desc, relevance desc", &[2, 3, 1]);
     // Scores count as soon as they are set.
     store
-        .set_scores(&DistilledScores { hubs: &[(oid(3), 0.5)], auth: &[(oid(1), 1.0)], ..DistilledScores::default() })
+        .set_scores(&DistilledScores {
+            hubs: &[(oid(3), 0.5)],
+            auth: &[(oid(1), 1.0)],
+            ..DistilledScores::default()
+        })
         .unwrap();
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[3]));
     drop(store);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use porthole_store::{DocumentRow, Error, NodeRow, Prober, StatRow, Store, ProbeTable, WorkspaceWriter};
+use porthole_store::{DocumentRow, Error, NodeRow, ProbeTable, Prober, StatRow, Store, WorkspaceWriter};
 use porthole_types::{Mark, TermId, TopicId, TopicRow, UrlId};
 use proptest::prelude::*;
 

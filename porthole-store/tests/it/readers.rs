@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use porthole_store::{Kind, QueryLimits, QUERIES, SqlDistillation, SqliteReader, Store, StoreReader};
+use porthole_store::{Kind, QUERIES, QueryLimits, SqlDistillation, SqliteReader, Store, StoreReader};
 use porthole_types::{FailureKind, Outcome, TermId};
 use rusqlite::Connection;
 

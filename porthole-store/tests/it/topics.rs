@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use porthole_store::{
-    Error, StoredExample, ExampleChange, ExampleId, ExampleState, QueryLimits, StoredModel, NewExample, Store, TermWord,
-    TopicChange, SqlValue,
+    Error, ExampleChange, ExampleId, ExampleState, NewExample, QueryLimits, SqlValue, Store, StoredExample,
+    StoredModel, TermWord, TopicChange,
 };
 use porthole_types::{Mark, TermId, Timestamp, TopicId, TopicRow};
 

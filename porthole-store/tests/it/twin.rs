@@ -5,7 +5,7 @@ mod model;
 
 use std::collections::{HashMap, HashSet};
 
-use porthole_store::{Batch, StoreCounts, Estimate, Policy, Rejudged, DistilledScores, Store};
+use porthole_store::{Batch, DistilledScores, Estimate, Policy, Rejudged, Store, StoreCounts};
 use porthole_types::{FailureKind, Judgment, LinkRow, Outcome, PageResult, Timestamp, TopicId, UrlId, Work};
 use proptest::prelude::*;
 
@@ -232,7 +232,11 @@ fn rule(step: &Step, store: &mut dyn Store, twin: &mut Twin) {
             twin.auth = scored(1).filter(|(number, _)| known.contains(number)).collect();
             let list = |of: &HashMap<u64, f64>| of.iter().map(|(&n, &s)| (oid(n), s)).collect::<Vec<_>>();
             store
-                .set_scores(&DistilledScores { hubs: &list(&twin.hubs), auth: &list(&twin.auth), ..DistilledScores::default() })
+                .set_scores(&DistilledScores {
+                    hubs: &list(&twin.hubs),
+                    auth: &list(&twin.auth),
+                    ..DistilledScores::default()
+                })
                 .unwrap();
         }
         Step::Follow { policy } => {

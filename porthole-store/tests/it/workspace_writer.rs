@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use porthole_store::{
-    Batch, Error, Estimate, Feedback, FeedbackKind, QueryLimits, SqliteReader, SqliteStore, SqliteWorkspaceWriter,
-    Store, StoreReader, UrlState, SqlValue, WorkspaceWriter,
+    Batch, Error, Estimate, Feedback, FeedbackKind, QueryLimits, SqlValue, SqliteReader, SqliteStore,
+    SqliteWorkspaceWriter, Store, StoreReader, UrlState, WorkspaceWriter,
 };
 use porthole_types::{Event, FailureKind, Mark, Outcome, Timestamp, TopicId};
 
@@ -201,7 +201,8 @@ fn sites_are_disabled_by_name_all_or_none() {
     writer.set_disabled(&["site0.test"], true).unwrap();
     assert!(is_disabled());
     let rows = |disabled| {
-        let list = writer.reader().query("site_list", &[("disabled", disabled)], &QueryLimits::default()).unwrap();
+        let list =
+            writer.reader().query("site_list", &[("disabled", disabled)], &QueryLimits::default()).unwrap();
         list.rows.into_iter().map(|row| (row[0].clone(), row[6].clone())).collect::<Vec<_>>()
     };
     assert_eq!(rows("1"), [(SqlValue::Text("site0.test".into()), SqlValue::Integer(1))]);

@@ -155,7 +155,8 @@ fn bytes(text: &str) -> Result<u64, String> {
 /// Parses a duration: `90s`, `15m`, `2h`; a bare number is seconds.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let number: u64 = digits.parse().map_err(|_| "expected a number with a unit, such as 90s, 15m or 2h".to_owned())?;
+    let number: u64 =
+        digits.parse().map_err(|_| "expected a number with a unit, such as 90s, 15m or 2h".to_owned())?;
     let seconds = match &text[digits.len()..] {
         "" | "s" => 1,
         "m" => 60,

@@ -1,6 +1,6 @@
 //! `porthole topics broaden`: topics that occur together with the good ones in the crawl, and may be good, too (W 2.2).
 
-use porthole_store::{QueryLimits, StoreReader, SqlValue};
+use porthole_store::{QueryLimits, SqlValue, StoreReader};
 use porthole_topic::{Broadening, Census, Found, Taxonomy, broaden};
 use porthole_types::TopicId;
 use serde::Serialize;
@@ -17,13 +17,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Broaden) -> anyhow::Re
     }
     let proposed = proposals(&reader, &tree)?;
     if arguments.json {
-        let facts: Vec<BroadenProposal> = proposed.iter().map(|proposal| BroadenProposal::of(proposal, &tree)).collect();
+        let facts: Vec<BroadenProposal> =
+            proposed.iter().map(|proposal| BroadenProposal::of(proposal, &tree)).collect();
         return output::print_json(&facts);
     }
     if proposed.is_empty() {
-        output::print(
-            "no other topic occurs often together with the good ones; there is nothing to add",
-        );
+        output::print("no other topic occurs often together with the good ones; there is nothing to add");
     }
     for proposal in &proposed {
         output::print(&format!("{}  {}", Paint::Strong.on(&tree.path(proposal.topic)), why(proposal, &tree)));

@@ -8,7 +8,7 @@ use porthole_topic::{Critic, Taxonomy};
 use serde::Serialize;
 
 use crate::cli;
-use crate::documents::{TermDocument, DocumentReader, find_document};
+use crate::documents::{DocumentReader, TermDocument, find_document};
 use crate::output::{self, Paint, count};
 use crate::workspace::{self, WordLookup, Workspace, path_of};
 

@@ -23,7 +23,7 @@ use porthole_webs::RecordedWeb;
 use self::events::Events;
 use self::metrics::Board;
 use self::summary::{Summary, explain_stagnation};
-use self::watch::{EndReason, EndConditions, SharedWatch, Watch};
+use self::watch::{EndConditions, EndReason, SharedWatch, Watch};
 use crate::cli;
 use crate::commands::toward;
 use crate::output::{self, Progress, misuse};
@@ -48,9 +48,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     let aim = CurrentFocus::now(&*reader, arguments, &arguments.strategy)?;
     let starts = starts(&*reader, &aim.tree, &arguments.start)?;
     if starts.is_empty() && store.counts().known == 0 {
-        return Err(misuse(
-            "no start URL: no good topic has an example with a URL; add `--start URL`",
-        ));
+        return Err(misuse("no start URL: no good topic has an example with a URL; add `--start URL`"));
     }
     if let Some(policy) = &arguments.policy {
         store.set_policy(policy)?;
@@ -163,7 +161,8 @@ impl Refocus for Refocuser {
     fn focus(&mut self, reader: &dyn StoreReader, strategy: Option<&str>) -> Result<Refocused, String> {
         let mut watch = self.watch.lock();
         let strategy = strategy.unwrap_or(&watch.strategy).to_owned();
-        let aim = CurrentFocus::now(reader, &self.arguments, &strategy).map_err(|error| output::in_words(&error))?;
+        let aim = CurrentFocus::now(reader, &self.arguments, &strategy)
+            .map_err(|error| output::in_words(&error))?;
         watch.follow(aim.tree, strategy);
         Ok(Refocused { focus: aim.focus, critic: aim.name })
     }
@@ -202,9 +201,7 @@ impl CurrentFocus {
     fn now(reader: &dyn StoreReader, arguments: &cli::Crawl, strategy: &str) -> anyhow::Result<CurrentFocus> {
         let tree = workspace::tree(reader)?;
         if tree.good().next().is_none() {
-            return Err(misuse(
-                "no topic is marked good: mark one with `porthole topics mark PATH`",
-            ));
+            return Err(misuse("no topic is marked good: mark one with `porthole topics mark PATH`"));
         }
         let wide = toward::wider(reader, &tree)?;
         let (judge, critic, name) = judge(reader, &tree, wide.as_ref(), arguments.judge.as_deref())?;
@@ -343,7 +340,9 @@ fn judge(
         }
         Some(program) => {
             if wide.is_some() {
-                output::say("warning: --judge ignores `topics toward`: only links toward the good topics are followed");
+                output::say(
+                    "warning: --judge ignores `topics toward`: only links toward the good topics are followed",
+                );
             }
             let command = ["sh", "-c", program].map(str::to_owned);
             let critic = ExternalCritic::start(&command, tree.clone(), PATIENCE)?;

@@ -19,7 +19,7 @@ use porthole_webs::synth::{SynthParams, SyntheticWeb};
 
 use self::lesson::DemoCritic;
 use self::report::DemoReport;
-use self::tally::{DemoResult, DemoCounter};
+use self::tally::{DemoCounter, DemoResult};
 use crate::cli;
 use crate::output::{self, Progress, grouped, misuse};
 
@@ -34,7 +34,10 @@ pub(crate) async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     let folder = arguments.keep.as_deref().unwrap_or(scratch.path());
     let [focused_db, unfocused_db] = databases(folder)?;
 
-    output::say(&format!("a synthetic web of {} pages, generated on demand", grouped(&WEB_PAGES.to_string())));
+    output::say(&format!(
+        "a synthetic web of {} pages, generated on demand",
+        grouped(&WEB_PAGES.to_string())
+    ));
     let lesson = DemoCritic::learn(&web, topic, arguments.seed).await?;
     output::say(&lesson.in_words());
     let focused = crawl(&lesson, &arguments, "focused", "porthole", &focused_db).await?;
@@ -47,10 +50,7 @@ pub(crate) async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     }
     report.print();
     if arguments.keep.is_some() {
-        output::print(&format!(
-            "\nthe databases are kept; open one with: sqlite3 {}",
-            focused_db.display()
-        ));
+        output::print(&format!("\nthe databases are kept; open one with: sqlite3 {}", focused_db.display()));
     }
     Ok(())
 }
@@ -73,8 +73,7 @@ fn topic_named(web: &SyntheticWeb, path: &str) -> anyhow::Result<TopicId> {
 
 /// Paths of the two databases; existing files are an error.
 fn databases(folder: &Path) -> anyhow::Result<[PathBuf; 2]> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot create {}", folder.display()))?;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let paths = ["focused.db", "unfocused.db"].map(|name| folder.join(name));
     if let Some(path) = paths.iter().find(|path| path.exists()) {
         bail!("{} already exists; choose another folder with --keep", path.display());

@@ -54,7 +54,11 @@ struct ComputedScores {
     converged: bool,
 }
 
-fn find(snapshot: &Snapshot, reader: &SqliteReader, arguments: &cli::Distill) -> anyhow::Result<ComputedScores> {
+fn find(
+    snapshot: &Snapshot,
+    reader: &SqliteReader,
+    arguments: &cli::Distill,
+) -> anyhow::Result<ComputedScores> {
     let engine = match arguments.engine {
         EngineWord::Native => Engine::Native,
         EngineWord::Walk => Engine::Walk,

@@ -67,10 +67,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Documents) -> anyhow::Result<()>
         count(filled.rows, "row")
     ));
     if filled.without_words > 0 {
-        output::say(&format!(
-            "{} skipped: unreadable or without words",
-            count(filled.without_words, "page")
-        ));
+        output::say(&format!("{} skipped: unreadable or without words", count(filled.without_words, "page")));
     }
     Ok(())
 }

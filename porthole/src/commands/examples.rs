@@ -6,7 +6,7 @@ mod from;
 use std::path::Path;
 
 use anyhow::bail;
-use porthole_store::{StoredExample, ExampleChange, ExampleState, StoreReader, WorkspaceWriter};
+use porthole_store::{ExampleChange, ExampleState, StoreReader, StoredExample, WorkspaceWriter};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, TopicId};
 use serde::Serialize;
@@ -131,7 +131,11 @@ fn move_to(workspace: &Workspace, arguments: &cli::MoveExamples) -> anyhow::Resu
 }
 
 /// Finds examples by name, number or URL; all of them must exist.
-fn find<'a>(examples: &'a [StoredExample], names: &[String], of: &str) -> anyhow::Result<Vec<&'a StoredExample>> {
+fn find<'a>(
+    examples: &'a [StoredExample],
+    names: &[String],
+    of: &str,
+) -> anyhow::Result<Vec<&'a StoredExample>> {
     let mut all: Vec<&StoredExample> = Vec::new();
     for name in names {
         let url = CanonicalUrl::parse(name).ok();

@@ -36,7 +36,10 @@ pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
         None
     });
     if arguments.json {
-        return output::print_json(&UrlFacts { parts, ..UrlFacts::of(&url, &about, &tree, examples, judged) });
+        return output::print_json(&UrlFacts {
+            parts,
+            ..UrlFacts::of(&url, &about, &tree, examples, judged)
+        });
     }
     Explanation { url: &url, about: &about, tree: &tree, examples, parts }.print(judged.as_ref());
     Ok(())
@@ -319,8 +322,10 @@ impl Explanation<'_> {
 
     /// Sequence number and time of the last fetch.
     fn fetch(&self) -> String {
-        let seq =
-            self.about.seq.map_or_else(String::new, |seq| format!(" as fetch no. {}", grouped(&seq.to_string())));
+        let seq = self
+            .about
+            .seq
+            .map_or_else(String::new, |seq| format!(" as fetch no. {}", grouped(&seq.to_string())));
         let at = self.about.last_visited.map_or_else(String::new, |at| format!(", {}", moment_and_age(at)));
         format!("{seq}{at}")
     }

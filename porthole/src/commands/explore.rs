@@ -7,11 +7,11 @@ mod words;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use porthole_store::{StoredExample, StoreReader};
+use porthole_store::{StoreReader, StoredExample};
 use porthole_types::{CanonicalUrl, TermId, UrlId};
 use serde::Serialize;
 
-use self::neighbours::{Neighbour, NeighbourList, NeighbourFinder};
+use self::neighbours::{Neighbour, NeighbourFinder, NeighbourList};
 use self::words::Distinctive;
 use crate::asking;
 use crate::cli;

@@ -12,7 +12,8 @@ use crate::workspace::Workspace;
 pub(crate) fn run(workspace: &Workspace, arguments: &cli::Grow) -> anyhow::Result<()> {
     let settings = workspace.settings.train.ready()?;
     let mut store = workspace.writer()?;
-    let limits = GrowthLimits { sites: arguments.sites, pages_a_site: arguments.pages, pages: arguments.accept };
+    let limits =
+        GrowthLimits { sites: arguments.sites, pages_a_site: arguments.pages, pages: arguments.accept };
     let spinner = Spinner::new("growing");
     let mut grow = || -> anyhow::Result<Grown> {
         let grown = growing::grow(workspace, &mut store, &arguments.topic, limits, &settings)?;
@@ -63,9 +64,6 @@ fn print(grown: &Grown) {
     ));
     let refused = grown.sites.iter().filter(|site| !site.accepted).count();
     if refused > 0 {
-        output::print(&format!(
-            "rejected {}: accuracy on your examples would drop",
-            count(refused, "site")
-        ));
+        output::print(&format!("rejected {}: accuracy on your examples would drop", count(refused, "site")));
     }
 }

@@ -6,9 +6,9 @@ use porthole_topic::prune::Pruning;
 use porthole_webs::RecordedWeb;
 
 use crate::cli;
-use crate::importing::{self, Lacking, Noted, ImportRequest, ImportReport};
+use crate::importing::{self, ImportReport, ImportRequest, Lacking, Noted};
 use crate::output::{self, Paint, count, misuse};
-use crate::sources::{SourceFormat, ExampleSource};
+use crate::sources::{ExampleSource, SourceFormat};
 use crate::workspace::{self, Workspace};
 
 pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyhow::Result<()> {

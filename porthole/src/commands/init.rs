@@ -9,10 +9,10 @@ use porthole_topic::{Pretrained, Taxonomy};
 use crate::cli;
 use crate::commands::import;
 use crate::documents::read_file;
-use crate::importing::{self, ImportData, KnownExamples, ImportRequest};
+use crate::importing::{self, ImportData, ImportRequest, KnownExamples};
 use crate::output::{self, count};
 use crate::settings::RawTrain;
-use crate::sources::{SourceFormat, ExampleSource};
+use crate::sources::{ExampleSource, SourceFormat};
 use crate::training::train_workspace;
 use crate::workspace::{self, TAXONOMY, Workspace};
 
@@ -94,7 +94,9 @@ fn say_what_next(folder: &Path, start: &InitialContent) {
         }
         InitialContent::Imported(gathered) => {
             import::print(&gathered.report);
-            output::print(&format!("\nnext: {at} topics tree\n      {at} topics mark PATH\n      {at} train"));
+            output::print(&format!(
+                "\nnext: {at} topics tree\n      {at} topics mark PATH\n      {at} train"
+            ));
         }
         InitialContent::Pretrained(pretrained, _) => {
             let topics = count(pretrained.tree.len() - 1, "topic");

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use porthole_store::{
-    StoredExample, ExampleChange, ExampleState, Feedback, FeedbackKind, NewExample, SqliteWorkspaceWriter,
+    ExampleChange, ExampleState, Feedback, FeedbackKind, NewExample, SqliteWorkspaceWriter, StoredExample,
     TopicChange, WorkspaceWriter,
 };
 use porthole_topic::{Critic, Taxonomy};
@@ -14,7 +14,7 @@ use porthole_types::{CanonicalUrl, Clock, TopicId};
 use serde::Serialize;
 
 use crate::cli::{self, Usefulness};
-use crate::documents::{TermDocument, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::output::{self, misuse, plain};
 use crate::workspace::{self, Workspace};
 
@@ -43,9 +43,8 @@ pub(crate) fn run(root: &Path, arguments: &cli::Mark) -> anyhow::Result<()> {
         FeedbackKind::Hub => {
             check_known(&writer, &url).map(|()| MarkEffect::None("the critic is not trained on links"))?
         }
-        FeedbackKind::Page => {
-            FeedbackExample::new(&workspace, &writer, &url, useful)?.teach(&mut writer, arguments.topic.as_deref())?
-        }
+        FeedbackKind::Page => FeedbackExample::new(&workspace, &writer, &url, useful)?
+            .teach(&mut writer, arguments.topic.as_deref())?,
     };
     let name = if kind == FeedbackKind::Site { url.authority() } else { url.as_str() };
     let at = porthole_crawl::SystemClock.now();
@@ -157,7 +156,10 @@ impl FeedbackExample {
             Some(span) => {
                 let page = workspace.read_page(url, span)?;
                 let document = documents.bytes(Some(url), &page.headers, &page.body);
-                (Some(document).filter(|document| document.state == ExampleState::Ok), "the page has no words")
+                (
+                    Some(document).filter(|document| document.state == ExampleState::Ok),
+                    "the page has no words",
+                )
             }
             None => (None, "the page was not fetched, or not archived"),
         };
@@ -182,9 +184,7 @@ impl FeedbackExample {
             return Ok(MarkEffect::None(self.why_not));
         }
         let Some(topic) = self.topic(path)? else {
-            return Err(misuse(
-                "there is no critic yet to choose the topic; name it with --topic PATH",
-            ));
+            return Err(misuse("there is no critic yet to choose the topic; name it with --topic PATH"));
         };
         let changes: Vec<ExampleChange> = contrary
             .iter()
@@ -232,9 +232,7 @@ impl FeedbackExample {
             return self.named(path).map(Some);
         }
         if self.tree.good().next().is_none() {
-            return Err(misuse(
-                "no topic is marked good: mark one with `porthole topics mark PATH`",
-            ));
+            return Err(misuse("no topic is marked good: mark one with `porthole topics mark PATH`"));
         }
         let (Some(critic), Some(document)) = (&mut self.critic, &self.document) else {
             return Ok(self.without_judgment());
@@ -264,9 +262,9 @@ impl FeedbackExample {
                 "{path} is not good, but the page is useful; mark the topic good first with `porthole topics mark`, or \
                  name another topic"
             ))),
-            (false, true) => Err(misuse(format!(
-                "{path} is good, but the page is useless; name a topic that is not good"
-            ))),
+            (false, true) => {
+                Err(misuse(format!("{path} is good, but the page is useless; name a topic that is not good")))
+            }
             _ => Ok(topic),
         }
     }

@@ -23,10 +23,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Propose) -> anyhow::Re
     }
     print(&proposals, subjects);
     if let Some(first) = proposals.first().filter(|first| !first.is_good) {
-        output::print(&format!(
-            "\nnext: porthole topics mark {}",
-            output::quoted(&first.topic)
-        ));
+        output::print(&format!("\nnext: porthole topics mark {}", output::quoted(&first.topic)));
     }
     Ok(())
 }
@@ -76,9 +73,7 @@ fn subjects(
             count(lacking, "example")
         ))),
         (0, Some(path)) => Err(misuse(format!("{path} has no examples"))),
-        (0, None) => Err(misuse(
-            "all examples have a topic; name files, or a topic with `--topic PATH`",
-        )),
+        (0, None) => Err(misuse("all examples have a topic; name files, or a topic with `--topic PATH`")),
     }
 }
 

@@ -6,7 +6,7 @@ mod watch;
 
 use std::path::Path;
 
-use porthole_store::{QueryAnswer, Error, QueryLimits, NamedQuery, SqliteReader, StoreReader};
+use porthole_store::{Error, NamedQuery, QueryAnswer, QueryLimits, SqliteReader, StoreReader};
 
 use self::form::OutputFormat;
 use crate::cli;
@@ -88,10 +88,7 @@ impl<'a> QueryRequest<'a> {
     fn report_truncation(&self, answer: &QueryAnswer, limit: usize) {
         let count = output::grouped(&answer.rows.len().to_string());
         if answer.is_cut {
-            output::say(&format!(
-                "showing the first {}; use --rows N for more",
-                output::count(limit, "row")
-            ));
+            output::say(&format!("showing the first {}; use --rows N for more", output::count(limit, "row")));
         } else if !answer.rows.is_empty() && self.row_limit() == Some(answer.rows.len()) {
             output::say(&format!("limited to {count} rows; use rows=N for more"));
         }

@@ -9,7 +9,7 @@ use anyhow::Context;
 use porthole_report::html::{Report, Section, Table, escaped};
 use porthole_report::summary;
 use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, Series};
-use porthole_store::{QueryAnswer, QueryLimits, StoreReader, SqlValue};
+use porthole_store::{QueryAnswer, QueryLimits, SqlValue, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
 
@@ -149,11 +149,8 @@ fn pages(id: &str, title: &str, answer: &QueryAnswer, is_by_relevance: bool, tre
             row[3].text().to_owned(),
         ]);
     }
-    let words = if answer.rows.is_empty() {
-        vec!["None yet; run porthole distill.".to_owned()]
-    } else {
-        Vec::new()
-    };
+    let words =
+        if answer.rows.is_empty() { vec!["None yet; run porthole distill.".to_owned()] } else { Vec::new() };
     Section {
         id: id.to_owned(),
         title: title.to_owned(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use porthole_crawl::Command;
-use porthole_store::{QueryLimits, StoreReader, SqlValue, WorkspaceWriter};
+use porthole_store::{QueryLimits, SqlValue, StoreReader, WorkspaceWriter};
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ mod request;
 use std::path::Path;
 use std::process::ExitCode;
 
-use porthole_store::{StoredExample, ExampleChange, ExampleState, StoreReader, TopicChange, WorkspaceWriter};
+use porthole_store::{ExampleChange, ExampleState, StoreReader, StoredExample, TopicChange, WorkspaceWriter};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, TermId, TopicId};
 
@@ -152,7 +152,8 @@ impl<'a> FirstCrawl<'a> {
     /// Whether some of the named pages have no topic yet. Bookmarks do not count: some of them stay without one.
     fn has_unplaced(&self, request: &StartRequest) -> anyhow::Result<bool> {
         let unplaced = self.workspace.reader()?.examples(Some(TopicId::ROOT))?;
-        let is_named = |example: &StoredExample| request.pages.iter().any(|page| page.url.as_str() == example.url);
+        let is_named =
+            |example: &StoredExample| request.pages.iter().any(|page| page.url.as_str() == example.url);
         Ok(!request.is_mixed && unplaced.iter().any(is_named))
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use porthole_store::{StoreCounts, QueryLimits, StoreReader, SqlValue};
+use porthole_store::{QueryLimits, SqlValue, StoreCounts, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, Timestamp};
 use serde::Serialize;
@@ -92,8 +92,9 @@ impl WorkspaceStatus {
     fn of(workspace: &Workspace) -> anyhow::Result<WorkspaceStatus> {
         let reader = workspace.reader()?;
         let tree = workspace::tree(&reader)?;
-        let ask =
-            |query: &str, parameters: &[(&str, &str)]| reader.query(query, parameters, &QueryLimits::default());
+        let ask = |query: &str, parameters: &[(&str, &str)]| {
+            reader.query(query, parameters, &QueryLimits::default())
+        };
         let counts = reader.counts()?;
         let progress = ask("progress", &[])?.rows.remove(0);
         let mut minutes: Vec<Minute> = ask("harvest", &[])?.rows.iter().map(|row| minute(row)).collect();
@@ -268,8 +269,7 @@ fn warnings(
     let mut warnings = Vec::new();
     let mut good = tree.good().peekable();
     if good.peek().is_none() {
-        warnings
-            .push("no topic is marked good: mark one with `porthole topics mark PATH`".to_owned());
+        warnings.push("no topic is marked good: mark one with `porthole topics mark PATH`".to_owned());
     } else if counts.known == 0 && !has_start(reader, tree)? {
         warnings.push(
             "no start URL: no good topic has an example with a URL; add one, or crawl with `--start URL`"

@@ -4,7 +4,7 @@ mod scored;
 
 use std::path::Path;
 
-use porthole_store::{QueryAnswer, QueryLimits, StoreReader, SqlValue};
+use porthole_store::{QueryAnswer, QueryLimits, SqlValue, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
 use serde::Serialize;

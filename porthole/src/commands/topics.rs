@@ -81,9 +81,7 @@ fn warn_if_outdated(store: &SqliteWorkspaceWriter) {
     if let Ok((critic, _)) = workspace::critic(&*store.reader())
         && critic.model().shape() == Shape::TwoClass
     {
-        output::say(
-            "the two-class critic was trained for other good topics: run `porthole train`",
-        );
+        output::say("the two-class critic was trained for other good topics: run `porthole train`");
     }
 }
 
@@ -101,7 +99,11 @@ fn refuse_background(tree: &Taxonomy, topic: TopicId) -> anyhow::Result<()> {
 
 fn good_topics(tree: &Taxonomy) -> String {
     let good: Vec<String> = tree.good().map(|id| tree.path(id)).collect();
-    if good.is_empty() { "no topic is marked good".to_owned() } else { format!("good topics: {}", good.join(", ")) }
+    if good.is_empty() {
+        "no topic is marked good".to_owned()
+    } else {
+        format!("good topics: {}", good.join(", "))
+    }
 }
 
 fn remove(workspace: &Workspace, arguments: &cli::Remove) -> anyhow::Result<()> {

@@ -61,7 +61,9 @@ fn topics(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Result<Vec<Topic
 fn checked(tree: &Taxonomy, path: &str) -> anyhow::Result<TopicId> {
     let topic = tree.find(path)?;
     if topic == TopicId::ROOT {
-        return Err(misuse("choose a topic below the root; to follow all links, crawl with `--strategy unfocused`"));
+        return Err(misuse(
+            "choose a topic below the root; to follow all links, crawl with `--strategy unfocused`",
+        ));
     }
     Ok(topic)
 }

@@ -9,7 +9,7 @@ use porthole_topic::{BACKGROUND, Counting, FEATURES, Kind, Shape};
 use crate::cli;
 use crate::output::{self, Paint, Spinner, count, misuse};
 use crate::settings::{CriticWord, TrainSettings};
-use crate::training::{self, ChosenBy, NodeFigures, TrainingReport, TrainedScope, background};
+use crate::training::{self, ChosenBy, NodeFigures, TrainedScope, TrainingReport, background};
 use crate::workspace::Workspace;
 
 pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
@@ -77,7 +77,9 @@ fn fit_for_tables(settings: &mut TrainSettings) -> anyhow::Result<()> {
 fn print(report: &TrainingReport, cv: bool) {
     let what = match report.trained {
         TrainedScope::All => "trained",
-        TrainedScope::Changed => "retrained the nodes with changed examples, with the parameters chosen before",
+        TrainedScope::Changed => {
+            "retrained the nodes with changed examples, with the parameters chosen before"
+        }
         TrainedScope::Nothing => "nothing has changed since the critic was trained",
     };
     output::print(&format!(
@@ -264,10 +266,7 @@ fn warn(report: &TrainingReport) {
     }
     let below: Vec<String> = report.undecided.iter().filter(|node| *node != "/").cloned().collect();
     say_list("warning: only one topic below these has examples, so all pages are assigned to it:", &below);
-    say_list(
-        "warning: topics without examples, to which no page is assigned:",
-        &report.without_examples,
-    );
+    say_list("warning: topics without examples, to which no page is assigned:", &report.without_examples);
     if report.unplaced > 0 {
         output::say(&format!(
             "{} no topic and are not used: `porthole topics propose` shows topics that fit",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use porthole_store::{
-    StoredExample, ExampleChange, ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter,
+    ExampleChange, ExampleState, NewExample, StoreReader, StoredExample, TopicChange, WorkspaceWriter,
 };
 use porthole_topic::{Critic, IRRELEVANT, Sample, Taxonomy, add_background, background};
 use porthole_types::TopicId;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::learnt_from;
 use super::pages::{self, KeptPage, KeptPages};
 use crate::cli::Usefulness;
-use crate::documents::{TermDocument, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::workspace::{self, Workspace};
 
 /// Source of background examples.
@@ -86,7 +86,8 @@ fn replace(
     let topics_before = tree.len();
     let leaf = if drawn.is_empty() { background(&tree) } else { add_background(&mut tree)? };
     let drawn_urls: HashSet<&str> = drawn.iter().map(|(url, _)| url.as_str()).collect();
-    let stays = |example: &StoredExample| Some(example.topic) == leaf && drawn_urls.contains(example.url.as_str());
+    let stays =
+        |example: &StoredExample| Some(example.topic) == leaf && drawn_urls.contains(example.url.as_str());
     let known: HashSet<&str> =
         old.iter().filter(|example| stays(example)).map(|example| example.url.as_str()).collect();
     let changes: Vec<ExampleChange> = old

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::pages::{self, KeptPage, KeptPages};
 use super::{BASIS, Basis, TrainingPages, background};
 use crate::cli::Usefulness;
-use crate::documents::{TermDocument, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::output::misuse;
 use crate::settings::TrainSettings;
 use crate::workspace::{self, CRITIC, Workspace};

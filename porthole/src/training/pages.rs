@@ -6,7 +6,7 @@ use porthole_store::{ExampleState, FeedbackKind, StoreReader, TriedUrl};
 use porthole_types::{CanonicalUrl, Judgment, SegmentSpan, TermId, UrlId};
 
 use crate::cli::Usefulness;
-use crate::documents::{TermDocument, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::workspace::Workspace;
 
 /// A fetched and judged page whose words are known: from the tables, or from the archive in workspaces of older

@@ -9,7 +9,7 @@ use porthole_types::TopicId;
 use serde::{Deserialize, Serialize};
 
 use super::background::Background;
-use super::{TrainingResult, TrainingPages};
+use super::{TrainingPages, TrainingResult};
 use crate::settings::{TrainSettings, counting_name};
 
 /// Result of training.

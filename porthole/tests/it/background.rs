@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use porthole_store::{Prober, SqliteReader, StoreReader, ProbeTable};
+use porthole_store::{ProbeTable, Prober, SqliteReader, StoreReader};
 use porthole_types::{ManualClock, TopicId};
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
 use serde_json::Value;

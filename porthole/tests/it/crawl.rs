@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use flate2::bufread::GzDecoder;
-use porthole_store::{QueryLimits, SqliteReader, StoreReader, SqlValue};
+use porthole_store::{QueryLimits, SqlValue, SqliteReader, StoreReader};
 use porthole_types::ManualClock;
 use porthole_webs::RecordedWeb;
 use porthole_webs::synth::{SynthParams, SyntheticWeb};

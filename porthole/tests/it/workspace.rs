@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use porthole_store::{StoredModel, SqliteStore, WorkspaceWriter};
+use porthole_store::{SqliteStore, StoredModel, WorkspaceWriter};
 use porthole_types::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -443,7 +443,8 @@ fn shapes_critics_and_tables() {
     bench.check_fails(&["train", "--tables", "--shape", "flat"], "--tables", 4);
     bench.check_fails(&["train", "--tables", "--counting", "once"], "--tables", 4);
     let store = SqliteStore::open(bench.path("ws/porthole.db")).unwrap();
-    let rows = store.reader().sql("select count(*) from stat", &porthole_store::QueryLimits::default()).unwrap();
+    let rows =
+        store.reader().sql("select count(*) from stat", &porthole_store::QueryLimits::default()).unwrap();
     assert!(matches!(rows.rows[0][0], porthole_store::SqlValue::Integer(count) if count > 20), "{rows:?}");
 }
 

@@ -1,6 +1,6 @@
 //! The summary that a crawl prints at its end.
 
-use porthole_store::{StoreCounts, StoreReader, SqlValue};
+use porthole_store::{SqlValue, StoreCounts, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
 use serde::Serialize;

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use porthole_store::{StoredExample, ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter};
+use porthole_store::{ExampleState, NewExample, StoreReader, StoredExample, TopicChange, WorkspaceWriter};
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
 use crate::cli;
 use crate::commands::import;
-use crate::documents::{TermDocument, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::importing;
 use crate::output::{self, Paint, count, misuse};
 use crate::visiting::{FetchedDocuments, Visitor};
@@ -46,8 +46,7 @@ pub(crate) struct NewExamplePage {
 }
 
 /// Message after an interrupted fetch.
-pub(crate) const INTERRUPTED: &str =
-    "interrupted; run `porthole examples fetch` to fetch the missing pages";
+pub(crate) const INTERRUPTED: &str = "interrupted; run `porthole examples fetch` to fetch the missing pages";
 
 pub(super) async fn run(workspace: &Workspace, arguments: &cli::AddExamples) -> anyhow::Result<()> {
     check_topic(workspace, &arguments.topic)?;

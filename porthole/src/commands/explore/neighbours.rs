@@ -7,7 +7,7 @@ use porthole_store::{About, QueryLimits, StoreReader};
 use porthole_types::{CanonicalUrl, Headers, UrlId};
 
 use crate::commands::examples::outlinks;
-use crate::documents::{TermDocument, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::visiting::Visitor;
 use crate::workspace::Workspace;
 

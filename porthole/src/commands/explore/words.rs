@@ -53,7 +53,9 @@ impl Distinctive {
             .with
             .iter()
             .filter(|&(_, &with)| with >= fewest)
-            .map(|(&term, &with)| (term, log_odds_ratio(with, own.documents, others.of(term), others.documents)))
+            .map(|(&term, &with)| {
+                (term, log_odds_ratio(with, own.documents, others.of(term), others.documents))
+            })
             .filter(|&(_, weight)| weight > MIN_SCORE)
             .collect();
         ordered.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

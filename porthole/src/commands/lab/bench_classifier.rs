@@ -51,6 +51,8 @@ fn print(figures: &Figures) {
         output::print_table(&table.head, &table.rows);
     }
     if let Some(times) = figures.fewer_misses() {
-        output::print(&format!("\nBulkProbe has {times:.1} times fewer misses per document than SingleProbe"));
+        output::print(&format!(
+            "\nBulkProbe has {times:.1} times fewer misses per document than SingleProbe"
+        ));
     }
 }

@@ -53,8 +53,7 @@ fn print(figures: &Figures) {
         ]
     };
     let rows: Vec<_> = figures.variants.iter().map(row).collect();
-    let head =
-        ["variant", "reading, ms", "computing, ms", "iterations", "total, ms", "times the fastest"];
+    let head = ["variant", "reading, ms", "computing, ms", "iterations", "total, ms", "times the fastest"];
     output::print_table(&head, &rows);
     if let Some(times) = figures.join_over_walk() {
         // V 3.8 reports a factor of 3.

@@ -10,10 +10,7 @@ use crate::output;
 pub(super) fn run(arguments: &cli::Figures) -> anyhow::Result<()> {
     let results = Results::read(&arguments.folder).map_err(in_words)?;
     let path = figures::write(results).map_err(in_words)?;
-    output::say(&format!(
-        "data of the figures: {}",
-        arguments.folder.join("figures").display()
-    ));
+    output::say(&format!("data of the figures: {}", arguments.folder.join("figures").display()));
     output::print(&path.display().to_string());
     Ok(())
 }

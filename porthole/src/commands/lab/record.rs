@@ -101,7 +101,12 @@ fn copy(workspace: &Workspace, tried: &TriedUrl, to: &mut impl Write) -> anyhow:
         std::io::copy(&mut file.take(span.length.into()), to)
     };
     let length = copied().with_context(|| format!("cannot copy {} from {}", tried.url, path.display()))?;
-    anyhow::ensure!(length == u64::from(span.length), "{} ends within the record of {}", path.display(), tried.url);
+    anyhow::ensure!(
+        length == u64::from(span.length),
+        "{} ends within the record of {}",
+        path.display(),
+        tried.url
+    );
     Ok(())
 }
 
@@ -156,8 +161,5 @@ fn print(recorded: &Recorded, folder: &Path) {
     output::say(
         "the web holds only pages that the crawl fetched, which favours strategies similar to the crawl's",
     );
-    output::say(&format!(
-        "next: porthole lab run {} --out DIR",
-        folder.join("experiment.toml").display()
-    ));
+    output::say(&format!("next: porthole lab run {} --out DIR", folder.join("experiment.toml").display()));
 }

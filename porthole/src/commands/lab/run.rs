@@ -106,6 +106,7 @@ fn print(experiment: &Experiment, outcomes: &[Outcome]) {
         vec![strategy.clone(), recall, of(&|outcome| outcome.area), guide, other, cpu]
     };
     let at = format!("all topics, at {budget}");
-    let head = [at.as_str(), "recall", "area under curve", "mean relevance", "other critic", "CPU ms per fetch"];
+    let head =
+        [at.as_str(), "recall", "area under curve", "mean relevance", "other critic", "CPU ms per fetch"];
     output::print_table(&head, &experiment.strategies.iter().map(row).collect::<Vec<_>>());
 }

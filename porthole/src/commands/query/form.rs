@@ -166,8 +166,12 @@ mod tests {
         ] {
             assert_eq!(cell(column, &value), shown);
         }
-        let row =
-            [SqlValue::Text("a \"b\", c\nd".into()), SqlValue::Null, SqlValue::Blob(vec![0, 255]), SqlValue::Real(0.5)];
+        let row = [
+            SqlValue::Text("a \"b\", c\nd".into()),
+            SqlValue::Null,
+            SqlValue::Blob(vec![0, 255]),
+            SqlValue::Real(0.5),
+        ];
         assert_eq!(csv_row(&row), "\"a \"\"b\"\", c\nd\",,00ff,0.5");
         let columns: Vec<String> = ["z", "a", "m", "b"].map(String::from).into();
         let json = serde_json::to_string(&JsonRow { columns: &columns, row: &row }).unwrap();

@@ -1,6 +1,6 @@
 //! `porthole query --list`: the named queries with their parameters.
 
-use porthole_store::{ParameterKind, NamedQuery, Parameter, QUERIES};
+use porthole_store::{NamedQuery, Parameter, ParameterKind, QUERIES};
 use serde::Serialize;
 
 use crate::output::{self, Paint, misuse};

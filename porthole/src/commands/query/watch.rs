@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use porthole_store::{QueryAnswer, SqliteReader, SqlValue};
+use porthole_store::{QueryAnswer, SqlValue, SqliteReader};
 
 use super::form::OutputFormat;
 use super::{QueryRequest, limits};

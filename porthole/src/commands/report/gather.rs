@@ -81,10 +81,7 @@ impl CrawlData {
         }
         let words = match table.rows.is_empty() {
             true => Vec::new(),
-            false => vec![format!(
-                "{} relevant archived pages, clustered by their words.",
-                self.pages.len()
-            )],
+            false => vec![format!("{} relevant archived pages, clustered by their words.", self.pages.len())],
         };
         Section {
             id: "communities".into(),

@@ -20,8 +20,7 @@ pub(super) fn section(
     let recent = mean(all.iter().rev().take(100).copied());
     let before = mean(all.iter().copied());
     words.push(match counts.queued {
-        0 => "No known URL is left to fetch. Add start URLs with porthole crawl --start URL."
-            .to_owned(),
+        0 => "No known URL is left to fetch. Add start URLs with porthole crawl --start URL.".to_owned(),
         queued => format!("Queue: {}. Run porthole crawl to resume.", count(queued, "URL")),
     });
     if all.len() >= 400 && recent < 0.5 * before {

@@ -24,8 +24,7 @@ pub(super) async fn needed(folder: &Path, arguments: &cli::Start) -> anyhow::Res
         return Ok(None);
     }
     if asking::is_possible() {
-        let question =
-            "a contact address is required to crawl the open web.\n\
+        let question = "a contact address is required to crawl the open web.\n\
              your email address, or the URL of a page about your crawl:";
         if let Some(contact) = asking::ask(question).await.filter(|answer| !answer.is_empty()) {
             return checked(&contact).map(Some);

@@ -8,7 +8,7 @@ use porthole_types::CanonicalUrl;
 use crate::cli;
 use crate::commands::examples::add::parse_url;
 use crate::output::{self, misuse, plain};
-use crate::sources::{PagePlace, ExampleSource};
+use crate::sources::{ExampleSource, PagePlace};
 use crate::workspace::Workspace;
 
 /// Maximum number of pages from a list of bookmarks: enough to train on, and fetched within minutes.

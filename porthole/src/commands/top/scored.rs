@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use porthole_crawl::{DISTILLED_BY, Engine, SiteBy, Snapshot};
-use porthole_store::{QueryAnswer, QueryLimits, StoreReader, SqlValue};
+use porthole_store::{QueryAnswer, QueryLimits, SqlValue, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::UrlId;
 use serde::Serialize;
@@ -62,7 +62,11 @@ pub(super) fn scored(answer: &QueryAnswer, tree: &Taxonomy) -> Vec<ScoredPage> {
 }
 
 /// Adds the links that contribute most, by the current graph.
-pub(super) fn explain(scored: &mut [ScoredPage], what: TopWhat, reader: &dyn StoreReader) -> anyhow::Result<()> {
+pub(super) fn explain(
+    scored: &mut [ScoredPage],
+    what: TopWhat,
+    reader: &dyn StoreReader,
+) -> anyhow::Result<()> {
     let by = reader.setting(DISTILLED_BY)?.and_then(|name| SiteBy::named(&name)).unwrap_or_default();
     let snapshot = Snapshot::read_by(reader, by)?;
     let (distiller, scores) = (snapshot.distiller(RHO)?, snapshot.scores(RHO, Engine::Native)?);

@@ -23,9 +23,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &cli::Tree) -> anyhow::Resul
     }
     TreeDrawing { tree: &tree, top, facts: &facts }.print();
     if tree.is_empty() {
-        output::say(
-            "no topics yet: run `porthole topics add PATH` or `porthole examples import FILE`",
-        );
+        output::say("no topics yet: run `porthole topics add PATH` or `porthole examples import FILE`");
     }
     Ok(())
 }
