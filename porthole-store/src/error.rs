@@ -130,10 +130,10 @@ pub enum Error {
     #[error("no topic {0}; `porthole topics tree` lists all")]
     NoSuchTopic(String),
     /// The statement does more than read.
-    #[error("not allowed: {0}; queries may only read the tables")]
+    #[error("refused: {0}; only reading the tables is allowed")]
     Refused(String),
     /// No statement, or several.
-    #[error("expected one SQL statement, not {0}")]
+    #[error("one SQL statement is wanted, not {0}")]
     NotOneStatement(&'static str),
     /// SQL error in the statement.
     #[error("SQL: {0}")]

@@ -134,13 +134,13 @@ impl TrainingPages {
             let why = match (self.unplaced, self.lacking) {
                 (0, 0) => "add some with `porthole examples add TOPIC FILE…` or `porthole examples import`",
                 (0, _) => "no example has a page with words; see `porthole examples list`",
-                _ => "the examples have no topic; assign one with `porthole examples move NAME… TOPIC`",
+                _ => "the examples have no topic yet; assign one with `porthole examples move NAME… TOPIC`",
             };
             return Err(misuse(format!("no examples to train on: {why}")));
         }
         if settings.options.shape == Shape::TwoClass && self.tree.good().next().is_none() {
             return Err(misuse(
-                "a two-class critic needs a good topic: mark one with `porthole topics mark PATH`",
+                "a two-class critic needs a good topic, and no topic is marked good: run `porthole topics mark PATH`",
             ));
         }
         Ok(())

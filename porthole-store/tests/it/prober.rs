@@ -263,7 +263,7 @@ fn statistics_stay_with_marks_and_go_with_children() {
     let prober = Prober::open(place.path(), None).unwrap();
     assert_eq!((prober.pages(ProbeTable::Stat).unwrap(), prober.pages(ProbeTable::Blob).unwrap()), (1, 1));
     let refusal = prober.single_relevance(ProbeTable::Stat, &[]).unwrap_err().to_string();
-    assert_eq!(refusal, "there are no statistics for the topic with the id 0; train first");
+    assert_eq!(refusal, "no statistics for the topic with id 0; run `porthole train --tables`");
 }
 
 #[test]

@@ -156,7 +156,7 @@ pub(crate) fn examples_move_and_go(backend: &dyn Backend) {
     let gone = store.change_examples(&[ExampleChange::Remove(b), ExampleChange::Remove(b)]).unwrap_err();
     assert!(matches!(gone, Error::UnknownExample(id) if id == b), "{gone}");
     let nowhere = store.change_examples(&[ExampleChange::Move(b, TopicId(77))]).unwrap_err();
-    assert_eq!(nowhere.to_string(), "there is no topic with the id 77");
+    assert_eq!(nowhere.to_string(), "no topic with id 77");
     assert_eq!(listed(&*store), ["5 a", "1 b"]);
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn a_topic_with_examples_goes_only_with_them(backend: &dyn Backend) {
     let mut store = with_examples(backend, &[example(BIRDS, "a", &[]), example(BIRDS, "b", &[])]);
     let without: Vec<_> = tree().into_iter().filter(|row| row.id != BIRDS).collect();
     let refused = store.set_topics(&without).unwrap_err().to_string();
-    assert_eq!(refused, "/Science/Birds has 2 examples; move or remove them together with it");
+    assert_eq!(refused, "/Science/Birds has 2 examples; move or remove them as well");
     assert_eq!(store.topics().unwrap(), tree());
     let moves = [ExampleChange::MoveAll(BIRDS, SCIENCE)];
     let change = TopicChange { topics: Some(&without), examples: &moves, ..TopicChange::default() };

@@ -45,7 +45,7 @@ impl<'a> QueryRequest<'a> {
         if question.contains(char::is_whitespace) || question.is_empty() {
             if let Some(parameter) = arguments.parameters.first() {
                 return Err(misuse(format!(
-                    "{parameter}: only named queries take parameters; put SQL in quotes"
+                    "{parameter}: only named queries have parameters; put SQL in quotes"
                 )));
             }
             return Ok(QueryRequest::Sql(question));
@@ -53,7 +53,7 @@ impl<'a> QueryRequest<'a> {
         let query = list::named(question)?;
         let pair = |text: &'a String| {
             text.split_once('=').ok_or_else(|| {
-                misuse(format!("{text}: expected NAME=VALUE, such as topic=/Recreation/Cycling"))
+                misuse(format!("{text}: a parameter is NAME=VALUE, such as topic=/Recreation/Cycling"))
             })
         };
         let parameters = arguments.parameters.iter().map(pair).collect::<anyhow::Result<_>>()?;
@@ -90,7 +90,7 @@ impl<'a> QueryRequest<'a> {
         if answer.is_cut {
             output::say(&format!("showing the first {}; use --rows N for more", output::count(limit, "row")));
         } else if !answer.rows.is_empty() && self.row_limit() == Some(answer.rows.len()) {
-            output::say(&format!("limited to {count} rows; use rows=N for more"));
+            output::say(&format!("limited to {count} rows; rows=N asks for more"));
         }
     }
 }

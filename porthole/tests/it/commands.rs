@@ -49,7 +49,7 @@ fn the_demo_ends_in_a_comparison() {
     let output = porthole(&["demo", "--pages", "120", "--topic", "/Recreation"]);
     let text = String::from_utf8(output.stdout).unwrap();
     for part in
-        ["      50  █", "     120  █", "critic and truth agree", "the focused crawl found", "times as many"]
+        ["      50  █", "     120  █", "accuracy of the critic", "the focused crawl found", "times as many"]
     {
         assert!(text.contains(part), "{part} is missing in:\n{text}");
     }

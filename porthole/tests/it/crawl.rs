@@ -23,7 +23,7 @@ use crate::recording::record;
 const GOOD: &str = "/Recreation";
 
 /// What a crawl says that has nothing left to do.
-const DONE: &str = "every URL that is known has been dealt with";
+const DONE: &str = "finished: no known URL is left to fetch";
 
 /// Examples of each topic.
 const EXAMPLES: usize = 4;
@@ -352,10 +352,10 @@ fn an_apprentice_begins_with_what_another_has_learnt() {
     let taught = ["apprentice", "--lessons", &folder(&watching)];
     crawl(&own, &taught, 0);
     assert_ne!(own.urls(), soft.urls());
-    assert!(crawl(&own, &["soft", "--lessons", &folder(&watching)], 4).contains("begins with no lessons"));
+    assert!(crawl(&own, &["soft", "--lessons", &folder(&watching)], 4).contains("--lessons requires --strategy apprentice"));
     assert!(
         crawl(&own, &["apprentice", "--lessons", &folder(&soft)], 4)
-            .contains("no apprentice has learnt there")
+            .contains("no apprentice was trained in this workspace")
     );
 }
 
@@ -385,7 +385,7 @@ fn interrupt(workspace: &Workspace) {
     let sent = Command::new("kill").args(["-INT", &crawl.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let output = crawl.wait_with_output().unwrap();
-    check(&output, 11, "interrupted; nothing that was fetched is lost; run the same command to resume");
+    check(&output, 11, "interrupted; all fetched pages are stored; run the same command to resume");
 }
 
 /// Mounts a small disk that no other process sees, copies the workspace there, and crawls twice: without room for the
@@ -410,7 +410,7 @@ fn a_full_disk_ends_a_crawl_that_goes_on_when_there_is_room() {
         Ok(output) if !output.stdout.is_empty() => output,
         refused => return eprintln!("skipped: no small disk can be mounted here: {refused:?}"),
     };
-    let said = check(&output, 0, "the disk is full; make room, and run the same command to resume");
+    let said = check(&output, 0, "the disk is full; free some space and run the same command to resume");
     assert_eq!(said.matches("exit code 16").count(), 2, "{said}");
     let (before, whole) = (workspace.urls().len(), workspace.whole());
     assert!(before > 0 && before < whole.urls.len(), "{before} fetches");
@@ -423,7 +423,7 @@ fn a_full_disk_ends_a_crawl_that_goes_on_when_there_is_room() {
 fn hard_focus_runs_dry_and_says_what_it_found() {
     let workspace = Workspace::new();
     let said = workspace.check(&["--strategy", "hard"], 60, "stagnated");
-    for words in ["mostly about", "  /Recreation/Cycling", "--strategy soft"] {
+    for words in ["most fetched pages are about", "  /Recreation/Cycling", "--strategy soft"] {
         assert!(said.contains(words), "no {words:?} in {said}");
     }
     assert!(workspace.urls().len() < 500, "{}", workspace.urls().len());
@@ -459,7 +459,7 @@ fn a_crawl_needs_a_critic_and_somewhere_to_start() {
         workspace.ok(&["examples", "add", topic, "page.txt"]);
     }
     workspace.ok(&["train"]);
-    workspace.check(&[], 4, "give --start URL");
+    workspace.check(&[], 4, "add `--start URL`");
     workspace.check(&["--start", "http://nowhere.test/"], 0, DONE);
 }
 

@@ -18,7 +18,7 @@ fn an_experiment_goes_from_a_recorded_crawl_to_a_report() {
     let workspace = Workspace::new();
     let folder = workspace.folder.path();
     refused(folder, &["-C", "ws", "report"], "nothing has been crawled");
-    refused(folder, &["-C", "ws", "lab", "record", "web"], "no page is kept");
+    refused(folder, &["-C", "ws", "lab", "record", "web"], "the archive is empty");
     workspace.check(&["--pages", "300"], 0, "");
     ok(folder, &["-C", "ws", "distill"]);
 

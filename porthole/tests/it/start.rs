@@ -391,7 +391,7 @@ fn one_command_leads_from_pages_to_a_crawl() {
     // What the crawl has found is explored without any network.
     let explore = ["-C", "bicycles", "examples", "explore", "/Leisure/Bicycles", "--json"];
     let output = porthole(web.path(), &explore);
-    assert!(text(&output.stderr).contains("only what the crawl has found"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("using crawled pages only"), "{}", text(&output.stderr));
     let found: Json = serde_json::from_slice(&output.stdout).unwrap();
     let found = found["found"].as_array().unwrap();
     let right = found.iter().filter(|page| is_good(&&page["url"].as_str().unwrap().to_owned())).count();
@@ -426,7 +426,7 @@ fn a_start_says_what_it_lacks_and_goes_on_with_it() {
         "My Bicycles, a new topic, is good",
     );
     assert!(said.contains("workspace in my-bicycles"), "{said}");
-    check(web.path(), &["start"], 4, "name pages about what you care about");
+    check(web.path(), &["start"], 4, "no pages given");
     check(
         web.path(),
         &["start", "http://gone.test/", "--web", &web.web().display().to_string()],
@@ -457,7 +457,7 @@ fn of_bookmarks_those_that_fit_become_examples() {
     let bookmarks = format!("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n{links}</DL><p>\n");
     fs::write(folder.path().join("bookmarks.html"), bookmarks).unwrap();
     let start = ["start", "bookmarks.html", "ws", "--yes", "--no-crawl"];
-    let said = check(folder.path(), &start, 0, "is good, with 3 more examples");
+    let said = check(folder.path(), &start, 0, "is marked good, with 3 more examples");
     assert!(said.contains("Birds"), "{said}");
     let listed = json(folder.path(), &["-C", "ws", "examples", "list", "--json"]);
     let topic = |path: &str| {
@@ -467,7 +467,7 @@ fn of_bookmarks_those_that_fit_become_examples() {
     assert_eq!(topic("/code"), "/");
     assert_eq!(topic("/birds/1"), topic("/birds/3"));
     // Nothing is fetched twice, and nothing is asked twice.
-    check(folder.path(), &start, 0, "everything is ready");
+    check(folder.path(), &start, 0, "ready to crawl");
     assert_eq!(server.asked("/code"), 1);
 }
 

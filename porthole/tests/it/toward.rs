@@ -78,7 +78,7 @@ fn links_on_pages_of_a_wider_topic_are_followed_and_the_pages_are_not_relevant()
     // The starts are the examples about birds; then the two pages behind the first of them.
     let crawl =
         |pages: &str| place.ok(&["crawl", "--web", "web.warc.gz", "--strategy", "soft", "--pages", pages]);
-    assert!(place.ok(&["topics", "toward"]).contains("good topics alone"));
+    assert!(place.ok(&["topics", "toward"]).contains("good topics only"));
     crawl("5");
     let fox = place.of("fox.test")[0];
     let [relevance, priority] = place.of("behind-fox.test");
@@ -95,7 +95,7 @@ fn links_on_pages_of_a_wider_topic_are_followed_and_the_pages_are_not_relevant()
 
     place.ok(&["topics", "toward", "--none"]);
     crawl("1");
-    assert!(place.ok(&["topics", "toward"]).contains("good topics alone"));
+    assert!(place.ok(&["topics", "toward"]).contains("good topics only"));
 }
 
 #[test]

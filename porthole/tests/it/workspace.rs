@@ -257,7 +257,7 @@ fn examples_are_added_listed_moved_and_removed() {
     assert_eq!(bench.examples(), ["owl.html"]);
 
     bench.ws(&["examples", "add", "/Birds", "owl.html"]);
-    bench.check_fails(&["examples", "move", "owl.html", "/Owls"], "say which by its number", 4);
+    bench.check_fails(&["examples", "move", "owl.html", "/Owls"], "use its number", 4);
     let id = bench.json(&["examples", "list", "/Birds"])[0]["id"].to_string();
     bench.ws(&["examples", "move", &id, "/Owls"]);
     assert_eq!(bench.examples(), ["owl.html"], "the same page in a topic is there once");
@@ -321,7 +321,7 @@ fn an_import_waits_for_no_pipe() {
     for name in ["pipe", "folder/pipe"] {
         assert!(Command::new("mkfifo").arg(bench.path(name)).status().unwrap().success());
     }
-    bench.check_fails(&["examples", "import", "pipe"], "has to be a file", 1);
+    bench.check_fails(&["examples", "import", "pipe"], "must be a regular file", 1);
     bench.ws(&["examples", "import", "folder"]);
     assert_eq!(bench.examples(), ["folder/owl.txt"]);
 }
@@ -372,7 +372,7 @@ fn training_chooses_and_reports() {
     assert_eq!(bench.json(&["train", "--smoothing", "0.5"])["nodes"][0]["smoothing"].as_f64(), Some(0.5));
     bench.check_fails(&["train", "--smoothing", "0"], "more than 0", 4);
     bench.check_fails(&["train", "--shape", "round"], "two-class", 4);
-    bench.check_fails(&["train", "--critic", "logistic", "--features", "9"], "is for naive Bayes", 4);
+    bench.check_fails(&["train", "--critic", "logistic", "--features", "9"], "requires naive Bayes", 4);
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn internal_topics_get_a_leaf_for_their_own_examples() {
 #[test]
 fn what_cannot_be_learnt_is_said() {
     let bench = Bench::new();
-    bench.check_fails(&["train"], "there are no examples to train on", 4);
+    bench.check_fails(&["train"], "no examples to train on", 4);
     bench.check_fails(&["classify", "x.txt"], "there is no critic yet", 4);
     bench.check_fails(&["topics", "propose", "x.txt"], "there is no critic yet", 4);
     bench.write("loose/owl.txt", page(BIRDS, 1));
@@ -418,7 +418,7 @@ fn what_cannot_be_learnt_is_said() {
     bench.ws(&["examples", "move", "loose/owl.txt", "/Birds"]);
     bench.ws(&["topics", "add", "/Food"]);
     let said = text(&bench.run(&["-C", "ws", "train"], "").stderr);
-    assert!(said.contains("only one class of examples") && said.contains("/Food"), "{said}");
+    assert!(said.contains("only one topic has examples") && said.contains("/Food"), "{said}");
     bench.check_fails(&["train", "--shape", "two-class"], "no topic is marked good", 4);
 }
 
@@ -474,7 +474,7 @@ fn pages_are_judged_with_reasons() {
     let output = bench.run(&["-C", "ws", "classify", "none.txt", "documents/Birds/1.html"], "");
     assert_eq!((output.status.code(), text(&output.stdout).lines().count()), (Some(1), 1));
     assert!(text(&output.stderr).contains("none.txt"));
-    bench.check_fails(&["classify", "http://nowhere.test/"], "is no URL of an example", 4);
+    bench.check_fails(&["classify", "http://nowhere.test/"], "is not the URL of an example", 4);
 }
 
 #[test]
@@ -484,7 +484,7 @@ fn topics_are_proposed_for_examples_without_one() {
     bench.check_fails(&["topics", "propose"], "all examples have a topic", 4);
     bench.write("list.tsv", "http://a.test/\t/\n");
     bench.ws(&["examples", "import", "list.tsv"]);
-    bench.check_fails(&["topics", "propose"], "no page with words among 1 example", 4);
+    bench.check_fails(&["topics", "propose"], "none of 1 example has a page with words", 4);
     bench.write("loose/page.txt", page(CYCLING, 11));
     bench.ws(&["examples", "import", "loose"]);
     let proposed = bench.json(&["topics", "propose"]);

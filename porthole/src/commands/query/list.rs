@@ -45,7 +45,7 @@ fn print(query: &NamedQuery) {
     for parameter in query.parameters {
         let Parameter { name, description, .. } = parameter;
         let value = parameter.default.unwrap_or(example(parameter.kind));
-        let must = if parameter.default.is_none() { "; required" } else { "" };
+        let must = if parameter.default.is_none() { "; must be given" } else { "" };
         output::print(&format!(
             "    {:<22}{}",
             format!("{name}={value}"),
