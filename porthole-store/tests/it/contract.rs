@@ -1,4 +1,4 @@
-//! What every store does, whatever is behind it. A backend is added by one line at the end.
+//! The contract of every store, whatever the implementation. A backend is added by one line at the end.
 
 use porthole_store::{
     Batch, Committed, DistilledScores, Error, Estimate, GraphEdge, QueryLimits, SqlValue, Store, StoreCounts,
@@ -12,7 +12,7 @@ use crate::frontier::*;
 use crate::topics::*;
 use crate::web::{Place, commit, failure, link, new_url, oid, oids_of, page, retry, take, url, with_outcome};
 
-/// A place where a store can be opened again and again.
+/// A location where a store can be opened repeatedly.
 pub(crate) trait Backend {
     fn open(&self) -> Box<dyn Store>;
 }
@@ -52,7 +52,7 @@ fn a_better_parent_raises_a_queued_url(backend: &dyn Backend) {
     let mut store = backend.open();
     store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.2, 0.2), new_url(3, 0.3, 0.3)]).unwrap();
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
-    // 2 is raised, 3 is not, 4 is new and raised within the batch, 1 is done.
+    // 2 is raised, 3 is not, 4 is new and raised within the batch, 1 is finished.
     let links = vec![link(2, 0.9, 0.8), link(3, 0.1, 0.1), link(4, 0.1, 0.1), link(4, 0.4, 0.4)];
     let done = commit(&mut *store, &[page(1, 0.9, links)]);
     assert_eq!((done.new_urls, done.believed), (1, 2));
@@ -61,7 +61,7 @@ fn a_better_parent_raises_a_queued_url(backend: &dyn Backend) {
     let work = store.take(9, Timestamp(0)).unwrap();
     let seen: Vec<_> = work.iter().map(|work| (work.oid, work.relevance, work.priority)).collect();
     assert_eq!(seen, [(oid(2), 0.9, 0.8), (oid(4), 0.4, 0.4), (oid(3), 0.3, 0.3)]);
-    // In flight, too: it is queued in the tables, and the belief survives.
+    // Also in flight: it is queued in the tables, and the estimate survives.
     let links = vec![link(3, 0.95, 0.1)];
     store.add(&[new_url(5, 0.5, 0.5)]).unwrap();
     commit(&mut *store, &[page(5, 0.9, links)]);
@@ -90,7 +90,7 @@ fn priorities_go_up_and_down_and_estimates_stay(backend: &dyn Backend) {
     let mut store = backend.open();
     store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.2, 0.2), new_url(3, 0.3, 0.3)]).unwrap();
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
-    // Of 4, which the page links to, and of 2 twice; 1 is done, and 9 is not known.
+    // Of 4, which the page links to, and of 2 twice; 1 is finished, and 9 is unknown.
     let results = [page(1, 0.7, vec![link(4, 0.7, 0.7)])];
     let priorities = [(oid(4), 0.1), (oid(2), 0.0), (oid(2), 0.8), (oid(1), 0.5), (oid(9), 0.5)];
     let batch = Batch { results: &results, priorities: &priorities, ..Batch::default() };
@@ -192,13 +192,13 @@ fn the_words_of_a_page_are_kept_and_copies_are_counted(backend: &dyn Backend) {
     assert_eq!(terms_of(&*store, 3), (None, None));
     assert_eq!(store.reader().page_terms(&[99]).unwrap(), [Vec::new()]);
     assert_eq!((store.counts().fetched, store.counts().copies), (3, 1));
-    // A copy counts as nothing: two pages of R 0.9 and one of 0.
+    // A duplicate counts as 0: two pages with R 0.9 and one with 0.
     let progress = store.reader().query("progress", &[], &QueryLimits::default()).unwrap();
     assert!((progress.rows[0][1].real().unwrap() - 0.6).abs() < 1e-6, "{progress:?}");
     let top = store.reader().query("top-pages", &[], &QueryLimits::default()).unwrap();
     assert_eq!(top.rows.len(), 2, "{top:?}");
 
-    // When it comes again it has changed; when it does not come, what is known of it stays.
+    // When it is fetched again it has changed; when the fetch fails, its data stays.
     let changed = vec![(TermId(11), 5)];
     store.queue_again(&[oid(1), oid(2)]).unwrap();
     let again = PageResult { seq: 4, ..with_words(2, &changed, None) };
@@ -273,7 +273,7 @@ fn named_queries_answer(backend: &dyn Backend) {
     store.add(&(1..=5).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
     let mut late = page(2, 0.5, Vec::new());
     late.at = Timestamp(61_000);
-    // 1 is a great hub; 12 and 13 are its neighbours on another site, 3 is one on its own.
+    // 1 is a top hub; 12 and 13 are its neighbours on another site, 3 is one on its own.
     let hub = page(1, 0.75, vec![link(12, 0.75, 0.75), link(13, 0.25, 0.25), link(3, 0.75, 0.75)]);
     let dead = with_outcome(4, Outcome::Dead(failure(FailureKind::Dns)));
     commit(&mut *store, &[hub, late, dead, retry(5, 9)]);
@@ -340,7 +340,7 @@ fn a_rejected_link_is_kept_and_its_target_waits_for_a_better_one(backend: &dyn B
     assert_eq!((store.counts().queued, store.counts().rejected), (2, 1));
     let work = store.take(9, Timestamp(0)).unwrap();
     assert_eq!((work[1].oid, work[1].relevance, work[1].priority), (oid(11), 0.75, -3.0));
-    // Estimates do not put it into the queue, and estimates are all that is forgotten.
+    // Estimates do not queue it, and a reset affects estimates only.
     store.forget_estimates().unwrap();
     assert_eq!(store.counts().rejected, 1);
     drop(store);

@@ -1,4 +1,4 @@
-//! Files that are not what they should be.
+//! Files that are invalid, old or in use.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use crate::web::{Place, commit, link, new_url, oid, oids_of, page, retry, take};
 
-/// A store with something in it, closed.
+/// A closed store with some content.
 fn filled() -> Place {
     let place = Place::new();
     let mut store = place.open();
@@ -106,7 +106,7 @@ fn a_database_that_was_made_half_way_is_brought_on() {
     assert_eq!(version, 9);
 }
 
-/// Takes a database back to what version 6 of the tables was.
+/// Reverts a database to version 6 of the schema.
 fn back_to_version_6(place: &Place) {
     let sql =
         "create table old_link(oid_src integer not null, sid_src integer not null, oid_dst integer not null,
@@ -125,7 +125,7 @@ fn back_to_version_6(place: &Place) {
     Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
 }
 
-/// Takes a database back to what version 5 of the tables was, with an index that a reader made.
+/// Reverts a database to version 5 of the schema, with an index that a reader created.
 fn back_to_version_5(place: &Place) {
     back_to_version_6(place);
     let sql = "drop view tried; drop table fetch; drop table counts;
@@ -133,7 +133,7 @@ fn back_to_version_5(place: &Place) {
     Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
 }
 
-/// Takes a database back to what version 1 of the tables was.
+/// Reverts a database to version 1 of the schema.
 fn back_to_version_1(place: &Place) {
     back_to_version_5(place);
     let db = Connection::open(place.path()).unwrap();
@@ -169,13 +169,13 @@ fn a_database_of_version_5_gets_what_readers_need() {
     };
     assert_eq!((counts.parked, tried.len()), (10, 3));
     back_to_version_5(&place);
-    // A writer brings the tables up, too, and does not count in memory.
+    // A writer migrates the tables, too, and keeps no counts in memory.
     drop(SqliteWorkspaceWriter::open(place.path()).unwrap());
     let reader = SqliteReader::open(place.path()).unwrap();
     assert_eq!((reader.counts().unwrap(), reader.tried(None, 9).unwrap()), (counts, tried));
     let indexes = "select 1 from sqlite_schema where name = 'crawl_seq'";
     assert!(reader.sql(indexes, &QueryLimits::default()).unwrap().rows.is_empty());
-    // Counts that are lost are counted again.
+    // Lost counts are computed again.
     Connection::open(place.path()).unwrap().execute_batch("delete from counts").unwrap();
     drop(place.open());
     assert_eq!(reader.counts().unwrap(), counts);
@@ -212,7 +212,7 @@ fn a_database_of_version_6_keeps_its_links_and_its_topics_get_paths() {
 fn the_papers_queries_run_as_they_stand() {
     let place = filled();
     let mut store = place.open();
-    // 20 and 30 are hubs on their sites, 2 and 3 authorities on another; 30 says less; 40 is not judged.
+    // 20 and 30 are hubs on their sites, 2 and 3 authorities on another; 30 is less relevant; 40 is not judged.
     let links = |numbers: &[u64]| numbers.iter().map(|&number| link(number, 0.5, 0.5)).collect();
     let pages = [
         page(20, 0.75, links(&[2, 3, 21, 40])),
@@ -221,7 +221,7 @@ fn the_papers_queries_run_as_they_stand() {
         page(3, 0.875, links(&[4])),
     ];
     commit(&mut store, &pages);
-    // Judged again: weights are those of now, and no link is written.
+    // Judged again: the weights are current, although no link is written.
     let judgments = [Rejudged { oid: oid(3), judgment: Judgment { relevance: 1.0, best: TopicId(7) } }];
     store.commit(&Batch { judgments: &judgments, ..Batch::default() }).unwrap();
     drop(store);
@@ -313,7 +313,7 @@ fn a_write_that_fails_leaves_the_store_as_it_was() {
         "create trigger full before insert on edge begin select raise(abort, 'the disk is full'); end",
     )
     .unwrap();
-    // It would have made 9 known, raised 3 above 2, and fetched 1.
+    // It would have added 9, raised 3 above 2, and fetched 1.
     let results = [page(1, 0.5, vec![link(9, 0.5, 0.5), link(3, 0.8, 0.8)])];
     let batch = Batch { results: &results, ..Batch::default() };
     let error = store.commit(&batch).unwrap_err().to_string();

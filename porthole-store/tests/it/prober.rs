@@ -1,4 +1,4 @@
-//! The classifier inside the database: its three ways agree with each other and with arithmetic by the book.
+//! The classifier inside the database: its three variants agree with each other and with the formulas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ impl World {
         ids.filter(|&id| !self.children(id).is_empty()).collect()
     }
 
-    /// V eq. 2 with theta spelt out for every child and term: no sums shared, no logs until the end.
+    /// V eq. 2 with theta written out for every child and term: no shared sums, no logs until the end.
     fn by_the_book(&self, c0: TopicId, terms: &[(TermId, u32)]) -> Vec<(TopicId, f64)> {
         let theta: BTreeMap<_, _> = self
             .stats
@@ -56,7 +56,7 @@ impl World {
             node.logprior + each.sum::<f64>()
         };
         let weights: Vec<_> = self.children(c0).into_iter().map(|child| (child, weight(child))).collect();
-        // One over the sum of odds, for each child on its own.
+        // One over the sum of odds, for each child separately.
         let odds = |one: f64| weights.iter().map(|&(_, other)| (other - one).exp()).sum::<f64>();
         weights.iter().map(|&(child, one)| (child, -odds(one).ln())).collect()
     }
@@ -75,7 +75,7 @@ impl World {
     }
 }
 
-/// Trees of up to ten nodes; a term is missing from a child as often as not.
+/// Trees of up to ten nodes; a term is missing from a child with probability one half.
 fn world() -> impl Strategy<SqlValue = World> {
     (1usize..10).prop_flat_map(|size| {
         let parents: Vec<_> = (0..size).map(|id| 0..=id).collect();
@@ -121,12 +121,12 @@ fn world() -> impl Strategy<SqlValue = World> {
 const TERMS: [u32; 12] =
     [0, 1, 2, 3, 100, 70_000, 1 << 31, (1 << 31) + 1, u32::MAX - 2, u32::MAX - 1, u32::MAX, 9];
 
-/// Marks a wanted node good where the marks allow it, and what follows from that.
+/// Marks a node good where the marks allow it, with the marks that follow.
 fn marked(above: &[TopicId], wanted: &[bool]) -> Vec<TopicRow> {
     let mut marks = vec![Mark::Null; above.len()];
     let parent = |id: usize| usize::from(above[id].0);
     for id in 0..above.len() {
-        // Parents come before their children, so what is above is marked for good.
+        // Parents come before their children, so the ancestors are already marked.
         let over = marks[parent(id)];
         if id > 0 && matches!(over, Mark::Good | Mark::Subsumed) {
             marks[id] = Mark::Subsumed;
@@ -147,7 +147,7 @@ fn assert_close(found: &[(TopicId, f64)], expected: &[(TopicId, f64)], what: &st
     assert_eq!(found.len(), expected.len(), "{what}");
     for (&(topic, found), &(same, expected)) in found.iter().zip(expected) {
         assert_eq!(topic, same, "{what}");
-        // Relative where numbers are large: the logarithm of a probability can be any.
+        // Relative for large numbers: the logarithm of a probability is unbounded.
         let near = (found - expected).abs() <= 1e-9 * expected.abs().max(1.0);
         assert!(near, "{what}, topic {topic:?}: {found} instead of {expected}");
     }
@@ -156,7 +156,7 @@ fn assert_close(found: &[(TopicId, f64)], expected: &[(TopicId, f64)], what: &st
 fn check(world: &World) {
     let place = Place::new();
     world.store(&place);
-    // With no cache, BulkProbe goes by terms, with a page by small batches of documents, with ten by large ones.
+    // Without a cache, BulkProbe joins by term; with one page by small batches of documents, with ten by large ones.
     for cache in [0, 1, 10] {
         check_with(world, &Prober::open(place.path(), Some(cache)).unwrap());
     }
@@ -238,7 +238,7 @@ fn golden_values_by_hand() {
     }
     let relevance = prober.bulk_relevance().unwrap();
     assert!((relevance[0].1 - one / (one + two)).abs() < 1e-12);
-    // Nothing but the prior speaks for a document without terms.
+    // For a document without terms only the prior counts.
     let nothing = prober.single_probe(ProbeTable::Blob, ROOT, &[]).unwrap();
     assert!((nothing[0].1.exp() - 0.25).abs() < 1e-12);
 }

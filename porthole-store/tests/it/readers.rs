@@ -1,4 +1,4 @@
-//! Readers leave the crawl's database as it is: a crawl that is looked at must not notice.
+//! Readers never write to the crawl's database: a crawl must not notice them.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use crate::web::{Place, commit, failure, link, new_url, page, url, with_outcome};
 
-/// A crawl with a few of everything.
+/// A crawl with a few rows in every table.
 fn small_crawl(place: &Place) -> impl Store + use<> {
     let mut store = place.open();
     store.add(&[1, 2, 3, 4].map(|number| new_url(number, 0.5, 0.5))).unwrap();
@@ -83,7 +83,7 @@ fn no_question_is_noticed_by_the_crawl() {
         ask(&reader);
         assert!(!store.follow_changes().unwrap(), "{name} wrote to the database");
     }
-    // The test can fail: another connection that writes is noticed.
+    // Checks the check: another connection that writes is noticed.
     Connection::open(place.path()).unwrap().execute_batch("create index theirs on crawl(oid)").unwrap();
     assert!(store.follow_changes().unwrap());
 }
@@ -110,14 +110,14 @@ fn indexes_for_look_ups_lie_beside_the_database_and_change_no_answer() {
     store.follow_changes().unwrap();
     same();
     assert_eq!(["crawl_oid", "edge_src", "edge_dst"].map(entries), [5, 3, 3]);
-    // What came since is indexed at the next look-up; who may not index reads it from the table.
+    // New rows are indexed at the next lookup; a reader without indexes reads them from the table.
     commit(&mut store, &[page(11, 0.5, vec![link(12, 0.5, 0.5), link(1, 0.5, 0.5)])]);
     assert!(plain.about(&url(12)).unwrap().is_some());
     assert_eq!(entries("crawl_oid"), 5);
     same();
     assert_eq!(["crawl_oid", "edge_src", "edge_dst"].map(entries), [6, 5, 5]);
     assert!(!store.follow_changes().unwrap(), "the crawl's database is left alone");
-    // An index of another crawl is of no use.
+    // An index of another crawl is not used.
     drop(store);
     for end in ["", "-wal", "-shm"] {
         let _ = std::fs::remove_file(format!("{}{end}", place.path().display()));
@@ -128,7 +128,7 @@ fn indexes_for_look_ups_lie_beside_the_database_and_change_no_answer() {
     assert_eq!(plain.about(&url(1)).unwrap().unwrap().links_in, 1);
     same();
     assert_eq!(["crawl_oid", "edge_src", "edge_dst"].map(entries), [13, 3, 3]);
-    // Nor is one that is damaged.
+    // Nor is a damaged one.
     std::fs::write(&beside, "this is no database").unwrap();
     same();
 }
@@ -156,7 +156,7 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// For the administrator, who may write everywhere, this changes nothing.
+/// Has no effect for root, who may write everywhere.
 fn set_writable(folder: &Path, writable: bool) {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = if writable { 0o755 } else { 0o555 };

@@ -1,4 +1,4 @@
-//! The part of the contract that is about topics, examples, words and models.
+//! The part of the contract about topics, examples, words and models.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(crate) fn topic(id: TopicId, parent: TopicId, name: &str, mark: Mark) -> Top
     TopicRow { id, parent, name: name.into(), mark }
 }
 
-/// `/Science/Birds` is good, `/Sport` is there too.
+/// `/Science/Birds` is good; `/Sport` exists, too.
 fn tree() -> Vec<TopicRow> {
     vec![
         topic(ROOT, ROOT, "", Mark::Path),
@@ -68,7 +68,7 @@ pub(crate) fn a_tree_comes_back_and_is_replaced_as_a_whole(backend: &dyn Backend
     drop(store);
     let mut store = backend.open();
     assert_eq!(store.reader().topics().unwrap(), tree());
-    // The papers' way to ask for children holds at the root, too.
+    // The papers' query for children works at the root, too.
     let sql = "select name from taxonomy where pcid = 0 order by kcid";
     let children = store.reader().sql(sql, &QueryLimits::default()).unwrap();
     assert_eq!(children.rows, [[SqlValue::Text("Science".into())], [SqlValue::Text("Sport".into())]]);
@@ -150,7 +150,7 @@ pub(crate) fn examples_move_and_go(backend: &dyn Backend) {
     let (b, c) = (id_of(&*store, "b"), id_of(&*store, "c"));
     store.change_examples(&[ExampleChange::Move(b, SCIENCE), ExampleChange::Remove(c)]).unwrap();
     assert_eq!(listed(&*store), ["2 a", "1 b", "5 a", "0 d"]);
-    // Where the topic has the URL already, the one that comes replaces it.
+    // If the topic already has the URL, the moved example replaces it.
     store.change_examples(&[ExampleChange::MoveAll(BIRDS, SPORT), ExampleChange::RemoveAll(ROOT)]).unwrap();
     assert_eq!(listed(&*store), ["5 a", "1 b"]);
     let gone = store.change_examples(&[ExampleChange::Remove(b), ExampleChange::Remove(b)]).unwrap_err();
@@ -210,7 +210,7 @@ pub(crate) fn words_for_terms_and_their_collisions(backend: &dyn Backend) {
     assert_eq!((collisions[0].term, &collisions[0].stems), (both, &vec![one, other]));
 }
 
-/// Two stems with the same term: there are some among a few hundred thousand.
+/// Two stems with the same term; among a few hundred thousand there are some.
 fn collision() -> (String, String) {
     let mut seen = HashMap::new();
     for number in 0.. {
@@ -230,7 +230,7 @@ pub(crate) fn a_model_is_kept_under_its_name(backend: &dyn Backend) {
     store.set_model("critic", &model(1, 3_000_000)).unwrap();
     store.set_model("other", &model(2, 0)).unwrap();
     store.set_model("critic", &model(3, 2_000_000)).unwrap();
-    // One that is kept in parts is one that comes back whole, and goes whole.
+    // A model stored in parts is read and replaced as a whole.
     let large: Vec<u8> = (0..20_000_000_u32).map(|at| (at / 1_000) as u8).collect();
     let large = StoredModel { bytes: large, made: Timestamp(4) };
     store.set_model("large", &large).unwrap();

@@ -1,4 +1,4 @@
-//! What is written and asked beside a crawl.
+//! Writes and queries beside a crawl.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +19,7 @@ fn birds() -> Vec<porthole_types::TopicRow> {
 }
 
 #[test]
-fn a_desk_writes_while_a_store_is_open() {
+fn a_writer_writes_while_a_store_is_open() {
     let place = Place::new();
     let mut store = place.open();
     store.add(&[new_url(1, 0.9, 0.9)]).unwrap();
@@ -27,7 +27,7 @@ fn a_desk_writes_while_a_store_is_open() {
     writer.set_topics(&birds()).unwrap();
     writer.set_setting("colour", "blue").unwrap();
     writer.append(&[Event { at: Timestamp(1), kind: "said".into(), detail: "a word".into() }]).unwrap();
-    // The store sees it, and its own work goes on.
+    // The store sees the change, and continues.
     assert_eq!(store.topics().unwrap(), birds());
     assert_eq!(store.setting("colour").unwrap().as_deref(), Some("blue"));
     assert_eq!(take(&mut store, 9, 0), [oid(1)]);
@@ -39,7 +39,7 @@ fn a_desk_writes_while_a_store_is_open() {
 }
 
 #[test]
-fn desks_and_a_store_take_turns() {
+fn writers_and_a_store_alternate() {
     let place = Place::new();
     let mut store = place.open();
     let over = AtomicBool::new(false);
@@ -97,13 +97,13 @@ fn whether_a_crawl_runs_can_be_seen_and_looking_does_no_harm() {
 }
 
 #[test]
-fn a_desk_opens_what_is_there_and_makes_nothing() {
+fn a_writer_opens_existing_databases_only() {
     let place = Place::new();
     assert!(matches!(SqliteWorkspaceWriter::open(place.path()), Err(Error::Open { .. })));
     assert!(!place.path().exists());
 }
 
-/// Page 1 links to 2, 3 and 4; page 2 links to 3; 5 is dead, 6 was left out, 7 waits, 8 led elsewhere.
+/// Page 1 links to 2, 3 and 4; page 2 links to 3; 5 is dead, 6 was skipped, 7 waits, 8 redirects.
 fn small_crawl(place: &Place) -> SqliteStore {
     let mut store = place.open();
     store.add(&[1, 2, 5, 6, 7, 8].map(|number| new_url(number, 0.9, 0.9))).unwrap();
@@ -140,7 +140,7 @@ fn everything_that_is_known_of_a_url() {
     for (number, state, kind) in [(5, UrlState::Dead, "status"), (6, UrlState::Skipped, "robots")] {
         assert_eq!((about(number).state, about(number).failure.unwrap().0.as_str()), (state, kind));
     }
-    // 3 comes before 4, and both before 7, which was tried; what is believed changes that at once.
+    // 3 comes before 4, and both before 7, which was tried; a new estimate changes that at once.
     assert_eq!([3, 4, 7].map(|number| about(number).rank), [Some(0), Some(1), Some(2)]);
     let estimates = [Estimate { oid: oid(4), relevance: 0.95, priority: 0.99 }];
     store.commit(&Batch { estimates: &estimates, ..Batch::default() }).unwrap();
@@ -233,7 +233,7 @@ fn a_census_goes_up_the_tree() {
         page.judgment.as_mut().unwrap().best = TopicId(topic);
         page
     };
-    // Sport has the most of any leaf, Science the most of all.
+    // Sport has the most pages of any leaf, Science the most of all.
     commit(&mut store, &[about(1, 2), about(2, 3), about(3, 2), about(4, 7), about(5, 7)]);
     let census = store.reader().query("census_up", &[], &QueryLimits::default()).unwrap();
     let seen: Vec<_> = census.rows.iter().map(|row| (row[1].text(), row[2].integer().unwrap())).collect();

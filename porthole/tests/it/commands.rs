@@ -1,4 +1,4 @@
-//! The program, run as a person runs it.
+//! The program as a user runs it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -97,7 +97,7 @@ fn a_synthetic_web_is_described_shown_and_served() {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    // Nobody reads on behind the first line: the server has to live with that.
+    // The client closes the connection after the first line; the server must cope with that.
     BufReader::new(server.stderr.take().unwrap()).read_line(&mut line).unwrap();
     let addr = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().to_owned();
     let index = ask(&addr, "/");

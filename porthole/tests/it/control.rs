@@ -1,4 +1,4 @@
-//! A crawl seen and corrected by a person: status, explain, top, mark, sites, and changes while it runs.
+//! Inspecting and correcting a crawl: status, explain, top, mark, sites, and changes while it runs.
 
 use std::fs::{self, File};
 use std::process::{Command, Output};
@@ -25,7 +25,7 @@ const FOOD: [&str; 12] = [
     "soup", "bread", "oven", "onion", "salt", "recipe", "flour", "butter", "pepper", "dinner", "stew",
     "kitchen",
 ];
-/// They speak of birds, and of what is done to them.
+/// Words about hunting, some of them shared with the topic of birds.
 const HUNTING: [&str; 12] = [
     "rifle",
     "hawk",
@@ -41,7 +41,7 @@ const HUNTING: [&str; 12] = [
     "egg",
 ];
 
-/// A small web: what it is about, by host. Every page links to the next ones of its host and to the other hosts.
+/// A small web: topics by host. Every page links to the next ones of its host and to the other hosts.
 const HOSTS: [(&str, &[&str; 12], usize); 3] =
     [("birds.test", &BIRDS, 14), ("food.test", &FOOD, 8), ("hunting.test", &HUNTING, 8)];
 
@@ -105,7 +105,7 @@ impl Place {
         program.args(["-C", "ws"]).args(arguments).current_dir(folder).output().unwrap()
     }
 
-    /// Runs what has to work; what was printed, and what was said beside it.
+    /// Runs a command that must succeed; returns its standard output and standard error.
     fn ok(&self, arguments: &[&str]) -> (String, String) {
         let output = self.run(arguments);
         let (printed, said) = (text_of(&output.stdout), text_of(&output.stderr));
@@ -118,14 +118,14 @@ impl Place {
         serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {printed}"))
     }
 
-    /// Runs what makes no sense; what is said about that.
+    /// Runs a command that must fail; returns its message.
     fn refused(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(4), "{arguments:?}: {}", text_of(&output.stderr));
         text_of(&output.stderr)
     }
 
-    /// What the critic says of pages of a host now, on average.
+    /// Mean relevance of the pages of a host by the current critic.
     fn relevance(&self, host: &str, numbers: std::ops::Range<usize>) -> f64 {
         let count = numbers.len() as f64;
         let one = |number| {
@@ -260,7 +260,7 @@ fn what_is_useless_lowers_pages_like_it() {
     let after = (place.relevance("hunting.test", 0..2), place.relevance("hunting.test", 2..8));
     assert!(after.0 < 0.3 && after.1 < before.1 - 0.3, "from {before:?} to {after:?}");
     assert!(place.relevance("birds.test", 5..12) > 0.8, "birds are birds still");
-    // The other way round: what was said last counts.
+    // The reverse: the latest mark wins.
     for number in 0..2 {
         let marked = place.json(&["mark", &url("hunting.test", number), "useful"]);
         assert_eq!(marked["topic"].as_str(), Some("/Nature/Birds"), "{marked}");
@@ -287,7 +287,7 @@ fn a_mark_says_what_it_cannot_do() {
     assert!(place.refused(&["mark", page, "useful", "--topic", "/Home/Food"]).contains("is not good"));
     let named = place.json(&["mark", page, "useless", "--topic", "/Home/Food"]);
     assert_eq!(named["topic"].as_str(), Some("/Home/Food"));
-    // An example that a person gave goes with the last word, too.
+    // An example that the user added follows the latest mark, too.
     place.ok(&["mark", "http://birds.test/0", "useless", "--topic", "/Home/Food"]);
     let birds = place.json(&["examples", "list", "/Nature/Birds"]);
     assert!(!birds.to_string().contains("http://birds.test/0\""), "{birds}");
@@ -310,10 +310,10 @@ fn sites_are_listed_and_left_alone() {
     assert_eq!(place.json(&["sites", "list", "--disabled"]), serde_json::json!([]));
 }
 
-/// A crawl in a process of its own that has a request under way which is never answered.
+/// A crawl in a separate process, with a request in flight that is never answered.
 struct Running {
     child: std::process::Child,
-    /// Takes connections and never answers.
+    /// Accepts connections and never answers.
     _listener: std::net::TcpListener,
 }
 
@@ -366,7 +366,7 @@ fn a_running_crawl_is_told_and_answers() {
     answers(&["resume"], "resumed");
     let refused = place.refused(&["set", "strategy", "fly"]);
     assert!(refused.contains("goes on as before") && refused.contains("fly"), "{refused}");
-    // An answer comes within a second, also while a request is never answered.
+    // A command is answered within a second, even while a request hangs.
     let waits = "select max(answered - at), count(*), sum(failed) from command";
     let (table, _) = place.ok(&["query", waits, "--csv"]);
     let row: Vec<i64> = table.lines().nth(1).unwrap().split(',').map(|cell| cell.parse().unwrap()).collect();

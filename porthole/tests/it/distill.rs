@@ -1,4 +1,4 @@
-//! Hubs and authorities of a small web, as a person asks for them.
+//! Hubs and authorities of a small web.
 
 use std::fs::{self, File};
 use std::process::{Command, Output};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const BIRDS: &str = "owl nest feather beak plumage robin hawk songbird migration egg wing sparrow";
 const FOOD: &str = "soup bread oven onion salt recipe flour butter pepper dinner stew kitchen";
 
-/// Pages about birds, each on a site of its own; two of them list others, one knows more of them.
+/// Pages about birds, each on its own site; two of them list others, one of those lists more.
 const PAGES: [(&str, &str, &[&str]); 9] = [
     ("list.test", BIRDS, &["owl.test", "robin.test", "hawk.test", "soup.test", "egg.test"]),
     ("short.test", BIRDS, &["owl.test", "robin.test", "list.test"]),
@@ -31,7 +31,7 @@ fn url(host: &str) -> String {
 struct Place(TempDir);
 
 impl Place {
-    /// A workspace whose crawl has seen all pages.
+    /// A workspace whose crawl has fetched all pages.
     fn crawled() -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         let file = File::create(place.0.path().join("web.warc.gz")).unwrap();
@@ -63,7 +63,7 @@ impl Place {
         command.args(workspace).args(arguments).current_dir(self.0.path()).output().unwrap()
     }
 
-    /// What a command printed and what it said.
+    /// Standard output and standard error of a command.
     fn ok(&self, arguments: &[&str]) -> (String, String) {
         let output = self.run(arguments);
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

@@ -1,4 +1,4 @@
-//! A workspace as its user works with it: topics, examples, the critic.
+//! A workspace: topics, examples, the critic.
 
 use std::fs;
 use std::io::Write;
@@ -10,7 +10,7 @@ use porthole_types::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder with a workspace `ws` in it, and files beside that.
+/// A folder with a workspace `ws` and other files.
 struct Bench {
     folder: TempDir,
 }
@@ -54,7 +54,7 @@ impl Bench {
         program.args(arguments).current_dir(self.folder.path());
         let program = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = program.spawn().unwrap();
-        // A program that does not read its input closes it early; that is its right.
+        // A program that does not read its input closes it early, which is not an error.
         let _ = running.stdin.take().unwrap().write_all(input.as_bytes());
         running.wait_with_output().unwrap()
     }
@@ -75,7 +75,7 @@ impl Bench {
         serde_json::from_str(&output).unwrap_or_else(|error| panic!("{error} in {output}"))
     }
 
-    /// The message and the exit code of a command that fails in the workspace.
+    /// The message and exit code of a command that fails.
     fn fails(&self, arguments: &[&str]) -> (String, i32) {
         let output = self.run(&[&["-C", "ws"], arguments].concat(), "");
         assert!(!output.status.success(), "{arguments:?} should fail: {}", text(&output.stdout));
@@ -104,7 +104,7 @@ const CYCLING: &str =
 const FOOD: &str =
     "soup onion garlic bread oven pepper salt simmer roast butter recipe kitchen flour sauce spoon taste";
 
-/// A page of words of a topic, none like another.
+/// A page of words of a topic; all pages differ.
 fn page(words: &str, number: usize) -> String {
     let words: Vec<&str> = words.split(' ').collect();
     let some = (0..24).map(|at| words[(at * (number + 3) + number * number) % words.len()]);
@@ -180,7 +180,7 @@ fn the_general_taxonomy_judges_and_proposes_at_once() {
     let proposed = bench.ok(&["-C", "general", "topics", "propose", "owl.txt", "--json"]);
     let proposed: Value = serde_json::from_str(&proposed).unwrap();
     assert!(strings(&proposed, "topic")[..3].contains(&"/Science/Biology/Birds".to_owned()), "{proposed}");
-    // A topic below one that came with the taxonomy: what was known of that one is not lost.
+    // A topic below one of the taxonomy: the statistics of the parent are kept.
     bench.ok(&["-C", "general", "examples", "add", "/Science/Biology/Birds/Owls", "owl.txt"]);
     bench.ok(&["-C", "general", "train"]);
     let tree = bench.ok(&["-C", "general", "topics", "tree", "/Science/Biology/Birds", "--json"]);
@@ -211,7 +211,7 @@ fn marks_keep_to_their_rules() {
     bench.ws(&["topics", "add", "/Birds"]);
     assert!(bench.ws(&["topics", "mark", "/Sport/Cycling", "/Birds"]).contains("good: "));
     bench.check_fails(&["topics", "mark", "/Sport"], "/Sport/Cycling, below it, is; unmark that first", 4);
-    // All or nothing: the first of the two alone would be allowed.
+    // In one transaction: the first of the two alone would be allowed.
     bench.ws(&["topics", "unmark", "/Birds"]);
     bench.check_fails(&["topics", "mark", "/Birds", "/Sport"], "unmark that first", 4);
     bench.check_fails(&["topics", "unmark", "/Birds"], "is not marked good", 4);
@@ -288,7 +288,7 @@ fn each_format_is_imported() {
         let report = bench.json(&["examples", "import", file]);
         assert_eq!((bench.paths().join(" ").as_str(), bench.examples().len()), (topics, examples), "{file}");
         assert_eq!(report["to_fetch"].as_u64(), Some(examples as u64), "{report}");
-        // Once more changes nothing.
+        // Repeating the import changes nothing.
         assert_eq!(bench.json(&["examples", "import", file])["new_topics"].as_u64(), Some(0));
         assert_eq!(bench.examples().len(), examples, "{file}");
     }
@@ -338,7 +338,7 @@ fn pages_come_from_a_recorded_web() {
     assert_eq!(report["missing"]["count"].as_u64(), Some(1));
     assert!(report["left_out"]["first"][0].as_str().unwrap().starts_with("line 8"), "{report}");
     assert_eq!(bench.paths(), ["/", "/Mine", "/Mine/Birds"]);
-    // The list alone does not take the pages away again.
+    // Importing the list alone does not remove the pages.
     let again = bench.json(&["examples", "import", "bookmarks.html", "--topic", "/Mine"]);
     assert_eq!((again["known"].as_u64(), again["to_fetch"].as_u64()), (Some(2), Some(1)), "{again}");
     let said = text(&bench.run(&[&["-C", "ws"], &import[..]].concat(), "").stderr);
