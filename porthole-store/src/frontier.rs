@@ -178,8 +178,8 @@ impl Frontier {
 
     /// The estimate of a row, at the stored precision.
     pub(crate) fn belief(&self, row: u32) -> Belief {
-        let held = self.columns.rows[row as usize];
-        Belief::wide(held.relevance, held.priority)
+        let row_data = self.columns.rows[row as usize];
+        Belief::wide(row_data.relevance, row_data.priority)
     }
 
     /// Records a link to a URL: adds the URL, or raises its estimate.
@@ -210,17 +210,17 @@ impl Frontier {
 
     /// Raises the estimate of a URL. An evicted or rejected URL is queued again.
     pub(crate) fn raise(&mut self, row: u32, belief: Belief) -> SeenUrl {
-        let held = self.columns.rows[row as usize];
+        let row_data = self.columns.rows[row as usize];
         let (relevance, priority) = belief.narrow();
-        let better = relevance > held.relevance || priority > held.priority;
-        let state = held.place.state();
+        let better = relevance > row_data.relevance || priority > row_data.priority;
+        let state = row_data.place.state();
         if state.is_done() || (state == RowState::Queued && !better) {
             return SeenUrl::Known(row);
         }
         let before = (state == RowState::Evicted).then(|| self.belief(row));
         // A rejected URL has no priority yet.
-        let lowest = if state == RowState::Rejected { priority } else { held.priority };
-        self.believe(row, relevance.max(held.relevance), priority.max(lowest));
+        let lowest = if state == RowState::Rejected { priority } else { row_data.priority };
+        self.believe(row, relevance.max(row_data.relevance), priority.max(lowest));
         if state == RowState::Queued {
             return SeenUrl::Raised(row);
         }
@@ -242,11 +242,11 @@ impl Frontier {
     /// Sets the priority of a URL, up or down, and keeps its estimated relevance. Returns whether the URL is queued and
     /// its priority changed.
     pub(crate) fn set_priority(&mut self, row: u32, priority: f64) -> bool {
-        let held = self.columns.rows[row as usize];
+        let row_data = self.columns.rows[row as usize];
         let (_, priority) = Belief::new(0.0, priority).narrow();
-        let changes = held.place.state() == RowState::Queued && priority != held.priority;
+        let changes = row_data.place.state() == RowState::Queued && priority != row_data.priority;
         if changes {
-            self.believe(row, held.relevance, priority);
+            self.believe(row, row_data.relevance, priority);
         }
         changes
     }
@@ -256,9 +256,9 @@ impl Frontier {
         for row in 0..self.len() {
             if !self.columns.rows[row].place.state().is_done() {
                 let came = self.columns.tries[row].has_response();
-                let held = &mut self.columns.rows[row];
-                held.priority = 0.0;
-                held.relevance = if came { held.relevance } else { 0.0 };
+                let row_data = &mut self.columns.rows[row];
+                row_data.priority = 0.0;
+                row_data.relevance = if came { row_data.relevance } else { 0.0 };
             }
         }
         self.rebuild();
@@ -336,11 +336,11 @@ impl Frontier {
     pub(crate) fn take_this(&mut self, row: u32, now: Timestamp) -> bool {
         let place = self.columns.rows[row as usize].place;
         let due = place.in_heap().is_some() || place == QueuePlace::WAITING && self.waiting.is_due(row, now);
-        let takes = due && !self.columns.is_disabled(row);
-        if takes {
+        let is_available = due && !self.columns.is_disabled(row);
+        if is_available {
             self.check_out(row);
         }
-        takes
+        is_available
     }
 
     /// Puts a row in flight back into the queue, at its old place in the order.
@@ -421,10 +421,11 @@ impl Frontier {
     /// Sets an estimate. The relevance of a fetched page is known and does not change.
     fn believe(&mut self, row: u32, relevance: f32, priority: f32) {
         let came = self.columns.tries[row as usize].has_response();
-        let held = &mut self.columns.rows[row as usize];
-        let relevance = if came { held.relevance } else { relevance };
-        let moves = priority != held.priority || (relevance != held.relevance && !self.columns.order.plain);
-        (held.relevance, held.priority) = (relevance, priority);
+        let row_data = &mut self.columns.rows[row as usize];
+        let relevance = if came { row_data.relevance } else { relevance };
+        let moves =
+            priority != row_data.priority || (relevance != row_data.relevance && !self.columns.order.plain);
+        (row_data.relevance, row_data.priority) = (relevance, priority);
         if moves {
             self.moved(row);
         }

@@ -98,7 +98,7 @@ impl SqliteStore {
                 })
             }
             Err(error) => {
-                self.invalidate(plan.landed);
+                self.invalidate(plan.left_flight);
                 self.refresh()?;
                 Err(error)
             }
@@ -106,8 +106,8 @@ impl SqliteStore {
     }
 
     /// Marks the memory as invalid; these rows are in flight besides those that it has as such.
-    fn invalidate(&mut self, landed: Vec<u32>) {
-        self.stale = Some(self.memory.frontier.taken().into_iter().chain(landed).collect());
+    fn invalidate(&mut self, left_flight: Vec<u32>) {
+        self.stale = Some(self.memory.frontier.taken().into_iter().chain(left_flight).collect());
     }
 
     /// Follows the disabled flags of the sites.
@@ -117,8 +117,8 @@ impl SqliteStore {
         if disabled == *self.memory.frontier.sites().disabled() {
             return Ok(());
         }
-        let lacks = self.memory.frontier.set_disabled(disabled);
-        self.reorder(lacks)?;
+        let missing = self.memory.frontier.set_disabled(disabled);
+        self.reorder(missing)?;
         // Reenabled sites may exceed the bound.
         self.write(&Batch::default(), |memory| Ok(WritePlan::for_bound(memory))).map(drop)
     }
@@ -129,12 +129,12 @@ impl SqliteStore {
         if policy == *self.memory.frontier.policy() {
             return Ok(());
         }
-        let lacks = self.memory.frontier.set_policy(&policy);
-        self.reorder(lacks)
+        let missing = self.memory.frontier.set_policy(&policy);
+        self.reorder(missing)
     }
 
-    fn reorder(&mut self, lacks: Needs) -> Result<()> {
-        load::fill(&self.db, &mut self.memory.frontier, lacks).inspect_err(|_| self.invalidate(Vec::new()))
+    fn reorder(&mut self, missing: Needs) -> Result<()> {
+        load::fill(&self.db, &mut self.memory.frontier, missing).inspect_err(|_| self.invalidate(Vec::new()))
     }
 
     /// Rebuilds the memory after a failed write. Rows in flight stay so, since their holders are still working.

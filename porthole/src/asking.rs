@@ -13,8 +13,8 @@ pub(crate) fn is_possible() -> bool {
 /// Asks a question and reads one line; `None` at the end of input. Ctrl-C ends the program, so callers store their
 /// results before they ask.
 pub(crate) async fn ask(question: &str) -> Option<String> {
-    let mut said = std::io::stderr();
-    let _ = write!(said, "{question} ").and_then(|()| said.flush());
+    let mut stderr = std::io::stderr();
+    let _ = write!(stderr, "{question} ").and_then(|()| stderr.flush());
     let answer = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         let read = std::io::stdin().read_line(&mut line).unwrap_or(0);
@@ -23,7 +23,7 @@ pub(crate) async fn ask(question: &str) -> Option<String> {
     tokio::select! {
         answer = answer => answer.ok().flatten(),
         _ = tokio::signal::ctrl_c() => {
-            let _ = writeln!(said);
+            let _ = writeln!(stderr);
             std::process::exit(INTERRUPTED.into())
         }
     }

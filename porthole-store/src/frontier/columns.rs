@@ -66,7 +66,7 @@ impl Columns {
     }
 
     /// The columns that the policy needs and that do not exist.
-    pub(super) fn lacks(&self) -> Needs {
+    pub(super) fn missing(&self) -> Needs {
         let needs = self.needs();
         Needs {
             visits: needs.visits && self.visits.is_none(),
@@ -135,7 +135,7 @@ impl Columns {
     }
 
     /// Compares by all keys, then by the order of discovery.
-    pub(super) fn compare_wholly(&self, a: u32, b: u32) -> Ordering {
+    pub(super) fn compare_all_keys(&self, a: u32, b: u32) -> Ordering {
         let load = || self.order.load.map_or(Ordering::Equal, |_| self.load(a).cmp(&self.load(b)));
         self.compare_heap(a, b)
             .then_with(load)

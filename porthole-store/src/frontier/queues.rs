@@ -58,7 +58,7 @@ struct ByBest<'a> {
 
 impl HeapOrder for ByBest<'_> {
     fn before(&self, a: u32, b: u32) -> bool {
-        self.columns.compare_wholly(self.best[a as usize], self.best[b as usize]).is_lt()
+        self.columns.compare_all_keys(self.best[a as usize], self.best[b as usize]).is_lt()
     }
 
     fn put(&mut self, site: u32, at: u32) {

@@ -22,9 +22,9 @@ impl Frontier {
     }
 
     fn make_columns(&mut self) -> Needs {
-        let lacks = self.columns.lacks();
+        let missing = self.columns.missing();
         self.columns.keep(self.columns.needs());
-        lacks
+        missing
     }
 
     /// Fills the missing columns of a row; called row by row from the first.
@@ -64,14 +64,14 @@ impl Frontier {
 
     /// Evicts the worst queued rows, so that no more than the bound are left. Returns their rows, ascending. One row
     /// may be protected. Takes time proportional to the bound.
-    pub(crate) fn trim(&mut self, stays: Option<u32>) -> Vec<u32> {
+    pub(crate) fn trim(&mut self, protected: Option<u32>) -> Vec<u32> {
         let waiting = self.tally.states[RowState::Queued as usize] - self.tally.taken - self.tally.parked;
         let Some(bound) = self.bound.filter(|&bound| bound < waiting) else { return Vec::new() };
         let columns = &self.columns;
         let queued = self.queues.rows().filter(|&row| !columns.is_disabled(row));
         let mut rows: Vec<u32> = queued.chain(self.waiting.rows()).collect();
-        let goes = |row: u32| Some(row) != stays;
-        let order = |a: u32, b: u32| goes(a).cmp(&goes(b)).then_with(|| columns.compare_wholly(a, b));
+        let can_go = |row: u32| Some(row) != protected;
+        let order = |a: u32, b: u32| can_go(a).cmp(&can_go(b)).then_with(|| columns.compare_all_keys(a, b));
         let (_, _, _) = rows.select_nth_unstable_by(bound, |&a, &b| order(a, b));
         let mut evicted = rows.split_off(bound);
         evicted.sort_unstable();

@@ -98,8 +98,8 @@ pub(super) fn disabled(db: &Connection) -> Result<HashSet<u32>> {
 }
 
 /// Reads the columns that the frontier now needs, and rebuilds the queue.
-pub(super) fn fill(db: &Connection, frontier: &mut Frontier, lacks: Needs) -> Result<()> {
-    if lacks.visits || lacks.lastvisited {
+pub(super) fn fill(db: &Connection, frontier: &mut Frontier, missing: Needs) -> Result<()> {
+    if missing.visits || missing.lastvisited {
         let mut statement = db.prepare("select numtries, lastvisited from crawl order by rowid")?;
         let mut rows = statement.query([])?;
         let mut number = 0;
@@ -113,7 +113,7 @@ pub(super) fn fill(db: &Connection, frontier: &mut Frontier, lacks: Needs) -> Re
             number += 1;
         }
     }
-    if lacks.hubs || lacks.auth {
+    if missing.hubs || missing.auth {
         scores(db, frontier)?;
     }
     frontier.rebuild();
@@ -269,5 +269,5 @@ fn in_sequence(table: &str, rowid: i64, before: usize) -> Result<()> {
     if usize::try_from(rowid) == Ok(before + 1) {
         return Ok(());
     }
-    Err(Error::Damaged(format!("{table} lacks the row {}; rows must not be deleted", before + 1)))
+    Err(Error::Damaged(format!("{table} missing the row {}; rows must not be deleted", before + 1)))
 }

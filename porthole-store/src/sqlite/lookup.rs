@@ -41,15 +41,15 @@ const SEARCHED: [Searched; 2] = [
 /// Updates the indexes on tables with more than `large` rows, and attaches them to a reader's connection. Errors are
 /// ignored: [`Lookup`] works without indexes.
 pub(super) fn attach(db: &Connection, path: &Path, large: i64, tell: fn(&str)) -> Result<()> {
-    let beside = beside(path);
+    let readers_path = readers_path(path);
     for searched in SEARCHED {
         if rows(db, searched.table)? > large {
             // Another process may be updating the index, or the folder may be read-only.
-            let _ = bring_up_to_date(db, &beside, searched, tell);
+            let _ = update_index(db, &readers_path, searched, tell);
         }
     }
-    if beside.exists() {
-        let _ = db.execute("attach database ?1 as readers", [beside.to_string_lossy()]);
+    if readers_path.exists() {
+        let _ = db.execute("attach database ?1 as readers", [readers_path.to_string_lossy()]);
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ impl<'a> Lookup<'a> {
 }
 
 /// Path of the readers' database.
-fn beside(path: &Path) -> PathBuf {
+fn readers_path(path: &Path) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push("-readers.db");
     path.with_file_name(name)
@@ -148,10 +148,10 @@ fn mark(db: &Connection, searched: Searched, row: i64) -> Result<Option<i64>> {
     Ok(db.query_row(&sql, [row], |row| row.get(0)).optional()?)
 }
 
-fn bring_up_to_date(db: &Connection, beside: &Path, searched: Searched, tell: fn(&str)) -> Result<()> {
+fn update_index(db: &Connection, readers_path: &Path, searched: Searched, tell: fn(&str)) -> Result<()> {
     let Searched { table, columns, .. } = searched;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-    let mut index = Connection::open_with_flags(beside, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let mut index = Connection::open_with_flags(readers_path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     index.pragma_update(None, "journal_mode", "wal")?;
     index.pragma_update(None, "synchronous", "normal")?;
     let tx = index.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -171,7 +171,7 @@ fn bring_up_to_date(db: &Connection, beside: &Path, searched: Searched, tell: fn
         return Ok(());
     }
     if to - from > MANY {
-        tell(&format!("indexing {} new rows of `{table}` in {}", to - from, beside.display()));
+        tell(&format!("indexing {} new rows of `{table}` in {}", to - from, readers_path.display()));
     }
     for column in columns {
         // Ascending keys are appended to a new index, and are close together in a large one.

@@ -93,7 +93,7 @@ fn connect_to_read(path: &Path) -> Result<(Connection, i64)> {
 
 /// Whether there are commits that are not in the database file yet.
 fn has_log(path: &Path) -> bool {
-    std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0)
+    std::fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
 }
 
 /// The URI of a database that nobody writes to.
@@ -158,10 +158,10 @@ pub(super) fn is_locked(path: &Path) -> Result<bool> {
 }
 
 fn lock_name(path: &Path) -> PathBuf {
-    beside(path, "-lock")
+    with_suffix(path, "-lock")
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
@@ -171,7 +171,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 /// every commit is in the log, or already synced.
 pub(super) fn sync_log(path: &Path) -> Result<()> {
     let fail = |error: std::io::Error| Error::Database(Box::new(error));
-    match OpenOptions::new().write(true).open(beside(path, "-wal")) {
+    match OpenOptions::new().write(true).open(with_suffix(path, "-wal")) {
         // The last connection to close the database checkpoints the log and removes it.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         log => log.and_then(|log| log.sync_data()).map_err(fail),

@@ -25,7 +25,7 @@ pub(super) struct WritePlan<'a> {
     pub(super) moved: Vec<u32>,
     pub(super) evicted: usize,
     /// Rows that were in flight and no longer are; they are in flight again if the plan cannot be written.
-    pub(super) landed: Vec<u32>,
+    pub(super) left_flight: Vec<u32>,
     /// Rows of `site`, with their new load.
     pub(super) loads: Vec<(u32, u32)>,
     /// Evicted or rejected rows that were seen again, with the former estimate of evicted ones.
@@ -183,7 +183,7 @@ impl<'a> WritePlan<'a> {
             self.loads.push((site, 0));
         }
         if memory.frontier.is_taken(row) {
-            self.landed.push(row);
+            self.left_flight.push(row);
         }
         memory.frontier.tried(row, state, not_before, result.at);
         if let Some(judgment) = judgment(result) {
@@ -229,12 +229,12 @@ impl<'a> WritePlan<'a> {
     /// Sets an estimate recomputed from the linking pages, unless it has changed since.
     #[allow(clippy::cast_possible_truncation)]
     fn refresh(&mut self, memory: &mut FrontierState, row: u32, new: &Refreshed) {
-        let held = memory.frontier.belief(row);
-        if held.relevance as f32 != new.before as f32 || memory.frontier.tries(row).has_response() {
+        let estimate = memory.frontier.belief(row);
+        if estimate.relevance as f32 != new.before as f32 || memory.frontier.tries(row).has_response() {
             return;
         }
-        let moves = held.priority as f32 == held.relevance as f32;
-        let priority = if moves { new.relevance } else { held.priority };
+        let moves = estimate.priority as f32 == estimate.relevance as f32;
+        let priority = if moves { new.relevance } else { estimate.priority };
         self.believe(memory, row, &Estimate { oid: new.oid, relevance: new.relevance, priority });
     }
 

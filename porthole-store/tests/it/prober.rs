@@ -76,7 +76,7 @@ impl World {
 }
 
 /// Trees of up to ten nodes; a term is missing from a child with probability one half.
-fn world() -> impl Strategy<SqlValue = World> {
+fn world() -> impl Strategy<Value = World> {
     (1usize..10).prop_flat_map(|size| {
         let parents: Vec<_> = (0..size).map(|id| 0..=id).collect();
         let number = -6.0f64..-0.01;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use porthole_store::{Kind, QUERIES, QueryLimits, SqlDistillation, SqliteReader, Store, StoreReader};
+use porthole_store::{
+    ParameterKind, QUERIES, QueryLimits, SqlDistillation, SqliteReader, Store, StoreReader,
+};
 use porthole_types::{FailureKind, Outcome, TermId};
 use rusqlite::Connection;
 
@@ -65,7 +67,9 @@ fn questions() -> Vec<(String, Question)> {
         questions.push(ask(query.name, move |reader| {
             let needed = query.parameters.iter().filter(|parameter| parameter.default.is_none());
             let given: Vec<(&str, &str)> = needed
-                .map(|parameter| (parameter.name, if parameter.kind == Kind::Topic { "/" } else { "1" }))
+                .map(|parameter| {
+                    (parameter.name, if parameter.kind == ParameterKind::Topic { "/" } else { "1" })
+                })
                 .collect();
             reader.query(query.name, &given, &QueryLimits::default()).unwrap();
         }));

@@ -86,13 +86,13 @@ fn replace(
     let topics_before = tree.len();
     let leaf = if drawn.is_empty() { background(&tree) } else { add_background(&mut tree)? };
     let drawn_urls: HashSet<&str> = drawn.iter().map(|(url, _)| url.as_str()).collect();
-    let stays =
+    let is_kept =
         |example: &StoredExample| Some(example.topic) == leaf && drawn_urls.contains(example.url.as_str());
     let known: HashSet<&str> =
-        old.iter().filter(|example| stays(example)).map(|example| example.url.as_str()).collect();
+        old.iter().filter(|example| is_kept(example)).map(|example| example.url.as_str()).collect();
     let changes: Vec<ExampleChange> = old
         .iter()
-        .filter(|example| !stays(example))
+        .filter(|example| !is_kept(example))
         .map(|example| ExampleChange::Remove(example.id))
         .collect();
     let new = drawn.iter().filter(|(url, _)| !known.contains(url.as_str()));

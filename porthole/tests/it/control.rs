@@ -150,7 +150,9 @@ fn a_url_is_explained() {
     let words = page["judged"]["path"][0]["for"].as_array().unwrap();
     assert!(words.iter().any(|word| BIRDS.contains(&word.as_str().unwrap())), "{words:?}");
     let (told, _) = place.ok(&["explain", "http://birds.test/7"]);
-    for part in ["fetched as no. ", "HTTP 200", "archived in pages/00000.warc.gz", "lead to it", "birds.test, "] {
+    for part in
+        ["fetched as no. ", "HTTP 200", "archived in pages/00000.warc.gz", "lead to it", "birds.test, "]
+    {
         assert!(told.contains(part), "no {part:?} in:\n{told}");
     }
     assert!(!told.contains('\x1b'), "no colours in a pipe");

@@ -352,7 +352,10 @@ fn an_apprentice_begins_with_what_another_has_learnt() {
     let taught = ["apprentice", "--lessons", &folder(&watching)];
     crawl(&own, &taught, 0);
     assert_ne!(own.urls(), soft.urls());
-    assert!(crawl(&own, &["soft", "--lessons", &folder(&watching)], 4).contains("--lessons requires --strategy apprentice"));
+    assert!(
+        crawl(&own, &["soft", "--lessons", &folder(&watching)], 4)
+            .contains("--lessons requires --strategy apprentice")
+    );
     assert!(
         crawl(&own, &["apprentice", "--lessons", &folder(&soft)], 4)
             .contains("no apprentice was trained in this workspace")

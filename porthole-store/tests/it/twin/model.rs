@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use porthole_store::{Direction, Key, Policy};
+use porthole_store::{Direction, Policy, PolicyKey};
 
 use super::site;
 

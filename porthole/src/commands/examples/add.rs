@@ -244,11 +244,11 @@ fn missing(workspace: &Workspace, topic: Option<&str>) -> anyhow::Result<Vec<(Ca
     let tree = workspace::tree(&reader)?;
     let topics = tree.below(tree.find(topic.unwrap_or("/"))?);
     let examples = reader.examples(None)?.into_iter();
-    let lacks = |example: &StoredExample| {
+    let is_missing = |example: &StoredExample| {
         matches!(example.state, ExampleState::Missing(_)) && topics.contains(&example.topic)
     };
     let with_url = |example: StoredExample| Some((CanonicalUrl::parse(&example.url).ok()?, example));
-    Ok(examples.filter(lacks).filter_map(with_url).collect())
+    Ok(examples.filter(is_missing).filter_map(with_url).collect())
 }
 
 /// The example with its page.
