@@ -78,7 +78,7 @@ fn unknown(url: &CanonicalUrl) -> anyhow::Error {
 /// The effect of a mark on the training data.
 enum MarkEffect {
     /// The page is now an example of this topic.
-    StoredExample(String),
+    Example(String),
     /// No effect, with the reason.
     None(&'static str),
 }
