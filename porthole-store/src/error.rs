@@ -107,7 +107,7 @@ pub enum Error {
         parameter: String,
     },
     /// A required parameter is missing.
-    #[error("the query `{query}` requires {parameter}=… ({meaning})")]
+    #[error("the query `{query}` needs {parameter}=… ({meaning})")]
     MissingParameter {
         /// Name of the query.
         query: String,
@@ -117,7 +117,7 @@ pub enum Error {
         meaning: String,
     },
     /// Invalid value of a parameter.
-    #[error("{parameter}={value}: must be {wanted}")]
+    #[error("{parameter}={value}: it must be {wanted}")]
     WrongValue {
         /// The parameter.
         parameter: String,
@@ -145,7 +145,7 @@ pub enum Error {
     #[error("the result is larger than {0} bytes; select fewer columns or rows")]
     TooLarge(usize),
     /// The query exceeded its time limit.
-    #[error("the query was aborted after {0:?}; simplify it")]
+    #[error("the query was stopped after {0:?}; simplify it")]
     TooSlow(Duration),
     /// Error of the database.
     #[error("database: {0}")]

@@ -51,7 +51,7 @@ pub(super) const CITATION_SOCIOLOGY: NamedQuery = NamedQuery {
          limit :rows"
     ),
     parameters: &[
-        topic("topic", "topic whose neighbourhood to examine"),
+        topic("topic", "whose neighbourhood"),
         whole("least", "minimum number of links of a topic", "5"),
         rows("20"),
     ],

@@ -311,7 +311,7 @@ impl Explanation<'_> {
         }
         let place = match about.rank {
             Some(0) => "; next in the queue".to_owned(),
-            Some(rank) => format!("; {} first", verb(rank, "URL", "comes", "come")),
+            Some(rank) => format!("; {} before it", verb(rank, "URL", "comes", "come")),
             None => String::new(),
         };
         match about.not_before {
@@ -325,7 +325,7 @@ impl Explanation<'_> {
         let seq = self
             .about
             .seq
-            .map_or_else(String::new, |seq| format!(" as fetch no. {}", grouped(&seq.to_string())));
+            .map_or_else(String::new, |seq| format!(" as no. {}", grouped(&seq.to_string())));
         let at = self.about.last_visited.map_or_else(String::new, |at| format!(", {}", moment_and_age(at)));
         format!("{seq}{at}")
     }

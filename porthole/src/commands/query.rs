@@ -88,7 +88,7 @@ impl<'a> QueryRequest<'a> {
     fn report_truncation(&self, answer: &QueryAnswer, limit: usize) {
         let count = output::grouped(&answer.rows.len().to_string());
         if answer.is_cut {
-            output::say(&format!("showing the first {}; use --rows N for more", output::count(limit, "row")));
+            output::say(&format!("only the first {} are shown; use --rows N for more", output::count(limit, "row")));
         } else if !answer.rows.is_empty() && self.row_limit() == Some(answer.rows.len()) {
             output::say(&format!("limited to {count} rows; rows=N asks for more"));
         }

@@ -66,7 +66,7 @@ fn the_demo_keeps_its_databases_if_asked() {
     let kept_text = kept.to_str().unwrap();
     assert!(porthole(&["demo", "--pages", "50", "--keep", kept_text]).status.success());
     assert!(kept.join("focused.db").exists() && kept.join("unfocused.db").exists());
-    assert!(error_of(&["demo", "--pages", "50", "--keep", kept_text]).contains("is there already"));
+    assert!(error_of(&["demo", "--pages", "50", "--keep", kept_text]).contains("already exists"));
     for nowhere in ["/Nowhere", "/"] {
         assert!(error_of(&["demo", "--topic", nowhere]).contains("/Recreation/Cycling"));
     }

@@ -370,7 +370,7 @@ fn a_crawl_stops_for_a_reason_and_goes_on() {
         parts.check(&["--pages", "100"], 0, "run the same command to resume");
         assert_eq!(parts.urls().len(), pages);
     }
-    parts.check(&["--time", "0s"], 15, "the time is up; run the same command to resume");
+    parts.check(&["--time", "0s"], 15, "reached --time; run the same command to resume");
     let after_time = parts.urls().len();
     assert!((200..210).contains(&after_time), "{after_time} fetches");
     interrupt(&parts);

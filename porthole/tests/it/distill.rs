@@ -119,7 +119,7 @@ fn what_neighbours_say_is_stored_beside_what_the_text_says() {
     assert_eq!(said["sites"].as_u64(), Some(3), "list, robin and bread: {soup}");
     assert!(said["relevance"].as_f64() > soup["relevance"].as_f64(), "two of three are about birds: {soup}");
     let (printed, _) = place.ok(&["explain", &url("soup.test")]);
-    assert!(printed.contains("what its neighbours say") && printed.contains("3 sites"), "{printed}");
+    assert!(printed.contains("relevance with neighbours") && printed.contains("3 sites"), "{printed}");
     let sql =
         "select url from page join neighbourhood using (oid) where neighbourhood.relevance > page.relevance";
     assert!(place.ok(&["query", sql]).0.contains("soup.test"));

@@ -45,7 +45,7 @@ fn an_experiment_goes_from_a_recorded_crawl_to_a_report() {
         serde_json::from_str(&ok(folder, &["lab", "web-stats", "web/web.warc.gz", "--json"])).unwrap();
     assert_eq!((&facts["pages"], &facts["labels_by"]), (&stats["pages"], &"file".into()));
     assert!(facts["labelled"].as_u64().unwrap() > 200, "{facts}");
-    refused(folder, &record, "is there already");
+    refused(folder, &record, "already exists");
 
     // An experiment on it.
     let run = [

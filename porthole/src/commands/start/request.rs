@@ -152,7 +152,7 @@ mod tests {
         check(&["owls"], "no pages given");
         check(&["owls.org"], "begins with https://");
         check(&["no-bookmarks.html", "owls"], "no-bookmarks.html is neither");
-        check(&["http://"], "no URL");
+        check(&["http://"], "not a valid URL");
         check(&["http://a.test/", "owls", "-C", "there"], "two folders");
     }
 
