@@ -358,7 +358,7 @@ fn topic(folder: &Path, workspace: &str, path: &str) -> Json {
 fn one_command_leads_from_pages_to_a_crawl() {
     let web = Recording::make();
     let start = web.start(&["--topic", "/Leisure/Bicycles", "--pages", "60"]);
-    let said = web.check(&start, 0, "made a workspace in bicycles");
+    let said = web.check(&start, 0, "created a workspace in bicycles");
     for command in [
         "porthole init bicycles --taxonomy general",
         "porthole -C bicycles examples add / URL…",
@@ -409,7 +409,7 @@ fn a_start_says_what_it_lacks_and_goes_on_with_it() {
     let said = web.check(
         &web.start(&["here", "--no-crawl", "--yes", "--contact", "me@owls.test"]),
         0,
-        ", a new topic, is good, with 5 more examples",
+        ", a new topic, is marked good, with 5 more examples",
     );
     assert!(!said.contains("fetched"), "they are known: {said}");
     assert!(
@@ -422,7 +422,7 @@ fn a_start_says_what_it_lacks_and_goes_on_with_it() {
     let said = web.check(
         &web.start(&["--name", "My Bicycles", "--no-crawl"]),
         0,
-        "My Bicycles, a new topic, is good",
+        "My Bicycles, a new topic, is marked good",
     );
     assert!(said.contains("workspace in my-bicycles"), "{said}");
     check(web.path(), &["start"], 4, "no pages given");
@@ -430,7 +430,7 @@ fn a_start_says_what_it_lacks_and_goes_on_with_it() {
         web.path(),
         &["start", "http://gone.test/", "--web", &web.web().display().to_string()],
         4,
-        "could be read",
+        "could be fetched and read",
     );
 }
 
@@ -485,7 +485,7 @@ fn a_narrow_topic_of_two_pages_is_told_from_the_one_above_it() {
         .unwrap();
     let urls = ["/barn", "/nests"].map(|path| server.url(path));
     let start = ["start", &urls[0], &urls[1], "ws", "--name", "Owls", "--no-crawl"];
-    let said = check(folder.path(), &start, 0, "/Science/Biology/Birds/Owls, a new topic, is good");
+    let said = check(folder.path(), &start, 0, "/Science/Biology/Birds/Owls, a new topic, is marked good");
     assert!(!said.contains("warning"), "{said}");
     let box_for_owls =
         "A box for barn owls and tawny owls, with a hole and a place for the chicks of the owl.";

@@ -252,7 +252,7 @@ fn examples_are_added_listed_moved_and_removed() {
     bench.ws(&["topics", "add", "/Owls"]);
     bench.ws(&["examples", "move", "owl.html", "/Owls"]);
     assert_eq!(strings(&bench.json(&["examples", "list", "/Owls"]), "name"), ["owl.html"]);
-    bench.check_fails(&["examples", "remove", "/Birds", "owl.html"], "is no example of /Birds", 4);
+    bench.check_fails(&["examples", "remove", "/Birds", "owl.html"], "is not an example of /Birds", 4);
     bench.ws(&["examples", "remove", "/Birds", "empty.txt"]);
     assert_eq!(bench.examples(), ["owl.html"]);
 
@@ -311,7 +311,7 @@ fn a_broken_file_imports_nothing() {
         assert_eq!((bench.paths().len(), bench.examples().len()), (1, 0), "{file}");
     }
     bench.check_fails(&["examples", "import", "none.tsv"], "none.tsv", 1);
-    bench.check_fails(&["examples", "import", "page.html", "--format", "folder"], "is no folder", 4);
+    bench.check_fails(&["examples", "import", "page.html", "--format", "folder"], "is not a folder", 4);
 }
 
 #[test]
@@ -463,7 +463,7 @@ fn pages_are_judged_with_reasons() {
     let input = format!("<p>{}", page(FOOD, 5));
     let output = bench.run(&["-C", "ws", "classify", "-"], &input);
     let said = text(&output.stdout);
-    assert!(said.contains("R(d)") && said.contains("/Food") && said.contains("for"), "{said}");
+    assert!(said.contains("relevance") && said.contains("/Food") && said.contains("for"), "{said}");
     assert!(!said.contains('\x1b'), "no colours in a pipe");
     assert!(bench.ws(&["classify", "documents/Birds/1.html", "--all"]).contains("all topics"));
 
