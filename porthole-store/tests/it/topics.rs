@@ -85,7 +85,7 @@ pub(crate) fn what_is_no_tree_is_refused(backend: &dyn Backend) {
     let mut store = backend.open();
     store.set_topics(&tree()).unwrap();
     for (broken, word) in [
-        (topic(SPORT, ROOT, "Sports", Mark::Null), "\"Sports\" is there twice"),
+        (topic(SPORT, ROOT, "Sports", Mark::Null), "\"Sports\" occurs twice"),
         (topic(TopicId(9), TopicId(8), "Lost", Mark::Null), "\"Lost\" is below 8, which is missing"),
     ] {
         let rows: Vec<_> = tree().into_iter().chain([broken]).collect();

@@ -322,10 +322,8 @@ impl Explanation<'_> {
 
     /// Sequence number and time of the last fetch.
     fn fetch(&self) -> String {
-        let seq = self
-            .about
-            .seq
-            .map_or_else(String::new, |seq| format!(" as no. {}", grouped(&seq.to_string())));
+        let seq =
+            self.about.seq.map_or_else(String::new, |seq| format!(" as no. {}", grouped(&seq.to_string())));
         let at = self.about.last_visited.map_or_else(String::new, |at| format!(", {}", moment_and_age(at)));
         format!("{seq}{at}")
     }

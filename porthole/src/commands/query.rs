@@ -88,7 +88,10 @@ impl<'a> QueryRequest<'a> {
     fn report_truncation(&self, answer: &QueryAnswer, limit: usize) {
         let count = output::grouped(&answer.rows.len().to_string());
         if answer.is_cut {
-            output::say(&format!("only the first {} are shown; use --rows N for more", output::count(limit, "row")));
+            output::say(&format!(
+                "only the first {} are shown; use --rows N for more",
+                output::count(limit, "row")
+            ));
         } else if !answer.rows.is_empty() && self.row_limit() == Some(answer.rows.len()) {
             output::say(&format!("limited to {count} rows; rows=N asks for more"));
         }
@@ -106,7 +109,7 @@ fn explained(error: Error) -> anyhow::Error {
         | Error::Refused(_)
         | Error::NotOneStatement(_)
         | Error::Sql(_) => misuse(error.to_string()),
-        Error::TooSlow(_) => anyhow::anyhow!("{error}; raise the limit with --time"),
+        Error::TooSlow(_) => anyhow::anyhow!("{error}, or raise the limit with --time"),
         error => error.into(),
     }
 }

@@ -162,10 +162,7 @@ fn a_url_is_explained() {
     let (gone, _) = place.ok(&["explain", "http://birds.test/gone"]);
     assert!(gone.contains("dead: the server refused the request (status 404); no retry"), "{gone}");
     let (unknown, _) = place.ok(&["explain", "http://birds.test/never"]);
-    assert!(
-        unknown.contains("is unknown") && unknown.contains("its site: birds.test"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("is unknown") && unknown.contains("its site: birds.test"), "{unknown}");
     let nowhere = place.json(&["explain", "http://nowhere.test/"]);
     assert_eq!((nowhere["state"].as_str(), nowhere["site"].is_null()), (Some("unknown"), true));
     assert!(place.refused(&["explain", "no url"]).contains("no url is not a URL"));

@@ -276,7 +276,7 @@ fn what_is_near_and_sounds_alike_becomes_an_example() {
     let words = &found["found"][0]["words"];
     assert!(words.as_array().unwrap().contains(&Json::from("owls")), "{words}");
     check(folder.path(), &explore, 0, "--accept 2");
-    check(folder.path(), &[&explore[..], &["--accept", "1"]].concat(), 0, "1 example for /Owls");
+    check(folder.path(), &[&explore[..], &["--accept", "1"]].concat(), 0, "added 1 example to /Owls");
     let listed = json(folder.path(), &["-C", "ws", "examples", "list", "/Owls", "--json"]);
     let last = listed.as_array().unwrap().last().unwrap();
     assert_eq!((&last["name"], &last["state"]), (&Json::from(server.url("/barn")), &Json::from("ok")));

@@ -84,7 +84,7 @@ fn links_on_pages_of_a_wider_topic_are_followed_and_the_pages_are_not_relevant()
     let [relevance, priority] = place.of("behind-fox.test");
     assert!(fox < 0.4 && relevance == priority, "{fox} {relevance} {priority}");
 
-    assert!(place.ok(&["topics", "toward", "/Nature"]).contains("/Nature, besides"));
+    assert!(place.ok(&["topics", "toward", "/Nature"]).contains("the good topics and /Nature"));
     // Archived pages are rescored, and nothing is fetched again.
     crawl("1");
     let [relevance, priority] = place.of("behind-fox.test");

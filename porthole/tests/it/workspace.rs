@@ -130,7 +130,7 @@ fn a_workspace_is_made_once_and_in_an_empty_folder() {
         (&["init", "ws"][..], "is a workspace already"),
         (&["init", "full"], "is not empty"),
         (&["topics", "tree"], "porthole init DIR"),
-        (&["-C", "nowhere", "train"], "nowhere is no workspace"),
+        (&["-C", "nowhere", "train"], "nowhere is not a workspace"),
     ] {
         let output = bench.run(arguments, "");
         assert!(text(&output.stderr).contains(message), "{arguments:?}: {}", text(&output.stderr));
@@ -209,7 +209,7 @@ fn marks_keep_to_their_rules() {
     let bench = Bench::new();
     bench.ws(&["topics", "add", "/Sport/Cycling"]);
     bench.ws(&["topics", "add", "/Birds"]);
-    assert!(bench.ws(&["topics", "mark", "/Sport/Cycling", "/Birds"]).contains("good: "));
+    assert!(bench.ws(&["topics", "mark", "/Sport/Cycling", "/Birds"]).contains("good topics: "));
     bench.check_fails(&["topics", "mark", "/Sport"], "/Sport/Cycling, below it, is; unmark that first", 4);
     // In one transaction: the first of the two alone would be allowed.
     bench.ws(&["topics", "unmark", "/Birds"]);
