@@ -47,7 +47,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
-    /// First crawl from example pages or bookmarks: init, propose, mark, train, crawl
+    /// Set up and start a first crawl from example pages or bookmarks
     Start(Start),
     /// Create a workspace
     Init(Init),
@@ -59,7 +59,7 @@ pub(crate) enum CliCommand {
     Examples(Examples),
     /// Train the critic on the examples
     Train(Train),
-    /// Fill the table DOCUMENT with the terms of all fetched pages, for SQL
+    /// Fill the table DOCUMENT with the terms of fetched pages, for SQL
     Documents(Documents),
     /// Classify pages and show the terms that decide
     Classify(Classify),
@@ -76,9 +76,9 @@ pub(crate) enum CliCommand {
     Set(Set),
     /// Show the state of the workspace and its crawl
     Status(Status),
-    /// Write an HTML report: harvest rate, best pages, hubs, sites, communities
+    /// Write an HTML report: harvest rate, pages, hubs, sites, communities
     Report(CrawlReport),
-    /// Explain why a URL was queued, fetched or skipped, and how it is scored
+    /// Explain why a URL was queued, fetched or skipped, and its score
     Explain(Explain),
     /// Compute hub and authority scores on the link graph
     Distill(Distill),
@@ -86,12 +86,12 @@ pub(crate) enum CliCommand {
     Top(Top),
     /// Run a named query or a SQL statement, also during a crawl
     Query(Query),
-    /// Mark a page or site as useful or useless; pages become training examples
+    /// Mark a page or site as useful or useless; pages become examples
     Mark(Mark),
     /// List, disable and enable sites
     #[command(subcommand)]
     Sites(Sites),
-    /// Compare a focused and an unfocused crawl on a synthetic web, without network
+    /// Compare a focused and an unfocused crawl on a synthetic web, offline
     Demo(Demo),
     /// Experiments on recorded and synthetic webs
     #[cfg(feature = "lab")]

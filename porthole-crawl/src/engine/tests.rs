@@ -65,8 +65,7 @@ fn crawl(store: &mut SqliteStore, fetches: u64) -> (Stop, Vec<String>) {
         seen.push(format!("{} {} {word}", page.result.seq, page.url.path()));
         ControlFlow::Continue(())
     };
-    let stop = pollster::block_on(crawl.run(QueryLimits { fetches, ..QueryLimits::default() }, &mut observe))
-        .unwrap();
+    let stop = pollster::block_on(crawl.run(Limits { fetches, ..Limits::default() }, &mut observe)).unwrap();
     (stop, seen)
 }
 
@@ -157,7 +156,7 @@ fn visit(
     (web, store): (&HostsWeb, &mut SqliteStore),
     pause: Duration,
     starts: impl Iterator<Item = String>,
-    limits: QueryLimits,
+    limits: Limits,
     observe: &mut dyn Observer,
 ) -> Stop {
     let politeness = crate::Politeness { min_delay: pause, delay_factor: 0, ..crate::Politeness::default() };
@@ -177,7 +176,7 @@ pub(super) fn scratch() -> (tempfile::TempDir, SqliteStore) {
     (folder, store)
 }
 
-const TO_THE_END: QueryLimits = QueryLimits { fetches: u64::MAX, bytes: u64::MAX, workers: 8 };
+const TO_THE_END: Limits = Limits { fetches: u64::MAX, bytes: u64::MAX, workers: 8 };
 
 #[test]
 fn a_guest_asks_first_waits_its_turn_and_leaves_when_nothing_is_left() {
@@ -210,7 +209,7 @@ fn sites_that_share_a_machine_share_its_pauses() {
     let web = HostsWeb { address: Some(IpAddr::from([192, 0, 2, 1])), ..HostsWeb::default() };
     let starts = ["a", "b", "c"].map(|host| format!("http://{host}.test/x")).into_iter();
     let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
-    let limits = QueryLimits { fetches: 9, ..TO_THE_END };
+    let limits = Limits { fetches: 9, ..TO_THE_END };
     assert_eq!(visit((&web, &mut store), PAUSE, starts, limits, &mut observe), Stop::Limit);
     let asked = web.asked.into_inner().unwrap();
     let hosts: HashSet<_> = asked.iter().map(|(host, ..)| host.as_str()).collect();
@@ -231,7 +230,7 @@ fn a_huge_site_does_not_fill_the_window() {
         *hosts.entry(seen.url.host().to_owned()).or_insert(0) += 1;
         ControlFlow::Continue(())
     };
-    let limits = QueryLimits { fetches: 120, workers: 4, ..QueryLimits::default() };
+    let limits = Limits { fetches: 120, workers: 4, ..Limits::default() };
     visit((&web, &mut store), Duration::from_millis(5), starts, limits, &mut observe);
     assert_eq!(hosts["small.test"], 1, "{hosts:?}");
     // More than are held at a time: what was too much came back.
@@ -294,7 +293,7 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
     };
     pollster::block_on(async {
         assert_eq!(crawl.judged_by("owls", |_| ()).unwrap(), 0);
-        let limits = QueryLimits { fetches: 4, ..QueryLimits::default() };
+        let limits = Limits { fetches: 4, ..Limits::default() };
         assert_eq!(crawl.run(limits, &mut observe).await.unwrap(), Stop::Limit);
         crawl.writer.store.tidy().unwrap();
         let before = relevances();
@@ -367,7 +366,7 @@ fn pages_that_are_not_archived_are_judged_again_by_their_words() {
     crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
     crawl.judged_by("owls", |_| ()).unwrap();
     let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
-    let limits = QueryLimits { fetches: 4, ..QueryLimits::default() };
+    let limits = Limits { fetches: 4, ..Limits::default() };
     pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
     crawl.writer.store.tidy().unwrap();
     let kept = ["/owls", "/cats", "/more-cats"].map(relevance);
@@ -407,7 +406,7 @@ fn a_copy_is_kept_as_one_and_earns_nothing() {
         copies.extend(seen.result.copy_of.map(|original| (seen.url.path().to_owned(), original)));
         ControlFlow::Continue(())
     };
-    let limits = QueryLimits { fetches: 3, ..QueryLimits::default() };
+    let limits = Limits { fetches: 3, ..Limits::default() };
     pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
     let a = CanonicalUrl::parse("http://tiny.test/a").unwrap().id();
     assert_eq!(copies, [("/b".to_owned(), a)]);
@@ -489,7 +488,7 @@ fn disciplined(discipline: Discipline, workers: usize) -> (String, usize) {
         way.push(' ');
         ControlFlow::Continue(())
     };
-    let limits = QueryLimits { workers, ..QueryLimits::default() };
+    let limits = Limits { workers, ..Limits::default() };
     pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
     drop(crawl);
     (way.trim().to_owned(), store.counts().evicted)
@@ -527,7 +526,7 @@ fn folders_above_good_pages_are_tried() {
         asked.push(seen.url.path().to_owned());
         ControlFlow::Continue(())
     };
-    pollster::block_on(crawl.run(QueryLimits::default(), &mut observe)).unwrap();
+    pollster::block_on(crawl.run(Limits::default(), &mut observe)).unwrap();
     assert_eq!(asked, ["/a/b/owls", "/c/cats", "/a/b/", "/a/", "/"]);
 }
 
@@ -566,7 +565,7 @@ fn hubs_are_found_meanwhile_and_what_they_link_to_comes_first() {
             way.push_str(&seen.url.path()[1..]);
             ControlFlow::Continue(())
         };
-        pollster::block_on(crawl.run(QueryLimits::default(), &mut observe)).unwrap();
+        pollster::block_on(crawl.run(Limits::default(), &mut observe)).unwrap();
         drop(crawl);
         let count = "select count(*) from hubs where score > 0";
         let hubs = store.reader().sql(count, &porthole_store::QueryLimits::default()).unwrap();
@@ -704,7 +703,7 @@ fn learning(stops: u64, forgets: bool) -> (String, Vec<u8>) {
             way.push_str(seen.url.path());
             ControlFlow::Continue(())
         };
-        let limits = QueryLimits { fetches: stops, ..QueryLimits::default() };
+        let limits = Limits { fetches: stops, ..Limits::default() };
         let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
         let learnt = crawl.writer.scorer.as_ref().and_then(|scorer| scorer.strategy.save()).unwrap();
         if stop == Stop::Exhausted {

@@ -39,8 +39,7 @@ fn crawl(web: &Arc<SyntheticWeb>, clock: &ManualClock, store: &mut SqliteStore) 
         clock.advance(seen.took);
         ControlFlow::Continue(())
     };
-    pollster::block_on(crawl.run(QueryLimits { fetches: 600, ..QueryLimits::default() }, &mut observe))
-        .unwrap();
+    pollster::block_on(crawl.run(Limits { fetches: 600, ..Limits::default() }, &mut observe)).unwrap();
 }
 
 fn ask(reader: &SqliteReader, sql: &str) -> QueryAnswer {
