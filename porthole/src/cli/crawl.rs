@@ -28,7 +28,7 @@ pub(crate) struct Crawl {
     /// Initialise the apprentice from the crawl of another workspace
     #[arg(long, value_name = "DIR")]
     pub(crate) lessons: Option<PathBuf>,
-    /// Concurrent fetches [default: 64; 1 in a replay, for a reproducible order]
+    /// Concurrent fetches [default: 64; 1 in a replay]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) workers: Option<u16>,
     /// Fetch only URLs that match this pattern; * matches anything
@@ -53,7 +53,7 @@ pub(crate) struct Crawl {
     /// `numtries asc, relevance desc, serverload asc`
     #[arg(long, value_name = "ORDER", value_parser = Policy::parse)]
     pub(crate) policy: Option<Policy>,
-    /// Compute hubs during the crawl, raise the links of top hubs, refetch hubs
+    /// Compute hubs during the crawl, and raise their links
     #[arg(long)]
     pub(crate) hubs: bool,
     /// Query the [backlinks] endpoint of porthole.toml in a replay, too
@@ -62,16 +62,16 @@ pub(crate) struct Crawl {
     /// Also try the parent folders of good pages: /a/b/c adds /a/b/ and /a/
     #[arg(long)]
     pub(crate) truncate: bool,
-    /// Judge pages with an external program (JSON lines) instead of the critic
+    /// Judge pages with a program (JSON lines)
     #[arg(long, value_name = "COMMAND")]
     pub(crate) judge: Option<String>,
-    /// Delays and robots.txt; off is allowed on loopback addresses only
+    /// Delays and robots.txt; off: loopback only
     #[arg(long, default_value = "on", value_name = "on|off", action = clap::ArgAction::Set, value_parser = on_or_off)]
     pub(crate) polite: bool,
     /// Random seed of the unfocused order
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Pages to archive: all, none, or those with a relevance of at least R
+    /// Pages to archive; R: minimum relevance
     #[arg(long, default_value = "all", value_name = "all|none|R", value_parser = archived)]
     pub(crate) archive: Archived,
     /// Stop after this many bytes of pages: 500MB, 20GB
@@ -172,8 +172,7 @@ fn strategies() -> String {
     let group = |(title, names): &(&str, &[&str])| format!("\n{title}: {}", names.join(", "));
     let groups: String = porthole_strategy::GROUPS.iter().map(group).collect();
     format!(
-        "Strategy that orders the links. best-N and fifo-M take any number; parameters follow a colon: \
-        shark:delta=0.5,beta=0.8{groups}\n"
+        "Strategy that orders the links\nbest-N and fifo-M take any number; parameters\nfollow a colon: shark:delta=0.5,beta=0.8{groups}\n"
     )
 }
 
