@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
 use porthole_distill::{Scores, missed, top};
-use porthole_store::{Estimate, Neighbourhood, RAISED, Refreshed, StoreReader};
+use porthole_store::{Estimate, NeighbourEvidence, RAISED, Refreshed, StoreReader};
 use porthole_types::UrlId;
 
 pub use self::refresh::neighbourhoods;
@@ -86,7 +86,7 @@ pub struct Distilled {
     /// Queued pages of which the pages that link to them say something else by now.
     pub refreshed: Vec<Refreshed>,
     /// What neighbours say of judged pages by now, where it has changed much.
-    pub neighbourhoods: Vec<Neighbourhood>,
+    pub neighbourhoods: Vec<NeighbourEvidence>,
     /// Great hubs to be visited again, best first.
     pub revisit: Vec<UrlId>,
     /// What counted as one site.

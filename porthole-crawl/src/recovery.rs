@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use porthole_store::Tried;
+use porthole_store::TriedUrl;
 use porthole_types::{CanonicalUrl, SegmentSpan, UrlId};
 
 use crate::archive::{Archive, Keep, Unsynced, look_up, read_page};
@@ -114,7 +114,7 @@ impl Writer<'_> {
     fn visit_tried(
         &self,
         mut after: Option<u64>,
-        visit: &mut dyn FnMut(&Tried) -> Result<bool, CrawlError>,
+        visit: &mut dyn FnMut(&TriedUrl) -> Result<bool, CrawlError>,
     ) -> Result<(), CrawlError> {
         let reader = self.store.reader();
         loop {

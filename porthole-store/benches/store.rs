@@ -1,9 +1,8 @@
-//! How fast results are stored while the frontier grows, and what a known URL costs.
+//! Speed of storing results while the frontier grows, and the size of a known URL.
 //!
-//! `cargo bench -p porthole-store -- [--urls N] [--steady]`. Each page has 53 links, 15 of them new and 38
-//! to known URLs, drawn evenly from all. A link's estimate is the relevance of its page, so known URLs are
-//! raised as often as it exceeds what was believed; with `--steady` links to known URLs never change
-//! anything.
+//! `cargo bench -p porthole-store -- [--urls N] [--steady]`. Each page has 53 links, 15 of them new and 38 to known
+//! URLs, sampled uniformly. A link's estimate is the relevance of its page, so known URLs are raised whenever it
+//! exceeds their estimate; with `--steady` links to known URLs never change anything.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -31,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let urls = after("--urls").map_or(Ok(5 * MILLION), |n| n.parse())?;
     let steady = arguments.iter().any(|a| a == "--steady");
-    // Beside the executable: a real disk, where a folder for temporary files may be memory.
+    // Beside the executable: a real disk, since the folder for temporary files may be in memory.
     let home = std::env::current_exe()?.parent().map(Path::to_path_buf).unwrap_or_default();
     let path = home.join(format!("store-bench-{}.db", std::process::id()));
     let outcome = run(&path, urls, steady).and_then(|()| {
@@ -67,7 +66,7 @@ fn run(path: &Path, urls: u64, steady: bool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Takes work, makes results for it, commits them.
+/// Takes work, makes results for it, and commits them.
 fn step(store: &mut SqliteStore, web: &mut Web) -> Result<Lap, Box<dyn Error>> {
     let mut lap = Lap::default();
     let (start, busy) = (Instant::now(), cpu());
@@ -95,7 +94,7 @@ struct Lap {
     take: Duration,
     commit: Duration,
     make: Duration,
-    /// Time on a processor for taking and committing: what is left when the machine has other work, too.
+    /// CPU time for taking and committing, which does not depend on other load.
     cpu: Duration,
 }
 
@@ -113,8 +112,8 @@ impl Lap {
         let pages = self.pages as f64;
         let store = (self.take + self.commit).as_secs_f64();
         format!(
-            "{:>6.0} pages/s; a page: {:.1} us commit, {:.1} us take (of both {:.1} us on a processor), {:.1} URLs raised; \
-             making the input {:.1} us",
+            "{:>6.0} pages/s; a page: {:.1} us commit, {:.1} us take (of both {:.1} us on a processor), {:.1} URLs \
+             raised; making the input {:.1} us",
             pages / store,
             self.commit.as_secs_f64() * 1e6 / pages,
             self.take.as_secs_f64() * 1e6 / pages,
@@ -125,7 +124,7 @@ impl Lap {
     }
 }
 
-/// A web without memory: every URL follows from its number.
+/// A web without state: every URL is computed from its number.
 struct Web {
     root: CanonicalUrl,
     text: String,
@@ -167,7 +166,7 @@ impl Web {
     fn link(&mut self, at: u64, relevance: f64) -> LinkRow {
         let new = at % 7 < 2 && at / 7 * 2 + at % 7 < NEW_LINKS;
         let target = if new { self.new_url(relevance) } else { self.known_url(relevance) };
-        // A text of two or three words.
+        // An anchor text of two or three words.
         LinkRow { anchor: Some("a text of a link.".into()), ..LinkRow::to(target) }
     }
 
@@ -202,7 +201,7 @@ impl Web {
     }
 }
 
-/// Opens the store in a process of its own, so that its memory is the store's alone.
+/// Opens the store in a separate process, to measure its memory alone.
 fn reopen(path: &Path) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let mut store = SqliteStore::open(path)?;
@@ -220,10 +219,10 @@ fn reopen(path: &Path) -> Result<(), Box<dyn Error>> {
 
 fn sizes(store: &SqliteStore, path: &Path, urls: usize, links: usize) -> Result<(), Box<dyn Error>> {
     let sql = "select name, sum(pgsize) from dbstat where aggregate = true group by name";
-    let limits = porthole_store::Limits { time: Duration::from_secs(600), ..Default::default() };
+    let limits = porthole_store::QueryLimits { time: Duration::from_secs(600), ..Default::default() };
     let answer = store.reader().sql(sql, &limits)?;
     for row in &answer.rows {
-        let [porthole_store::Value::Text(name), porthole_store::Value::Integer(bytes)] = row.as_slice()
+        let [porthole_store::SqlValue::Text(name), porthole_store::SqlValue::Integer(bytes)] = row.as_slice()
         else {
             continue;
         };
@@ -238,13 +237,13 @@ fn sizes(store: &SqliteStore, path: &Path, urls: usize, links: usize) -> Result<
     Ok(())
 }
 
-/// Time that this thread has spent on a processor.
+/// CPU time of this thread.
 fn cpu() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0))
 }
 
-/// A line of the process's status, as the system words it.
+/// A line of the process's status file.
 fn resident(name: &str) -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

@@ -1,86 +1,86 @@
-//! What a store knows of one URL, of its site, and what people said of them.
+//! Everything a store knows about a URL and its site, and the feedback on them.
 
 use porthole_types::{SegmentSpan, SiteId, Timestamp, TopicId, UrlId};
 
-use crate::Neighbourhood;
+use crate::NeighbourEvidence;
 
-/// Everything that is known of a URL.
+/// Everything known about a URL.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
     /// The URL.
     pub oid: UrlId,
-    /// What has become of it.
+    /// State of the URL.
     pub state: UrlState,
-    /// R(d) if it was judged, else the estimate: the best R among the pages that link to it.
+    /// R(d) if the page was judged, otherwise the estimate: the highest R of the linking pages.
     pub relevance: f64,
     /// The strategy's priority.
     pub priority: f64,
-    /// How often it was tried.
+    /// Number of tries.
     pub numtries: u32,
     /// When it was last tried.
     pub last_visited: Option<Timestamp>,
-    /// The number of that try among all fetches of the crawl.
+    /// Sequence number of the last try in the crawl.
     pub seq: Option<u64>,
-    /// The topic that is best for its page.
+    /// The best topic of the page.
     pub best: Option<TopicId>,
-    /// HTTP status of the last answer; 0 when there was none.
+    /// HTTP status of the last response; 0 if there was none.
     pub status: Option<u16>,
-    /// Why the last try failed, or why there was none: the kind, and what happened in words.
+    /// Why the last try failed, or why there was none: kind and message.
     pub failure: Option<(String, String)>,
-    /// Queued: it is not tried before.
+    /// When a queued URL may be tried, if it waits.
     pub not_before: Option<Timestamp>,
     /// The page's title; may be empty.
     pub title: String,
-    /// The page's language; empty if that is not known.
+    /// The page's language; empty if unknown.
     pub language: String,
-    /// Bytes of the page.
+    /// Size of the page in bytes.
     pub bytes: Option<u64>,
-    /// Where the page is kept.
+    /// Location of the page in the archive.
     pub span: Option<SegmentSpan>,
     /// Its site.
     pub site: SiteFacts,
-    /// Pages that link to it: the best ten by R, each once.
-    pub parents: Vec<Parent>,
-    /// How many links lead to it.
+    /// The ten linking pages with the highest R, each once.
+    pub parents: Vec<LinkingPage>,
+    /// Number of links to it.
     pub links_in: u64,
-    /// How many links its page has.
+    /// Number of links on its page.
     pub links_out: u64,
-    /// The URL that a redirected one leads to.
+    /// Target of a redirect.
     pub leads_to: Option<String>,
-    /// How many queued URLs come before it under the policy of discovery, if it is queued; those that wait for
-    /// another try included. `None` under another policy.
+    /// Number of queued URLs before it under the policy `discovery`, including those that wait for a retry. `None` if
+    /// it is not queued, or under another policy.
     pub rank: Option<u64>,
-    /// Its hub score, if the last distillation gave it one.
+    /// Hub score of the last distillation.
     pub hub: Option<f64>,
-    /// Its authority score, if the last distillation gave it one.
+    /// Authority score of the last distillation.
     pub auth: Option<f64>,
-    /// How relevant it is after what its neighbours say, if it was judged and has some that were.
-    pub neighbourhood: Option<Neighbourhood>,
-    /// The last word of a person on it, as a page, as a hub and on its site.
+    /// Relevance combined with that of the neighbours, if it and some of them were judged.
+    pub neighbourhood: Option<NeighbourEvidence>,
+    /// The latest feedback on it as a page, as a hub, and on its site.
     pub feedback: Vec<Feedback>,
 }
 
-/// What has become of a URL.
+/// State of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlState {
-    /// It is yet to be fetched.
+    /// Yet to be fetched.
     Queued,
-    /// Its page was fetched.
+    /// The page was fetched.
     Fetched,
-    /// It led elsewhere.
+    /// The URL redirects to another one.
     Redirected,
-    /// It failed for good.
+    /// Failed permanently.
     Dead,
-    /// It was left out on purpose.
+    /// Skipped on purpose.
     Skipped,
-    /// It had to go from a queue that is bounded.
+    /// Evicted from a bounded queue.
     Evicted,
-    /// Only links lead to it that the strategy does not want followed.
+    /// Reached only by links that the strategy does not follow.
     Rejected,
 }
 
 impl UrlState {
-    /// The word for it in tables, commands and the API.
+    /// Name in tables, commands and the API.
     pub fn name(self) -> &'static str {
         match self {
             UrlState::Queued => "queued",
@@ -96,56 +96,56 @@ impl UrlState {
 
 /// A page that links to a URL.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parent {
+pub struct LinkingPage {
     /// Its URL.
     pub url: String,
-    /// R(d) if it was judged, else the estimate.
+    /// R(d) if the page was judged, otherwise the estimate.
     pub relevance: f64,
-    /// The number of its fetch.
+    /// Sequence number of its fetch.
     pub seq: Option<u64>,
     /// When the link was found.
     pub discovered: Timestamp,
 }
 
-/// What is known of a site.
+/// Data of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteFacts {
     /// The site.
     pub sid: SiteId,
-    /// Host and, if it is not the default one, port.
+    /// Host, with the port if it is not the default.
     pub host: String,
-    /// URLs that were fetched from it (V 3.2).
+    /// Number of URLs fetched from the site (V 3.2).
     pub serverload: u64,
-    /// Whether nothing more is to be fetched from it.
+    /// Whether fetching from the site is disabled.
     pub disabled: bool,
 }
 
-/// What a person says of something that was found (W 2.1).
+/// Feedback of a user on a page, hub or site (W 2.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feedback {
-    /// The URL; of a site, its host.
+    /// URL; of a site, the host.
     pub name: String,
-    /// As what it is useful or not.
+    /// What the feedback is about.
     pub kind: FeedbackKind,
     /// Whether it is useful.
     pub useful: bool,
-    /// When it was said.
+    /// When it was given.
     pub at: Timestamp,
 }
 
-/// As what something is useful or not.
+/// What feedback is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedbackKind {
-    /// For what it says: for the classifier.
+    /// The content of a page: for the classifier.
     Page,
-    /// As a whole.
+    /// A whole site.
     Site,
-    /// For its links: for the distiller.
+    /// The links of a page: for the distiller.
     Hub,
 }
 
 impl FeedbackKind {
-    /// The word for it in tables, commands and the API.
+    /// Name in tables, commands and the API.
     pub fn name(self) -> &'static str {
         match self {
             FeedbackKind::Page => "page",
@@ -154,7 +154,7 @@ impl FeedbackKind {
         }
     }
 
-    /// The kind of a word.
+    /// The kind with this name.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         [FeedbackKind::Page, FeedbackKind::Site, FeedbackKind::Hub]
             .into_iter()

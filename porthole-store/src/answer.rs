@@ -1,88 +1,88 @@
-//! What a question in SQL is answered with, and how large the answer may be.
+//! Results of queries, and their limits.
 
 use std::time::Duration;
 
-/// One value of an answer.
+/// A value of a result.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// Nothing.
+pub enum SqlValue {
+    /// SQL null.
     Null,
-    /// A whole number. Ids are the bit patterns of unsigned ones.
+    /// An integer. Ids are the bit patterns of unsigned numbers.
     Integer(i64),
-    /// A real number.
+    /// A floating-point number.
     Real(f64),
-    /// Text; bytes outside UTF-8 were replaced.
+    /// Text; invalid UTF-8 was replaced.
     Text(String),
     /// Bytes.
     Blob(Vec<u8>),
 }
 
-impl Value {
-    /// A value from what a person typed: a number if it reads as one, else text.
-    pub fn parse(text: &str) -> Value {
-        let real = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Real);
-        let integer = text.parse().map(Value::Integer).ok();
-        integer.or_else(real).unwrap_or_else(|| Value::Text(text.to_owned()))
+impl SqlValue {
+    /// Parses user input: a number if possible, otherwise text.
+    pub fn parse(text: &str) -> SqlValue {
+        let real = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(SqlValue::Real);
+        let integer = text.parse().map(SqlValue::Integer).ok();
+        integer.or_else(real).unwrap_or_else(|| SqlValue::Text(text.to_owned()))
     }
 
-    /// The whole number, if it is one.
+    /// The integer, if it is one.
     pub fn integer(&self) -> Option<i64> {
-        if let Value::Integer(number) = *self { Some(number) } else { None }
+        if let SqlValue::Integer(number) = *self { Some(number) } else { None }
     }
 
     /// The number, if it is one.
     #[allow(clippy::cast_precision_loss)]
     pub fn real(&self) -> Option<f64> {
         match *self {
-            Value::Integer(number) => Some(number as f64),
-            Value::Real(number) => Some(number),
+            SqlValue::Integer(number) => Some(number as f64),
+            SqlValue::Real(number) => Some(number),
             _ => None,
         }
     }
 
-    /// The text; empty if it is something else.
+    /// The text; empty if it is another type.
     pub fn text(&self) -> &str {
-        if let Value::Text(text) = self { text } else { "" }
+        if let SqlValue::Text(text) = self { text } else { "" }
     }
 
-    /// Bytes that the value adds to an answer.
+    /// Size of the value in bytes, as counted by the limits.
     pub(crate) fn size(&self) -> usize {
         match self {
-            Value::Null => 1,
-            Value::Integer(_) | Value::Real(_) => 8,
-            Value::Text(text) => text.len(),
-            Value::Blob(bytes) => bytes.len(),
+            SqlValue::Null => 1,
+            SqlValue::Integer(_) | SqlValue::Real(_) => 8,
+            SqlValue::Text(text) => text.len(),
+            SqlValue::Blob(bytes) => bytes.len(),
         }
     }
 }
 
-/// Rows under named columns.
+/// Rows with named columns.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
-    /// The columns' names.
+pub struct QueryAnswer {
+    /// Column names.
     pub columns: Vec<String>,
-    /// The rows, each with one value a column.
-    pub rows: Vec<Vec<Value>>,
-    /// Whether there would be more rows than were allowed; never so unless that was asked for.
+    /// Rows, with one value per column.
+    pub rows: Vec<Vec<SqlValue>>,
+    /// Whether rows were cut off; only with [`QueryLimits::shorten`].
     pub is_cut: bool,
 }
 
-/// How much a question may cost. Going beyond is an error, and a shortened answer only where one is asked for.
+/// Limits of a query. Exceeding one is an error, unless `shorten` is set for the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Rows of the answer.
+pub struct QueryLimits {
+    /// Maximum number of rows.
     pub rows: usize,
-    /// Bytes of the answer, and of any single value that is computed on the way.
+    /// Maximum size of the result, and of any value computed on the way, in bytes.
     pub bytes: usize,
-    /// Time from the start of the question to the last row.
+    /// Time limit, from the start to the last row.
     pub time: Duration,
-    /// Whether the first rows will do if there are more than allowed.
+    /// Whether to return the first rows if there are more than allowed.
     pub shorten: bool,
 }
 
-impl Default for Limits {
+impl Default for QueryLimits {
     fn default() -> Self {
-        Limits { rows: 100_000, bytes: 32 << 20, time: Duration::from_secs(30), shorten: false }
+        QueryLimits { rows: 100_000, bytes: 32 << 20, time: Duration::from_secs(30), shorten: false }
     }
 }
 
@@ -91,17 +91,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_typed_becomes_the_value_it_reads_as() {
+    fn input_is_parsed_as_numbers_or_text() {
         for (text, value) in [
-            ("12", Value::Integer(12)),
-            ("-3", Value::Integer(-3)),
-            ("0.5", Value::Real(0.5)),
-            ("1e3", Value::Real(1000.0)),
-            ("dns", Value::Text("dns".into())),
-            ("inf", Value::Text("inf".into())),
-            ("", Value::Text(String::new())),
+            ("12", SqlValue::Integer(12)),
+            ("-3", SqlValue::Integer(-3)),
+            ("0.5", SqlValue::Real(0.5)),
+            ("1e3", SqlValue::Real(1000.0)),
+            ("dns", SqlValue::Text("dns".into())),
+            ("inf", SqlValue::Text("inf".into())),
+            ("", SqlValue::Text(String::new())),
         ] {
-            assert_eq!(Value::parse(text), value, "for {text:?}");
+            assert_eq!(SqlValue::parse(text), value, "for {text:?}");
         }
     }
 }

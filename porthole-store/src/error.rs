@@ -1,4 +1,4 @@
-//! What can go wrong with a store.
+//! Errors of a store.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,31 +7,31 @@ use porthole_types::{TopicId, UrlId};
 
 use crate::ExampleId;
 
-/// The result of a call on a store.
+/// Result of a call on a store.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call on a store failed.
+/// Error of a call on a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file cannot be opened or made.
+    /// The file cannot be opened or created.
     #[error("cannot open {path}: {reason}")]
     Open {
         /// The database.
         path: PathBuf,
-        /// What the system says.
+        /// The system's message.
         reason: String,
     },
-    /// The file is something else.
-    #[error("{0} is not a SQLite database; name another file, or move this one away")]
+    /// The file is not a SQLite database.
+    #[error("{0} is not a SQLite database; choose another file, or move this one away")]
     NotADatabase(PathBuf),
-    /// A SQLite database that Porthole did not make.
-    #[error("{0} is a database of another program; name another file")]
+    /// A SQLite database of another program.
+    #[error("{0} is a database of another program; choose another file")]
     Foreign(PathBuf),
-    /// Made by a later version of Porthole.
+    /// Created by a later version of Porthole.
     #[error(
-        "{path} has tables of version {found}, this program knows up to {known}; use a newer porthole, or \
-         start a new workspace"
+        "{path} has schema version {found}, but this program supports versions up to {known}; use a newer porthole, or \
+        create a new workspace"
     )]
     Newer {
         /// The database.
@@ -41,10 +41,10 @@ pub enum Error {
         /// The latest version known here.
         known: i64,
     },
-    /// Made with other rules for canonical URLs, under which the same page may have another id.
+    /// Created with other rules for canonical URLs, under which a page may have another id.
     #[error(
-        "{path} was made with version {found} of the rules for canonical URLs, this program has version \
-         {expected}; use the porthole that made it, or start a new workspace"
+        "{path} was created with version {found} of the rules for canonical URLs, but this program uses version \
+        {expected}; use the porthole that created it, or create a new workspace"
     )]
     OtherRules {
         /// The database.
@@ -54,106 +54,106 @@ pub enum Error {
         /// The version of this program.
         expected: u32,
     },
-    /// Another process or another store of this one writes to the database.
-    #[error("{0} is in use by another crawl; stop that one first")]
+    /// Another store, in this or another process, has the database open for a crawl.
+    #[error("{0} is in use by another crawl; stop it first")]
     InUse(PathBuf),
-    /// Every fetch has a number of its own.
-    #[error("the fetch number {0} is that of another URL")]
+    /// A fetch number was used twice.
+    #[error("fetch number {0} already belongs to another URL")]
     UsedNumber(u64),
-    /// The tables contradict themselves.
-    #[error("the database is damaged: {0}; restore a copy, or start a new workspace")]
+    /// The tables are inconsistent.
+    #[error("the database is damaged: {0}; restore a backup, or create a new workspace")]
     Damaged(String),
     /// A result or an estimate for a URL that was never added.
-    #[error("the URL {0} is not known to the store")]
+    #[error("unknown URL id {0}")]
     UnknownUrl(UrlId),
-    /// No such site.
-    #[error("no page of {0} is known, so there is no such site here")]
+    /// Unknown site.
+    #[error("unknown site {0}: no page of it is known")]
     UnknownSite(String),
-    /// A policy that is none.
+    /// Invalid policy.
     #[error(transparent)]
     Policy(#[from] crate::PolicyError),
-    /// More URLs than row numbers.
-    #[error("the frontier is full: it holds 4 billion URLs")]
+    /// Too many URLs for the row numbers.
+    #[error("the frontier is full (4 billion URLs)")]
     Full,
-    /// A tree that contradicts itself.
-    #[error("the topics are no tree: {0}")]
+    /// An inconsistent topic tree.
+    #[error("the topics are not a tree: {0}")]
     NoTree(String),
-    /// No such topic.
-    #[error("there is no topic with the id {id}", id = .0.0)]
+    /// Unknown topic id.
+    #[error("no topic with id {id}", id = .0.0)]
     UnknownTopic(TopicId),
-    /// A topic would vanish from under its examples.
-    #[error("{topic} has {examples} examples; move or remove them together with it")]
+    /// A topic with examples would be removed.
+    #[error("{topic} has {examples} examples; move or remove them as well")]
     TopicInUse {
         /// Path of the topic.
         topic: String,
-        /// How many examples it has.
+        /// Number of its examples.
         examples: u32,
     },
-    /// No such example.
-    #[error("there is no example {0}")]
+    /// Unknown example.
+    #[error("no example {0}")]
     UnknownExample(ExampleId),
-    /// Nothing was learnt about the children of a node, or they are no longer the same.
-    #[error("there are no statistics for the topic with the id {id}; train first", id = .0.0)]
+    /// A node has no statistics, or its children have changed.
+    #[error("no statistics for the topic with id {id}; run `porthole train --tables`", id = .0.0)]
     Untrained(TopicId),
-    /// No query of that name.
-    #[error("there is no query `{0}`; list the queries to see their names")]
+    /// Unknown query.
+    #[error("no query `{0}`; `porthole query --list` lists all")]
     UnknownQuery(String),
-    /// The query has no such parameter.
+    /// Unknown parameter.
     #[error("the query `{query}` has no parameter `{parameter}`")]
     UnknownParameter {
         /// Name of the query.
         query: String,
-        /// The parameter that was given.
+        /// The given parameter.
         parameter: String,
     },
-    /// The query cannot do without a parameter.
+    /// A required parameter is missing.
     #[error("the query `{query}` needs {parameter}=… ({meaning})")]
     MissingParameter {
         /// Name of the query.
         query: String,
-        /// The parameter that was not given.
+        /// The missing parameter.
         parameter: String,
-        /// What it means.
+        /// Its description.
         meaning: String,
     },
-    /// A parameter was given what it cannot be.
+    /// Invalid value of a parameter.
     #[error("{parameter}={value}: it must be {wanted}")]
     WrongValue {
         /// The parameter.
         parameter: String,
-        /// What was given.
+        /// The given value.
         value: String,
-        /// What it can be.
+        /// Description of valid values.
         wanted: &'static str,
     },
-    /// No topic at a path.
-    #[error("there is no topic {0}; `porthole topics tree` shows those that there are")]
+    /// Unknown topic path.
+    #[error("no topic {0}; `porthole topics tree` lists all")]
     NoSuchTopic(String),
-    /// The statement is not plain reading.
+    /// The statement does more than read.
     #[error("refused: {0}; only reading the tables is allowed")]
     Refused(String),
     /// No statement, or several.
     #[error("one SQL statement is wanted, not {0}")]
     NotOneStatement(&'static str),
-    /// The statement is wrong.
+    /// SQL error in the statement.
     #[error("SQL: {0}")]
     Sql(String),
-    /// The answer has too many rows.
-    #[error("the answer has more than {0} rows; add a limit clause")]
+    /// The result has too many rows.
+    #[error("the result has more than {0} rows; add a limit clause")]
     TooManyRows(usize),
-    /// The answer, or a value in it, has too many bytes.
-    #[error("the answer is larger than {0} bytes; select fewer columns or rows")]
+    /// The result, or a value in it, is too large.
+    #[error("the result is larger than {0} bytes; select fewer columns or rows")]
     TooLarge(usize),
-    /// The statement takes too long.
-    #[error("stopped after {0:?}; narrow the question")]
+    /// The query exceeded its time limit.
+    #[error("the query was stopped after {0:?}; simplify it")]
     TooSlow(Duration),
-    /// The database failed.
+    /// Error of the database.
     #[error("database: {0}")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
-    /// Whether there is no room left on the disk.
+    /// Whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         let Error::Database(source) = self else { return false };
         let code = source.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
@@ -161,7 +161,7 @@ impl Error {
         code == Some(rusqlite::ErrorCode::DiskFull) || kind == Some(std::io::ErrorKind::StorageFull)
     }
 
-    /// An error at opening, in terms of the file.
+    /// Maps an error at opening to one that names the file.
     pub(crate) fn at_open(path: &Path, error: &rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::NotADatabase) => Error::NotADatabase(path.to_owned()),

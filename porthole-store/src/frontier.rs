@@ -1,9 +1,8 @@
-//! The window on the `crawl` table: which URLs are known, what is believed of them, and which is next.
+//! The frontier in memory: which URLs are known, their estimates, and which is next.
 //!
-//! All of it follows from the tables and is rebuilt from them at open. A known URL costs 33 bytes: 13 in
-//! the map of ids, 16 for what is believed of it, how often it was tried and where it lies, and 4 in the
-//! queue while it waits there. So that it fits, beliefs are kept at single precision. A policy that goes by
-//! time or scores costs 4 bytes more a key. A site costs 50 bytes.
+//! Everything here is derived from the `crawl` table and rebuilt at open. A known URL costs 33 bytes: 13 in the map of
+//! ids, 16 for estimates, tries and position, and 4 in the queue. To fit, estimates have single precision. A policy
+//! that uses time or scores costs 4 more bytes per key. A site costs 50 bytes.
 
 mod belief;
 mod chunked;
@@ -20,115 +19,115 @@ use porthole_types::{Rank, SiteId, Timestamp, UrlId};
 
 pub(crate) use self::belief::{Belief, probability};
 pub(crate) use self::chunked::Chunked;
-use self::columns::{Columns, Place};
-pub(crate) use self::columns::{Facts, Tries};
+use self::columns::{Columns, QueuePlace};
+pub(crate) use self::columns::{OptionalValues, Tries};
 pub(crate) use self::key_map::KeyMap;
+use self::order::KeyOrder;
 pub(crate) use self::order::Needs;
-use self::order::Order;
 use self::queues::Queues;
-pub(crate) use self::sites::Sites;
-use self::waiting::Waiting;
+pub(crate) use self::sites::SiteTable;
+use self::waiting::RetryQueue;
 use crate::Policy;
 
-/// What the table says of a URL's state; the numbers are stored.
+/// State of a URL; the numbers are stored in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum RowState {
     Queued = 0,
     Fetched = 1,
     Redirected = 2,
     Dead = 3,
     Skipped = 4,
-    /// Was queued, and had to make room for better ones.
+    /// Was queued and had to make room for better URLs.
     Evicted = 5,
-    /// Known from links that the strategy does not want followed.
+    /// Known only from links that the strategy does not follow.
     Rejected = 6,
 }
 
-impl State {
-    pub(crate) const ALL: [State; 7] = [
-        State::Queued,
-        State::Fetched,
-        State::Redirected,
-        State::Dead,
-        State::Skipped,
-        State::Evicted,
-        State::Rejected,
+impl RowState {
+    pub(crate) const ALL: [RowState; 7] = [
+        RowState::Queued,
+        RowState::Fetched,
+        RowState::Redirected,
+        RowState::Dead,
+        RowState::Skipped,
+        RowState::Evicted,
+        RowState::Rejected,
     ];
 
-    pub(crate) fn from_code(code: i64) -> Option<State> {
-        usize::try_from(code).ok().and_then(|code| State::ALL.get(code).copied())
+    pub(crate) fn from_code(code: i64) -> Option<RowState> {
+        usize::try_from(code).ok().and_then(|code| RowState::ALL.get(code).copied())
     }
 
-    /// Whether a result has settled it.
+    /// Whether the URL is finished.
     pub(crate) fn is_done(self) -> bool {
-        !matches!(self, State::Queued | State::Evicted | State::Rejected)
+        !matches!(self, RowState::Queued | RowState::Evicted | RowState::Rejected)
     }
 
-    /// Whether the URL led to a page or elsewhere.
-    pub(crate) fn came(self) -> bool {
-        matches!(self, State::Fetched | State::Redirected)
+    /// Whether the URL led to a page or a redirect.
+    pub(crate) fn has_response(self) -> bool {
+        matches!(self, RowState::Fetched | RowState::Redirected)
     }
 }
 
-/// What the frontier made of a link's target.
+/// Effect of a link on its target.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Seen {
-    /// Not known before; it has this row now.
+pub(crate) enum SeenUrl {
+    /// A new URL, with its row.
     New(u32),
-    /// Queued, and better than was believed: its row in the table must change.
+    /// A queued URL whose estimate has risen: its row in the table must change.
     Raised(u32),
-    /// It was evicted, or rejected, and is queued now; what was believed of it when it was evicted.
+    /// An evicted or rejected URL that is queued now; with its estimate at eviction.
     Back(u32, Option<Belief>),
     /// Nothing changes.
     Known(u32),
 }
 
-/// A row as it is read back from the table.
+/// A row as read from the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Restored {
     pub(crate) oid: UrlId,
     pub(crate) belief: Belief,
     pub(crate) tries: Tries,
-    pub(crate) state: State,
+    pub(crate) state: RowState,
     pub(crate) not_before: Option<Timestamp>,
-    pub(crate) facts: Facts,
+    pub(crate) facts: OptionalValues,
 }
 
-/// Known URLs and the queue. Row numbers are rowids less one.
+/// Known URLs and the queue. Row numbers are rowids minus one.
 #[derive(Debug)]
 pub(crate) struct Frontier {
     known: KeyMap,
     columns: Columns,
     queues: Queues,
-    waiting: Waiting,
-    /// At most so many wait in the queue.
+    waiting: RetryQueue,
+    /// Maximum number of queued URLs.
     bound: Option<usize>,
-    tally: Tally,
+    tally: StateCounts,
 }
 
-/// How many URLs are where.
+/// Numbers of URLs by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    /// By [`State`], as the table has it.
-    pub(crate) states: [usize; State::ALL.len()],
+pub(crate) struct StateCounts {
+    /// By [`RowState`], as in the table.
+    pub(crate) states: [usize; RowState::ALL.len()],
     pub(crate) taken: usize,
-    /// Queued, on sites that are disabled.
+    /// Queued URLs on disabled sites.
     pub(crate) parked: usize,
 }
 
 impl Frontier {
-    /// More URLs than this cannot be held.
-    pub(crate) const CAPACITY: usize = Place::FIRST_MARK as usize;
+    /// Maximum number of URLs.
+    pub(crate) const CAPACITY: usize = QueuePlace::FIRST_MARK as usize;
 
-    /// An empty one, with the sites that are known.
-    pub(crate) fn new(policy: &Policy, bound: Option<usize>, sites: Sites) -> Self {
+    /// An empty frontier with the known sites.
+    pub(crate) fn new(policy: &Policy, bound: Option<usize>, sites: SiteTable) -> Self {
         Frontier {
             known: KeyMap::default(),
-            columns: Columns::new(Order::new(policy), sites),
+            columns: Columns::new(KeyOrder::new(policy), sites),
             queues: Queues::default(),
-            waiting: Waiting::default(),
+            waiting: RetryQueue::default(),
             bound,
-            tally: Tally::default(),
+            tally: StateCounts::default(),
         }
     }
 
@@ -137,7 +136,7 @@ impl Frontier {
         self.columns.rows.len()
     }
 
-    pub(crate) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> StateCounts {
         self.tally
     }
 
@@ -145,11 +144,11 @@ impl Frontier {
         &self.columns.order.policy
     }
 
-    pub(crate) fn sites(&self) -> &Sites {
+    pub(crate) fn sites(&self) -> &SiteTable {
         &self.columns.sites
     }
 
-    pub(crate) fn sites_mut(&mut self) -> &mut Sites {
+    pub(crate) fn sites_mut(&mut self) -> &mut SiteTable {
         &mut self.columns.sites
     }
 
@@ -158,8 +157,8 @@ impl Frontier {
         self.known.get(oid.0)
     }
 
-    /// Has the memory ready for URLs that will be seen next. Searching them takes most of its time waiting
-    /// for memory, and waits that do not depend on each other overlap.
+    /// Prefetches memory for URLs that will be looked up next. Lookups mostly wait for memory, and independent waits
+    /// overlap.
     pub(crate) fn touch(&self, oids: impl Iterator<Item = UrlId> + Clone) {
         oids.clone().for_each(|oid| self.known.touch(oid.0));
         for row in oids.filter_map(|oid| self.find(oid)) {
@@ -167,72 +166,72 @@ impl Frontier {
         }
     }
 
-    /// The state of a row, as the table has it.
-    pub(crate) fn state(&self, row: u32) -> State {
+    /// The state of a row, as in the table.
+    pub(crate) fn state(&self, row: u32) -> RowState {
         self.columns.rows[row as usize].place.state()
     }
 
-    /// What is known of a row's tries.
+    /// The tries of a row.
     pub(crate) fn tries(&self, row: u32) -> Tries {
         self.columns.tries[row as usize]
     }
 
-    /// What is believed of a row, at the precision that is kept.
+    /// The estimate of a row, at the stored precision.
     pub(crate) fn belief(&self, row: u32) -> Belief {
-        let held = self.columns.rows[row as usize];
-        Belief::wide(held.relevance, held.priority)
+        let row_data = self.columns.rows[row as usize];
+        Belief::wide(row_data.relevance, row_data.priority)
     }
 
-    /// A URL was seen: it becomes known, or what is believed of it rises, or nothing happens.
-    pub(crate) fn see(&mut self, oid: UrlId, sid: SiteId, belief: Belief) -> Seen {
-        let (row, new) = self.known.get_or_insert(oid.0, Place::at(self.len()).0);
+    /// Records a link to a URL: adds the URL, or raises its estimate.
+    pub(crate) fn see(&mut self, oid: UrlId, sid: SiteId, belief: Belief) -> SeenUrl {
+        let (row, new) = self.known.get_or_insert(oid.0, QueuePlace::at(self.len()).0);
         if !new {
             return self.raise(row, belief);
         }
         let (site, _) = self.columns.sites.see(sid, 0);
-        self.columns.push(belief, Tries::default(), Facts { site, ..Facts::default() });
-        self.tally.states[State::Queued as usize] += 1;
+        self.columns.push(belief, Tries::default(), OptionalValues { site, ..OptionalValues::default() });
+        self.tally.states[RowState::Queued as usize] += 1;
         self.enqueue(row);
-        Seen::New(row)
+        SeenUrl::New(row)
     }
 
-    /// A URL was seen that is not to be queued: it becomes known, or nothing happens.
-    pub(crate) fn reject(&mut self, oid: UrlId, sid: SiteId, belief: Belief) -> Seen {
-        let (row, new) = self.known.get_or_insert(oid.0, Place::at(self.len()).0);
+    /// Records a link to a URL that must not be queued: adds the URL if it is new.
+    pub(crate) fn reject(&mut self, oid: UrlId, sid: SiteId, belief: Belief) -> SeenUrl {
+        let (row, new) = self.known.get_or_insert(oid.0, QueuePlace::at(self.len()).0);
         if !new {
-            return Seen::Known(row);
+            return SeenUrl::Known(row);
         }
         let (site, _) = self.columns.sites.see(sid, 0);
-        self.columns.push(belief, Tries::default(), Facts { site, ..Facts::default() });
-        self.tally.states[State::Rejected as usize] += 1;
-        self.place(row, State::Rejected, None);
-        Seen::New(row)
+        self.columns.push(belief, Tries::default(), OptionalValues { site, ..OptionalValues::default() });
+        self.tally.states[RowState::Rejected as usize] += 1;
+        self.place(row, RowState::Rejected, None);
+        SeenUrl::New(row)
     }
 
-    /// What is believed of a URL rises, or nothing happens. One that was evicted or rejected is queued.
-    pub(crate) fn raise(&mut self, row: u32, belief: Belief) -> Seen {
-        let held = self.columns.rows[row as usize];
+    /// Raises the estimate of a URL. An evicted or rejected URL is queued again.
+    pub(crate) fn raise(&mut self, row: u32, belief: Belief) -> SeenUrl {
+        let row_data = self.columns.rows[row as usize];
         let (relevance, priority) = belief.narrow();
-        let better = relevance > held.relevance || priority > held.priority;
-        let state = held.place.state();
-        if state.is_done() || (state == State::Queued && !better) {
-            return Seen::Known(row);
+        let better = relevance > row_data.relevance || priority > row_data.priority;
+        let state = row_data.place.state();
+        if state.is_done() || (state == RowState::Queued && !better) {
+            return SeenUrl::Known(row);
         }
-        let before = (state == State::Evicted).then(|| self.belief(row));
-        // Nobody has given a rejected URL a priority yet.
-        let lowest = if state == State::Rejected { priority } else { held.priority };
-        self.believe(row, relevance.max(held.relevance), priority.max(lowest));
-        if state == State::Queued {
-            return Seen::Raised(row);
+        let before = (state == RowState::Evicted).then(|| self.belief(row));
+        // A rejected URL has no priority yet.
+        let lowest = if state == RowState::Rejected { priority } else { row_data.priority };
+        self.believe(row, relevance.max(row_data.relevance), priority.max(lowest));
+        if state == RowState::Queued {
+            return SeenUrl::Raised(row);
         }
-        self.change_state(row, State::Queued);
+        self.change_state(row, RowState::Queued);
         self.enqueue(row);
-        Seen::Back(row, before)
+        SeenUrl::Back(row, before)
     }
 
-    /// Sets what is believed of a URL, up or down; whether it is queued, so that this matters.
+    /// Sets the estimate of a URL, up or down. Returns whether the URL is queued, so that this has an effect.
     pub(crate) fn set(&mut self, row: u32, belief: Belief) -> bool {
-        let queued = self.state(row) == State::Queued;
+        let queued = self.state(row) == RowState::Queued;
         if queued {
             let (relevance, priority) = belief.narrow();
             self.believe(row, relevance, priority);
@@ -240,33 +239,32 @@ impl Frontier {
         queued
     }
 
-    /// Sets the priority of a URL, up or down, and leaves what its relevance is estimated at; whether it is queued and had
-    /// another one.
+    /// Sets the priority of a URL, up or down, and keeps its estimated relevance. Returns whether the URL is queued and
+    /// its priority changed.
     pub(crate) fn set_priority(&mut self, row: u32, priority: f64) -> bool {
-        let held = self.columns.rows[row as usize];
+        let row_data = self.columns.rows[row as usize];
         let (_, priority) = Belief::new(0.0, priority).narrow();
-        let changes = held.place.state() == State::Queued && priority != held.priority;
+        let changes = row_data.place.state() == RowState::Queued && priority != row_data.priority;
         if changes {
-            self.believe(row, held.relevance, priority);
+            self.believe(row, row_data.relevance, priority);
         }
         changes
     }
 
-    /// Nothing is believed any more of URLs that are yet to be fetched. A page that is to be visited again
-    /// keeps its R(d): that is no belief.
+    /// Resets the estimates of unfetched URLs. A page to be revisited keeps its R(d), which is no estimate.
     pub(crate) fn forget(&mut self) {
         for row in 0..self.len() {
             if !self.columns.rows[row].place.state().is_done() {
-                let came = self.columns.tries[row].has_come();
-                let held = &mut self.columns.rows[row];
-                held.priority = 0.0;
-                held.relevance = if came { held.relevance } else { 0.0 };
+                let came = self.columns.tries[row].has_response();
+                let row_data = &mut self.columns.rows[row];
+                row_data.priority = 0.0;
+                row_data.relevance = if came { row_data.relevance } else { 0.0 };
             }
         }
         self.rebuild();
     }
 
-    /// The best `n` rows that are due, in the order of the policy; they are in flight from now on.
+    /// Takes the best `n` rows that are due, in the order of the policy; they are in flight then.
     pub(crate) fn take(&mut self, n: usize, now: Timestamp) -> Vec<u32> {
         self.wake(now);
         let mut best = Vec::new();
@@ -279,14 +277,14 @@ impl Frontier {
         best
     }
 
-    /// Holds the best `n` sites: what is queued of them is taken by [`take_of`](Frontier::take_of) and not by
-    /// [`take`](Frontier::take). Their rows.
+    /// Holds the best `n` sites and returns their rows: their URLs are taken by [`take_of`](Frontier::take_of) and not
+    /// by [`take`](Frontier::take).
     pub(crate) fn hold_sites(&mut self, n: usize, now: Timestamp) -> Vec<u32> {
         self.wake(now);
         (0..n).map_while(|_| self.queues.hold_best(&self.columns)).collect()
     }
 
-    /// The best `n` rows of a site; they are in flight from now on.
+    /// Takes the best `n` rows of a site; they are in flight then.
     pub(crate) fn take_of(&mut self, site: u32, n: usize, now: Timestamp) -> Vec<u32> {
         self.wake(now);
         let mut best = Vec::new();
@@ -304,12 +302,12 @@ impl Frontier {
         self.queues.best_of(site).map(|row| self.rank(row))
     }
 
-    /// Gives a held site back; it is not chosen before `until`.
+    /// Releases a held site; it is not chosen before `until`.
     pub(crate) fn release_site(&mut self, site: u32, until: Option<Timestamp>) {
         self.queues.release(site, until, &self.columns);
     }
 
-    /// The held sites that have a better row than when this was last asked.
+    /// The held sites that have a better row than at the last call.
     pub(crate) fn improved_sites(&mut self) -> Vec<u32> {
         self.queues.take_improved()
     }
@@ -320,19 +318,19 @@ impl Frontier {
         rows.into_iter().map(|row| self.columns.rows[row as usize].priority).collect()
     }
 
-    /// Where a row stands in the order of the policy.
+    /// The rank of a row in the order of the policy.
     pub(crate) fn rank(&self, row: u32) -> Rank {
         self.columns.rank(row)
     }
 
-    /// Counts one more URL that was fetched from a site; the site's row.
+    /// Counts a URL fetched from a site. Returns the site's row.
     pub(crate) fn count_fetched(&mut self, sid: SiteId) -> Option<u32> {
         let site = self.columns.sites.count(sid)?;
         self.queues.load_changed(site, &self.columns);
         Some(site)
     }
 
-    /// Queues what is due by now.
+    /// Queues the rows that are due.
     fn wake(&mut self, now: Timestamp) {
         while let Some(row) = self.waiting.pop_due(now) {
             self.enqueue(row);
@@ -340,18 +338,18 @@ impl Frontier {
         self.queues.wake(now, &self.columns);
     }
 
-    /// Takes a row if it is queued and due; whether it is in flight now and was not before.
+    /// Takes a row if it is queued and due. Returns whether it was taken.
     pub(crate) fn take_this(&mut self, row: u32, now: Timestamp) -> bool {
         let place = self.columns.rows[row as usize].place;
-        let due = place.in_heap().is_some() || place == Place::WAITING && self.waiting.is_due(row, now);
-        let takes = due && !self.columns.is_disabled(row);
-        if takes {
+        let due = place.in_heap().is_some() || place == QueuePlace::WAITING && self.waiting.is_due(row, now);
+        let is_available = due && !self.columns.is_disabled(row);
+        if is_available {
             self.check_out(row);
         }
-        takes
+        is_available
     }
 
-    /// Puts a row that is in flight back into the queue, to its old place in the order.
+    /// Puts a row in flight back into the queue, at its old place in the order.
     pub(crate) fn give_back(&mut self, row: u32) {
         if self.is_taken(row) {
             self.tally.taken -= 1;
@@ -359,39 +357,38 @@ impl Frontier {
         }
     }
 
-    /// Marks a queued row as in flight, as it was before the window was rebuilt.
+    /// Marks a queued row as in flight again, after a rebuild.
     pub(crate) fn take_again(&mut self, row: u32) {
-        if self.state(row) == State::Queued && !self.is_taken(row) {
+        if self.state(row) == RowState::Queued && !self.is_taken(row) {
             self.check_out(row);
         }
     }
 
-    /// Whether a row is in flight.
     pub(crate) fn is_taken(&self, row: u32) -> bool {
-        self.columns.rows[row as usize].place == Place::TAKEN
+        self.columns.rows[row as usize].place == QueuePlace::TAKEN
     }
 
-    /// The rows that are in flight.
+    /// The rows in flight.
     pub(crate) fn taken(&self) -> Vec<u32> {
-        self.rows_at(Place::TAKEN)
+        self.rows_at(QueuePlace::TAKEN)
     }
 
-    /// A URL was tried: it is done, or queued again until `not_before`.
-    pub(crate) fn tried(&mut self, row: u32, state: State, not_before: Option<Timestamp>, at: Timestamp) {
+    /// Records a try: the URL is finished, or queued again until `not_before`.
+    pub(crate) fn tried(&mut self, row: u32, state: RowState, not_before: Option<Timestamp>, at: Timestamp) {
         self.withdraw(row);
         self.change_state(row, state);
-        self.columns.tried(row, state.came(), at);
+        self.columns.tried(row, state.has_response(), at);
         self.place(row, state, not_before);
     }
 
-    /// Queues a URL that is done once more, as if it had not been tried.
+    /// Queues a finished URL again, as if it had not been tried.
     pub(crate) fn queue_again(&mut self, row: u32) {
-        self.change_state(row, State::Queued);
-        self.columns.tries[row as usize] = self.columns.tries[row as usize].afresh();
+        self.change_state(row, RowState::Queued);
+        self.columns.tries[row as usize] = self.columns.tries[row as usize].reset_for_revisit();
         self.enqueue(row);
     }
 
-    /// A page was judged: that is what the table has as its relevance from now on.
+    /// Sets the relevance of a judged page.
     pub(crate) fn judged(&mut self, row: u32, relevance: f64) {
         #[allow(clippy::cast_possible_truncation)]
         let relevance = probability(relevance) as f32;
@@ -399,15 +396,15 @@ impl Frontier {
         self.moved(row);
     }
 
-    /// When the next waiting URL is due, or the next site has rested.
+    /// When the next waiting URL is due, or the next resting site is available.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         self.waiting.next_due().into_iter().chain(self.queues.next_wake()).min()
     }
 
-    /// Appends a row as the table has it; false if its URL is known already, which a whole table rules out.
+    /// Appends a row from the table; false if its URL is already known, which means that the table is damaged.
     #[must_use]
     pub(crate) fn restore(&mut self, row: Restored) -> bool {
-        let (number, new) = self.known.get_or_insert(row.oid.0, Place::at(self.len()).0);
+        let (number, new) = self.known.get_or_insert(row.oid.0, QueuePlace::at(self.len()).0);
         if new {
             self.columns.push(row.belief, row.tries, row.facts);
             self.tally.states[row.state as usize] += 1;
@@ -416,30 +413,31 @@ impl Frontier {
         new
     }
 
-    fn place(&mut self, row: u32, state: State, not_before: Option<Timestamp>) {
+    fn place(&mut self, row: u32, state: RowState, not_before: Option<Timestamp>) {
         match (state, not_before) {
-            (State::Queued, Some(due)) => {
-                self.columns.rows[row as usize].place = Place::WAITING;
+            (RowState::Queued, Some(due)) => {
+                self.columns.rows[row as usize].place = QueuePlace::WAITING;
                 self.waiting.push(row, due);
             }
-            (State::Queued, None) => self.enqueue(row),
-            _ => self.columns.rows[row as usize].place = Place::done(state),
+            (RowState::Queued, None) => self.enqueue(row),
+            _ => self.columns.rows[row as usize].place = QueuePlace::done(state),
         }
     }
 
-    /// What a page that came is worth is known, and no belief changes that.
+    /// Sets an estimate. The relevance of a fetched page is known and does not change.
     fn believe(&mut self, row: u32, relevance: f32, priority: f32) {
-        let came = self.columns.tries[row as usize].has_come();
-        let held = &mut self.columns.rows[row as usize];
-        let relevance = if came { held.relevance } else { relevance };
-        let moves = priority != held.priority || (relevance != held.relevance && !self.columns.order.plain);
-        (held.relevance, held.priority) = (relevance, priority);
+        let came = self.columns.tries[row as usize].has_response();
+        let row_data = &mut self.columns.rows[row as usize];
+        let relevance = if came { row_data.relevance } else { relevance };
+        let moves =
+            priority != row_data.priority || (relevance != row_data.relevance && !self.columns.order.plain);
+        (row_data.relevance, row_data.priority) = (relevance, priority);
         if moves {
             self.moved(row);
         }
     }
 
-    /// What a row is ordered by has changed.
+    /// Updates the queue after a sort key of a row has changed.
     fn moved(&mut self, row: u32) {
         if let Some(at) = self.columns.rows[row as usize].place.in_heap() {
             self.queues.moved(row, at, &mut self.columns);
@@ -451,33 +449,33 @@ impl Frontier {
         self.queues.push(row, &mut self.columns);
     }
 
-    /// Takes a row out of the queue, until its result comes or it is given back.
+    /// Takes a row out of the queue, until its result is committed or it is given back.
     fn check_out(&mut self, row: u32) {
         self.withdraw(row);
-        self.columns.rows[row as usize].place = Place::TAKEN;
+        self.columns.rows[row as usize].place = QueuePlace::TAKEN;
         self.tally.taken += 1;
     }
 
-    /// Takes a row out of wherever it waits.
+    /// Removes a row from the queue, from the waiting rows, or from those in flight.
     fn withdraw(&mut self, row: u32) {
         let place = self.columns.rows[row as usize].place;
         if let Some(at) = place.in_heap() {
             self.tally.parked -= usize::from(self.columns.is_disabled(row));
             self.queues.remove(row, at, &mut self.columns);
-        } else if place == Place::WAITING {
+        } else if place == QueuePlace::WAITING {
             self.waiting.remove(row);
-        } else if place == Place::TAKEN {
+        } else if place == QueuePlace::TAKEN {
             self.tally.taken -= 1;
         }
     }
 
-    fn change_state(&mut self, row: u32, state: State) {
+    fn change_state(&mut self, row: u32, state: RowState) {
         self.tally.states[self.state(row) as usize] -= 1;
         self.tally.states[state as usize] += 1;
     }
 
-    fn rows_at(&self, place: Place) -> Vec<u32> {
+    fn rows_at(&self, place: QueuePlace) -> Vec<u32> {
         let rows = (0..self.len()).filter(|&row| self.columns.rows[row].place == place);
-        rows.map(|row| Place::at(row).0).collect()
+        rows.map(|row| QueuePlace::at(row).0).collect()
     }
 }

@@ -1,14 +1,15 @@
-//! The crawl in a relational database: the frontier, the link graph, what became of every URL, and answers
-//! to questions about it while the crawl runs.
+//! The crawl in a relational database: the frontier, the link graph, the state of every URL, and queries on them while
+//! the crawl runs.
 //!
-//! [`Store`] is what the rest of Porthole sees: a batch of results in, a batch of work out. [`SqliteStore`]
-//! is the default behind it. [`WorkspaceWriter`] is for what people write beside a crawl. Appending is the hot path: `crawl` and `link` have no index that the crawl
-//! would pay for; which URLs are known and which is next is kept in memory and rebuilt at open.
+//! [`Store`] is the interface of a crawl: it takes batches of work and commits batches of results. [`SqliteStore`] is
+//! the default implementation. [`WorkspaceWriter`] is for writes beside a crawl. Appending is the hot path: `crawl` and
+//! `link` have no index that the crawl would have to maintain. The known URLs and the queue are kept in memory and
+//! rebuilt at open.
 //!
-//! What a crawl is about is kept beside it: the tree of topics, the examples of each, the words behind the
-//! terms, and the trained critic.
+//! The database also holds the topic tree, the examples of each topic, the words behind the terms, and the trained
+//! critic.
 //!
-//! This is the only room that contains SQL, and no row type of a database leaves it.
+//! This is the only crate that contains SQL; no row type of a database leaves it.
 
 mod about;
 mod answer;
@@ -22,22 +23,22 @@ mod store;
 mod topics;
 mod workspace_writer;
 
-pub use about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
-pub use answer::{Answer, Limits, Value};
+pub use about::{About, Feedback, FeedbackKind, LinkingPage, SiteFacts, UrlState};
+pub use answer::{QueryAnswer, QueryLimits, SqlValue};
 pub use error::{Error, Result};
-pub use policy::{Direction, Key, Policy, PolicyError};
-pub use queries::{Kind, NamedQuery, Parameter, QUERIES};
+pub use policy::{Direction, Policy, PolicyError, PolicyKey};
+pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};
 pub use sqlite::{
-    Judged, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteReader, SqliteStore,
-    SqliteWorkspaceWriter, Table,
+    BulkJudgment, ProbeTable, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteReader,
+    SqliteStore, SqliteWorkspaceWriter,
 };
-pub use statistics::{Document, NodeRow, StatRow};
+pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
-    Batch, Committed, Counts, Edge, Estimate, Graph, Neighbourhood, Node, RAISED, Refreshed, Rejudged,
-    Scores, Site, Store, StoreReader, Tried,
+    Batch, Committed, DistilledScores, Estimate, GraphEdge, GraphNode, LinkGraph, NeighbourEvidence, RAISED,
+    Refreshed, Rejudged, SiteAddress, Store, StoreCounts, StoreReader, TriedUrl,
 };
 pub use topics::{
-    Collision, Example, ExampleChange, ExampleId, ExampleState, Model, NewExample, TermWord, Terms,
-    TopicChange,
+    Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,
+    TermWord, TopicChange,
 };
 pub use workspace_writer::{CommandAnswer, CommandRow, WorkspaceWriter};

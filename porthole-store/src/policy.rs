@@ -1,84 +1,83 @@
-//! A policy is an order on the frontier (V 3.2): a list of keys, each with a direction.
+//! A policy: the order of the frontier (V 3.2), as a list of keys with directions.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// In which order work is taken: by the first key, then by the second among equals, and so on. What ties on
-/// all of them is taken in the order in which it became known.
+/// The order in which work is taken: by the first key, then by the second among equals, and so on. Ties are broken by
+/// the order of discovery.
 ///
-/// It is written as its keys, `numtries asc, priority desc`, or as one of the names:
+/// It is written as keys, `numtries asc, priority desc`, or as one of these names:
 ///
-/// | name | order | for |
+/// | name | order | purpose |
 /// |---|---|---|
-/// | `discovery` | `numtries asc, priority desc` | finding new resources, as the strategy sees fit; the default |
-/// | `spread` | `numtries asc, priority desc, serverload asc` | the same, and among equals sites that gave little so far |
-/// | `relevance` | `numtries asc, relevance desc, serverload asc` | the same by estimated relevance alone: V 3.2 to the letter |
-/// | `hard` | `numtries asc` | hard focus, where what was not kept out is equal (W 3.3) |
-/// | `refresh` | `lastvisited asc, hub desc` | going round old pages, great hubs first (V 3.2) |
-/// | `repair` | `visits desc, authority desc, relevance desc` | checking what matters most (V 3.2) |
+/// | `discovery` | `numtries asc, priority desc` | find new resources by the strategy's priority; the default |
+/// | `spread` | `numtries asc, priority desc, serverload asc` | the same; among equals, sites with few fetches first |
+/// | `relevance` | `numtries asc, relevance desc, serverload asc` | by estimated relevance alone, exactly V 3.2 |
+/// | `hard` | `numtries asc` | hard focus: all accepted URLs are equal (W 3.3) |
+/// | `refresh` | `lastvisited asc, hub desc` | revisit old pages, top hubs first (V 3.2) |
+/// | `repair` | `visits desc, authority desc, relevance desc` | recheck the most important pages (V 3.2) |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    keys: Vec<(Key, Direction)>,
+    keys: Vec<(PolicyKey, Direction)>,
 }
 
-/// What URLs can be ordered by.
+/// Sort keys of URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
-    /// How often the URL was tried since it was queued. A revisit that was asked for begins at 0 again, so
-    /// that it takes its turn among URLs that were never tried and is not starved by them. From the 63rd
-    /// try on, tries count the same.
+pub enum PolicyKey {
+    /// Number of tries since the URL was queued. A requested revisit starts at 0 again, so that it is not starved by
+    /// URLs that were never tried. Saturates at 63.
     Numtries,
-    /// How often the URL was tried in all: the column `numtries`. From the 255th on they count the same.
+    /// Total number of tries: the column `numtries`. Saturates at 255.
     Visits,
-    /// What the strategy says.
+    /// The strategy's priority.
     Priority,
-    /// The estimated relevance, or R(d) of a page that is to be visited again.
+    /// Estimated relevance, or R(d) of a page to be revisited.
     Relevance,
-    /// How many URLs were fetched from the site, as of the last commit.
+    /// Number of URLs fetched from the site, as of the last commit.
     Serverload,
-    /// When the URL was tried last, to the second; one that was never tried is the oldest.
+    /// Time of the last try, in seconds; a URL that was never tried is the oldest.
     Lastvisited,
-    /// The hub score, 0 if it has none.
+    /// Hub score; 0 if there is none.
     Hub,
-    /// The authority score, 0 if it has none.
+    /// Authority score; 0 if there is none.
     Authority,
-    /// The order in which URLs became known.
+    /// Order of discovery.
     Discovered,
 }
 
-/// Which end comes first.
+/// Sort direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The smallest first.
+    /// Smallest first.
     Asc,
-    /// The largest first.
+    /// Largest first.
     Desc,
 }
 
-/// Why a text is no policy.
+/// Why a text is not a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// Nothing is there.
-    #[error("the policy is empty; write keys like `numtries asc, priority desc`, or one of {}", names())]
+    /// The text is empty.
+    #[error("the policy is empty; use keys such as `numtries asc, priority desc`, or one of {}", names())]
     Empty,
-    /// No such key.
-    #[error("a policy cannot order by `{word}`; its keys are {}, or name one of {}", keys(), names(), word = .0)]
+    /// Unknown key.
+    #[error("unknown policy key `{word}`; use the keys {}, or one of the names {}", keys(), names(), word = .0)]
     UnknownKey(String),
-    /// A key without a direction, or with something else in its place.
-    #[error("`{key}` wants `asc` or `desc` behind it, not `{found}`")]
+    /// A key without a valid direction.
+    #[error("`{key}` must be followed by `asc` or `desc`, not `{found}`")]
     NoDirection {
         /// The key.
         key: &'static str,
-        /// What is behind it, perhaps nothing.
+        /// The text after the key; may be empty.
         found: String,
     },
-    /// A key that was there before.
-    #[error("`{0}` is in the policy twice; once is enough")]
+    /// A key that occurs twice.
+    #[error("`{0}` occurs twice in the policy")]
     Twice(&'static str),
 }
 
 impl Policy {
-    /// The names, with the order that each stands for; the first is the default.
+    /// The names with their orders; the first is the default.
     pub const NAMED: &'static [(&'static str, &'static str)] = &[
         ("discovery", "numtries asc, priority desc"),
         ("spread", "numtries asc, priority desc, serverload asc"),
@@ -88,10 +87,10 @@ impl Policy {
         ("repair", "visits desc, authority desc, relevance desc"),
     ];
 
-    /// The name under which a store keeps its policy among the settings.
+    /// Name of the setting that stores the policy.
     pub(crate) const SETTING: &'static str = "policy";
 
-    /// Reads a list of keys with directions, or a name. Never SQL.
+    /// Parses a list of keys with directions, or a name.
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
         let text = text.trim();
         let named = Policy::NAMED.iter().find(|(name, _)| *name == text);
@@ -99,7 +98,7 @@ impl Policy {
         if text.is_empty() {
             return Err(PolicyError::Empty);
         }
-        let mut keys: Vec<(Key, Direction)> = Vec::new();
+        let mut keys: Vec<(PolicyKey, Direction)> = Vec::new();
         for part in text.split(',') {
             let (key, direction) = parse_part(part)?;
             if keys.iter().any(|(other, _)| *other == key) {
@@ -110,8 +109,8 @@ impl Policy {
         Ok(Policy { keys })
     }
 
-    /// The keys, the first one that decides first.
-    pub fn keys(&self) -> &[(Key, Direction)] {
+    /// The keys, most significant first.
+    pub fn keys(&self) -> &[(PolicyKey, Direction)] {
         &self.keys
     }
 
@@ -125,7 +124,7 @@ impl Policy {
 impl Default for Policy {
     fn default() -> Self {
         use Direction::{Asc, Desc};
-        Policy { keys: vec![(Key::Numtries, Asc), (Key::Priority, Desc)] }
+        Policy { keys: vec![(PolicyKey::Numtries, Asc), (PolicyKey::Priority, Desc)] }
     }
 }
 
@@ -147,38 +146,38 @@ impl fmt::Display for Policy {
     }
 }
 
-impl Key {
+impl PolicyKey {
     /// All keys.
-    pub const ALL: [Key; 9] = [
-        Key::Numtries,
-        Key::Visits,
-        Key::Priority,
-        Key::Relevance,
-        Key::Serverload,
-        Key::Lastvisited,
-        Key::Hub,
-        Key::Authority,
-        Key::Discovered,
+    pub const ALL: [PolicyKey; 9] = [
+        PolicyKey::Numtries,
+        PolicyKey::Visits,
+        PolicyKey::Priority,
+        PolicyKey::Relevance,
+        PolicyKey::Serverload,
+        PolicyKey::Lastvisited,
+        PolicyKey::Hub,
+        PolicyKey::Authority,
+        PolicyKey::Discovered,
     ];
 
-    /// The word for it.
+    /// Name of the key.
     pub fn name(self) -> &'static str {
         match self {
-            Key::Numtries => "numtries",
-            Key::Visits => "visits",
-            Key::Priority => "priority",
-            Key::Relevance => "relevance",
-            Key::Serverload => "serverload",
-            Key::Lastvisited => "lastvisited",
-            Key::Hub => "hub",
-            Key::Authority => "authority",
-            Key::Discovered => "discovered",
+            PolicyKey::Numtries => "numtries",
+            PolicyKey::Visits => "visits",
+            PolicyKey::Priority => "priority",
+            PolicyKey::Relevance => "relevance",
+            PolicyKey::Serverload => "serverload",
+            PolicyKey::Lastvisited => "lastvisited",
+            PolicyKey::Hub => "hub",
+            PolicyKey::Authority => "authority",
+            PolicyKey::Discovered => "discovered",
         }
     }
 }
 
 impl Direction {
-    /// The word for it.
+    /// Name of the direction.
     pub fn name(self) -> &'static str {
         match self {
             Direction::Asc => "asc",
@@ -187,10 +186,10 @@ impl Direction {
     }
 }
 
-fn parse_part(part: &str) -> Result<(Key, Direction), PolicyError> {
+fn parse_part(part: &str) -> Result<(PolicyKey, Direction), PolicyError> {
     let mut words = part.split_whitespace();
     let word = words.next().unwrap_or_default();
-    let key = Key::ALL.into_iter().find(|key| key.name() == word);
+    let key = PolicyKey::ALL.into_iter().find(|key| key.name() == word);
     let key = key.ok_or_else(|| PolicyError::UnknownKey(word.to_owned()))?;
     let rest: Vec<&str> = words.collect();
     match rest.as_slice() {
@@ -201,7 +200,7 @@ fn parse_part(part: &str) -> Result<(Key, Direction), PolicyError> {
 }
 
 fn keys() -> String {
-    Key::ALL.map(Key::name).join(", ")
+    PolicyKey::ALL.map(PolicyKey::name).join(", ")
 }
 
 fn names() -> String {
@@ -214,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_an_order_in_canonical_words() {
+    fn every_name_is_a_canonical_order() {
         for (name, order) in Policy::NAMED {
             let policy = Policy::parse(name).unwrap();
             assert_eq!((policy.to_string().as_str(), policy.name()), (*order, Some(*name)));
@@ -224,23 +223,23 @@ mod tests {
     }
 
     #[test]
-    fn space_does_not_matter() {
+    fn whitespace_is_ignored() {
         let policy = Policy::parse("  hub   desc ,discovered\tdesc ").unwrap();
         assert_eq!((policy.to_string().as_str(), policy.name()), ("hub desc, discovered desc", None));
     }
 
     #[test]
-    fn what_is_no_policy_is_refused_by_the_bad_word() {
+    fn errors_name_the_wrong_word() {
         for (text, words) in [
             ("", "the policy is empty"),
             ("  ", "the policy is empty"),
-            ("url asc", "cannot order by `url`; its keys are numtries, visits, priority"),
-            ("numtries asc, , hub desc", "cannot order by ``"),
-            ("numtries asc,", "cannot order by ``"),
-            ("priority", "`priority` wants `asc` or `desc` behind it, not ``"),
+            ("url asc", "unknown policy key `url`; use the keys numtries, visits, priority"),
+            ("numtries asc, , hub desc", "unknown policy key ``"),
+            ("numtries asc,", "unknown policy key ``"),
+            ("priority", "`priority` must be followed by `asc` or `desc`, not ``"),
             ("priority up", "not `up`"),
             ("priority desc nulls last", "not `desc nulls last`"),
-            ("hub desc, hub asc", "`hub` is in the policy twice"),
+            ("hub desc, hub asc", "`hub` occurs twice"),
             ("(select 1) asc", "`(select`"),
         ] {
             let error = Policy::parse(text).unwrap_err().to_string();

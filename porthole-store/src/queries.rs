@@ -1,7 +1,7 @@
-//! The named queries: what people ask of a crawl again and again. [`monitor`] asks how it is doing, [`standing`]
-//! and [`communities`] what it found out about topics, their pages and the links between them.
+//! The named queries. [`monitor`] is about the state of a crawl, [`standing`] and [`communities`] about topics, their
+//! pages and the links between them.
 //!
-//! The SQL keeps to what SQLite and PostgreSQL share, but for `rowid`, the number of a row of `crawl`.
+//! The SQL is limited to what SQLite and PostgreSQL share, except `rowid`, the number of a row of `crawl`.
 
 mod communities;
 mod monitor;
@@ -12,42 +12,42 @@ mod values;
 
 pub(crate) use self::values::values;
 
-/// A question that has a name.
+/// A query with a name.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedQuery {
-    /// Its name, as it is asked for.
+    /// Name.
     pub name: &'static str,
-    /// What it tells, in a line.
+    /// One-line description.
     pub description: &'static str,
-    /// The statement; parameters are written `:name`.
+    /// The SQL; parameters are written `:name`.
     pub sql: &'static str,
     /// The parameters.
     pub parameters: &'static [Parameter],
-    /// The columns by which a row is known again in a later answer; all if there are none.
+    /// Columns that identify a row across runs; empty means all.
     pub key: &'static [&'static str],
 }
 
 /// A parameter of a named query.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Its name, without the colon.
+    /// Name, without the colon.
     pub name: &'static str,
     /// What it means.
     pub description: &'static str,
-    /// What it can be.
-    pub kind: Kind,
-    /// Its value unless another is given; without one it has to be given.
+    /// Type of its values.
+    pub kind: ParameterKind,
+    /// Default value; `None` if it is required.
     pub default: Option<&'static str>,
 }
 
-/// What a parameter can be.
+/// Type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParameterKind {
     /// A whole number.
     Whole,
     /// Any number.
     Number,
-    /// The path of a topic, `/` for the root, or its number. The query takes the topics below it, too.
+    /// Path of a topic, `/` for the root, or its id. The query includes the topics below it.
     Topic,
 }
 
@@ -78,17 +78,22 @@ pub const QUERIES: &[NamedQuery] = &[
 
 const TOPIC: Parameter = Parameter {
     name: "topic",
-    description: "what pages are about; /: anything",
-    kind: Kind::Topic,
+    description: "topic of the pages; /: all topics",
+    kind: ParameterKind::Topic,
     default: Some("/"),
 };
 
-/// How many rows there may be.
+/// The parameter `rows`: maximum number of rows.
 const fn rows(default: &'static str) -> Parameter {
-    Parameter { name: "rows", description: "at most so many", kind: Kind::Whole, default: Some(default) }
+    Parameter {
+        name: "rows",
+        description: "maximum number of rows",
+        kind: ParameterKind::Whole,
+        default: Some(default),
+    }
 }
 
-/// The query of that name; `_` will do for `-`.
+/// Finds a query by name; `_` is accepted for `-`.
 pub(crate) fn find(name: &str) -> Option<&'static NamedQuery> {
     QUERIES.iter().find(|query| query.name == name.replace('_', "-"))
 }

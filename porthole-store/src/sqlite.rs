@@ -1,9 +1,9 @@
 //! The store in one SQLite file.
 //!
-//! Life of a URL: it is appended to `crawl` when it is first seen; taken, which only the memory knows;
-//! updated in place, by its rowid, when its result comes. What is believed of it meanwhile is appended to
-//! `estimate_log` and taken over in sweeps. What is in memory ([`FrontierState`]) is changed first and then written; if
-//! the write fails, it is rebuilt from the tables.
+//! Life of a URL: it is appended to `crawl` when it is first seen; taken, which is recorded in memory only; and updated
+//! in place, by rowid, when its result is committed. Estimates in between are appended to `estimate_log` and moved to
+//! `crawl` in sweeps. The memory ([`FrontierState`]) is changed first and then written; if the write fails, it is
+//! rebuilt from the tables.
 
 mod about;
 mod commands;
@@ -36,14 +36,14 @@ use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 pub use self::distill::{SqlDistillation, SqlDistiller, SqlScores};
 use self::load::FrontierState;
 use self::open::Lock;
-use self::plan::Plan;
-pub use self::prober::{Judged, Prober, Spent, Table};
+use self::plan::WritePlan;
+pub use self::prober::{BulkJudgment, ProbeTable, Prober, Spent};
 pub use self::reader::SqliteReader;
 use self::sweep::Sweep;
 pub use self::workspace_writer::SqliteWorkspaceWriter;
 use self::write::rowid;
 use crate::frontier::{Belief, Needs, Tries};
-use crate::{Batch, Committed, Counts, Error, Policy, Result, Store, WorkspaceWriter};
+use crate::{Batch, Committed, Error, Policy, Result, Store, StoreCounts, WorkspaceWriter};
 
 /// A crawl in a SQLite database.
 #[derive(Debug)]
@@ -51,17 +51,17 @@ pub struct SqliteStore {
     path: PathBuf,
     db: Connection,
     memory: FrontierState,
-    /// After a write that failed, the rows that were in flight before it: the memory has run ahead of the
-    /// tables, and nothing else may be done before it is rebuilt.
+    /// After a failed write, the rows that were in flight before it: the memory is ahead of the tables and must be
+    /// rebuilt before anything else.
     stale: Option<Vec<u32>>,
-    /// What SQLite calls the data's version, when it was last looked for what others wrote.
+    /// SQLite's `data_version` at the last check for changes of other writers.
     looked: i64,
-    /// Keeps other writers out; the last field, so that it is released when the database is closed.
+    /// Keeps other stores out. The last field, so that it is released after the database is closed.
     _lock: Lock,
 }
 
 impl SqliteStore {
-    /// Opens the database at a path, making it if there is none.
+    /// Opens the database at a path, creating it if necessary.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let lock = open::lock(&path)?;
@@ -72,12 +72,12 @@ impl SqliteStore {
         Ok(SqliteStore { path, db, memory, stale: None, looked, _lock: lock })
     }
 
-    /// Works something into the memory and writes what follows from it. The transaction comes first: until
-    /// it begins, others may add sites.
+    /// Applies a change to the memory and writes it. The transaction begins first: until then, other writers may add
+    /// sites.
     fn write<'a>(
         &mut self,
         batch: &Batch<'a>,
-        plan: impl FnOnce(&mut FrontierState) -> Result<Plan<'a>>,
+        plan: impl FnOnce(&mut FrontierState) -> Result<WritePlan<'a>>,
     ) -> Result<Committed> {
         self.refresh()?;
         sweep::sweep_if_overdue(&mut self.db, &mut self.memory)?;
@@ -98,46 +98,46 @@ impl SqliteStore {
                 })
             }
             Err(error) => {
-                self.distrust(plan.landed);
+                self.invalidate(plan.left_flight);
                 self.refresh()?;
                 Err(error)
             }
         }
     }
 
-    /// The memory may be wrong; these rows are in flight besides those that it says are.
-    fn distrust(&mut self, landed: Vec<u32>) {
-        self.stale = Some(self.memory.frontier.taken().into_iter().chain(landed).collect());
+    /// Marks the memory as invalid; these rows are in flight besides those that it has as such.
+    fn invalidate(&mut self, left_flight: Vec<u32>) {
+        self.stale = Some(self.memory.frontier.taken().into_iter().chain(left_flight).collect());
     }
 
-    /// Follows the flags of the sites.
+    /// Follows the disabled flags of the sites.
     fn follow_sites(&mut self) -> Result<()> {
         load::new_sites(&self.db, self.memory.frontier.sites_mut())?;
         let disabled = load::disabled(&self.db)?;
         if disabled == *self.memory.frontier.sites().disabled() {
             return Ok(());
         }
-        let lacks = self.memory.frontier.set_disabled(disabled);
-        self.reorder(lacks)?;
-        // What comes back may be too much.
-        self.write(&Batch::default(), |memory| Ok(Plan::for_bound(memory))).map(drop)
+        let missing = self.memory.frontier.set_disabled(disabled);
+        self.reorder(missing)?;
+        // Reenabled sites may exceed the bound.
+        self.write(&Batch::default(), |memory| Ok(WritePlan::for_bound(memory))).map(drop)
     }
 
-    /// Follows the policy that is set.
+    /// Follows the stored policy.
     fn follow_policy(&mut self) -> Result<()> {
         let policy = load::policy(&self.db)?;
         if policy == *self.memory.frontier.policy() {
             return Ok(());
         }
-        let lacks = self.memory.frontier.set_policy(&policy);
-        self.reorder(lacks)
+        let missing = self.memory.frontier.set_policy(&policy);
+        self.reorder(missing)
     }
 
-    fn reorder(&mut self, lacks: Needs) -> Result<()> {
-        load::fill(&self.db, &mut self.memory.frontier, lacks).inspect_err(|_| self.distrust(Vec::new()))
+    fn reorder(&mut self, missing: Needs) -> Result<()> {
+        load::fill(&self.db, &mut self.memory.frontier, missing).inspect_err(|_| self.invalidate(Vec::new()))
     }
 
-    /// Rebuilds the memory after a write that failed. What is in flight stays so: its holders live.
+    /// Rebuilds the memory after a failed write. Rows in flight stay so, since their holders are still working.
     fn refresh(&mut self) -> Result<()> {
         if let Some(in_flight) = &self.stale {
             let mut memory = load::load(&self.db)?;
@@ -152,7 +152,7 @@ impl SqliteStore {
     }
 
     fn read_work(&self, rows: &[u32]) -> Result<Vec<Work>> {
-        // Else every row would be a transaction, with locks to take and to give back.
+        // Without this, every row would be a transaction of its own.
         let _together = (rows.len() > 1).then(|| self.db.unchecked_transaction()).transpose()?;
         let mut read = self.db.prepare_cached("select oid, sid, url, depth from crawl where rowid = ?1")?;
         let frontier = &self.memory.frontier;
@@ -166,7 +166,7 @@ impl SqliteStore {
         rows.iter().map(|&row| work(row)).collect()
     }
 
-    /// The work of rows that are in flight from now on; they are not if it cannot be read.
+    /// Reads the work of rows that were just taken; on failure they are given back.
     fn hand_out(&mut self, rows: &[u32]) -> Result<Vec<Work>> {
         self.read_work(rows).inspect_err(|_| {
             for &row in rows {
@@ -175,12 +175,12 @@ impl SqliteStore {
         })
     }
 
-    /// Takes scores over that were written, if the order of the queue has to do with them.
+    /// Follows new scores, if the policy uses them.
     fn follow_scores(&mut self) -> Result<()> {
         self.refresh()?;
         if self.memory.frontier.uses_scores() != (false, false) {
             let read = load::scores(&self.db, &mut self.memory.frontier);
-            read.inspect_err(|_| self.distrust(Vec::new()))?;
+            read.inspect_err(|_| self.invalidate(Vec::new()))?;
             self.memory.frontier.rebuild();
         }
         Ok(())
@@ -189,7 +189,7 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn add(&mut self, urls: &[NewUrl]) -> Result<usize> {
-        Ok(self.write(&Batch::default(), |memory| Plan::for_urls(memory, urls))?.new_urls)
+        Ok(self.write(&Batch::default(), |memory| WritePlan::for_urls(memory, urls))?.new_urls)
     }
 
     fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>> {
@@ -248,13 +248,13 @@ impl Store for SqliteStore {
     }
 
     fn commit(&mut self, batch: &Batch<'_>) -> Result<Committed> {
-        self.write(batch, |memory| Plan::for_batch(memory, batch))
+        self.write(batch, |memory| WritePlan::for_batch(memory, batch))
     }
 
     fn queue_again(&mut self, oids: &[UrlId]) -> Result<usize> {
         let mut queued = 0;
         self.write(&Batch::default(), |memory| {
-            let plan = Plan::for_revisits(memory, oids)?;
+            let plan = WritePlan::for_revisits(memory, oids)?;
             queued = plan.again.len();
             Ok(plan)
         })?;
@@ -262,7 +262,7 @@ impl Store for SqliteStore {
     }
 
     fn lose_pages(&mut self, oids: &[UrlId]) -> Result<()> {
-        self.write(&Batch::default(), |memory| Plan::for_lost_pages(memory, oids)).map(drop)
+        self.write(&Batch::default(), |memory| WritePlan::for_lost_pages(memory, oids)).map(drop)
     }
 
     fn forget_estimates(&mut self) -> Result<()> {
@@ -288,7 +288,7 @@ impl Store for SqliteStore {
         let settings = [(load::BOUND_SETTING, text.as_str())];
         let plan = |memory: &mut FrontierState| {
             memory.frontier.set_bound(most);
-            Ok(Plan::for_bound(memory))
+            Ok(WritePlan::for_bound(memory))
         };
         self.write(&Batch { settings: &settings, ..Batch::default() }, plan).map(drop)
     }
@@ -300,11 +300,11 @@ impl Store for SqliteStore {
         let written = write::switch_sites(&tx, hosts, self.memory.frontier.sites_mut());
         let written = written.and_then(|()| counts::write(&tx, &self.memory.counts()));
         let written = written.and_then(|()| Ok(tx.commit()?));
-        written.inspect_err(|_| self.distrust(Vec::new()))?;
+        written.inspect_err(|_| self.invalidate(Vec::new()))?;
         self.follow_sites()
     }
 
-    fn look_again(&mut self) -> Result<bool> {
+    fn follow_changes(&mut self) -> Result<bool> {
         self.refresh()?;
         let version = data_version(&self.db)?;
         let others_wrote = std::mem::replace(&mut self.looked, version) != version;
@@ -320,7 +320,7 @@ impl Store for SqliteStore {
         self.memory.frontier.next_due()
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> StoreCounts {
         self.memory.counts()
     }
 
@@ -332,13 +332,13 @@ impl Store for SqliteStore {
     fn tidy(&mut self) -> Result<()> {
         self.refresh()?;
         sweep::sweep(&mut self.db, &mut self.memory)?;
-        // What readers keep in the log stays there; that is no error.
+        // Readers may keep a part of the log alive; that is not an error.
         self.db.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))?;
         Ok(())
     }
 }
 
-/// Changes whenever another connection has written, and only then.
+/// Changes if and only if another connection has written.
 fn data_version(db: &Connection) -> Result<i64> {
     Ok(db.prepare_cached("pragma data_version")?.query_row([], |row| row.get(0))?)
 }
@@ -346,7 +346,7 @@ fn data_version(db: &Connection) -> Result<i64> {
 fn work(row: &Row<'_>, belief: Belief, tries: Tries) -> Result<Work> {
     let oid = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
     let url = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
-    let other = || Error::Damaged(format!("crawl has {url} under the id of another URL"));
+    let other = || Error::Damaged(format!("crawl has {url} with the id of another URL"));
     Ok(Work {
         oid,
         sid: SiteId(row.get::<_, i64>(1)?.cast_unsigned()),

@@ -1,13 +1,13 @@
-//! What was learnt about the nodes of the tree, and the documents to judge by it, as plain data (V Fig. 1).
+//! Statistics of the nodes of the topic tree, and documents to classify with them, as plain data (V Fig. 1).
 
 use porthole_types::{TermId, TopicId, UrlId};
 
-/// A row of STAT: how probable a term is in a topic. There is one only where the term was seen (V 2.1.1).
+/// A row of STAT: probability of a term in a topic. Only terms that occur in the topic have a row (V 2.1.1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StatRow {
-    /// The node at whose children it is looked: c0.
+    /// The parent node, c0.
     pub parent: TopicId,
-    /// The child: ci.
+    /// The child, ci.
     pub topic: TopicId,
     /// A term of F(c0).
     pub term: TermId,
@@ -15,22 +15,22 @@ pub struct StatRow {
     pub logtheta: f64,
 }
 
-/// What TAXONOMY holds of a topic that is not the root.
+/// The statistics of a topic in TAXONOMY; the root has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeRow {
-    /// The topic: ci.
+    /// The topic, ci.
     pub topic: TopicId,
     /// log Pr[ci | c0].
     pub logprior: f64,
-    /// Minus the log of theta(ci, t) for a term that was not seen in ci.
+    /// Minus the log of theta(ci, t) for terms that do not occur in ci.
     pub logdenom: f64,
 }
 
-/// A document as its terms, each once.
+/// A document as its distinct terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
-    /// Whose terms they are.
+pub struct DocumentRow {
+    /// The page.
     pub did: UrlId,
-    /// The terms with how often each occurs. A document without any has no rows, and nothing is said of it.
+    /// Term counts. A document without terms has no rows and no judgment.
     pub terms: Vec<(TermId, u32)>,
 }

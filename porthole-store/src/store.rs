@@ -1,4 +1,4 @@
-//! The one interface to the database: work out, results in, questions answered.
+//! The interface to the database: takes work, commits results, answers queries.
 
 use std::net::IpAddr;
 
@@ -8,261 +8,256 @@ use porthole_types::{
 };
 
 use crate::about::{About, Feedback, SiteFacts};
-use crate::topics::{Collision, Example, Model, Terms};
-use crate::{Answer, CommandRow, Limits, NamedQuery, Policy, Result, WorkspaceWriter};
+use crate::topics::{Collision, StoredExample, StoredModel, TermCounts};
+use crate::{CommandRow, NamedQuery, Policy, QueryAnswer, QueryLimits, Result, WorkspaceWriter};
 
-/// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s write beside it, and of
-/// [`StoreReader`]s read meanwhile.
+/// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s and [`StoreReader`]s can be
+/// open at the same time.
 ///
-/// The tables are the truth: dropping a store, or killing its process, loses nothing but the work that was
-/// taken and not yet committed, and that is queued again at the next open. A power cut may also lose the commits since
-/// the last [`StoreReader::sync`].
+/// The tables are authoritative: dropping a store, or killing its process, loses only the work that was taken and not
+/// committed, which is queued again at the next open. A power cut may also lose the commits since the last
+/// [`StoreReader::sync`].
 pub trait Store: WorkspaceWriter {
-    /// Adds start URLs, or raises what is believed of those that are known. Returns how many were new.
+    /// Adds start URLs, or raises the estimates of known ones. Returns the number of new URLs.
     fn add(&mut self, urls: &[NewUrl]) -> Result<usize>;
 
-    /// Takes the best `n` queued URLs that are due by `now`, in the order of the policy. They are in flight
-    /// until a result is committed, they are given back, or the store is opened again.
+    /// Takes the best `n` queued URLs that are due by `now`, in the order of the policy. They are in flight until a
+    /// result is committed, they are given back, or the store is opened again.
     ///
-    /// Estimates are kept at single precision; ties go to the URL that was known first.
+    /// Estimates have single precision; ties go to the URL that was discovered first.
     fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>>;
 
-    /// Takes these URLs, in this order, for strategies that choose themselves. Those that are not queued, not
-    /// due by `now`, in flight, or on a disabled site are left out.
+    /// Takes these URLs, in this order, for strategies that choose themselves. Skips URLs that are not queued, not due
+    /// by `now`, in flight, or on a disabled site.
     fn take_these(&mut self, oids: &[UrlId], now: Timestamp) -> Result<Vec<Work>>;
 
-    /// Holds the best `n` sites, those with the best queued URLs by the policy: what is queued of them is taken by
-    /// [`take_of`](Store::take_of) and by nothing else, until they are released or the store is opened again.
+    /// Holds the `n` sites with the best queued URLs by the policy. Until they are released or the store is opened
+    /// again, only [`take_of`](Store::take_of) takes their URLs.
     fn hold_sites(&mut self, n: usize, now: Timestamp) -> Result<Vec<SiteId>>;
 
     /// Takes the best `n` queued URLs of a site that are due by `now`, in the order of the policy.
     fn take_of(&mut self, site: SiteId, n: usize, now: Timestamp) -> Result<Vec<Work>>;
 
-    /// Where the best queued URL of a site stands in the order of the policy.
+    /// The rank of the best queued URL of a site in the order of the policy.
     fn best_of(&self, site: SiteId) -> Option<Rank>;
 
     /// The priorities of some of the best queued URLs of every site, held ones included: about `per_site` of each, and
     /// a sample of the sites if that would be more than `most`.
     fn best_priorities(&self, per_site: usize, most: usize) -> Vec<f32>;
 
-    /// The held sites that have a better URL than when this was last asked.
+    /// The held sites that have a better URL than at the last call.
     fn improved_sites(&mut self) -> Vec<SiteId>;
 
-    /// Nobody holds a site any more. It can be held again at once, or not before `until`.
+    /// Releases a held site. It can be held again at once, or from `until` on.
     fn release_site(&mut self, site: SiteId, until: Option<Timestamp>);
 
-    /// Gives back work that will not be done; it takes its old place in the order.
+    /// Gives back work that will not be done; the URLs return to their places in the order.
     fn give_back(&mut self, oids: &[UrlId]) -> Result<()>;
 
-    /// Writes a batch, all of it or nothing.
+    /// Writes a batch in one transaction.
     fn commit(&mut self, batch: &Batch<'_>) -> Result<Committed>;
 
-    /// Queues URLs again that are done, for revisits and maintenance; how many they were. What is known of
-    /// them stays, and `numtries` goes on counting; but for the order, and in [`Work::numtries`], tries
-    /// count from 0 again, so that a revisit is not starved by URLs that were never tried (the policy key
-    /// `visits` is for those who want that). Of the links of a page that comes again, only those are added
-    /// that are not known of it; the first call makes an index for that.
+    /// Queues finished URLs again, for revisits and maintenance. Returns their number. Their data stays, and the column
+    /// `numtries` continues to count; but for the order, and in [`Work::numtries`], tries start at 0 again, so that a
+    /// revisit is not starved by URLs that were never tried (to order by the total, use the policy key `visits`). When
+    /// such a page is fetched again, only its new links are added; the first call creates an index for that.
     fn queue_again(&mut self, oids: &[UrlId]) -> Result<usize>;
 
-    /// The kept pages of these URLs are gone: nothing says any more where they are, and those that are done are queued
-    /// again, like [`queue_again`](Self::queue_again) does it. All or nothing.
+    /// Records that the archived pages of these URLs are lost: clears their locations and queues the finished ones
+    /// again, as [`queue_again`](Self::queue_again) does. One transaction.
     fn lose_pages(&mut self, oids: &[UrlId]) -> Result<()>;
 
-    /// All estimates of URLs that are yet to be fetched fall to 0, relevance and priority, because what they
-    /// came from is no longer true; [`Batch::raised`] builds them up anew. A page that is queued again keeps
-    /// its R(d).
+    /// Sets all estimates of unfetched URLs to 0, relevance and priority, because their basis is no longer valid;
+    /// [`Batch::raised`] rebuilds them. A page that is queued again keeps its R(d).
     fn forget_estimates(&mut self) -> Result<()>;
 
     /// The order in which work is taken.
     fn policy(&self) -> &Policy;
 
-    /// Changes the order in which work is taken, at once and until it is changed again, also for those who
-    /// open the store later. It is kept as the setting `policy`.
+    /// Changes the order in which work is taken, at once and permanently. Stored as the setting `policy`.
     fn set_policy(&mut self, policy: &Policy) -> Result<()>;
 
-    /// Lets at most so many URLs wait in the queue (MAX_BUFFER of P 2.2), now and after every write: the
-    /// worst by the policy go. They keep what was believed of them, and are queued again when a link to
-    /// them is seen, if they are good enough then. URLs in flight or on disabled sites do not count, and what
-    /// is given back is not evicted before the next write. Kept as the setting `bound`.
+    /// Limits the number of queued URLs (MAX_BUFFER of P 2.2), now and after every write: the worst by the policy are
+    /// evicted. They keep their estimates, and are queued again when a link to them is seen, if they are good enough
+    /// then. URLs in flight or on disabled sites do not count, and URLs that are given back are not evicted before the
+    /// next write. Stored as the setting `bound`.
     ///
-    /// A write that is too much takes time in proportion to the bound: this is for small ones.
+    /// A write that exceeds the bound takes time proportional to the bound, so it is meant for small bounds.
     fn bound(&mut self, most: Option<usize>) -> Result<()>;
 
-    /// Disables sites, or enables them again, by the names of their hosts as `site` has them (W 4.2), at
-    /// once. URLs of a disabled site stay queued and are not taken. Sites that are not known become so.
+    /// Disables or enables sites by host, as the table `site` has it (W 4.2), at once. URLs of a disabled site stay
+    /// queued and are not taken. Unknown sites are added.
     fn switch_sites(&mut self, hosts: &[(&str, bool)]) -> Result<()>;
 
-    /// Follows what was written beside this store: which sites are disabled, and the policy. Whether others
-    /// wrote anything since the last look, or since the store was opened. Costs microseconds if not.
-    fn look_again(&mut self) -> Result<bool>;
+    /// Picks up changes of other writers: disabled sites and the policy. Returns whether anything was written since the
+    /// last call or since the store was opened. Takes microseconds if not.
+    fn follow_changes(&mut self) -> Result<bool>;
 
-    /// When the next URL that waits for another try is due.
+    /// When the next URL that waits for a retry is due.
     fn next_due(&self) -> Option<Timestamp>;
 
     /// The current counts, from memory.
-    fn counts(&self) -> Counts;
+    fn counts(&self) -> StoreCounts;
 
-    /// Does a piece of what the tables have to catch up with, a few milliseconds long, if it is time for that: estimates
-    /// of queued URLs are written there later and together. Whether there is more to do now.
+    /// Does one slice of deferred writes, a few milliseconds long, if it is time: estimates of queued URLs are written
+    /// to the tables later, in bulk. Returns whether there is more to do now.
     fn catch_up(&mut self) -> Result<bool>;
 
-    /// Brings the tables wholly up to date for readers: until then, the estimates that they show of queued
-    /// URLs may be older ones. For the end of a crawl, and before questions about the frontier.
+    /// Writes all deferred estimates to the tables. Until then readers may see older estimates of queued URLs. For the
+    /// end of a crawl, and before queries on the frontier.
     fn tidy(&mut self) -> Result<()>;
 }
 
 /// Reads a crawl's database while it is written. Each call sees one consistent state.
 pub trait StoreReader: Send + Sync {
-    /// The link graph as it is now.
-    fn graph(&self) -> Result<Graph>;
+    /// The current link graph.
+    fn graph(&self) -> Result<LinkGraph>;
 
     /// Events with an id above `after`, oldest first, at most `limit`.
     fn events(&self, after: u64, limit: usize) -> Result<Vec<(u64, Event)>>;
 
-    /// Answers a named query; parameters that are not given have their defaults.
-    fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &Limits) -> Result<Answer>;
+    /// Runs a named query; parameters that are not given have their defaults.
+    fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &QueryLimits) -> Result<QueryAnswer>;
 
-    /// Answers a question in SQL, which may read and nothing else.
-    fn sql(&self, sql: &str, limits: &Limits) -> Result<Answer>;
+    /// Runs a SQL statement that only reads.
+    fn sql(&self, sql: &str, limits: &QueryLimits) -> Result<QueryAnswer>;
 
     /// The named queries.
     fn queries(&self) -> &'static [NamedQuery];
 
-    /// The tree of topics, by id; there is always the root.
+    /// The topic tree, by id; it always has the root.
     fn topics(&self) -> Result<Vec<TopicRow>>;
 
-    /// The examples of a topic, or of all topics, in the order in which they came.
-    fn examples(&self, topic: Option<TopicId>) -> Result<Vec<Example>>;
+    /// The examples of a topic, or of all topics, in the order of insertion.
+    fn examples(&self, topic: Option<TopicId>) -> Result<Vec<StoredExample>>;
 
-    /// Shows every example with its terms, in the order in which they came; for training.
-    fn visit_examples(&self, visit: &mut dyn FnMut(&Example, &Terms)) -> Result<()>;
+    /// Visits every example with its terms, in the order of insertion; for training.
+    fn visit_examples(&self, visit: &mut dyn FnMut(&StoredExample, &TermCounts)) -> Result<()>;
 
-    /// A readable word for each term that has one. If several stems share the term, all their words, as
-    /// `this/that`: which of them a page had is not known.
+    /// A readable word for each term that has one. If several stems share the term, all their words, as `this/that`,
+    /// since it is unknown which of them a page had.
     fn words(&self, terms: &[TermId]) -> Result<Vec<Option<String>>>;
 
     /// The terms that stand for more than one stem, by id.
     fn collisions(&self) -> Result<Vec<Collision>>;
 
-    /// The model of a name.
-    fn model(&self, name: &str) -> Result<Option<Model>>;
+    /// A stored model by name.
+    fn model(&self, name: &str) -> Result<Option<StoredModel>>;
 
     /// The value of a setting.
     fn setting(&self, name: &str) -> Result<Option<String>>;
 
-    /// The counts as of the store's last write, in constant time; nothing is in flight there.
-    fn counts(&self) -> Result<Counts>;
+    /// The counts as of the store's last write, in constant time; no URL counts as in flight.
+    fn counts(&self) -> Result<StoreCounts>;
 
-    /// Everything that is known of a URL; `None` if nothing is.
+    /// Everything known about a URL; `None` if it is unknown.
     fn about(&self, url: &CanonicalUrl) -> Result<Option<About>>;
 
-    /// What its own row says of a URL: its links, rank, scores and feedback are left out.
+    /// The data in the URL's own row, without links, rank, scores and feedback.
     fn about_briefly(&self, url: &CanonicalUrl) -> Result<Option<About>>;
 
-    /// What is known of a site, by the name of its host.
+    /// Data of a site, by host.
     fn site(&self, host: &str) -> Result<Option<SiteFacts>>;
 
-    /// All known sites, in the order in which they became known.
-    fn sites(&self) -> Result<Vec<Site>>;
+    /// All known sites, in the order of discovery.
+    fn sites(&self) -> Result<Vec<SiteAddress>>;
 
-    /// What people say of what was found: the last word on each, oldest first.
+    /// The latest feedback on each page, hub and site, oldest first.
     fn feedback(&self) -> Result<Vec<Feedback>>;
 
-    /// How relevant pages are after what their neighbours say, by their ids.
-    fn neighbourhoods(&self) -> Result<Vec<Neighbourhood>>;
+    /// Relevance of pages combined with that of their neighbours, by page id.
+    fn neighbourhoods(&self) -> Result<Vec<NeighbourEvidence>>;
 
-    /// How often each term occurs on pages that were fetched, by [`Tried::terms`]; nothing for a number that is not there.
+    /// Term counts of fetched pages, by [`TriedUrl::terms`]; empty for an unknown number.
     fn page_terms(&self, numbers: &[u64]) -> Result<Vec<Vec<(TermId, u32)>>>;
 
-    /// Whether a store is open on the database now, here or in another process.
+    /// Whether a store is open on the database, in this or another process.
     fn is_crawled(&self) -> Result<bool>;
 
-    /// A command to a running crawl, and its answer.
+    /// A command to a running crawl, with its answer.
     fn command(&self, id: u64) -> Result<Option<CommandRow>>;
 
-    /// What was tried behind the fetch of that number, in the order of the fetches, at most `limit`.
-    fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<Tried>>;
+    /// The URLs tried after the fetch number `after`, in the order of the fetches, at most `limit`.
+    fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>>;
 
-    /// Waits until everything that was committed before this call would survive a power cut. Commits themselves do not
-    /// wait for that.
+    /// Waits until everything committed before this call is on disk and survives a power cut. Commits do not wait for
+    /// that.
     fn sync(&self) -> Result<()>;
 
     /// Another handle on the same database.
     fn try_clone(&self) -> Box<dyn StoreReader>;
 }
 
-/// What is committed together.
+/// Writes of one transaction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Batch<'a> {
-    /// What became of the work that was taken.
+    /// Results of the work that was taken.
     pub results: &'a [PageResult],
-    /// Pages that were judged again, because what is good has changed; applied after the results. Ignored for
-    /// URLs that have no page.
+    /// Rescored pages, because the good topics have changed; applied after the results. Ignored for URLs without a
+    /// page.
     pub judgments: &'a [Rejudged],
-    /// New beliefs about URLs, up or down; applied after the judgments. Ignored for URLs that are done.
+    /// New estimates of URLs, up or down; applied after the judgments. Ignored for finished URLs.
     pub estimates: &'a [Estimate],
-    /// What the pages that link to URLs say of them by now, up or down; applied after the estimates. Ignored for
-    /// URLs that are done.
+    /// Estimates recomputed from the linking pages, up or down; applied after the estimates. Ignored for finished URLs.
     pub refreshed: &'a [Refreshed],
-    /// What is believed at least, as a link would say it: it counts where it is more than what is believed.
-    /// Applied last. Ignored for URLs that are done.
+    /// Lower bounds of estimates, as a link would give them: used where they exceed the estimate. Applied last. Ignored
+    /// for finished URLs.
     pub raised: &'a [Estimate],
-    /// What the strategy says now of URLs that it spoke of before, up or down; what their relevance is
-    /// estimated at stays. The last word on a URL counts. Applied after what is raised. Ignored for URLs that
-    /// are not queued.
+    /// New priorities from the strategy, up or down; the estimated relevance stays. The last entry for a URL wins.
+    /// Applied after `raised`. Ignored for URLs that are not queued.
     pub priorities: &'a [(UrlId, f64)],
-    /// URLs that were not met as links of a page; added like start URLs.
+    /// URLs that were not found as links; added like start URLs.
     pub urls: &'a [NewUrl],
-    /// At which address sites were found. Ignored for sites that are not known.
+    /// IP addresses of sites. Ignored for unknown sites.
     pub addresses: &'a [(SiteId, IpAddr)],
-    /// A full queue makes room before a URL is added to it, as P Fig. 1 has it: the last one that this batch adds stays,
-    /// however bad it is. Otherwise the worst go, whenever they were added.
+    /// A full queue makes room before a URL is added, as in P Fig. 1: the last URL that this batch adds stays, however
+    /// bad it is. Otherwise the worst URLs are evicted, whenever they were added.
     pub protect_newest: bool,
-    /// What happened.
+    /// Events to record.
     pub events: &'a [Event],
-    /// Settings to write, so that what must agree with the results does.
+    /// Settings to write in the same transaction, so that they agree with the results.
     pub settings: &'a [(&'a str, &'a str)],
 }
 
-/// What a page is worth from now on.
+/// A new judgment of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rejudged {
     /// The URL.
     pub oid: UrlId,
-    /// The critic's new word.
+    /// The new judgment.
     pub judgment: Judgment,
 }
 
-/// A URL that was tried, and what became of it.
+/// A URL that was tried, with the result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tried {
+pub struct TriedUrl {
     /// The URL.
     pub oid: UrlId,
-    /// Its text.
+    /// The URL as text.
     pub url: String,
-    /// The fetch's number in the crawl.
+    /// Sequence number of the fetch in the crawl.
     pub seq: u64,
     /// When it was tried.
     pub at: Timestamp,
-    /// How many links it is away from a start.
+    /// Number of links from a start URL.
     pub depth: u32,
-    /// The critic's word, if it is a page that was judged.
+    /// The critic's judgment of the page, if there is one.
     pub judgment: Option<Judgment>,
-    /// Simhash of its text.
+    /// Simhash of the page's text.
     pub simhash: u64,
-    /// Whether it is done: not queued for another try or visit.
+    /// Whether it is finished: not queued for a retry or revisit.
     pub is_done: bool,
-    /// The kind of the failure, if it failed.
+    /// Kind of the failure, if it failed.
     pub failure: Option<String>,
-    /// Where the page is kept, if it is.
+    /// Location of the page in the archive.
     pub span: Option<SegmentSpan>,
-    /// Under which number [`StoreReader::page_terms`] has its words, if it has any.
+    /// Key of the page's terms for [`StoreReader::page_terms`].
     pub terms: Option<u64>,
-    /// The page that it is a copy of.
+    /// The page of which this is a duplicate.
     pub copy_of: Option<UrlId>,
 }
 
-/// What is believed of a queued URL from now on.
+/// A new estimate of a queued URL.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The URL.
@@ -273,132 +268,132 @@ pub struct Estimate {
     pub priority: f64,
 }
 
-/// A queued URL of which the pages that link to it say something else by now. A priority that was no other than the
-/// estimate moves with it.
+/// A recomputed estimate of a queued URL, from the pages that link to it. A priority that was equal to the estimate
+/// changes with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refreshed {
     /// The URL.
     pub oid: UrlId,
-    /// The estimate that this was found to differ from: if there is another one by now, it stays.
+    /// The estimate on which the change is based; if it has changed meanwhile, it stays.
     pub before: f64,
-    /// The estimate from now on.
+    /// The new estimate.
     pub relevance: f64,
 }
 
-/// What a commit did to the frontier.
+/// Effect of a commit on the frontier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Committed {
-    /// URLs that were not known before.
+    /// New URLs.
     pub new_urls: usize,
-    /// Queued URLs of which something else is believed than before.
+    /// Queued URLs whose estimate has changed.
     pub believed: usize,
-    /// URLs that had to go because the queue is bounded.
+    /// URLs evicted from the bounded queue.
     pub evicted: usize,
 }
 
-/// How many of what a store holds.
+/// Row counts of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct StoreCounts {
     /// URLs, in any state.
     pub known: usize,
-    /// URLs yet to be fetched, those in flight included.
+    /// URLs yet to be fetched, including those in flight.
     pub queued: usize,
-    /// URLs that were taken and are not yet back.
+    /// URLs that were taken and have no result yet.
     pub in_flight: usize,
-    /// Pages.
+    /// Fetched pages.
     pub fetched: usize,
-    /// URLs that led elsewhere.
+    /// Redirected URLs.
     pub redirected: usize,
-    /// URLs that failed for good.
+    /// URLs that failed permanently.
     pub dead: usize,
-    /// URLs that were left out on purpose.
+    /// URLs skipped on purpose.
     pub skipped: usize,
-    /// URLs that had to go because the queue is bounded.
+    /// URLs evicted from the bounded queue.
     pub evicted: usize,
-    /// URLs that only links lead to which the strategy does not want followed.
+    /// URLs reached only by links that the strategy does not follow.
     pub rejected: usize,
-    /// Those of the queued URLs that are on disabled sites.
+    /// Queued URLs on disabled sites.
     pub parked: usize,
     /// Links.
     pub links: usize,
     /// Sites.
     pub sites: usize,
-    /// Those of the pages that are copies of others.
+    /// Pages that are duplicates of others.
     pub copies: usize,
 }
 
-/// Hub and authority scores, as a distiller finds them.
+/// Result of a distillation.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Scores<'a> {
+pub struct DistilledScores<'a> {
     /// Hub scores.
     pub hubs: &'a [(UrlId, f64)],
     /// Authority scores.
     pub auth: &'a [(UrlId, f64)],
-    /// What neighbours say of pages, for those of which it has changed: what is known of others stays.
-    pub neighbourhoods: &'a [Neighbourhood],
+    /// Changed neighbourhoods; those of other pages stay.
+    pub neighbourhoods: &'a [NeighbourEvidence],
 }
 
-/// How relevant a page is after what its neighbours say.
+/// Relevance of a page combined with that of its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Neighbourhood {
+pub struct NeighbourEvidence {
     /// The page.
     pub oid: UrlId,
-    /// Its relevance by its text and its neighbours.
+    /// Relevance by text and neighbours.
     pub relevance: f64,
-    /// R(d) that this was found with: by its text alone.
+    /// R(d) by the text alone, from which this was computed.
     pub own: f64,
-    /// How many sites had neighbours that were judged.
+    /// Number of sites with judged neighbours.
     pub sites: u32,
-    /// What R they had on average, each site once.
+    /// Mean relevance of the neighbours, averaged by site.
     pub evidence: f64,
 }
 
-/// A priority above this says that a URL was raised above all that strategies say of links, however they count.
+/// Priorities above this mark URLs that were raised above all priorities of strategies.
 pub const RAISED: f64 = 1e6;
 
-/// A site, and where it is.
+/// A site and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Site {
+pub struct SiteAddress {
     /// The site.
     pub sid: SiteId,
-    /// Host and, if it is not the default one, port.
+    /// Host, with the port if it is not the default.
     pub host: String,
-    /// The address that a crawl found it at last.
+    /// IP address of the last crawl.
     pub address: Option<IpAddr>,
 }
 
-/// The link graph at one moment.
+/// A snapshot of the link graph.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Graph {
-    /// All known URLs, in the order in which they became known.
-    pub nodes: Vec<Node>,
-    /// All links, in the order in which they were found.
-    pub edges: Vec<Edge>,
+pub struct LinkGraph {
+    /// All known URLs, in the order of discovery.
+    pub nodes: Vec<GraphNode>,
+    /// All links, in the order of discovery.
+    pub edges: Vec<GraphEdge>,
 }
 
 /// A URL in the link graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Node {
+pub struct GraphNode {
     /// The URL.
     pub oid: UrlId,
     /// Its site.
     pub sid: SiteId,
-    /// R(d) if it was judged, else the estimate.
+    /// R(d) if the page was judged, otherwise the estimate.
     pub relevance: f32,
-    /// Whether its page was fetched.
+    /// Whether the page was fetched.
     pub fetched: bool,
-    /// Whether it was tried before, or left out on purpose.
+    /// Whether it was tried, or skipped on purpose.
     pub tried: bool,
-    /// Whether it is yet to be fetched and what is believed of it comes from the pages that link to it: it is no start,
-    /// and was not [raised above](RAISED) what they say.
+    /// Whether it is unfetched and its estimate comes from the linking pages: it is no start URL, and was not
+    /// [raised above](RAISED) them.
     pub follows: bool,
 }
 
-/// A link. Kept small: there are some fifty a page.
+/// A link. Kept small, since a page has about fifty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
-    /// Number of the linking page among the nodes.
+pub struct GraphEdge {
+    /// Index of the linking page in the nodes.
     pub src: u32,
-    /// Number of the target among the nodes.
+    /// Index of the target in the nodes.
     pub dst: u32,
 }

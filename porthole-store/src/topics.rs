@@ -1,20 +1,19 @@
-//! Topics and their examples as the store hands them out and takes them in.
+//! Topics and examples, as the store reads and writes them.
 
 use std::fmt;
 
 use porthole_types::{TermId, Timestamp, TopicId, TopicRow};
 
-/// Terms with how often each occurs, by id.
-pub type Terms = [(TermId, u32)];
+/// Term counts, by id.
+pub type TermCounts = [(TermId, u32)];
 
-/// What changes together about topics. Applied in the order of the fields: topics that are new can get
-/// examples at once, and topics that go can hand theirs on.
+/// A change of topics and examples, in one transaction. Applied in the order of the fields, so that new topics can get
+/// examples and removed topics can pass theirs on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TopicChange<'a> {
-    /// The whole tree as it is from now on; `None` leaves it. What was learnt about a node whose children
-    /// are no longer the same is forgotten.
+    /// The whole new tree; `None` keeps the old one. Statistics of a node whose children have changed are deleted.
     pub topics: Option<&'a [TopicRow]>,
-    /// What becomes of examples that are there.
+    /// Changes of existing examples.
     pub examples: &'a [ExampleChange],
     /// Examples to add.
     pub added: &'a [NewExample],
@@ -22,84 +21,84 @@ pub struct TopicChange<'a> {
     pub terms: &'a [TermWord],
 }
 
-/// What becomes of an example, or of all examples of a topic. An example that comes to a topic which has one
-/// with the same URL replaces it.
+/// A change of an example, or of all examples of a topic. An example that is moved to a topic with the same URL
+/// replaces the one there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExampleChange {
-    /// One goes to another topic.
+    /// Move one to another topic.
     Move(ExampleId, TopicId),
-    /// One goes away.
+    /// Remove one.
     Remove(ExampleId),
-    /// All of the first topic go to the second.
+    /// Move all of the first topic to the second.
     MoveAll(TopicId, TopicId),
-    /// All of a topic go away.
+    /// Remove all of a topic.
     RemoveAll(TopicId),
 }
 
-/// A number that an example has for life.
+/// Permanent number of an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExampleId(pub u64);
 
-/// A page that was shown for a topic, with its terms.
+/// An example to add, with its terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewExample {
-    /// The topic that it is to stand for.
+    /// Topic of which it is an example.
     pub topic: TopicId,
-    /// Its URL, or the name of the file that it came from.
+    /// URL, or name of the file.
     pub url: String,
-    /// Its title; may be empty.
+    /// Title; may be empty.
     pub title: String,
-    /// What it was imported from.
+    /// Where it was imported from.
     pub source: String,
-    /// Its language; empty if that is not known.
+    /// Language; empty if unknown.
     pub language: String,
-    /// Whether there is anything to learn from it.
+    /// Whether it has words to train on.
     pub state: ExampleState,
-    /// Its terms with how often each occurs, each once, in any order.
+    /// Counts of its distinct terms, in any order.
     pub terms: Vec<(TermId, u32)>,
 }
 
-/// What is known of an example besides its terms.
+/// A stored example, without its terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Example {
+pub struct StoredExample {
     /// Its number.
     pub id: ExampleId,
-    /// The topic that it stands for.
+    /// Topic of which it is an example.
     pub topic: TopicId,
-    /// Its URL, or the name of the file that it came from.
+    /// URL, or name of the file.
     pub url: String,
-    /// Its title; may be empty.
+    /// Title; may be empty.
     pub title: String,
-    /// What it was imported from.
+    /// Where it was imported from.
     pub source: String,
-    /// Its language; empty if that is not known.
+    /// Language; empty if unknown.
     pub language: String,
-    /// Whether there is anything to learn from it.
+    /// Whether it has words to train on.
     pub state: ExampleState,
 }
 
-/// Whether there is anything to learn from an example.
+/// Whether an example has words to train on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ExampleState {
-    /// There is.
+    /// It has.
     #[default]
     Ok,
-    /// Its page could not be had; why.
+    /// Its page could not be fetched or read, with the reason.
     Missing(String),
-    /// Its page has no words; why.
+    /// Its page has no words, with the reason.
     Empty(String),
 }
 
 /// A readable word for a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermWord {
-    /// What the term was made from; its id follows from it.
+    /// The stem; the term's id is its hash.
     pub stem: String,
-    /// A word with that stem, as people write it.
+    /// A word with that stem, as it is spelled.
     pub word: String,
 }
 
-/// A term that stands for several stems, because their hashes are the same.
+/// A term that stands for several stems, because their hashes collide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collision {
     /// The term.
@@ -108,17 +107,17 @@ pub struct Collision {
     pub stems: Vec<String>,
 }
 
-/// A trained critic, which only the room of topics can read.
+/// A trained model, opaque to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Model {
-    /// The critic.
+pub struct StoredModel {
+    /// The serialised model.
     pub bytes: Vec<u8>,
     /// When it was trained.
     pub made: Timestamp,
 }
 
 impl ExampleState {
-    /// The word for it in tables, commands and the API.
+    /// Name in tables, commands and the API.
     pub fn name(&self) -> &'static str {
         match self {
             ExampleState::Ok => "ok",
@@ -127,7 +126,7 @@ impl ExampleState {
         }
     }
 
-    /// Why there is nothing to learn from it; empty if there is.
+    /// Why it cannot be used; empty if it can.
     pub fn detail(&self) -> &str {
         match self {
             ExampleState::Ok => "",
@@ -135,7 +134,7 @@ impl ExampleState {
         }
     }
 
-    /// The state of a word and its detail.
+    /// The state with this name and detail.
     pub(crate) fn of(name: &str, detail: String) -> Option<Self> {
         match name {
             "ok" => Some(ExampleState::Ok),

@@ -1,45 +1,45 @@
-//! What is written beside a crawl: topics, examples, models, feedback, settings.
+//! Writes beside a crawl: topics, examples, models, feedback, settings.
 
 use porthole_types::{Event, Timestamp, TopicRow};
 
 use crate::about::Feedback;
-use crate::statistics::{Document, NodeRow, StatRow};
-use crate::topics::{ExampleChange, Model, NewExample, TermWord, TopicChange};
-use crate::{Result, Scores, StoreReader};
+use crate::statistics::{DocumentRow, NodeRow, StatRow};
+use crate::topics::{ExampleChange, NewExample, StoredModel, TermWord, TopicChange};
+use crate::{DistilledScores, Result, StoreReader};
 
-/// Something that a running crawl was told.
+/// A command to a running crawl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandRow {
     /// Its number.
     pub id: u64,
     /// When it was given.
     pub at: Timestamp,
-    /// What it is about: a word.
+    /// Name of the command.
     pub what: String,
-    /// What goes with the word.
+    /// Its parameters.
     pub parameters: String,
-    /// What the crawl answered, if it has.
+    /// The crawl's answer, if there is one.
     pub answer: Option<CommandAnswer>,
 }
 
-/// What a crawl answered to a command.
+/// The answer of a crawl to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandAnswer {
-    /// When.
+    /// When it was answered.
     pub at: Timestamp,
-    /// Whether it could not be done.
+    /// Whether the command failed.
     pub failed: bool,
-    /// What was done, or why not, in words.
+    /// What was done, or why it failed, as text.
     pub outcome: String,
 }
 
-/// The writes that are not the frontier's: what people and training change about a workspace. Each is one short
-/// transaction, so that any number of desks may be open beside the one [`Store`] of a running crawl.
+/// Writes that do not touch the frontier: what users and training change in a workspace. Each is one short transaction,
+/// so that any number of writers may be open beside the one [`Store`](crate::Store) of a running crawl.
 pub trait WorkspaceWriter: Send {
     /// The value of a setting.
     fn setting(&self, name: &str) -> Result<Option<String>>;
 
-    /// Writes settings, all or none.
+    /// Writes settings in one transaction.
     fn set_settings(&mut self, settings: &[(&str, &str)]) -> Result<()>;
 
     /// Writes a setting.
@@ -47,61 +47,61 @@ pub trait WorkspaceWriter: Send {
         self.set_settings(&[(name, value)])
     }
 
-    /// Writes events behind those that are there.
+    /// Appends events.
     fn append(&mut self, events: &[Event]) -> Result<()>;
 
-    /// The tree of topics, by id; there is always the root.
+    /// The topic tree, by id; it always has the root.
     fn topics(&self) -> Result<Vec<TopicRow>> {
         self.reader().topics()
     }
 
-    /// Writes what changed about topics and their examples, all of it or nothing.
+    /// Writes a change of topics and examples in one transaction.
     fn change_topics(&mut self, change: &TopicChange<'_>) -> Result<()>;
 
-    /// Puts a tree in place of the one that is there. Refused if a topic would vanish that has examples:
-    /// [`change_topics`](WorkspaceWriter::change_topics) can move or remove them in the same commit.
+    /// Replaces the tree. Fails if a removed topic has examples: [`change_topics`](WorkspaceWriter::change_topics) can
+    /// move or remove them in the same transaction.
     fn set_topics(&mut self, topics: &[TopicRow]) -> Result<()> {
         self.change_topics(&TopicChange { topics: Some(topics), ..TopicChange::default() })
     }
 
-    /// Adds examples, all or none. One with the URL of another of its topic takes that one's place and id.
+    /// Adds examples in one transaction. One with the URL of another of its topic replaces it and keeps its id.
     fn add_examples(&mut self, examples: &[NewExample]) -> Result<()> {
         self.change_topics(&TopicChange { added: examples, ..TopicChange::default() })
     }
 
-    /// Moves and removes examples, all or none, in this order.
+    /// Moves and removes examples, in this order and in one transaction.
     fn change_examples(&mut self, changes: &[ExampleChange]) -> Result<()> {
         self.change_topics(&TopicChange { examples: changes, ..TopicChange::default() })
     }
 
-    /// Adds readable words for terms; for a stem that has one, the new word counts.
+    /// Adds readable words for terms, replacing those of the same stem.
     fn add_terms(&mut self, terms: &[TermWord]) -> Result<()> {
         self.change_topics(&TopicChange { terms, ..TopicChange::default() })
     }
 
-    /// Writes the scores of a distillation in place of the last one's.
-    fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()>;
+    /// Replaces the scores by those of a new distillation.
+    fn set_scores(&mut self, scores: &DistilledScores<'_>) -> Result<()>;
 
-    /// Keeps a model under a name, in place of the one that is there.
-    fn set_model(&mut self, name: &str, model: &Model) -> Result<()>;
+    /// Stores a model, replacing the one of the same name.
+    fn set_model(&mut self, name: &str, model: &StoredModel) -> Result<()>;
 
-    /// Writes what was learnt about the tree in place of what is there: TAXONOMY, STAT and BLOB.
+    /// Replaces the statistics in TAXONOMY, STAT and BLOB.
     fn set_statistics(&mut self, nodes: &[NodeRow], stats: &mut dyn Iterator<Item = StatRow>) -> Result<()>;
 
-    /// Fills DOCUMENT with documents in place of those that are there.
-    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = Document>) -> Result<()>;
+    /// Replaces the documents in DOCUMENT.
+    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = DocumentRow>) -> Result<()>;
 
-    /// Writes what people say of what was found; the last word on a name of a kind counts.
+    /// Stores feedback; the latest for a name and kind is in force.
     fn add_feedback(&mut self, feedback: &[Feedback]) -> Result<()>;
 
-    /// Disables sites, or enables them again, all or none (W 4.2). A host that is not known is refused by
-    /// name.
+    /// Disables or enables sites in one transaction (W 4.2). An unknown host is an error.
     fn set_disabled(&mut self, hosts: &[&str], disabled: bool) -> Result<()>;
 
-    /// Tells a crawl that runs on the database something; the command's id. [`StoreReader::command`] has the answer.
+    /// Sends a command to the crawl that runs on the database and returns its id. [`StoreReader::command`] reads the
+    /// answer.
     fn append_command(&mut self, what: &str, parameters: &str, at: Timestamp) -> Result<u64>;
 
-    /// The commands that wait for an answer, oldest first.
+    /// The unanswered commands, oldest first.
     fn open_commands(&self) -> Result<Vec<CommandRow>>;
 
     /// Answers a command.

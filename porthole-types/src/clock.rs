@@ -1,5 +1,4 @@
-//! Time enters Porthole only through [`Clock`], so that a live crawl, a replay and a test share every
-//! other line.
+//! Time enters Porthole only through [`Clock`], so that a live crawl, a replay and a test share all other code.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -9,20 +8,20 @@ use std::time::Duration;
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// This moment moved forward, saturating.
+    /// This time plus a duration, saturating.
     pub fn after(self, wait: Duration) -> Self {
         Timestamp(self.0.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// Time since `earlier`; zero if that lies in the future.
+    /// Time since `earlier`; zero if that is in the future.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 }
 
-/// Where the time comes from.
+/// Source of the current time.
 pub trait Clock: Send + Sync {
-    /// The present moment.
+    /// The current time.
     fn now(&self) -> Timestamp;
 }
 
@@ -32,7 +31,7 @@ impl<C: Clock + ?Sized> Clock for &C {
     }
 }
 
-/// A clock that stands still until it is told to move. Replays and tests use it.
+/// A clock that changes only on request, for replays and tests.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicI64);
 
@@ -60,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_only_when_told() {
+    fn a_manual_clock_moves_only_on_request() {
         let clock = ManualClock::at(Timestamp(1_000));
         assert_eq!(clock.now(), Timestamp(1_000));
         clock.advance(Duration::from_secs(2));

@@ -1,12 +1,12 @@
-//! HTTP headers as they came, in order, names compared without case.
+//! HTTP headers as received: in order, with case-insensitive names.
 
-/// A list of header fields. Values are text: bytes outside UTF-8 were replaced when they were read.
+/// A list of header fields. Values are text: invalid UTF-8 was replaced.
 ///
-/// One text holds all of them: a page has some ten, and every one of them would be two pieces of memory.
+/// All fields are in one string: a page has about ten, which would need two allocations each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers {
     text: String,
-    /// For each field, where its name and its value end in the text.
+    /// For each field, the ends of its name and value in the string.
     ends: Vec<(usize, usize)>,
 }
 
@@ -16,12 +16,12 @@ impl Headers {
         Headers::default()
     }
 
-    /// No headers, with room for so many fields that are so long in all.
+    /// No headers, with capacity for a number of fields and their total size.
     pub fn with_capacity(fields: usize, bytes: usize) -> Self {
         Headers { text: String::with_capacity(bytes), ends: Vec::with_capacity(fields) }
     }
 
-    /// Adds a field behind those that are there; a name may occur more than once.
+    /// Appends a field; a name may occur more than once.
     pub fn push(&mut self, name: &str, value: &str) {
         self.text.push_str(name);
         let name_end = self.text.len();
@@ -29,12 +29,12 @@ impl Headers {
         self.ends.push((name_end, self.text.len()));
     }
 
-    /// The first value of a name.
+    /// The first value with this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.all(name).next()
     }
 
-    /// All values of a name, in order.
+    /// All values with this name, in order.
     pub fn all<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
         self.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
@@ -73,14 +73,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_without_case_and_keep_their_order() {
+    fn names_are_case_insensitive_and_keep_their_order() {
         let headers: Headers =
             [("Link", "<a>"), ("content-type", "text/html"), ("LINK", "<b>")].into_iter().collect();
         assert_eq!(headers.get("Content-Type"), Some("text/html"));
         assert_eq!(headers.all("link").collect::<Vec<_>>(), ["<a>", "<b>"]);
         assert_eq!(headers.get("host"), None);
         assert_eq!(headers.iter().last(), Some(("LINK", "<b>")));
-        // The same text in all.
+        // The concatenated text is the same.
         let others: Headers =
             [("Link", "<a>content-type"), ("text/", "html"), ("LINK", "<b>")].into_iter().collect();
         assert_ne!(headers, others);

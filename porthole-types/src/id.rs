@@ -1,5 +1,5 @@
-//! Ids. All of them are stored, so each is computed with XXH3 or assigned by the store, never with an
-//! in-memory hasher whose values may change.
+//! Ids. All of them are stored, so each is computed with XXH3 or assigned by the store, never with an in-memory hasher
+//! whose values may change.
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ pub struct UrlId(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SiteId(pub u64);
 
-/// A node of the topic tree. 16 bits, as V 2.1.3 has it; the root is 0. The papers' `kcid`.
+/// A node of the topic tree, with 16 bits as in V 2.1.3; the root is 0. The papers' `kcid`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TopicId(pub u16);
 
-/// A term: the low 32 bits of XXH3 of its stem, as V 2.1.3 has it. The papers' `tid`.
+/// A term: the low 32 bits of XXH3 of its stem, as in V 2.1.3. The papers' `tid`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TermId(pub u32);
 
@@ -36,7 +36,7 @@ impl SiteId {
 }
 
 impl TopicId {
-    /// The root of the topic tree: all pages are about it.
+    /// The root of the topic tree; every page belongs to it.
     pub const ROOT: TopicId = TopicId(0);
 }
 

@@ -1,5 +1,5 @@
-//! The vocabulary that every room of Porthole shares: canonical URLs, ids, the clock, HTTP headers,
-//! and the plain data that passes between rooms. Nothing here does I/O.
+//! Types that all crates of Porthole share: canonical URLs, ids, the clock, HTTP headers, and the plain data that
+//! passes between crates. Nothing here does I/O.
 
 mod clock;
 mod headers;

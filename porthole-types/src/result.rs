@@ -1,10 +1,10 @@
-//! The plain data that passes between rooms: what is fetched next, what became of it, what it links to.
+//! Plain data that passes between crates: URLs to fetch, results of fetches, and links.
 
 use std::cmp::Ordering;
 
 use crate::{CanonicalUrl, SiteId, Timestamp, TopicId, UrlId};
 
-/// What the critic says of one page.
+/// The critic's judgment of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgment {
     /// R(d), in 0..=1 (V eq. 3).
@@ -13,20 +13,20 @@ pub struct Judgment {
     pub best: TopicId,
 }
 
-/// A URL that may enter the frontier, with what is believed of it before it is fetched.
+/// A URL for the frontier, with its estimate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewUrl {
     /// The URL.
     pub url: CanonicalUrl,
-    /// Estimated relevance, in 0..=1: the best R among its judged parents.
+    /// Estimated relevance, in 0..=1: the highest R of its judged parents.
     pub relevance: f64,
-    /// What the strategy says; larger is sooner.
+    /// The strategy's priority; higher is earlier.
     pub priority: f64,
-    /// How many links it is away from a start, on the way on which it became known.
+    /// Number of links from a start URL, along the path of its discovery.
     pub depth: u32,
 }
 
-/// One unit of work taken from the frontier.
+/// A URL taken from the frontier to be fetched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
     /// Identity of the URL.
@@ -35,26 +35,26 @@ pub struct Work {
     pub sid: SiteId,
     /// The URL.
     pub url: CanonicalUrl,
-    /// How often it was tried before.
+    /// Number of earlier tries.
     pub numtries: u32,
     /// Estimated relevance.
     pub relevance: f64,
     /// The strategy's priority.
     pub priority: f64,
-    /// How many links it is away from a start.
+    /// Number of links from a start URL.
     pub depth: u32,
-    /// Pages that have come from its site.
+    /// Number of URLs fetched from its site.
     pub pages_of_site: u32,
-    /// Where it stood in the order of the policy when it was taken.
+    /// Its rank in the order of the policy when it was taken.
     pub rank: Rank,
 }
 
-/// A place in the order of a policy: of two, the smaller one comes first.
+/// A position in the order of a policy; the smaller of two comes first.
 #[derive(Clone, Debug, Default)]
 pub struct Rank(Box<[f64]>);
 
 impl Rank {
-    /// The rank of what has these values, the most important first, each so that smaller comes first.
+    /// The rank with these values, most significant first, each such that smaller comes first.
     pub fn new(values: impl Iterator<Item = f64>) -> Self {
         Rank(values.collect())
     }
@@ -64,7 +64,7 @@ impl Rank {
         Rank(Box::new([f64::NEG_INFINITY]))
     }
 
-    /// Behind all others.
+    /// After all others.
     pub fn last() -> Self {
         Rank(Box::new([f64::INFINITY]))
     }
@@ -92,94 +92,94 @@ impl PartialEq for Rank {
 
 impl Eq for Rank {}
 
-/// What became of one fetch, with everything that the store keeps of it.
+/// The result of a fetch, with everything that the store keeps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageResult {
-    /// The fetch's sequence number: the order in which the crawl went.
+    /// Sequence number of the fetch in the crawl.
     pub seq: u64,
-    /// The URL that was fetched.
+    /// The fetched URL.
     pub oid: UrlId,
     /// Its site.
     pub sid: SiteId,
-    /// When the answer was complete.
+    /// When the response was complete.
     pub at: Timestamp,
-    /// HTTP status, 0 when there was no answer.
+    /// HTTP status; 0 if there was no response.
     pub status: u16,
     /// What follows for the URL.
     pub outcome: Outcome,
-    /// The critic's word, if it was asked.
+    /// The critic's judgment, if there is one.
     pub judgment: Option<Judgment>,
-    /// The page's title, empty if it has none, at most [`PageResult::MAX_TITLE`] bytes.
+    /// Title; empty if there is none; at most [`PageResult::MAX_TITLE`] bytes.
     pub title: String,
-    /// ISO 639-1 code of the language, empty if unknown.
+    /// ISO 639-1 code of the language; empty if unknown.
     pub language: String,
-    /// Bytes of the body.
+    /// Size of the body in bytes.
     pub bytes: u64,
     /// 64-bit simhash of the text; 0 for a page without text.
     pub simhash: u64,
-    /// How often each term occurs on the page, as [`pack_terms`](crate::pack_terms) packs it: at most
-    /// [`PageResult::MAX_TERMS`]. Empty for a page without words.
+    /// Term counts, packed by [`pack_terms`](crate::pack_terms): at most [`PageResult::MAX_TERMS`] terms. Empty for a
+    /// page without words.
     pub terms: Vec<u8>,
-    /// The page with nearly the same text that was fetched before it, if there is one.
+    /// An earlier page with nearly the same text, if there is one.
     pub copy_of: Option<UrlId>,
-    /// Where the page is kept, if it is.
+    /// Location of the page in the archive, if it is archived.
     pub span: Option<SegmentSpan>,
-    /// What it links to, in document order, each target once.
+    /// Links, in document order, each target once.
     pub links: Vec<LinkRow>,
 }
 
 impl PageResult {
-    /// The longest title that is kept, in bytes.
+    /// Maximum length of a title in bytes.
     pub const MAX_TITLE: usize = 1_000;
 
-    /// The most terms of a page that are kept: the most frequent ones.
+    /// Maximum number of stored terms of a page: the most frequent ones.
     pub const MAX_TERMS: usize = 10_000;
 }
 
-/// What follows from a fetch for the URL that was fetched.
+/// What follows from a fetch for its URL.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// A page came; the URL is done.
+    /// A page was fetched; the URL is finished.
     Fetched,
-    /// The answer was a redirect; its target is the only link.
+    /// The response was a redirect; its target is the only link.
     Redirected,
-    /// It failed in a way that may pass; try again not before `not_before`.
+    /// A temporary failure; retry from `not_before` on.
     Retry {
         /// What happened.
         failure: Failure,
         /// When the URL may be tried again.
         not_before: Timestamp,
     },
-    /// It failed for good.
+    /// A permanent failure.
     Dead(Failure),
-    /// It was not fetched, or not judged, on purpose (robots, scope, content type).
+    /// Not fetched, or not judged, on purpose (robots, scope, content type).
     Skipped(Failure),
 }
 
 /// Why a fetch failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The class of the failure.
+    /// Kind of the failure.
     pub kind: FailureKind,
     detail: String,
 }
 
 impl Failure {
-    /// The longest detail that is kept, in bytes. It may quote a server, which may send megabytes.
+    /// Maximum length of the detail in bytes. It may quote a server, which may send megabytes.
     pub const MAX_DETAIL: usize = 300;
 
-    /// A failure, with what happened in words for a person. Detail past [`Failure::MAX_DETAIL`] is cut.
+    /// A failure with a message. The detail is cut at [`Failure::MAX_DETAIL`].
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
         Failure { kind, detail: shortened(detail.into(), Failure::MAX_DETAIL) }
     }
 
-    /// What happened, in words.
+    /// The message.
     pub fn detail(&self) -> &str {
         &self.detail
     }
 }
 
-/// The text, cut to at most `max` bytes at a character boundary. A text that was cut ends in `…`.
+/// The text, cut to at most `max` bytes at a character boundary. A cut text ends in `…`.
 pub fn shortened(mut text: String, max: usize) -> String {
     const MARK: &str = "…";
     if text.len() > max {
@@ -190,39 +190,39 @@ pub fn shortened(mut text: String, max: usize) -> String {
     text
 }
 
-/// The classes of failures.
+/// Kinds of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureKind {
-    /// The name could not be resolved.
+    /// The host name could not be resolved.
     Dns,
-    /// No connection, or it broke.
+    /// The connection failed or broke.
     Connect,
-    /// TLS failed.
+    /// TLS error.
     Tls,
-    /// Too slow.
+    /// Timeout.
     Timeout,
-    /// An HTTP status that is neither a page nor a redirect.
+    /// An HTTP status that is neither success nor redirect.
     Status,
-    /// Larger than allowed.
+    /// Larger than the size limit.
     Size,
-    /// A content type that is not read.
+    /// Unsupported content type.
     Type,
-    /// Forbidden by robots.txt.
+    /// Disallowed by robots.txt.
     Robots,
-    /// Not an answer that HTTP allows.
+    /// Invalid HTTP response.
     Protocol,
-    /// Outside of what the crawl was confined to, or an address that is not on the open web.
+    /// Outside the scope of the crawl, or an address that is not on the open web.
     Scope,
-    /// A URL of the kind that never ends.
+    /// A crawler trap.
     Trap,
-    /// A page that is empty until its scripts have run.
+    /// A page without words unless its scripts run.
     Scripts,
-    /// The program died several times while the URL was being fetched or read.
+    /// The program crashed several times while it fetched or parsed the URL.
     Crash,
 }
 
 impl FailureKind {
-    /// The word for it in tables, logs and the API.
+    /// Name in tables, logs and the API.
     pub fn name(self) -> &'static str {
         match self {
             FailureKind::Dns => "dns",
@@ -242,7 +242,7 @@ impl FailureKind {
     }
 }
 
-/// Where a page lies in the WARC segments.
+/// Location of a page in the WARC segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentSpan {
     /// Number of the segment file.
@@ -253,35 +253,35 @@ pub struct SegmentSpan {
     pub length: u32,
 }
 
-/// One link of a fetched page, as the store keeps it.
+/// A link of a fetched page, as stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkRow {
     /// Identity of the target.
     pub oid: UrlId,
     /// The target's site.
     pub sid: SiteId,
-    /// The target, and what is believed of it; becomes known if it is new.
+    /// The target with its estimate; it is added if it is new.
     pub target: NewUrl,
-    /// The text of the link; `None` if there is none.
+    /// Anchor text; `None` if there is none.
     pub anchor: Option<Box<str>>,
-    /// The strategy does not want the link followed: it does not put its target into the queue.
+    /// The strategy does not follow the link: the target is not queued.
     pub rejected: bool,
 }
 
 impl LinkRow {
-    /// A link without a text that is to be followed.
+    /// A link without anchor text that is to be followed.
     pub fn to(target: NewUrl) -> LinkRow {
         LinkRow { oid: target.url.id(), sid: target.url.site(), target, anchor: None, rejected: false }
     }
 }
 
-/// Something that happened in the crawl, for people and watchers.
+/// An event of the crawl, for users and observers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
-    /// What kind: a short word (`started`, `stopped`).
+    /// Kind: a short word (`started`, `stopped`).
     pub kind: String,
-    /// What happened, in words.
+    /// Message.
     pub detail: String,
 }

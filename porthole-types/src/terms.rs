@@ -1,9 +1,9 @@
-//! Packs the terms of a page into few bytes: ids in ascending order as differences, then the frequency, each
-//! seven bits a byte. A page takes some five bytes a term, where plain numbers would take eight.
+//! Packs the terms of a page: ids ascending, as differences, each with its count, in bytes of seven bits. A page takes
+//! about five bytes per term instead of eight.
 
 use crate::TermId;
 
-/// The terms in few bytes. The order is lost.
+/// Packs terms. Their order is lost.
 pub fn pack_terms(terms: &[(TermId, u32)]) -> Vec<u8> {
     let mut sorted = terms.to_vec();
     sorted.sort_unstable();
@@ -16,7 +16,7 @@ pub fn pack_terms(terms: &[(TermId, u32)]) -> Vec<u8> {
     bytes
 }
 
-/// Puts packed terms in place of what is in `terms`, by id. `None` if the bytes are none.
+/// Replaces `terms` by the unpacked terms, by id. `None` if the bytes are invalid.
 pub fn unpack_terms(bytes: &[u8], terms: &mut Vec<(TermId, u32)>) -> Option<()> {
     terms.clear();
     let (mut rest, mut last) = (bytes, 0u32);
@@ -61,19 +61,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_packed_comes_back(terms in prop::collection::btree_map(any::<u32>(), any::<u32>(), 0..50)) {
+        fn packed_terms_survive(terms in prop::collection::btree_map(any::<u32>(), any::<u32>(), 0..50)) {
             let terms: Vec<_> = terms.into_iter().map(|(term, freq)| (TermId(term), freq)).collect();
             prop_assert_eq!(unpacked(&pack_terms(&terms)), Some(terms));
         }
 
         #[test]
-        fn any_bytes_are_terms_or_none(bytes in prop::collection::vec(any::<u8>(), 0..50)) {
+        fn any_bytes_are_accepted_or_rejected(bytes in prop::collection::vec(any::<u8>(), 0..50)) {
             let _ = unpacked(&bytes);
         }
     }
 
     #[test]
-    fn bytes_that_are_no_terms_are_refused() {
+    fn invalid_bytes_are_rejected() {
         for bytes in [
             &[0x80][..],
             &[1],

@@ -1,16 +1,16 @@
-//! A node of the topic tree as rooms hand it to each other.
+//! A node of the topic tree, as it is passed between crates.
 
 use std::fmt;
 
 use crate::TopicId;
 
-/// What a topic means to the crawl (V 1.1).
+/// Role of a topic in the crawl (V 1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mark {
-    /// Nothing: it is neither wanted nor on the way to what is.
+    /// None: neither good nor related to a good topic.
     #[default]
     Null,
-    /// Pages about it are what the crawl is after.
+    /// The crawl looks for pages about it.
     Good,
     /// An ancestor of a good topic.
     Path,
@@ -18,16 +18,16 @@ pub enum Mark {
     Subsumed,
 }
 
-/// A topic as it is stored: everything that a person decided about it.
+/// A topic as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicRow {
     /// The topic; 0 is the root.
     pub id: TopicId,
-    /// The topic above it; the root's is the root.
+    /// Its parent; the root's is the root.
     pub parent: TopicId,
     /// Its name among its siblings; empty for the root.
     pub name: String,
-    /// What it means to the crawl.
+    /// Its role in the crawl.
     pub mark: Mark,
 }
 
@@ -35,7 +35,7 @@ impl Mark {
     /// All marks.
     pub const ALL: [Mark; 4] = [Mark::Null, Mark::Good, Mark::Path, Mark::Subsumed];
 
-    /// The word for it in tables, commands and the API.
+    /// Name in tables, commands and the API.
     pub fn name(self) -> &'static str {
         match self {
             Mark::Null => "null",
@@ -45,7 +45,7 @@ impl Mark {
         }
     }
 
-    /// The mark that a word means.
+    /// The mark with this name.
     pub fn of_name(name: &str) -> Option<Mark> {
         Mark::ALL.into_iter().find(|mark| mark.name() == name)
     }

@@ -1,9 +1,9 @@
-//! Canonical URLs: the one spelling under which a page is known.
+//! Canonical URLs: the one spelling by which a page is identified.
 //!
-//! On top of what the URL standard normalises (case of scheme and host, IDNA, default ports, dot
-//! segments, tabs and newlines), the canonical form has no user name, no fragment, no trailing dot on the
-//! host, no empty query, no session ids and no tracking parameters; escapes of unreserved characters are
-//! resolved, all other escapes are upper case, and a stray `%` is escaped.
+//! In addition to the normalisation of the URL standard (case of scheme and host, IDNA, default ports, dot segments,
+//! tabs and newlines), the canonical form has no user name, no fragment, no trailing dot on the host, no empty query,
+//! no session ids and no tracking parameters; escapes of unreserved characters are decoded, all other escapes are upper
+//! case, and a stray `%` is escaped.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,21 +12,20 @@ use url::Url;
 
 use crate::{SiteId, UrlId};
 
-/// Version of the rules below. A store remembers the version that its URLs were made with: identity must
-/// not change under an upgrade.
+/// Version of the rules below. A store records the version of its URLs: ids must not change with an upgrade.
 pub const CANON_VERSION: u32 = 1;
 
-/// URLs longer than this, in canonical form, are refused: they are traps or data in disguise.
+/// Maximum length of a canonical URL; longer ones are traps, or contain data.
 const MAX_LENGTH: usize = 2048;
 
 /// An `http` or `https` URL in canonical form.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CanonicalUrl(Box<str>);
 
-/// Why a text is not a URL that a crawler can visit.
+/// Why a text is not a URL that can be crawled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
-    /// The URL standard cannot make sense of it.
+    /// Invalid by the URL standard.
     #[error("not a URL: {0}")]
     Syntax(String),
     /// Neither `http` nor `https`.
@@ -35,7 +34,7 @@ pub enum UrlError {
     /// Longer than 2,048 bytes.
     #[error("longer than {MAX_LENGTH} bytes")]
     TooLong,
-    /// The rules do not settle on one form.
+    /// Repeated normalisation does not converge.
     #[error("has no stable canonical form")]
     Unstable,
 }
@@ -49,12 +48,12 @@ impl CanonicalUrl {
         settle(Url::parse(text).map_err(|e| UrlError::Syntax(e.to_string()))?)
     }
 
-    /// The canonical URL with this id, if the text is it: what was canonical once need not be parsed again.
+    /// The canonical URL with this id, if `text` is it; avoids parsing canonical text again.
     pub fn with_id(text: &str, id: UrlId) -> Option<Self> {
         (UrlId::of(text) == id).then(|| CanonicalUrl(text.into()))
     }
 
-    /// The canonical form of a reference found on a page with this URL (or base).
+    /// Resolves a reference on a page with this URL (or base) to its canonical form.
     pub fn join(&self, reference: &str) -> Result<Self, UrlError> {
         let reference = reference.trim_matches(|c: char| c <= ' ');
         if reference.len() > 4 * MAX_LENGTH {
@@ -87,7 +86,7 @@ impl CanonicalUrl {
         &self.0[..self.authority_start() - 3]
     }
 
-    /// Host and, if it is not the default one, port.
+    /// Host, with the port if it is not the default.
     pub fn authority(&self) -> &str {
         &self.0[self.authority_start()..self.path_start()]
     }
@@ -101,15 +100,15 @@ impl CanonicalUrl {
         }
     }
 
-    /// The registrable domain by the public suffix list: `bbc.co.uk` for `news.bbc.co.uk`. An address, or
-    /// a host that is itself a suffix, stands for itself.
+    /// The registrable domain by the public suffix list: `bbc.co.uk` for `news.bbc.co.uk`. An IP address, or a host
+    /// that is a suffix itself, is returned as it is.
     pub fn domain(&self) -> &str {
         let host = self.host();
         let is_address = host.starts_with('[') || host.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         if is_address { host } else { psl::domain_str(host).unwrap_or(host) }
     }
 
-    /// Path and query, starting with `/`: what a server is asked for.
+    /// Path and query, starting with `/`: the request target.
     pub fn path_and_query(&self) -> &str {
         &self.0[self.path_start()..]
     }
@@ -134,15 +133,15 @@ impl CanonicalUrl {
         start + self.0[start..].bytes().position(|b| b == b'/').expect("a canonical URL has a path")
     }
 
-    /// The common case at the price of a copy: a relative or absolute path, or a whole URL on a host in
-    /// plain letters, of characters that no rule touches. Equal to the full way, which a test checks.
+    /// A fast path for the common case: a relative or absolute path, or a URL with a plain host, of characters that no
+    /// rule changes. A test checks that the result equals that of the full rules.
     fn join_plain(&self, reference: &str) -> Option<Self> {
         let (prefix, path_start) = if let Some(host_start) = absolute(reference) {
             let length = reference[host_start..].bytes().position(|b| b == b'/')?;
             if !is_plain_host(&reference[host_start..host_start + length]) {
                 return None;
             }
-            // Two slashes at the start stand for the page's own scheme.
+            // A reference that starts with two slashes has the page's scheme.
             (if host_start == 2 { &self.0[..=self.scheme().len()] } else { "" }, host_start + length)
         } else if reference.starts_with('/') {
             (&self.0[..self.path_start()], 0)
@@ -180,13 +179,13 @@ impl AsRef<str> for CanonicalUrl {
     }
 }
 
-/// Where the host of a reference starts, if it names one.
+/// The start of the host in a reference that has one.
 fn absolute(reference: &str) -> Option<usize> {
     ["http://", "https://", "//"].iter().find(|start| reference.starts_with(**start)).map(|start| start.len())
 }
 
-/// Lower-case letters, digits, hyphens and single dots, with a letter in the last label: nothing that
-/// needs IDNA, an address parser or a port rule.
+/// Lower-case letters, digits, hyphens and single dots, with a letter in the last label: needs neither IDNA nor address
+/// parsing nor a port rule.
 fn is_plain_host(host: &str) -> bool {
     let mut label_start = 0;
     for (at, byte) in host.bytes().enumerate() {
@@ -201,8 +200,8 @@ fn is_plain_host(host: &str) -> bool {
     host[label_start..].starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// How long a path and its query are, up to a fragment, if there is nothing in them that can be decoded, escaped,
-/// collapsed, stripped or mistaken for a scheme.
+/// Length of a path and query, up to a fragment, if they contain nothing that could be decoded, escaped, collapsed,
+/// removed or mistaken for a scheme.
 fn plain_length(bytes: &[u8]) -> Option<usize> {
     // A segment that starts with a dot may be a dot segment, and two slashes at the start are a host.
     let mut after_slash = true;
@@ -212,7 +211,7 @@ fn plain_length(bytes: &[u8]) -> Option<usize> {
         if PLAIN[usize::from(byte)] & allowed == 0 {
             match byte {
                 b'#' => return Some(at),
-                // Without a path, the page's own would have to be put in front.
+                // A query without a path would need the page's path before it.
                 b'?' if at > 0 => allowed = QUERY,
                 b'%' if is_settled_escape(bytes.get(at + 1..at + 3)) => at += 2,
                 b'.' if !after_slash => {}
@@ -229,7 +228,7 @@ fn plain_length(bytes: &[u8]) -> Option<usize> {
 const PATH: u8 = 1;
 const QUERY: u8 = 2;
 
-/// For each byte, whether it is plain wherever it stands in a path or in a query.
+/// For each byte, whether it is plain anywhere in a path or in a query.
 static PLAIN: [u8; 256] = {
     let mut plain = [0; 256];
     let mut byte = 0;
@@ -246,13 +245,13 @@ static PLAIN: [u8; 256] = {
     plain
 };
 
-/// Whether nothing would be left out of what is behind the `?`, if there is one.
+/// Whether no parameter after the `?` would be removed.
 fn is_plain_query(path_and_query: &str) -> bool {
     let Some(mark) = path_and_query.bytes().position(|b| b == b'?') else { return true };
     path_and_query[mark + 1..].split('&').all(|parameter| !parameter.is_empty() && !is_noise(parameter))
 }
 
-/// An escape in upper case of a character that has to be escaped.
+/// Whether this is an upper-case escape of a character that must be escaped.
 fn is_settled_escape(digits: Option<&[u8]>) -> bool {
     let Some(&[high, low]) = digits else { return false };
     match (upper_hex(high), upper_hex(low)) {
@@ -273,8 +272,8 @@ fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-/// Applies the rules until nothing changes. One round is the rule; a second one is needed when taking
-/// something out brings, say, a dot segment about.
+/// Applies the rules until nothing changes. One round usually suffices; a second is needed if a removal creates, for
+/// example, a dot segment.
 fn settle(mut url: Url) -> Result<CanonicalUrl, UrlError> {
     const ROUNDS: usize = 8;
     for _ in 0..ROUNDS {
@@ -314,7 +313,7 @@ fn one_round(url: &mut Url) -> Result<String, UrlError> {
     Ok(text)
 }
 
-/// Resolves escapes of unreserved characters, writes the others in upper case, escapes a stray `%`.
+/// Decodes escapes of unreserved characters, writes the others in upper case, escapes a stray `%`.
 fn normal_escapes(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return text.into();
@@ -348,7 +347,7 @@ fn hex(byte: Option<&u8>) -> Option<u8> {
     byte.and_then(|&b| char::from(b).to_digit(16)).map(|digit| digit as u8)
 }
 
-/// Takes `;jsessionid=…` out of each path segment.
+/// Removes `;jsessionid=…` from each path segment.
 fn without_path_session(path: &str) -> Cow<'_, str> {
     const MARK: &str = ";jsessionid=";
     if !path.contains(';') {
@@ -361,7 +360,7 @@ fn without_path_session(path: &str) -> Cow<'_, str> {
     path.split('/').map(clean).collect::<Vec<_>>().join("/").into()
 }
 
-/// Writes the query behind `?`, without the parameters that do not choose a page.
+/// Appends the query after `?`, without parameters that do not select a page.
 fn push_query(out: &mut String, query: &str) {
     let mut sign = '?';
     for parameter in query.split('&').filter(|p| !p.is_empty() && !is_noise(p)) {
@@ -404,7 +403,7 @@ fn is_noise(parameter: &str) -> bool {
     const TRACKING_PREFIXES: &[&str] = &["utm_", "pk_", "mtm_", "piwik_", "matomo_", "hsa_"];
     const SESSION: &[&str] =
         &["phpsessid", "jsessionid", "sessionid", "session_id", "cfid", "cftoken", "osclid", "zenid"];
-    /// These name a session only when the value looks like one.
+    /// These name a session only if the value looks like a session id.
     const SESSION_IF_LONG: &[&str] = &["sid", "s", "session", "oscsid", "sessid"];
 
     let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -433,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_canonical_is_known_by_its_id() {
+    fn canonical_text_is_recognised_by_its_id() {
         let url = CanonicalUrl::parse("http://example.com/a").unwrap();
         assert_eq!(CanonicalUrl::with_id(url.as_str(), url.id()), Some(url.clone()));
         for other in ["", "http://example.com/b", "HTTP://example.com/a"] {
@@ -482,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_crawled_is_refused_with_a_reason() {
+    fn urls_that_cannot_be_crawled_are_rejected_with_a_reason() {
         for (input, word) in [
             ("mailto:joe@example.com", "scheme"),
             ("javascript:void(0)", "scheme"),
@@ -564,7 +563,7 @@ mod tests {
         }
 
         #[test]
-        fn the_short_way_equals_the_full_way(
+        fn the_fast_path_equals_the_full_rules(
             base in "https?://[a-z]{1,5}\\.test/([a-z.]{0,6}/){0,3}[a-z.]{0,5}(\\?[a-z]=1)?",
             reference in "(https?://[a-z0-9.-]{1,8}|//[a-z0-9.-]{1,8}|/)?\
                 ([a-zA-Z0-9/._~,+()!*'#-]|%[0-9A-Ea-e][0-9A-E]){0,20}\
@@ -579,7 +578,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_answered(base in "\\PC{0,40}", reference in "\\PC{0,40}") {
+        fn any_text_is_accepted(base in "\\PC{0,40}", reference in "\\PC{0,40}") {
             let _ = CanonicalUrl::parse(&base);
             let _ = CanonicalUrl::parse("http://a.test/b").unwrap().join(&reference);
         }

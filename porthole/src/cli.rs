@@ -1,4 +1,4 @@
-//! The command line, as a person types it.
+//! The command line: arguments of all commands.
 
 mod control;
 mod crawl;
@@ -20,7 +20,7 @@ pub(crate) use self::control::{Set, SetScope};
 pub(crate) use self::crawl::Crawl;
 pub(crate) use self::distill::{Distill, EngineWord};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
-pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Verdict};
+pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Usefulness};
 #[cfg(feature = "lab")]
 pub(crate) use self::lab::{
     Bench, BenchClassifier, BenchCritic, BenchDistiller, BenchStrategies, Compare, Critics, Figures, General,
@@ -34,66 +34,66 @@ pub(crate) use self::topics::{
     Import, Init, ListExamples, MoveExamples, Propose, Remove, RemoveExamples, Topics, Toward, Train, Tree,
 };
 
-/// Porthole finds the part of the web that is about what you care about.
+/// A focused crawler: finds web pages about your topics, starting from examples
 #[derive(Debug, Parser)]
 #[command(version, about, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// The workspace, if it is not the current folder
+    /// Workspace folder [default: the current folder]
     #[arg(short = 'C', value_name = "DIR", global = true, default_value = ".", hide_default_value = true)]
     pub(crate) workspace: PathBuf,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// From a few pages, or bookmarks, to a running crawl: init, propose, mark, train, crawl in one command
+pub(crate) enum CliCommand {
+    /// Set up and start a first crawl from example pages or bookmarks
     Start(Start),
-    /// Make a workspace: settings, database, pages
+    /// Create a workspace
     Init(Init),
-    /// The tree of topics: what there is, and what the crawl is after
+    /// Edit the topic tree and mark the good topics
     #[command(subcommand)]
     Topics(Topics),
-    /// The pages that show what topics are about
+    /// Add, find, list and move example pages
     #[command(subcommand)]
     Examples(Examples),
     /// Train the critic on the examples
     Train(Train),
-    /// Fill the papers' table DOCUMENT with the terms of the pages that were fetched, for SQL; it is large
+    /// Fill the table DOCUMENT with the terms of fetched pages, for SQL
     Documents(Documents),
-    /// Judge pages, and say why
+    /// Classify pages and show the terms that decide
     Classify(Classify),
-    /// Crawl outwards from the examples of the good topics
+    /// Crawl from the examples of the good topics
     Crawl(Crawl),
-    /// Pause the crawl that runs on the workspace: no new requests until it is resumed
+    /// Pause the running crawl: no new requests until `porthole resume`
     Pause,
     /// Resume a paused crawl
     Resume,
-    /// Stop the crawl that runs on the workspace; `porthole crawl` goes on from there
+    /// Stop the running crawl; run `porthole crawl` to resume it
     Stop,
-    /// Change how the crawl that runs on the workspace works, while it runs
+    /// Change settings of the running crawl
     #[command(subcommand)]
     Set(Set),
-    /// Say how a workspace and its crawl are doing
+    /// Show the state of the workspace and its crawl
     Status(Status),
-    /// Write what was found as a page to look at: harvest, best pages, hubs, sites, communities, what to do next
+    /// Write an HTML report: harvest rate, pages, hubs, sites, communities
     Report(CrawlReport),
-    /// Say why a URL was queued, fetched or skipped, and what it is worth
+    /// Explain why a URL was queued, fetched or skipped, and its score
     Explain(Explain),
-    /// Find hubs and authorities in the link graph
+    /// Compute hub and authority scores on the link graph
     Distill(Distill),
-    /// Show the best that was found
+    /// List the best pages, sites, hubs or authorities
     Top(Top),
-    /// Ask a named query, or a question in SQL, also while the crawl runs
+    /// Run a named query or a SQL statement, also during a crawl
     Query(Query),
-    /// Say whether something that was found is useful, and let the critic learn from it
+    /// Mark a page or site as useful or useless; pages become examples
     Mark(Mark),
-    /// The sites that were met
+    /// List, disable and enable sites
     #[command(subcommand)]
     Sites(Sites),
-    /// Crawl a built-in synthetic web, focused and unfocused; nothing to install, no network
+    /// Compare a focused and an unfocused crawl on a synthetic web, offline
     Demo(Demo),
-    /// Recorded and synthetic webs to try crawls on
+    /// Experiments on recorded and synthetic webs
     #[cfg(feature = "lab")]
     #[command(subcommand)]
     Lab(Lab),
@@ -101,16 +101,16 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Fetches of each crawl
+    /// Number of fetches of each crawl
     #[arg(long, default_value_t = 3_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pages: u64,
-    /// Topic to look for
+    /// Topic to crawl for
     #[arg(long, default_value = "/Recreation/Cycling")]
     pub(crate) topic: String,
-    /// Seed of the synthetic web
+    /// Random seed of the synthetic web
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Keep the crawls' databases in this folder instead of throwing them away
+    /// Keep the databases of the crawls in this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
     /// Print the figures as JSON

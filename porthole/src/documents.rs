@@ -1,4 +1,4 @@
-//! Single documents: files, standard input, answers of a web; read into the terms that a critic judges.
+//! Single documents: files, standard input and fetched pages, read into the terms that the critic classifies.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,36 +12,36 @@ use porthole_types::{CanonicalUrl, Headers, PageResult, TermId, shortened};
 
 use crate::output::misuse;
 
-/// Bytes of a document.
+/// Maximum size of a document in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// A document as a critic sees it.
+/// A document as the critic sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Document {
+pub(crate) struct TermDocument {
     pub(crate) title: String,
     pub(crate) language: String,
-    /// How often each term occurs, ordered by term.
+    /// Term counts, ordered by term.
     pub(crate) terms: Vec<(TermId, u32)>,
     pub(crate) state: ExampleState,
 }
 
-impl Document {
-    /// One that could not be had.
-    pub(crate) fn missing(why: String) -> Document {
+impl TermDocument {
+    /// A document that could not be fetched or read.
+    pub(crate) fn missing(why: String) -> TermDocument {
         let state = ExampleState::Missing(why);
-        Document { title: String::new(), language: String::new(), terms: Vec::new(), state }
+        TermDocument { title: String::new(), language: String::new(), terms: Vec::new(), state }
     }
 
-    /// One that nobody has looked for yet.
-    pub(crate) fn unread() -> Document {
-        Document::missing("not fetched yet".to_owned())
+    /// A document that has not been fetched yet.
+    pub(crate) fn unread() -> TermDocument {
+        TermDocument::missing("not fetched yet".to_owned())
     }
 }
 
-/// Reads documents, and keeps a readable word for every term that it meets.
+/// Reads documents, and collects a readable word for every term.
 pub(crate) struct DocumentReader {
     extractor: Extractor,
-    /// By stem.
+    /// Readable words by stem.
     words: HashMap<String, String>,
 }
 
@@ -51,35 +51,40 @@ impl DocumentReader {
     }
 
     /// Reads a file of text or HTML.
-    pub(crate) fn file(&mut self, path: &Path) -> anyhow::Result<Document> {
+    pub(crate) fn file(&mut self, path: &Path) -> anyhow::Result<TermDocument> {
         let bytes = read_file(path)?;
         Ok(self.bytes(None, &headers(path), &bytes))
     }
 
     /// Reads standard input.
-    pub(crate) fn standard_input(&mut self) -> anyhow::Result<Document> {
+    pub(crate) fn standard_input(&mut self) -> anyhow::Result<TermDocument> {
         let bytes = read_some(std::io::stdin().lock()).context("cannot read standard input")?;
         Ok(self.bytes(None, &Headers::new(), &bytes))
     }
 
-    /// Reads the answer of a web.
-    pub(crate) fn bytes(&mut self, url: Option<&CanonicalUrl>, headers: &Headers, bytes: &[u8]) -> Document {
+    /// Reads a fetched page.
+    pub(crate) fn bytes(
+        &mut self,
+        url: Option<&CanonicalUrl>,
+        headers: &Headers,
+        bytes: &[u8],
+    ) -> TermDocument {
         self.page(url, headers, bytes).0
     }
 
-    /// Reads the answer of a web, for those who want its links, too.
+    /// Reads a fetched page and also returns the parsed page, for its links.
     pub(crate) fn page(
         &mut self,
         url: Option<&CanonicalUrl>,
         headers: &Headers,
         bytes: &[u8],
-    ) -> (Document, Page) {
-        let somewhere;
+    ) -> (TermDocument, Page) {
+        let placeholder;
         let url = match url {
             Some(url) => url,
             None => {
-                somewhere = CanonicalUrl::parse("http://localhost/").expect("a URL");
-                &somewhere
+                placeholder = CanonicalUrl::parse("http://localhost/").expect("a URL");
+                &placeholder
             }
         };
         let page = self.extractor.extract(url, headers, bytes);
@@ -88,24 +93,29 @@ impl DocumentReader {
         let state = state(&page, &terms);
         let language = page.language.to_owned();
         (
-            Document { title: shortened(page.title.clone(), PageResult::MAX_TITLE), language, terms, state },
+            TermDocument {
+                title: shortened(page.title.clone(), PageResult::MAX_TITLE),
+                language,
+                terms,
+                state,
+            },
             page,
         )
     }
 
-    /// The terms of a few words that are said to be in a language, each once and as it is written there.
+    /// The distinct terms of a short text in a known language, each with its spelling.
     pub(crate) fn words_of(&mut self, text: &str, language: &str) -> Vec<(TermId, String)> {
         let text = text.replace('&', "&amp;").replace('<', "&lt;");
-        // Too few to tell the language by.
+        // The text is too short to detect its language.
         let html = format!("<html lang=\"{language}\"><p>{text}");
         let headers = [("content-type", "text/html; charset=utf-8")].into_iter().collect();
-        let somewhere = CanonicalUrl::parse("http://localhost/").expect("a URL");
-        let page = self.extractor.extract(&somewhere, &headers, html.as_bytes());
+        let placeholder = CanonicalUrl::parse("http://localhost/").expect("a URL");
+        let page = self.extractor.extract(&placeholder, &headers, html.as_bytes());
         let spelled = self.extractor.vocabulary(&page).into_iter();
         spelled.map(|spelled| (spelled.term, spelled.word)).collect()
     }
 
-    /// The words that were met since the last call.
+    /// The words collected since the last call.
     pub(crate) fn take_words(&mut self) -> Vec<TermWord> {
         let words = std::mem::take(&mut self.words).into_iter();
         words.map(|(stem, word)| TermWord { stem, word }).collect()
@@ -117,29 +127,29 @@ impl DocumentReader {
     }
 }
 
-/// A document by the name that a person gives it: `-`, the URL of an example, or a file.
+/// Finds a document by the name that the user gave: `-`, the URL of an example, or a file.
 pub(crate) fn find_document(
     documents: &mut DocumentReader,
     store: &dyn StoreReader,
     name: &str,
-) -> anyhow::Result<Document> {
+) -> anyhow::Result<TermDocument> {
     if name == "-" {
         return documents.standard_input();
     }
     match CanonicalUrl::parse(name) {
         Ok(url) if name.contains("://") => stored(store, url.as_str())?.ok_or_else(|| {
-            misuse(format!("{name} is no URL of an example; save the page and name the file"))
+            misuse(format!("{name} is not the URL of an example; save the page and name the file"))
         }),
         _ => documents.file(Path::new(name)),
     }
 }
 
-/// The example with a URL.
-fn stored(store: &dyn StoreReader, url: &str) -> anyhow::Result<Option<Document>> {
+/// The example with this URL.
+fn stored(store: &dyn StoreReader, url: &str) -> anyhow::Result<Option<TermDocument>> {
     let mut found = None;
     store.visit_examples(&mut |example, terms| {
         if example.url == url && !(found.is_some() && terms.is_empty()) {
-            found = Some(Document {
+            found = Some(TermDocument {
                 title: example.title.clone(),
                 language: example.language.clone(),
                 terms: terms.to_vec(),
@@ -150,7 +160,7 @@ fn stored(store: &dyn StoreReader, url: &str) -> anyhow::Result<Option<Document>
     Ok(found)
 }
 
-/// All bytes of a file, unless it is something else, or too large.
+/// Reads a file; folders and large files are errors.
 pub(crate) fn read_file(path: &Path) -> anyhow::Result<Vec<u8>> {
     if path.is_dir() {
         bail!("{} is a folder; name the files in it", path.display());
@@ -163,12 +173,12 @@ fn read_some(reader: impl Read) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST {
-        bail!("more than {} MB, which is too large for one document", LARGEST >> 20);
+        bail!("larger than {} MB, too large for one document", LARGEST >> 20);
     }
     Ok(bytes)
 }
 
-/// What the name of a file says about it; otherwise its first bytes decide.
+/// The content type by file extension; empty if the content has to decide.
 fn headers(path: &Path) -> Headers {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
     let kind = match extension.to_ascii_lowercase().as_str() {
@@ -182,10 +192,10 @@ fn headers(path: &Path) -> Headers {
 fn state(page: &Page, terms: &[(TermId, u32)]) -> ExampleState {
     let empty = |why: &str| ExampleState::Empty(why.to_owned());
     match page.format {
-        Format::Other => empty("neither text nor HTML nor PDF"),
+        Format::Other => empty("not text, HTML or PDF"),
         _ if !terms.is_empty() => ExampleState::Ok,
-        _ if page.encrypted => empty("cannot be read without a key"),
-        _ if page.needs_scripts => empty("no words until its scripts have run"),
+        _ if page.encrypted => empty("encrypted"),
+        _ if page.needs_scripts => empty("no words without JavaScript"),
         _ => empty("no words"),
     }
 }

@@ -1,5 +1,5 @@
-//! From a source to topics and examples: all that there is to be written is gathered first, so that a file that
-//! turns out to be broken leaves nothing behind.
+//! Imports topics and examples from a source. Everything is collected first, so that a broken file leaves the
+//! workspace unchanged.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -13,53 +13,53 @@ use porthole_types::TopicId;
 use porthole_webs::RecordedWeb;
 use serde::Serialize;
 
-use crate::documents::{Document, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::output::{Progress, misuse};
-use crate::sources::{Format, Item, PagePlace, Source};
+use crate::sources::{ExampleSource, PagePlace, SourceExample, SourceFormat};
 use crate::visiting;
 
 /// What to import, and how.
-pub(crate) struct Order<'a> {
-    pub(crate) source: &'a Source,
-    /// All topics go below this one.
+pub(crate) struct ImportRequest<'a> {
+    pub(crate) source: &'a ExampleSource,
+    /// Parent of all imported topics.
     pub(crate) below: Option<&'a str>,
-    /// Where the pages of URLs are taken from.
+    /// Recorded web with the pages of URLs.
     pub(crate) web: Option<&'a RecordedWeb>,
     pub(crate) pruning: Option<Pruning>,
 }
 
-/// All that there is to be written.
-pub(crate) struct Gathered {
+/// Everything to be written.
+pub(crate) struct ImportData {
     tree: Taxonomy,
     examples: Vec<NewExample>,
     words: Vec<TermWord>,
-    pub(crate) report: Report,
+    pub(crate) report: ImportReport,
 }
 
-/// What became of an import.
+/// Result of an import.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct ImportReport {
     pub(crate) file: PathBuf,
     pub(crate) format: &'static str,
-    /// Topics that were not there before.
+    /// Number of new topics.
     pub(crate) new_topics: usize,
     pub(crate) examples: usize,
-    /// Examples that there is something to learn from.
+    /// Examples with words.
     pub(crate) read: usize,
-    /// Examples whose pages are yet to be fetched.
+    /// Examples whose pages are not fetched yet.
     pub(crate) to_fetch: usize,
-    /// Examples that were there already, with their pages.
+    /// Examples that were known with their pages.
     pub(crate) known: usize,
-    /// Entries that were left out, in words.
+    /// Skipped entries, as messages.
     pub(crate) left_out: Noted<String>,
-    /// Examples whose pages could not be had.
+    /// Examples whose pages could not be read.
     pub(crate) missing: Noted<Lacking>,
     /// Examples whose pages have no words.
     pub(crate) empty: Noted<Lacking>,
     pub(crate) pruned: Option<PruningReport>,
 }
 
-/// Things to tell one by one. There may be as many as a file has lines, so only the first are kept.
+/// A list of messages. There may be one per line of a file, so only the first are kept.
 #[derive(Debug, Serialize)]
 pub(crate) struct Noted<T> {
     pub(crate) count: usize,
@@ -82,14 +82,14 @@ impl<T> Default for Noted<T> {
     }
 }
 
-/// An example that there is nothing to learn from.
+/// An example without words, and the reason.
 #[derive(Debug, Serialize)]
 pub(crate) struct Lacking {
     pub(crate) name: String,
     pub(crate) why: String,
 }
 
-/// What pruning did.
+/// Result of pruning.
 #[derive(Debug, Serialize)]
 pub(crate) struct PruningReport {
     pub(crate) k: usize,
@@ -100,28 +100,32 @@ pub(crate) struct PruningReport {
     pub(crate) examples_left_out: usize,
 }
 
-/// Examples that are in the store with their pages: topic and name.
-pub(crate) type Known = HashSet<(TopicId, String)>;
+/// Examples in the store that have their pages: topic and name.
+pub(crate) type KnownExamples = HashSet<(TopicId, String)>;
 
 /// The examples in a store that have their pages.
-pub(crate) fn known(reader: &dyn StoreReader) -> anyhow::Result<Known> {
+pub(crate) fn known(reader: &dyn StoreReader) -> anyhow::Result<KnownExamples> {
     let examples = reader.examples(None)?.into_iter();
     let read = examples.filter(|example| example.state == ExampleState::Ok);
     Ok(read.map(|example| (example.topic, example.url)).collect())
 }
 
-/// Reads a source twice: once to know that it is whole, once to take from it. Memory is bounded by what is taken.
-pub(crate) async fn gather(order: &Order<'_>, tree: Taxonomy, known: &Known) -> anyhow::Result<Gathered> {
+/// Reads a source twice: first to check that it is complete, then to import it. Memory is bounded by what is imported.
+pub(crate) async fn gather(
+    order: &ImportRequest<'_>,
+    tree: Taxonomy,
+    known: &KnownExamples,
+) -> anyhow::Result<ImportData> {
     let whole = survey(order).with_context(|| nothing_imported(order))?;
     let chosen = choose(order, whole.directory).with_context(|| nothing_imported(order))?;
-    let mut gathering = Gathering::new(order, tree, known, chosen, whole.left_out);
+    let mut gathering = SecondPass::new(order, tree, known, chosen, whole.left_out);
     gathering.add_topics().with_context(|| nothing_imported(order))?;
     gathering.add_examples(whole.found).await.with_context(|| nothing_imported(order))?;
     Ok(gathering.finish())
 }
 
-/// Writes what was gathered, all of it or nothing.
-pub(crate) fn write(store: &mut dyn WorkspaceWriter, gathered: &Gathered) -> anyhow::Result<()> {
+/// Writes an import in one transaction.
+pub(crate) fn write(store: &mut dyn WorkspaceWriter, gathered: &ImportData) -> anyhow::Result<()> {
     let rows = gathered.tree.rows();
     Ok(store.change_topics(&TopicChange {
         topics: Some(&rows),
@@ -131,21 +135,21 @@ pub(crate) fn write(store: &mut dyn WorkspaceWriter, gathered: &Gathered) -> any
     })?)
 }
 
-fn nothing_imported(order: &Order<'_>) -> String {
+fn nothing_imported(order: &ImportRequest<'_>) -> String {
     format!("nothing was imported: {}", order.source.path.display())
 }
 
-/// What the first reading found.
+/// Result of the first pass.
 #[derive(Default)]
-struct Survey {
+struct FirstPass {
     found: u32,
     left_out: Noted<String>,
-    /// Only if it is to be pruned.
+    /// Only for pruning.
     directory: Option<Directory>,
 }
 
-fn survey(order: &Order<'_>) -> anyhow::Result<Survey> {
-    let mut survey = Survey { directory: order.pruning.map(|_| Directory::new()), ..Survey::default() };
+fn survey(order: &ImportRequest<'_>) -> anyhow::Result<FirstPass> {
+    let mut survey = FirstPass { directory: order.pruning.map(|_| Directory::new()), ..FirstPass::default() };
     for entry in order.source.items()? {
         match entry? {
             Entry::Problem(problem) => survey.left_out.push(problem.to_string()),
@@ -160,20 +164,21 @@ fn survey(order: &Order<'_>) -> anyhow::Result<Survey> {
     Ok(survey)
 }
 
-/// What pruning left: by the numbers of the examples, the topics that each goes to.
+/// Result of pruning: the topics of each remaining example, by its number.
 struct Chosen {
     topics: HashMap<u32, Vec<String>>,
     report: PruningReport,
 }
 
-fn choose(order: &Order<'_>, directory: Option<Directory>) -> anyhow::Result<Option<Chosen>> {
+fn choose(order: &ImportRequest<'_>, directory: Option<Directory>) -> anyhow::Result<Option<Chosen>> {
     let (Some(directory), Some(pruning)) = (directory, order.pruning) else { return Ok(None) };
-    if order.source.format == Format::DmozStructure {
+    if order.source.format == SourceFormat::DmozStructure {
         return Err(misuse(
-            "there is nothing to prune by: the structure has no examples; import the content",
+            "--prune needs examples, and the structure file has none; import the content file",
         ));
     }
-    let Pruned { taxonomy, examples, losses } = prune(directory, pruning).context("prune to a larger K")?;
+    let Pruned { taxonomy, examples, losses } =
+        prune(directory, pruning).context("use a larger K with --prune")?;
     let mut topics = HashMap::<u32, Vec<String>>::new();
     for (topic, number) in examples {
         topics.entry(number).or_default().push(taxonomy.path(topic));
@@ -189,37 +194,37 @@ impl PruningReport {
     }
 }
 
-/// The second reading.
-struct Gathering<'a> {
-    order: &'a Order<'a>,
-    known: &'a Known,
+/// State of the second pass.
+struct SecondPass<'a> {
+    order: &'a ImportRequest<'a>,
+    known: &'a KnownExamples,
     tree: Taxonomy,
     topics_before: usize,
     chosen: Option<HashMap<u32, Vec<String>>>,
     reader: DocumentReader,
-    /// The page read last: lists give a page several topics in lines one after the other.
-    last: Option<(String, Document)>,
+    /// The page read last: lists often name a page several times in a row, with different topics.
+    last: Option<(String, TermDocument)>,
     examples: Vec<NewExample>,
-    report: Report,
+    report: ImportReport,
 }
 
-impl<'a> Gathering<'a> {
+impl<'a> SecondPass<'a> {
     fn new(
-        order: &'a Order<'a>,
+        order: &'a ImportRequest<'a>,
         tree: Taxonomy,
-        known: &'a Known,
+        known: &'a KnownExamples,
         chosen: Option<Chosen>,
         left_out: Noted<String>,
     ) -> Self {
         let (chosen, pruned) = chosen.map(|chosen| (chosen.topics, chosen.report)).unzip();
-        let report = Report {
+        let report = ImportReport {
             file: order.source.path.clone(),
             format: order.source.format.name(),
             left_out,
             pruned,
-            ..Report::default()
+            ..ImportReport::default()
         };
-        Gathering {
+        SecondPass {
             order,
             known,
             topics_before: tree.len(),
@@ -232,9 +237,9 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Adds the topics of a source that has nothing else.
+    /// Adds the topics of a source without examples.
     fn add_topics(&mut self) -> anyhow::Result<()> {
-        if self.order.source.format != Format::DmozStructure {
+        if self.order.source.format != SourceFormat::DmozStructure {
             return Ok(());
         }
         for entry in self.order.source.topics()? {
@@ -270,29 +275,27 @@ impl<'a> Gathering<'a> {
         Ok(())
     }
 
-    /// A topic of the source as one of ours.
+    /// Adds a topic of the source to the tree.
     fn topic(&mut self, path: &str) -> anyhow::Result<TopicId> {
         let full = format!("{}/{path}", self.order.below.unwrap_or(""));
         self.tree.add_path(&full).map_err(|error| match error {
-            TaxonomyError::Full => {
-                anyhow!(error).context("too many topics; --prune keeps those with most examples")
-            }
+            TaxonomyError::Full => anyhow!(error).context("too many topics; reduce them with --prune"),
             error => anyhow!(error),
         })
     }
 
-    async fn add(&mut self, topic: TopicId, item: &Item) {
+    async fn add(&mut self, topic: TopicId, item: &SourceExample) {
         let name = item.page.name();
         let document = match &self.last {
             Some((last, document)) if *last == name => document.clone(),
             _ => self.read(&item.page).await,
         };
         if document.state != ExampleState::Ok && self.known.contains(&(topic, name.clone())) {
-            // What is known of a page is not given up for a list that has only its address.
+            // Do not overwrite a known page with an entry that has only its URL.
             self.report.known += 1;
             return;
         }
-        self.tell(&name, &document.state);
+        self.count(&name, &document.state);
         self.last = Some((name.clone(), document.clone()));
         self.examples.push(NewExample {
             topic,
@@ -305,7 +308,7 @@ impl<'a> Gathering<'a> {
         });
     }
 
-    fn tell(&mut self, name: &str, state: &ExampleState) {
+    fn count(&mut self, name: &str, state: &ExampleState) {
         let lacking = |why: &String| Lacking { name: name.to_owned(), why: why.clone() };
         match state {
             ExampleState::Ok => self.report.read += 1,
@@ -318,24 +321,24 @@ impl<'a> Gathering<'a> {
     }
 
     fn is_folder(&self) -> bool {
-        self.order.source.format == Format::Folder
+        self.order.source.format == SourceFormat::Folder
     }
 
-    async fn read(&mut self, page: &PagePlace) -> Document {
+    async fn read(&mut self, page: &PagePlace) -> TermDocument {
         let read = match (page, self.order.web) {
             (PagePlace::File(path), _) => self.reader.file(path),
             (PagePlace::Url(url), Some(web)) => {
                 Ok(visiting::read(&mut self.reader, visiting::visit_recorded(web, url).await))
             }
-            (PagePlace::Url(_), None) => Ok(Document::unread()),
+            (PagePlace::Url(_), None) => Ok(TermDocument::unread()),
         };
-        read.unwrap_or_else(|error| Document::missing(format!("{error:#}")))
+        read.unwrap_or_else(|error| TermDocument::missing(format!("{error:#}")))
     }
 
-    fn finish(mut self) -> Gathered {
+    fn finish(mut self) -> ImportData {
         self.report.new_topics = self.tree.len() - self.topics_before;
         self.report.examples = self.examples.len();
         let words = self.reader.take_words();
-        Gathered { tree: self.tree, examples: self.examples, words, report: self.report }
+        ImportData { tree: self.tree, examples: self.examples, words, report: self.report }
     }
 }

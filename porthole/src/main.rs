@@ -1,4 +1,4 @@
-//! Porthole's program: commands, what they print, and exit codes. Everything else is in the libraries.
+//! The `porthole` program: commands, output and exit codes. Everything else is in the libraries.
 
 mod asking;
 mod cli;
@@ -36,11 +36,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// A crawl is one loop: it runs where its answers arrive, so that no other thread has to wake it, and what it reads is read by
-/// threads of its own. Everybody else takes all cores.
-fn runtime(command: &cli::Command) -> io::Result<Runtime> {
+/// A crawl runs its loop on the thread that receives the responses, so that no other thread has to wake it; pages are
+/// parsed on threads of their own. All other commands use all cores.
+fn runtime(command: &cli::CliCommand) -> io::Result<Runtime> {
     match command {
-        cli::Command::Crawl(_) | cli::Command::Start(_) => Builder::new_current_thread().enable_all().build(),
+        cli::CliCommand::Crawl(_) | cli::CliCommand::Start(_) => {
+            Builder::new_current_thread().enable_all().build()
+        }
         _ => Runtime::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! How the program speaks: tables, JSON, progress, errors.
+//! Output of the program: text, tables, JSON, progress and errors.
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -9,10 +9,10 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use porthole_topic::TaxonomyError;
 use serde::Serialize;
 
-/// What was asked for makes no sense: bad arguments or configuration.
+/// Exit code for wrong arguments or settings.
 pub(crate) const BAD_CONFIGURATION: u8 = 4;
 
-/// Says what went wrong, where, and gives the exit code for it.
+/// Prints an error and returns its exit code.
 pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
     say(&format!("error: {}", in_words(error)));
     let is_misuse =
@@ -20,17 +20,17 @@ pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(is_misuse) { BAD_CONFIGURATION.into() } else { ExitCode::FAILURE }
 }
 
-/// What was asked for cannot be done, and why; ends with [`BAD_CONFIGURATION`].
+/// An error of the user: wrong arguments or settings; ends with [`BAD_CONFIGURATION`].
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Misuse(String);
 
-/// An error about what was asked for.
+/// Makes an error of the user.
 pub(crate) fn misuse(what: impl Into<String>) -> anyhow::Error {
     anyhow::Error::new(Misuse(what.into()))
 }
 
-/// An error and its causes, each said once: many an error has its cause in its own words already.
+/// An error with its causes; a cause that the text already contains is not repeated.
 pub(crate) fn in_words(error: &anyhow::Error) -> String {
     let mut words = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -43,23 +43,23 @@ pub(crate) fn in_words(error: &anyhow::Error) -> String {
     words
 }
 
-/// Prints lines on standard output; a reader that went away is not an error.
+/// Prints to standard output; a closed pipe is not an error.
 pub(crate) fn print(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Says something beside the facts, on standard error; that nobody listens is not an error either.
+/// Prints a message to standard error; a closed pipe is not an error.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Prints facts as JSON.
+/// Prints a value as JSON.
 pub(crate) fn print_json(facts: &impl Serialize) -> anyhow::Result<()> {
     print(&serde_json::to_string_pretty(facts)?);
     Ok(())
 }
 
-/// Labels to the left, numbers to the right.
+/// Prints labels on the left and values on the right.
 pub(crate) fn print_rows(rows: &[(String, String)]) {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -72,7 +72,7 @@ pub(crate) fn print_rows(rows: &[(String, String)]) {
     print(&table.to_string());
 }
 
-/// A table with a heading; all but the first column are numbers.
+/// Prints a table with a header; all columns but the first are right-aligned.
 pub(crate) fn print_table(head: &[&str], rows: &[Vec<String>]) {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -86,7 +86,7 @@ pub(crate) fn print_table(head: &[&str], rows: &[Vec<String>]) {
     print(&table.to_string());
 }
 
-/// A whole number with its thousands set apart; anything else as it is.
+/// A whole number with thousands separators; other text unchanged.
 pub(crate) fn grouped(text: &str) -> String {
     if text.len() < 4 || !text.bytes().all(|b| b.is_ascii_digit()) {
         return text.to_owned();
@@ -101,18 +101,18 @@ pub(crate) fn grouped(text: &str) -> String {
     out
 }
 
-/// A share in 0..=1 as a bar of forty characters.
+/// A share in 0..=1 as a bar of 40 characters.
 pub(crate) fn bar(share: f64) -> String {
     bar_of(share, 40)
 }
 
-/// A share in 0..=1 as a bar of so many characters.
+/// A share in 0..=1 as a bar of `width` characters.
 pub(crate) fn bar_of(share: f64, width: usize) -> String {
     let filled = (share.clamp(0.0, 1.0) * width as f64).round() as usize;
     format!("{}{}", "\u{2588}".repeat(filled), "\u{2591}".repeat(width - filled))
 }
 
-/// The first lines of a list that may be long, and how many more there are of `count`.
+/// The first lines of a list, and the number of those that are not shown.
 pub(crate) fn some_of<T>(all: &[T], count: usize, line: impl Fn(&T) -> String) -> Vec<String> {
     const SHOWN: usize = 20;
     let mut lines: Vec<String> =
@@ -129,18 +129,18 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(&number.to_string()))
 }
 
-/// Text from elsewhere without characters that a terminal would obey.
+/// Text without control characters, which a terminal would interpret.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// A path as a shell takes it.
+/// A path quoted for a shell.
 pub(crate) fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/_-.,".contains(c);
     if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-/// Colours of what is printed, on a terminal whose user did not turn them off.
+/// Text styles, on terminals without `NO_COLOR`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Paint {
     Good,
@@ -168,7 +168,7 @@ fn has_colours() -> bool {
     })
 }
 
-/// A row about the most memory that this process has had, where the system tells.
+/// A row with the peak memory of this process, on systems that provide it.
 #[cfg(feature = "lab")]
 pub(crate) fn memory_row() -> Option<(String, String)> {
     let megabytes = peak_memory()? as f64 / 1e6;
@@ -182,20 +182,20 @@ fn peak_memory() -> Option<u64> {
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
 }
 
-/// Progress of long work: a bar on a terminal, a line now and then elsewhere. Both go to standard error.
+/// Progress of long work, on standard error: a bar on a terminal, otherwise a line every few seconds.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Only where there is no terminal.
+    /// When the last line was printed; `None` on a terminal.
     last_line: Option<Instant>,
     what: &'static str,
 }
 
-const BETWEEN_LINES: Duration = Duration::from_secs(5);
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
 impl Progress {
     pub(crate) fn new(what: &'static str, total: u64) -> Self {
         let bar = ProgressBar::new(total);
-        // Without an end to it there is no bar.
+        // No bar without a known total.
         let style = ProgressStyle::with_template(match total {
             0 => "{prefix} {human_pos} {rate} {msg}",
             _ => "{prefix} {wide_bar} {human_pos}/{human_len} {rate} {msg}",
@@ -209,12 +209,12 @@ impl Progress {
         Progress { bar, last_line, what }
     }
 
-    /// One more is done; `more` tells about it when it is shown.
+    /// Advances by one; `more` makes the message if it is shown.
     pub(crate) fn step(&mut self, more: impl FnOnce() -> String) {
         self.bar.inc(1);
         match &mut self.last_line {
             None if self.bar.position().is_multiple_of(50) => self.bar.set_message(more()),
-            Some(last) if last.elapsed() >= BETWEEN_LINES => {
+            Some(last) if last.elapsed() >= LINE_INTERVAL => {
                 *last = Instant::now();
                 let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
                 let end = if total == 0 { String::new() } else { format!(" of {total}") };
@@ -229,7 +229,7 @@ impl Progress {
     }
 }
 
-/// Work of unknown length: something moves on a terminal, one line elsewhere.
+/// Progress of work of unknown length: a spinner on a terminal.
 pub(crate) struct Spinner(ProgressBar);
 
 impl Spinner {
@@ -250,14 +250,14 @@ mod tests {
     use super::{count, grouped, in_words, plain, quoted, some_of};
 
     #[test]
-    fn a_cause_is_said_once() {
+    fn a_cause_is_printed_once() {
         let error =
             anyhow::anyhow!("no such file").context("a.warc: no such file").context("cannot read the web");
         assert_eq!(in_words(&error), "cannot read the web: a.warc: no such file");
     }
 
     #[test]
-    fn names_from_elsewhere_do_no_harm() {
+    fn untrusted_names_are_escaped() {
         for (path, expected) in [("/A_b/C", "/A_b/C"), ("/A b", "'/A b'"), ("/it's", r"'/it'\''s'")] {
             assert_eq!(quoted(path), expected);
         }
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated() {
         for (text, expected) in
             [("7", "7"), ("999", "999"), ("1000", "1,000"), ("1234567", "1,234,567"), ("12.5%", "12.5%")]
         {

@@ -1,4 +1,4 @@
-//! porthole.toml: as it is written ([`RawSettings`]), and as it is used ([`TrainSettings`]).
+//! porthole.toml: the raw settings ([`RawSettings`]), and the checked settings made from them ([`TrainSettings`]).
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::output::misuse;
 
-/// The settings as they stand in the file.
+/// The settings as written in the file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RawSettings {
@@ -29,25 +29,25 @@ pub(crate) struct RawSettings {
     pub(crate) crawl: RawCrawl,
 }
 
-/// Who is asked about pages that link to good ones.
+/// Endpoint that returns the pages that link to a page.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RawBacklinks {
-    /// With `{url}` in place of the page.
+    /// URL with `{url}` in place of the page.
     pub(crate) url: String,
-    /// The R from which on a page is asked about.
+    /// Minimum relevance of the pages to query.
     pub(crate) relevance: Option<f64>,
-    /// Links that are taken of an answer.
+    /// Maximum number of links per response.
     pub(crate) links: Option<usize>,
-    /// Pages that are asked about in all.
+    /// Maximum number of queries.
     pub(crate) pages: Option<u64>,
 }
 
-/// How hubs and authorities are found, as far as anything is said about it.
+/// Settings of the distiller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RawDistill {
-    /// What counts as one site.
+    /// What a site is.
     #[serde(default)]
     pub(crate) site: SiteWord,
 }
@@ -58,13 +58,13 @@ pub(crate) enum SiteWord {
     /// Host and port
     #[default]
     Host,
-    /// The registrable domain, such as bbc.co.uk for news.bbc.co.uk
+    /// Registrable domain, such as bbc.co.uk for news.bbc.co.uk
     Domain,
-    /// The address that the crawl found the host at
+    /// IP address of the host during the crawl
     Ip,
 }
 
-/// How one behaves towards sites, as far as anything is said about it; times in seconds.
+/// Politeness settings; times in seconds.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RawPolite {
@@ -76,19 +76,19 @@ pub(crate) struct RawPolite {
     pub(crate) per_address: Option<bool>,
 }
 
-/// How to reach the web, as far as anything is said about it.
+/// Network settings.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RawFetch {
-    /// How the people who run servers reach the one who crawls.
+    /// Address at which server operators reach the user.
     pub(crate) contact: Option<String>,
     /// `http://` or `socks5://`.
     pub(crate) proxy: Option<String>,
-    /// Whether this machine may be crawled.
+    /// Whether loopback addresses may be crawled.
     pub(crate) loopback: Option<bool>,
 }
 
-/// How to train, as far as anything is said about it; also what the command line says.
+/// Training settings, from the file or the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RawTrain {
@@ -99,14 +99,14 @@ pub(crate) struct RawTrain {
     pub(crate) features: Option<usize>,
     pub(crate) calibrate: Option<bool>,
     pub(crate) folds: Option<usize>,
-    /// Pages of the crawl that stand for what is about no topic.
+    /// Maximum number of crawled pages used as background examples.
     pub(crate) background: Option<usize>,
 }
 
-/// Pages of the crawl that stand for what is about no topic, if nothing else is said.
+/// Default maximum number of background examples.
 const BACKGROUND: usize = 300;
 
-/// How to train, checked.
+/// Checked training settings.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TrainSettings {
     pub(crate) critic: Kind,
@@ -125,9 +125,9 @@ pub(crate) enum CriticWord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ShapeWord {
-    /// At every topic, which of those below it
+    /// One decision per topic, among its subtopics
     Tree,
-    /// All topics with examples at once
+    /// One decision among all topics with examples
     Flat,
     /// Good topics against all others
     TwoClass,
@@ -136,55 +136,55 @@ pub(crate) enum ShapeWord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CountingWord {
-    /// Each occurrence
+    /// Every occurrence of a term counts
     Each,
-    /// Once a page, however often it occurs
+    /// A term counts once per page
     Once,
-    /// Its share of the page: long examples count no more than short ones
+    /// A term counts by its share of the page, so that long pages weigh no more
     Share,
 }
 
-/// What a new workspace has as its porthole.toml.
-pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. What is commented out shows the default.
+/// The porthole.toml of a new workspace.
+pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lines show the defaults.
 
 [train]
 # critic = "naive-bayes"   # or "logistic"
-# shape = "tree"           # at every topic, which of those below it; or "flat": all topics at once;
-                           # or "two-class": good topics against all others
-# counting = "each"        # what an occurrence of a term counts: "each", "once" a page, or its "share" of
-                           # the page; chosen by cross-validation if not given
-# smoothing = 1.0          # what is added to every count; chosen by cross-validation if not given
-# features = 5000          # terms that take part at each node; chosen by cross-validation if not given
-# calibrate = true         # temper decisions, which are too sure of themselves on long pages
-# folds = 5                # parts of a cross-validation
-# background = 300         # pages of the crawl that stand for what is about no topic, at most; 0: none
+# shape = "tree"           # one decision per topic, among its subtopics; or "flat": all topics
+                           # at once; or "two-class": good topics against all others
+# counting = "each"        # weight of a repeated term: "each" occurrence, "once" per page, or its
+                           # "share" of the page; cross-validated if unset
+# smoothing = 1.0          # added to every term count; cross-validated if unset
+# features = 5000          # number of terms per node; cross-validated if unset
+# calibrate = true         # calibrate probabilities, which are overconfident on long pages
+# folds = 5                # number of folds of the cross-validation
+# background = 300         # maximum number of crawled pages used as background (no topic); 0: none
 
 [fetch]
-# contact = "you@example.org"   # how the people who run servers reach you; needed for the open web
-# proxy = "socks5://127.0.0.1:9050"   # or "http://…"; everything goes through it
-# loopback = false              # whether this machine may be crawled
+# contact = "you@example.org"   # email or URL for server operators; required for the open web
+# proxy = "socks5://127.0.0.1:9050"   # or "http://…"; used for all requests
+# loopback = false              # allow loopback addresses
 
 [polite]
-# delay = 2.0                   # seconds between two requests to a site, at least
-# delay-factor = 5              # or so many times what its last answer took, if that is more
-# longest-delay = 30.0          # but no longer than this
-# longest-crawl-delay = 60.0    # the Crawl-delay of a robots.txt is obeyed up to this
-# connections = 1               # requests to a site that may be under way at once
-# per-address = true            # sites on one machine share its pauses
+# delay = 2.0                   # minimum seconds between two requests to a site
+# delay-factor = 5              # or this many times the last response time, if longer
+# longest-delay = 30.0          # maximum seconds between two requests
+# longest-crawl-delay = 60.0    # maximum Crawl-delay of robots.txt that is obeyed
+# connections = 1               # concurrent requests to a site
+# per-address = true            # sites on the same IP address share their delays
 
 [crawl]
 # idle = "wait"                 # while the sites with the best links rest, wait for them; "fill": fetch what is left
 
 [distill]
-# site = "host"                 # links within a site say nothing of hubs and authorities: one "host", all of a
-                                # "domain", or all at one "ip" address
+# site = "host"                 # links within a site are ignored; a site is a "host", a "domain",
+                                # or an "ip" address
 
 # [backlinks]
-# url = "http://…/?url={url}"   # answers with the URLs of pages that link to a page, as a JSON array or a line each;
-                                # nobody is asked if it is not given
-# relevance = 0.5               # pages from this R on are asked about
-# links = 20                    # links that are taken of an answer, at most
-# pages = 100                   # pages that are asked about in a crawl, at most
+# url = "http://…/?url={url}"   # returns the URLs that link to a page, as a JSON array or one per
+                                # line; no queries if unset
+# relevance = 0.5               # minimum relevance of the pages to query
+# links = 20                    # maximum number of links per response
+# pages = 100                   # maximum number of queries per crawl
 "#;
 
 /// What `[crawl]` says.
@@ -214,23 +214,23 @@ impl From<IdleWord> for Idle {
 }
 
 impl RawSettings {
-    /// The settings in the text of a file.
+    /// Parses the text of a settings file.
     pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
         toml::from_str(text).map_err(|error| misuse(error.to_string().trim_end()))
     }
 }
 
 impl RawPolite {
-    /// The settings to work with, or what is wrong with them.
+    /// Checks the settings.
     pub(crate) fn ready(&self) -> anyhow::Result<Politeness> {
         let defaults = Politeness::default();
         let seconds = |name: &str, value: Option<f64>, default: Duration| match value {
             None => Ok(default),
             Some(value) => Duration::try_from_secs_f64(value)
-                .map_err(|_| misuse(format!("[polite] {name} = {value}: seconds are needed, 0 or more"))),
+                .map_err(|_| misuse(format!("[polite] {name} = {value}: must be 0 or more seconds"))),
         };
         if self.connections == Some(0) {
-            return Err(misuse("[polite] connections = 0: nothing could be fetched"));
+            return Err(misuse("[polite] connections = 0: must be at least 1"));
         }
         Ok(Politeness {
             min_delay: seconds("delay", self.delay, defaults.min_delay)?,
@@ -249,27 +249,27 @@ impl RawPolite {
 }
 
 impl RawBacklinks {
-    /// The settings to work with, or what is wrong with them.
+    /// Checks the settings.
     pub(crate) fn ready(&self) -> anyhow::Result<BacklinkSettings> {
-        let usual =
+        let defaults =
             BacklinkSettings::new(&self.url).map_err(|why| misuse(format!("[backlinks] url = {why}")))?;
         Ok(BacklinkSettings {
-            relevance: self.relevance.unwrap_or(usual.relevance),
-            links: self.links.unwrap_or(usual.links),
-            pages: self.pages.unwrap_or(usual.pages),
-            ..usual
+            relevance: self.relevance.unwrap_or(defaults.relevance),
+            links: self.links.unwrap_or(defaults.links),
+            pages: self.pages.unwrap_or(defaults.pages),
+            ..defaults
         })
     }
 }
 
 impl RawFetch {
-    /// The settings to work with, or what is wrong with them.
+    /// Checks the settings.
     pub(crate) fn ready(&self) -> anyhow::Result<HttpSettings> {
         let is_loopback = self.loopback == Some(true);
         if self.contact.is_none() && !is_loopback {
             return Err(misuse(
-                "who crawls the open web says who they are: set `contact` under [fetch] in porthole.toml, a mail \
-                 address or a URL; or replay a recorded web with --web FILE.warc.gz",
+                "a contact address is required to crawl the open web: set `contact` under [fetch] in porthole.toml to \
+                 your email address or a URL; or replay a recorded web with --web FILE.warc.gz",
             ));
         }
         let proxy = self.proxy.as_ref().map(|proxy| proxy.parse()).transpose();
@@ -280,27 +280,28 @@ impl RawFetch {
 }
 
 impl RawFetch {
-    /// The same, and nobody but this machine can be reached.
+    /// Checks the settings for a crawl without politeness, which must not reach other machines.
     pub(crate) fn ready_for_loopback(&self) -> anyhow::Result<HttpSettings> {
         let settings = self.ready();
-        let is_elsewhere = settings
+        let is_remote_proxy = settings
             .as_ref()
             .is_ok_and(|settings| settings.proxy.as_ref().is_some_and(|proxy| !proxy.is_loopback()));
-        if self.loopback != Some(true) || is_elsewhere {
+        if self.loopback != Some(true) || is_remote_proxy {
             return Err(misuse(
-                "`--polite off` is for this machine alone: set `loopback = true` and no `proxy` elsewhere under \
-                 [fetch] in porthole.toml, or replay a recorded web with --web FILE.warc.gz",
+                "`--polite off` is allowed on loopback addresses only: set `loopback = true` and no remote `proxy` \
+                 under [fetch] in porthole.toml, or replay a recorded web with --web FILE.warc.gz",
             ));
         }
         let settings = settings?;
-        // Without a contact the open web is out of reach; a proxy wants one, and the crawl is confined otherwise.
+        // Without a contact no other address can be reached. A proxy requires one; its crawl is restricted to reserved
+        // names.
         let contact = settings.proxy.is_some().then(|| "nobody@localhost".to_owned());
         Ok(HttpSettings { contact, ..settings })
     }
 }
 
 impl RawTrain {
-    /// These settings, and where they say nothing, those.
+    /// These settings, with those of `other` where unset.
     pub(crate) fn or(self, other: RawTrain) -> RawTrain {
         RawTrain {
             critic: self.critic.or(other.critic),
@@ -314,14 +315,14 @@ impl RawTrain {
         }
     }
 
-    /// How many pages of the crawl may stand for what is about no topic.
+    /// Maximum number of background examples.
     pub(crate) fn background(&self) -> usize {
         self.background.unwrap_or(BACKGROUND)
     }
 
-    /// The settings to work with, or what is wrong with them.
+    /// Checks the settings.
     pub(crate) fn ready(&self) -> anyhow::Result<TrainSettings> {
-        self.check().context("settings for training")?;
+        self.check().context("training settings")?;
         let defaults = Options::default();
         let options = Options {
             shape: self.shape.map_or(defaults.shape, ShapeWord::shape),
@@ -339,14 +340,14 @@ impl RawTrain {
         if let Some(smoothing) = self.smoothing
             && !(smoothing.is_finite() && smoothing > 0.0)
         {
-            return Err(misuse(format!("smoothing has to be more than 0, not {smoothing}")));
+            return Err(misuse(format!("smoothing must be more than 0, not {smoothing}")));
         }
         if self.features == Some(0) {
-            return Err(misuse("features has to be at least 1"));
+            return Err(misuse("features must be at least 1"));
         }
         match self.folds {
             Some(folds) if !(2..=100).contains(&folds) => {
-                Err(misuse(format!("folds has to be from 2 to 100, not {folds}")))
+                Err(misuse(format!("folds must be from 2 to 100, not {folds}")))
             }
             _ => Ok(()),
         }
@@ -392,7 +393,7 @@ impl CountingWord {
     }
 }
 
-/// The word for a way to count.
+/// Name of a counting method.
 pub(crate) fn counting_name(counting: Counting) -> &'static str {
     match counting {
         Counting::Each => "each",
@@ -406,7 +407,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_template_says_what_holds_without_it() {
+    fn the_template_shows_the_defaults() {
         assert_eq!(RawSettings::parse(TEMPLATE).unwrap(), RawSettings::default());
         let uncommented: String = TEMPLATE
             .lines()
@@ -424,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_name_the_line() {
         let error = |text: &str| {
             let train = RawSettings::parse(text).map(|settings| settings.train);
             format!("{:#}", train.and_then(|train| train.ready()).unwrap_err())
@@ -436,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_goes_before_the_file() {
+    fn the_command_line_overrides_the_file() {
         let file = RawTrain { features: Some(10), folds: Some(3), ..RawTrain::default() };
         let typed = RawTrain { features: Some(20), ..RawTrain::default() };
         let both = typed.or(file);

@@ -1,5 +1,5 @@
-//! Where examples are imported from: what a file is, and a stream of what it holds. A source can be read any
-//! number of times, so that it is known to be whole before anything is made of it.
+//! Sources of examples: detects the format of a file, and iterates over its entries. A source can be read several
+//! times, so that it is checked before anything is imported.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -16,75 +16,75 @@ use crate::output::misuse;
 
 /// A file or folder with examples.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct ExampleSource {
     pub(crate) path: PathBuf,
-    pub(crate) format: Format,
+    pub(crate) format: SourceFormat,
 }
 
-/// What a file or folder holds.
+/// Format of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum SourceFormat {
     Bookmarks,
     Tsv,
     Folder,
     DmozContent,
-    /// Topics only.
+    /// Topics without examples.
     DmozStructure,
-    /// Topics and what was learnt about them elsewhere.
+    /// Topics with trained statistics.
     Taxonomy,
 }
 
-/// An example, before its page was read.
+/// An example before its page is read.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub(crate) struct SourceExample {
     pub(crate) page: PagePlace,
-    /// A path that a taxonomy accepts.
+    /// A valid topic path.
     pub(crate) topic: String,
     pub(crate) title: String,
 }
 
-/// Where an example's page is.
+/// Location of an example's page.
 #[derive(Clone, Debug)]
 pub(crate) enum PagePlace {
     Url(CanonicalUrl),
     File(PathBuf),
 }
 
-/// What a source holds, one after the other.
-pub(crate) type Items = Box<dyn Iterator<Item = Result<Entry<Item>, ImportError>>>;
+/// Iterator over the entries of a source.
+pub(crate) type Items = Box<dyn Iterator<Item = Result<Entry<SourceExample>, ImportError>>>;
 
-impl Source {
-    /// A source of a format, or of the one that its content shows.
-    pub(crate) fn open(path: &Path, format: Option<FormatWord>) -> anyhow::Result<Source> {
+impl ExampleSource {
+    /// Opens a source; the format is detected if not given.
+    pub(crate) fn open(path: &Path, format: Option<FormatWord>) -> anyhow::Result<ExampleSource> {
         let format = match format {
-            Some(word) => Format::of(word),
+            Some(word) => SourceFormat::of(word),
             None => guess(path)?,
         };
-        if path.is_dir() != (format == Format::Folder) {
-            let is = if path.is_dir() { "a folder" } else { "no folder" };
-            return Err(misuse(format!("{} is {is}, so it is no {}", path.display(), format.name())));
+        if path.is_dir() != (format == SourceFormat::Folder) {
+            let is = if path.is_dir() { "a folder" } else { "not a folder" };
+            return Err(misuse(format!("{} is {is}, so it cannot be a {}", path.display(), format.name())));
         }
-        Ok(Source { path: path.to_owned(), format })
+        Ok(ExampleSource { path: path.to_owned(), format })
     }
 
-    /// Its examples; none if it holds topics only.
+    /// The examples; none if the source has topics only.
     pub(crate) fn items(&self) -> anyhow::Result<Items> {
         Ok(match self.format {
-            Format::Bookmarks => {
+            SourceFormat::Bookmarks => {
                 let all = import::bookmarks(&read_file(&self.path)?)?;
                 let problems = all.problems.into_iter().map(|problem| Ok(Entry::Problem(problem)));
                 Box::new(problems.chain(all.found.into_iter().map(|found| Ok(Entry::Found(item(found))))))
             }
-            Format::Tsv => Box::new(import::tsv(self.reader()?).map(|entry| entry.map(item_entry))),
-            Format::DmozContent => {
+            SourceFormat::Tsv => Box::new(import::tsv(self.reader()?).map(|entry| entry.map(item_entry))),
+            SourceFormat::DmozContent => {
                 Box::new(import::dmoz_content(self.reader()?).map(|entry| entry.map(item_entry)))
             }
-            Format::Folder => Box::new(self.files()?),
-            Format::DmozStructure | Format::Taxonomy => Box::new(std::iter::empty()),
+            SourceFormat::Folder => Box::new(self.files()?),
+            SourceFormat::DmozStructure | SourceFormat::Taxonomy => Box::new(std::iter::empty()),
         })
     }
 
-    /// The topics of the Open Directory's structure.
+    /// The topics of an Open Directory structure file.
     pub(crate) fn topics(
         &self,
     ) -> anyhow::Result<impl Iterator<Item = Result<Entry<DmozTopic>, ImportError>> + use<>> {
@@ -95,46 +95,48 @@ impl Source {
         open(&self.path)
     }
 
-    fn files(&self) -> anyhow::Result<impl Iterator<Item = Result<Entry<Item>, ImportError>> + use<>> {
+    fn files(
+        &self,
+    ) -> anyhow::Result<impl Iterator<Item = Result<Entry<SourceExample>, ImportError>> + use<>> {
         let mut paths = Vec::new();
         list(&self.path, "", &mut paths).with_context(|| format!("cannot read {}", self.path.display()))?;
         let all = import::folder(&paths);
         let root = self.path.clone();
         let file = move |found: FoundFile| {
             let page = PagePlace::File(root.join(&found.path));
-            Ok(Entry::Found(Item { page, topic: found.topic, title: String::new() }))
+            Ok(Entry::Found(SourceExample { page, topic: found.topic, title: String::new() }))
         };
         let problems = all.problems.into_iter().map(|problem| Ok(Entry::Problem(problem)));
         Ok(problems.chain(all.found.into_iter().map(file)))
     }
 }
 
-impl Format {
-    fn of(word: FormatWord) -> Format {
+impl SourceFormat {
+    fn of(word: FormatWord) -> SourceFormat {
         match word {
-            FormatWord::Bookmarks => Format::Bookmarks,
-            FormatWord::Tsv => Format::Tsv,
-            FormatWord::Folder => Format::Folder,
-            FormatWord::Dmoz => Format::DmozContent,
-            FormatWord::DmozStructure => Format::DmozStructure,
+            FormatWord::Bookmarks => SourceFormat::Bookmarks,
+            FormatWord::Tsv => SourceFormat::Tsv,
+            FormatWord::Folder => SourceFormat::Folder,
+            FormatWord::Dmoz => SourceFormat::DmozContent,
+            FormatWord::DmozStructure => SourceFormat::DmozStructure,
         }
     }
 
-    /// What it is, in words.
+    /// Name of the format.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Format::Bookmarks => "bookmarks",
-            Format::Tsv => "list of url<TAB>topic",
-            Format::Folder => "folder of files",
-            Format::DmozContent => "content of the Open Directory",
-            Format::DmozStructure => "structure of the Open Directory",
-            Format::Taxonomy => "taxonomy",
+            SourceFormat::Bookmarks => "bookmarks",
+            SourceFormat::Tsv => "list of url<TAB>topic",
+            SourceFormat::Folder => "folder of files",
+            SourceFormat::DmozContent => "content of the Open Directory",
+            SourceFormat::DmozStructure => "structure of the Open Directory",
+            SourceFormat::Taxonomy => "taxonomy",
         }
     }
 }
 
 impl PagePlace {
-    /// The name that the example gets.
+    /// The name of the example.
     pub(crate) fn name(&self) -> String {
         match self {
             PagePlace::Url(url) => url.as_str().to_owned(),
@@ -143,23 +145,23 @@ impl PagePlace {
     }
 }
 
-fn item(found: Found) -> Item {
-    Item { page: PagePlace::Url(found.url), topic: found.topic, title: found.title }
+fn item(found: Found) -> SourceExample {
+    SourceExample { page: PagePlace::Url(found.url), topic: found.topic, title: found.title }
 }
 
-fn item_entry(entry: Entry<Found>) -> Entry<Item> {
+fn item_entry(entry: Entry<Found>) -> Entry<SourceExample> {
     match entry {
         Entry::Found(found) => Entry::Found(item(found)),
         Entry::Problem(problem) => Entry::Problem(problem),
     }
 }
 
-/// A file's text, unpacked if it is gzip.
+/// Opens a file, decompressing gzip.
 fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     let cannot_open = || format!("cannot open {}", path.display());
-    // Looked at before it is opened: to open a pipe may wait for ever.
+    // Checked before opening: opening a pipe may block forever.
     if !fs::metadata(path).with_context(cannot_open)?.is_file() {
-        bail!("{} has to be a file: it is read more than once", path.display());
+        bail!("{} must be a regular file, since it is read twice", path.display());
     }
     let file = File::open(path).with_context(cannot_open)?;
     let mut reader = BufReader::with_capacity(1 << 16, file);
@@ -171,34 +173,34 @@ fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     })
 }
 
-/// Bytes that tell what a file is.
+/// Number of bytes that are inspected to detect the format.
 const TELLING: u64 = 1 << 18;
 
-fn guess(path: &Path) -> anyhow::Result<Format> {
+fn guess(path: &Path) -> anyhow::Result<SourceFormat> {
     if path.is_dir() {
-        return Ok(Format::Folder);
+        return Ok(SourceFormat::Folder);
     }
     let mut start = Vec::new();
     let read = open(path)?.take(TELLING).read_to_end(&mut start);
     read.with_context(|| format!("cannot read {}", path.display()))?;
     if start.starts_with(b"WARC/") {
         return Err(misuse(format!(
-            "{0} holds pages, but not what they are about: import a list of url<TAB>topic, with `--web {0}`",
+            "{0} is a recorded web without topics: import a list of url<TAB>topic with `--web {0}`",
             path.display()
         )));
     }
     format_of(&start).ok_or_else(|| {
         misuse(format!(
-            "cannot tell what {} is: neither bookmarks, nor lines of url<TAB>topic, nor the Open Directory; \
+            "unknown format: {} is neither bookmarks, nor lines of url<TAB>topic, nor Open Directory RDF; \
              say it with --format",
             path.display()
         ))
     })
 }
 
-fn format_of(start: &[u8]) -> Option<Format> {
+fn format_of(start: &[u8]) -> Option<SourceFormat> {
     if start.starts_with(b"PHTAXON\n") {
-        return Some(Format::Taxonomy);
+        return Some(SourceFormat::Taxonomy);
     }
     if start.contains(&0) {
         return None;
@@ -210,20 +212,20 @@ fn format_of(start: &[u8]) -> Option<Format> {
     if is_markup && has("<rdf") {
         let is_structure = !has("<externalpage")
             && ["<narrow", "<symbolic", "<related", "<lastupdate"].map(has).contains(&true);
-        return Some(if is_structure { Format::DmozStructure } else { Format::DmozContent });
+        return Some(if is_structure { SourceFormat::DmozStructure } else { SourceFormat::DmozContent });
     }
     if is_markup && (has("netscape-bookmark-file") || has("<dl")) {
-        return Some(Format::Bookmarks);
+        return Some(SourceFormat::Bookmarks);
     }
     let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    lines.next().filter(|line| !is_markup && line.contains('\t')).map(|_| Format::Tsv)
+    lines.next().filter(|line| !is_markup && line.contains('\t')).map(|_| SourceFormat::Tsv)
 }
 
-/// Folders one below the other that are gone into.
+/// Maximum depth of nested folders.
 const DEEPEST: usize = 64;
 
-/// The files below a folder, with `/` between the names, in the order of their names. Links to folders are not
-/// followed: they may lead round. Pipes and devices are no files.
+/// The files below a folder, as paths with `/`, sorted by name. Links to folders are not followed, since they may form
+/// a loop; pipes and devices are skipped.
 fn list(folder: &Path, prefix: &str, paths: &mut Vec<String>) -> std::io::Result<()> {
     if prefix.matches('/').count() > DEEPEST {
         return Ok(());
@@ -248,12 +250,12 @@ mod tests {
     #[test]
     fn a_format_is_known_by_its_first_bytes() {
         let check = |start: &str, format| assert_eq!(format_of(start.as_bytes()), format, "{start}");
-        check("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n", Some(Format::Bookmarks));
-        check("\u{feff}<DL><p>", Some(Format::Bookmarks));
-        check("# my links\n\nhttp://a.test/\t/Birds\n", Some(Format::Tsv));
-        check("<?xml version='1.0'?><RDF><ExternalPage about=''>", Some(Format::DmozContent));
-        check("<RDF><Topic r:id='Top'><narrow r:resource='Top/Arts'/>", Some(Format::DmozStructure));
-        check("PHTAXON\nxyz", Some(Format::Taxonomy));
+        check("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n", Some(SourceFormat::Bookmarks));
+        check("\u{feff}<DL><p>", Some(SourceFormat::Bookmarks));
+        check("# my links\n\nhttp://a.test/\t/Birds\n", Some(SourceFormat::Tsv));
+        check("<?xml version='1.0'?><RDF><ExternalPage about=''>", Some(SourceFormat::DmozContent));
+        check("<RDF><Topic r:id='Top'><narrow r:resource='Top/Arts'/>", Some(SourceFormat::DmozStructure));
+        check("PHTAXON\nxyz", Some(SourceFormat::Taxonomy));
         check("http://a.test/ /Birds\n", None);
         check("<html><p>a\tb", None);
         check("a\0b\tc\n", None);

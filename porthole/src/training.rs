@@ -1,5 +1,5 @@
-//! Training in a workspace: the tree, the examples and what came with the taxonomy go in, a critic comes out and is
-//! kept. Trains only what changed where that is enough.
+//! Trains the critic of a workspace from the tree, the examples and the pretrained statistics, and stores it. Retrains
+//! only the changed nodes where possible.
 
 pub(crate) mod background;
 pub(crate) mod growing;
@@ -20,23 +20,23 @@ use porthole_topic::{
 use porthole_types::{TermId, TopicId};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::report::{ChosenBy, NodeFigures, Report, Scope};
+pub(crate) use self::report::{ChosenBy, NodeFigures, TrainedScope, TrainingReport};
 use crate::output::misuse;
 use crate::settings::TrainSettings;
 use crate::workspace::{self, CRITIC};
 
-/// The name under which it is kept what the critic was trained on.
+/// Name of the model that records what the critic was trained on.
 const BASIS: &str = "critic-basis";
 
-/// A node is tuned anew when so large a part of its examples is not what it was tuned on.
-const MUCH: f64 = 0.1;
+/// A node is retuned when more than this share of its examples has changed since it was tuned.
+const RETUNE_SHARE: f64 = 0.1;
 
-/// Trains and keeps the critic. `afresh` tunes anew, whether or not anything changed.
+/// Trains and stores the critic. `afresh` retunes everything, even if nothing has changed.
 pub(crate) fn train_workspace(
     store: &mut dyn WorkspaceWriter,
     settings: &TrainSettings,
     afresh: bool,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<TrainingReport> {
     let began = std::time::Instant::now();
     let material = TrainingPages::load(store)?;
     material.check(settings)?;
@@ -45,23 +45,22 @@ pub(crate) fn train_workspace(
         Some(before) => material.update(before, &settings.options),
         None => material.train(settings)?,
     };
-    if made.scope != Scope::Nothing {
+    if made.scope != TrainedScope::Nothing {
         workspace::keep(store, CRITIC, made.model.to_bytes())?;
         let basis = Basis::of(&material, settings, &made);
         workspace::keep(store, BASIS, serde_json::to_vec(&basis)?)?;
     }
-    Report::of(store, &material, made, settings, began.elapsed())
+    TrainingReport::of(store, &material, made, settings, began.elapsed())
 }
 
-/// How many pages the critic has learnt each topic from, those that came with the taxonomy included; empty if there
-/// is no critic.
+/// Number of pages that the critic was trained on, by topic, including those of the taxonomy; empty without a critic.
 pub(crate) fn learnt_from(reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<TopicId, u32>> {
     let basis = reader.model(BASIS)?.and_then(|basis| serde_json::from_slice::<Basis>(&basis.bytes).ok());
     let topics = basis.map(|basis| basis.topics).unwrap_or_default();
     Ok(topics.into_iter().map(|(id, topic)| (TopicId(id), topic.documents)).collect())
 }
 
-/// Fills TAXONOMY, STAT and BLOB from the critic that is kept.
+/// Fills TAXONOMY, STAT and BLOB from the stored critic.
 pub(crate) fn write_tables(store: &mut dyn WorkspaceWriter) -> anyhow::Result<()> {
     let stored = store.reader().model(CRITIC)?.context("there is no critic")?;
     let decisions = Model::from_bytes(&stored.bytes)?.decisions();
@@ -85,31 +84,31 @@ pub(crate) fn write_tables(store: &mut dyn WorkspaceWriter) -> anyhow::Result<()
     Ok(store.set_statistics(&nodes, &mut stats)?)
 }
 
-/// An example: its topic, and its terms.
-type Placed = (TopicId, Vec<(TermId, u32)>);
+/// An example: topic and term counts.
+type ExampleTerms = (TopicId, Vec<(TermId, u32)>);
 
-/// Everything that training needs.
+/// All training data.
 pub(crate) struct TrainingPages {
     tree: Taxonomy,
     statistics: Statistics,
-    examples: Vec<Placed>,
-    /// What was chosen where the taxonomy comes from.
+    examples: Vec<ExampleTerms>,
+    /// Tunings that came with the taxonomy.
     inherited: Tunings,
     basis: BTreeMap<u16, TopicBasis>,
-    /// Examples that have no topic yet.
+    /// Examples without a topic.
     unplaced: usize,
-    /// Examples that there is nothing to learn from.
+    /// Examples without words.
     lacking: usize,
-    /// Topics whose own examples went to a leaf `Other`.
+    /// Topics whose own examples were moved to a leaf `Other`.
     to_other: Vec<TopicId>,
 }
 
-/// What is remembered of a topic to see whether it has changed.
+/// State of a topic at the last training, to detect changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct TopicBasis {
     parent: u16,
     documents: u32,
-    /// Of the fingerprints of its examples: their order says nothing.
+    /// Sum of the fingerprints of its examples, independent of their order.
     sum: u64,
 }
 
@@ -133,18 +132,15 @@ impl TrainingPages {
     fn check(&self, settings: &TrainSettings) -> anyhow::Result<()> {
         if self.basis.is_empty() {
             let why = match (self.unplaced, self.lacking) {
-                (0, 0) => {
-                    "show it some with `porthole examples add TOPIC FILE…` or `porthole examples import`"
-                }
-                (0, _) => "none of those there are has a page with words (`porthole examples list`)",
-                _ => "those there are have no topic yet; `porthole examples move NAME… TOPIC` gives them one",
+                (0, 0) => "add some with `porthole examples add TOPIC FILE…` or `porthole examples import`",
+                (0, _) => "no example has a page with words; see `porthole examples list`",
+                _ => "the examples have no topic yet; assign one with `porthole examples move NAME… TOPIC`",
             };
-            return Err(misuse(format!("there are no examples to train on: {why}")));
+            return Err(misuse(format!("no examples to train on: {why}")));
         }
         if settings.options.shape == Shape::TwoClass && self.tree.good().next().is_none() {
             return Err(misuse(
-                "two classes are the good topics and all others, and no topic is marked good: \
-                 `porthole topics mark PATH`",
+                "a two-class critic needs a good topic, and no topic is marked good: run `porthole topics mark PATH`",
             ));
         }
         Ok(())
@@ -154,8 +150,8 @@ impl TrainingPages {
         self.examples.iter().map(|(topic, counts)| Example { topic: *topic, counts }).collect()
     }
 
-    /// Chooses and trains everything.
-    fn train(&self, settings: &TrainSettings) -> anyhow::Result<Made> {
+    /// Tunes and trains all nodes.
+    fn train(&self, settings: &TrainSettings) -> anyhow::Result<TrainingResult> {
         let options = &settings.options;
         if settings.critic == Kind::Logistic {
             return self.train_logistic(options);
@@ -165,37 +161,49 @@ impl TrainingPages {
         let otherwise = fixed(Tuning::untried(), options);
         let model = train(&self.tree, &self.statistics, &tunings, &otherwise, options);
         let figures = NodeFigures::of(self, &model, &tunings, &tuned);
-        Ok(Made { model, tuned, tuned_on: self.documents(), figures, scope: Scope::All })
+        Ok(TrainingResult { model, tuned, tuned_on: self.documents(), figures, scope: TrainedScope::All })
     }
 
-    fn train_logistic(&self, options: &Options) -> anyhow::Result<Made> {
+    fn train_logistic(&self, options: &Options) -> anyhow::Result<TrainingResult> {
         let trained = train_logistic(&self.tree, &self.refs(), &self.statistics, None, options);
         let (model, chosen) = trained.map_err(|error| misuse(error.to_string()))?;
         let figures = NodeFigures::of_logistic(self, &model, &chosen);
-        Ok(Made { model, tuned: BTreeMap::new(), tuned_on: self.documents(), figures, scope: Scope::All })
+        Ok(TrainingResult {
+            model,
+            tuned: BTreeMap::new(),
+            tuned_on: self.documents(),
+            figures,
+            scope: TrainedScope::All,
+        })
     }
 
-    /// Trains again where something has changed, with what was chosen before.
-    fn update(&self, before: Before, options: &Options) -> Made {
+    /// Retrains the changed nodes with the tunings chosen before.
+    fn update(&self, before: Before, options: &Options) -> TrainingResult {
         let Before { model, basis, changed } = before;
         let tunings = basis.tunings(&model);
         let Basis { tuned_on, figures, .. } = basis;
         if changed.is_empty() {
-            return Made { model, tuned: BTreeMap::new(), tuned_on, figures, scope: Scope::Nothing };
+            return TrainingResult {
+                model,
+                tuned: BTreeMap::new(),
+                tuned_on,
+                figures,
+                scope: TrainedScope::Nothing,
+            };
         }
         let old = figures;
         let otherwise = fixed(Tuning::untried(), options);
         let model = retrain(&model, &self.tree, &self.statistics, &tunings, &otherwise, &changed);
         let mut figures = NodeFigures::of(self, &model, &tunings, &BTreeMap::new());
         figures.iter_mut().for_each(|node| node.take_over(&old));
-        Made { model, tuned: BTreeMap::new(), tuned_on, figures, scope: Scope::Changed }
+        TrainingResult { model, tuned: BTreeMap::new(), tuned_on, figures, scope: TrainedScope::Changed }
     }
 
     fn documents(&self) -> BTreeMap<u16, u32> {
         self.basis.iter().map(|(&id, topic)| (id, topic.documents)).collect()
     }
 
-    /// What is chosen at each node: here, or where the taxonomy comes from.
+    /// The tuning of each node: chosen here, or inherited from the taxonomy.
     fn tunings(&self, tuned: &BTreeMap<TopicId, Tuned>, options: &Options) -> Tunings {
         let inherited = match options.shape {
             Shape::Tree => self.inherited.clone(),
@@ -206,7 +214,7 @@ impl TrainingPages {
     }
 }
 
-/// A choice with what the user wants in place of what was chosen.
+/// A tuning with the user's settings in place of the chosen values.
 fn fixed(tuning: Tuning, options: &Options) -> Tuning {
     Tuning {
         counting: options.counting.unwrap_or(tuning.counting),
@@ -216,18 +224,18 @@ fn fixed(tuning: Tuning, options: &Options) -> Tuning {
     }
 }
 
-/// What training made.
-struct Made {
+/// Result of training.
+struct TrainingResult {
     model: Model,
     tuned: BTreeMap<TopicId, Tuned>,
-    /// Documents of the topics when the nodes were tuned.
+    /// Number of documents per topic when the nodes were tuned.
     tuned_on: BTreeMap<u16, u32>,
     figures: Vec<NodeFigures>,
-    scope: Scope,
+    scope: TrainedScope,
 }
 
-/// Gives the own examples of internal topics a leaf of their own (A 3.1), also those that came with the taxonomy.
-/// Examples at the root stay there: nobody has said yet what they are about. Returns whose examples went.
+/// Moves the own examples of inner topics to a leaf `Other` (A 3.1), including the pages of the taxonomy. Examples at
+/// the root have no topic yet and stay. Returns the topics whose examples were moved.
 fn add_others(
     store: &mut dyn WorkspaceWriter,
     inherited: &mut Statistics,
@@ -250,7 +258,7 @@ fn add_others(
     Ok((tree, moved.into_iter().map(|(from, _)| from).collect()))
 }
 
-fn basis(tree: &Taxonomy, statistics: &Statistics, examples: &[Placed]) -> BTreeMap<u16, TopicBasis> {
+fn basis(tree: &Taxonomy, statistics: &Statistics, examples: &[ExampleTerms]) -> BTreeMap<u16, TopicBasis> {
     let known = statistics.topics().filter(|(topic, _)| tree.contains(*topic));
     let mut basis: BTreeMap<u16, TopicBasis> = known
         .map(|(topic, seen)| {
@@ -269,16 +277,16 @@ fn basis(tree: &Taxonomy, statistics: &Statistics, examples: &[Placed]) -> BTree
 /// What a critic was trained on, and with which settings.
 #[derive(Debug, Serialize, Deserialize)]
 struct Basis {
-    /// Another one means that everything is trained anew.
+    /// If the settings differ, everything is retrained.
     settings: String,
     topics: BTreeMap<u16, TopicBasis>,
-    /// Documents of the topics when the nodes were tuned.
+    /// Number of documents per topic when the nodes were tuned.
     tuned_on: BTreeMap<u16, u32>,
     figures: Vec<NodeFigures>,
 }
 
 impl Basis {
-    fn of(material: &TrainingPages, settings: &TrainSettings, made: &Made) -> Basis {
+    fn of(material: &TrainingPages, settings: &TrainSettings, made: &TrainingResult) -> Basis {
         Basis {
             settings: fingerprint_of(settings, material),
             topics: material.basis.clone(),
@@ -287,7 +295,7 @@ impl Basis {
         }
     }
 
-    /// What was chosen at the nodes of its model.
+    /// The tunings of the nodes of the model.
     fn tunings(&self, model: &Model) -> Tunings {
         let all_terms: BTreeSet<u16> =
             self.figures.iter().filter(|node| node.all_terms).map(|node| node.id).collect();
@@ -301,7 +309,7 @@ impl Basis {
     }
 }
 
-/// Settings as text: only whether they are the same matters. A critic of two classes is made for its good topics.
+/// The settings as text, to compare them. For a two-class critic the good topics are part of them.
 fn fingerprint_of(settings: &TrainSettings, material: &TrainingPages) -> String {
     let good: Vec<u16> = match settings.options.shape {
         Shape::TwoClass => material.tree.good().map(|id| id.0).collect(),
@@ -310,7 +318,7 @@ fn fingerprint_of(settings: &TrainSettings, material: &TrainingPages) -> String 
     format!("{settings:?} {good:?}")
 }
 
-/// A critic that can be brought up to date.
+/// A stored critic that can be updated.
 struct Before {
     model: Model,
     basis: Basis,
@@ -318,7 +326,7 @@ struct Before {
 }
 
 impl Before {
-    /// None if there is nothing to go on from: everything has to be trained then.
+    /// `None` if everything has to be trained.
     fn load(
         store: &dyn WorkspaceWriter,
         settings: &TrainSettings,
@@ -328,7 +336,7 @@ impl Before {
         let (Some(model), Some(basis)) = (reader.model(CRITIC)?, reader.model(BASIS)?) else {
             return Ok(None);
         };
-        // What cannot be read is of another version, or damaged: it is trained anew.
+        // A critic that cannot be read is damaged or of another version: train everything.
         let (Ok(model), Ok(mut basis)) =
             (Model::from_bytes(&model.bytes), serde_json::from_slice::<Basis>(&basis.bytes))
         else {
@@ -350,7 +358,7 @@ impl Before {
             .map(|(&id, _)| TopicId(id))
             .collect();
         let problems = problems(&material.tree, &material.statistics, settings.options.shape);
-        if problems.iter().any(|problem| is_much(problem, &changed, &basis.tuned_on, material)) {
+        if problems.iter().any(|problem| needs_retuning(problem, &changed, &basis.tuned_on, material)) {
             return Ok(None);
         }
         basis.figures.iter_mut().for_each(|node| node.name(&material.tree));
@@ -358,8 +366,8 @@ impl Before {
     }
 }
 
-/// Whether so much has changed at a node that what was chosen there may no longer be right.
-fn is_much(
+/// Whether the examples of a node have changed so much that it has to be retuned.
+fn needs_retuning(
     problem: &Problem,
     changed: &[TopicId],
     tuned_on: &BTreeMap<u16, u32>,
@@ -371,10 +379,10 @@ fn is_much(
         let now = material.basis.get(&topic.0).map_or(0, |topic| topic.documents);
         let then = tuned_on.get(&topic.0).copied().unwrap_or(0);
         all += f64::from(then);
-        // A topic may have others in place of as many: at least one of them changed.
+        // Examples may have been replaced by as many others: at least one has changed.
         new += f64::from(now.abs_diff(then).max(u32::from(changed.contains(topic))));
     }
-    new > MUCH * all
+    new > RETUNE_SHARE * all
 }
 
 #[cfg(test)]
@@ -414,27 +422,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_updated_equals_what_is_trained_anew() {
+    fn an_update_equals_a_full_training() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = store(&folder);
         let settings = RawTrain::default().ready().unwrap();
-        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::All);
+        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, TrainedScope::All);
         let birds = workspace::tree(&*store.reader()).unwrap().find("/Birds").unwrap();
         store.add_examples(&[example(birds, "new", 0, 77)]).unwrap();
         let material = TrainingPages::load(&mut store).unwrap();
         let before = Before::load(&store, &settings, &material).unwrap().unwrap();
         assert_eq!(before.changed, [birds]);
         let tunings = before.basis.tunings(&before.model);
-        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::Changed);
-        let anew =
+        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, TrainedScope::Changed);
+        let full =
             train(&material.tree, &material.statistics, &tunings, &Tuning::untried(), &settings.options);
-        assert!(critic(&store) == anew);
-        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, Scope::Nothing);
-        assert_eq!(train_workspace(&mut store, &settings, true).unwrap().trained, Scope::All);
+        assert!(critic(&store) == full);
+        assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, TrainedScope::Nothing);
+        assert_eq!(train_workspace(&mut store, &settings, true).unwrap().trained, TrainedScope::All);
     }
 
     #[test]
-    fn other_settings_another_tree_or_much_that_is_new_train_everything() {
+    fn new_settings_trees_or_many_new_examples_retrain_everything() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = store(&folder);
         let check = |store: &mut SqliteStore, raw: RawTrain, scope| {
@@ -443,22 +451,22 @@ mod tests {
         };
         let plain = RawTrain::default();
         let smooth = RawTrain { smoothing: Some(0.5), ..plain };
-        check(&mut store, plain, Scope::All);
-        check(&mut store, smooth, Scope::All);
-        check(&mut store, plain, Scope::All);
+        check(&mut store, plain, TrainedScope::All);
+        check(&mut store, smooth, TrainedScope::All);
+        check(&mut store, plain, TrainedScope::All);
         let mut tree = workspace::tree(&*store.reader()).unwrap();
         let (birds, cycling) = (tree.find("/Birds").unwrap(), tree.find("/Sport/Cycling").unwrap());
         tree.move_to(cycling, TopicId::ROOT).unwrap();
         store.set_topics(&tree.rows()).unwrap();
-        check(&mut store, plain, Scope::All);
+        check(&mut store, plain, TrainedScope::All);
         let many: Vec<_> =
             (0..4).map(|number| example(birds, &format!("new {number}"), 0, 30 + number)).collect();
         store.add_examples(&many).unwrap();
-        check(&mut store, plain, Scope::All);
+        check(&mut store, plain, TrainedScope::All);
     }
 
     #[test]
-    fn a_topic_that_came_and_went_leaves_nothing_to_whoever_gets_its_id() {
+    fn removed_topics_leave_no_statistics_to_a_reused_id() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = store(&folder);
         let mut tree = workspace::tree(&*store.reader()).unwrap();

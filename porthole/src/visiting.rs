@@ -1,4 +1,5 @@
-//! Pages that a command needs at once: fetched as a guest, through the same guard as a crawl, or from a recorded web.
+//! Fetches single pages for a command: from the web, with the crawl's guard and politeness rules, or from a recorded
+//! web.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,55 +11,55 @@ use porthole_types::CanonicalUrl;
 use porthole_webs::RecordedWeb;
 use tokio::sync::Mutex;
 
-use crate::documents::{Document, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::output::{self, Progress, misuse};
 use crate::workspace::Workspace;
 
-/// The name that robots.txt files know us by.
+/// User agent token in robots.txt files.
 const AGENT: &str = "porthole";
 
-/// Redirects that are followed to a page.
+/// Maximum number of redirects.
 const REDIRECTS: usize = 5;
 
-/// Brings single pages. Cheap to clone.
+/// Fetches single pages. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Visitor {
-    web: Arc<Web>,
-    /// What has not come by then is not waited for.
+    web: Arc<VisitedWeb>,
+    /// Deadline; pages that have not arrived by then are given up.
     until: Option<Instant>,
 }
 
-enum Web {
+enum VisitedWeb {
     Recorded(RecordedWeb),
-    /// One command has one list of pages under way at a time.
+    /// Locked for one list of pages at a time.
     Live(Box<Mutex<PageFetcher>>),
 }
 
 impl Visitor {
-    /// One for the web that a workspace may see: these recordings, or else the open one.
+    /// A visitor for the given recordings, or for the open web if there are none.
     pub(crate) fn of(workspace: &Workspace, recordings: &[PathBuf]) -> anyhow::Result<Visitor> {
         if !recordings.is_empty() {
-            return Ok(Visitor::to(Web::Recorded(RecordedWeb::open(recordings)?)));
+            return Ok(Visitor::to(VisitedWeb::Recorded(RecordedWeb::open(recordings)?)));
         }
         let settings = workspace.settings.fetch.ready()?;
         let web = HttpFetch::new(settings).map_err(|error| misuse(error.to_string()))?;
         let politeness = workspace.settings.polite.ready()?;
         let fetcher = PageFetcher::new(Arc::new(web), Arc::new(SystemClock), politeness, AGENT);
-        Ok(Visitor::to(Web::Live(Box::new(Mutex::new(fetcher)))))
+        Ok(Visitor::to(VisitedWeb::Live(Box::new(Mutex::new(fetcher)))))
     }
 
-    fn to(web: Web) -> Visitor {
+    fn to(web: VisitedWeb) -> Visitor {
         Visitor { web: Arc::new(web), until: None }
     }
 
-    /// One that brings what comes from now on within so long.
+    /// Limits the time from now on.
     pub(crate) fn for_at_most(self, time: Duration) -> Visitor {
         Visitor { until: Instant::now().checked_add(time), ..self }
     }
 
-    /// Fetches a page; redirects are followed, each as if it had been asked for.
+    /// Fetches a page. Redirects are followed; each target is checked like the first URL.
     pub(crate) async fn visit(&self, url: &CanonicalUrl) -> anyhow::Result<FetchedPage> {
-        let mut page = Err(anyhow!("it could not be read"));
+        let mut page = Err(anyhow!("the page could not be read"));
         self.fetch_all(std::slice::from_ref(url), |_, fetched| page = fetched).await;
         page
     }
@@ -69,12 +70,12 @@ impl Visitor {
         mut each: impl FnMut(usize, anyhow::Result<FetchedPage>),
     ) {
         match &*self.web {
-            Web::Recorded(web) => {
+            VisitedWeb::Recorded(web) => {
                 for (number, url) in urls.iter().enumerate() {
                     each(number, visit_recorded(web, url).await);
                 }
             }
-            Web::Live(fetcher) => {
+            VisitedWeb::Live(fetcher) => {
                 let mut fetcher = fetcher.lock().await;
                 fetcher
                     .fetch_all(urls, |number, page| {
@@ -85,59 +86,63 @@ impl Visitor {
         }
     }
 
-    /// Fetches pages, those of different sites at the same time, and hands each on with its number as it comes.
-    /// Whether somebody interrupted it; what had not come by then is handed on as an error.
+    /// Fetches pages, different sites concurrently, and calls `each` with the number of each page as it arrives. Pages
+    /// that did not arrive are passed as errors. Returns whether the user interrupted it.
     pub(crate) async fn visit_all(
         &self,
         urls: &[CanonicalUrl],
         mut each: impl FnMut(usize, anyhow::Result<FetchedPage>),
     ) -> bool {
         let mut progress = Progress::new("fetching", urls.len() as u64);
-        let mut has_come = vec![false; urls.len()];
+        let mut has_arrived = vec![false; urls.len()];
         let fetch = self.fetch_all(urls, |number, page| {
-            has_come[number] = true;
+            has_arrived[number] = true;
             progress.step(|| urls[number].to_string());
             each(number, page);
         });
         let (why, is_interrupted) = tokio::select! {
-            () = fetch => ("it could not be read", false),
+            () = fetch => ("the page could not be read", false),
             Ok(()) = tokio::signal::ctrl_c() => ("interrupted", true),
-            () = tokio::time::sleep_until(self.until.unwrap_or_else(far_away).into()) => {
-                ("it did not come in time", false)
+            () = tokio::time::sleep_until(self.until.unwrap_or_else(no_deadline).into()) => {
+                ("the time limit was reached", false)
             }
         };
         progress.finish();
-        for number in (0..urls.len()).filter(|&number| !has_come[number]) {
+        for number in (0..urls.len()).filter(|&number| !has_arrived[number]) {
             each(number, Err(anyhow!(why)));
         }
         is_interrupted
     }
 
-    /// Fetches pages and reads them, in the order of their URLs. What could not be had is missing, and says why.
-    pub(crate) async fn read_all(&self, reader: &mut DocumentReader, urls: &[CanonicalUrl]) -> Tour {
-        let mut documents: Vec<Option<Document>> = urls.iter().map(|_| None).collect();
+    /// Fetches and reads pages, in the order of their URLs. Failures become missing documents with the reason.
+    pub(crate) async fn read_all(
+        &self,
+        reader: &mut DocumentReader,
+        urls: &[CanonicalUrl],
+    ) -> FetchedDocuments {
+        let mut documents: Vec<Option<TermDocument>> = urls.iter().map(|_| None).collect();
         let is_interrupted =
             self.visit_all(urls, |number, visit| documents[number] = Some(read(reader, visit))).await;
-        let documents = documents.into_iter().map(|document| document.unwrap_or_else(Document::unread));
-        Tour { documents: documents.collect(), is_interrupted }
+        let documents = documents.into_iter().map(|document| document.unwrap_or_else(TermDocument::unread));
+        FetchedDocuments { documents: documents.collect(), is_interrupted }
     }
 }
 
-/// What [`Visitor::read_all`] brought.
-pub(crate) struct Tour {
-    pub(crate) documents: Vec<Document>,
+/// Result of [`Visitor::read_all`].
+pub(crate) struct FetchedDocuments {
+    pub(crate) documents: Vec<TermDocument>,
     pub(crate) is_interrupted: bool,
 }
 
-/// What a page has for a critic.
-pub(crate) fn read(reader: &mut DocumentReader, page: anyhow::Result<FetchedPage>) -> Document {
+/// Reads a fetched page, or notes why it is missing.
+pub(crate) fn read(reader: &mut DocumentReader, page: anyhow::Result<FetchedPage>) -> TermDocument {
     match page {
         Ok(FetchedPage { at, response }) => reader.bytes(Some(&at), &response.headers, &response.body),
-        Err(error) => Document::missing(output::in_words(&error)),
+        Err(error) => TermDocument::missing(output::in_words(&error)),
     }
 }
 
-/// A page of a recorded web.
+/// Fetches a page of a recorded web.
 pub(crate) async fn visit_recorded(web: &RecordedWeb, url: &CanonicalUrl) -> anyhow::Result<FetchedPage> {
     let answer = |at: CanonicalUrl| async move {
         if !web.has(&at) {
@@ -160,7 +165,7 @@ async fn follow<F: Future<Output = anyhow::Result<Response>>>(
             200..300 => return Ok(FetchedPage { at, response }),
             300..400 => {
                 let target = response.headers.get("location").and_then(|target| at.join(target).ok());
-                at = target.ok_or_else(|| anyhow!("a redirect to nowhere"))?;
+                at = target.ok_or_else(|| anyhow!("redirect without a valid target"))?;
             }
             status => bail!("status {status}"),
         }
@@ -168,7 +173,7 @@ async fn follow<F: Future<Output = anyhow::Result<Response>>>(
     bail!("more than {REDIRECTS} redirects")
 }
 
-/// When there is nothing that has to come by then.
-fn far_away() -> Instant {
+/// A deadline that is never reached.
+fn no_deadline() -> Instant {
     Instant::now() + Duration::from_secs(365 * 24 * 3600)
 }

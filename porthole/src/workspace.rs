@@ -1,4 +1,4 @@
-//! A workspace: a folder with porthole.toml, porthole.db and pages/, and what is kept in them about topics.
+//! A workspace: a folder with porthole.toml, porthole.db and pages/; access to its topics, critic and settings.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
 use porthole_store::{
-    Model as StoredModel, SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, TermWord,
-    WorkspaceWriter,
+    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, WorkspaceWriter,
 };
 use porthole_topic::{Critic, Model, Pretrained, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
@@ -18,7 +17,7 @@ use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
 use crate::output::{self, misuse};
 use crate::settings::{RawSettings, TEMPLATE};
 
-/// A folder that holds a crawl and what it is about.
+/// A folder with a crawl and its topics.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     root: PathBuf,
@@ -29,38 +28,38 @@ const SETTINGS: &str = "porthole.toml";
 const DATABASE: &str = "porthole.db";
 const PAGES: &str = "pages";
 
-/// The names under which models are kept.
+/// Names of stored models.
 pub(crate) const CRITIC: &str = "critic";
 pub(crate) const TAXONOMY: &str = "taxonomy";
 
-/// Setting: the topics that came with the taxonomy and were removed, so that whoever gets their ids is not
-/// taken for them.
+/// Setting: ids of the taxonomy's topics that were removed, so that a new topic with such an id does not inherit their
+/// statistics.
 const REMOVED: &str = "taxonomy_removed";
 
 impl Workspace {
-    /// Refuses a folder that cannot become a workspace.
+    /// Checks that a folder can become a workspace.
     pub(crate) fn check_new(root: &Path) -> anyhow::Result<()> {
         if root.join(SETTINGS).exists() {
             return Err(misuse(format!(
-                "{0} is a workspace already; work in it with `porthole -C {0} …`",
+                "{0} is a workspace already; use it with `porthole -C {0} …`",
                 root.display()
             )));
         }
         let entries = match fs::read_dir(root) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            entries => entries.with_context(|| format!("cannot look into {}", root.display()))?,
+            entries => entries.with_context(|| format!("cannot read {}", root.display()))?,
         };
         if entries.count() > 0 {
-            return Err(misuse(format!("{} is not empty; name a new or empty folder", root.display())));
+            return Err(misuse(format!("{} is not empty; choose a new or empty folder", root.display())));
         }
         Ok(())
     }
 
-    /// Makes a workspace. The settings come last: with them a folder is a workspace.
+    /// Creates a workspace. The settings are written last: their file makes a folder a workspace.
     pub(crate) fn create(root: &Path) -> anyhow::Result<Workspace> {
         Workspace::check_new(root)?;
         let pages = root.join(PAGES);
-        fs::create_dir_all(&pages).with_context(|| format!("cannot make {}", pages.display()))?;
+        fs::create_dir_all(&pages).with_context(|| format!("cannot create {}", pages.display()))?;
         SqliteStore::open(root.join(DATABASE))?;
         let settings = root.join(SETTINGS);
         fs::write(&settings, TEMPLATE).with_context(|| format!("cannot write {}", settings.display()))?;
@@ -78,8 +77,8 @@ impl Workspace {
         let text = match fs::read_to_string(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(misuse(format!(
-                    "{} is no workspace: there is no {SETTINGS}; make one with `porthole init DIR`, or name one \
-                     with `-C DIR`",
+                    "{} is not a workspace (no {SETTINGS}); create one with `porthole init DIR`, or choose one with \
+                     `-C DIR`",
                     shown(root)
                 )));
             }
@@ -89,35 +88,35 @@ impl Workspace {
         let database = root.join(DATABASE);
         if !database.exists() {
             return Err(misuse(format!(
-                "{} is missing: restore it, or start a new workspace",
+                "{} is missing; restore it, or create a new workspace",
                 database.display()
             )));
         }
         Ok(Workspace { root: root.to_owned(), settings })
     }
 
-    /// The folder of the pages.
+    /// The folder of the archive.
     pub(crate) fn pages(&self) -> PathBuf {
         self.root.join(PAGES)
     }
 
-    /// The file that a page is kept in.
+    /// The archive segment that holds a page.
     #[cfg(feature = "lab")]
     pub(crate) fn segment(&self, span: SegmentSpan) -> PathBuf {
         self.pages().join(format!("{:05}.warc.gz", span.segment))
     }
 
-    /// A page as it was kept; an error if what is kept there is damaged or another page.
+    /// Reads a page from the archive; fails if the record is damaged or belongs to another URL.
     pub(crate) fn read_page(&self, url: &CanonicalUrl, span: SegmentSpan) -> Result<Response, ArchiveError> {
         porthole_crawl::read_page(&self.pages(), url, span)
     }
 
-    /// Bytes of the database, with what is yet to be taken over into it, and of the pages.
+    /// Size in bytes of the database, including its WAL, and of the archive.
     pub(crate) fn disk_use(&self) -> (u64, u64) {
         disk_use(&self.root)
     }
 
-    /// Says what the workspace takes up, whenever it is asked.
+    /// Returns a function that measures the current size of the workspace.
     pub(crate) fn sizes(&self) -> impl Fn() -> u64 + Send + 'static {
         let root = self.root.clone();
         move || {
@@ -126,12 +125,12 @@ impl Workspace {
         }
     }
 
-    /// The database, for what is written beside a crawl, whether or not one runs.
+    /// Opens the database for writes beside a crawl, whether or not one is running.
     pub(crate) fn writer(&self) -> anyhow::Result<SqliteWorkspaceWriter> {
         Ok(SqliteWorkspaceWriter::open(self.root.join(DATABASE))?)
     }
 
-    /// Tells a crawl that runs on the workspace something, and what it answered to the user. Whether one runs.
+    /// Sends a command to the crawl that runs on the workspace and prints its answer. Returns whether one is running.
     pub(crate) fn tell_crawl(&self, command: &Command) -> anyhow::Result<bool> {
         const PATIENCE: Duration = Duration::from_secs(10);
         const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
@@ -143,11 +142,14 @@ impl Workspace {
         let id = self.writer()?.append_command(what, &parameters, SystemClock.now())?;
         let began = Instant::now();
         loop {
-            // Asked first: a crawl that was told to stop answers before it ends.
+            // Checked before the answer is read: a stopping crawl answers before it ends.
             let is_over = !reader.is_crawled()? || began.elapsed() >= PATIENCE;
             if let Some(answer) = reader.command(id)?.and_then(|row| row.answer) {
                 if answer.failed {
-                    return Err(misuse(format!("the running crawl refused: {}", answer.outcome)));
+                    return Err(misuse(format!(
+                        "the running crawl rejected the command: {}",
+                        answer.outcome
+                    )));
                 }
                 output::say(&format!("running crawl: {}", answer.outcome));
                 return Ok(true);
@@ -158,21 +160,21 @@ impl Workspace {
             std::thread::sleep(BETWEEN_LOOKS);
         }
         output::say(
-            "the running crawl has not answered; `porthole query 'select * from command'` shows when it does",
+            "the running crawl has not answered yet; check with `porthole query 'select * from command'`",
         );
         Ok(true)
     }
 
-    /// The database, for a crawl: nobody else may have it then.
+    /// Opens the database for a crawl, exclusively.
     pub(crate) fn store(&self) -> anyhow::Result<SqliteStore> {
         Ok(SqliteStore::open(self.root.join(DATABASE))?)
     }
 
-    /// The database, for reading; also while a crawl writes to it.
+    /// Opens the database for reading, also during a crawl.
     pub(crate) fn reader(&self) -> anyhow::Result<SqliteReader> {
         let database = self.root.join(DATABASE);
         let reader = SqliteReader::open(&database).or_else(|_| {
-            // One of an older version is brought up first; whatever else is wrong is wrong still.
+            // Open for writing once to migrate an older version; other errors occur again.
             drop(SqliteWorkspaceWriter::open(&database)?);
             SqliteReader::open(&database)
         });
@@ -191,29 +193,29 @@ fn disk_use(root: &Path) -> (u64, u64) {
     (database.iter().sum(), pages.map(|entry| size(entry.path())).sum())
 }
 
-/// The tree as it is stored.
+/// The stored topic tree.
 pub(crate) fn tree(reader: &dyn StoreReader) -> anyhow::Result<Taxonomy> {
     Taxonomy::from_rows(&reader.topics()?).context("the topics in porthole.db are damaged")
 }
 
-/// The trained critic, with the tree as it is now.
+/// The trained critic with the current tree.
 pub(crate) fn critic(reader: &dyn StoreReader) -> anyhow::Result<(Critic, Taxonomy)> {
     let Some(stored) = reader.model(CRITIC)? else {
         return Err(misuse(
-            "there is no critic yet: show it examples (`porthole examples add`), then `porthole train`",
+            "there is no critic yet: add examples with `porthole examples add`, then run `porthole train`",
         ));
     };
-    let model = Model::from_bytes(&stored.bytes).context("cannot use the critic in porthole.db")?;
+    let model = Model::from_bytes(&stored.bytes).context("cannot read the critic in porthole.db")?;
     let tree = tree(reader)?;
     Ok((Critic::new(model, &tree), tree))
 }
 
-/// Keeps bytes under a name.
+/// Stores bytes as a named model.
 pub(crate) fn keep(store: &mut dyn WorkspaceWriter, name: &str, bytes: Vec<u8>) -> anyhow::Result<()> {
     Ok(store.set_model(name, &StoredModel { bytes, made: porthole_crawl::SystemClock.now() })?)
 }
 
-/// What came with the workspace's taxonomy, without what the user has removed.
+/// The pretrained taxonomy of the workspace, without topics that the user removed.
 pub(crate) fn pretrained(store: &dyn WorkspaceWriter) -> anyhow::Result<Option<Pretrained>> {
     let Some(mut pretrained) = pretrained_as_it_came(&*store.reader())? else { return Ok(None) };
     for topic in removed(store)? {
@@ -226,7 +228,7 @@ pub(crate) fn pretrained(store: &dyn WorkspaceWriter) -> anyhow::Result<Option<P
 fn pretrained_as_it_came(reader: &dyn StoreReader) -> anyhow::Result<Option<Pretrained>> {
     let Some(stored) = reader.model(TAXONOMY)? else { return Ok(None) };
     let pretrained = Pretrained::from_bytes(&stored.bytes);
-    Ok(Some(pretrained.context("cannot use the taxonomy that this workspace was made with")?))
+    Ok(Some(pretrained.context("cannot read the pretrained taxonomy in porthole.db")?))
 }
 
 fn removed(store: &dyn WorkspaceWriter) -> anyhow::Result<Vec<TopicId>> {
@@ -234,7 +236,7 @@ fn removed(store: &dyn WorkspaceWriter) -> anyhow::Result<Vec<TopicId>> {
     Ok(list.split(',').filter_map(|id| id.parse().ok()).map(TopicId).collect())
 }
 
-/// Remembers that topics were removed.
+/// Records that topics were removed.
 pub(crate) fn note_removed(store: &mut dyn WorkspaceWriter, gone: &[TopicId]) -> anyhow::Result<()> {
     let mut all = removed(store)?;
     all.extend(gone);
@@ -244,23 +246,23 @@ pub(crate) fn note_removed(store: &mut dyn WorkspaceWriter, gone: &[TopicId]) ->
     Ok(store.set_setting(REMOVED, &list.join(","))?)
 }
 
-/// The readable words behind terms.
-pub(crate) struct Lexicon<'a> {
+/// Maps terms to readable words.
+pub(crate) struct WordLookup<'a> {
     reader: &'a dyn StoreReader,
-    /// As they are written in the pages at hand.
+    /// Spellings in the pages at hand, which take precedence.
     own: HashMap<TermId, String>,
-    /// Read only when it is needed: it is large.
+    /// Loaded on demand, since it is large.
     inherited: OnceCell<BTreeMap<TermId, String>>,
 }
 
-impl<'a> Lexicon<'a> {
-    /// The words of a workspace, and before them those of the pages at hand.
+impl<'a> WordLookup<'a> {
+    /// The words of a workspace and of the pages at hand.
     pub(crate) fn new(reader: &'a dyn StoreReader, own: &[TermWord]) -> Self {
         let own = own.iter().map(|word| (TermId::of(word.stem.as_bytes()), word.word.clone()));
-        Lexicon { reader, own: own.collect(), inherited: OnceCell::new() }
+        WordLookup { reader, own: own.collect(), inherited: OnceCell::new() }
     }
 
-    /// A word for each term; its number where none is known.
+    /// A word for each term; the number of the term if none is known.
     pub(crate) fn words(&self, terms: &[(TermId, f64)]) -> anyhow::Result<Vec<String>> {
         let terms: Vec<TermId> = terms.iter().map(|(term, _)| *term).collect();
         let known = self.reader.words(&terms)?;
@@ -280,7 +282,7 @@ impl<'a> Lexicon<'a> {
     }
 }
 
-/// A topic's path, also if it went after the critic was trained.
+/// Path of a topic, also if it was removed after the critic was trained.
 pub(crate) fn path_of(tree: &Taxonomy, id: TopicId) -> String {
-    if tree.contains(id) { tree.path(id) } else { "(a topic that is gone)".to_owned() }
+    if tree.contains(id) { tree.path(id) } else { "(removed topic)".to_owned() }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use porthole_distill::Neighbourhoods;
-use porthole_store::{Neighbourhood, Refreshed, StoreReader};
+use porthole_store::{NeighbourEvidence, Refreshed, StoreReader};
 use porthole_types::UrlId;
 
 use super::{DistillError, Snapshot};
@@ -20,16 +20,21 @@ const SHARE: f64 = 0.1;
 pub fn neighbourhoods(
     snapshot: &Snapshot,
     reader: &dyn StoreReader,
-) -> Result<Vec<Neighbourhood>, DistillError> {
+) -> Result<Vec<NeighbourEvidence>, DistillError> {
     let stored = reader.neighbourhoods()?;
-    let stored: HashMap<UrlId, &Neighbourhood> = stored.iter().map(|row| (row.oid, row)).collect();
+    let stored: HashMap<UrlId, &NeighbourEvidence> = stored.iter().map(|row| (row.oid, row)).collect();
     let mut all = Neighbourhoods::new(snapshot.graph());
     let judged = pages(snapshot).filter(|page| snapshot.graph().fetched(*page));
     let changed = judged.filter_map(|page| {
         let (oid, own, now) = (snapshot.node(page).oid, snapshot.graph().relevance(page), all.of(page)?);
         let relevance = || all.relevance(own, &now);
-        let new =
-            || Neighbourhood { oid, relevance: relevance(), own, sites: now.sites, evidence: now.evidence };
+        let new = || NeighbourEvidence {
+            oid,
+            relevance: relevance(),
+            own,
+            sites: now.sites,
+            evidence: now.evidence,
+        };
         let is_news = stored.get(&oid).is_none_or(|before| {
             let sites = f64::from(before.sites.abs_diff(now.sites));
             let moved = (before.evidence - now.evidence).abs();

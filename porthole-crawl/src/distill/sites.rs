@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use porthole_store::Site;
+use porthole_store::SiteAddress;
 use porthole_types::{CanonicalUrl, SiteId};
 
 /// By what pages belong together.
@@ -33,8 +33,8 @@ impl SiteBy {
     }
 
     /// The sites that count as another one, and as which.
-    pub(super) fn aliases(self, sites: &[Site]) -> HashMap<SiteId, SiteId> {
-        let other = |site: &Site| match self {
+    pub(super) fn aliases(self, sites: &[SiteAddress]) -> HashMap<SiteId, SiteId> {
+        let other = |site: &SiteAddress| match self {
             SiteBy::Host => None,
             SiteBy::Domain => {
                 let url = CanonicalUrl::parse(&format!("http://{}/", site.host)).ok()?;

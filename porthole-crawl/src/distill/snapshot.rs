@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use porthole_distill::{Distiller, Graph, Options, Rho, Scores, link_weights, top, walk};
 use porthole_store::{
-    Edge, Feedback, FeedbackKind, Graph as StoredGraph, Node, SqlDistillation, SqlDistiller, SqlScores,
+    Feedback, FeedbackKind, GraphEdge, GraphNode, LinkGraph, SqlDistillation, SqlDistiller, SqlScores,
     SqliteReader, StoreReader,
 };
 use porthole_types::{SiteId, UrlId};
@@ -25,7 +25,7 @@ pub enum Engine {
 
 /// A link graph at one moment.
 pub struct Snapshot {
-    stored: StoredGraph,
+    stored: LinkGraph,
     graph: Graph,
     /// Sites that count as another one.
     aliases: HashMap<SiteId, SiteId>,
@@ -55,11 +55,11 @@ impl Snapshot {
 
     /// A graph with what people said of its pages, in which sites may count as another one.
     fn new(
-        stored: StoredGraph,
+        stored: LinkGraph,
         feedback: &[Feedback],
         aliases: HashMap<SiteId, SiteId>,
     ) -> Result<Snapshot, DistillError> {
-        let node = |node: &Node| porthole_distill::Node {
+        let node = |node: &GraphNode| porthole_distill::Node {
             site: aliases.get(&node.sid).unwrap_or(&node.sid).0,
             relevance: node.relevance.into(),
             fetched: node.fetched,
@@ -67,7 +67,7 @@ impl Snapshot {
         let nodes: Vec<porthole_distill::Node> = stored.nodes.iter().map(node).collect();
         let graph = Graph::new(&nodes, &stored.edges, ends)?;
         let said = Said::new(feedback);
-        let all = |factor: &dyn Fn(&Node) -> f64| stored.nodes.iter().map(factor).collect::<Vec<_>>();
+        let all = |factor: &dyn Fn(&GraphNode) -> f64| stored.nodes.iter().map(factor).collect::<Vec<_>>();
         let factors = said.is_of_pages().then(|| all(&|node| said.of_page(node)));
         let hub_factors = (!said.hubs.is_empty()).then(|| all(&|node| said.of_hub(node)));
         Ok(Snapshot { stored, graph, aliases, factors, hub_factors })
@@ -79,12 +79,12 @@ impl Snapshot {
     }
 
     /// What the store has on a page.
-    pub fn node(&self, page: u32) -> &Node {
+    pub fn node(&self, page: u32) -> &GraphNode {
         &self.stored.nodes[page as usize]
     }
 
     /// The links in the order of the table, repetitions included.
-    pub fn links(&self) -> &[Edge] {
+    pub fn links(&self) -> &[GraphEdge] {
         &self.stored.edges
     }
 
@@ -163,7 +163,7 @@ impl Snapshot {
     }
 }
 
-fn ends(edge: &Edge) -> (u32, u32) {
+fn ends(edge: &GraphEdge) -> (u32, u32) {
     (edge.src, edge.dst)
 }
 
@@ -192,12 +192,12 @@ impl Said {
         !self.pages.is_empty() || !self.sites.is_empty()
     }
 
-    fn of_page(&self, node: &Node) -> f64 {
+    fn of_page(&self, node: &GraphNode) -> f64 {
         let of = |factor: Option<&f64>| factor.copied().unwrap_or(1.0);
         of(self.pages.get(&node.oid)) * of(self.sites.get(&node.sid))
     }
 
-    fn of_hub(&self, node: &Node) -> f64 {
+    fn of_hub(&self, node: &GraphNode) -> f64 {
         self.hubs.get(&node.oid).copied().unwrap_or(1.0)
     }
 }

@@ -1,5 +1,6 @@
 use porthole_store::{
-    Batch, Feedback, FeedbackKind, Rejudged, Scores, SqliteReader, SqliteStore, Store, WorkspaceWriter,
+    Batch, DistilledScores, Feedback, FeedbackKind, Rejudged, SqliteReader, SqliteStore, Store,
+    WorkspaceWriter,
 };
 use porthole_types::{
     CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, NewUrl, Outcome, PageResult, Timestamp, TopicId,
@@ -170,7 +171,7 @@ fn an_empty_store_has_no_hubs() {
 /// What is committed when a distillation is taken over.
 fn take_over(store: &mut SqliteStore, found: &Distilled) {
     let Distilled { hubs, auth, neighbourhoods, refreshed, raised, .. } = found;
-    store.set_scores(&Scores { hubs, auth, neighbourhoods }).unwrap();
+    store.set_scores(&DistilledScores { hubs, auth, neighbourhoods }).unwrap();
     store.commit(&Batch { refreshed, raised, ..Batch::default() }).unwrap();
 }
 

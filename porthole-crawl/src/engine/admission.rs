@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use porthole_store::{StoreReader, Tried};
+use porthole_store::{StoreReader, TriedUrl};
 use porthole_types::{CanonicalUrl, Failure, FailureKind, Timestamp, UrlId, Work};
 
 use crate::scope::Scope;
@@ -63,7 +63,8 @@ impl Admission {
             let tried = store.tried(after, AT_ONCE)?;
             let Some(last) = tried.last() else { return Ok(()) };
             after = Some(last.seq);
-            let was_checked = |tried: &&Tried| !matches!(tried.failure.as_deref(), Some("scope" | "robots"));
+            let was_checked =
+                |tried: &&TriedUrl| !matches!(tried.failure.as_deref(), Some("scope" | "robots"));
             for tried in tried.iter().filter(was_checked) {
                 if let Ok(url) = CanonicalUrl::parse(&tried.url) {
                     traps.replay(&url, tried.simhash, tried.at);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use porthole_store::{Counts, Store, WorkspaceWriter};
+use porthole_store::{Store, StoreCounts, WorkspaceWriter};
 use porthole_strategy::StateError;
 use porthole_topic::JudgeError;
 use porthole_types::{CanonicalUrl, Clock, ManualClock, NewUrl, PageResult, SegmentSpan, Timestamp};
@@ -89,7 +89,7 @@ pub struct Seen<'a> {
     /// How long the fetch took.
     pub took: Duration,
     /// Current row counts.
-    pub counts: Counts,
+    pub counts: StoreCounts,
 }
 
 /// Why a crawl could not go on.

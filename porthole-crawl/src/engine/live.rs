@@ -223,7 +223,7 @@ impl WriterLoop {
             let now = writer.clock.now();
             if now.since(self.looked) >= BETWEEN_LOOKS {
                 self.looked = now;
-                if writer.store.look_again()? && writer.carry_out_rows(&mut *self.refocus)? {
+                if writer.store.follow_changes()? && writer.carry_out_rows(&mut *self.refocus)? {
                     return Ok(Stop::Asked);
                 }
                 if self.observer.waiting().is_break() {

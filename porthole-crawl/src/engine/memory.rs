@@ -5,7 +5,7 @@
 //! Without an archive, what came between the last save and a kill is not learnt; nor is a page whose record is gone.
 
 use porthole_page::Extractor;
-use porthole_store::{Model, StoreReader, Tried};
+use porthole_store::{StoreReader, StoredModel, TriedUrl};
 use porthole_strategy::{Saved, Saver, StateError};
 use porthole_types::CanonicalUrl;
 
@@ -55,7 +55,7 @@ impl Writer<'_> {
         let reader = self.store.reader();
         let kept = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty());
         let mut known = 0;
-        if let Some(Model { bytes, .. }) = kept
+        if let Some(StoredModel { bytes, .. }) = kept
             && let Some((seq, memory)) = opened(&bytes, scorer.strategy.name())?
         {
             scorer.strategy.restore(memory)?;
@@ -80,7 +80,7 @@ impl Writer<'_> {
     }
 
     /// Tells the strategy what it was told when this was fetched.
-    fn tell_again(&mut self, tried: &Tried, extractor: &mut Extractor) -> Result<(), CrawlError> {
+    fn tell_again(&mut self, tried: &TriedUrl, extractor: &mut Extractor) -> Result<(), CrawlError> {
         let (Some(scorer), Ok(url)) = (&mut self.scorer, CanonicalUrl::parse(&tried.url)) else {
             return Ok(());
         };
@@ -124,7 +124,7 @@ impl Writer<'_> {
         let pause = BETWEEN_SAVES.max(memory.len() as u64 / BYTES_A_FETCH);
         if self.memory.saved_at != self.next_seq {
             let bytes = closed(self.next_seq, scorer.strategy.name(), memory);
-            self.store.set_model(MEMORY, &Model { bytes, made: self.clock.now() })?;
+            self.store.set_model(MEMORY, &StoredModel { bytes, made: self.clock.now() })?;
         }
         self.memory.saved_at = self.next_seq;
         self.memory.next_save = self.next_seq + pause;
@@ -135,7 +135,7 @@ impl Writer<'_> {
     pub(crate) fn forget_memory(&mut self) -> Result<(), CrawlError> {
         self.memory = Memory::anew();
         if self.store.reader().model(MEMORY)?.is_some_and(|model| !model.bytes.is_empty()) {
-            self.store.set_model(MEMORY, &Model { bytes: Vec::new(), made: self.clock.now() })?;
+            self.store.set_model(MEMORY, &StoredModel { bytes: Vec::new(), made: self.clock.now() })?;
         }
         Ok(())
     }
@@ -143,7 +143,8 @@ impl Writer<'_> {
 
 /// The name of the strategy of a crawl's last run, and what it remembered; `None` if that is nothing.
 pub fn strategy_memory(reader: &dyn StoreReader) -> Result<Option<(String, Vec<u8>)>, CrawlError> {
-    let Some(Model { bytes, .. }) = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty()) else {
+    let Some(StoredModel { bytes, .. }) = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty())
+    else {
         return Ok(None);
     };
     let mut saved = Saved::new(&bytes, FORM)?;

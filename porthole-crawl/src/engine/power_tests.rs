@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use porthole_store::{SqliteStore, Tried};
+use porthole_store::{SqliteStore, TriedUrl};
 use porthole_strategy::{Aim, named};
 use porthole_types::{ManualClock, Mark};
 
@@ -44,7 +44,7 @@ fn run(crawl: &mut Crawl<'_>, fetches: u64) -> Stop {
     pollster::block_on(crawl.run(limits, &mut observe)).unwrap()
 }
 
-fn tried(store: &SqliteStore) -> Vec<Tried> {
+fn tried(store: &SqliteStore) -> Vec<TriedUrl> {
     store.reader().tried(None, usize::MAX).unwrap()
 }
 

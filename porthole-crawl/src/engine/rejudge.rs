@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use porthole_store::{Batch, Estimate, Rejudged, StoreReader, Tried};
+use porthole_store::{Batch, Estimate, Rejudged, StoreReader, TriedUrl};
 use porthole_strategy::PriorityMerge;
 use porthole_topic::Judge;
 use porthole_types::{CanonicalUrl, Event, NewUrl, UrlId, Work};
@@ -182,7 +182,11 @@ impl Writer<'_> {
 
 impl Rejudging {
     /// Judges pages by their words in the tables.
-    fn judge_by_words(&mut self, pages: &[&Tried], judgments: &mut Vec<Rejudged>) -> Result<(), CrawlError> {
+    fn judge_by_words(
+        &mut self,
+        pages: &[&TriedUrl],
+        judgments: &mut Vec<Rejudged>,
+    ) -> Result<(), CrawlError> {
         let numbers: Vec<u64> = pages.iter().filter_map(|tried| tried.terms).collect();
         let mut counts = self.store.page_terms(&numbers)?.into_iter();
         for tried in pages {
@@ -201,7 +205,7 @@ impl Rejudging {
 }
 
 /// A page as it came then, if the archive has it.
-fn unread(archive: &Archive, tried: &Tried) -> Option<Unread> {
+fn unread(archive: &Archive, tried: &TriedUrl) -> Option<Unread> {
     let url = CanonicalUrl::parse(&tried.url).ok()?;
     let response = archive.read(&url, tried.span?).ok()?;
     let work = Work {

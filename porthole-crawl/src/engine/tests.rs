@@ -285,10 +285,10 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
     };
     let reader = store.reader();
     let relevances = || {
-        let answer =
-            reader.sql("select url, relevance from crawl order by url", &porthole_store::Limits::default());
+        let answer = reader
+            .sql("select url, relevance from crawl order by url", &porthole_store::QueryLimits::default());
         let rows = answer.unwrap().rows;
-        let row = |row: &Vec<porthole_store::Value>| format!("{row:?}").replace("http://tiny.test", "");
+        let row = |row: &Vec<porthole_store::SqlValue>| format!("{row:?}").replace("http://tiny.test", "");
         rows.iter().map(row).collect::<Vec<_>>().join(" ")
     };
     let mut crawl = Crawl::new(&web, &mut store, &clock)
@@ -370,7 +370,7 @@ fn pages_that_are_not_archived_are_judged_again_by_their_words() {
     let reader = store.reader();
     let relevance = |path: &str| {
         let sql = format!("select relevance from crawl where url = 'http://tiny.test{path}'");
-        let answer = reader.sql(&sql, &porthole_store::Limits::default()).unwrap();
+        let answer = reader.sql(&sql, &porthole_store::QueryLimits::default()).unwrap();
         (answer.rows[0][0].real().unwrap() * 10.0).round()
     };
     let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus("owls"));
@@ -427,7 +427,7 @@ fn a_copy_is_kept_as_one_and_earns_nothing() {
     // Its links are in the tables like those of any page.
     let links = store.reader().sql(
         "select count(*) from link join crawl on crawl.oid = link.oid_dst where url like '%/elsewhere'",
-        &porthole_store::Limits::default(),
+        &porthole_store::QueryLimits::default(),
     );
     assert_eq!(links.unwrap().rows[0][0].integer(), Some(1));
 }
@@ -579,7 +579,7 @@ fn hubs_are_found_meanwhile_and_what_they_link_to_comes_first() {
         pollster::block_on(crawl.run(Limits::default(), &mut observe)).unwrap();
         drop(crawl);
         let count = "select count(*) from hubs where score > 0";
-        let hubs = store.reader().sql(count, &porthole_store::Limits::default()).unwrap();
+        let hubs = store.reader().sql(count, &porthole_store::QueryLimits::default()).unwrap();
         (way, format!("{:?}", hubs.rows[0][0]))
     };
     assert_eq!(crawl(false), ("hub43215".to_owned(), "Integer(0)".to_owned()));
@@ -775,9 +775,9 @@ fn what_a_server_says_at_length_is_kept_in_short() {
     });
     assert_eq!((stop, store.counts().skipped), (Stop::Exhausted, 301));
     let sql = "select max(length(title)), max(length(detail)), count(detail) from crawl";
-    let answer = store.reader().sql(sql, &porthole_store::Limits::default()).unwrap();
+    let answer = store.reader().sql(sql, &porthole_store::QueryLimits::default()).unwrap();
     let number = |at: usize| match answer.rows[0][at] {
-        porthole_store::Value::Integer(number) => number,
+        porthole_store::SqlValue::Integer(number) => number,
         ref other => panic!("{other:?}"),
     };
     assert!((400..=1_000).contains(&number(0)), "title of {}", number(0));

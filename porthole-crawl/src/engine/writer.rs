@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use porthole_store::{Batch, Scores, Store};
+use porthole_store::{Batch, DistilledScores, Store};
 use porthole_strategy::{Discipline, PriorityMerge, Selection};
 use porthole_topic::Judge;
 use porthole_types::{
@@ -820,7 +820,7 @@ impl Writer<'_> {
 /// Stores what a distillation found, and has done what follows from it.
 fn take_over(store: &mut dyn Store, distilled: &Distilled) -> Result<(), CrawlError> {
     let Distilled { hubs, auth, neighbourhoods, refreshed, raised, .. } = distilled;
-    store.set_scores(&Scores { hubs, auth, neighbourhoods })?;
+    store.set_scores(&DistilledScores { hubs, auth, neighbourhoods })?;
     store.queue_again(&distilled.revisit)?;
     // Last, so that a crawl that is killed meanwhile distils again.
     let settings = [(DISTILLED, distilled.mark.as_str()), (DISTILLED_BY, distilled.site.name())];

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use porthole_store::{Document, Prober, Result, Spent, SqliteStore, Store, Table, WorkspaceWriter};
+use porthole_store::{DocumentRow, ProbeTable, Prober, Result, Spent, SqliteStore, Store, WorkspaceWriter};
 use porthole_topic::Critic;
 use porthole_types::{Mark, TopicId, TopicRow};
 
@@ -17,7 +17,7 @@ pub struct Bench<'a> {
     topics: &'a [TopicRow],
     /// The native critic, which is measured beside the database.
     critic: &'a mut Critic,
-    documents: &'a [Document],
+    documents: &'a [DocumentRow],
 }
 
 /// The cache of (a) as a share of STAT.
@@ -43,7 +43,7 @@ impl<'a> Bench<'a> {
         folder: &Path,
         topics: &'a [TopicRow],
         critic: &'a mut Critic,
-        documents: &'a [Document],
+        documents: &'a [DocumentRow],
     ) -> Result<Self> {
         let database = folder.join("classifier.db");
         let mut store = SqliteStore::open(&database)?;
@@ -74,7 +74,7 @@ impl<'a> Bench<'a> {
         Ok(Figures { size, variants, sweep, output, fit: Fit::of(&points), disagreement })
     }
 
-    fn set_documents(&self, documents: &[Document]) -> Result<()> {
+    fn set_documents(&self, documents: &[DocumentRow]) -> Result<()> {
         let mut store = SqliteStore::open(&self.database)?;
         store.set_documents(&mut documents.iter().cloned())?;
         // Into the database proper: pages in the log would be found another way.
@@ -84,13 +84,13 @@ impl<'a> Bench<'a> {
     fn size(&self) -> Result<Size> {
         let prober = Prober::open(&self.database, None)?;
         let page = prober.page_bytes()?;
-        let stat = prober.pages(Table::Stat)?;
+        let stat = prober.pages(ProbeTable::Stat)?;
         let terms: usize = self.documents.iter().map(|document| document.terms.len()).sum();
         Ok(Size {
             nodes: self.topics.len(),
             path_nodes: self.topics.iter().filter(|row| row.mark == Mark::Path).count(),
             stat_bytes: stat * page,
-            blob_bytes: prober.pages(Table::Blob)? * page,
+            blob_bytes: prober.pages(ProbeTable::Blob)? * page,
             cache_bytes: u64::from(share(stat, CACHE)) * page,
             documents: self.documents.len(),
             terms: terms as f64 / self.documents.len() as f64,
@@ -99,14 +99,14 @@ impl<'a> Bench<'a> {
 
     /// A prober with an empty cache of a share of STAT.
     fn prober(&self, cache: f64) -> Result<Prober> {
-        let pages = Prober::open(&self.database, None)?.pages(Table::Stat)?;
+        let pages = Prober::open(&self.database, None)?.pages(ProbeTable::Stat)?;
         Prober::open(&self.database, Some(share(pages, cache)))
     }
 
     /// (a).
     fn variants(&self) -> Result<Vec<Variant>> {
-        let stat = self.single(Table::Stat, CACHE, SINGLE)?;
-        let blob = self.single(Table::Blob, CACHE, SINGLE)?;
+        let stat = self.single(ProbeTable::Stat, CACHE, SINGLE)?;
+        let blob = self.single(ProbeTable::Blob, CACHE, SINGLE)?;
         let prober = self.prober(CACHE)?;
         let bulk = measured("BulkProbe", &prober, || prober.bulk_relevance())?;
         Ok(vec![stat, blob, bulk])
@@ -121,8 +121,8 @@ impl<'a> Bench<'a> {
             let bulk = prober.bulk_probe(node.id)?;
             for document in self.documents.iter().take(COMPARED) {
                 let bulk = bulk.iter().filter(|judged| judged.did == document.did);
-                let stat = prober.single_probe(Table::Stat, node.id, &document.terms)?;
-                let blob = prober.single_probe(Table::Blob, node.id, &document.terms)?;
+                let stat = prober.single_probe(ProbeTable::Stat, node.id, &document.terms)?;
+                let blob = prober.single_probe(ProbeTable::Blob, node.id, &document.terms)?;
                 let native = self.critic.children(node.id, &document.terms);
                 let others = bulk.zip(stat).zip(blob);
                 for ((_, native), ((bulk, (_, stat)), (_, blob))) in native.into_iter().zip(others) {
@@ -136,13 +136,13 @@ impl<'a> Bench<'a> {
     }
 
     /// SingleProbe with a warm cache: after as many documents as are measured.
-    fn single(&self, table: Table, cache: f64, documents: usize) -> Result<Variant> {
+    fn single(&self, table: ProbeTable, cache: f64, documents: usize) -> Result<Variant> {
         let name = match table {
-            Table::Stat => "SingleProbe (STAT)",
-            Table::Blob => "SingleProbe (BLOB)",
+            ProbeTable::Stat => "SingleProbe (STAT)",
+            ProbeTable::Blob => "SingleProbe (BLOB)",
         };
         let prober = self.prober(cache)?;
-        let judge = |document: &Document| {
+        let judge = |document: &DocumentRow| {
             let terms = prober.document(document.did)?;
             prober.single_relevance(table, &terms)
         };
@@ -167,7 +167,7 @@ impl<'a> Bench<'a> {
 
     /// (b) at one size.
     fn sweep_point(&self, cache: f64) -> Result<SweepPoint> {
-        let single = self.single(Table::Blob, cache, SINGLE_IN_SWEEP)?;
+        let single = self.single(ProbeTable::Blob, cache, SINGLE_IN_SWEEP)?;
         let prober = self.prober(cache)?;
         let bulk = measured("BulkProbe", &prober, || prober.bulk_relevance())?;
         Ok(SweepPoint { cache, single: single.cost, bulk: bulk.cost })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use porthole_page::TERM_VERSION;
-use porthole_store::Document;
+use porthole_store::DocumentRow;
 use porthole_topic::{Calibration, ClassModel, Counting, Decision, Feature, Kind, Model, Shape};
 use porthole_types::{Mark, TermId, TopicId, TopicRow, UrlId};
 
@@ -57,7 +57,7 @@ impl SyntheticModel {
     }
 
     /// Documents whose terms follow Zipf's law.
-    pub fn documents(&self, count: usize) -> Vec<Document> {
+    pub fn documents(&self, count: usize) -> Vec<DocumentRow> {
         (0..count as u64).map(|number| self.document(number)).collect()
     }
 
@@ -108,13 +108,13 @@ impl SyntheticModel {
         terms
     }
 
-    fn document(&self, number: u64) -> Document {
+    fn document(&self, number: u64) -> DocumentRow {
         let mut draw = Draw::of(mix(!self.seed ^ mix(number)));
         let mut terms = BTreeMap::<_, u32>::new();
         for _ in 0..TOKENS.0 + draw.below(TOKENS.1 - TOKENS.0) {
             *terms.entry(term(zipf(&mut draw, self.vocabulary))).or_default() += 1;
         }
-        Document { did: UrlId(mix(number + 1)), terms: terms.into_iter().collect() }
+        DocumentRow { did: UrlId(mix(number + 1)), terms: terms.into_iter().collect() }
     }
 }
 

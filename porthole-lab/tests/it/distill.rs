@@ -117,7 +117,7 @@ fn three_distillers_give_the_same_scores() {
                 fetched: node.fetched,
             })
             .collect();
-        let ends = |edge: &porthole_store::Edge| (edge.src, edge.dst);
+        let ends = |edge: &porthole_store::GraphEdge| (edge.src, edge.dst);
         let graph = Graph::new(&nodes, &stored.edges, ends).unwrap();
         let factors = factored.then_some(factors.as_slice());
         let hub_factors = hub_factored.then_some(hub_factors.as_slice());

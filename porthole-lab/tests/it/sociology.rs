@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use porthole_store::{Batch, Limits, SqliteStore, Store, Value, WorkspaceWriter};
+use porthole_store::{Batch, QueryLimits, SqlValue, SqliteStore, Store, WorkspaceWriter};
 use porthole_types::{
     CanonicalUrl, Judgment, LinkRow, ManualClock, Mark, NewUrl, Outcome, PageResult, Timestamp, TopicId,
     TopicRow,
@@ -77,8 +77,8 @@ impl Crawl {
         }
     }
 
-    fn ask(&self, query: &str, parameters: &[(&str, &str)]) -> Vec<Vec<Value>> {
-        self.store.reader().query(query, parameters, &Limits::default()).unwrap().rows
+    fn ask(&self, query: &str, parameters: &[(&str, &str)]) -> Vec<Vec<SqlValue>> {
+        self.store.reader().query(query, parameters, &QueryLimits::default()).unwrap().rows
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use porthole_crawl::{Crawl, Focus, Limits, Seen};
 use porthole_page::Page;
 use porthole_store::{
-    Answer, Scores, SqlDistillation, SqliteReader, SqliteStore, Store, StoreReader, Value, WorkspaceWriter,
+    DistilledScores, QueryAnswer, SqlDistillation, SqlValue, SqliteReader, SqliteStore, Store, StoreReader,
+    WorkspaceWriter,
 };
 use porthole_topic::{Judge, JudgeError};
 use porthole_types::{CanonicalUrl, Judgment, ManualClock, Mark, TopicId};
@@ -41,13 +42,13 @@ fn crawl(web: &Arc<SyntheticWeb>, clock: &ManualClock, store: &mut SqliteStore) 
     pollster::block_on(crawl.run(Limits { fetches: 600, ..Limits::default() }, &mut observe)).unwrap();
 }
 
-fn ask(reader: &SqliteReader, sql: &str) -> Answer {
-    reader.sql(sql, &porthole_store::Limits::default()).unwrap()
+fn ask(reader: &SqliteReader, sql: &str) -> QueryAnswer {
+    reader.sql(sql, &porthole_store::QueryLimits::default()).unwrap()
 }
 
-fn scores(answer: &Answer) -> HashMap<i64, f64> {
+fn scores(answer: &QueryAnswer) -> HashMap<i64, f64> {
     let sum: f64 = answer.rows.iter().map(|row| row[1].real().unwrap()).sum();
-    let score = |row: &Vec<Value>| (row[0].integer().unwrap(), row[1].real().unwrap() / sum);
+    let score = |row: &Vec<SqlValue>| (row[0].integer().unwrap(), row[1].real().unwrap() / sum);
     answer.rows.iter().map(score).filter(|&(_, score)| score > 1e-9).collect()
 }
 
@@ -86,7 +87,13 @@ fn every_link_is_kept_and_the_papers_statements_find_the_scores() {
     let how =
         SqlDistillation { rho: 0.1, correct_inflation: false, factors: &[], hub_factors: &[], sites: &[] };
     let found = reader.distiller(&how).unwrap().run(1e-12, 2_000).unwrap();
-    store.set_scores(&Scores { hubs: &found.hubs, auth: &found.authorities, ..Scores::default() }).unwrap();
+    store
+        .set_scores(&DistilledScores {
+            hubs: &found.hubs,
+            auth: &found.authorities,
+            ..DistilledScores::default()
+        })
+        .unwrap();
     let steps = [
         (
             "hubs",

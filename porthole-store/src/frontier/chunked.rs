@@ -1,10 +1,9 @@
-//! A vector in chunks of equal size: it grows without ever copying what it holds, so that memory never
-//! doubles for a moment.
+//! A vector in chunks of equal size, which grows without copying its elements, so that memory use never doubles.
 
 use std::ops::{Index, IndexMut};
 
-/// Elements a chunk. Small enough that an unfinished chunk is no waste, large enough that the list of
-/// chunks stays in the processor's cache.
+/// Elements per chunk: small enough that a partly filled chunk wastes little, large enough that the list of chunks
+/// stays in the processor's cache.
 const CHUNK: usize = 1 << 14;
 
 /// A growing sequence of small values.

@@ -1,49 +1,49 @@
-//! What is kept of every known URL, column by column, and how two of them compare.
+//! The data of every known URL, by column, and their comparison.
 
 use std::cmp::Ordering;
 
 use porthole_types::{Rank, Timestamp};
 
 use super::chunked::Chunked;
-use super::heap::Ranked;
-use super::order::{Needs, Order};
-use super::sites::{SiteColumn, Sites};
-use super::{Belief, State};
-use crate::policy::{Direction, Key};
+use super::heap::HeapOrder;
+use super::order::{KeyOrder, Needs};
+use super::sites::{SiteColumn, SiteTable};
+use super::{Belief, RowState};
+use crate::policy::{Direction, PolicyKey};
 
-/// The columns by row number. Those that only some policies use are there only then.
+/// The columns, by row number. Columns that only some policies use exist only then.
 #[derive(Debug)]
 pub(super) struct Columns {
-    pub(super) order: Order,
-    pub(super) sites: Sites,
-    pub(super) rows: Chunked<Row>,
+    pub(super) order: KeyOrder,
+    pub(super) sites: SiteTable,
+    pub(super) rows: Chunked<FrontierRow>,
     pub(super) tries: Chunked<Tries>,
     /// Row of the URL's site.
     pub(super) site: SiteColumn,
     pub(super) visits: Option<Chunked<u8>>,
-    /// Seconds since 1970, 0 for a URL that was never tried.
+    /// Seconds since 1970; 0 for a URL that was never tried.
     pub(super) lastvisited: Option<Chunked<u32>>,
     pub(super) hubs: Option<Chunked<f32>>,
     pub(super) auth: Option<Chunked<f32>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct FrontierRow {
     pub(super) relevance: f32,
     pub(super) priority: f32,
-    pub(super) place: Place,
+    pub(super) place: QueuePlace,
 }
 
-/// What the optional columns hold of a row.
+/// Values of the optional columns of a row.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct OptionalValues {
     pub(crate) site: u32,
     pub(crate) visits: u32,
     pub(crate) lastvisited: Option<Timestamp>,
 }
 
 impl Columns {
-    pub(super) fn new(order: Order, sites: Sites) -> Self {
+    pub(super) fn new(order: KeyOrder, sites: SiteTable) -> Self {
         let mut columns = Columns {
             order,
             sites,
@@ -60,13 +60,13 @@ impl Columns {
         columns
     }
 
-    /// The columns that the policy calls for.
+    /// The columns that the policy needs.
     pub(super) fn needs(&self) -> Needs {
         self.order.needs()
     }
 
-    /// The columns that are called for and are not there.
-    pub(super) fn lacks(&self) -> Needs {
+    /// The columns that the policy needs and that do not exist.
+    pub(super) fn missing(&self) -> Needs {
         let needs = self.needs();
         Needs {
             visits: needs.visits && self.visits.is_none(),
@@ -76,7 +76,7 @@ impl Columns {
         }
     }
 
-    /// Makes the columns that are needed, empty, and drops the others.
+    /// Creates the needed columns, empty, and drops the others.
     pub(super) fn keep(&mut self, needs: Needs) {
         keep(&mut self.visits, needs.visits);
         keep(&mut self.lastvisited, needs.lastvisited);
@@ -84,30 +84,30 @@ impl Columns {
         keep(&mut self.auth, needs.auth);
     }
 
-    pub(super) fn push(&mut self, belief: Belief, tries: Tries, facts: Facts) {
+    pub(super) fn push(&mut self, belief: Belief, tries: Tries, facts: OptionalValues) {
         let (relevance, priority) = belief.narrow();
-        self.rows.push(Row { relevance, priority, place: Place::WAITING });
+        self.rows.push(FrontierRow { relevance, priority, place: QueuePlace::WAITING });
         self.tries.push(tries);
         self.push_facts(facts);
         push(&mut self.hubs, 0.0);
         push(&mut self.auth, 0.0);
     }
 
-    /// Appends to the columns that `crawl` fills.
-    fn push_facts(&mut self, facts: Facts) {
+    /// Appends to the columns that are filled from `crawl`.
+    fn push_facts(&mut self, facts: OptionalValues) {
         self.site.push(facts.site);
         push(&mut self.visits, u8::try_from(facts.visits).unwrap_or(u8::MAX));
         push(&mut self.lastvisited, seconds(facts.lastvisited));
     }
 
-    /// Appends to those of the columns that are shorter than the others: they are being filled.
-    pub(super) fn fill(&mut self, at: usize, facts: Facts) {
+    /// Appends to the columns that are being filled, which are shorter than the others.
+    pub(super) fn fill(&mut self, at: usize, facts: OptionalValues) {
         let shorter = |len: usize| len == at;
         fill(&mut self.visits, shorter, u8::try_from(facts.visits).unwrap_or(u8::MAX));
         fill(&mut self.lastvisited, shorter, seconds(facts.lastvisited));
     }
 
-    /// A URL was tried once more.
+    /// Records a try.
     pub(super) fn tried(&mut self, row: u32, came: bool, at: Timestamp) {
         let row = row as usize;
         self.tries[row] = self.tries[row].tried(came);
@@ -124,7 +124,7 @@ impl Columns {
         self.site.get(row)
     }
 
-    /// The tries of a row as the first key of the policy, if they are; the lowest comes first.
+    /// The number of tries as the first key of the policy, if it is; the lowest comes first.
     fn level(&self, row: u32) -> u8 {
         let tries = self.tries[row as usize].count();
         match self.order.level {
@@ -134,8 +134,8 @@ impl Columns {
         }
     }
 
-    /// By all keys, then by the order of discovery.
-    pub(super) fn compare_wholly(&self, a: u32, b: u32) -> Ordering {
+    /// Compares by all keys, then by the order of discovery.
+    pub(super) fn compare_all_keys(&self, a: u32, b: u32) -> Ordering {
         let load = || self.order.load.map_or(Ordering::Equal, |_| self.load(a).cmp(&self.load(b)));
         self.compare_heap(a, b)
             .then_with(load)
@@ -143,7 +143,7 @@ impl Columns {
             .then(a.cmp(&b))
     }
 
-    /// By the keys before `serverload`.
+    /// Compares by the keys before `serverload`.
     fn compare_heap(&self, a: u32, b: u32) -> Ordering {
         let levels = self.level(a).cmp(&self.level(b));
         levels.then_with(|| match self.order.plain {
@@ -152,7 +152,7 @@ impl Columns {
         })
     }
 
-    /// The load of a row's site, turned so that the smaller number comes first.
+    /// The load of a row's site, such that the smaller number comes first.
     fn load(&self, row: u32) -> u32 {
         let load = self.sites.load(self.site_of(row));
         if self.order.load == Some(Direction::Desc) { u32::MAX - load } else { load }
@@ -162,31 +162,31 @@ impl Columns {
         self.sites.is_disabled(self.site_of(row))
     }
 
-    /// Where a row stands in the order of the policy: its keys, each turned so that the smaller number comes first.
+    /// The rank of a row: its keys, each such that the smaller number comes first.
     pub(super) fn rank(&self, row: u32) -> Rank {
         let turned = |value: f64, direction| if direction == Direction::Asc { value } else { -value };
-        let value = |&(key, direction): &(Key, Direction)| turned(self.value(key, row), direction);
+        let value = |&(key, direction): &(PolicyKey, Direction)| turned(self.value(key, row), direction);
         let load = self.order.load.map(|_| f64::from(self.load(row)));
         let keys = self.order.heap.iter().map(value).chain(load).chain(self.order.rest.iter().map(value));
         Rank::new([f64::from(self.level(row))].into_iter().chain(keys).chain([f64::from(row)]))
     }
 
-    fn value(&self, key: Key, row: u32) -> f64 {
+    fn value(&self, key: PolicyKey, row: u32) -> f64 {
         let at = row as usize;
         match key {
-            Key::Numtries => self.tries[at].count().into(),
-            Key::Priority => self.rows[at].priority.into(),
-            Key::Relevance => self.rows[at].relevance.into(),
-            Key::Visits => self.visits.as_ref().map_or(0.0, |column| column[at].into()),
-            Key::Lastvisited => self.lastvisited.as_ref().map_or(0.0, |column| column[at].into()),
-            Key::Hub => self.hubs.as_ref().map_or(0.0, |column| column[at].into()),
-            Key::Authority => self.auth.as_ref().map_or(0.0, |column| column[at].into()),
-            Key::Discovered => row.into(),
-            Key::Serverload => self.sites.load(self.site_of(row)).into(),
+            PolicyKey::Numtries => self.tries[at].count().into(),
+            PolicyKey::Priority => self.rows[at].priority.into(),
+            PolicyKey::Relevance => self.rows[at].relevance.into(),
+            PolicyKey::Visits => self.visits.as_ref().map_or(0.0, |column| column[at].into()),
+            PolicyKey::Lastvisited => self.lastvisited.as_ref().map_or(0.0, |column| column[at].into()),
+            PolicyKey::Hub => self.hubs.as_ref().map_or(0.0, |column| column[at].into()),
+            PolicyKey::Authority => self.auth.as_ref().map_or(0.0, |column| column[at].into()),
+            PolicyKey::Discovered => row.into(),
+            PolicyKey::Serverload => self.sites.load(self.site_of(row)).into(),
         }
     }
 
-    fn compare(&self, keys: &[(Key, Direction)], a: u32, b: u32) -> Ordering {
+    fn compare(&self, keys: &[(PolicyKey, Direction)], a: u32, b: u32) -> Ordering {
         keys.iter().fold(Ordering::Equal, |so_far, &(key, direction)| {
             so_far.then_with(|| {
                 let ascending = self.compare_by(key, a, b);
@@ -195,25 +195,25 @@ impl Columns {
         })
     }
 
-    fn compare_by(&self, key: Key, a: u32, b: u32) -> Ordering {
+    fn compare_by(&self, key: PolicyKey, a: u32, b: u32) -> Ordering {
         let (first, second) = (a as usize, b as usize);
         match key {
-            Key::Numtries => self.tries[first].count().cmp(&self.tries[second].count()),
-            Key::Priority => self.rows[first].priority.total_cmp(&self.rows[second].priority),
-            Key::Relevance => self.rows[first].relevance.total_cmp(&self.rows[second].relevance),
-            Key::Visits => by(&self.visits, |column| column[first].cmp(&column[second])),
-            Key::Lastvisited => by(&self.lastvisited, |column| column[first].cmp(&column[second])),
-            Key::Hub => by(&self.hubs, |column| column[first].total_cmp(&column[second])),
-            Key::Authority => by(&self.auth, |column| column[first].total_cmp(&column[second])),
-            Key::Discovered => a.cmp(&b),
-            // Never among these keys.
-            Key::Serverload => Ordering::Equal,
+            PolicyKey::Numtries => self.tries[first].count().cmp(&self.tries[second].count()),
+            PolicyKey::Priority => self.rows[first].priority.total_cmp(&self.rows[second].priority),
+            PolicyKey::Relevance => self.rows[first].relevance.total_cmp(&self.rows[second].relevance),
+            PolicyKey::Visits => by(&self.visits, |column| column[first].cmp(&column[second])),
+            PolicyKey::Lastvisited => by(&self.lastvisited, |column| column[first].cmp(&column[second])),
+            PolicyKey::Hub => by(&self.hubs, |column| column[first].total_cmp(&column[second])),
+            PolicyKey::Authority => by(&self.auth, |column| column[first].total_cmp(&column[second])),
+            PolicyKey::Discovered => a.cmp(&b),
+            // `serverload` is never among these keys.
+            PolicyKey::Serverload => Ordering::Equal,
         }
     }
 }
 
-/// Rows of one site, which have the same load.
-impl Ranked for Columns {
+/// Compares rows of one site, which have the same load.
+impl HeapOrder for Columns {
     fn before(&self, a: u32, b: u32) -> bool {
         if self.order.plain && self.order.rest.is_empty() {
             let (first, second) = (self.rows[a as usize].priority, self.rows[b as usize].priority);
@@ -227,11 +227,11 @@ impl Ranked for Columns {
     }
 
     fn put(&mut self, row: u32, at: u32) {
-        self.rows[row as usize].place = Place(at);
+        self.rows[row as usize].place = QueuePlace(at);
     }
 }
 
-/// How often a URL was tried since it was queued, and two facts about the time before.
+/// Number of tries since the URL was queued (6 bits), and two flags about the time before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tries(u8);
 
@@ -248,60 +248,60 @@ impl Tries {
         self.0 & Tries::MOST
     }
 
-    /// Whether the URL was queued again after it had been done.
-    pub(crate) fn is_again(self) -> bool {
+    /// Whether the URL was queued again after it was finished.
+    pub(crate) fn is_revisit(self) -> bool {
         self.0 & Tries::AGAIN != 0
     }
 
-    /// Whether it ever led to a page or elsewhere, so that its site's load has it.
-    pub(crate) fn has_come(self) -> bool {
+    /// Whether it ever led to a page or a redirect, so that it is counted in its site's load.
+    pub(crate) fn has_response(self) -> bool {
         self.0 & Tries::CAME != 0
     }
 
-    /// The same, if it came.
-    pub(crate) fn come(self, came: bool) -> Self {
+    /// Sets the flag for a response, if `came`.
+    pub(crate) fn with_response(self, came: bool) -> Self {
         Tries(self.0 | if came { Tries::CAME } else { 0 })
     }
 
-    /// The same, queued again.
-    pub(crate) fn again(self) -> Self {
+    /// Sets the flag for a revisit.
+    pub(crate) fn as_revisit(self) -> Self {
         Tries(self.0 | Tries::AGAIN)
     }
 
-    /// None since it is queued again.
-    pub(super) fn afresh(self) -> Self {
+    /// Resets the count for a revisit.
+    pub(super) fn reset_for_revisit(self) -> Self {
         Tries(self.0 & Tries::CAME | Tries::AGAIN)
     }
 
     fn tried(self, came: bool) -> Self {
-        Tries(self.0 + u8::from(self.count() < Tries::MOST)).come(came)
+        Tries(self.0 + u8::from(self.count() < Tries::MOST)).with_response(came)
     }
 }
 
-/// Where a URL is: in a heap at some place, or one of the marks at the end of the range.
+/// Where a URL is: a position in a heap, or one of the marks at the end of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(pub(super) u32);
+pub(super) struct QueuePlace(pub(super) u32);
 
-impl Place {
+impl QueuePlace {
     pub(super) const FIRST_MARK: u32 = u32::MAX - 15;
-    pub(super) const WAITING: Place = Place(Place::FIRST_MARK);
-    pub(super) const TAKEN: Place = Place(Place::FIRST_MARK + 1);
+    pub(super) const WAITING: QueuePlace = QueuePlace(QueuePlace::FIRST_MARK);
+    pub(super) const TAKEN: QueuePlace = QueuePlace(QueuePlace::FIRST_MARK + 1);
 
     #[allow(clippy::cast_possible_truncation)]
-    pub(super) fn at(at: usize) -> Place {
-        Place(at as u32)
+    pub(super) fn at(at: usize) -> QueuePlace {
+        QueuePlace(at as u32)
     }
 
-    pub(super) fn done(state: State) -> Place {
-        Place(Place::TAKEN.0 + state as u32)
+    pub(super) fn done(state: RowState) -> QueuePlace {
+        QueuePlace(QueuePlace::TAKEN.0 + state as u32)
     }
 
     pub(super) fn in_heap(self) -> Option<usize> {
-        (self.0 < Place::FIRST_MARK).then_some(self.0 as usize)
+        (self.0 < QueuePlace::FIRST_MARK).then_some(self.0 as usize)
     }
 
-    pub(super) fn state(self) -> State {
-        State::ALL[self.0.saturating_sub(Place::TAKEN.0) as usize]
+    pub(super) fn state(self) -> RowState {
+        RowState::ALL[self.0.saturating_sub(QueuePlace::TAKEN.0) as usize]
     }
 }
 

@@ -1,18 +1,18 @@
-//! A heap of numbers that are ordered by something outside of it.
+//! A heap of numbers, ordered by external data.
 
-/// Children a node. Four halve the way up of a new best item, which is what a focused crawl inserts.
+/// Children per node. Four halve the path of a new best item, the most frequent insertion of a focused crawl.
 const ARITY: usize = 4;
 
-/// What a heap's items are ordered by, and who is told where each of them is.
-pub(super) trait Ranked {
+/// The order of a heap's items, and the owner of their positions.
+pub(super) trait HeapOrder {
     /// Whether `a` comes before `b`. A total order.
     fn before(&self, a: u32, b: u32) -> bool;
 
-    /// The item is at this place from now on.
+    /// Stores the position of an item.
     fn put(&mut self, item: u32, at: u32);
 }
 
-/// Items, the best first. Each item's place is told to [`Ranked::put`], so that a change need not search.
+/// Items, the best first. [`HeapOrder::put`] stores each item's position, so that a change needs no search.
 #[derive(Debug, Default)]
 pub(super) struct Heap(Vec<u32>);
 
@@ -26,7 +26,7 @@ impl Heap {
         self.0.first().copied()
     }
 
-    /// All items, in no order.
+    /// All items, unordered.
     pub(super) fn items(&self) -> impl Iterator<Item = u32> {
         self.0.iter().copied()
     }
@@ -36,36 +36,36 @@ impl Heap {
         &self.0[..n.min(self.0.len())]
     }
 
-    /// Takes out all items, in no order.
+    /// Removes all items, unordered.
     pub(super) fn take_all(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.0)
     }
 
-    pub(super) fn push(&mut self, item: u32, ranked: &mut impl Ranked) {
+    pub(super) fn push(&mut self, item: u32, ranked: &mut impl HeapOrder) {
         let at = self.0.len();
         self.0.push(item);
         self.up(at, item, ranked);
     }
 
-    /// Takes out the item at a place; where it is then is the caller's to say.
-    pub(super) fn remove(&mut self, at: usize, ranked: &mut impl Ranked) {
+    /// Removes the item at a position; the caller updates the item's stored position.
+    pub(super) fn remove(&mut self, at: usize, ranked: &mut impl HeapOrder) {
         let last = self.0.pop().expect("an item that has a place is in the heap");
         if at < self.0.len() {
             self.settle(at, last, ranked);
         }
-        // A queue that was large once must not hold its memory for good.
+        // Release memory after a large queue has shrunk.
         if self.0.capacity() > 1_024 && self.0.len() < self.0.capacity() / 4 {
             self.0.shrink_to(self.0.len() * 2);
         }
     }
 
-    /// The item at a place has become better or worse.
-    pub(super) fn moved(&mut self, at: usize, ranked: &mut impl Ranked) {
+    /// Restores the order after the item at a position has changed.
+    pub(super) fn moved(&mut self, at: usize, ranked: &mut impl HeapOrder) {
         let item = self.0[at];
         self.settle(at, item, ranked);
     }
 
-    fn settle(&mut self, at: usize, item: u32, ranked: &mut impl Ranked) {
+    fn settle(&mut self, at: usize, item: u32, ranked: &mut impl HeapOrder) {
         if at > 0 && ranked.before(item, self.0[(at - 1) / ARITY]) {
             self.up(at, item, ranked);
         } else {
@@ -73,7 +73,7 @@ impl Heap {
         }
     }
 
-    fn up(&mut self, mut at: usize, item: u32, ranked: &mut impl Ranked) {
+    fn up(&mut self, mut at: usize, item: u32, ranked: &mut impl HeapOrder) {
         while at > 0 {
             let parent = (at - 1) / ARITY;
             if !ranked.before(item, self.0[parent]) {
@@ -85,7 +85,7 @@ impl Heap {
         self.put(at, item, ranked);
     }
 
-    fn down(&mut self, mut at: usize, item: u32, ranked: &mut impl Ranked) {
+    fn down(&mut self, mut at: usize, item: u32, ranked: &mut impl HeapOrder) {
         while let Some(child) = self.best_child(at, ranked) {
             if !ranked.before(self.0[child], item) {
                 break;
@@ -96,7 +96,7 @@ impl Heap {
         self.put(at, item, ranked);
     }
 
-    fn best_child(&self, at: usize, ranked: &impl Ranked) -> Option<usize> {
+    fn best_child(&self, at: usize, ranked: &impl HeapOrder) -> Option<usize> {
         let first = at * ARITY + 1;
         let end = (first + ARITY).min(self.0.len());
         (first..end)
@@ -104,7 +104,7 @@ impl Heap {
     }
 
     #[allow(clippy::cast_possible_truncation)]
-    fn put(&mut self, at: usize, item: u32, ranked: &mut impl Ranked) {
+    fn put(&mut self, at: usize, item: u32, ranked: &mut impl HeapOrder) {
         self.0[at] = item;
         ranked.put(item, at as u32);
     }

@@ -1,40 +1,40 @@
-//! A map from 64-bit ids to row numbers at some 13 bytes an entry, at any size.
+//! A map from 64-bit ids to row numbers with about 13 bytes per entry, at any size.
 //!
-//! Ids are spread over 256 tables by their top bits, which the tables therefore need not hold. A table grows by an eighth and alone, so that growing
-//! needs no more than a 256th of the map twice; the tables start at staggered sizes, so that they do not
-//! all grow at the same moment. Within a table, keys lie almost sorted: each at or behind the place that
-//! its value points to, in ascending order, with gaps. A search ends at the first key that is not
-//! smaller, which keeps it short at 92% load, hit or miss.
+//! Ids are spread over 256 tables by their top bits, which the tables therefore need not store. A table grows by an
+//! eighth, and separately, so that growing copies at most a 256th of the map; the tables start at staggered sizes, so
+//! that they do not all grow at once. Within a table, keys are almost sorted: each at or after the position that its
+//! value maps to, in ascending order, with gaps. A search ends at the first key that is not smaller, which keeps it
+//! short at 92% load, hit or miss.
 
 use std::hash::{BuildHasher, RandomState};
 use std::hint::black_box;
 
 const TABLES: usize = 256;
 const TABLE_BITS: u32 = TABLES.trailing_zeros();
-/// Bytes of a key in a table.
+/// Bytes per key in a table.
 const WIDTH: usize = 7;
-/// Marks a gap. It sorts behind every key, which ends a search without a check of its own.
+/// Marks a gap. It sorts after every key, which ends a search without a separate check.
 const GAP: u64 = u64::MAX >> TABLE_BITS;
-/// Slots behind the last place a key can point to, so that runs at the end need not wrap round.
+/// Extra slots at the end, so that runs need not wrap around.
 const TAIL: usize = 32;
-/// Places of the smallest table at first.
+/// Initial size of the smallest table.
 const SMALLEST: usize = 128;
-/// A table that is full grows by one part in so many.
+/// A full table grows by one part in this many.
 const GROWTH: usize = 8;
 
-/// A set of ids, each with a row number.
+/// A map from ids to row numbers.
 #[derive(Debug)]
 pub(crate) struct KeyMap {
-    tables: Vec<Table>,
-    /// Odd, drawn a process: ids are public hashes, and without it a web site could choose URLs that all
-    /// fall into one place. Nothing that can be observed depends on it.
+    tables: Vec<KeyTable>,
+    /// An odd random number per process: ids are public hashes, and without it a web site could choose URLs that all
+    /// map to one position. Nothing observable depends on it.
     multiplier: u64,
 }
 
 impl Default for KeyMap {
     fn default() -> Self {
         let multiplier = RandomState::new().hash_one(TABLES) | 1;
-        let table = |number| Table::with_home(staggered(number));
+        let table = |number| KeyTable::with_home(staggered(number));
         KeyMap { tables: (0..TABLES).map(table).collect(), multiplier }
     }
 }
@@ -46,8 +46,7 @@ impl KeyMap {
         self.tables[table].get(key)
     }
 
-    /// Begins to fetch what a search for an id will read, so that many searches wait for memory together
-    /// and not one after the other.
+    /// Prefetches the memory that a lookup will read, so that many lookups wait for memory at the same time.
     pub(crate) fn touch(&self, id: u64) {
         let (table, key) = self.key(id);
         let table = &self.tables[table];
@@ -55,27 +54,27 @@ impl KeyMap {
         black_box((table.keys.get(start), table.rows[start]));
     }
 
-    /// The row of an id, or the given one, under which it is known from now on; whether it was new.
+    /// The row of an id; if it is new, inserts the given row. Returns whether it was new.
     pub(crate) fn get_or_insert(&mut self, id: u64, row: u32) -> (u32, bool) {
         let (table, key) = self.key(id);
         self.tables[table].get_or_insert(key, row)
     }
 
-    /// The table of an id, and its key there. A bijection, but for the one value a table that marks gaps: it
-    /// joins its neighbour, which happens to one id in 2^56.
+    /// The table of an id, and its key there. A bijection, except for the one value per table that marks gaps: it is
+    /// merged with its neighbour, which affects one id in 2^56.
     fn key(&self, id: u64) -> (usize, u64) {
         let mixed = id.wrapping_mul(self.multiplier);
         ((mixed >> (64 - TABLE_BITS)) as usize, (mixed & GAP).min(GAP - 1))
     }
 }
 
-/// Keys one after the other, without the byte that all of a table share.
+/// Keys, packed, without the byte that all keys of a table share.
 #[derive(Debug)]
 struct Keys(Box<[u8]>);
 
 impl Keys {
     fn gaps(len: usize) -> Self {
-        // A byte more, so that eight can be read at the last key, too.
+        // One more byte, so that eight can be read at the last key.
         Keys(vec![u8::MAX; len * WIDTH + 1].into())
     }
 
@@ -87,19 +86,19 @@ impl Keys {
         self.0[at * WIDTH..][..WIDTH].copy_from_slice(&key.to_le_bytes()[..WIDTH]);
     }
 
-    /// The first place from `start` on whose key is not smaller.
+    /// The first position from `start` on whose key is not smaller.
     fn search(&self, start: usize, key: u64) -> Option<usize> {
         let mut keys = self.0[start * WIDTH..].windows(WIDTH + 1).step_by(WIDTH);
         keys.position(|bytes| key_of(bytes) >= key).map(|steps| start + steps)
     }
 
-    /// Moves the keys of a range one place on.
+    /// Moves the keys of a range by one position.
     fn shift(&mut self, range: std::ops::Range<usize>) {
         self.0.copy_within(range.start * WIDTH..range.end * WIDTH, (range.start + 1) * WIDTH);
     }
 }
 
-/// The key at the beginning of eight bytes; the last of them belongs to the next key.
+/// The key in the first seven of eight bytes; the last byte belongs to the next key.
 fn key_of(bytes: &[u8]) -> u64 {
     let mut eight = [0; WIDTH + 1];
     eight.copy_from_slice(bytes);
@@ -107,18 +106,18 @@ fn key_of(bytes: &[u8]) -> u64 {
 }
 
 #[derive(Debug)]
-struct Table {
-    /// Number of places that keys point to; behind them lies the tail.
+struct KeyTable {
+    /// Number of positions that keys map to; the tail follows.
     home: usize,
     len: usize,
     keys: Keys,
     rows: Box<[u32]>,
 }
 
-impl Table {
+impl KeyTable {
     fn with_home(home: usize) -> Self {
         let slots = home + TAIL;
-        Table { home, len: 0, keys: Keys::gaps(slots), rows: vec![0; slots].into() }
+        KeyTable { home, len: 0, keys: Keys::gaps(slots), rows: vec![0; slots].into() }
     }
 
     fn get(&self, key: u64) -> Option<u32> {
@@ -136,7 +135,7 @@ impl Table {
         }
     }
 
-    /// The first slot whose key is not smaller; `None` if the tail ends before.
+    /// The first slot whose key is not smaller; `None` at the end of the tail.
     fn search(&self, key: u64) -> Option<usize> {
         self.keys.search(place(key, self.home), key)
     }
@@ -145,7 +144,7 @@ impl Table {
         (self.len + 1) * 100 <= self.home * 92
     }
 
-    /// Moves what follows one slot on, up to the next gap. Fails if there is none.
+    /// Moves the following keys by one slot, up to the next gap. Returns false if there is none.
     fn insert_at(&mut self, at: usize, key: u64, row: u32) -> bool {
         let Some(gap) = self.keys.search(at, GAP) else { return false };
         self.keys.shift(at..gap);
@@ -156,7 +155,7 @@ impl Table {
         true
     }
 
-    /// Keys come out in order, so each goes to its place or right behind the one before.
+    /// Reinserts the keys in order, each at its position or right after the previous one.
     fn grow(&mut self) {
         let mut home = self.home;
         loop {
@@ -168,8 +167,8 @@ impl Table {
         }
     }
 
-    fn moved_to(&self, home: usize) -> Option<Table> {
-        let mut larger = Table::with_home(home);
+    fn moved_to(&self, home: usize) -> Option<KeyTable> {
+        let mut larger = KeyTable::with_home(home);
         let mut next = 0;
         for (from, &row) in self.rows.iter().enumerate().filter(|&(from, _)| self.keys.get(from) != GAP) {
             let key = self.keys.get(from);
@@ -183,13 +182,13 @@ impl Table {
     }
 }
 
-/// Where a key points to among `home` places: ascending with the key.
+/// The position of a key among `home` ones; ascending with the key.
 #[allow(clippy::cast_possible_truncation)]
 fn place(key: u64, home: usize) -> usize {
     ((u128::from(key << TABLE_BITS) * home as u128) >> 64) as usize
 }
 
-/// Start sizes spread evenly over one step of growth.
+/// Initial sizes, spread evenly over one growth step.
 fn staggered(number: usize) -> usize {
     SMALLEST + SMALLEST * number / (GROWTH * TABLES)
 }
@@ -200,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    /// A generator good enough for spreading keys.
+    /// A random number generator good enough for spreading keys.
     fn random(state: &mut u64) -> u64 {
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -219,7 +218,7 @@ mod tests {
     fn agrees_with_a_hash_map() {
         let (mut map, mut twin, mut state) = (KeyMap::default(), HashMap::new(), 1);
         for row in 0..200_000 {
-            // Half of the ids come again.
+            // Half of the ids occur again.
             let id = random(&mut state) % 100_000 * 0x0001_0000_0001;
             let expected = *twin.entry(id).or_insert(row);
             assert_eq!(map.get_or_insert(id, row), (expected, expected == row));
@@ -232,7 +231,7 @@ mod tests {
     #[test]
     fn extreme_and_crowded_ids() {
         let mut map = KeyMap::default();
-        // Sequences and multiples of a power of two are what a weak spread would pile up.
+        // Sequences and multiples of a power of two would cluster under a weak hash.
         let ids: Vec<u64> = (0..50_000).chain((1..50_000).map(|i| i << 32)).chain([u64::MAX]).collect();
         for (&id, row) in ids.iter().zip(0..) {
             assert_eq!(map.get_or_insert(id, row), (row, true), "{id}");

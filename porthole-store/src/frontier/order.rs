@@ -1,56 +1,56 @@
-//! A policy, taken apart into what the queue needs of it.
+//! A policy, split into the parts that the queue needs.
 
-use crate::policy::{Direction, Key, Policy};
+use crate::policy::{Direction, Policy, PolicyKey};
 
-/// How rows are compared. The keys of a policy fall into parts: the first one picks the heap if it is
-/// `numtries`, those up to `serverload` order the heap, the rest is looked at when work is taken.
+/// How rows are compared. The keys of a policy are split: `numtries`, if it is first, is the level; keys before
+/// `serverload` order the heap of a site; the others are compared when work is taken.
 #[derive(Clone, Debug)]
-pub(super) struct Order {
+pub(super) struct KeyOrder {
     pub(super) policy: Policy,
     pub(super) level: Option<Direction>,
-    pub(super) heap: Vec<(Key, Direction)>,
-    /// Whether the heap goes by priority, descending, and nothing else: the usual case, which is quick.
+    pub(super) heap: Vec<(PolicyKey, Direction)>,
+    /// Whether the heap is ordered by descending priority only: the common case, with a fast path.
     pub(super) plain: bool,
     pub(super) load: Option<Direction>,
-    /// Keys behind `serverload`.
-    pub(super) rest: Vec<(Key, Direction)>,
+    /// Keys after `serverload`.
+    pub(super) rest: Vec<(PolicyKey, Direction)>,
 }
 
-impl Order {
+impl KeyOrder {
     pub(super) fn new(policy: &Policy) -> Self {
         let mut keys = policy.keys();
         let mut level = None;
-        if let Some(&(Key::Numtries, direction)) = keys.first() {
+        if let Some(&(PolicyKey::Numtries, direction)) = keys.first() {
             level = Some(direction);
             keys = &keys[1..];
         }
-        let at = keys.iter().position(|(key, _)| *key == Key::Serverload);
+        let at = keys.iter().position(|(key, _)| *key == PolicyKey::Serverload);
         let heap = keys[..at.unwrap_or(keys.len())].to_vec();
-        let plain = heap == [(Key::Priority, Direction::Desc)];
+        let plain = heap == [(PolicyKey::Priority, Direction::Desc)];
         let load = at.map(|at| keys[at].1);
         let rest = at.map_or_else(Vec::new, |at| keys[at + 1..].to_vec());
-        Order { policy: policy.clone(), level, heap, plain, load, rest }
+        KeyOrder { policy: policy.clone(), level, heap, plain, load, rest }
     }
 
-    /// Which columns must be there for it.
+    /// The columns that this order needs.
     pub(super) fn needs(&self) -> Needs {
         let uses = |key| self.policy.keys().iter().any(|(other, _)| *other == key);
         Needs {
-            visits: uses(Key::Visits),
-            lastvisited: uses(Key::Lastvisited),
-            hubs: uses(Key::Hub),
-            auth: uses(Key::Authority),
+            visits: uses(PolicyKey::Visits),
+            lastvisited: uses(PolicyKey::Lastvisited),
+            hubs: uses(PolicyKey::Hub),
+            auth: uses(PolicyKey::Authority),
         }
     }
 }
 
-impl Default for Order {
+impl Default for KeyOrder {
     fn default() -> Self {
-        Order::new(&Policy::default())
+        KeyOrder::new(&Policy::default())
     }
 }
 
-/// Columns that cost memory only when something uses them.
+/// Optional columns, which cost memory only when they are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
     pub(crate) visits: bool,

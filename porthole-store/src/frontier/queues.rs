@@ -1,7 +1,7 @@
-//! The queue: a heap of URLs for every site, and the sites in the order of their best URL.
+//! The queue: a heap of URLs per site, and a heap of sites by their best URL.
 //!
-//! A site is *listed* when it has queued URLs and may be chosen. It is not while it is disabled, while it rests, and
-//! while it is *held*: then whoever holds it takes its URLs one by one, and hears when a better one has come.
+//! A site is *listed* if it has queued URLs and may be chosen. It is not listed while it is disabled, resting or
+//! *held*. The holder takes a held site's URLs one by one, and is told when a better one has been queued.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,16 +9,16 @@ use std::collections::BinaryHeap;
 use porthole_types::Timestamp;
 
 use super::columns::Columns;
-use super::heap::{Heap, Ranked};
+use super::heap::{Heap, HeapOrder};
 
 #[derive(Debug, Default)]
 pub(super) struct Queues {
-    /// By the row of the site.
+    /// By row of the site.
     sites: Vec<SiteQueue>,
     order: SiteOrder,
     /// Held sites with a better URL than before, each once.
     improved: Vec<u32>,
-    /// Sites that rest, and until when.
+    /// Resting sites, with the end of the rest.
     resting: BinaryHeap<Reverse<(Timestamp, u32)>>,
 }
 
@@ -42,12 +42,12 @@ enum SiteState {
 #[derive(Debug, Default)]
 struct SiteOrder {
     heap: Heap,
-    /// Of every site its best row and its place in the heap, as far as it is listed.
+    /// Best row of every site, and its position in the heap, if it is listed.
     best: Vec<u32>,
     places: Vec<u32>,
 }
 
-/// The place of a site that is not listed.
+/// The position of a site that is not listed.
 const UNLISTED: u32 = u32::MAX;
 
 struct ByBest<'a> {
@@ -56,9 +56,9 @@ struct ByBest<'a> {
     places: &'a mut [u32],
 }
 
-impl Ranked for ByBest<'_> {
+impl HeapOrder for ByBest<'_> {
     fn before(&self, a: u32, b: u32) -> bool {
-        self.columns.compare_wholly(self.best[a as usize], self.best[b as usize]).is_lt()
+        self.columns.compare_all_keys(self.best[a as usize], self.best[b as usize]).is_lt()
     }
 
     fn put(&mut self, site: u32, at: u32) {
@@ -79,21 +79,21 @@ impl Queues {
         self.changed(site, row, columns);
     }
 
-    /// Takes out the row at this place of its site's queue.
+    /// Removes the row at this position of its site's queue.
     pub(super) fn remove(&mut self, row: u32, at: usize, columns: &mut Columns) {
         let site = columns.site_of(row);
         self.sites[site as usize].rows.remove(at, columns);
         self.relist(site, columns);
     }
 
-    /// What the row at this place is ordered by has changed.
+    /// Restores the order after a sort key of the row at this position has changed.
     pub(super) fn moved(&mut self, row: u32, at: usize, columns: &mut Columns) {
         let site = columns.site_of(row);
         self.sites[site as usize].rows.moved(at, columns);
         self.changed(site, row, columns);
     }
 
-    /// The load of a site has changed.
+    /// Restores the order after the load of a site has changed.
     pub(super) fn load_changed(&mut self, site: u32, columns: &Columns) {
         if self.order.places.get(site as usize).is_some_and(|&place| place != UNLISTED) {
             self.relist(site, columns);
@@ -110,7 +110,7 @@ impl Queues {
         self.sites.get(site as usize)?.rows.first()
     }
 
-    /// Rows that are queued of a site.
+    /// Number of queued rows of a site.
     pub(super) fn len_of(&self, site: u32) -> usize {
         self.sites.get(site as usize).map_or(0, |queue| queue.rows.len())
     }
@@ -123,7 +123,7 @@ impl Queues {
         Some(site)
     }
 
-    /// Nobody holds the site any more; it is listed again, at once or when it has rested.
+    /// Releases a site; it is listed again, at once or after its rest.
     pub(super) fn release(&mut self, site: u32, until: Option<Timestamp>, columns: &Columns) {
         let Some(queue) = self.sites.get_mut(site as usize) else { return };
         if queue.state == SiteState::Improved {
@@ -134,7 +134,7 @@ impl Queues {
         self.relist(site, columns);
     }
 
-    /// Lists the sites that have rested.
+    /// Lists the sites whose rest is over.
     pub(super) fn wake(&mut self, now: Timestamp, columns: &Columns) {
         while let Some(&Reverse((until, site))) = self.resting.peek()
             && until <= now
@@ -148,7 +148,7 @@ impl Queues {
         }
     }
 
-    /// When the next site that has queued rows has rested.
+    /// When the next resting site with queued rows is available.
     pub(super) fn next_wake(&self) -> Option<Timestamp> {
         let rests = |&&Reverse((until, site)): &&Reverse<(Timestamp, u32)>| {
             let queue = &self.sites[site as usize];
@@ -157,7 +157,7 @@ impl Queues {
         self.resting.iter().filter(rests).map(|Reverse((until, _))| *until).min()
     }
 
-    /// The held sites that have a better row than when this was last asked.
+    /// The held sites that have a better row than at the last call.
     pub(super) fn take_improved(&mut self) -> Vec<u32> {
         for &site in &self.improved {
             self.sites[site as usize].state = SiteState::Held;
@@ -176,12 +176,12 @@ impl Queues {
         chosen.flat_map(|site| of_site(site).iter().copied()).collect()
     }
 
-    /// All queued rows, in no order.
+    /// All queued rows, unordered.
     pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
         self.sites.iter().flat_map(|queue| queue.rows.items())
     }
 
-    /// Puts all rows in the order that the columns have by now.
+    /// Rebuilds all heaps in the current order.
     pub(super) fn rebuild(&mut self, columns: &mut Columns) {
         for site in self.order.heap.take_all() {
             self.order.places[site as usize] = UNLISTED;
@@ -196,7 +196,7 @@ impl Queues {
         }
     }
 
-    /// A row of the site was added or has another rank.
+    /// Updates the site after a row was added or has another rank.
     fn changed(&mut self, site: u32, row: u32, columns: &Columns) {
         if self.best_of(site) != Some(row) && self.order.best[site as usize] != row {
             return;
@@ -209,7 +209,7 @@ impl Queues {
         self.relist(site, columns);
     }
 
-    /// Gives a site its place in the order, or takes it out.
+    /// Updates the position of a site in the order, or removes it.
     fn relist(&mut self, site: u32, columns: &Columns) {
         let queue = &self.sites[site as usize];
         let best =

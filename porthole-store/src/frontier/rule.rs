@@ -1,43 +1,43 @@
-//! What changes the queue as a whole: another policy, other scores, a bound, disabled sites.
+//! Changes of the whole queue: another policy, other scores, a bound, disabled sites.
 
 use std::collections::HashSet;
 
-use super::columns::{Facts, Place};
-use super::{Frontier, Needs, Order, State};
+use super::columns::{OptionalValues, QueuePlace};
+use super::{Frontier, KeyOrder, Needs, RowState};
 use crate::Policy;
 
 impl Frontier {
-    /// Changes the order. What the new one lacks, if anything, is to be filled in before it counts; then
-    /// [`rebuild`](Frontier::rebuild) does the rest.
+    /// Changes the order. Returns the missing columns, which the caller has to fill before it calls
+    /// [`rebuild`](Frontier::rebuild).
     pub(crate) fn set_policy(&mut self, policy: &Policy) -> Needs {
-        self.columns.order = Order::new(policy);
+        self.columns.order = KeyOrder::new(policy);
         self.make_columns()
     }
 
-    /// Disables these sites and no others. What is lacking is to be filled in before it counts; then
-    /// [`rebuild`](Frontier::rebuild) does the rest.
+    /// Disables exactly these sites. Returns the missing columns, which the caller has to fill before it calls
+    /// [`rebuild`](Frontier::rebuild).
     pub(crate) fn set_disabled(&mut self, sites: HashSet<u32>) -> Needs {
         self.columns.sites.set_disabled(sites);
         self.make_columns()
     }
 
     fn make_columns(&mut self) -> Needs {
-        let lacks = self.columns.lacks();
+        let missing = self.columns.missing();
         self.columns.keep(self.columns.needs());
-        lacks
+        missing
     }
 
-    /// Fills in what is lacking of a row; row by row from the first.
-    pub(crate) fn fill(&mut self, row: usize, facts: Facts) {
+    /// Fills the missing columns of a row; called row by row from the first.
+    pub(crate) fn fill(&mut self, row: usize, facts: OptionalValues) {
         self.columns.fill(row, facts);
     }
 
-    /// Whether the policy goes by hub scores, by authority scores.
+    /// Whether the policy uses hub scores, and authority scores.
     pub(crate) fn uses_scores(&self) -> (bool, bool) {
         (self.columns.hubs.is_some(), self.columns.auth.is_some())
     }
 
-    /// No row has a score.
+    /// Sets all scores to 0.
     pub(crate) fn clear_scores(&mut self) {
         clear(&mut self.columns.hubs, self.columns.rows.len());
         clear(&mut self.columns.auth, self.columns.rows.len());
@@ -51,7 +51,7 @@ impl Frontier {
         set(&mut self.columns.auth, row, score);
     }
 
-    /// Puts all that waits in the order that counts now.
+    /// Rebuilds the queue in the current order.
     pub(crate) fn rebuild(&mut self) {
         self.queues.rebuild(&mut self.columns);
         let disabled = self.columns.sites.disabled().iter();
@@ -62,23 +62,23 @@ impl Frontier {
         self.bound = bound;
     }
 
-    /// Evicts the worst of what waits, so that no more than the bound are left; their rows, ascending.
-    /// One row may be said to stay. Takes time in proportion to the bound.
-    pub(crate) fn trim(&mut self, stays: Option<u32>) -> Vec<u32> {
-        let waits = self.tally.states[State::Queued as usize] - self.tally.taken - self.tally.parked;
-        let Some(bound) = self.bound.filter(|&bound| bound < waits) else { return Vec::new() };
+    /// Evicts the worst queued rows, so that no more than the bound are left. Returns their rows, ascending. One row
+    /// may be protected. Takes time proportional to the bound.
+    pub(crate) fn trim(&mut self, protected: Option<u32>) -> Vec<u32> {
+        let waiting = self.tally.states[RowState::Queued as usize] - self.tally.taken - self.tally.parked;
+        let Some(bound) = self.bound.filter(|&bound| bound < waiting) else { return Vec::new() };
         let columns = &self.columns;
         let queued = self.queues.rows().filter(|&row| !columns.is_disabled(row));
         let mut rows: Vec<u32> = queued.chain(self.waiting.rows()).collect();
-        let goes = |row: u32| Some(row) != stays;
-        let order = |a: u32, b: u32| goes(a).cmp(&goes(b)).then_with(|| columns.compare_wholly(a, b));
+        let can_go = |row: u32| Some(row) != protected;
+        let order = |a: u32, b: u32| can_go(a).cmp(&can_go(b)).then_with(|| columns.compare_all_keys(a, b));
         let (_, _, _) = rows.select_nth_unstable_by(bound, |&a, &b| order(a, b));
         let mut evicted = rows.split_off(bound);
         evicted.sort_unstable();
         for &row in &evicted {
             self.withdraw(row);
-            self.change_state(row, State::Evicted);
-            self.columns.rows[row as usize].place = Place::done(State::Evicted);
+            self.change_state(row, RowState::Evicted);
+            self.columns.rows[row as usize].place = QueuePlace::done(RowState::Evicted);
         }
         evicted
     }

@@ -1,4 +1,4 @@
-//! Sites in memory: which are known, how many URLs were fetched from each, and which are disabled.
+//! Sites in memory: known sites, numbers of fetched URLs, and disabled sites.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,9 +6,9 @@ use porthole_types::SiteId;
 
 use super::{Chunked, KeyMap};
 
-/// The window on the `site` table. Row numbers are rowids less one.
+/// The `site` table in memory. Row numbers are rowids minus one.
 #[derive(Debug, Default)]
-pub(crate) struct Sites {
+pub(crate) struct SiteTable {
     known: KeyMap,
     loads: Chunked<u32>,
     ids: Chunked<SiteId>,
@@ -16,12 +16,12 @@ pub(crate) struct Sites {
     disabled: HashSet<u32>,
 }
 
-impl Sites {
+impl SiteTable {
     pub(crate) fn len(&self) -> usize {
         self.loads.len()
     }
 
-    /// The row of a site, which becomes known if it was not; whether it was new.
+    /// The row of a site, which is added if it is new. Returns whether it was new.
     pub(crate) fn see(&mut self, sid: SiteId, serverload: u32) -> (u32, bool) {
         let next = u32::try_from(self.loads.len()).expect("fewer sites than URLs");
         let (row, new) = self.known.get_or_insert(sid.0, next);
@@ -42,7 +42,7 @@ impl Sites {
         self.known.get(sid.0)
     }
 
-    /// Counts one more URL that was fetched from a site; the site's row.
+    /// Counts a URL fetched from a site. Returns the site's row.
     pub(crate) fn count(&mut self, sid: SiteId) -> Option<u32> {
         let row = self.find(sid)?;
         self.loads[row as usize] += 1;
@@ -53,7 +53,7 @@ impl Sites {
         self.loads[row as usize]
     }
 
-    /// The load of a site; one that is not known has none.
+    /// The load of a site; 0 if it is unknown.
     pub(crate) fn load_of(&self, sid: SiteId) -> u32 {
         self.find(sid).map_or(0, |row| self.load(row))
     }
@@ -72,7 +72,7 @@ impl Sites {
     }
 }
 
-/// The site of every row, in three bytes. Rows of sites beyond the first 16 million cost more.
+/// The site of every row, in three bytes. Rows of sites after the first 16 million cost more.
 #[derive(Debug, Default)]
 pub(super) struct SiteColumn {
     near: Chunked<[u8; 3]>,
@@ -80,7 +80,7 @@ pub(super) struct SiteColumn {
 }
 
 impl SiteColumn {
-    /// Marks rows whose site is among the far ones.
+    /// Marks rows whose site is in `far`.
     const FAR: u32 = 0xff_ffff;
 
     pub(super) fn push(&mut self, site: u32) {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sites_near_and_far_are_told_apart() {
+    fn site_numbers_survive_at_any_size() {
         let sites = [0, 1, 255, 256, 65_536, 0xff_fffe, 0xff_ffff, 0x0100_0000, u32::MAX];
         let mut column = SiteColumn::default();
         sites.iter().for_each(|&site| column.push(site));

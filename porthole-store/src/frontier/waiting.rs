@@ -1,19 +1,19 @@
-//! URLs that may be tried again, but not yet.
+//! URLs that wait for a retry.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use porthole_types::Timestamp;
 
-/// Rows by the moment they are due. Few at a time, so plain collections do.
+/// Rows by due time. There are few at a time.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct RetryQueue {
     due: HashMap<u32, Timestamp>,
-    /// May hold entries that no longer count: `due` has the last word.
+    /// May contain stale entries; `due` is authoritative.
     queue: BinaryHeap<Reverse<(Timestamp, u32)>>,
 }
 
-impl Waiting {
+impl RetryQueue {
     pub(super) fn push(&mut self, row: u32, due: Timestamp) {
         self.due.insert(row, due);
         self.queue.push(Reverse((due, row)));
@@ -39,7 +39,7 @@ impl Waiting {
         self.due.get(&row).is_some_and(|&due| due <= now)
     }
 
-    /// All rows, in no order.
+    /// All rows, unordered.
     pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
         self.due.keys().copied()
     }
@@ -48,7 +48,7 @@ impl Waiting {
         self.queue.peek().map(|Reverse((due, _))| *due)
     }
 
-    /// Keeps the head of the queue true.
+    /// Removes stale entries from the head of the queue.
     fn drop_stale(&mut self) {
         while let Some(Reverse((due, row))) = self.queue.peek()
             && self.due.get(row) != Some(due)
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_come_when_they_are_due_and_only_then() {
-        let mut waiting = Waiting::default();
+    fn rows_are_returned_when_they_are_due() {
+        let mut waiting = RetryQueue::default();
         for (row, due) in [(1, 30), (2, 10), (3, 20), (4, 10)] {
             waiting.push(row, Timestamp(due));
         }

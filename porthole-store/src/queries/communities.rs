@@ -1,14 +1,14 @@
-//! The questions that the papers ask of a crawl about the sites and pages of a topic (W 1): who specialises, who cites
-//! whom, and what changes.
+//! Queries of the papers on the sites and pages of a topic (W 1): specialised sites, citations between sites, and
+//! changes.
 
-use super::Kind::Number;
+use super::ParameterKind::Number;
 use super::parts::{below, paths, topic, whole};
 use super::{NamedQuery, Parameter, TOPIC, rows};
 
-/// A site of a single page says little about the site: the order is by (relevant + 1) / (pages + 2).
+/// Sites with few pages are ranked lower: the order is by (relevant + 1) / (pages + 2). The question is from W 1.
 pub(super) const SPECIALTY_SITES: NamedQuery = NamedQuery {
     name: "specialty-sites",
-    description: "sites by the share of their pages that are about a topic, or relevant if none is named (W 1)",
+    description: "sites by the share of their pages about a topic (default: relevant pages)",
     sql: concat!(
         "with recursive ",
         below!("below", "topic"),
@@ -31,20 +31,20 @@ pub(super) const SPECIALTY_SITES: NamedQuery = NamedQuery {
         TOPIC,
         Parameter {
             name: "relevant",
-            description: "without a topic: from which R(d) on a page is relevant",
+            description: "without a topic: minimum relevance of a relevant page",
             kind: Number,
             default: Some("0.5"),
         },
-        whole("least", "sites with fewer pages are left out", "3"),
+        whole("least", "minimum number of pages of a site", "3"),
         rows("20"),
     ],
     key: &["host"],
 };
 
-/// Sites of a co-operative community cite each other, those of a competitive one do not (W 1, 4.5).
+/// Sites of a cooperative community cite each other, those of a competitive one do not (W 1, 4.5).
 pub(super) const COMMUNITY_CULTURE: NamedQuery = NamedQuery {
     name: "community-culture",
-    description: "whether the sites of a topic cite each other, and how long a page takes to become popular (W 1)",
+    description: "whether sites of a topic cite each other, and how fast pages become popular",
     sql: concat!(
         "with recursive ",
         below!("below", "topic"),
@@ -69,7 +69,7 @@ pub(super) const COMMUNITY_CULTURE: NamedQuery = NamedQuery {
          ), size(sites) as (
              select count(distinct sid) from page
          ), measured(place, measure, value) as (
-             select 1, 'pages about it', count(*) * 1.0 from page
+             select 1, 'pages about the topic', count(*) * 1.0 from page
              union all
              select 2, 'sites of these pages', sites * 1.0 from size
              union all
@@ -84,24 +84,24 @@ pub(super) const COMMUNITY_CULTURE: NamedQuery = NamedQuery {
                                        on back.one = pair.other and back.other = pair.one) * 1.0
                     / nullif((select count(*) from pair), 0) from size
              union all
-             select 6, 'popular pages, cited by so many sites', count(*) * 1.0 from popular
+             select 6, 'popular pages', count(*) * 1.0 from popular
              union all
-             select 7, 'days from the first of the sites to the last, on average', avg(days) from popular
+             select 7, 'mean days from the first citing site to the last', avg(days) from popular
          )
          select measure, value from measured order by place"
     ),
     parameters: &[
-        topic("topic", "of the community"),
-        whole("sites", "a page that so many other sites of the topic cite is popular", "3"),
+        topic("topic", "topic of the community"),
+        whole("sites", "number of citing sites from which a page is popular", "3"),
     ],
     key: &["measure"],
 };
 
-/// What is kept of a change is when each link of a page was first seen: a page has changed when a later visit found
-/// a new one.
+/// A change is detected by the time at which each link of a page was first seen: a page has changed if a revisit found
+/// a new link. The question is from W 1.
 pub(super) const TIMESCALES: NamedQuery = NamedQuery {
     name: "timescales",
-    description: "topics whose pages change fast, and stable ones, by the pages that were visited again (W 1)",
+    description: "how fast pages change, by topic, from revisited pages",
     sql: concat!(
         "with recursive ",
         below!("below", "topic"),
@@ -131,7 +131,7 @@ pub(super) const TIMESCALES: NamedQuery = NamedQuery {
     ),
     parameters: &[
         TOPIC,
-        whole("least", "topics with fewer pages that were visited again are left out", "3"),
+        whole("least", "minimum number of revisited pages of a topic", "3"),
         rows("100"),
     ],
     key: &["topic"],

@@ -1,11 +1,11 @@
-//! Questions about how a crawl is doing, V 3.7 first.
+//! Queries on the state of a crawl. `harvest`, `missed`, `census` and `census-up` are from V 3.7.
 
-use super::Kind::{Number, Whole};
+use super::ParameterKind::{Number, Whole};
 use super::{NamedQuery, Parameter, TOPIC, rows};
 
 pub(super) const HARVEST_BY_MINUTE: NamedQuery = NamedQuery {
     name: "harvest",
-    description: "pages and mean relevance by minute of the last hours of the crawl; copies count as 0 (V 3.7)",
+    description: "pages and mean relevance per minute; duplicates count as 0",
     sql: "select lastvisited / 60000 as minute, count(*) as pages, avg(credit) as harvest
           from tried
           where state = 1
@@ -14,7 +14,7 @@ pub(super) const HARVEST_BY_MINUTE: NamedQuery = NamedQuery {
           order by minute",
     parameters: &[Parameter {
         name: "hours",
-        description: "how far back, from the last page",
+        description: "hours before the last page",
         kind: Number,
         default: Some("1"),
     }],
@@ -23,7 +23,7 @@ pub(super) const HARVEST_BY_MINUTE: NamedQuery = NamedQuery {
 
 pub(super) const MISSED: NamedQuery = NamedQuery {
     name: "missed",
-    description: "neighbours of great hubs on other sites that were never tried (V 3.7)",
+    description: "URLs on other sites that top hubs link to and that were never tried",
     sql: "with great(row, sid) as materialized (
               select row, sid from tried
               where oid in (select oid from hubs order by score desc
@@ -40,7 +40,7 @@ pub(super) const MISSED: NamedQuery = NamedQuery {
     parameters: &[
         Parameter {
             name: "percentile",
-            description: "hub scores above this percentile are great",
+            description: "percentile of the hub score from which a hub is a top hub",
             kind: Whole,
             default: Some("90"),
         },
@@ -51,7 +51,7 @@ pub(super) const MISSED: NamedQuery = NamedQuery {
 
 pub(super) const CENSUS: NamedQuery = NamedQuery {
     name: "census",
-    description: "fetched pages by the topic that is best for each (V 3.7)",
+    description: "fetched pages by best topic",
     sql: "select best.kcid, taxonomy.name, best.pages, best.relevance
           from (select kcid, count(*) as pages, avg(relevance) as relevance
                 from tried where state = 1 and copy_of is null and kcid is not null group by kcid) as best
@@ -64,7 +64,7 @@ pub(super) const CENSUS: NamedQuery = NamedQuery {
 
 pub(super) const FAILURES: NamedQuery = NamedQuery {
     name: "failures",
-    description: "failed tries by kind, with how many URLs failed for good",
+    description: "failures by kind, with the number of permanent ones",
     sql: "select failure, count(*) as urls, sum(case when state = 3 then 1 else 0 end) as dead,
                  max(detail) as example
           from tried
@@ -103,7 +103,7 @@ pub(super) const FRONTIER: NamedQuery = NamedQuery {
 
 pub(super) const PROGRESS: NamedQuery = NamedQuery {
     name: "progress",
-    description: "pages, mean relevance of all and of the last ones, copies as 0, and when the last one came",
+    description: "pages, mean relevance of all and of the last, time of the last page",
     sql: "select count(*) as pages, avg(credit) as harvest,
                  (select avg(credit)
                   from (select credit from tried where state = 1 order by lastvisited desc, seq desc
@@ -114,7 +114,7 @@ pub(super) const PROGRESS: NamedQuery = NamedQuery {
           where state = 1",
     parameters: &[Parameter {
         name: "last",
-        description: "how many are the last ones",
+        description: "number of last pages",
         kind: Whole,
         default: Some("100"),
     }],
@@ -123,7 +123,7 @@ pub(super) const PROGRESS: NamedQuery = NamedQuery {
 
 pub(super) const TOP_PAGES: NamedQuery = NamedQuery {
     name: "top-pages",
-    description: "the most relevant pages, without copies and those that were marked useless",
+    description: "most relevant pages, without duplicates and pages marked useless",
     sql: "with recursive below(kcid) as (
               select kcid from taxonomy where kcid = :topic
               union
@@ -144,7 +144,7 @@ pub(super) const TOP_PAGES: NamedQuery = NamedQuery {
 
 pub(super) const TOP_SITES: NamedQuery = NamedQuery {
     name: "top-sites",
-    description: "sites by relevant pages, without those that are disabled or were marked useless",
+    description: "sites by relevant pages, without those disabled or marked useless",
     sql: "with recursive below(kcid) as (
               select kcid from taxonomy where kcid = :topic
               union
@@ -168,7 +168,7 @@ pub(super) const TOP_SITES: NamedQuery = NamedQuery {
         TOPIC,
         Parameter {
             name: "relevant",
-            description: "from which R(d) on a page is relevant",
+            description: "minimum relevance of a relevant page",
             kind: Number,
             default: Some("0.5"),
         },
@@ -179,7 +179,7 @@ pub(super) const TOP_SITES: NamedQuery = NamedQuery {
 
 pub(super) const SITE_LIST: NamedQuery = NamedQuery {
     name: "site-list",
-    description: "sites with what became of their URLs",
+    description: "sites with numbers of pages, queued URLs and failures",
     sql: "select site.host, coalesce(found.pages, 0) as pages, found.relevance,
                  coalesce(found.queued, 0) as queued, coalesce(found.failures, 0) as failures,
                  site.serverload, site.disabled
@@ -196,7 +196,7 @@ pub(super) const SITE_LIST: NamedQuery = NamedQuery {
     parameters: &[
         Parameter {
             name: "disabled",
-            description: "1: only those that are disabled",
+            description: "1: only disabled sites",
             kind: Whole,
             default: Some("0"),
         },
@@ -207,7 +207,7 @@ pub(super) const SITE_LIST: NamedQuery = NamedQuery {
 
 pub(super) const CENSUS_UP: NamedQuery = NamedQuery {
     name: "census-up",
-    description: "fetched pages by topic, those of the topics below it included, the root left out (V 3.7)",
+    description: "fetched pages by topic, including subtopics, without the root",
     sql: "with recursive above(kcid, at) as (
               select kcid, kcid from taxonomy
               union

@@ -1,9 +1,9 @@
-//! What the standing queries have in common.
+//! Parts that several queries share.
 
-use super::Kind::{Topic, Whole};
 use super::Parameter;
+use super::ParameterKind::{Topic, Whole};
 
-/// The topic of a parameter and all below it, as a part of `with recursive`.
+/// The topic given by a parameter and all topics below it, as a part of `with recursive`.
 macro_rules! below {
     ($name:literal, $parameter:literal) => {
         concat!(
@@ -24,7 +24,7 @@ macro_rules! below {
 }
 pub(super) use below;
 
-/// The paths of all topics; that of the root is empty.
+/// The paths of all topics; the root's is empty.
 macro_rules! paths {
     () => {
         "paths(kcid, path) as (
@@ -37,7 +37,7 @@ macro_rules! paths {
 }
 pub(super) use paths;
 
-/// The pages about the topics that [`below`] names.
+/// The pages about the topics of [`below`].
 macro_rules! pages {
     ($below:literal) => {
         concat!(
@@ -49,7 +49,7 @@ macro_rules! pages {
 }
 pub(super) use pages;
 
-/// A topic that has to be named.
+/// A required parameter for a topic.
 pub(super) const fn topic(name: &'static str, description: &'static str) -> Parameter {
     Parameter { name, description, kind: Topic, default: None }
 }

@@ -1,10 +1,10 @@
-//! What the last distillation found.
+//! Queries on the scores of the last distillation.
 
 use super::{NamedQuery, TOPIC, rows};
 
 pub(super) const TOP_HUBS: NamedQuery = NamedQuery {
     name: "top-hubs",
-    description: "the best hubs, without those that were marked useless",
+    description: "best hubs, without those marked useless",
     sql: "with recursive below(kcid) as (
               select kcid from taxonomy where kcid = :topic
               union
@@ -24,7 +24,7 @@ pub(super) const TOP_HUBS: NamedQuery = NamedQuery {
 
 pub(super) const TOP_AUTHORITIES: NamedQuery = NamedQuery {
     name: "top-authorities",
-    description: "the best authorities, without those that were marked useless",
+    description: "best authorities, without those marked useless",
     sql: "with recursive below(kcid) as (
               select kcid from taxonomy where kcid = :topic
               union

@@ -1,19 +1,19 @@
-//! The questions that the papers ask of a crawl (V 1, W 1): what topics have to do with each other.
+//! Queries of the papers on the relations between topics (V 1, W 1).
 //!
-//! Pages about a topic are those whose best class is the topic or one below it. A page that is queued for another
-//! visit is a page still.
+//! A page is about a topic if its best class is the topic or below it. A page that is queued for a revisit still
+//! counts.
 //!
-//! SQLite joins in the order that `cross join` gives; PostgreSQL chooses for itself.
+//! SQLite joins in the order that `cross join` gives; PostgreSQL chooses the order itself.
 
 use super::parts::{below, pages, paths, topic, whole};
 use super::{NamedQuery, rows};
 
-/// What the pages of a site say of a page counts once, or the footer of a large site would be a topic's culture.
-/// At large is the rest of the crawl: links between pages about neither the topic nor the same. The lift is the
-/// number of links over the number that was to be expected, both as if there were five more: few links say little.
+/// Links from one site to a page count once; otherwise the footer of a large site would dominate. The baseline is the
+/// rest of the crawl: links between pages of different topics other than the given one. The lift is the number of links
+/// divided by the expected number, both plus five, so that few links count little. The question is from V 1.
 pub(super) const CITATION_SOCIOLOGY: NamedQuery = NamedQuery {
     name: "citation-sociology",
-    description: "topics within one link of a topic, by how much more often than at large (V 1)",
+    description: "topics linked with a topic more often than in the rest of the crawl",
     sql: concat!(
         "with recursive ",
         below!("below", "topic"),
@@ -52,15 +52,16 @@ pub(super) const CITATION_SOCIOLOGY: NamedQuery = NamedQuery {
     ),
     parameters: &[
         topic("topic", "whose neighbourhood"),
-        whole("least", "topics with fewer links are left out", "5"),
+        whole("least", "minimum number of links of a topic", "5"),
         rows("20"),
     ],
     key: &["topic"],
 };
 
+// From V 1.
 pub(super) const SPAM_FILTER: NamedQuery = NamedQuery {
     name: "spam-filter",
-    description: "pages about one topic that several pages about another cite (V 1)",
+    description: "pages about one topic that several pages about another cite",
     sql: concat!(
         "with recursive ",
         below!("about", "topic"),
@@ -84,17 +85,18 @@ pub(super) const SPAM_FILTER: NamedQuery = NamedQuery {
          limit :rows"
     ),
     parameters: &[
-        topic("topic", "what the pages seem to be about"),
-        topic("cited_by", "what those that cite them are about"),
-        whole("least", "by how many pages at least", "2"),
+        topic("topic", "topic of the cited pages"),
+        topic("cited_by", "topic of the citing pages"),
+        whole("least", "minimum number of citing pages", "2"),
         rows("100"),
     ],
     key: &["url"],
 };
 
+// From V 1.
 pub(super) const TYPED_LINK: NamedQuery = NamedQuery {
     name: "typed-link",
-    description: "chains of links from a page about one topic over one about a second to one about a third (V 1)",
+    description: "chains of two links over pages of three given topics",
     sql: concat!(
         "with recursive ",
         below!("first", "topic"),
@@ -129,19 +131,19 @@ pub(super) const TYPED_LINK: NamedQuery = NamedQuery {
          limit :rows"
     ),
     parameters: &[
-        topic("topic", "of the page that a chain begins with"),
-        topic("via", "of the page between"),
-        topic("to", "of the page that it ends with"),
+        topic("topic", "topic of the first page"),
+        topic("via", "topic of the second page"),
+        topic("to", "topic of the third page"),
         rows("100"),
     ],
     key: &["url", "via", "leads_to"],
 };
 
-/// The time is that of the crawl: the year that ended when the last link was found. Periods begin at fixed moments,
-/// so that a later answer has the same ones.
+/// Times are relative to the crawl: the year before the last link was found. Periods begin at fixed times, so that
+/// later runs have the same periods. The question is from V 1.
 pub(super) const COMMUNITY_EVOLUTION: NamedQuery = NamedQuery {
     name: "community-evolution",
-    description: "links from pages about one topic to pages about another by when they were found (V 1)",
+    description: "links from one topic to another, by time of discovery",
     sql: concat!(
         "with recursive ",
         below!("citing", "topic"),
@@ -166,17 +168,18 @@ pub(super) const COMMUNITY_EVOLUTION: NamedQuery = NamedQuery {
          order by since_at"
     ),
     parameters: &[
-        topic("topic", "of the pages that link"),
-        topic("to", "of the pages that are linked to"),
-        whole("days", "how far back, from the last link", "365"),
-        whole("step", "days of a period", "30"),
+        topic("topic", "topic of the linking pages"),
+        topic("to", "topic of the linked pages"),
+        whole("days", "days before the last link", "365"),
+        whole("step", "days per period", "30"),
     ],
     key: &["since_at"],
 };
 
+// From W 1.
 pub(super) const TOPIC_LINKS: NamedQuery = NamedQuery {
     name: "topic-links",
-    description: "whether there is a link between two topics, and which (W 1)",
+    description: "links between two topics, in both directions",
     sql: concat!(
         "with recursive ",
         below!("first", "topic"),
@@ -207,6 +210,6 @@ pub(super) const TOPIC_LINKS: NamedQuery = NamedQuery {
          order by direction desc, found_at, url, leads_to
          limit :rows"
     ),
-    parameters: &[topic("topic", "one topic"), topic("other", "the other"), rows("100")],
+    parameters: &[topic("topic", "first topic"), topic("other", "second topic"), rows("100")],
     key: &["direction", "url", "leads_to"],
 };

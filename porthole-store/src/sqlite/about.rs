@@ -1,7 +1,7 @@
-//! Everything that the tables say of one URL.
+//! Reads everything that the tables have on a URL.
 //!
-//! Without indexes ([`lookup`](super::lookup)) this reads `edge` once and `crawl` twice: a second of CPU for a million URLs
-//! and five million links.
+//! Without indexes ([`lookup`](super::lookup)) this reads `edge` once and `crawl` twice: one second of CPU for a
+//! million URLs and five million links.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::graph;
 use super::lookup::Lookup;
 use super::workspace_writer::read_setting;
-use crate::about::{About, Feedback, FeedbackKind, Parent, SiteFacts, UrlState};
+use crate::about::{About, Feedback, FeedbackKind, LinkingPage, SiteFacts, UrlState};
 use crate::{Error, Result};
 
-/// Pages that are named as those that link to a URL.
+/// Maximum number of linking pages returned.
 const PARENTS: usize = 10;
 
-/// Reads it in one transaction: one state of the tables, whatever is written meanwhile.
+/// Reads in one transaction, for a consistent state.
 pub(super) fn read(db: &mut Connection, url: &CanonicalUrl) -> Result<Option<About>> {
     let tx = db.transaction()?;
     let oid = url.id().0.cast_signed();
@@ -35,7 +35,7 @@ pub(super) fn read(db: &mut Connection, url: &CanonicalUrl) -> Result<Option<Abo
     Ok(Some(about))
 }
 
-/// What the rows of the URL and of its site say, with the number of the first.
+/// The data in the rows of the URL and its site, with the row number of the URL.
 pub(super) fn read_row(db: &Connection, url: &CanonicalUrl) -> Result<Option<(i64, About)>> {
     let oid = url.id().0.cast_signed();
     let Some(rowid) = Lookup::new(db).url(oid)? else { return Ok(None) };
@@ -54,7 +54,7 @@ pub(super) fn read_row(db: &Connection, url: &CanonicalUrl) -> Result<Option<(i6
     Ok(Some((rowid, about)))
 }
 
-/// What is known of a site.
+/// The data of a site.
 pub(super) fn read_site(db: &Connection, host: &str) -> Result<Option<SiteFacts>> {
     let mut read = db.prepare("select sid, serverload, disabled from site where host = ?1")?;
     let site = read.query_row([host], |row| {
@@ -68,7 +68,7 @@ pub(super) fn read_site(db: &Connection, host: &str) -> Result<Option<SiteFacts>
     Ok(site.optional()?)
 }
 
-/// The last word on each of these names, or on all if there are none.
+/// The latest feedback on these names, or on all if none are given.
 pub(super) fn read_feedback(db: &Connection, names: &[&str]) -> Result<Vec<Feedback>> {
     let sql = "select url, kind, useful, at from feedback \
                where id in (select max(id) from feedback group by url, kind) order by id";
@@ -87,7 +87,7 @@ pub(super) fn read_feedback(db: &Connection, names: &[&str]) -> Result<Vec<Feedb
     Ok(feedback)
 }
 
-/// What the row of the URL says.
+/// The data in the row of the URL.
 fn about(row: &Row<'_>, url: &CanonicalUrl) -> Result<About> {
     let failure: Option<String> = row.get(9)?;
     let detail: Option<String> = row.get(10)?;
@@ -134,7 +134,7 @@ fn state(code: i64) -> Result<UrlState> {
     state.ok_or_else(|| Error::Damaged(format!("crawl has the unknown state {code}")))
 }
 
-/// Works in the last belief that `crawl` has not taken over yet.
+/// Applies the latest estimate in `estimate_log`.
 fn believe(db: &Connection, rowid: i64, about: &mut About) -> Result<()> {
     let sql = "select relevance, priority from estimate_log where row = ?1 order by rowid desc limit 1";
     let belief = db.query_row(sql, [rowid], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
@@ -144,13 +144,13 @@ fn believe(db: &Connection, rowid: i64, about: &mut About) -> Result<()> {
     Ok(())
 }
 
-/// Whether the policy is the one that [`rank`] counts by.
+/// Whether the policy is the one that [`rank`] assumes.
 fn is_discovery(db: &Connection) -> Result<bool> {
     let policy = read_setting(db, "policy")?;
     Ok(policy.is_none_or(|order| order == "discovery" || order.starts_with("numtries asc, priority desc")))
 }
 
-/// How many queued URLs come before it: fewer tries first, then the larger priority, then the older row.
+/// Number of queued URLs before it: fewer tries first, then the higher priority, then the older row.
 fn rank(db: &Connection, rowid: i64, about: &About) -> Result<u64> {
     let sql = "with latest as materialized (
                    select row, priority from estimate_log where rowid in (select max(rowid) from estimate_log group by row)
@@ -163,7 +163,7 @@ fn rank(db: &Connection, rowid: i64, about: &About) -> Result<u64> {
     Ok(before.cast_unsigned())
 }
 
-/// Counts the links of a page, and names those that link to it.
+/// Counts the links of a page, and finds the pages that link to it.
 fn links(db: &Connection, page: i64, about: &mut About) -> Result<()> {
     let (mut found, mut target) = (HashMap::<i64, i64>::new(), None);
     for link in Lookup::new(db).links(page)? {
@@ -185,13 +185,13 @@ fn links(db: &Connection, page: i64, about: &mut About) -> Result<()> {
     Ok(())
 }
 
-/// The best of the pages that link to it.
-fn parents(db: &Connection, found: &HashMap<i64, i64>) -> Result<Vec<Parent>> {
+/// The most relevant of the linking pages.
+fn parents(db: &Connection, found: &HashMap<i64, i64>) -> Result<Vec<LinkingPage>> {
     let mut read = db.prepare("select url, relevance, seq from crawl where rowid = ?1")?;
     let mut parents = Vec::with_capacity(found.len());
     for (page, &discovered) in found {
         let parent = |row: &Row<'_>| {
-            Ok(Parent {
+            Ok(LinkingPage {
                 url: row.get(0)?,
                 relevance: row.get(1)?,
                 seq: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),

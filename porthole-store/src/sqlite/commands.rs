@@ -1,4 +1,4 @@
-//! What people tell a running crawl: rows of `command`.
+//! Commands to a running crawl: the table `command`.
 
 use porthole_types::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -13,7 +13,7 @@ pub(super) fn append(db: &Connection, what: &str, parameters: &str, at: Timestam
     Ok(db.last_insert_rowid().cast_unsigned())
 }
 
-/// Those that wait for an answer.
+/// The unanswered commands.
 pub(super) fn open(db: &Connection) -> Result<Vec<CommandRow>> {
     let mut read = db.prepare_cached(&format!("{COLUMNS} where answered is null order by id"))?;
     let rows = read.query_map([], row)?;

@@ -1,16 +1,16 @@
-//! The current counts, in a table of one row: a reader has them without reading what was counted.
+//! The current counts, in a table of one row, so that readers need not count.
 
 use rusqlite::{Connection, Row};
 
-use crate::{Counts, Result};
+use crate::{Result, StoreCounts};
 
-/// Reads the counts. The tables know nothing of what is in flight.
-pub(super) fn read(db: &Connection) -> Result<Counts> {
+/// Reads the counts. URLs in flight are known only to the store's memory.
+pub(super) fn read(db: &Connection) -> Result<StoreCounts> {
     let sql = "select known, queued, fetched, redirected, dead, skipped, evicted, rejected, parked, links, sites, \
                copies from counts";
     let counts = |row: &Row<'_>| {
         let count = |at| row.get(at).map(|count: i64| usize::try_from(count).unwrap_or(0));
-        Ok(Counts {
+        Ok(StoreCounts {
             known: count(0)?,
             queued: count(1)?,
             in_flight: 0,
@@ -29,8 +29,8 @@ pub(super) fn read(db: &Connection) -> Result<Counts> {
     Ok(db.prepare_cached(sql)?.query_row([], counts)?)
 }
 
-/// Writes the counts in place of those that are there.
-pub(super) fn write(db: &Connection, counts: &Counts) -> Result<()> {
+/// Replaces the counts.
+pub(super) fn write(db: &Connection, counts: &StoreCounts) -> Result<()> {
     let mut update = db.prepare_cached(
         "update counts set known = ?1, queued = ?2, fetched = ?3, redirected = ?4, dead = ?5, skipped = ?6, \
          evicted = ?7, rejected = ?8, parked = ?9, links = ?10, sites = ?11, copies = ?12",
@@ -57,8 +57,8 @@ pub(super) fn write(db: &Connection, counts: &Counts) -> Result<()> {
     Ok(())
 }
 
-/// Writes the counts if the table has others, or none.
-pub(super) fn correct(db: &Connection, counts: &Counts) -> Result<()> {
-    let is_correct = read(db).is_ok_and(|found| found == Counts { in_flight: 0, ..*counts });
+/// Writes the counts if the table has different ones, or none.
+pub(super) fn correct(db: &Connection, counts: &StoreCounts) -> Result<()> {
+    let is_correct = read(db).is_ok_and(|found| found == StoreCounts { in_flight: 0, ..*counts });
     if is_correct { Ok(()) } else { write(db, counts) }
 }

@@ -1,7 +1,7 @@
-//! Hubs and authorities by joins inside the database: UpdateAuth and UpdateHubs of V Fig. 4.
+//! Hub and authority scores by joins inside the database: UpdateAuth and UpdateHubs of V Fig. 4.
 //!
-//! Everything is done in temporary tables of a connection that only reads: a crawl that writes meanwhile is not
-//! held up, and the database stays as it is. The statements keep to what SQLite and PostgreSQL share, but for `rowid`.
+//! Everything is done in temporary tables of a read-only connection, so that a running crawl is not blocked and the
+//! database does not change. The SQL is limited to what SQLite and PostgreSQL share, except `rowid`.
 
 mod walk;
 
@@ -11,20 +11,19 @@ use rusqlite::{Connection, params};
 use super::{SqliteReader, open};
 use crate::Result;
 
-/// How links are weighed.
+/// Parameters of a distillation.
 #[derive(Clone, Copy, Debug)]
 pub struct SqlDistillation<'a> {
-    /// Only pages that are more relevant than this may be authorities.
+    /// Minimum relevance of authorities (exclusive).
     pub rho: f64,
-    /// Whether k pages of a site that link to one page weigh 1/k each, and l pages of a site to which one page
-    /// links 1/l each (V 2.2.2).
+    /// Whether k pages of a site that link to one page weigh 1/k each, and l pages of a site that one page links to 1/l
+    /// each (V 2.2.2).
     pub correct_inflation: bool,
-    /// A factor for the relevance of each of these pages, for what people said of them. It does not change who may
-    /// be an authority.
+    /// Factors for the relevance of pages with feedback. They do not change which pages may be authorities.
     pub factors: &'a [(UrlId, f64)],
-    /// Another one for what people said of their links: it counts in the hub step alone.
+    /// Factors for pages with feedback on their links, used in the hub step only.
     pub hub_factors: &'a [(UrlId, f64)],
-    /// Sites that count as another one, as all hosts of a domain do for whoever wants that.
+    /// Sites that count as another one, such as all hosts of a domain.
     pub sites: &'a [(SiteId, SiteId)],
 }
 
@@ -34,24 +33,23 @@ pub struct SqlDistiller {
     db: Connection,
 }
 
-/// Scores of the pages that have one; each side sums to 1.
+/// Scores of the pages that have one; hubs and authorities each sum to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SqlScores {
     /// Hub scores.
     pub hubs: Vec<(UrlId, f64)>,
     /// Authority scores.
     pub authorities: Vec<(UrlId, f64)>,
-    /// How many iterations it took.
+    /// Number of iterations.
     pub iterations: usize,
-    /// By how much hubs or authorities, whichever moved more, changed in the last one, all changes added up.
+    /// The larger change of hubs or authorities in the last iteration, as a sum of absolute differences.
     pub change: f64,
-    /// Whether that was little enough.
+    /// Whether that is within the tolerance.
     pub converged: bool,
 }
 
 impl SqliteReader {
-    /// Weighs the links for a distillation inside the database. One state of the tables is read, and from then on
-    /// only what was taken from it.
+    /// Computes the link weights for a distillation inside the database, from one consistent state of the tables.
     pub fn distiller(&self, how: &SqlDistillation<'_>) -> Result<SqlDistiller> {
         let mut db = open::calculator(self.path())?;
         db.execute_batch("pragma temp.cache_size = -65536")?;
@@ -73,7 +71,7 @@ impl SqliteReader {
 }
 
 impl SqlDistiller {
-    /// UpdateAuth, then UpdateHubs; by how much either changed at most.
+    /// UpdateAuth, then UpdateHubs. Returns the larger change.
     pub fn iterate(&mut self) -> Result<f64> {
         let tx = self.db.transaction()?;
         let authorities = update(&tx, "authority", UPDATE_AUTH)?;
@@ -82,7 +80,7 @@ impl SqlDistiller {
         Ok(hubs.max(authorities))
     }
 
-    /// Iterates until neither side changes by more than `tolerance`, or it was done often enough.
+    /// Iterates until neither side changes by more than `tolerance`, or up to `max_iterations`.
     pub fn run(self, tolerance: f64, max_iterations: usize) -> Result<SqlScores> {
         self.run_by(SqlDistiller::iterate, tolerance, max_iterations)
     }
@@ -111,7 +109,7 @@ impl SqlDistiller {
     }
 }
 
-/// The one part that is SQLite's own: an `integer primary key` is the row's number.
+/// Specific to SQLite: an `integer primary key` is the row number.
 const TABLES: &str = "
     create temporary table factor(oid integer primary key, value real not null);
     create temporary table hub_factor(oid integer primary key, value real not null);
@@ -129,8 +127,8 @@ const TABLES: &str = "
     create temporary table authority(oid integer primary key, score real not null);
     create temporary table next(oid integer primary key, score real not null);";
 
-/// What is only believed of a page makes it neither hub nor authority. Here and in the steps, what is next to nothing is
-/// nothing: PostgreSQL takes a product that is too small for a number for an error.
+/// Pages that were only estimated are neither hubs nor authorities. Here and in the steps, tiny values are set to 0:
+/// PostgreSQL raises an error on underflow.
 const PAGES: &str = "
     insert into judged(oid, row, sid, relevance, linking, candidate)
     select page.oid, page.row, page.sid, page.relevance * coalesce(factor.value, 1),
@@ -155,7 +153,7 @@ const LINKS: &str = "
     where dst.candidate = 1 and src.linking > 0
       and coalesce(src_alias.other, src.sid) <> coalesce(dst_alias.other, dst.sid)";
 
-/// How many pages of a site link to a page, judged or not.
+/// Number of pages of a site that link to a page, judged or not.
 const FROM_SITE: &str = "
     insert into from_site(sid, oid, links)
     select coalesce(alias.other, src.sid), dst.oid, count(distinct edge.src)
@@ -166,7 +164,7 @@ const FROM_SITE: &str = "
     where dst.candidate = 1
     group by coalesce(alias.other, src.sid), dst.oid";
 
-/// To how many pages of a site a page links, judged or not.
+/// Number of pages of a site that a page links to, judged or not.
 const TO_SITE: &str = "
     insert into to_site(oid, sid, links)
     select src.oid, coalesce(alias.other, dst.sid), count(distinct edge.dst)
@@ -177,7 +175,7 @@ const TO_SITE: &str = "
     where (src.oid, coalesce(alias.other, dst.sid)) in (select oid_src, sid_dst from counting)
     group by src.oid, coalesce(alias.other, dst.sid)";
 
-/// E_F and E_B of the links (W 3.2), over what inflates them if that was counted.
+/// E_F and E_B of the links (W 3.2), divided by these numbers if they were counted.
 const WEIGH: &str = "
     insert into weighed(oid_src, oid_dst, wgt_fwd, wgt_rev)
     select counting.oid_src, counting.oid_dst,
@@ -188,17 +186,17 @@ const WEIGH: &str = "
          left join from_site on from_site.sid = counting.sid_src and from_site.oid = counting.oid_dst
          left join to_site on to_site.oid = counting.oid_src and to_site.sid = counting.sid_dst";
 
-/// Each step meets the links in the order in which it adds up.
+/// Sorted by the side that each step sums over.
 const INDEXES: &str = "
     create index temp.weighed_dst on weighed(oid_dst, oid_src, wgt_fwd);
     create index temp.weighed_src on weighed(oid_src, oid_dst, wgt_rev);";
 
-/// All hubs are alike at first: those that have a link that counts.
+/// Initially all hubs with a counted link are equal.
 const START: &str = "
     insert into hub(oid, score) select distinct oid_src, 1.0 from weighed;
     update hub set score = score / (select sum(score) from hub);";
 
-/// V Fig. 4, where links within a site and those to pages below rho are left out here; they were not weighed.
+/// V Fig. 4. Links within a site and to pages below rho are not in the table.
 const UPDATE_AUTH: &str = "
     insert into next(oid, score)
     select weighed.oid_dst, sum(hub.score * weighed.wgt_fwd)
@@ -218,7 +216,7 @@ fn hand_in(db: &Connection, how: &SqlDistillation<'_>) -> Result<()> {
     for (table, factors) in [("factor", how.factors), ("hub_factor", how.hub_factors)] {
         let mut insert = db.prepare(&format!("insert into {table}(oid, value) values (?1, ?2)"))?;
         for &(oid, factor) in factors {
-            // What is no factor is none in favour of the page, as for the distiller in memory.
+            // Invalid factors become 0, as in the in-memory distiller.
             let harmless = if factor > 0.0 && factor.is_finite() { factor } else { 0.0 };
             insert.execute(params![oid.0.cast_signed(), harmless])?;
         }
@@ -230,20 +228,19 @@ fn hand_in(db: &Connection, how: &SqlDistillation<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Gives one side its new scores by a join, and says by how much they changed.
+/// Updates one side by a join, and returns the change.
 fn update(db: &Connection, table: &str, step: &str) -> Result<f64> {
     db.prepare_cached("delete from next")?.execute([])?;
     db.prepare_cached(step)?.execute([])?;
     settle(db, table)
 }
 
-/// Puts the next scores of one side, normalised to a sum of 1, in place of its last ones, and says by how much they
-/// changed.
+/// Replaces the scores of one side by the new ones, normalised to a sum of 1, and returns the change.
 fn settle(db: &Connection, table: &str) -> Result<f64> {
     let sum: Option<f64> =
         db.prepare_cached("select sum(score) from next")?.query_row([], |row| row.get(0))?;
     if !sum.is_some_and(f64::is_normal) {
-        // Weights so far apart that their products have no number: no better scores can be found.
+        // The weights differ so much that their products underflow: no better scores can be computed.
         return Ok(0.0);
     }
     db.prepare_cached("update next set score = score / (select sum(score) from next)")?.execute([])?;

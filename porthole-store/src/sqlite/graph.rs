@@ -1,32 +1,33 @@
-//! The link graph, read in one go.
+//! Reads the link graph.
 
 use porthole_types::{SiteId, UrlId};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
-use crate::frontier::State;
-use crate::{Edge, Error, Graph, Neighbourhood, Node, RAISED, Result, Site};
+use crate::frontier::RowState;
+use crate::{Error, GraphEdge, GraphNode, LinkGraph, NeighbourEvidence, RAISED, Result, SiteAddress};
 
-/// Reads the graph in one transaction: one state of the tables, whatever is written meanwhile.
-pub(super) fn read(db: &mut Connection) -> Result<Graph> {
+/// Reads the graph in one transaction, for a consistent state.
+pub(super) fn read(db: &mut Connection) -> Result<LinkGraph> {
     let tx = db.transaction()?;
     let mut nodes = nodes(&tx)?;
     believe(&tx, &mut nodes)?;
     let edges = edges(&tx, nodes.len())?;
-    Ok(Graph { nodes, edges })
+    Ok(LinkGraph { nodes, edges })
 }
 
 #[allow(clippy::cast_possible_truncation)]
-fn nodes(db: &Connection) -> Result<Vec<Node>> {
+fn nodes(db: &Connection) -> Result<Vec<GraphNode>> {
     let count = db.query_row("select max(rowid) from crawl", [], |row| row.get::<_, Option<u32>>(0))?;
     let mut nodes = Vec::with_capacity(count.unwrap_or(0) as usize);
-    // A page that is to be visited again has been fetched nonetheless.
+    // A page that is queued for a revisit has been fetched nonetheless.
     let sql = "select oid, sid, relevance, state = ?1 or (state = 0 and exists (
                    select 1 from revisit where row = crawl.rowid and came = ?1)),
                    numtries > 0 or state not in (?2, ?3, ?5), state in (?2, ?3) and depth > 0 and priority <= ?4
                from crawl order by rowid";
     let mut statement = db.prepare(sql)?;
     let [fetched, queued, evicted, rejected] =
-        [State::Fetched, State::Queued, State::Evicted, State::Rejected].map(|state| state as i64);
+        [RowState::Fetched, RowState::Queued, RowState::Evicted, RowState::Rejected]
+            .map(|state| state as i64);
     let mut rows = statement.query(params![fetched, queued, evicted, RAISED, rejected])?;
     while let Some(row) = rows.next()? {
         let oid = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
@@ -34,14 +35,14 @@ fn nodes(db: &Connection) -> Result<Vec<Node>> {
         let relevance: f64 = row.get(2)?;
         let (fetched, tried): (bool, bool) = (row.get(3)?, row.get(4)?);
         let follows = !fetched && row.get::<_, bool>(5)?;
-        nodes.push(Node { oid, sid, relevance: relevance as f32, fetched, tried, follows });
+        nodes.push(GraphNode { oid, sid, relevance: relevance as f32, fetched, tried, follows });
     }
     Ok(nodes)
 }
 
-/// Works in the estimates that `crawl` has not taken over yet.
+/// Applies the estimates in `estimate_log`.
 #[allow(clippy::cast_possible_truncation)]
-fn believe(db: &Connection, nodes: &mut [Node]) -> Result<()> {
+fn believe(db: &Connection, nodes: &mut [GraphNode]) -> Result<()> {
     let mut statement = db.prepare("select row - 1, relevance, priority from estimate_log order by rowid")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -56,13 +57,13 @@ fn believe(db: &Connection, nodes: &mut [Node]) -> Result<()> {
     Ok(())
 }
 
-fn edges(db: &Connection, nodes: usize) -> Result<Vec<Edge>> {
+fn edges(db: &Connection, nodes: usize) -> Result<Vec<GraphEdge>> {
     let count = db.query_row("select max(rowid) from edge", [], |row| row.get::<_, Option<u32>>(0))?;
     let mut edges = Vec::with_capacity(count.unwrap_or(0) as usize);
     let mut statement = db.prepare("select src - 1, dst - 1 from edge order by rowid")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let edge = Edge { src: row.get(0)?, dst: row.get(1)? };
+        let edge = GraphEdge { src: row.get(0)?, dst: row.get(1)? };
         if edge.src.max(edge.dst) as usize >= nodes {
             return Err(Error::Damaged(format!("edge has the unknown row {}", edge.src.max(edge.dst) + 1)));
         }
@@ -71,12 +72,12 @@ fn edges(db: &Connection, nodes: usize) -> Result<Vec<Edge>> {
     Ok(edges)
 }
 
-/// All sites, with where they are.
-pub(super) fn sites(db: &Connection) -> Result<Vec<Site>> {
+/// All sites with their addresses.
+pub(super) fn sites(db: &Connection) -> Result<Vec<SiteAddress>> {
     let mut read = db.prepare("select sid, host, address from site order by rowid")?;
     let site = |row: &Row<'_>| {
         let address: Option<String> = row.get(2)?;
-        Ok(Site {
+        Ok(SiteAddress {
             sid: SiteId(row.get::<_, i64>(0)?.cast_unsigned()),
             host: row.get(1)?,
             address: address.and_then(|address| address.parse().ok()),
@@ -85,22 +86,20 @@ pub(super) fn sites(db: &Connection) -> Result<Vec<Site>> {
     Ok(read.query_map([], site)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What neighbours say of pages.
-pub(super) fn neighbourhoods(db: &Connection) -> Result<Vec<Neighbourhood>> {
+pub(super) fn neighbourhoods(db: &Connection) -> Result<Vec<NeighbourEvidence>> {
     let mut read = db.prepare(&format!("{NEIGHBOURHOOD} order by oid"))?;
     let rows = read.query_map([], neighbourhood)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What neighbours say of a page.
-pub(super) fn neighbourhood_of(db: &Connection, oid: i64) -> Result<Option<Neighbourhood>> {
+pub(super) fn neighbourhood_of(db: &Connection, oid: i64) -> Result<Option<NeighbourEvidence>> {
     Ok(db.query_row(&format!("{NEIGHBOURHOOD} where oid = ?1"), [oid], neighbourhood).optional()?)
 }
 
 const NEIGHBOURHOOD: &str = "select oid, relevance, own, sites, evidence from neighbourhood";
 
-fn neighbourhood(row: &Row<'_>) -> rusqlite::Result<Neighbourhood> {
-    Ok(Neighbourhood {
+fn neighbourhood(row: &Row<'_>) -> rusqlite::Result<NeighbourEvidence> {
+    Ok(NeighbourEvidence {
         oid: UrlId(row.get::<_, i64>(0)?.cast_unsigned()),
         relevance: row.get(1)?,
         own: row.get(2)?,
@@ -109,8 +108,8 @@ fn neighbourhood(row: &Row<'_>) -> rusqlite::Result<Neighbourhood> {
     })
 }
 
-/// Writes what neighbours say by now in place of what they said.
-pub(super) fn write_neighbourhoods(tx: &Transaction<'_>, rows: &[Neighbourhood]) -> Result<()> {
+/// Writes neighbourhoods, replacing those of the same pages.
+pub(super) fn write_neighbourhoods(tx: &Transaction<'_>, rows: &[NeighbourEvidence]) -> Result<()> {
     let mut insert = tx.prepare(
         "insert into neighbourhood(oid, relevance, own, sites, evidence) values (?1, ?2, ?3, ?4, ?5)
          on conflict(oid) do update set relevance = excluded.relevance, own = excluded.own,

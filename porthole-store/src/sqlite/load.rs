@@ -1,4 +1,4 @@
-//! Rebuilds what is kept in memory from the tables.
+//! Rebuilds the memory from the tables.
 
 use std::collections::HashSet;
 
@@ -7,13 +7,13 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::sweep::Sweep;
 use super::workspace_writer::read_setting;
-use crate::frontier::{Belief, Facts, Frontier, Needs, Restored, Sites, State, Tries};
-use crate::{Counts, Error, Policy, Result};
+use crate::frontier::{Belief, Frontier, Needs, OptionalValues, Restored, RowState, SiteTable, Tries};
+use crate::{Error, Policy, Result, StoreCounts};
 
-/// Setting that holds how many URLs may wait.
+/// Setting: maximum number of queued URLs.
 pub(super) const BOUND_SETTING: &str = "bound";
 
-/// What a store keeps in memory of its tables.
+/// The part of the tables that a store keeps in memory.
 #[derive(Debug)]
 pub(super) struct FrontierState {
     pub(super) frontier: Frontier,
@@ -23,20 +23,20 @@ pub(super) struct FrontierState {
 }
 
 impl FrontierState {
-    /// How many of what there are.
-    pub(super) fn counts(&self) -> Counts {
+    /// The current counts.
+    pub(super) fn counts(&self) -> StoreCounts {
         let tally = self.frontier.tally();
-        let of = |state: State| tally.states[state as usize];
-        Counts {
+        let of = |state: RowState| tally.states[state as usize];
+        StoreCounts {
             known: self.frontier.len(),
-            queued: of(State::Queued),
+            queued: of(RowState::Queued),
             in_flight: tally.taken,
-            fetched: of(State::Fetched),
-            redirected: of(State::Redirected),
-            dead: of(State::Dead),
-            skipped: of(State::Skipped),
-            evicted: of(State::Evicted),
-            rejected: of(State::Rejected),
+            fetched: of(RowState::Fetched),
+            redirected: of(RowState::Redirected),
+            dead: of(RowState::Dead),
+            skipped: of(RowState::Skipped),
+            evicted: of(RowState::Evicted),
+            rejected: of(RowState::Rejected),
             parked: tally.parked,
             links: self.links,
             sites: self.frontier.sites().len(),
@@ -45,9 +45,9 @@ impl FrontierState {
     }
 }
 
-/// Reads the tables once, in the order of their rows.
+/// Reads the tables once, in row order.
 pub(super) fn load(db: &Connection) -> Result<FrontierState> {
-    let mut sites = Sites::default();
+    let mut sites = SiteTable::default();
     new_sites(db, &mut sites)?;
     sites.set_disabled(disabled(db)?);
     let mut frontier = Frontier::new(&policy(db)?, bound(db)?, sites);
@@ -60,13 +60,13 @@ pub(super) fn load(db: &Connection) -> Result<FrontierState> {
     Ok(FrontierState { frontier, links: links(db)?, copies: copies(db)?, sweep })
 }
 
-/// The policy that was set last.
+/// The stored policy.
 pub(super) fn policy(db: &Connection) -> Result<Policy> {
     let text = read_setting(db, Policy::SETTING)?;
     Ok(text.map_or_else(|| Ok(Policy::default()), |text| Policy::parse(&text))?)
 }
 
-/// How many URLs may wait.
+/// The maximum number of queued URLs.
 fn bound(db: &Connection) -> Result<Option<usize>> {
     let text = read_setting(db, BOUND_SETTING)?.filter(|text| !text.is_empty());
     let parse = |text: String| {
@@ -75,8 +75,8 @@ fn bound(db: &Connection) -> Result<Option<usize>> {
     text.map(parse).transpose()
 }
 
-/// Reads the sites that are not known yet; they are behind those that are.
-pub(super) fn new_sites(db: &Connection, sites: &mut Sites) -> Result<()> {
+/// Reads the sites that are not in memory yet; they come after the others.
+pub(super) fn new_sites(db: &Connection, sites: &mut SiteTable) -> Result<()> {
     let sql = "select rowid, sid, serverload from site where rowid > ?1 order by rowid";
     let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([i64::try_from(sites.len()).unwrap_or(i64::MAX)])?;
@@ -90,37 +90,37 @@ pub(super) fn new_sites(db: &Connection, sites: &mut Sites) -> Result<()> {
     Ok(())
 }
 
-/// The rows of disabled sites. A small index has them, so this may be asked often.
+/// The rows of disabled sites. A small index makes this cheap.
 pub(super) fn disabled(db: &Connection) -> Result<HashSet<u32>> {
     let mut statement = db.prepare_cached("select rowid - 1 from site where disabled <> 0")?;
     let rows = statement.query_map([], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Reads columns that the frontier has need of from now on, and puts the queue into its order.
-pub(super) fn fill(db: &Connection, frontier: &mut Frontier, lacks: Needs) -> Result<()> {
-    if lacks.visits || lacks.lastvisited {
+/// Reads the columns that the frontier now needs, and rebuilds the queue.
+pub(super) fn fill(db: &Connection, frontier: &mut Frontier, missing: Needs) -> Result<()> {
+    if missing.visits || missing.lastvisited {
         let mut statement = db.prepare("select numtries, lastvisited from crawl order by rowid")?;
         let mut rows = statement.query([])?;
         let mut number = 0;
         while let Some(row) = rows.next()? {
-            let facts = Facts {
+            let facts = OptionalValues {
                 visits: row.get(0)?,
                 lastvisited: row.get::<_, Option<i64>>(1)?.map(Timestamp),
-                ..Facts::default()
+                ..OptionalValues::default()
             };
             frontier.fill(number, facts);
             number += 1;
         }
     }
-    if lacks.hubs || lacks.auth {
+    if missing.hubs || missing.auth {
         scores(db, frontier)?;
     }
     frontier.rebuild();
     Ok(())
 }
 
-/// Reads the scores that the policy goes by.
+/// Reads the scores that the policy uses.
 pub(super) fn scores(db: &Connection, frontier: &mut Frontier) -> Result<()> {
     let (hubs, auth) = frontier.uses_scores();
     frontier.clear_scores();
@@ -150,7 +150,7 @@ fn rows(db: &Connection, frontier: &mut Frontier) -> Result<()> {
     let mut statement = db.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        // Rows are never deleted, so a rowid is a row number and the memory needs no second one.
+        // Rows are never deleted, so a rowid is a row number.
         in_sequence("crawl", row.get(0)?, frontier.len())?;
         if frontier.len() == Frontier::CAPACITY {
             return Err(Error::Full);
@@ -163,16 +163,16 @@ fn rows(db: &Connection, frontier: &mut Frontier) -> Result<()> {
     Ok(())
 }
 
-fn restored(row: &Row<'_>, sites: &Sites, revisit: Option<Revisit>) -> Result<Restored> {
+fn restored(row: &Row<'_>, sites: &SiteTable, revisit: Option<RevisitRow>) -> Result<Restored> {
     let code = row.get(7)?;
-    let state = State::from_code(code)
+    let state = RowState::from_code(code)
         .ok_or_else(|| Error::Damaged(format!("crawl has the unknown state {code}")))?;
     let visits: u32 = row.get(5)?;
     let tries = match revisit {
-        None => Tries::new(visits).come(state.came()),
-        Some(before) => {
-            Tries::new(visits.saturating_sub(before.numtries)).again().come(before.came || state.came())
-        }
+        None => Tries::new(visits).with_response(state.has_response()),
+        Some(before) => Tries::new(visits.saturating_sub(before.numtries))
+            .as_revisit()
+            .with_response(before.came || state.has_response()),
     };
     Ok(Restored {
         oid: UrlId(row.get::<_, i64>(1)?.cast_unsigned()),
@@ -180,7 +180,7 @@ fn restored(row: &Row<'_>, sites: &Sites, revisit: Option<Revisit>) -> Result<Re
         tries,
         state,
         not_before: row.get::<_, Option<i64>>(8)?.map(Timestamp),
-        facts: Facts {
+        facts: OptionalValues {
             site: site(sites, site_id(row, 2)?)?,
             visits,
             lastvisited: row.get::<_, Option<i64>>(6)?.map(Timestamp),
@@ -188,9 +188,9 @@ fn restored(row: &Row<'_>, sites: &Sites, revisit: Option<Revisit>) -> Result<Re
     })
 }
 
-/// What is remembered of a URL from before it was queued again.
+/// The state of a URL before it was queued again.
 #[derive(Clone, Copy, Debug)]
-struct Revisit {
+struct RevisitRow {
     row: i64,
     numtries: u32,
     came: bool,
@@ -199,7 +199,7 @@ struct Revisit {
 /// The table `revisit`, read in step with `crawl`.
 struct Revisits<'a> {
     rows: rusqlite::Rows<'a>,
-    next: Option<Revisit>,
+    next: Option<RevisitRow>,
 }
 
 impl<'a> Revisits<'a> {
@@ -209,8 +209,8 @@ impl<'a> Revisits<'a> {
         Ok(revisits)
     }
 
-    /// What it has of a row; rows are asked for in ascending order.
-    fn at(&mut self, row: i64) -> Result<Option<Revisit>> {
+    /// The entry of a row; rows must be requested in ascending order.
+    fn at(&mut self, row: i64) -> Result<Option<RevisitRow>> {
         let found = self.next.filter(|next| next.row == row);
         if found.is_some() {
             self.advance()?;
@@ -222,14 +222,14 @@ impl<'a> Revisits<'a> {
         self.next = match self.rows.next()? {
             None => None,
             Some(row) => {
-                Some(Revisit { row: row.get(0)?, numtries: row.get(1)?, came: row.get::<_, i64>(2)? != 0 })
+                Some(RevisitRow { row: row.get(0)?, numtries: row.get(1)?, came: row.get::<_, i64>(2)? != 0 })
             }
         };
         Ok(())
     }
 }
 
-/// Works in what was believed since the last sweep, oldest first; what that leaves to sweep.
+/// Applies the estimates since the last sweep, oldest first. Returns what is left to sweep.
 fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<Sweep> {
     let mut statement = db.prepare("select row, relevance, priority from estimate_log order by rowid")?;
     let mut rows = statement.query([])?;
@@ -245,19 +245,19 @@ fn beliefs(db: &Connection, frontier: &mut Frontier) -> Result<Sweep> {
     Ok(sweep)
 }
 
-/// Links are only appended, so the last row's number is their count.
+/// Links are only appended, so the number of the last row is their count.
 fn links(db: &Connection) -> Result<usize> {
     let last: Option<i64> = db.query_row("select max(rowid) from edge", [], |row| row.get(0))?;
     Ok(usize::try_from(last.unwrap_or(0)).unwrap_or(0))
 }
 
-/// They are counted with every commit; a new database has none.
+/// Duplicates are counted with every commit; a new database has none.
 fn copies(db: &Connection) -> Result<usize> {
     let count: Option<i64> = db.query_row("select copies from counts", [], |row| row.get(0)).optional()?;
     Ok(usize::try_from(count.unwrap_or(0)).unwrap_or(0))
 }
 
-fn site(sites: &Sites, sid: SiteId) -> Result<u32> {
+fn site(sites: &SiteTable, sid: SiteId) -> Result<u32> {
     sites.find(sid).ok_or_else(|| Error::Damaged(format!("crawl has the unknown site {sid}")))
 }
 
@@ -269,5 +269,5 @@ fn in_sequence(table: &str, rowid: i64, before: usize) -> Result<()> {
     if usize::try_from(rowid) == Ok(before + 1) {
         return Ok(());
     }
-    Err(Error::Damaged(format!("{table} lacks the row {}; rows must not be deleted", before + 1)))
+    Err(Error::Damaged(format!("{table} missing the row {}; rows must not be deleted", before + 1)))
 }

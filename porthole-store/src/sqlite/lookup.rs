@@ -1,9 +1,9 @@
-//! Finds rows of `crawl` and `edge` by their ids, for readers.
+//! Finds rows of `crawl` and `edge` by id, for readers.
 //!
-//! The crawl keeps no index on these tables, because it would pay for it at every link. Reading them from end to end takes
-//! seconds for some 20 million rows. For larger tables readers keep indexes in a database of their own beside the crawl's,
-//! `porthole-readers.db`. Both tables only grow, so an index is brought up to date by the rows behind the last one that it
-//! has. It can be deleted at any moment, and what it lacks is read from the tables.
+//! The crawl keeps no index on these tables, because it would slow down every link. Reading a table completely takes
+//! seconds for 20 million rows. For larger tables readers keep indexes in a separate database beside the crawl's,
+//! `porthole-readers.db`. Both tables only grow, so an index is updated with the rows after its last one. The file can
+//! be deleted at any time; rows that are not indexed are read from the tables.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavio
 
 use crate::Result;
 
-/// Rows of a table from which on an index is worth its price.
+/// Number of rows from which a table is indexed.
 pub(super) const LARGE: i64 = 20_000_000;
-/// New rows from which on bringing an index up to date takes a while.
+/// Number of new rows from which the user is told about the update.
 const MANY: i64 = 200_000;
 
-/// The tables of the readers' database. `indexed` says up to which row a table is indexed, and what is in that row:
-/// it is another crawl's index if there is something else.
+/// The tables of the readers' database. `indexed` has the last indexed row of a table and its content; if the content
+/// differs, the index belongs to another crawl.
 const SCHEMA: &str = "
     create table if not exists indexed(name text primary key, rows integer not null, last integer not null);
     create table if not exists crawl_oid(key integer, row integer, primary key (key, row)) without rowid;
@@ -29,7 +29,7 @@ const SCHEMA: &str = "
 struct Searched {
     table: &'static str,
     columns: &'static [&'static str],
-    /// What tells the rows of one crawl from those of another.
+    /// Column that identifies the crawl.
     mark: &'static str,
 }
 
@@ -38,33 +38,33 @@ const SEARCHED: [Searched; 2] = [
     Searched { table: "edge", columns: &["src", "dst"], mark: "discovered" },
 ];
 
-/// Brings the indexes on tables of more than `large` rows up to date, and attaches them to a reader's connection. What
-/// cannot be written or read is left alone: [`Lookup`] does without.
+/// Updates the indexes on tables with more than `large` rows, and attaches them to a reader's connection. Errors are
+/// ignored: [`Lookup`] works without indexes.
 pub(super) fn attach(db: &Connection, path: &Path, large: i64, tell: fn(&str)) -> Result<()> {
-    let beside = beside(path);
+    let readers_path = readers_path(path);
     for searched in SEARCHED {
         if rows(db, searched.table)? > large {
-            // Somebody else may be doing it, or nobody can.
-            let _ = bring_up_to_date(db, &beside, searched, tell);
+            // Another process may be updating the index, or the folder may be read-only.
+            let _ = update_index(db, &readers_path, searched, tell);
         }
     }
-    if beside.exists() {
-        let _ = db.execute("attach database ?1 as readers", [beside.to_string_lossy()]);
+    if readers_path.exists() {
+        let _ = db.execute("attach database ?1 as readers", [readers_path.to_string_lossy()]);
     }
     Ok(())
 }
 
-/// Finds rows, by the indexes as far as they go and by reading the tables from there on.
+/// Finds rows by the indexes, and by reading the tables for rows that are not indexed.
 pub(super) struct Lookup<'a> {
     db: &'a Connection,
-    /// The last rows that are indexed.
+    /// The last indexed rows.
     urls: i64,
     links: i64,
 }
 
 /// A link by the rows of its ends, and when it was found.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct LinkEnds {
     pub(super) src: i64,
     pub(super) dst: i64,
     pub(super) discovered: i64,
@@ -94,12 +94,12 @@ impl<'a> Lookup<'a> {
         Ok(found)
     }
 
-    /// The links that a row is an end of, in the order in which they were found.
-    pub(super) fn links(&self, row: i64) -> Result<Vec<Found>> {
+    /// The links from and to a row, in the order of discovery.
+    pub(super) fn links(&self, row: i64) -> Result<Vec<LinkEnds>> {
         let mut links = Vec::new();
         let mut add = |sql: &str| -> Result<()> {
             let link =
-                |row: &Row<'_>| Ok(Found { src: row.get(0)?, dst: row.get(1)?, discovered: row.get(2)? });
+                |row: &Row<'_>| Ok(LinkEnds { src: row.get(0)?, dst: row.get(1)?, discovered: row.get(2)? });
             let mut read = self.db.prepare(sql)?;
             let found = read.query_map(params![row, self.links], link)?;
             links.extend(found.collect::<rusqlite::Result<Vec<_>>>()?);
@@ -119,8 +119,8 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// The readers' database of a crawl's.
-fn beside(path: &Path) -> PathBuf {
+/// Path of the readers' database.
+fn readers_path(path: &Path) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push("-readers.db");
     path.with_file_name(name)
@@ -131,27 +131,27 @@ fn rows(db: &Connection, table: &str) -> Result<i64> {
     Ok(last.unwrap_or(0))
 }
 
-/// Up to which row a table is indexed, and what is in that row.
+/// The last indexed row of a table, and its content.
 fn cursor(index: &Connection, schema: &str, searched: Searched) -> Result<Option<(i64, i64)>> {
     let sql = format!("select rows, last from {schema}indexed where name = ?1");
     Ok(index.query_row(&sql, [searched.table], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
 }
 
-/// Whether a cursor is one of this crawl's.
+/// Whether a cursor belongs to this crawl.
 fn belongs(db: &Connection, searched: Searched, (row, last): (i64, i64)) -> Result<bool> {
     Ok(mark(db, searched, row)? == Some(last))
 }
 
-/// What is in a row.
+/// The identifying content of a row.
 fn mark(db: &Connection, searched: Searched, row: i64) -> Result<Option<i64>> {
     let sql = format!("select {} from {} where rowid = ?1", searched.mark, searched.table);
     Ok(db.query_row(&sql, [row], |row| row.get(0)).optional()?)
 }
 
-fn bring_up_to_date(db: &Connection, beside: &Path, searched: Searched, tell: fn(&str)) -> Result<()> {
+fn update_index(db: &Connection, readers_path: &Path, searched: Searched, tell: fn(&str)) -> Result<()> {
     let Searched { table, columns, .. } = searched;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-    let mut index = Connection::open_with_flags(beside, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let mut index = Connection::open_with_flags(readers_path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     index.pragma_update(None, "journal_mode", "wal")?;
     index.pragma_update(None, "synchronous", "normal")?;
     let tx = index.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -171,10 +171,10 @@ fn bring_up_to_date(db: &Connection, beside: &Path, searched: Searched, tell: fn
         return Ok(());
     }
     if to - from > MANY {
-        tell(&format!("indexing {} new rows of `{table}` in {}", to - from, beside.display()));
+        tell(&format!("indexing {} new rows of `{table}` in {}", to - from, readers_path.display()));
     }
     for column in columns {
-        // Ascending keys are appended to a new index, and neighbours in a large one.
+        // Ascending keys are appended to a new index, and are close together in a large one.
         let sql = format!(
             "select {column}, rowid from {table} where rowid > ?1 and rowid <= ?2 order by {column}, rowid"
         );

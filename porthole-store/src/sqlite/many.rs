@@ -1,4 +1,4 @@
-//! Writes many rows by one statement, for the tables that grow fastest.
+//! Multi-row inserts, for the tables that grow fastest.
 
 use std::iter::repeat_n;
 
@@ -6,10 +6,10 @@ use rusqlite::{Statement, Transaction};
 
 use crate::Result;
 
-/// Rows a statement; what is left over is written row by row.
+/// Rows per statement; the rest is written row by row.
 const ROWS: usize = 32;
 
-/// Inserts rows into a table, of which these are the columns; `bind` gives a row's values, from a place on.
+/// Inserts rows into the given columns of a table; `bind` binds the values of a row, from a position on.
 pub(super) fn insert<T>(
     tx: &Transaction<'_>,
     table: &str,
@@ -22,7 +22,7 @@ pub(super) fn insert<T>(
     insert_some(tx, table, columns, few.chunks(1), &bind)
 }
 
-/// The same, of pieces that have as many rows each.
+/// The same, for chunks of equal length.
 fn insert_some<'a, T: 'a>(
     tx: &Transaction<'_>,
     table: &str,

@@ -1,13 +1,13 @@
-//! The tables, step by step. A step that was released is never changed; what comes later is a new step.
+//! The schema, step by step. A released step never changes; later changes are new steps.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::Result;
 
-/// The steps. A step's number is its place in the list, from 1, and the `user_version` after it.
+/// The steps. The number of a step is its position in the list, from 1, and the `user_version` after it.
 ///
-/// Names and columns as in V Fig. 1 where they exist. Moments are milliseconds since 1970, ids are the
-/// signed bit patterns of unsigned ones.
+/// Names and columns are those of V Fig. 1 where they exist there. Times are milliseconds since 1970; ids are the
+/// signed bit patterns of unsigned numbers.
 const MIGRATIONS: &[&str] = &[
     // The crawl, its links and sites, scores, events and settings.
     r#"
@@ -65,7 +65,7 @@ const MIGRATIONS: &[&str] = &[
                    crawl.status, crawl.failure, crawl.detail, crawl.title, crawl.language, crawl.bytes
             from crawl left join site on site.sid = crawl.sid;
     "#,
-    // Topics, the pages that were shown for them, and what was learnt from those.
+    // Topics, their examples, and what was trained on them.
     r#"
         -- The root is 0 and has no pcid, so that `pcid = 0` means its children and nothing else.
         create table taxonomy(
@@ -123,7 +123,7 @@ const MIGRATIONS: &[&str] = &[
         ) without rowid;
         create table model(name text primary key, bytes blob not null, made integer not null);
     "#,
-    // What people say of what was found.
+    // Feedback of users.
     r#"
         -- A site that is disabled (W 4.2) keeps its rows, and nothing is fetched from it.
         alter table site add column disabled integer not null default 0;
@@ -154,7 +154,7 @@ const MIGRATIONS: &[&str] = &[
         );
         create index feedback_url on feedback(url, kind);
     "#,
-    // What the neighbours of pages say of them.
+    // Relevance by neighbours.
     r#"
         -- Of pages that were judged and have neighbours that were, as of the last distillation at which the
         -- neighbourhood had changed much; R(d) stays in crawl.
@@ -166,12 +166,12 @@ const MIGRATIONS: &[&str] = &[
             evidence real not null        -- their mean R, each site once
         );
     "#,
-    // Where sites are.
+    // Addresses of sites.
     r#"
         -- The address that a polite crawl found the host at last: sites that share one may be one.
         alter table site add column address text;
     "#,
-    // What readers need, kept by the writer, so that readers never write.
+    // Tables for readers, maintained by the writer, so that readers never write.
     r#"
         -- One row for every fetch, in the order in which they were made. `row` is the rowid in crawl, where
         -- `seq` is that of the URL's last fetch.
@@ -215,7 +215,7 @@ const MIGRATIONS: &[&str] = &[
         drop index if exists link_src;
         drop index if exists link_dst;
     "#,
-    // All links, with their texts; weights that are always true.
+    // All links, with their anchor texts, and weights that never get out of date.
     r#"
         -- Every link of every fetched page, appended; the ends are rowids in crawl.
         create table edge(
@@ -258,7 +258,7 @@ const MIGRATIONS: &[&str] = &[
         )
         update taxonomy set path = paths.path from paths where paths.kcid = taxonomy.kcid and paths.path <> '';
     "#,
-    // What people tell a running crawl.
+    // Commands to a running crawl.
     r#"
         -- Appended by any process; the crawl carries commands out in the order of their ids and answers in the
         -- same row.
@@ -274,7 +274,7 @@ const MIGRATIONS: &[&str] = &[
         -- Which wait for an answer is asked often; this index has no rows but theirs.
         create index command_open on command(id) where answered is null;
     "#,
-    // The words of every page, and which pages are copies.
+    // The terms of every page, and duplicates.
     r#"
         -- Appended by fetches that brought a page with words.
         create table page_terms(
@@ -307,11 +307,11 @@ const MIGRATIONS: &[&str] = &[
     "#,
 ];
 
-/// The version of the tables that this program writes.
+/// The schema version that this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// Brings the tables up from a version. Each step is one transaction together with its number, so that a
-/// kill between leaves a database that the next open brings on.
+/// Migrates the tables from a version. Each step and its number are written in one transaction, so that a kill in
+/// between leaves a database that the next open continues to migrate.
 pub(super) fn migrate(db: &mut Connection, from: i64) -> Result<()> {
     for (step, number) in MIGRATIONS.iter().zip(1..) {
         if number > from {

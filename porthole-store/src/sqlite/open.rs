@@ -1,4 +1,4 @@
-//! Opening a database: whose it is, which version it has, who else writes to it, and how SQLite is set up.
+//! Opens a database: checks owner and version, locks it against other crawls, and configures SQLite.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -13,12 +13,12 @@ use crate::{Error, Result};
 
 /// Marks a database as Porthole's: "port" in ASCII.
 const APPLICATION_ID: i64 = 0x706f_7274;
-/// Setting that holds the version of the rules for canonical URLs.
+/// Setting: version of the rules for canonical URLs.
 const CANON_SETTING: &str = "canon_version";
-/// How long one writer waits for another. A batch takes milliseconds, new statistics or scores of a large crawl minutes.
+/// How long a writer waits for another. A batch takes milliseconds; statistics or scores of a large crawl take minutes.
 const BUSY: Duration = Duration::from_secs(600);
 
-/// Opens a database for writing, making or upgrading it if need be.
+/// Opens a database for writing, creating or migrating it if necessary.
 pub(super) fn writer(path: &Path) -> Result<Connection> {
     let mut db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     db.busy_timeout(BUSY)?;
@@ -38,8 +38,8 @@ pub(super) fn writer(path: &Path) -> Result<Connection> {
     Ok(db)
 }
 
-/// Opens a database that exists for writing beside a crawl. One of an older version is brought up first, which
-/// no crawl may see.
+/// Opens an existing database for writing beside a crawl. An older version is migrated first, which is possible only
+/// while no crawl runs.
 pub(super) fn workspace_writer(path: &Path) -> Result<Connection> {
     let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     db.busy_timeout(BUSY)?;
@@ -53,26 +53,26 @@ pub(super) fn workspace_writer(path: &Path) -> Result<Connection> {
     Ok(db)
 }
 
-/// Opens a database for reading, and nothing else: the connection refuses to write, even to temporary tables.
+/// Opens a database read-only: the connection cannot write, not even to temporary tables.
 pub(super) fn reader(path: &Path) -> Result<Connection> {
     let db = calculator(path)?;
     db.pragma_update(None, "query_only", true)?;
     Ok(db)
 }
 
-/// Opens a database for reading, with temporary tables to calculate in.
+/// Opens a database for reading, with temporary tables for intermediate results.
 pub(super) fn calculator(path: &Path) -> Result<Connection> {
     let reason = match connect_to_read(path)? {
         (db, VERSION) => return Ok(db),
-        (_, 0) => "its tables are not made yet".to_owned(),
+        (_, 0) => "it has no tables yet".to_owned(),
         (_, older) => {
-            format!("its tables are of version {older}; a command that writes brings them up to {VERSION}")
+            format!("its schema version is {older}; any command that writes migrates it to {VERSION}")
         }
     };
     Err(Error::Open { path: path.to_owned(), reason })
 }
 
-/// A connection that cannot write to the file, with the version of its tables.
+/// A connection that cannot write to the file, with its schema version.
 fn connect_to_read(path: &Path) -> Result<(Connection, i64)> {
     let connect = |name: &Path, flags| -> Result<(Connection, i64)> {
         let db = connect(name, OpenFlags::SQLITE_OPEN_READ_ONLY | flags)?;
@@ -81,8 +81,8 @@ fn connect_to_read(path: &Path) -> Result<(Connection, i64)> {
         Ok((db, version))
     };
     connect(path, OpenFlags::empty()).or_else(|error| {
-        // In a folder that cannot be written to, SQLite cannot make the files that readers and writers share. While
-        // nobody writes, they are not needed.
+        // In a read-only folder SQLite cannot create the files that readers and writers share. They are not needed
+        // while nobody writes.
         if matches!(error, Error::Open { .. }) && path.exists() && !has_log(path) && !is_locked(path)? {
             connect(&immutable(path)?, OpenFlags::SQLITE_OPEN_URI).map_err(|_| error)
         } else {
@@ -91,9 +91,9 @@ fn connect_to_read(path: &Path) -> Result<(Connection, i64)> {
     })
 }
 
-/// Whether there are commits that are not in the database's file yet.
+/// Whether there are commits that are not in the database file yet.
 fn has_log(path: &Path) -> bool {
-    std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0)
+    std::fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
 }
 
 /// The URI of a database that nobody writes to.
@@ -111,38 +111,38 @@ fn immutable(path: &Path) -> Result<PathBuf> {
     Ok(PathBuf::from(format!("file:{encoded}?immutable=1")))
 }
 
-/// Held as long as a store writes: what is in its memory would not see another writer's rows. The system
-/// releases it when the process ends, however it ends.
+/// Held while a store is open: its memory would not see rows of another store. The system releases it when the process
+/// ends, however it ends.
 #[derive(Debug)]
 pub(super) struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing alone would not do while a child that is just being started still shares the file.
+        // Closing the file is not enough while a child process that is being started still shares it.
         let _ = self.0.unlock();
     }
 }
 
-/// Takes the lock that belongs to a database.
+/// Takes the lock of a database.
 pub(super) fn lock(path: &Path) -> Result<Lock> {
     let name = lock_name(path);
     let fail = |error: std::io::Error| Error::Open { path: name.clone(), reason: error.to_string() };
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&name).map_err(fail)?;
-    // Whoever looks whether it is taken has it for a moment.
-    for _ in 0..LOOKS {
+    // A process that checks the lock holds it for a moment, so retry.
+    for _ in 0..LOCK_TRIES {
         match file.try_lock() {
             Ok(()) => return Ok(Lock(file)),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(A_LOOK),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY),
             Err(TryLockError::Error(error)) => return Err(fail(error)),
         }
     }
     Err(Error::InUse(path.to_owned()))
 }
 
-const LOOKS: u32 = 5;
-const A_LOOK: Duration = Duration::from_millis(10);
+const LOCK_TRIES: u32 = 5;
+const LOCK_RETRY: Duration = Duration::from_millis(10);
 
-/// Whether someone has the lock.
+/// Whether another process or store has the lock.
 pub(super) fn is_locked(path: &Path) -> Result<bool> {
     let name = lock_name(path);
     let fail = |error: std::io::Error| Error::Open { path: name.clone(), reason: error.to_string() };
@@ -158,27 +158,27 @@ pub(super) fn is_locked(path: &Path) -> Result<bool> {
 }
 
 fn lock_name(path: &Path) -> PathBuf {
-    beside(path, "-lock")
+    with_suffix(path, "-lock")
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Has the log written to the disk. SQLite syncs it when it is begun and before a checkpoint, and after that the database:
-/// what has been committed is in the log, or it is synced already.
+/// Syncs the log to disk. SQLite syncs the log when it starts it and before a checkpoint, and the database after that:
+/// every commit is in the log, or already synced.
 pub(super) fn sync_log(path: &Path) -> Result<()> {
     let fail = |error: std::io::Error| Error::Database(Box::new(error));
-    match OpenOptions::new().write(true).open(beside(path, "-wal")) {
-        // The last one to close the database takes the log over and removes it.
+    match OpenOptions::new().write(true).open(with_suffix(path, "-wal")) {
+        // The last connection to close the database checkpoints the log and removes it.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         log => log.and_then(|log| log.sync_data()).map_err(fail),
     }
 }
 
-/// Bytes a page of the database.
+/// Page size of the database in bytes.
 const PAGE_SIZE: i64 = 4096;
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
@@ -187,18 +187,18 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
 }
 
 fn set_up_writer(db: &Connection) -> Result<()> {
-    // In WAL mode, NORMAL loses no committed batch to a kill, and at a power cut no more than those since the last
-    // checkpoint or `sync_log`.
+    // In WAL mode, NORMAL loses no commit when the process is killed; a power cut loses at most the commits since the
+    // last checkpoint or `sync_log`.
     db.pragma_update(None, "journal_mode", "wal")?;
     db.pragma_update(None, "synchronous", "normal")?;
     db.pragma_update(None, "cache_size", -8_000)?;
-    // A page that several batches touch is copied into the database once a checkpoint.
+    // A page that several batches change is copied into the database once per checkpoint.
     db.pragma_update(None, "wal_autocheckpoint", 16_384)?;
     db.pragma_update(None, "journal_size_limit", 256 << 20)?;
     Ok(())
 }
 
-/// The version of the tables; 0 for a database that has none yet.
+/// The schema version; 0 for a database without tables.
 fn version(db: &Connection, path: &Path) -> Result<i64> {
     let pragma = |name: &str| -> Result<i64> {
         db.pragma_query_value(None, name, |row| row.get(0)).map_err(|error| Error::at_open(path, &error))
@@ -215,7 +215,7 @@ fn version(db: &Connection, path: &Path) -> Result<i64> {
     }
 }
 
-/// Remembers the rules for canonical URLs in a new database, and refuses one that was made with others.
+/// Stores the version of the URL rules in a new database, and rejects a database with another one.
 fn check_rules(db: &Connection, path: &Path) -> Result<()> {
     let found: Option<String> = db
         .query_row("select value from setting where name = ?1", [CANON_SETTING], |row| row.get(0))
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_nobody_writes_to_is_found_whatever_its_name() {
+    fn immutable_databases_open_under_any_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a b?c=1#ü%20.db");
         drop(writer(&path).unwrap());

@@ -1,41 +1,41 @@
-//! Works a batch into the memory, and out of it what must be written.
+//! Applies a batch to the memory, and collects what has to be written.
 
 use porthole_types::{CanonicalUrl, Judgment, NewUrl, Outcome, PageResult, SiteId, Timestamp, UrlId};
 
 use super::load::FrontierState;
-use crate::frontier::{Belief, Frontier, Seen, State};
+use crate::frontier::{Belief, Frontier, RowState, SeenUrl};
 use crate::{Batch, Error, Estimate, Refreshed, Result};
 
-/// Everything that one transaction writes. Row lists are in ascending order: neighbours share a page.
+/// Everything that one transaction writes. Row lists are ascending, since neighbouring rows share a page.
 #[derive(Debug, Default)]
-pub(super) struct Plan<'a> {
+pub(super) struct WritePlan<'a> {
     pub(super) new_urls: Vec<NewRow<'a>>,
     pub(super) new_sites: Vec<(SiteId, &'a str)>,
-    /// Rows of which something else is believed than the tables say.
+    /// Rows whose estimate differs from the tables.
     pub(super) believed: Vec<u32>,
     pub(super) visits: Vec<Visit<'a>>,
     /// The links of the results, in their order.
-    pub(super) links: Vec<Link<'a>>,
-    /// Rows that are done and queued again, with the state they had.
-    pub(super) again: Vec<(u32, State)>,
-    /// Rows whose pages are gone.
+    pub(super) links: Vec<PlannedLink<'a>>,
+    /// Finished rows that are queued again, with the states they had.
+    pub(super) again: Vec<(u32, RowState)>,
+    /// Rows whose archived pages are lost.
     pub(super) lost: Vec<u32>,
     pub(super) judgments: Vec<(u32, Judgment)>,
     /// Rows that were evicted, or are queued again after that.
     pub(super) moved: Vec<u32>,
     pub(super) evicted: usize,
-    /// Rows that were in flight and are not any more; they would be again if the plan cannot be written.
-    pub(super) landed: Vec<u32>,
+    /// Rows that were in flight and no longer are; they are in flight again if the plan cannot be written.
+    pub(super) left_flight: Vec<u32>,
     /// Rows of `site`, with their new load.
     pub(super) loads: Vec<(u32, u32)>,
-    /// Rows that had been evicted or rejected and were seen again, with what was believed of the former.
+    /// Evicted or rejected rows that were seen again, with the former estimate of evicted ones.
     returned: Vec<(u32, Option<Belief>)>,
-    /// The row that was added to the queue last, and whether it stays there.
+    /// The row that was queued last, and whether it is protected from eviction.
     newest: Option<u32>,
     protect_newest: bool,
 }
 
-/// A URL that becomes known.
+/// A new URL.
 #[derive(Debug)]
 pub(super) struct NewRow<'a> {
     pub(super) row: u32,
@@ -46,49 +46,49 @@ pub(super) struct NewRow<'a> {
     pub(super) depth: u32,
 }
 
-/// A result on its way to the tables.
+/// A result to be written.
 #[derive(Debug)]
 pub(super) struct Visit<'a> {
     pub(super) row: u32,
     pub(super) result: &'a PageResult,
-    /// The state of a URL that was done when the result came.
-    pub(super) unasked: Option<State>,
-    /// Whether it was done before, so that some of its links may be known.
+    /// The state of a URL that was already finished when the result came.
+    pub(super) unasked: Option<RowState>,
+    /// Whether it is a revisit, so that some of its links may be known.
     pub(super) again: bool,
-    /// Whether it came before and did not come now: the page that is kept stays.
+    /// Whether an earlier visit succeeded and this one failed: the stored page stays.
     pub(super) lost: bool,
 }
 
-/// A link on its way to the tables; its ends are rows.
+/// A link to be written; its ends are rows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link<'a> {
+pub(super) struct PlannedLink<'a> {
     pub(super) src: u32,
     pub(super) dst: u32,
     pub(super) discovered: Timestamp,
     pub(super) anchor: Option<&'a str>,
 }
 
-/// The state that a result leaves its URL in, and until when it waits.
-pub(super) fn verdict(outcome: &Outcome) -> (State, Option<Timestamp>) {
+/// The state of a URL after a result, and until when it waits.
+pub(super) fn verdict(outcome: &Outcome) -> (RowState, Option<Timestamp>) {
     match outcome {
-        Outcome::Fetched => (State::Fetched, None),
-        Outcome::Redirected => (State::Redirected, None),
-        Outcome::Retry { not_before, .. } => (State::Queued, Some(*not_before)),
-        Outcome::Dead(_) => (State::Dead, None),
-        Outcome::Skipped(_) => (State::Skipped, None),
+        Outcome::Fetched => (RowState::Fetched, None),
+        Outcome::Redirected => (RowState::Redirected, None),
+        Outcome::Retry { not_before, .. } => (RowState::Queued, Some(*not_before)),
+        Outcome::Dead(_) => (RowState::Dead, None),
+        Outcome::Skipped(_) => (RowState::Skipped, None),
     }
 }
 
-/// What a result says of its page's relevance. Until a page is done, its relevance stays an estimate.
+/// The judgment of a result. Until a page is finished, its relevance stays an estimate.
 pub(super) fn judgment(result: &PageResult) -> Option<Judgment> {
-    result.judgment.filter(|_| verdict(&result.outcome).0 != State::Queued)
+    result.judgment.filter(|_| verdict(&result.outcome).0 != RowState::Queued)
 }
 
-impl<'a> Plan<'a> {
+impl<'a> WritePlan<'a> {
     /// The plan for start URLs.
     pub(super) fn for_urls(memory: &mut FrontierState, urls: &'a [NewUrl]) -> Result<Self> {
         has_room(&memory.frontier, urls.len())?;
-        let mut plan = Plan::default();
+        let mut plan = WritePlan::default();
         for new in urls {
             plan.see(memory, new.url.id(), new.url.site(), new, false);
         }
@@ -96,10 +96,10 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    /// The plan for URLs that are to be visited again. Fails before anything changed if one is not known.
+    /// The plan for revisits. Fails before any change if a URL is unknown.
     pub(super) fn for_revisits(memory: &mut FrontierState, oids: &[UrlId]) -> Result<Self> {
         let rows: Vec<u32> = oids.iter().map(|&oid| known(&memory.frontier, oid)).collect::<Result<_>>()?;
-        let mut plan = Plan::default();
+        let mut plan = WritePlan::default();
         for row in rows {
             let state = memory.frontier.state(row);
             if state.is_done() {
@@ -112,22 +112,22 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    /// The plan for URLs whose pages are gone.
+    /// The plan for URLs whose archived pages are lost.
     pub(super) fn for_lost_pages(memory: &mut FrontierState, oids: &[UrlId]) -> Result<Self> {
         let mut lost: Vec<u32> =
             oids.iter().map(|&oid| known(&memory.frontier, oid)).collect::<Result<_>>()?;
         lost.sort_unstable();
-        Ok(Plan { lost, ..Plan::for_revisits(memory, oids)? })
+        Ok(WritePlan { lost, ..WritePlan::for_revisits(memory, oids)? })
     }
 
-    /// The plan for what a change of the queue as a whole pushes out of it.
+    /// The plan for evictions after a change of the whole queue.
     pub(super) fn for_bound(memory: &mut FrontierState) -> Self {
-        let mut plan = Plan::default();
+        let mut plan = WritePlan::default();
         plan.finish(memory);
         plan
     }
 
-    /// The plan for a batch. Fails before anything changed if it names a URL that is not known.
+    /// The plan for a batch. Fails before any change if a URL is unknown.
     pub(super) fn for_batch(memory: &mut FrontierState, batch: &Batch<'a>) -> Result<Self> {
         let links: usize = batch.results.iter().map(|result| result.links.len()).sum();
         has_room(&memory.frontier, links + batch.urls.len())?;
@@ -137,7 +137,7 @@ impl<'a> Plan<'a> {
         let estimated = batch.estimates.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let refreshed = batch.refreshed.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let raised = batch.raised.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
-        let mut plan = Plan::default();
+        let mut plan = WritePlan::default();
         for (row, result) in pages.into_iter().zip(batch.results) {
             plan.work_in(memory, row, result);
         }
@@ -157,7 +157,7 @@ impl<'a> Plan<'a> {
             let seen = memory.frontier.raise(row, Belief::new(estimate.relevance, estimate.priority));
             plan.note(seen);
         }
-        // Some at a time: what is fetched into the cache must still be there when it is needed.
+        // In groups, so that prefetched memory is still in the cache when it is needed.
         for some in batch.priorities.chunks(64) {
             memory.frontier.touch(some.iter().map(|&(oid, _)| oid));
             for &(oid, priority) in some {
@@ -176,38 +176,38 @@ impl<'a> Plan<'a> {
             memory.frontier.queue_again(row);
         }
         let tries = memory.frontier.tries(row);
-        if state.came()
-            && !tries.has_come()
+        if state.has_response()
+            && !tries.has_response()
             && let Some(site) = memory.frontier.count_fetched(result.sid)
         {
             self.loads.push((site, 0));
         }
         if memory.frontier.is_taken(row) {
-            self.landed.push(row);
+            self.left_flight.push(row);
         }
         memory.frontier.tried(row, state, not_before, result.at);
         if let Some(judgment) = judgment(result) {
             memory.frontier.judged(row, judgment.relevance);
         }
-        // Queued anew: what was believed before it was done, and may still stand in `estimate_log`, is outdated.
-        if state == State::Queued && before != State::Queued {
+        // Queued again: an older estimate that may still be in `estimate_log` is outdated.
+        if state == RowState::Queued && before != RowState::Queued {
             self.believed.push(row);
         }
-        let (again, lost) = (tries.is_again(), tries.has_come() && !state.came());
+        let (again, lost) = (tries.is_revisit(), tries.has_response() && !state.has_response());
         self.visits.push(Visit { row, result, unasked, again, lost });
         memory.frontier.touch(result.links.iter().map(|link| link.oid));
         for link in &result.links {
             let dst = self.see(memory, link.oid, link.sid, &link.target, link.rejected);
             let anchor = link.anchor.as_deref();
-            self.links.push(Link { src: row, dst, discovered: result.at, anchor });
+            self.links.push(PlannedLink { src: row, dst, discovered: result.at, anchor });
         }
     }
 
-    /// Only a page can be judged; it may be waiting for another visit.
+    /// Sets the judgment of a page, which may be queued for a revisit; other URLs are ignored.
     fn judge(&mut self, memory: &mut FrontierState, row: u32, judgment: Judgment) {
         let frontier = &mut memory.frontier;
         let state = frontier.state(row);
-        if state == State::Fetched || state == State::Queued && frontier.tries(row).has_come() {
+        if state == RowState::Fetched || state == RowState::Queued && frontier.tries(row).has_response() {
             frontier.judged(row, judgment.relevance);
             self.judgments.push((row, judgment));
         }
@@ -226,19 +226,19 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Follows the pages that link to a URL, unless something else is believed of it since they were asked.
+    /// Sets an estimate recomputed from the linking pages, unless it has changed since.
     #[allow(clippy::cast_possible_truncation)]
     fn refresh(&mut self, memory: &mut FrontierState, row: u32, new: &Refreshed) {
-        let held = memory.frontier.belief(row);
-        if held.relevance as f32 != new.before as f32 || memory.frontier.tries(row).has_come() {
+        let estimate = memory.frontier.belief(row);
+        if estimate.relevance as f32 != new.before as f32 || memory.frontier.tries(row).has_response() {
             return;
         }
-        let moves = held.priority as f32 == held.relevance as f32;
-        let priority = if moves { new.relevance } else { held.priority };
+        let moves = estimate.priority as f32 == estimate.relevance as f32;
+        let priority = if moves { new.relevance } else { estimate.priority };
         self.believe(memory, row, &Estimate { oid: new.oid, relevance: new.relevance, priority });
     }
 
-    /// A URL was seen, for the queue unless it is rejected; its row.
+    /// Records that a URL was seen, to be queued unless it is rejected. Returns its row.
     fn see(
         &mut self,
         memory: &mut FrontierState,
@@ -254,7 +254,7 @@ impl<'a> Plan<'a> {
         } else {
             memory.frontier.see(oid, sid, belief)
         };
-        if let Seen::New(row) = seen {
+        if let SeenUrl::New(row) = seen {
             self.new_urls.push(NewRow { row, oid, sid, url: &new.url, belief, depth: new.depth });
             if memory.frontier.sites().len() > sites {
                 self.new_sites.push((sid, new.url.authority()));
@@ -263,16 +263,16 @@ impl<'a> Plan<'a> {
         if !rejected {
             self.note(seen);
         }
-        let (Seen::New(row) | Seen::Raised(row) | Seen::Back(row, _) | Seen::Known(row)) = seen;
+        let (SeenUrl::New(row) | SeenUrl::Raised(row) | SeenUrl::Back(row, _) | SeenUrl::Known(row)) = seen;
         row
     }
 
-    fn note(&mut self, seen: Seen) {
+    fn note(&mut self, seen: SeenUrl) {
         match seen {
-            Seen::Known(_) => {}
-            Seen::New(row) => self.newest = Some(row),
-            Seen::Raised(row) => self.believed.push(row),
-            Seen::Back(row, before) => {
+            SeenUrl::Known(_) => {}
+            SeenUrl::New(row) => self.newest = Some(row),
+            SeenUrl::Raised(row) => self.believed.push(row),
+            SeenUrl::Back(row, before) => {
                 self.newest = Some(row);
                 self.returned.push((row, before));
                 self.believed.push(row);
@@ -284,7 +284,7 @@ impl<'a> Plan<'a> {
         self.evict(memory);
         self.believed.sort_unstable();
         self.believed.dedup();
-        // Stable: of two results for one URL, the later has the last word.
+        // A stable sort: of two results for one URL, the later wins.
         self.visits.sort_by_key(|visit| visit.row);
         self.loads.sort_unstable();
         self.loads.dedup();
@@ -293,21 +293,21 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Lets what is too much go, and finds out whose state in the table is another now.
+    /// Evicts URLs beyond the bound, and collects the rows whose state in the table changes.
     fn evict(&mut self, memory: &mut FrontierState) {
         let evicted = memory.frontier.trim(self.newest.filter(|_| self.protect_newest));
         if evicted.is_empty() && self.returned.is_empty() {
             return;
         }
         let frontier = &memory.frontier;
-        let is_evicted = |row: u32| frontier.state(row) == State::Evicted;
+        let is_evicted = |row: u32| frontier.state(row) == RowState::Evicted;
         self.evicted = evicted.len();
         self.returned.sort_unstable_by_key(|&(row, _)| row);
-        // Rows that are new are written as evicted.
+        // New rows are written as evicted.
         let first_new = self.new_urls.first().map_or(u32::MAX, |new| new.row);
         let came_back = |row: &u32| self.returned.binary_search_by_key(row, |&(row, _)| row).is_ok();
         self.moved.extend(evicted.into_iter().filter(|row| *row < first_new && !came_back(row)));
-        // What came back and had to go at once is where it was.
+        // A row that was queued and evicted again has not changed.
         let same = |row: u32, before: Option<Belief>| is_evicted(row) && Some(frontier.belief(row)) == before;
         let changed = self.returned.iter().filter(|&&(row, before)| !same(row, before));
         self.moved.extend(changed.map(|&(row, _)| row));

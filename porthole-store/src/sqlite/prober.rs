@@ -1,5 +1,5 @@
-//! The classifier inside the database, three ways (V 2.1.3): a probe of STAT a term, a probe of BLOB a term,
-//! and one join a node for all documents.
+//! The classifier inside the database, in three variants (V 2.1.3): one probe of STAT per term, one probe of BLOB per
+//! term, and one join per node for all documents.
 
 mod bulk;
 
@@ -14,36 +14,36 @@ use porthole_types::{Mark, TermId, TopicId, UrlId};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, params};
 
-pub use self::bulk::Judged;
+pub use self::bulk::BulkJudgment;
 use super::statistics::{RECORD, did};
 use super::{open, topics};
-use crate::topics::Terms;
+use crate::topics::TermCounts;
 use crate::{Error, Result};
 
-/// Judges by the statistics in the tables, as they were when it was opened.
+/// Classifies with the statistics in the tables, as they were when it was opened.
 ///
-/// Meant to live as long as a batch of documents takes: while it lives, the log cannot be emptied.
+/// To be dropped after a batch of documents: while it exists, the log cannot be truncated.
 #[derive(Debug)]
 pub struct Prober {
     db: Connection,
-    /// TAXONOMY, which is small: the children of every internal node, by id.
+    /// TAXONOMY, which is small: the children of every inner node, by id.
     families: BTreeMap<TopicId, Vec<Child>>,
     marks: BTreeMap<TopicId, Mark>,
-    /// Bytes of the cache for pages; sorts have as much again.
+    /// Size of the page cache in bytes; sorts use as much again.
     cache: u64,
     spent: Cell<Spent>,
 }
 
-/// Which table SingleProbe looks into (V Fig. 1).
+/// The table that SingleProbe uses (V Fig. 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Table {
-    /// A row a term and child.
+pub enum ProbeTable {
+    /// One row per term and child.
     Stat,
-    /// A row a term, with the values of all children packed into it.
+    /// One row per term, with the packed values of all children.
     Blob,
 }
 
-/// Where the time went.
+/// Time by activity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Reading statistics: the probes of SingleProbe, the whole join of BulkProbe.
@@ -61,21 +61,21 @@ struct Child {
     logdenom: f64,
 }
 
-/// What a probe found for one term: the frequency in the document, and where its records begin and end.
+/// The result of a probe for one term: its frequency in the document, and the range of its records.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct ProbedTerm {
     freq: f64,
     from: usize,
     to: usize,
 }
 
 impl Prober {
-    /// Opens a database with a cache of so many pages for the tables; `None` is SQLite's default.
+    /// Opens a database with a cache of `cache_pages` pages; `None` is SQLite's default.
     pub fn open(path: impl AsRef<Path>, cache_pages: Option<u32>) -> Result<Self> {
         let db = open::calculator(path.as_ref())?;
-        // Every page that is not in the cache is then read by one call, which the system counts.
+        // Every page that is not in the cache is then read by one system call, which the system counts.
         db.pragma_update(None, "mmap_size", 0)?;
-        // Else SQLite compiles a probe anew for every term, in case its value makes for another plan.
+        // Otherwise SQLite compiles the probe again for every term, in case the value suggests another plan.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         if let Some(pages) = cache_pages {
             db.pragma_update(None, "cache_size", pages)?;
@@ -87,19 +87,24 @@ impl Prober {
         Ok(Prober { db, families, marks, cache, spent: Cell::default() })
     }
 
-    /// SingleProbe(c0, d) (V Fig. 2): log Pr\[ci | c0, d\] for each child ci of c0, by id. The prior is inside
-    /// the normalisation, so that the children of a node sum to it.
-    pub fn single_probe(&self, table: Table, c0: TopicId, terms: &Terms) -> Result<Vec<(TopicId, f64)>> {
+    /// SingleProbe(c0, d) (V Fig. 2): log Pr\[ci | c0, d\] for each child ci of c0, by id. The prior is part of the
+    /// normalisation, so that the children of a node sum to its probability.
+    pub fn single_probe(
+        &self,
+        table: ProbeTable,
+        c0: TopicId,
+        terms: &TermCounts,
+    ) -> Result<Vec<(TopicId, f64)>> {
         let children = self.children(c0)?;
         let started = Instant::now();
         let (mut found, mut records) = (Vec::with_capacity(terms.len()), Vec::new());
         for &(term, freq) in terms {
             let from = records.len();
             match table {
-                Table::Stat => self.probe_stat(c0, term, &mut records)?,
-                Table::Blob => self.probe_blob(c0, term, &mut records)?,
+                ProbeTable::Stat => self.probe_stat(c0, term, &mut records)?,
+                ProbeTable::Blob => self.probe_blob(c0, term, &mut records)?,
             }
-            found.push(Found { freq: f64::from(freq), from, to: records.len() });
+            found.push(ProbedTerm { freq: f64::from(freq), from, to: records.len() });
         }
         let probed = Instant::now();
         let judged = judge(children, &found, &records);
@@ -108,7 +113,7 @@ impl Prober {
     }
 
     /// R(d) (V eq. 3) by SingleProbe at the path nodes.
-    pub fn single_relevance(&self, table: Table, terms: &Terms) -> Result<f64> {
+    pub fn single_relevance(&self, table: ProbeTable, terms: &TermCounts) -> Result<f64> {
         let mut relevance = 0.0;
         let mut open = vec![(TopicId::ROOT, 0.0f64)];
         while let Some((topic, log_probability)) = open.pop() {
@@ -135,34 +140,34 @@ impl Prober {
         Ok(terms)
     }
 
-    /// Pages of a table of the classifier.
-    pub fn pages(&self, table: Table) -> Result<u64> {
+    /// Number of pages of a table.
+    pub fn pages(&self, table: ProbeTable) -> Result<u64> {
         let name = match table {
-            Table::Stat => "stat",
-            Table::Blob => "blob",
+            ProbeTable::Stat => "stat",
+            ProbeTable::Blob => "blob",
         };
         let sql = "select pageno from dbstat where name = ?1 and aggregate = true";
         let pages: Option<i64> = self.db.query_row(sql, [name], |row| row.get(0)).optional()?;
         Ok(pages.unwrap_or(0).cast_unsigned())
     }
 
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub fn page_bytes(&self) -> Result<u64> {
         let bytes: i64 = self.db.pragma_query_value(None, "page_size", |row| row.get(0))?;
         Ok(bytes.cast_unsigned())
     }
 
-    /// Where the time went since it was opened.
+    /// Time by activity since it was opened.
     pub fn spent(&self) -> Spent {
         self.spent.get()
     }
 
-    /// Does some work and counts the pages that were read for it because they were not in the cache, those
-    /// of temporary files included; `None` where the system does not count. The work must read nothing else.
+    /// Runs `work` and counts the pages that were read because they were not in the cache, including temporary files;
+    /// `None` if the system does not count reads. `work` must not read anything else.
     pub fn count_reads<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
         let before = reading_calls();
         let done = work();
-        // The look at the count is a read itself.
+        // Reading the counter is a read itself.
         let reads = before.zip(reading_calls()).map(|(before, after)| after - before - 1);
         (done, reads)
     }
@@ -206,7 +211,7 @@ impl Prober {
     }
 }
 
-/// The nodes all of whose children have statistics.
+/// The nodes whose children all have statistics.
 fn families(db: &Connection) -> Result<BTreeMap<TopicId, Vec<Child>>> {
     let sql = "select pcid, kcid, logprior, logdenom from taxonomy \
                where pcid is not null \
@@ -222,21 +227,21 @@ fn families(db: &Connection) -> Result<BTreeMap<TopicId, Vec<Child>>> {
     Ok(families)
 }
 
-/// The size of the cache, which SQLite has in pages, or in kibibytes as a negative number.
+/// The cache size, which SQLite has in pages, or in kibibytes as a negative number.
 fn cache_bytes(db: &Connection) -> Result<u64> {
     let number = |name| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (size, page) = (number("cache_size")?, number("page_size")?);
     Ok(if size < 0 { size.unsigned_abs() * 1024 } else { size.unsigned_abs() * page.unsigned_abs() })
 }
 
-/// The second half of V Fig. 2: from what the probes found to log Pr\[ci | c0, d\].
-fn judge(children: &[Child], found: &[Found], records: &[(TopicId, f64)]) -> Vec<(TopicId, f64)> {
+/// The second half of V Fig. 2: from the probed records to log Pr\[ci | c0, d\].
+fn judge(children: &[Child], found: &[ProbedTerm], records: &[(TopicId, f64)]) -> Vec<(TopicId, f64)> {
     let mut judged: Vec<_> = children.iter().map(|child| (child.topic, child.logprior)).collect();
-    // Without a record the term is not in F(c0).
+    // A term without a record is not in F(c0).
     for term in found.iter().filter(|term| term.from < term.to) {
         let mut records = records[term.from..term.to].iter().peekable();
         for (child, (_, sum)) in children.iter().zip(&mut judged) {
-            // Records are by id, as children are.
+            // Records are sorted by id, like the children.
             let record = records.next_if(|(topic, _)| *topic == child.topic);
             *sum += term.freq * record.map_or(-child.logdenom, |(_, logtheta)| *logtheta);
         }
@@ -257,7 +262,7 @@ fn record(bytes: &[u8; RECORD]) -> (TopicId, f64) {
     (TopicId(u16::from_le_bytes([a, b])), f64::from_le_bytes(logtheta))
 }
 
-/// How often this thread has read from any file so far.
+/// Number of reads of this thread from any file.
 fn reading_calls() -> Option<u64> {
     let mut text = [0; 512];
     let length = File::open("/proc/thread-self/io").ok()?.read(&mut text).ok()?;

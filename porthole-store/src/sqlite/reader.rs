@@ -1,6 +1,6 @@
-//! Reads the database while it is written, by connections that live no longer than a question: in WAL mode
-//! a reader that stays would keep the log from being emptied. A reader never writes to the crawl's database: a crawl
-//! takes a foreign write for a change that it has to follow.
+//! Reads the database while it is written, with one connection per query: in WAL mode a long-lived reader would keep
+//! the log from being truncated. A reader never writes to the crawl's database: the crawl would take the write for a
+//! change to follow.
 
 use std::path::{Path, PathBuf};
 
@@ -11,22 +11,22 @@ use super::{about, commands, counts, graph, lookup, open, sandbox, topics, tried
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
-    Answer, Collision, CommandRow, Counts, Error, Example, Graph, Limits, Model, Neighbourhood, Result, Site,
-    StoreReader, Terms, Tried,
+    Collision, CommandRow, Error, LinkGraph, NeighbourEvidence, QueryAnswer, QueryLimits, Result,
+    SiteAddress, StoreCounts, StoreReader, StoredExample, StoredModel, TermCounts, TriedUrl,
 };
 
 /// A handle for reading a SQLite store; it holds no connection.
 #[derive(Clone, Debug)]
 pub struct SqliteReader {
     path: PathBuf,
-    /// Hears of what takes long.
+    /// Receives messages about long operations.
     tell: fn(&str),
-    /// Tables with more rows are indexed for look-ups.
+    /// Tables with more rows are indexed for lookups.
     large: i64,
 }
 
 impl SqliteReader {
-    /// A reader of a database that may be written by another process.
+    /// Opens a database that another process may write to.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let reader = SqliteReader::at(path.as_ref().to_owned());
         open::reader(&reader.path)?;
@@ -41,18 +41,18 @@ impl SqliteReader {
         &self.path
     }
 
-    /// The same reader, which says in a line what it does when that takes long.
+    /// Sets a function that receives a message when an operation takes long.
     pub fn telling(self, tell: fn(&str)) -> Self {
         SqliteReader { tell, ..self }
     }
 
-    /// The same reader, which indexes tables of more rows than these for look-ups of single URLs, in a database beside
-    /// the crawl's. By default 20 million.
+    /// Sets the number of rows from which tables are indexed for lookups of single URLs, in a database beside the
+    /// crawl's. The default is 20 million.
     pub fn indexing_from(self, rows: u32) -> Self {
         SqliteReader { large: rows.into(), ..self }
     }
 
-    /// A connection with the indexes that there are on large tables.
+    /// A connection with the indexes on large tables.
     fn with_indexes(&self) -> Result<Connection> {
         let db = open::reader(&self.path)?;
         lookup::attach(&db, &self.path, self.large, self.tell)?;
@@ -61,15 +61,15 @@ impl SqliteReader {
 }
 
 impl StoreReader for SqliteReader {
-    fn graph(&self) -> Result<Graph> {
+    fn graph(&self) -> Result<LinkGraph> {
         graph::read(&mut open::reader(&self.path)?)
     }
 
-    fn neighbourhoods(&self) -> Result<Vec<Neighbourhood>> {
+    fn neighbourhoods(&self) -> Result<Vec<NeighbourEvidence>> {
         graph::neighbourhoods(&open::reader(&self.path)?)
     }
 
-    fn sites(&self) -> Result<Vec<Site>> {
+    fn sites(&self) -> Result<Vec<SiteAddress>> {
         graph::sites(&open::reader(&self.path)?)
     }
 
@@ -85,14 +85,14 @@ impl StoreReader for SqliteReader {
         Ok(events.collect::<rusqlite::Result<_>>()?)
     }
 
-    fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &Limits) -> Result<Answer> {
+    fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &QueryLimits) -> Result<QueryAnswer> {
         let query = queries::find(name).ok_or_else(|| Error::UnknownQuery(name.to_owned()))?;
         let db = open::reader(&self.path)?;
         let values = queries::values(query, parameters, || topics::read_topics(&db))?;
         sandbox::answer(db, query.sql, &values, limits)
     }
 
-    fn sql(&self, sql: &str, limits: &Limits) -> Result<Answer> {
+    fn sql(&self, sql: &str, limits: &QueryLimits) -> Result<QueryAnswer> {
         sandbox::answer(open::reader(&self.path)?, sql, &[], limits)
     }
 
@@ -104,11 +104,11 @@ impl StoreReader for SqliteReader {
         topics::read_topics(&open::reader(&self.path)?)
     }
 
-    fn examples(&self, topic: Option<TopicId>) -> Result<Vec<Example>> {
+    fn examples(&self, topic: Option<TopicId>) -> Result<Vec<StoredExample>> {
         topics::read_examples(&open::reader(&self.path)?, topic)
     }
 
-    fn visit_examples(&self, visit: &mut dyn FnMut(&Example, &Terms)) -> Result<()> {
+    fn visit_examples(&self, visit: &mut dyn FnMut(&StoredExample, &TermCounts)) -> Result<()> {
         topics::visit_examples(&open::reader(&self.path)?, visit)
     }
 
@@ -120,7 +120,7 @@ impl StoreReader for SqliteReader {
         topics::read_collisions(&open::reader(&self.path)?)
     }
 
-    fn model(&self, name: &str) -> Result<Option<Model>> {
+    fn model(&self, name: &str) -> Result<Option<StoredModel>> {
         topics::read_model(&open::reader(&self.path)?, name)
     }
 
@@ -132,7 +132,7 @@ impl StoreReader for SqliteReader {
         commands::read(&open::reader(&self.path)?, id)
     }
 
-    fn counts(&self) -> Result<Counts> {
+    fn counts(&self) -> Result<StoreCounts> {
         counts::read(&open::reader(&self.path)?)
     }
 
@@ -154,7 +154,7 @@ impl StoreReader for SqliteReader {
         about::read_feedback(&open::reader(&self.path)?, &[])
     }
 
-    fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<Tried>> {
+    fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>> {
         tried::read(&open::reader(&self.path)?, after, limit)
     }
 

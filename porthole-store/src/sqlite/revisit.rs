@@ -1,18 +1,17 @@
-//! URLs that were done and are visited again: what is remembered of the time before, and which of their links
-//! are known.
+//! Revisits of finished URLs: the state before the revisit, and which links are already known.
 
 use std::collections::{HashMap, HashSet};
 
 use porthole_types::Failure;
 use rusqlite::{Transaction, params};
 
-use super::plan::{Plan, Visit, verdict};
+use super::plan::{Visit, WritePlan, verdict};
 use super::write::{failure, rowid};
 use crate::Result;
-use crate::frontier::{Frontier, State};
+use crate::frontier::{Frontier, RowState};
 
-/// Queues rows again that are done, given with the state they had.
-pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, State)]) -> Result<()> {
+/// Queues finished rows again, given with their states.
+pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, RowState)]) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -25,20 +24,20 @@ pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, State)]) -> Result<()> {
     Ok(())
 }
 
-/// Remembers how often a row was tried before it is visited again, and whether it came.
-pub(super) fn remember(tx: &Transaction<'_>, row: u32, state: State) -> Result<()> {
-    // A page counts for more than a redirect, and what came once has come.
+/// Stores the number of tries before a revisit, and whether the URL led to a page or redirect.
+pub(super) fn remember(tx: &Transaction<'_>, row: u32, state: RowState) -> Result<()> {
+    // A page takes precedence over a redirect, and a success over a failure.
     let mut insert = tx.prepare_cached(
         "insert into revisit(row, numtries, came) select rowid, numtries, ?2 from crawl where rowid = ?1 \
          on conflict(row) do update set numtries = excluded.numtries, \
          came = case when excluded.came = 1 or revisit.came = 0 then excluded.came else revisit.came end",
     )?;
-    let came = if state.came() { state as u8 } else { 0 };
+    let came = if state.has_response() { state as u8 } else { 0 };
     insert.execute(params![rowid(row), came])?;
     Ok(())
 }
 
-/// Writes the result of a page that came before and not now. What is kept of it stays.
+/// Writes the result of a revisit that failed. The data of the page stays.
 pub(super) fn lose(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Frontier) -> Result<()> {
     let mut update = tx.prepare_cached(
         "update crawl set priority = ?2, numtries = numtries + 1, lastvisited = ?3, state = ?4, \
@@ -60,7 +59,7 @@ pub(super) fn lose(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Frontier)
     Ok(())
 }
 
-/// Forgets the words of a page that comes again; whether it was a copy.
+/// Deletes the terms of a page before a revisit is written. Returns whether it was a duplicate.
 pub(super) fn forget_page(tx: &Transaction<'_>, row: u32) -> Result<bool> {
     let mut delete =
         tx.prepare_cached("delete from page_terms where seq = (select terms from crawl where rowid = ?1)")?;
@@ -69,8 +68,8 @@ pub(super) fn forget_page(tx: &Transaction<'_>, row: u32) -> Result<bool> {
     Ok(read.query_row([rowid(row)], |row| row.get(0))?)
 }
 
-/// The targets that links are known to, of every page of a plan that was done before; by row.
-pub(super) fn known_links(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<HashMap<u32, HashSet<u32>>> {
+/// The known link targets of every revisited page of a plan, by row.
+pub(super) fn known_links(tx: &Transaction<'_>, plan: &WritePlan<'_>) -> Result<HashMap<u32, HashSet<u32>>> {
     let mut known = HashMap::new();
     let mut again = plan.visits.iter().filter(|visit| visit.again).peekable();
     if again.peek().is_none() {
@@ -85,7 +84,7 @@ pub(super) fn known_links(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<HashM
     Ok(known)
 }
 
-/// A crawl that never looks back does not pay for this index.
+/// Created on demand: a crawl without revisits does not pay for this index.
 fn make_index(tx: &Transaction<'_>) -> Result<()> {
     Ok(tx.execute_batch("create index if not exists edge_revisit on edge(src)")?)
 }

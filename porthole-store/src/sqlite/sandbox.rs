@@ -1,8 +1,8 @@
-//! Answers SQL that anyone may have written: it can read the tables, within limits, and do nothing else.
+//! Runs SQL from users: it can read the tables, within limits, and do nothing else.
 //!
-//! The walls, from the outside in: the file is opened for reading only; the connection is told to refuse
-//! writes; every action of a statement must be on the list of [`allowed`] ones when it is compiled; values,
-//! statements, rows, bytes and time are bounded.
+//! The layers of protection, from the outside in: the file is opened read-only; the connection refuses writes; when a
+//! statement is compiled, each of its actions must be in the list of [`allowed`] ones; values, statements, rows, bytes
+//! and time are limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,26 +14,26 @@ use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement, ToSql};
 
-use crate::{Answer, Error, Limits, Result, Value};
+use crate::{Error, QueryAnswer, QueryLimits, Result, SqlValue};
 
-/// Instructions of SQLite's machine between two looks at the clock: well under a millisecond.
-const STEPS_BETWEEN_LOOKS: i32 = 2_000;
-/// Longer statements are no questions.
+/// Instructions of SQLite's virtual machine between two checks of the time: well under a millisecond.
+const STEPS_PER_CHECK: i32 = 2_000;
+/// Maximum length of a statement.
 const LONGEST_SQL: i32 = 100_000;
 
-/// Answers one statement. The connection is used up: it is of no use behind these walls.
+/// Runs one statement. Consumes the connection, which is of no use with these limits.
 pub(super) fn answer(
     mut db: Connection,
     sql: &str,
-    values: &[(String, Value)],
-    limits: &Limits,
-) -> Result<Answer> {
-    let hits = wall_in(&mut db, limits)?;
+    values: &[(String, SqlValue)],
+    limits: &QueryLimits,
+) -> Result<QueryAnswer> {
+    let hits = restrict(&mut db, limits)?;
     let explain = |error: rusqlite::Error| explained(error, limits, &hits);
     if sql.len() > LONGEST_SQL as usize {
         return Err(Error::Sql(format!("the statement is longer than {LONGEST_SQL} bytes")));
     }
-    // SQLite would end the statement there.
+    // SQLite would end the statement at the NUL.
     if sql.contains('\0') {
         return Err(Error::Sql("the statement contains a NUL character".into()));
     }
@@ -51,15 +51,15 @@ pub(super) fn answer(
     collect(&mut statement, limits)?.map_err(explain)
 }
 
-/// Which walls a statement ran into: SQLite's own words do not always say.
+/// The limits that a statement hit; SQLite's messages do not always tell.
 #[derive(Debug, Default)]
 struct Hits {
     late: AtomicBool,
     refused: AtomicBool,
 }
 
-/// Puts the walls up.
-fn wall_in(db: &mut Connection, limits: &Limits) -> Result<Arc<Hits>> {
+/// Sets the limits of a connection.
+fn restrict(db: &mut Connection, limits: &QueryLimits) -> Result<Arc<Hits>> {
     db.pragma_update(None, "query_only", true)?;
     db.pragma_update(None, "trusted_schema", false)?;
     db.pragma_update(None, "cache_size", -8_000)?;
@@ -81,7 +81,7 @@ fn wall_in(db: &mut Connection, limits: &Limits) -> Result<Arc<Hits>> {
         seen.late.fetch_or(over, Ordering::Relaxed);
         over
     };
-    db.progress_handler(STEPS_BETWEEN_LOOKS, Some(look))?;
+    db.progress_handler(STEPS_PER_CHECK, Some(look))?;
     let seen = Arc::clone(&hits);
     let judge = move |context: AuthContext<'_>| {
         if allowed(&context.action) {
@@ -94,7 +94,7 @@ fn wall_in(db: &mut Connection, limits: &Limits) -> Result<Arc<Hits>> {
     Ok(hits)
 }
 
-/// What a question may do. Everything else is refused, also what later versions of SQLite may add.
+/// The actions that a query may use. All others are rejected, including those of later SQLite versions.
 fn allowed(action: &AuthAction<'_>) -> bool {
     match action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
@@ -108,10 +108,10 @@ fn allowed(action: &AuthAction<'_>) -> bool {
     }
 }
 
-/// The rows; the outer result is about limits, the inner one about SQLite.
-fn collect(statement: &mut Statement<'_>, limits: &Limits) -> Result<rusqlite::Result<Answer>> {
+/// Collects the rows; the outer result is about limits, the inner one about SQLite.
+fn collect(statement: &mut Statement<'_>, limits: &QueryLimits) -> Result<rusqlite::Result<QueryAnswer>> {
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    let (mut answer, mut bytes) = (Answer { columns, ..Answer::default() }, 0);
+    let (mut answer, mut bytes) = (QueryAnswer { columns, ..QueryAnswer::default() }, 0);
     let mut rows = statement.raw_query();
     loop {
         let row = match rows.next() {
@@ -121,7 +121,7 @@ fn collect(statement: &mut Statement<'_>, limits: &Limits) -> Result<rusqlite::R
         };
         if answer.rows.len() == limits.rows {
             if limits.shorten {
-                return Ok(Ok(Answer { is_cut: true, ..answer }));
+                return Ok(Ok(QueryAnswer { is_cut: true, ..answer }));
             }
             return Err(Error::TooManyRows(limits.rows));
         }
@@ -138,30 +138,30 @@ fn collect(statement: &mut Statement<'_>, limits: &Limits) -> Result<rusqlite::R
     }
 }
 
-fn value(value: ValueRef<'_>) -> Value {
+fn value(value: ValueRef<'_>) -> SqlValue {
     match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => Value::Integer(number),
-        ValueRef::Real(number) => Value::Real(number),
-        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
-        ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
+        ValueRef::Null => SqlValue::Null,
+        ValueRef::Integer(number) => SqlValue::Integer(number),
+        ValueRef::Real(number) => SqlValue::Real(number),
+        ValueRef::Text(text) => SqlValue::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => SqlValue::Blob(bytes.to_vec()),
     }
 }
 
-impl ToSql for Value {
+impl ToSql for SqlValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
-            Value::Null => ValueRef::Null,
-            Value::Integer(number) => ValueRef::Integer(*number),
-            Value::Real(number) => ValueRef::Real(*number),
-            Value::Text(text) => ValueRef::Text(text.as_bytes()),
-            Value::Blob(bytes) => ValueRef::Blob(bytes),
+            SqlValue::Null => ValueRef::Null,
+            SqlValue::Integer(number) => ValueRef::Integer(*number),
+            SqlValue::Real(number) => ValueRef::Real(*number),
+            SqlValue::Text(text) => ValueRef::Text(text.as_bytes()),
+            SqlValue::Blob(bytes) => ValueRef::Blob(bytes),
         }))
     }
 }
 
-/// What an error of SQLite means to whoever asked.
-fn explained(error: rusqlite::Error, limits: &Limits, hits: &Hits) -> Error {
+/// Translates an error of SQLite for the user.
+fn explained(error: rusqlite::Error, limits: &QueryLimits, hits: &Hits) -> Error {
     if hits.refused.load(Ordering::Relaxed) {
         return Error::Refused(words(&error));
     }
@@ -172,13 +172,13 @@ fn explained(error: rusqlite::Error, limits: &Limits, hits: &Hits) -> Error {
         Some(ErrorCode::ReadOnly) => Error::Refused(words(&error)),
         Some(ErrorCode::TooBig) => Error::TooLarge(limits.bytes),
         Some(ErrorCode::DatabaseCorrupt) => Error::Damaged(words(&error)),
-        // The code of whatever is wrong with the statement itself.
+        // The code of errors in the statement itself.
         Some(ErrorCode::Unknown) | None => Error::Sql(words(&error)),
         Some(_) => error.into(),
     }
 }
 
-/// SQLite's own words, without the statement around them.
+/// SQLite's message, without the statement.
 fn words(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),

@@ -6,13 +6,13 @@ use porthole_types::{TopicId, UrlId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::topics::read_topics;
-use crate::statistics::{Document, NodeRow, StatRow};
+use crate::statistics::{DocumentRow, NodeRow, StatRow};
 use crate::{Error, Result};
 
-/// Bytes of a record in BLOB.
+/// Size of a record in BLOB, in bytes.
 pub(super) const RECORD: usize = 2 + 8;
 
-/// Writes what was learnt in place of what is there, all of it or nothing.
+/// Replaces the statistics in one transaction.
 pub(super) fn write(
     db: &mut Connection,
     nodes: &[NodeRow],
@@ -26,7 +26,7 @@ pub(super) fn write(
     if let Some(strange) = stats.iter().find(|row| parents.get(&row.topic) != Some(&row.parent)) {
         return Err(Error::UnknownTopic(strange.topic));
     }
-    // In the order of the tables, rows are appended to them.
+    // Sorted like the tables, so that rows are appended.
     stats.sort_unstable_by_key(|row| (row.parent, row.term, row.topic));
     write_stat(&tx, &stats)?;
     write_blob(&tx, &stats)?;
@@ -34,10 +34,10 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Writes documents in place of those that are there, all or none.
+/// Replaces the documents in one transaction.
 pub(super) fn write_documents(
     db: &mut Connection,
-    documents: &mut dyn Iterator<Item = Document>,
+    documents: &mut dyn Iterator<Item = DocumentRow>,
 ) -> Result<()> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.execute("delete from document", [])?;
@@ -52,7 +52,7 @@ pub(super) fn write_documents(
     Ok(())
 }
 
-/// How a document's id is stored.
+/// The stored form of a document's id.
 pub(super) fn did(document: UrlId) -> i64 {
     document.0.cast_signed()
 }

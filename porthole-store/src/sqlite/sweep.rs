@@ -1,48 +1,48 @@
-//! Takes what is believed over from `estimate_log` into `crawl`, a piece at a time.
+//! Moves estimates from `estimate_log` to `crawl`, one slice at a time.
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::load::FrontierState;
 use super::write::{estimate, rowid};
 use crate::Result;
-use crate::frontier::{Frontier, State};
+use crate::frontier::{Frontier, RowState};
 
-/// A sweep is due when half of the URLs may have changed: then every page of the table holds several of
-/// them, and the cost a change stays the same however large the table is.
+/// A sweep is due when half of the URLs may have changed: then every page of the table holds several of them, and the
+/// cost per change does not depend on the size of the table.
 const SHARE: usize = 2;
-/// Too few to be worth a sweep.
-const FEW: usize = 20_000;
-/// When so many times as many may have changed, nobody takes the pieces, and a commit sweeps all of it.
+/// Minimum number of changes for a sweep.
+const MIN_CHANGES: usize = 20_000;
+/// If this many times as many have changed, nobody calls for slices, and a commit sweeps everything.
 const OVERDUE: usize = 4;
-/// Rows a transaction, so that it takes milliseconds and the log stays small.
+/// Rows per transaction, so that it takes milliseconds and the log stays small.
 const ROWS: usize = 2_000;
-/// Rows of `estimate_log` that are deleted in one.
+/// Rows of `estimate_log` deleted per transaction.
 const DELETED: i64 = 20_000;
 
-/// What the tables have yet to follow.
+/// Changes that are not yet in `crawl`.
 ///
-/// A piece writes what is believed by then. A row of `estimate_log` goes when its URL, and all others that were in `estimate_log` when
-/// the sweep began, are written: a sweep that is cut short is begun anew after the next open.
+/// A slice writes the current estimates. A row of `estimate_log` is deleted when all URLs that were in the log at the
+/// start of the sweep are written: an interrupted sweep starts again after the next open.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
-    /// A bit for every row of `crawl` that is older than what is believed.
+    /// A bit for every row of `crawl` whose estimate is outdated.
     marks: Vec<u64>,
-    /// Rows of `estimate_log`.
+    /// Number of rows of `estimate_log`.
     pending: usize,
     under_way: Option<UnderWay>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
-    /// The next row to look at.
+    /// The next row to check.
     row: usize,
-    /// The rows of `estimate_log` that are yet to go, when all of `crawl` is written.
+    /// The rows of `estimate_log` to delete when all of `crawl` is written.
     first: i64,
     last: i64,
 }
 
 impl Sweep {
-    /// Something else is believed of these than the table says, and that is in `estimate_log`.
+    /// Records that the estimates of these rows differ from the table, and are in `estimate_log`.
     pub(super) fn mark(&mut self, rows: &[u32]) {
         self.pending += rows.len();
         for &row in rows {
@@ -61,7 +61,7 @@ impl Sweep {
         }
     }
 
-    /// Rows that are marked, from one on, so many at most.
+    /// Marked rows from `from` on, at most `most`.
     fn marked(&self, from: usize, most: usize) -> Vec<u32> {
         let (first, bit) = place(from);
         let words = self.marks.iter().enumerate().skip(first);
@@ -75,11 +75,11 @@ impl Sweep {
     }
 
     fn is_due(&self, frontier: &Frontier, times: usize) -> bool {
-        self.pending > times * FEW.max(frontier.len() / SHARE)
+        self.pending > times * MIN_CHANGES.max(frontier.len() / SHARE)
     }
 }
 
-/// The word and the bit of a row.
+/// Index of the word and bit of a row.
 fn place(row: usize) -> (usize, u64) {
     (row / 64, 1 << (row % 64))
 }
@@ -89,7 +89,7 @@ pub(super) fn sweep_if_overdue(db: &mut Connection, memory: &mut FrontierState) 
     if memory.sweep.is_due(&memory.frontier, OVERDUE) { sweep(db, memory) } else { Ok(()) }
 }
 
-/// Does a piece of the sweep that is under way or due; whether there is more of it.
+/// Does one slice of the current or due sweep. Returns whether there is more.
 pub(super) fn sweep_some(db: &mut Connection, memory: &mut FrontierState) -> Result<bool> {
     let under_way = match memory.sweep.under_way {
         Some(under_way) => under_way,
@@ -104,7 +104,7 @@ pub(super) fn sweep_some(db: &mut Connection, memory: &mut FrontierState) -> Res
     Ok(next.is_some())
 }
 
-/// Brings `crawl` up to date, in the order of its rows.
+/// Updates all of `crawl`, in the order of its rows.
 pub(super) fn sweep(db: &mut Connection, memory: &mut FrontierState) -> Result<()> {
     let mut next = Some(0);
     while let Some(row) = next {
@@ -120,7 +120,7 @@ fn begun(db: &Connection) -> Result<UnderWay> {
     Ok(db.query_row(sql, [], |row| Ok(UnderWay { row: 0, first: row.get(0)?, last: row.get(1)? }))?)
 }
 
-/// Writes some rows of those that are marked, from one on; the row to go on with, if there is one.
+/// Writes some of the marked rows from `from` on. Returns the row to continue with, if there is one.
 fn write_some(db: &mut Connection, memory: &mut FrontierState, from: usize) -> Result<Option<usize>> {
     let rows = memory.sweep.marked(from, ROWS);
     let Some(last) = rows.last() else { return Ok(None) };
@@ -129,8 +129,8 @@ fn write_some(db: &mut Connection, memory: &mut FrontierState, from: usize) -> R
     let mut update = tx.prepare_cached(
         "update crawl set relevance = coalesce(?2, relevance), priority = ?3 where rowid = ?1",
     )?;
-    // A URL that is done has taken its last belief along.
-    for &row in rows.iter().filter(|&&row| memory.frontier.state(row) == State::Queued) {
+    // The last estimate of a finished URL was written with its result.
+    for &row in rows.iter().filter(|&&row| memory.frontier.state(row) == RowState::Queued) {
         let belief = memory.frontier.belief(row);
         let relevance = estimate(&memory.frontier, row, belief);
         update.execute(params![rowid(row), relevance, belief.priority])?;
@@ -141,7 +141,7 @@ fn write_some(db: &mut Connection, memory: &mut FrontierState, from: usize) -> R
     Ok(Some(next))
 }
 
-/// Deletes some of the rows of `estimate_log` that are taken over, the oldest first: what is left says the same.
+/// Deletes some of the swept rows of `estimate_log`, oldest first: the others still hold the latest estimates.
 fn delete_some(db: &Connection, memory: &mut FrontierState, under_way: UnderWay) -> Result<Option<UnderWay>> {
     let end = under_way.first.saturating_add(DELETED);
     let deleted = db.execute(

@@ -6,12 +6,12 @@ use porthole_types::{Mark, TermId, Timestamp, TopicId, TopicRow, pack_terms, unp
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use crate::topics::{
-    Collision, Example, ExampleChange, ExampleId, ExampleState, Model, NewExample, TermWord, Terms,
-    TopicChange,
+    Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,
+    TermWord, TopicChange,
 };
 use crate::{Error, Result};
 
-/// Writes a change, all of it or nothing.
+/// Writes a change in one transaction.
 pub(super) fn change(db: &mut Connection, change: &TopicChange<'_>) -> Result<()> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let before = read_topics(&tx)?;
@@ -28,7 +28,7 @@ pub(super) fn change(db: &mut Connection, change: &TopicChange<'_>) -> Result<()
     Ok(())
 }
 
-/// The tree, by id.
+/// The topic tree, by id.
 pub(super) fn read_topics(db: &Connection) -> Result<Vec<TopicRow>> {
     let mut read = db.prepare_cached("select kcid, pcid, name, mark from taxonomy order by kcid")?;
     let mut rows = read.query([])?;
@@ -47,7 +47,7 @@ pub(super) fn read_topics(db: &Connection) -> Result<Vec<TopicRow>> {
 }
 
 /// The examples of a topic, or all.
-pub(super) fn read_examples(db: &Connection, topic: Option<TopicId>) -> Result<Vec<Example>> {
+pub(super) fn read_examples(db: &Connection, topic: Option<TopicId>) -> Result<Vec<StoredExample>> {
     let one = if topic.is_some() { "where kcid = ?1" } else { "" };
     let mut read = db.prepare(&format!("select {EXAMPLE} from example {one} order by id"))?;
     let mut rows = read.query(rusqlite::params_from_iter(topic.map(|topic| topic.0)))?;
@@ -58,17 +58,19 @@ pub(super) fn read_examples(db: &Connection, topic: Option<TopicId>) -> Result<V
     Ok(examples)
 }
 
-/// Shows all examples with their terms.
-pub(super) fn visit_examples(db: &Connection, visit: &mut dyn FnMut(&Example, &Terms)) -> Result<()> {
+/// Visits all examples with their terms.
+pub(super) fn visit_examples(
+    db: &Connection,
+    visit: &mut dyn FnMut(&StoredExample, &TermCounts),
+) -> Result<()> {
     let mut read = db.prepare(&format!("select {EXAMPLE}, terms from example order by id"))?;
     let mut rows = read.query([])?;
     let mut terms = Vec::new();
     while let Some(row) = rows.next()? {
         let example = example(row)?;
         let packed = row.get_ref(8)?.as_blob().ok().and_then(|bytes| unpack_terms(bytes, &mut terms));
-        packed.ok_or_else(|| {
-            Error::Damaged(format!("the terms of the example {} cannot be read", example.id))
-        })?;
+        packed
+            .ok_or_else(|| Error::Damaged(format!("the terms of example {} cannot be read", example.id)))?;
         visit(&example, &terms);
     }
     Ok(())
@@ -85,7 +87,7 @@ pub(super) fn read_words(db: &Connection, terms: &[TermId]) -> Result<Vec<Option
     terms.iter().map(&mut word).collect()
 }
 
-/// The terms of several stems.
+/// The terms that stand for several stems.
 pub(super) fn read_collisions(db: &Connection) -> Result<Vec<Collision>> {
     let sql = "select tid, stem from term \
                where tid in (select tid from term group by tid having count(*) > 1) order by tid, stem";
@@ -102,13 +104,13 @@ pub(super) fn read_collisions(db: &Connection) -> Result<Vec<Collision>> {
     Ok(collisions)
 }
 
-/// The model of a name.
-pub(super) fn read_model(db: &Connection, name: &str) -> Result<Option<Model>> {
-    // Else it could be written anew between two of its parts.
+/// A model by name.
+pub(super) fn read_model(db: &Connection, name: &str) -> Result<Option<StoredModel>> {
+    // In one transaction, so that it is not replaced between two of its parts.
     let _together = db.unchecked_transaction()?;
     let mut read = db.prepare("select bytes, made from model where name = ?1")?;
     let mut part = |name: &str| {
-        let part = |row: &Row<'_>| Ok(Model { bytes: row.get(0)?, made: Timestamp(row.get(1)?) });
+        let part = |row: &Row<'_>| Ok(StoredModel { bytes: row.get(0)?, made: Timestamp(row.get(1)?) });
         read.query_row([name], part).optional()
     };
     let Some(mut model) = part(name)? else { return Ok(None) };
@@ -119,18 +121,18 @@ pub(super) fn read_model(db: &Connection, name: &str) -> Result<Option<Model>> {
     Ok(Some(model))
 }
 
-/// Bytes of a row of `model`: SQLite makes copies of what it is given.
+/// Maximum size of a row of `model` in bytes: SQLite copies the values it is given.
 const PART: usize = 8 << 20;
 
-/// The name of a part of a model behind the first, which has the model's.
+/// The name of a part of a model after the first, which has the model's name.
 fn part_name(name: &str, number: usize) -> String {
     format!("{name}#{number}")
 }
 
-/// Writes a model in place of another of its name, in parts if it is large.
-pub(super) fn write_model(db: &Connection, name: &str, model: &Model) -> Result<()> {
+/// Writes a model, replacing the one of the same name, in parts if it is large.
+pub(super) fn write_model(db: &Connection, name: &str, model: &StoredModel) -> Result<()> {
     let tx = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-    // `$` comes behind `#`.
+    // `$` sorts after `#`.
     tx.execute("delete from model where name = ?1 or name > ?1 || '#' and name < ?1 || '$'", [name])?;
     let mut insert = tx.prepare_cached("insert into model(name, bytes, made) values (?1, ?2, ?3)")?;
     let first = model.bytes.len().min(PART);
@@ -145,9 +147,9 @@ pub(super) fn write_model(db: &Connection, name: &str, model: &Model) -> Result<
 /// The columns that [`example`] reads.
 const EXAMPLE: &str = "id, kcid, url, title, source, language, state, detail";
 
-fn example(row: &Row<'_>) -> Result<Example> {
+fn example(row: &Row<'_>) -> Result<StoredExample> {
     let (id, state) = (ExampleId(row.get::<_, i64>(0)?.cast_unsigned()), row.get::<_, String>(6)?);
-    Ok(Example {
+    Ok(StoredExample {
         id,
         topic: TopicId(row.get(1)?),
         url: row.get(2)?,
@@ -155,7 +157,7 @@ fn example(row: &Row<'_>) -> Result<Example> {
         source: row.get(4)?,
         language: row.get(5)?,
         state: ExampleState::of(&state, row.get(7)?)
-            .ok_or_else(|| Error::Damaged(format!("the example {id} has the unknown state {state}")))?,
+            .ok_or_else(|| Error::Damaged(format!("example {id} has the unknown state {state}")))?,
     })
 }
 
@@ -187,13 +189,13 @@ fn write_topics(tx: &Transaction<'_>, before: &[TopicRow], topics: &[TopicRow]) 
     forget_statistics(tx, &families(before), &families(topics))
 }
 
-/// The ids of a tree, if every topic is there once and below one that is there.
+/// The ids of a tree, if every topic occurs once and below an existing one.
 fn checked(topics: &[TopicRow]) -> Result<BTreeSet<TopicId>> {
-    // The root is there whether or not it is listed.
+    // The root exists whether or not it is listed.
     let mut ids = BTreeSet::from([TopicId::ROOT]);
     for row in topics.iter().filter(|row| row.id != TopicId::ROOT) {
         if !ids.insert(row.id) {
-            return Err(Error::NoTree(format!("{:?} is there twice", row.name)));
+            return Err(Error::NoTree(format!("{:?} occurs twice", row.name)));
         }
     }
     match topics.iter().find(|row| !ids.contains(&row.parent)) {
@@ -204,7 +206,7 @@ fn checked(topics: &[TopicRow]) -> Result<BTreeSet<TopicId>> {
     }
 }
 
-/// Every internal node with its children.
+/// Every inner node with its children.
 fn families(topics: &[TopicRow]) -> BTreeMap<TopicId, BTreeSet<TopicId>> {
     let mut families = BTreeMap::<_, BTreeSet<_>>::new();
     for row in topics.iter().filter(|row| row.id != TopicId::ROOT) {
@@ -213,7 +215,7 @@ fn families(topics: &[TopicRow]) -> BTreeMap<TopicId, BTreeSet<TopicId>> {
     families
 }
 
-/// What was learnt at a node compares its children; with other children it means nothing.
+/// Deletes the statistics of nodes whose children have changed, since they compare the children.
 fn forget_statistics(
     tx: &Transaction<'_>,
     before: &BTreeMap<TopicId, BTreeSet<TopicId>>,
@@ -258,7 +260,7 @@ fn found(id: ExampleId, rows: usize) -> Result<()> {
     if rows == 0 { Err(Error::UnknownExample(id)) } else { Ok(()) }
 }
 
-/// Whether a topic is there to take examples.
+/// Checks that a topic exists.
 fn known(tx: &Transaction<'_>, topic: TopicId) -> Result<()> {
     let there = tx.prepare_cached("select 1 from taxonomy where kcid = ?1")?.exists([topic.0])?;
     if there { Ok(()) } else { Err(Error::UnknownTopic(topic)) }
@@ -288,7 +290,7 @@ fn insert_examples(tx: &Transaction<'_>, examples: &[NewExample]) -> Result<()> 
     Ok(())
 }
 
-/// Examples must not lose their topic without anyone saying what becomes of them.
+/// Checks that no example loses its topic.
 fn refuse_lost_examples(tx: &Transaction<'_>, before: &[TopicRow]) -> Result<()> {
     let mut count = tx.prepare_cached(
         "select count(*) from example where kcid = ?1 and not exists (select 1 from taxonomy where kcid = ?1)",
@@ -302,10 +304,10 @@ fn refuse_lost_examples(tx: &Transaction<'_>, before: &[TopicRow]) -> Result<()>
     Ok(())
 }
 
-/// The names from the root down.
+/// The path of a topic.
 fn path(topics: &[TopicRow], row: &TopicRow) -> String {
     let (mut path, mut at) = (String::new(), row);
-    // Bounded, because nothing keeps a damaged table from having a cycle.
+    // Bounded, since a damaged table may contain a cycle.
     for _ in 0..topics.len() {
         if at.id == TopicId::ROOT {
             break;
@@ -324,7 +326,7 @@ fn insert_terms(tx: &Transaction<'_>, terms: &[TermWord]) -> Result<()> {
         "insert into term(tid, stem, word) values (?1, ?2, ?3) \
          on conflict (tid, stem) do update set word = excluded.word where word <> excluded.word",
     )?;
-    // Hashes are strewn over the table; in ascending order every page of it is touched once.
+    // Hashes are spread over the table; in ascending order every page is touched once.
     let mut sorted: Vec<_> = terms.iter().map(|term| (TermId::of(term.stem.as_bytes()), term)).collect();
     sorted.sort_by_key(|&(tid, _)| tid);
     for (tid, term) in sorted {

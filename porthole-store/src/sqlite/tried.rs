@@ -1,12 +1,12 @@
-//! What was tried, in the order in which the crawl went.
+//! Tried URLs, in the order of the fetches.
 
 use porthole_types::{Judgment, SegmentSpan, TermId, Timestamp, TopicId, UrlId, unpack_terms};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::frontier::State;
-use crate::{Error, Result, Tried};
+use crate::frontier::RowState;
+use crate::{Error, Result, TriedUrl};
 
-pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<Vec<Tried>> {
+pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>> {
     let mut read = db.prepare(
         "select oid, url, fetch.seq, lastvisited, depth, relevance, kcid, simhash, failure, segment, \"offset\", \
          length, state, terms, copy_of \
@@ -20,7 +20,7 @@ pub(super) fn read(db: &Connection, after: Option<u64>, limit: usize) -> Result<
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-fn tried(row: &Row<'_>) -> rusqlite::Result<Tried> {
+fn tried(row: &Row<'_>) -> rusqlite::Result<TriedUrl> {
     let relevance = row.get(5)?;
     let judgment = row.get::<_, Option<u16>>(6)?.map(|best| Judgment { relevance, best: TopicId(best) });
     let span = match (row.get(9)?, row.get::<_, Option<i64>>(10)?, row.get(11)?) {
@@ -29,7 +29,7 @@ fn tried(row: &Row<'_>) -> rusqlite::Result<Tried> {
         }
         _ => None,
     };
-    Ok(Tried {
+    Ok(TriedUrl {
         oid: UrlId(row.get::<_, i64>(0)?.cast_unsigned()),
         url: row.get(1)?,
         seq: row.get::<_, i64>(2)?.cast_unsigned(),
@@ -37,7 +37,7 @@ fn tried(row: &Row<'_>) -> rusqlite::Result<Tried> {
         depth: row.get(4)?,
         judgment,
         simhash: row.get::<_, Option<i64>>(7)?.unwrap_or(0).cast_unsigned(),
-        is_done: State::from_code(row.get(12)?).is_some_and(State::is_done),
+        is_done: RowState::from_code(row.get(12)?).is_some_and(RowState::is_done),
         failure: row.get(8)?,
         span,
         terms: row.get::<_, Option<i64>>(13)?.map(i64::cast_unsigned),
@@ -45,16 +45,14 @@ fn tried(row: &Row<'_>) -> rusqlite::Result<Tried> {
     })
 }
 
-/// The words of pages, by the numbers of their fetches.
+/// The terms of pages, by the numbers of their fetches.
 pub(super) fn page_terms(db: &Connection, numbers: &[u64]) -> Result<Vec<Vec<(TermId, u32)>>> {
     let mut read = db.prepare("select terms from page_terms where seq = ?1")?;
     let terms = |number: &u64| -> Result<Vec<(TermId, u32)>> {
         let mut terms = Vec::new();
         let packed = |row: &Row<'_>| Ok(unpack_terms(row.get_ref(0)?.as_blob()?, &mut terms));
         match read.query_row([number.cast_signed()], packed).optional()? {
-            Some(None) => {
-                Err(Error::Damaged(format!("the words of the page of fetch {number} cannot be read")))
-            }
+            Some(None) => Err(Error::Damaged(format!("the terms of fetch {number} cannot be read"))),
             Some(Some(())) | None => Ok(terms),
         }
     };

@@ -1,4 +1,4 @@
-//! Writes beside a crawl: short transactions that take turns with those of the one store.
+//! Writes beside a crawl: short transactions that alternate with those of the store.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,12 @@ use super::write::{insert_events, write_scores, write_settings};
 use super::{SqliteReader, SqliteStore, commands, open, statistics, topics};
 use crate::about::{Feedback, FeedbackKind};
 use crate::{
-    CommandAnswer, CommandRow, Document, Error, Model, NodeRow, Result, Scores, StatRow, StoreReader,
-    TopicChange, WorkspaceWriter,
+    CommandAnswer, CommandRow, DistilledScores, DocumentRow, Error, NodeRow, Result, StatRow, StoreReader,
+    StoredModel, TopicChange, WorkspaceWriter,
 };
 
-/// A SQLite database, open for what is written beside a crawl. It keeps nothing in memory, and takes no lock
-/// that a crawl would wait for longer than a write takes.
+/// A SQLite database, open for writes beside a crawl. It keeps nothing in memory, and blocks a crawl only for the
+/// duration of a write.
 #[derive(Debug)]
 pub struct SqliteWorkspaceWriter {
     path: PathBuf,
@@ -22,7 +22,7 @@ pub struct SqliteWorkspaceWriter {
 }
 
 impl SqliteWorkspaceWriter {
-    /// Opens a database that exists, whether or not a crawl runs on it.
+    /// Opens an existing database, whether or not a crawl runs on it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let db = open::workspace_writer(&path)?;
@@ -30,13 +30,13 @@ impl SqliteWorkspaceWriter {
     }
 }
 
-/// What a writer needs of whatever is behind it.
+/// Access to the database, common to both writers.
 trait Tables: Send {
     fn path(&self) -> &Path;
     fn db(&self) -> &Connection;
     fn db_mut(&mut self) -> &mut Connection;
 
-    /// Scores were written.
+    /// Called after scores were written.
     fn scored(&mut self) -> Result<()> {
         Ok(())
     }
@@ -75,7 +75,7 @@ impl Tables for SqliteStore {
 }
 
 impl<T: Tables> WorkspaceWriter for T {
-    fn set_scores(&mut self, scores: &Scores<'_>) -> Result<()> {
+    fn set_scores(&mut self, scores: &DistilledScores<'_>) -> Result<()> {
         write_scores(self.db_mut(), scores)?;
         self.scored()
     }
@@ -104,7 +104,7 @@ impl<T: Tables> WorkspaceWriter for T {
         topics::change(self.db_mut(), change)
     }
 
-    fn set_model(&mut self, name: &str, model: &Model) -> Result<()> {
+    fn set_model(&mut self, name: &str, model: &StoredModel) -> Result<()> {
         topics::write_model(self.db(), name, model)
     }
 
@@ -112,7 +112,7 @@ impl<T: Tables> WorkspaceWriter for T {
         statistics::write(self.db_mut(), nodes, stats)
     }
 
-    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = Document>) -> Result<()> {
+    fn set_documents(&mut self, documents: &mut dyn Iterator<Item = DocumentRow>) -> Result<()> {
         statistics::write_documents(self.db_mut(), documents)
     }
 
@@ -163,7 +163,7 @@ pub(super) fn read_setting(db: &Connection, name: &str) -> Result<Option<String>
     Ok(read.query_row([name], |row| row.get(0)).optional()?)
 }
 
-/// The URL that the word is about; a site has none.
+/// The URL of the feedback; `None` for a site.
 fn oid(word: &Feedback) -> Option<CanonicalUrl> {
     if word.kind == FeedbackKind::Site { None } else { CanonicalUrl::parse(&word.name).ok() }
 }

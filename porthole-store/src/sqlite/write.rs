@@ -6,27 +6,27 @@ use porthole_types::{Event, Failure, Outcome, SiteId};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::load::FrontierState;
-use super::plan::{NewRow, Plan, Visit, judgment, verdict};
+use super::plan::{NewRow, Visit, WritePlan, judgment, verdict};
 use super::{counts, graph, links, many, revisit};
-use crate::frontier::{Belief, Frontier, Sites, State, probability};
-use crate::{Batch, Counts, Error, Result, Scores};
+use crate::frontier::{Belief, Frontier, RowState, SiteTable, probability};
+use crate::{Batch, DistilledScores, Error, Result, StoreCounts};
 
-/// What a plan adds to the counts.
+/// Changes of the counts by a plan.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Added {
+pub(super) struct CountChanges {
     pub(super) links: usize,
-    /// Copies, fewer than 0 if pages are none any more.
+    /// Duplicates; negative if there are fewer.
     pub(super) copies: isize,
 }
 
-/// Writes everything that a plan has; what that adds. The memory is as it will be after it, but for the number of links
-/// and copies.
+/// Writes a plan and returns the changes of the counts. The memory is already in the state after it, except for the
+/// numbers of links and duplicates.
 pub(super) fn write(
     tx: &Transaction<'_>,
-    plan: &Plan<'_>,
+    plan: &WritePlan<'_>,
     batch: &Batch<'_>,
     memory: &FrontierState,
-) -> Result<Added> {
+) -> Result<CountChanges> {
     let frontier = &memory.frontier;
     insert_sites(tx, plan, frontier.sites().len())?;
     insert_urls(tx, &plan.new_urls, frontier)?;
@@ -43,16 +43,16 @@ pub(super) fn write(
     write_settings(tx, batch.settings)?;
     let before = memory.counts();
     let copies_now = before.copies.saturating_add_signed(copies);
-    counts::write(tx, &Counts { links: memory.links + links, copies: copies_now, ..before })?;
-    Ok(Added { links, copies })
+    counts::write(tx, &StoreCounts { links: memory.links + links, copies: copies_now, ..before })?;
+    Ok(CountChanges { links, copies })
 }
 
-/// Writes scores in place of those that are there, and what neighbours say.
-pub(super) fn write_scores(db: &mut Connection, scores: &Scores<'_>) -> Result<()> {
+/// Replaces the scores, and writes the changed neighbourhoods.
+pub(super) fn write_scores(db: &mut Connection, scores: &DistilledScores<'_>) -> Result<()> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for (table, list) in [("hubs", scores.hubs), ("auth", scores.auth)] {
         tx.execute(&format!("delete from {table}"), [])?;
-        // Ascending ids are appended to the table; in any other order they would be strewn over it.
+        // Ascending ids are appended to the table; any other order would touch pages all over it.
         let mut sorted: Vec<_> = list.iter().map(|&(oid, score)| (oid.0.cast_signed(), score)).collect();
         sorted.sort_unstable_by_key(|&(oid, _)| oid);
         let mut insert = tx.prepare(&format!("insert into {table}(oid, score) values (?1, ?2)"))?;
@@ -65,22 +65,26 @@ pub(super) fn write_scores(db: &mut Connection, scores: &Scores<'_>) -> Result<(
     Ok(())
 }
 
-/// Nothing is believed any more of URLs that are yet to be fetched. What came before keeps its relevance.
+/// Resets the estimates of unfetched URLs. Fetched pages keep their relevance.
 pub(super) fn forget_estimates(db: &mut Connection) -> Result<()> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.execute(
         "update crawl set priority = 0, relevance = case when exists (
              select 1 from revisit where row = crawl.rowid and came <> 0) then relevance else 0 end
          where state in (?1, ?2, ?3) and (relevance <> 0 or priority <> 0)",
-        [State::Queued as u8, State::Evicted as u8, State::Rejected as u8],
+        [RowState::Queued as u8, RowState::Evicted as u8, RowState::Rejected as u8],
     )?;
     tx.execute("delete from estimate_log", [])?;
     tx.commit()?;
     Ok(())
 }
 
-/// Disables and enables sites; those that are not known become so.
-pub(super) fn switch_sites(tx: &Transaction<'_>, hosts: &[(&str, bool)], sites: &mut Sites) -> Result<()> {
+/// Disables and enables sites, adding unknown ones.
+pub(super) fn switch_sites(
+    tx: &Transaction<'_>,
+    hosts: &[(&str, bool)],
+    sites: &mut SiteTable,
+) -> Result<()> {
     let mut insert = tx.prepare_cached("insert into site(sid, host, serverload) values (?1, ?2, 0)")?;
     let mut update = tx.prepare_cached("update site set disabled = ?2 where rowid = ?1")?;
     for &(host, disabled) in hosts {
@@ -95,7 +99,7 @@ pub(super) fn switch_sites(tx: &Transaction<'_>, hosts: &[(&str, bool)], sites: 
     Ok(())
 }
 
-fn insert_sites(tx: &Transaction<'_>, plan: &Plan<'_>, expected: usize) -> Result<()> {
+fn insert_sites(tx: &Transaction<'_>, plan: &WritePlan<'_>, expected: usize) -> Result<()> {
     let mut insert = tx.prepare_cached("insert into site(sid, host, serverload) values (?1, ?2, 0)")?;
     for (sid, host) in &plan.new_sites {
         insert.execute(params![sid.0.cast_signed(), host])?;
@@ -109,9 +113,9 @@ fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -
          values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)",
     )?;
     for row in rows {
-        // What was raised since stands in `estimate_log`, unless it is of no account there.
+        // Later raises are in `estimate_log`, unless they do not matter there.
         let state = frontier.state(row.row);
-        let belief = if state == State::Evicted { frontier.belief(row.row) } else { row.belief };
+        let belief = if state == RowState::Evicted { frontier.belief(row.row) } else { row.belief };
         insert.execute(params![
             row.oid.0.cast_signed(),
             row.url.as_str(),
@@ -125,7 +129,7 @@ fn insert_urls(tx: &Transaction<'_>, rows: &[NewRow<'_>], frontier: &Frontier) -
     if rows.is_empty() { Ok(()) } else { counted("crawl", tx, frontier.len()) }
 }
 
-/// The memory has counted the rows; the table must have given them the same numbers.
+/// Checks that the table has assigned the row numbers that the memory expects.
 fn counted(table: &str, tx: &Transaction<'_>, expected: usize) -> Result<()> {
     let same = usize::try_from(tx.last_insert_rowid()) == Ok(expected);
     same.then_some(()).ok_or_else(|| Error::Damaged(format!("another program has written to {table}")))
@@ -140,7 +144,7 @@ fn insert_beliefs(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Re
     })
 }
 
-/// Writes what became of fetches; how many more copies there are than before.
+/// Writes the results of fetches. Returns the change of the number of duplicates.
 fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier) -> Result<isize> {
     let mut update = tx.prepare_cached(
         "update crawl set relevance = ?2, kcid = coalesce(?3, kcid), priority = ?18, \
@@ -205,7 +209,7 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
     Ok(copies)
 }
 
-/// Forgets where pages are kept that are gone.
+/// Clears the locations of lost pages.
 fn clear_spans(tx: &Transaction<'_>, rows: &[u32]) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
@@ -219,8 +223,8 @@ fn clear_spans(tx: &Transaction<'_>, rows: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// Gives pages that were judged anew what they are worth now.
-fn update_judgments(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<()> {
+/// Writes new judgments of pages.
+fn update_judgments(tx: &Transaction<'_>, plan: &WritePlan<'_>) -> Result<()> {
     let mut update = tx.prepare_cached("update crawl set relevance = ?2, kcid = ?3 where rowid = ?1")?;
     for &(row, judgment) in &plan.judgments {
         update.execute(params![rowid(row), probability(judgment.relevance), judgment.best.0])?;
@@ -228,7 +232,7 @@ fn update_judgments(tx: &Transaction<'_>, plan: &Plan<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes who is queued and who is evicted, together with what is believed of them.
+/// Writes the states of queued and evicted rows, with their estimates.
 fn update_states(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Result<()> {
     let mut update = tx.prepare_cached(
         "update crawl set relevance = coalesce(?2, relevance), priority = ?3, state = ?4, not_before = null \
@@ -242,9 +246,9 @@ fn update_states(tx: &Transaction<'_>, rows: &[u32], frontier: &Frontier) -> Res
     Ok(())
 }
 
-/// The estimated relevance of a row; a page that came has none, because its relevance is known.
+/// The estimated relevance of a row; `None` for a fetched page, whose relevance is known.
 pub(super) fn estimate(frontier: &Frontier, row: u32, belief: Belief) -> Option<f64> {
-    (!frontier.tries(row).has_come()).then_some(belief.relevance)
+    (!frontier.tries(row).has_response()).then_some(belief.relevance)
 }
 
 fn update_loads(tx: &Transaction<'_>, loads: &[(u32, u32)]) -> Result<()> {
@@ -266,7 +270,7 @@ fn update_addresses(tx: &Transaction<'_>, addresses: &[(SiteId, IpAddr)], fronti
     Ok(())
 }
 
-/// Writes events behind those that are there.
+/// Appends events.
 pub(super) fn insert_events(tx: &Transaction<'_>, events: &[Event]) -> Result<()> {
     let mut insert = tx.prepare_cached("insert into event(at, kind, detail) values (?1, ?2, ?3)")?;
     for event in events {
@@ -275,7 +279,6 @@ pub(super) fn insert_events(tx: &Transaction<'_>, events: &[Event]) -> Result<()
     Ok(())
 }
 
-/// Writes settings.
 pub(super) fn write_settings(tx: &Transaction<'_>, settings: &[(&str, &str)]) -> Result<()> {
     let mut write = tx.prepare_cached(
         "insert into setting(name, value) values (?1, ?2) on conflict(name) do update set value = excluded.value",
@@ -291,7 +294,7 @@ pub(super) fn rowid(row: u32) -> i64 {
     i64::from(row) + 1
 }
 
-/// Why a fetch failed, if it did.
+/// The failure of a fetch, if it failed.
 pub(super) fn failure(outcome: &Outcome) -> Option<&Failure> {
     match outcome {
         Outcome::Fetched | Outcome::Redirected => None,

@@ -1,7 +1,8 @@
-//! What every store does, whatever is behind it. A backend is added by one line at the end.
+//! The contract of every store, whatever the implementation. A backend is added by one line at the end.
 
 use porthole_store::{
-    Batch, Committed, Counts, Edge, Error, Estimate, Limits, Scores, Store, UrlState, Value,
+    Batch, Committed, DistilledScores, Error, Estimate, GraphEdge, QueryLimits, SqlValue, Store, StoreCounts,
+    UrlState,
 };
 use porthole_types::{
     CANON_VERSION, Event, FailureKind, LinkRow, Outcome, PageResult, TermId, Timestamp, UrlId, pack_terms,
@@ -11,7 +12,7 @@ use crate::frontier::*;
 use crate::topics::*;
 use crate::web::{Place, commit, failure, link, new_url, oid, oids_of, page, retry, take, url, with_outcome};
 
-/// A place where a store can be opened again and again.
+/// A location where a store can be opened repeatedly.
 pub(crate) trait Backend {
     fn open(&self) -> Box<dyn Store>;
 }
@@ -51,7 +52,7 @@ fn a_better_parent_raises_a_queued_url(backend: &dyn Backend) {
     let mut store = backend.open();
     store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.2, 0.2), new_url(3, 0.3, 0.3)]).unwrap();
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
-    // 2 is raised, 3 is not, 4 is new and raised within the batch, 1 is done.
+    // 2 is raised, 3 is not, 4 is new and raised within the batch, 1 is finished.
     let links = vec![link(2, 0.9, 0.8), link(3, 0.1, 0.1), link(4, 0.1, 0.1), link(4, 0.4, 0.4)];
     let done = commit(&mut *store, &[page(1, 0.9, links)]);
     assert_eq!((done.new_urls, done.believed), (1, 2));
@@ -60,7 +61,7 @@ fn a_better_parent_raises_a_queued_url(backend: &dyn Backend) {
     let work = store.take(9, Timestamp(0)).unwrap();
     let seen: Vec<_> = work.iter().map(|work| (work.oid, work.relevance, work.priority)).collect();
     assert_eq!(seen, [(oid(2), 0.9, 0.8), (oid(4), 0.4, 0.4), (oid(3), 0.3, 0.3)]);
-    // In flight, too: it is queued in the tables, and the belief survives.
+    // Also in flight: it is queued in the tables, and the estimate survives.
     let links = vec![link(3, 0.95, 0.1)];
     store.add(&[new_url(5, 0.5, 0.5)]).unwrap();
     commit(&mut *store, &[page(5, 0.9, links)]);
@@ -89,7 +90,7 @@ fn priorities_go_up_and_down_and_estimates_stay(backend: &dyn Backend) {
     let mut store = backend.open();
     store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.2, 0.2), new_url(3, 0.3, 0.3)]).unwrap();
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
-    // Of 4, which the page links to, and of 2 twice; 1 is done, and 9 is not known.
+    // Of 4, which the page links to, and of 2 twice; 1 is finished, and 9 is unknown.
     let results = [page(1, 0.7, vec![link(4, 0.7, 0.7)])];
     let priorities = [(oid(4), 0.1), (oid(2), 0.0), (oid(2), 0.8), (oid(1), 0.5), (oid(9), 0.5)];
     let batch = Batch { results: &results, priorities: &priorities, ..Batch::default() };
@@ -138,7 +139,7 @@ fn every_outcome_is_counted_and_kept(backend: &dyn Backend) {
         retry(5, 100),
     ];
     commit(&mut *store, &results);
-    let counts = Counts {
+    let counts = StoreCounts {
         known: 7,
         queued: 3,
         in_flight: 0,
@@ -159,7 +160,7 @@ fn every_outcome_is_counted_and_kept(backend: &dyn Backend) {
     assert_eq!(store.counts(), counts);
     let sql = "select url, state, relevance, kcid, numtries, failure, title, serverload from page \
                where state <> 'queued' order by url";
-    let answer = store.reader().sql(sql, &Limits::default()).unwrap();
+    let answer = store.reader().sql(sql, &QueryLimits::default()).unwrap();
     let words: Vec<String> = answer.rows.iter().map(|row| format!("{row:?}")).collect();
     assert!(words[0].contains("fetched") && words[0].contains("0.75") && words[0].contains("Integer(7)"));
     assert!(words[1].contains("redirected") && words[1].contains("Integer(2)]"), "{}", words[1]);
@@ -191,13 +192,13 @@ fn the_words_of_a_page_are_kept_and_copies_are_counted(backend: &dyn Backend) {
     assert_eq!(terms_of(&*store, 3), (None, None));
     assert_eq!(store.reader().page_terms(&[99]).unwrap(), [Vec::new()]);
     assert_eq!((store.counts().fetched, store.counts().copies), (3, 1));
-    // A copy counts as nothing: two pages of R 0.9 and one of 0.
-    let progress = store.reader().query("progress", &[], &Limits::default()).unwrap();
+    // A duplicate counts as 0: two pages with R 0.9 and one with 0.
+    let progress = store.reader().query("progress", &[], &QueryLimits::default()).unwrap();
     assert!((progress.rows[0][1].real().unwrap() - 0.6).abs() < 1e-6, "{progress:?}");
-    let top = store.reader().query("top-pages", &[], &Limits::default()).unwrap();
+    let top = store.reader().query("top-pages", &[], &QueryLimits::default()).unwrap();
     assert_eq!(top.rows.len(), 2, "{top:?}");
 
-    // When it comes again it has changed; when it does not come, what is known of it stays.
+    // When it is fetched again it has changed; when the fetch fails, its data stays.
     let changed = vec![(TermId(11), 5)];
     store.queue_again(&[oid(1), oid(2)]).unwrap();
     let again = PageResult { seq: 4, ..with_words(2, &changed, None) };
@@ -206,8 +207,9 @@ fn the_words_of_a_page_are_kept_and_copies_are_counted(backend: &dyn Backend) {
     assert_eq!(terms_of(&*store, 4), (Some(changed), None));
     assert_eq!(terms_of(&*store, 5), (Some(owls), None));
     assert_eq!(store.counts().copies, 0);
-    let kept = store.reader().sql("select seq from page_terms order by seq", &Limits::default()).unwrap();
-    assert_eq!(kept.rows, [[Value::Integer(1)], [Value::Integer(4)]]);
+    let kept =
+        store.reader().sql("select seq from page_terms order by seq", &QueryLimits::default()).unwrap();
+    assert_eq!(kept.rows, [[SqlValue::Integer(1)], [SqlValue::Integer(4)]]);
     drop(store);
     assert_eq!(backend.open().counts().copies, 0);
 }
@@ -263,7 +265,7 @@ fn the_graph_has_nodes_edges_and_current_estimates(backend: &dyn Backend) {
     let nodes: Vec<_> = graph.nodes.iter().map(|n| (n.oid, n.relevance, n.fetched)).collect();
     assert_eq!(nodes, [(oid(1), 0.75, true), (oid(2), 0.75, false), (oid(31), 0.25, false)]);
     assert_eq!(graph.nodes[2].sid, url(31).site());
-    assert_eq!(graph.edges, [Edge { src: 0, dst: 1 }, Edge { src: 0, dst: 2 }]);
+    assert_eq!(graph.edges, [GraphEdge { src: 0, dst: 1 }, GraphEdge { src: 0, dst: 2 }]);
 }
 
 fn named_queries_answer(backend: &dyn Backend) {
@@ -271,21 +273,23 @@ fn named_queries_answer(backend: &dyn Backend) {
     store.add(&(1..=5).map(|number| new_url(number, 0.5, 0.5)).collect::<Vec<_>>()).unwrap();
     let mut late = page(2, 0.5, Vec::new());
     late.at = Timestamp(61_000);
-    // 1 is a great hub; 12 and 13 are its neighbours on another site, 3 is one on its own.
+    // 1 is a top hub; 12 and 13 are its neighbours on another site, 3 is one on its own.
     let hub = page(1, 0.75, vec![link(12, 0.75, 0.75), link(13, 0.25, 0.25), link(3, 0.75, 0.75)]);
     let dead = with_outcome(4, Outcome::Dead(failure(FailureKind::Dns)));
     commit(&mut *store, &[hub, late, dead, retry(5, 9)]);
-    store.set_scores(&Scores { hubs: &[(oid(3), 9.0)], auth: &[], ..Scores::default() }).unwrap();
     store
-        .set_scores(&Scores {
+        .set_scores(&DistilledScores { hubs: &[(oid(3), 9.0)], auth: &[], ..DistilledScores::default() })
+        .unwrap();
+    store
+        .set_scores(&DistilledScores {
             hubs: &[(oid(2), 0.1), (oid(1), 0.9)],
             auth: &[(oid(3), 1.0)],
-            ..Scores::default()
+            ..DistilledScores::default()
         })
         .unwrap();
     let reader = store.reader();
     let rows = |name: &str, parameters: &[(&str, &str)]| {
-        let answer = reader.query(name, parameters, &Limits::default()).unwrap();
+        let answer = reader.query(name, parameters, &QueryLimits::default()).unwrap();
         answer.rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
     };
     let (url12, url13) = (url(12).to_string(), url(13).to_string());
@@ -298,8 +302,8 @@ fn named_queries_answer(backend: &dyn Backend) {
     assert_eq!(rows("frontier", &[]), ["queued 0 3", "queued 1 1", "fetched 1 2", "dead 1 1"]);
     commit(&mut *store, &[page(3, 0.5, Vec::new())]);
     assert_eq!(rows("harvest", &[]), ["0 2 0.625", "1 1 0.5"]);
-    assert!(matches!(reader.query("nonsense", &[], &Limits::default()), Err(Error::UnknownQuery(_))));
-    let unknown = reader.query("sites", &[("row", "1")], &Limits::default());
+    assert!(matches!(reader.query("nonsense", &[], &QueryLimits::default()), Err(Error::UnknownQuery(_))));
+    let unknown = reader.query("sites", &[("row", "1")], &QueryLimits::default());
     assert!(matches!(unknown, Err(Error::UnknownParameter { .. })));
     assert!(reader.queries().iter().all(|query| !query.description.is_empty()));
 }
@@ -313,7 +317,7 @@ fn a_rejected_link_is_kept_and_its_target_waits_for_a_better_one(backend: &dyn B
     let links =
         vec![text(rejected(11), "eleven"), rejected(12), text(link(3, 0.25, 0.25), "three"), rejected(2)];
     assert_eq!(commit(&mut *store, &[page(1, 0.25, links)]).new_urls, 3);
-    let counts = Counts { in_flight: 0, ..store.counts() };
+    let counts = StoreCounts { in_flight: 0, ..store.counts() };
     assert_eq!((counts.known, counts.queued, counts.rejected, counts.links), (5, 2, 2, 4));
     assert_eq!(take(&mut *store, 9, 0), oids_of(&[3]));
     drop(store);
@@ -323,20 +327,20 @@ fn a_rejected_link_is_kept_and_its_target_waits_for_a_better_one(backend: &dyn B
     assert_eq!(reader.counts().unwrap(), counts);
     assert_eq!(reader.about(&url(11)).unwrap().unwrap().state, UrlState::Rejected);
     let sql = "select url, anchor, crosses_sites from link join page on page.oid = oid_dst order by link.discovered, url";
-    let row = |row: &Vec<Value>| row.iter().map(shown).collect::<Vec<_>>().join(" ");
-    let rows: Vec<String> = reader.sql(sql, &Limits::default()).unwrap().rows.iter().map(row).collect();
+    let row = |row: &Vec<SqlValue>| row.iter().map(shown).collect::<Vec<_>>().join(" ");
+    let rows: Vec<String> = reader.sql(sql, &QueryLimits::default()).unwrap().rows.iter().map(row).collect();
     let expected = [(11, "eleven 1"), (12, "null 1"), (2, "null 0"), (3, "three 0")];
     let mut expected = expected.map(|(number, rest)| format!("{} {rest}", url(number)));
     expected.sort();
     assert_eq!(rows, expected);
-    let states = reader.query("frontier", &[], &Limits::default()).unwrap().rows;
+    let states = reader.query("frontier", &[], &QueryLimits::default()).unwrap().rows;
     assert_eq!(states.iter().map(row).collect::<Vec<_>>(), ["queued 0 2", "fetched 1 1", "rejected 0 2"]);
     // A better page gives it a priority, however low; another rejection changes nothing.
     commit(&mut *store, &[page(3, 0.75, vec![link(11, 0.75, -3.0), rejected(12), rejected(11)])]);
     assert_eq!((store.counts().queued, store.counts().rejected), (2, 1));
     let work = store.take(9, Timestamp(0)).unwrap();
     assert_eq!((work[1].oid, work[1].relevance, work[1].priority), (oid(11), 0.75, -3.0));
-    // Estimates do not put it into the queue, and estimates are all that is forgotten.
+    // Estimates do not queue it, and a reset affects estimates only.
     store.forget_estimates().unwrap();
     assert_eq!(store.counts().rejected, 1);
     drop(store);
@@ -372,20 +376,20 @@ fn tidying_changes_nothing_but_what_readers_see(backend: &dyn Backend) {
     commit(&mut *store, &[page(1, 0.9, vec![link(2, 0.5, 0.5)])]);
     store.tidy().unwrap();
     let sql = format!("select relevance from crawl where oid = {}", oid(2).0.cast_signed());
-    let answer = store.reader().sql(&sql, &Limits::default()).unwrap();
-    assert_eq!(answer.rows, [[Value::Real(0.5)]]);
+    let answer = store.reader().sql(&sql, &QueryLimits::default()).unwrap();
+    assert_eq!(answer.rows, [[SqlValue::Real(0.5)]]);
     assert_eq!(take(&mut *store, 9, 0), oids_of(&[2, 3]));
     drop(store);
     assert_eq!(take(&mut *backend.open(), 9, 0), oids_of(&[2, 3]));
 }
 
-pub(crate) fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &SqlValue) -> String {
     match value {
-        Value::Null => "null".into(),
-        Value::Integer(number) => number.to_string(),
-        Value::Real(number) => number.to_string(),
-        Value::Text(text) => text.clone(),
-        Value::Blob(bytes) => format!("{bytes:?}"),
+        SqlValue::Null => "null".into(),
+        SqlValue::Integer(number) => number.to_string(),
+        SqlValue::Real(number) => number.to_string(),
+        SqlValue::Text(text) => text.clone(),
+        SqlValue::Blob(bytes) => format!("{bytes:?}"),
     }
 }
 

@@ -1,17 +1,17 @@
-//! Files that are not what they should be.
+//! Files that are invalid, old or in use.
 
 use std::fs;
 
 use porthole_store::{
-    Batch, Error, Limits, Rejudged, SqlDistillation, SqliteReader, SqliteStore, SqliteWorkspaceWriter, Store,
-    StoreReader, WorkspaceWriter,
+    Batch, Error, QueryLimits, Rejudged, SqlDistillation, SqliteReader, SqliteStore, SqliteWorkspaceWriter,
+    Store, StoreReader, WorkspaceWriter,
 };
 use porthole_types::{Judgment, Mark, TopicId, TopicRow};
 use rusqlite::Connection;
 
 use crate::web::{Place, commit, link, new_url, oid, oids_of, page, retry, take};
 
-/// A store with something in it, closed.
+/// A closed store with some content.
 fn filled() -> Place {
     let place = Place::new();
     let mut store = place.open();
@@ -106,7 +106,7 @@ fn a_database_that_was_made_half_way_is_brought_on() {
     assert_eq!(version, 9);
 }
 
-/// Takes a database back to what version 6 of the tables was.
+/// Reverts a database to version 6 of the schema.
 fn back_to_version_6(place: &Place) {
     let sql =
         "create table old_link(oid_src integer not null, sid_src integer not null, oid_dst integer not null,
@@ -125,7 +125,7 @@ fn back_to_version_6(place: &Place) {
     Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
 }
 
-/// Takes a database back to what version 5 of the tables was, with an index that a reader made.
+/// Reverts a database to version 5 of the schema, with an index that a reader created.
 fn back_to_version_5(place: &Place) {
     back_to_version_6(place);
     let sql = "drop view tried; drop table fetch; drop table counts;
@@ -133,7 +133,7 @@ fn back_to_version_5(place: &Place) {
     Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
 }
 
-/// Takes a database back to what version 1 of the tables was.
+/// Reverts a database to version 1 of the schema.
 fn back_to_version_1(place: &Place) {
     back_to_version_5(place);
     let db = Connection::open(place.path()).unwrap();
@@ -150,7 +150,7 @@ fn a_database_of_version_1_gets_the_tables_of_topics_and_keeps_its_crawl() {
     let before = place.open().counts();
     back_to_version_1(&place);
     let refusal = SqliteReader::open(place.path()).expect_err("a reader does not write").to_string();
-    assert!(refusal.contains("of version 1; a command that writes"), "{refusal}");
+    assert!(refusal.contains("its schema version is 1; any command that writes"), "{refusal}");
     let store = place.open();
     assert_eq!(store.counts(), before);
     assert_eq!(store.topics().unwrap().len(), 1);
@@ -169,13 +169,13 @@ fn a_database_of_version_5_gets_what_readers_need() {
     };
     assert_eq!((counts.parked, tried.len()), (10, 3));
     back_to_version_5(&place);
-    // A writer brings the tables up, too, and does not count in memory.
+    // A writer migrates the tables, too, and keeps no counts in memory.
     drop(SqliteWorkspaceWriter::open(place.path()).unwrap());
     let reader = SqliteReader::open(place.path()).unwrap();
     assert_eq!((reader.counts().unwrap(), reader.tried(None, 9).unwrap()), (counts, tried));
     let indexes = "select 1 from sqlite_schema where name = 'crawl_seq'";
-    assert!(reader.sql(indexes, &Limits::default()).unwrap().rows.is_empty());
-    // Counts that are lost are counted again.
+    assert!(reader.sql(indexes, &QueryLimits::default()).unwrap().rows.is_empty());
+    // Lost counts are computed again.
     Connection::open(place.path()).unwrap().execute_batch("delete from counts").unwrap();
     drop(place.open());
     assert_eq!(reader.counts().unwrap(), counts);
@@ -198,7 +198,7 @@ fn a_database_of_version_6_keeps_its_links_and_its_topics_get_paths() {
     };
     let paths = |place: &Place| {
         let answer = SqliteReader::open(place.path()).unwrap();
-        let answer = answer.sql("select path from taxonomy order by kcid", &Limits::default()).unwrap();
+        let answer = answer.sql("select path from taxonomy order by kcid", &QueryLimits::default()).unwrap();
         answer.rows.iter().map(|row| row[0].text().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(paths(&place), ["/", "/Sport", "/Sport/Cycling"]);
@@ -212,7 +212,7 @@ fn a_database_of_version_6_keeps_its_links_and_its_topics_get_paths() {
 fn the_papers_queries_run_as_they_stand() {
     let place = filled();
     let mut store = place.open();
-    // 20 and 30 are hubs on their sites, 2 and 3 authorities on another; 30 says less; 40 is not judged.
+    // 20 and 30 are hubs on their sites, 2 and 3 authorities on another; 30 is less relevant; 40 is not judged.
     let links = |numbers: &[u64]| numbers.iter().map(|&number| link(number, 0.5, 0.5)).collect();
     let pages = [
         page(20, 0.75, links(&[2, 3, 21, 40])),
@@ -221,7 +221,7 @@ fn the_papers_queries_run_as_they_stand() {
         page(3, 0.875, links(&[4])),
     ];
     commit(&mut store, &pages);
-    // Judged again: weights are those of now, and no link is written.
+    // Judged again: the weights are current, although no link is written.
     let judgments = [Rejudged { oid: oid(3), judgment: Judgment { relevance: 1.0, best: TopicId(7) } }];
     store.commit(&Batch { judgments: &judgments, ..Batch::default() }).unwrap();
     drop(store);
@@ -313,7 +313,7 @@ fn a_write_that_fails_leaves_the_store_as_it_was() {
         "create trigger full before insert on edge begin select raise(abort, 'the disk is full'); end",
     )
     .unwrap();
-    // It would have made 9 known, raised 3 above 2, and fetched 1.
+    // It would have added 9, raised 3 above 2, and fetched 1.
     let results = [page(1, 0.5, vec![link(9, 0.5, 0.5), link(3, 0.8, 0.8)])];
     let batch = Batch { results: &results, ..Batch::default() };
     let error = store.commit(&batch).unwrap_err().to_string();
@@ -347,24 +347,24 @@ fn a_revisit_that_cannot_be_written_is_none() {
 fn what_others_write_is_followed_when_one_looks() {
     let place = filled();
     let mut store = place.open();
-    assert!(!store.look_again().unwrap());
+    assert!(!store.follow_changes().unwrap());
     store.add(&[new_url(1001, 0.1, 0.1)]).unwrap();
-    assert!(!store.look_again().unwrap(), "what the store writes itself is no news");
+    assert!(!store.follow_changes().unwrap(), "what the store writes itself is no news");
     let db = Connection::open(place.path()).unwrap();
     db.execute_batch(
         "update site set disabled = 1 where host <> 'site2.test' and host <> 'site100.test';
          insert into setting values ('policy', 'discovered desc');",
     )
     .unwrap();
-    assert!(store.look_again().unwrap());
-    assert!(!store.look_again().unwrap());
+    assert!(store.follow_changes().unwrap());
+    assert!(!store.follow_changes().unwrap());
     assert_eq!(store.policy().to_string(), "discovered desc");
     assert_eq!(take(&mut store, 2, 0), oids_of(&[1001, 29]));
     db.execute_batch("update setting set value = 'sideways' where name = 'policy'").unwrap();
-    assert!(store.look_again().unwrap_err().to_string().contains("cannot order by `sideways`"));
+    assert!(store.follow_changes().unwrap_err().to_string().contains("unknown policy key `sideways`"));
     db.execute_batch("update setting set value = 'hard' where name = 'policy'; update site set disabled = 0")
         .unwrap();
-    store.look_again().unwrap();
+    store.follow_changes().unwrap();
     assert_eq!((store.policy().name(), store.counts().parked), (Some("hard"), 0));
 }
 
@@ -385,7 +385,7 @@ fn sites_that_others_add_do_not_mix_up_those_that_the_store_adds() {
         db.query_row(sql, [host], |row| row.get::<_, i64>(0)).unwrap()
     };
     assert_eq!((load("site77.test"), load("site88.test")), (0, 1));
-    store.look_again().unwrap();
+    store.follow_changes().unwrap();
     assert_eq!(store.counts().parked, 1);
     drop(store);
     assert_eq!(place.open().counts().parked, 1);

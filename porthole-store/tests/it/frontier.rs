@@ -1,16 +1,17 @@
-//! What every store does with its queue beyond the usual: policies, revisits, bounds, disabled sites.
+//! The queue of every store beyond the basics: policies, revisits, bounds, disabled sites.
 
 use porthole_store::{
-    Batch, Error, Estimate, Limits, Neighbourhood, Policy, Refreshed, Rejudged, Scores, Store,
+    Batch, DistilledScores, Error, Estimate, NeighbourEvidence, Policy, QueryLimits, Refreshed, Rejudged,
+    Store,
 };
 use porthole_types::{FailureKind, Judgment, Outcome, SegmentSpan, Timestamp, TopicId, Work};
 
 use crate::contract::{Backend, shown};
 use crate::web::{commit, failure, link, new_url, oid, oids_of, page, retry, take, url, with_outcome};
 
-/// The rows of an answer, a line each.
+/// The rows of a result, one line each.
 fn lines(store: &dyn Store, sql: &str) -> Vec<String> {
-    let answer = store.reader().sql(sql, &Limits::default()).unwrap();
+    let answer = store.reader().sql(sql, &QueryLimits::default()).unwrap();
     answer.rows.iter().map(|row| row.iter().map(shown).collect::<Vec<_>>().join(" ")).collect()
 }
 
@@ -34,7 +35,7 @@ pub(crate) fn a_page_is_visited_again_and_only_its_new_links_are_added(backend: 
     let sql = "select state, numtries, lastvisited, relevance, title from page where url like '%/1'";
     assert_eq!(lines(&*store, sql), ["queued 1 5000 0.75 page 1"]);
     assert!(store.reader().graph().unwrap().nodes[0].fetched);
-    // It is not starved by the untried ones: its priority decides, as it did the first time.
+    // It is not starved by untried URLs: its priority decides, as the first time.
     let work = store.take(3, Timestamp(0)).unwrap();
     assert_eq!((work[0].oid, work[0].numtries, work[0].relevance), (oid(1), 0, 0.75));
     commit(&mut *store, &[page(1, 0.5, vec![link(3, 0.5, 0.5), link(4, 0.5, 0.5)])]);
@@ -69,7 +70,7 @@ pub(crate) fn a_revisit_that_fails_keeps_what_there_is(backend: &dyn Backend) {
     store.queue_again(&[oid(1)]).unwrap();
     take(&mut *store, 1, 0);
     commit(&mut *store, &[retry(1, 500)]);
-    // What others say of it does not change what it is.
+    // The relevance of a fetched page does not change with estimates.
     commit(&mut *store, &[page(2, 0.5, vec![link(1, 1.0, 1.0)])]);
     store.tidy().unwrap();
     drop(store);
@@ -89,7 +90,7 @@ pub(crate) fn pages_are_judged_again_in_place(backend: &dyn Backend) {
         store.commit(&Batch { judgments: &[Rejudged { oid: oid(number), judgment }], ..Batch::default() })
     };
     judge(&mut *store, 1).unwrap();
-    // No page, nothing to judge.
+    // Without a page there is nothing to judge.
     judge(&mut *store, 2).unwrap();
     assert!(matches!(judge(&mut *store, 99), Err(Error::UnknownUrl(_))));
     let sql = "select relevance, kcid, state from page order by url";
@@ -128,16 +129,21 @@ pub(crate) fn what_parents_say_by_now_counts_up_and_down(backend: &dyn Backend) 
     drop(store);
     let work = backend.open().take(9, Timestamp(0)).unwrap();
     let seen: Vec<_> = work.iter().map(|work| (work.oid, work.relevance, work.priority)).collect();
-    // The priority of 4 was another one than its estimate.
+    // The priority of 4 differed from its estimate.
     assert_eq!(seen, [(oid(4), 0.3, 0.9), (oid(3), 0.8, 0.8), (oid(2), 0.1, 0.1)]);
 }
 
 pub(crate) fn neighbourhoods_are_kept_until_they_change(backend: &dyn Backend) {
     let mut store = visited(backend);
-    let row =
-        |number, relevance| Neighbourhood { oid: oid(number), relevance, own: 0.75, sites: 2, evidence: 0.5 };
-    let mut write = |rows: &[Neighbourhood]| {
-        store.set_scores(&Scores { neighbourhoods: rows, ..Scores::default() }).unwrap();
+    let row = |number, relevance| NeighbourEvidence {
+        oid: oid(number),
+        relevance,
+        own: 0.75,
+        sites: 2,
+        evidence: 0.5,
+    };
+    let mut write = |rows: &[NeighbourEvidence]| {
+        store.set_scores(&DistilledScores { neighbourhoods: rows, ..DistilledScores::default() }).unwrap();
         lines(
             &*store,
             "select url, n.relevance, n.sites from page join neighbourhood n using (oid) order by url",
@@ -170,9 +176,13 @@ pub(crate) fn a_policy_orders_the_queue_at_once_and_is_remembered(backend: &dyn 
     follow("hard", &[1, 2, 3]);
     follow("discovered desc", &[3, 2, 1]);
     follow("hub desc, relevance desc", &[2, 3, 1]);
-    // Scores count as soon as they are set.
+    // Scores are used as soon as they are set.
     store
-        .set_scores(&Scores { hubs: &[(oid(3), 0.5)], auth: &[(oid(1), 1.0)], ..Scores::default() })
+        .set_scores(&DistilledScores {
+            hubs: &[(oid(3), 0.5)],
+            auth: &[(oid(1), 1.0)],
+            ..DistilledScores::default()
+        })
         .unwrap();
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[3]));
     drop(store);
@@ -211,13 +221,13 @@ pub(crate) fn ties_go_to_the_sites_with_less_load(backend: &dyn Backend) {
     for number in (10..80).step_by(10) {
         commit(&mut *store, &[page(number, 0.5, Vec::new())]);
     }
-    // Nothing was fetched of the last site.
+    // Nothing was fetched from the last site.
     assert_eq!(take(&mut *store, 11, 0), oids_of(&[80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 1]));
 }
 
 pub(crate) fn a_held_site_is_for_its_holder_until_it_is_released(backend: &dyn Backend) {
     let mut store = backend.open();
-    // Sites are tens: 1 and 2 are of one, 11 and 12 of the next.
+    // Sites have ten numbers each: 1 and 2 are on one, 11 and 12 on the next.
     let urls = [(1, 0.3), (2, 0.6), (11, 0.5), (12, 0.4), (21, 0.1)];
     store.add(&urls.map(|(number, priority)| new_url(number, 0.5, priority))).unwrap();
     let site = |number| url(number).site();
@@ -228,7 +238,7 @@ pub(crate) fn a_held_site_is_for_its_holder_until_it_is_released(backend: &dyn B
     assert_eq!(work(store.take_of(site(1), 1, now).unwrap()), oids_of(&[2]));
     assert!(store.best_of(site(1)) > store.best_of(site(11)));
     assert_eq!(store.improved_sites(), []);
-    // A better one comes to each of the sites, the other one's best becomes better still.
+    // Each site gets a better URL; on the other one, the best URL improves further.
     commit(&mut *store, &[page(2, 0.9, vec![link(3, 0.7, 0.7), link(11, 0.9, 0.9), link(12, 0.45, 0.45)])]);
     assert_eq!(store.improved_sites(), [site(1), site(11)]);
     assert_eq!(store.improved_sites(), [], "said once");
@@ -247,7 +257,7 @@ pub(crate) fn a_bounded_queue_lets_the_worst_go(backend: &dyn Backend) {
     store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.2, 0.2), new_url(3, 0.3, 0.3)]).unwrap();
     assert_eq!((store.counts().queued, store.counts().evicted), (2, 1));
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
-    // In flight does not count: there is room for one more, and 2 comes back, but 4 and 5 are better.
+    // URLs in flight do not count: there is room for one more, and 2 comes back, but 4 and 5 are better.
     let links = vec![link(2, 0.1, 0.1), link(4, 0.4, 0.4), link(5, 0.5, 0.5)];
     let done = commit(&mut *store, &[page(1, 0.9, links)]);
     assert_eq!((done.new_urls, done.evicted), (2, 2));
@@ -256,7 +266,7 @@ pub(crate) fn a_bounded_queue_lets_the_worst_go(backend: &dyn Backend) {
     let sql = "select url, state from page where state = 'evicted' order by url";
     assert_eq!(lines(&*store, sql), [format!("{} evicted", url(2)), format!("{} evicted", url(3))]);
     assert_eq!(take(&mut *store, 9, 0), oids_of(&[5, 4]));
-    // Now there is room, and what was believed of it still holds.
+    // Now there is room, and its estimate is still valid.
     commit(&mut *store, &[page(5, 0.9, vec![link(2, 0.1, 0.1)])]);
     let work = store.take(9, Timestamp(0)).unwrap();
     assert_eq!((work.len(), work[0].oid, work[0].priority), (1, oid(2), 0.2));
@@ -270,8 +280,8 @@ pub(crate) fn a_full_queue_can_make_room_first(backend: &dyn Backend) {
     store.bound(Some(2)).unwrap();
     store.add(&[new_url(1, 0.9, 0.9), new_url(2, 0.8, 0.8), new_url(3, 0.7, 0.7)]).unwrap();
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
-    // 4 takes the free place, 5 that of the worst, which is 4, and so does 6, though it is the worst itself. What is
-    // known already is not added.
+    // 4 takes the free place; 5 replaces the worst, which is 4; so does 6, although it is the worst itself. Known URLs
+    // are not added.
     let links = vec![link(4, 0.4, 0.4), link(5, 0.5, 0.5), link(6, 0.3, 0.3), link(2, 0.1, 0.1)];
     let results = [page(1, 0.9, links)];
     store.commit(&Batch { results: &results, protect_newest: true, ..Batch::default() }).unwrap();
@@ -298,7 +308,7 @@ pub(crate) fn nothing_is_taken_from_a_disabled_site(backend: &dyn Backend) {
     assert_eq!(take(&mut *store, 1, 0), oids_of(&[1]));
     let (here, later) = (url(1).authority().to_owned(), url(21).authority().to_owned());
     store.switch_sites(&[(&here, true), (&later, true)]).unwrap();
-    // What is in flight comes home; a site can be disabled before anything of it is known.
+    // URLs in flight are given back; a site can be disabled before any of its URLs is known.
     commit(&mut *store, &[page(1, 0.9, vec![link(3, 0.9, 0.9), link(21, 0.9, 0.9)])]);
     assert_eq!((store.counts().queued, store.counts().parked), (4, 3));
     assert_eq!(store.take_these(&oids_of(&[2, 21]), Timestamp(0)).unwrap(), []);

@@ -1,7 +1,6 @@
-//! A writer that is killed at any moment leaves whole batches behind and nothing else.
+//! A writer that is killed at any time leaves complete batches and nothing else.
 //!
-//! The test runs its own binary again as the writer, which commits numbered batches of known contents
-//! until it is killed.
+//! The test runs its own binary as the writer, which commits numbered batches with known contents until it is killed.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,15 +13,15 @@ use crate::web::{link, new_url, oid, page};
 
 const WRITER: &str = "PORTHOLE_STORE_WRITER";
 const KILLS: u64 = 20;
-/// Afterwards a new one is begun: checking a large one takes long.
+/// Number of batches after which a new database is started, since checking a large one takes long.
 const KILLS_A_DATABASE: u64 = 4;
-/// Pages a batch, and links a page, each to a new URL but for one that goes to a known one and raises it.
+/// Pages per batch, and links per page, each to a new URL except one, which raises a known URL.
 const PAGES: u64 = 20;
 const LINKS: u64 = 6;
 /// URLs before the first batch.
 const STARTS: u64 = PAGES;
 
-/// What the writer runs; without the variable it is an empty test.
+/// Runs the writer; without the environment variable it is an empty test.
 #[test]
 fn writer() {
     let Ok(path) = std::env::var(WRITER) else { return };
@@ -56,7 +55,7 @@ fn a_kill_at_any_moment_leaves_whole_batches() {
         let path = folder.path().join("porthole.db");
         let mut before = 0;
         for kill in 0..KILLS_A_DATABASE {
-            // Moments spread over opening, writing, sweeps and checkpoints.
+            // Times spread over opening, writing, sweeps and checkpoints.
             run_writer_for(&path, Duration::from_millis(30 + (database * 61 + kill * 37) % 190));
             let now = check(&path);
             assert!(now >= before, "{now} batches after {before}");
@@ -81,7 +80,7 @@ fn run_writer_for(path: &Path, time: Duration) {
     child.wait().unwrap();
 }
 
-/// Opens what is left, compares memory, tables and what the batches should have made; how many there are.
+/// Opens the database, and compares memory, tables and the expected contents. Returns the number of batches.
 fn check(path: &Path) -> u64 {
     let mut store = SqliteStore::open(path).unwrap();
     let (batches, counts) = (committed(&store), store.counts());
@@ -106,8 +105,8 @@ fn check(path: &Path) -> u64 {
     batches
 }
 
-/// The last batch is there to its last link.
-fn check_last_batch(graph: &porthole_store::Graph, batches: u64) {
+/// Checks that the last batch is complete.
+fn check_last_batch(graph: &porthole_store::LinkGraph, batches: u64) {
     let Some(last) = batches.checked_sub(1) else { return };
     let expected: Vec<_> = results(last)
         .iter()
@@ -119,8 +118,7 @@ fn check_last_batch(graph: &porthole_store::Graph, batches: u64) {
     assert_eq!(found, expected);
 }
 
-/// The queue is what the batches make of it: queued URLs by priority, which falls with their number but
-/// for those that a link raised.
+/// Checks the order of the queue: by priority, which falls with the number, except for raised URLs.
 fn check_order(store: &mut SqliteStore, batches: u64) {
     let fetched = batches * PAGES;
     let known = STARTS + batches * PAGES * (LINKS - 1);
@@ -146,7 +144,7 @@ fn committed(store: &dyn Store) -> u64 {
     store.setting("batches").unwrap().map_or(0, |text| text.parse().unwrap())
 }
 
-/// Batch by batch the URLs are fetched in the order of their numbers.
+/// The URLs are fetched in the order of their numbers.
 fn results(batch: u64) -> Vec<PageResult> {
     let raises = raises(batch);
     (0..PAGES)
@@ -162,12 +160,12 @@ fn results(batch: u64) -> Vec<PageResult> {
         .collect()
 }
 
-/// The page of a batch that is queued again after it and comes again with the next one, with no new links.
+/// The page of a batch that is queued again after it, and is fetched again with the next one, without new links.
 fn revisited(batch: u64) -> PageResult {
     results(batch).swap_remove(0)
 }
 
-/// Known URLs that the pages of a batch raise, with their new priority.
+/// Known URLs that a batch raises, with their new priorities.
 fn raises(batch: u64) -> Vec<(u64, f64)> {
     (0..PAGES)
         .map(|at| {

@@ -1,4 +1,4 @@
-//! One binary for all tests that see the store from outside.
+//! One binary for all tests of the store's public interface.
 
 mod contract;
 mod files;

@@ -1,8 +1,8 @@
-//! The classifier inside the database: its three ways agree with each other and with arithmetic by the book.
+//! The classifier inside the database: its three variants agree with each other and with the formulas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use porthole_store::{Document, Error, NodeRow, Prober, StatRow, Store, Table, WorkspaceWriter};
+use porthole_store::{DocumentRow, Error, NodeRow, ProbeTable, Prober, StatRow, Store, WorkspaceWriter};
 use porthole_types::{Mark, TermId, TopicId, TopicRow, UrlId};
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ struct World {
     topics: Vec<TopicRow>,
     nodes: Vec<NodeRow>,
     stats: Vec<StatRow>,
-    documents: Vec<Document>,
+    documents: Vec<DocumentRow>,
 }
 
 impl World {
@@ -38,7 +38,7 @@ impl World {
         ids.filter(|&id| !self.children(id).is_empty()).collect()
     }
 
-    /// V eq. 2 with theta spelt out for every child and term: no sums shared, no logs until the end.
+    /// V eq. 2 with theta written out for every child and term: no shared sums, no logs until the end.
     fn by_the_book(&self, c0: TopicId, terms: &[(TermId, u32)]) -> Vec<(TopicId, f64)> {
         let theta: BTreeMap<_, _> = self
             .stats
@@ -56,7 +56,7 @@ impl World {
             node.logprior + each.sum::<f64>()
         };
         let weights: Vec<_> = self.children(c0).into_iter().map(|child| (child, weight(child))).collect();
-        // One over the sum of odds, for each child on its own.
+        // One over the sum of odds, for each child separately.
         let odds = |one: f64| weights.iter().map(|&(_, other)| (other - one).exp()).sum::<f64>();
         weights.iter().map(|&(child, one)| (child, -odds(one).ln())).collect()
     }
@@ -75,7 +75,7 @@ impl World {
     }
 }
 
-/// Trees of up to ten nodes; a term is missing from a child as often as not.
+/// Trees of up to ten nodes; a term is missing from a child with probability one half.
 fn world() -> impl Strategy<Value = World> {
     (1usize..10).prop_flat_map(|size| {
         let parents: Vec<_> = (0..size).map(|id| 0..=id).collect();
@@ -99,7 +99,7 @@ fn world() -> impl Strategy<Value = World> {
                     term: TermId(term),
                     logtheta,
                 };
-                let document = |(did, terms): (u64, BTreeMap<u32, u32>)| Document {
+                let document = |(did, terms): (u64, BTreeMap<u32, u32>)| DocumentRow {
                     did: UrlId(did),
                     terms: terms.into_iter().map(|(term, freq)| (TermId(term), freq)).collect(),
                 };
@@ -121,12 +121,12 @@ fn world() -> impl Strategy<Value = World> {
 const TERMS: [u32; 12] =
     [0, 1, 2, 3, 100, 70_000, 1 << 31, (1 << 31) + 1, u32::MAX - 2, u32::MAX - 1, u32::MAX, 9];
 
-/// Marks a wanted node good where the marks allow it, and what follows from that.
+/// Marks a node good where the marks allow it, with the marks that follow.
 fn marked(above: &[TopicId], wanted: &[bool]) -> Vec<TopicRow> {
     let mut marks = vec![Mark::Null; above.len()];
     let parent = |id: usize| usize::from(above[id].0);
     for id in 0..above.len() {
-        // Parents come before their children, so what is above is marked for good.
+        // Parents come before their children, so the ancestors are already marked.
         let over = marks[parent(id)];
         if id > 0 && matches!(over, Mark::Good | Mark::Subsumed) {
             marks[id] = Mark::Subsumed;
@@ -147,7 +147,7 @@ fn assert_close(found: &[(TopicId, f64)], expected: &[(TopicId, f64)], what: &st
     assert_eq!(found.len(), expected.len(), "{what}");
     for (&(topic, found), &(same, expected)) in found.iter().zip(expected) {
         assert_eq!(topic, same, "{what}");
-        // Relative where numbers are large: the logarithm of a probability can be any.
+        // Relative for large numbers: the logarithm of a probability is unbounded.
         let near = (found - expected).abs() <= 1e-9 * expected.abs().max(1.0);
         assert!(near, "{what}, topic {topic:?}: {found} instead of {expected}");
     }
@@ -156,7 +156,7 @@ fn assert_close(found: &[(TopicId, f64)], expected: &[(TopicId, f64)], what: &st
 fn check(world: &World) {
     let place = Place::new();
     world.store(&place);
-    // With no cache, BulkProbe goes by terms, with a page by small batches of documents, with ten by large ones.
+    // Without a cache, BulkProbe joins by term; with one page by small batches of documents, with ten by large ones.
     for cache in [0, 1, 10] {
         check_with(world, &Prober::open(place.path(), Some(cache)).unwrap());
     }
@@ -173,7 +173,7 @@ fn check_with(world: &World, prober: &Prober) {
             let expected = world.by_the_book(c0, &document.terms);
             let bulk: Vec<_> = judged.iter().map(|judged| (judged.topic, judged.log_probability)).collect();
             assert_close(&bulk, &expected, "bulk");
-            for table in [Table::Stat, Table::Blob] {
+            for table in [ProbeTable::Stat, ProbeTable::Blob] {
                 let single = prober.single_probe(table, c0, &document.terms).unwrap();
                 assert_close(&single, &expected, &format!("{table:?}"));
                 assert_close(&single, &bulk, "single and bulk");
@@ -185,8 +185,8 @@ fn check_with(world: &World, prober: &Prober) {
     for (did, relevance) in prober.bulk_relevance().unwrap() {
         let terms = prober.document(did).unwrap();
         let expected = world.relevance(&of(did).terms);
-        let blob = prober.single_relevance(Table::Blob, &terms).unwrap();
-        let stat = prober.single_relevance(Table::Stat, &terms).unwrap();
+        let blob = prober.single_relevance(ProbeTable::Blob, &terms).unwrap();
+        let stat = prober.single_relevance(ProbeTable::Stat, &terms).unwrap();
         for found in [relevance, blob, stat] {
             assert!((found - expected).abs() < 1e-9, "R is {found} instead of {expected}");
         }
@@ -206,7 +206,7 @@ proptest! {
 fn small() -> World {
     let stat = |topic, term, theta: f64| StatRow { parent: ROOT, topic, term, logtheta: theta.ln() };
     let node = |topic, prior: f64| NodeRow { topic, logprior: prior.ln(), logdenom: 10f64.ln() };
-    let document = |did, terms: &[(TermId, u32)]| Document { did: UrlId(did), terms: terms.to_vec() };
+    let document = |did, terms: &[(TermId, u32)]| DocumentRow { did: UrlId(did), terms: terms.to_vec() };
     let (one, two) = (TopicId(1), TopicId(2));
     World {
         topics: vec![
@@ -238,8 +238,8 @@ fn golden_values_by_hand() {
     }
     let relevance = prober.bulk_relevance().unwrap();
     assert!((relevance[0].1 - one / (one + two)).abs() < 1e-12);
-    // Nothing but the prior speaks for a document without terms.
-    let nothing = prober.single_probe(Table::Blob, ROOT, &[]).unwrap();
+    // For a document without terms only the prior counts.
+    let nothing = prober.single_probe(ProbeTable::Blob, ROOT, &[]).unwrap();
     assert!((nothing[0].1.exp() - 0.25).abs() < 1e-12);
 }
 
@@ -261,9 +261,9 @@ fn statistics_stay_with_marks_and_go_with_children() {
     place.open().set_topics(&world.topics).unwrap();
     assert!(matches!(trained(), Err(Error::Untrained(ROOT))));
     let prober = Prober::open(place.path(), None).unwrap();
-    assert_eq!((prober.pages(Table::Stat).unwrap(), prober.pages(Table::Blob).unwrap()), (1, 1));
-    let refusal = prober.single_relevance(Table::Stat, &[]).unwrap_err().to_string();
-    assert_eq!(refusal, "there are no statistics for the topic with the id 0; train first");
+    assert_eq!((prober.pages(ProbeTable::Stat).unwrap(), prober.pages(ProbeTable::Blob).unwrap()), (1, 1));
+    let refusal = prober.single_relevance(ProbeTable::Stat, &[]).unwrap_err().to_string();
+    assert_eq!(refusal, "no statistics for the topic with id 0; run `porthole train --tables`");
 }
 
 #[test]
@@ -298,11 +298,11 @@ fn a_page_is_read_once_if_the_cache_holds_it_and_again_if_not() {
         eprintln!("skipped: this system does not count reads");
         return;
     }
-    let probe = |prober: &Prober| prober.single_probe(Table::Stat, ROOT, &all).unwrap();
+    let probe = |prober: &Prober| prober.single_probe(ProbeTable::Stat, ROOT, &all).unwrap();
     let reads = |prober: &Prober| Prober::count_reads(|| probe(prober)).1.unwrap();
     let prober = Prober::open(place.path(), Some(10_000)).unwrap();
     let (first, second) = (reads(&prober), reads(&prober));
-    let pages = prober.pages(Table::Stat).unwrap();
+    let pages = prober.pages(ProbeTable::Stat).unwrap();
     // The first of them may have been read with the schema.
     assert!(pages > 100 && first.abs_diff(pages) <= 2, "{first} reads of {pages} pages");
     assert_eq!(second, 0);

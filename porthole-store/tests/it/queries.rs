@@ -1,6 +1,6 @@
-//! The standing queries on small crawls whose answers were worked out by hand.
+//! The standing queries on small crawls, with results computed by hand.
 
-use porthole_store::{Batch, Error, Limits, SqliteStore, Store, WorkspaceWriter};
+use porthole_store::{Batch, Error, QueryLimits, SqliteStore, Store, WorkspaceWriter};
 use porthole_types::{
     CanonicalUrl, Judgment, LinkRow, Mark, NewUrl, Outcome, PageResult, Timestamp, TopicId, TopicRow,
 };
@@ -10,7 +10,7 @@ use crate::web::Place;
 
 const DAY: i64 = 86_400_000;
 
-/// The tree: ids are places in this list, counted from 1.
+/// The tree: ids are positions in this list, from 1.
 const TOPICS: [(&str, u16); 7] = [
     ("Sport", 0),
     ("Cycling", 1),
@@ -49,7 +49,7 @@ impl World {
         World { place, store, seq: 0 }
     }
 
-    /// Visits pages, each on a day: host/path, topic, what it links to.
+    /// Visits pages, each on a day: host/path, topic, links.
     fn visit(&mut self, day: i64, pages: &[(&str, &str, &[&str])]) {
         let urls: Vec<NewUrl> = pages.iter().map(|(page, ..)| new_url(page)).collect();
         self.store.add(&urls).unwrap();
@@ -72,7 +72,7 @@ impl World {
     }
 
     fn ask(&self, name: &str, parameters: &[(&str, &str)]) -> Result<Vec<String>, Error> {
-        let answer = self.store.reader().query(name, parameters, &Limits::default())?;
+        let answer = self.store.reader().query(name, parameters, &QueryLimits::default())?;
         let row = |row: &Vec<_>| row.iter().map(shown).collect::<Vec<_>>().join(" | ");
         Ok(answer.rows.iter().map(row).collect())
     }
@@ -121,19 +121,20 @@ fn the_neighbourhood_of_a_topic_is_held_against_the_rest() {
     world.visit(
         1,
         &[
-            // Cycling and First Aid: three ties, two of them one way; that of b1's second page counts once.
+            // Cycling and First Aid: three links, two of them in one direction; the one from b1's second page counts
+            // once.
             ("b1.test/", "Cycling", &["aid.test/1", "hawaii.test/1", "b2.test/", "unknown.test/"]),
             ("b1.test/2", "Racing", &["aid.test/1", "b1.test/"]),
             ("b2.test/", "Cycling", &["aid.test/2"]),
             ("aid.test/1", "First Aid", &["b1.test/", "aid.test/2"]),
             ("aid.test/2", "First Aid", &[]),
-            // At large, Hawaii is cited by Health and by Travel, First Aid by nobody.
+            // In the rest, Hawaii is cited by Health and by Travel, First Aid is not cited.
             ("hawaii.test/1", "Hawaii", &[]),
             ("doctor.test/", "Health", &["hawaii.test/1"]),
             ("tours.test/", "Travel", &["hawaii.test/1", "doctor.test/"]),
         ],
     );
-    // Near: First Aid 3, Hawaii 1. At large: Hawaii 2, Health 2, Travel 2 and First Aid 0 of 6; four topics.
+    // Near: First Aid 3, Hawaii 1. Rest: Hawaii 2, Health 2, Travel 2 and First Aid 0 of 6; four topics.
     let row = |topic: &str, links: f64, large: f64| {
         format!("{topic} | {links} | {} | {large} | {}", links / 4.0, (links + 5.0) / (4.0 * large + 5.0))
     };
@@ -194,7 +195,7 @@ fn chains_of_links_by_topic() {
         ask("/Travel"),
         [over_aid("b1.test", 1, "hawaii.test"), over_aid("b2.test", 1, "hawaii.test")]
     );
-    // A chain that comes back to its beginning is none.
+    // A chain back to its first page does not count.
     assert_eq!(ask("/Sport"), [over_aid("b1.test", 2, "b2.test"), over_aid("b2.test", 1, "b1.test")]);
 }
 
@@ -208,7 +209,7 @@ fn links_between_topics_over_time() {
     );
     world.again(395, &[("b1.test/", "Cycling", &["aid.test/1", "aid.test/2", "b2.test/"])]);
     let topics = [("topic", "/Sport"), ("to", "/Health")];
-    // The first link is older than a year when the last one is found.
+    // The first link is more than a year older than the last.
     let (early, late) = (format!("{} | 2 | 1 | 1", 60 * DAY), format!("{} | 1 | 1 | 1", 390 * DAY));
     assert_eq!(world.rows("community-evolution", &topics), [early, late]);
     let steps = [topics[0], topics[1], ("days", "1000"), ("step", "100")];
@@ -255,7 +256,7 @@ fn sites_by_the_density_of_a_topic() {
     assert_eq!(world.rows("specialty-sites", &[("topic", "/Sport/Cycling")]), [all, some]);
     let least = [("topic", "/Sport"), ("least", "1")];
     assert_eq!(world.rows("specialty-sites", &least), [all, some, "small.test | 1 | 1 | 1"]);
-    // By relevance, the page about racing is no good.
+    // By relevance, the page about racing does not count.
     assert_eq!(world.rows("specialty-sites", &[]), [all, "b1.test | 2 | 4 | 0.5"]);
     world.store.set_disabled(&["b2.test"], true).unwrap();
     assert_eq!(world.rows("specialty-sites", &[("topic", "/Sport")]), [some]);
@@ -279,7 +280,7 @@ fn a_community_cites_itself_or_not() {
         let rows = world.rows("community-culture", &[("topic", "/Sport"), ("sites", sites)]);
         rows.iter().map(|row| row.split(" | ").nth(1).unwrap().to_owned()).collect()
     };
-    // b1, b3 and b4 cite b2 on the days 1, 3 and 7, and b2 cites b1: four pairs, of which one goes both ways.
+    // b1, b3 and b4 cite b2 on days 1, 3 and 7, and b2 cites b1: four pairs, one of them mutual.
     assert_eq!(ask("3"), ["5", "4", "1", "0.5", "0.5", "1", "6"]);
     assert_eq!(ask("2"), ["5", "4", "1", "0.5", "0.5", "1", "2"]);
     assert_eq!(ask("9"), ["5", "4", "1", "0.5", "0.5", "0", "null"]);
@@ -305,7 +306,7 @@ fn regions_that_change_fast_and_stable_ones() {
         9,
         &[("b1.test/", "Cycling", &["x.test/2"]), ("b2.test/", "Cycling", &["x.test/0", "x.test/3"])],
     );
-    // Two pages were watched for 8 days each and changed thrice; one for 4 days, and did not.
+    // Two pages were observed for 8 days each and changed three times; one for 4 days, without change.
     let (fast, stable) =
         (format!("/Sport/Cycling | 2 | 2 | 8 | {}", 16.0 / 3.0), "/Health/First Aid | 1 | 0 | 4 | null");
     assert_eq!(world.rows("timescales", &[("least", "1")]), [fast.as_str(), stable]);

@@ -1,14 +1,16 @@
-//! Readers leave the crawl's database as it is: a crawl that is looked at must not notice.
+//! Readers never write to the crawl's database: a crawl must not notice them.
 
 use std::path::Path;
 
-use porthole_store::{Kind, Limits, QUERIES, SqlDistillation, SqliteReader, Store, StoreReader};
+use porthole_store::{
+    ParameterKind, QUERIES, QueryLimits, SqlDistillation, SqliteReader, Store, StoreReader,
+};
 use porthole_types::{FailureKind, Outcome, TermId};
 use rusqlite::Connection;
 
 use crate::web::{Place, commit, failure, link, new_url, page, url, with_outcome};
 
-/// A crawl with a few of everything.
+/// A crawl with a few rows in every table.
 fn small_crawl(place: &Place) -> impl Store + use<> {
     let mut store = place.open();
     store.add(&[1, 2, 3, 4].map(|number| new_url(number, 0.5, 0.5))).unwrap();
@@ -29,7 +31,7 @@ fn questions() -> Vec<(String, Question)> {
     fn ask(name: &str, question: impl Fn(&SqliteReader) + 'static) -> (String, Question) {
         (name.to_owned(), Box::new(question))
     }
-    let limits = Limits::default();
+    let limits = QueryLimits::default();
     let mut questions = vec![
         ask("graph", |reader| drop(reader.graph().unwrap())),
         ask("events", |reader| drop(reader.events(0, 9).unwrap())),
@@ -65,9 +67,11 @@ fn questions() -> Vec<(String, Question)> {
         questions.push(ask(query.name, move |reader| {
             let needed = query.parameters.iter().filter(|parameter| parameter.default.is_none());
             let given: Vec<(&str, &str)> = needed
-                .map(|parameter| (parameter.name, if parameter.kind == Kind::Topic { "/" } else { "1" }))
+                .map(|parameter| {
+                    (parameter.name, if parameter.kind == ParameterKind::Topic { "/" } else { "1" })
+                })
                 .collect();
-            reader.query(query.name, &given, &Limits::default()).unwrap();
+            reader.query(query.name, &given, &QueryLimits::default()).unwrap();
         }));
     }
     questions
@@ -78,14 +82,14 @@ fn no_question_is_noticed_by_the_crawl() {
     let place = Place::new();
     let mut store = small_crawl(&place);
     let reader = SqliteReader::open(place.path()).unwrap().indexing_from(1);
-    assert!(!store.look_again().unwrap());
+    assert!(!store.follow_changes().unwrap());
     for (name, ask) in questions() {
         ask(&reader);
-        assert!(!store.look_again().unwrap(), "{name} wrote to the database");
+        assert!(!store.follow_changes().unwrap(), "{name} wrote to the database");
     }
-    // The test can fail: another connection that writes is noticed.
+    // Checks the check: another connection that writes is noticed.
     Connection::open(place.path()).unwrap().execute_batch("create index theirs on crawl(oid)").unwrap();
-    assert!(store.look_again().unwrap());
+    assert!(store.follow_changes().unwrap());
 }
 
 #[test]
@@ -107,17 +111,17 @@ fn indexes_for_look_ups_lie_beside_the_database_and_change_no_answer() {
         db.query_row(&format!("select count(*) from {table}"), [], |row| row.get::<_, i64>(0)).unwrap()
     };
     assert!(plain.about(&url(1)).unwrap().is_some() && !beside.exists(), "small tables are not indexed");
-    store.look_again().unwrap();
+    store.follow_changes().unwrap();
     same();
     assert_eq!(["crawl_oid", "edge_src", "edge_dst"].map(entries), [5, 3, 3]);
-    // What came since is indexed at the next look-up; who may not index reads it from the table.
+    // New rows are indexed at the next lookup; a reader without indexes reads them from the table.
     commit(&mut store, &[page(11, 0.5, vec![link(12, 0.5, 0.5), link(1, 0.5, 0.5)])]);
     assert!(plain.about(&url(12)).unwrap().is_some());
     assert_eq!(entries("crawl_oid"), 5);
     same();
     assert_eq!(["crawl_oid", "edge_src", "edge_dst"].map(entries), [6, 5, 5]);
-    assert!(!store.look_again().unwrap(), "the crawl's database is left alone");
-    // An index of another crawl is of no use.
+    assert!(!store.follow_changes().unwrap(), "the crawl's database is left alone");
+    // An index of another crawl is not used.
     drop(store);
     for end in ["", "-wal", "-shm"] {
         let _ = std::fs::remove_file(format!("{}{end}", place.path().display()));
@@ -128,7 +132,7 @@ fn indexes_for_look_ups_lie_beside_the_database_and_change_no_answer() {
     assert_eq!(plain.about(&url(1)).unwrap().unwrap().links_in, 1);
     same();
     assert_eq!(["crawl_oid", "edge_src", "edge_dst"].map(entries), [13, 3, 3]);
-    // Nor is one that is damaged.
+    // Nor is a damaged one.
     std::fs::write(&beside, "this is no database").unwrap();
     same();
 }
@@ -156,7 +160,7 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// For the administrator, who may write everywhere, this changes nothing.
+/// Has no effect for root, who may write everywhere.
 fn set_writable(folder: &Path, writable: bool) {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = if writable { 0o755 } else { 0o555 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use porthole_store::{Error, Limits, Store, StoreReader, Value, WorkspaceWriter};
+use porthole_store::{Error, QueryLimits, SqlValue, Store, StoreReader, WorkspaceWriter};
 
 use crate::web::{Place, new_url};
 
@@ -18,23 +18,23 @@ fn with_reader(test: impl FnOnce(&dyn StoreReader)) {
 fn reading_is_answered() {
     with_reader(|reader| {
         for (sql, value) in [
-            ("select count(*) from crawl", Value::Integer(50)),
-            ("select 1.5", Value::Real(1.5)),
-            ("select null;  -- done", Value::Null),
-            ("select 'a' || 'b' ;", Value::Text("ab".into())),
-            ("select x'00ff'", Value::Blob(vec![0, 255])),
+            ("select count(*) from crawl", SqlValue::Integer(50)),
+            ("select 1.5", SqlValue::Real(1.5)),
+            ("select null;  -- done", SqlValue::Null),
+            ("select 'a' || 'b' ;", SqlValue::Text("ab".into())),
+            ("select x'00ff'", SqlValue::Blob(vec![0, 255])),
             (
                 "with recursive n(i) as (values(1) union all select i+1 from n where i<9) select sum(i) from n",
-                Value::Integer(45),
+                SqlValue::Integer(45),
             ),
-            ("select name from pragma_table_info('hubs') limit 1", Value::Text("oid".into())),
-            ("select count(distinct host) from page", Value::Integer(5)),
-            ("select max(offset) from crawl", Value::Null),
+            ("select name from pragma_table_info('hubs') limit 1", SqlValue::Text("oid".into())),
+            ("select count(distinct host) from page", SqlValue::Integer(5)),
+            ("select max(offset) from crawl", SqlValue::Null),
         ] {
-            let answer = reader.sql(sql, &Limits::default()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+            let answer = reader.sql(sql, &QueryLimits::default()).unwrap_or_else(|e| panic!("{sql}: {e}"));
             assert_eq!(answer.rows, [[value]], "{sql}");
         }
-        let answer = reader.sql("select oid, score as s from hubs", &Limits::default()).unwrap();
+        let answer = reader.sql("select oid, score as s from hubs", &QueryLimits::default()).unwrap();
         assert_eq!((answer.columns, answer.rows.len()), (vec!["oid".to_owned(), "s".to_owned()], 0));
     });
 }
@@ -76,7 +76,7 @@ fn everything_else_is_refused() {
             "select * from pragma_journal_mode",
             "select load_extension('evil')",
         ] {
-            let error = reader.sql(sql, &Limits::default()).expect_err(sql);
+            let error = reader.sql(sql, &QueryLimits::default()).expect_err(sql);
             assert!(matches!(error, Error::Refused(_)), "{sql}: {error:?}");
         }
         assert!(!std::path::Path::new("evil.db").exists());
@@ -97,13 +97,13 @@ fn it_takes_one_statement_that_makes_sense() {
             ("select colour from crawl", "no such column"),
             ("select 1 \0 2", "SQL:"),
         ] {
-            let error = reader.sql(sql, &Limits::default()).expect_err(sql).to_string();
+            let error = reader.sql(sql, &QueryLimits::default()).expect_err(sql).to_string();
             assert!(error.contains(word), "{sql:?}: {error}");
         }
         let many = "select 1;".repeat(10_000);
-        assert!(matches!(reader.sql(&many, &Limits::default()), Err(Error::NotOneStatement(_))));
+        assert!(matches!(reader.sql(&many, &QueryLimits::default()), Err(Error::NotOneStatement(_))));
         let long = format!("select {}1", "1 + ".repeat(50_000));
-        assert!(matches!(reader.sql(&long, &Limits::default()), Err(Error::Sql(_))));
+        assert!(matches!(reader.sql(&long, &QueryLimits::default()), Err(Error::Sql(_))));
     });
 }
 
@@ -111,11 +111,12 @@ fn it_takes_one_statement_that_makes_sense() {
 fn rows_bytes_and_time_are_bounded() {
     const ENDLESS: &str = "with recursive n(i) as (values(1) union all select i+1 from n)";
     with_reader(|reader| {
-        let limits = Limits { rows: 10, bytes: 100_000, time: Duration::from_secs(60), shorten: false };
+        let limits =
+            QueryLimits { rows: 10, bytes: 100_000, time: Duration::from_secs(60), shorten: false };
         let ask = |sql: &str| reader.sql(sql, &limits);
         assert_eq!(ask("select oid from crawl limit 10").unwrap().rows.len(), 10);
         assert!(matches!(ask("select oid from crawl"), Err(Error::TooManyRows(10))));
-        let shortened = Limits { shorten: true, ..limits };
+        let shortened = QueryLimits { shorten: true, ..limits };
         let cut =
             |sql: &str| reader.sql(sql, &shortened).map(|answer| (answer.rows.len(), answer.is_cut)).unwrap();
         assert_eq!(cut("select oid from crawl"), (10, true));
@@ -124,7 +125,7 @@ fn rows_bytes_and_time_are_bounded() {
         assert!(matches!(ask("select zeroblob(2000000000)"), Err(Error::TooLarge(_))));
         assert!(matches!(ask("select length(printf('%.*c', 2000000, 'a'))"), Err(Error::TooLarge(_))));
         // Over at the first look at the clock; without a look, none of these ends.
-        let hurried = Limits { time: Duration::ZERO, ..limits };
+        let hurried = QueryLimits { time: Duration::ZERO, ..limits };
         for sql in [
             format!("{ENDLESS} select i from n where i < 0"),
             format!("{ENDLESS} select count(*) from n"),

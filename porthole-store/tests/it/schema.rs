@@ -1,4 +1,4 @@
-//! The page about the tables says what is in the database, and nothing else.
+//! Checks that docs/schema.md describes exactly the tables of the database.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,15 +1,15 @@
-//! The table follows the queue in pieces, and whoever is killed meanwhile has lost nothing.
+//! The table follows the queue in slices, and a kill in between loses nothing.
 
-use porthole_store::{Batch, Limits, Store};
+use porthole_store::{Batch, QueryLimits, Store};
 use porthole_types::{Timestamp, UrlId};
 
 use crate::web::{Place, new_url, oid};
 
 const URLS: u64 = 30_000;
-/// So many get another priority: enough for a sweep to be due.
+/// Number of changed priorities: enough for a sweep to be due.
 const CHANGED: u64 = 25_000;
 
-/// The priority of a number after all were changed, and of some once more while they are swept.
+/// The priority of a number after all were changed, and of some that change again during the sweep.
 fn priority(number: u64, again: bool) -> f64 {
     match number {
         n if again && n % 1_000 == 7 => 2.0 + n as f64,
@@ -23,9 +23,9 @@ fn change(store: &mut dyn Store, numbers: impl Iterator<Item = u64>, again: bool
     store.commit(&Batch { priorities: &priorities, ..Batch::default() }).unwrap();
 }
 
-/// How many rows of the table have another priority than the queue, and how many changes are yet to be taken over.
+/// Numbers of rows of the table with an outdated priority, and of changes in the log.
 fn behind(store: &dyn Store) -> (usize, usize) {
-    let limits = Limits { rows: usize::MAX, ..Limits::default() };
+    let limits = QueryLimits { rows: usize::MAX, ..QueryLimits::default() };
     let answer = store.reader().sql("select priority from crawl order by rowid", &limits).unwrap();
     let shown = answer.rows.iter().map(|row| crate::contract::shown(&row[0]).parse::<f32>().unwrap());
     let other = (0..URLS).zip(shown).filter(|&(n, shown)| shown != priority(n, true) as f32).count();
@@ -53,12 +53,12 @@ fn a_sweep_that_is_cut_short_is_made_up_for() {
         std::fs::copy(changed.path(), place.path()).unwrap();
         let mut store = place.open();
         assert!((0..pieces.min(5)).all(|_| store.catch_up().unwrap()));
-        // Some of them on either side of what is swept by then.
+        // Some of them on either side of the current position of the sweep.
         change(&mut store, (0..URLS).filter(|n| n % 1_000 == 7), true);
         let rest = (5..pieces).take_while(|_| store.catch_up().unwrap()).count();
         let (other, raised) = behind(&store);
         match pieces {
-            // Only what changed behind the sweep is left, and is in the log.
+            // Only changes behind the sweep are left, and are in the log.
             40 => assert!(rest < 20 && other > 0 && other < 30 && raised == 30, "{rest}, {other}, {raised}"),
             14 => assert!(other < 30 && (30..=5_030).contains(&raised), "{other}, {raised}"),
             _ => assert!(other > 5_000 && raised as u64 == CHANGED + 30, "{pieces}: {other}, {raised}"),

@@ -1,10 +1,10 @@
-//! The part of the contract that is about topics, examples, words and models.
+//! The part of the contract about topics, examples, words and models.
 
 use std::collections::HashMap;
 
 use porthole_store::{
-    Error, Example, ExampleChange, ExampleId, ExampleState, Limits, Model, NewExample, Store, TermWord,
-    TopicChange, Value,
+    Error, ExampleChange, ExampleId, ExampleState, NewExample, QueryLimits, SqlValue, Store, StoredExample,
+    StoredModel, TermWord, TopicChange,
 };
 use porthole_types::{Mark, TermId, Timestamp, TopicId, TopicRow};
 
@@ -19,7 +19,7 @@ pub(crate) fn topic(id: TopicId, parent: TopicId, name: &str, mark: Mark) -> Top
     TopicRow { id, parent, name: name.into(), mark }
 }
 
-/// `/Science/Birds` is good, `/Sport` is there too.
+/// `/Science/Birds` is good; `/Sport` exists, too.
 fn tree() -> Vec<TopicRow> {
     vec![
         topic(ROOT, ROOT, "", Mark::Path),
@@ -68,10 +68,10 @@ pub(crate) fn a_tree_comes_back_and_is_replaced_as_a_whole(backend: &dyn Backend
     drop(store);
     let mut store = backend.open();
     assert_eq!(store.reader().topics().unwrap(), tree());
-    // The papers' way to ask for children holds at the root, too.
+    // The papers' query for children works at the root, too.
     let sql = "select name from taxonomy where pcid = 0 order by kcid";
-    let children = store.reader().sql(sql, &Limits::default()).unwrap();
-    assert_eq!(children.rows, [[Value::Text("Science".into())], [Value::Text("Sport".into())]]);
+    let children = store.reader().sql(sql, &QueryLimits::default()).unwrap();
+    assert_eq!(children.rows, [[SqlValue::Text("Science".into())], [SqlValue::Text("Sport".into())]]);
     let mut other = tree();
     other.remove(1);
     other[1] = topic(BIRDS, SPORT, "Falconry", Mark::Good);
@@ -85,7 +85,7 @@ pub(crate) fn what_is_no_tree_is_refused(backend: &dyn Backend) {
     let mut store = backend.open();
     store.set_topics(&tree()).unwrap();
     for (broken, word) in [
-        (topic(SPORT, ROOT, "Sports", Mark::Null), "\"Sports\" is there twice"),
+        (topic(SPORT, ROOT, "Sports", Mark::Null), "\"Sports\" occurs twice"),
         (topic(TopicId(9), TopicId(8), "Lost", Mark::Null), "\"Lost\" is below 8, which is missing"),
     ] {
         let rows: Vec<_> = tree().into_iter().chain([broken]).collect();
@@ -110,7 +110,7 @@ pub(crate) fn examples_come_back_with_and_without_their_terms(backend: &dyn Back
     let all = reader.examples(None).unwrap();
     assert_eq!(listed(&*backend.open()), ["2 http://owls.test/", "5 http://gone.test/", "0 blank.html"]);
     assert_eq!((&all[1].state, &all[2].state), (&missing.state, &empty.state));
-    let owls = Example {
+    let owls = StoredExample {
         id: all[0].id,
         topic: BIRDS,
         url: "http://owls.test/".into(),
@@ -150,13 +150,13 @@ pub(crate) fn examples_move_and_go(backend: &dyn Backend) {
     let (b, c) = (id_of(&*store, "b"), id_of(&*store, "c"));
     store.change_examples(&[ExampleChange::Move(b, SCIENCE), ExampleChange::Remove(c)]).unwrap();
     assert_eq!(listed(&*store), ["2 a", "1 b", "5 a", "0 d"]);
-    // Where the topic has the URL already, the one that comes replaces it.
+    // If the topic already has the URL, the moved example replaces it.
     store.change_examples(&[ExampleChange::MoveAll(BIRDS, SPORT), ExampleChange::RemoveAll(ROOT)]).unwrap();
     assert_eq!(listed(&*store), ["5 a", "1 b"]);
     let gone = store.change_examples(&[ExampleChange::Remove(b), ExampleChange::Remove(b)]).unwrap_err();
     assert!(matches!(gone, Error::UnknownExample(id) if id == b), "{gone}");
     let nowhere = store.change_examples(&[ExampleChange::Move(b, TopicId(77))]).unwrap_err();
-    assert_eq!(nowhere.to_string(), "there is no topic with the id 77");
+    assert_eq!(nowhere.to_string(), "no topic with id 77");
     assert_eq!(listed(&*store), ["5 a", "1 b"]);
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn a_topic_with_examples_goes_only_with_them(backend: &dyn Backend) {
     let mut store = with_examples(backend, &[example(BIRDS, "a", &[]), example(BIRDS, "b", &[])]);
     let without: Vec<_> = tree().into_iter().filter(|row| row.id != BIRDS).collect();
     let refused = store.set_topics(&without).unwrap_err().to_string();
-    assert_eq!(refused, "/Science/Birds has 2 examples; move or remove them together with it");
+    assert_eq!(refused, "/Science/Birds has 2 examples; move or remove them as well");
     assert_eq!(store.topics().unwrap(), tree());
     let moves = [ExampleChange::MoveAll(BIRDS, SCIENCE)];
     let change = TopicChange { topics: Some(&without), examples: &moves, ..TopicChange::default() };
@@ -210,7 +210,7 @@ pub(crate) fn words_for_terms_and_their_collisions(backend: &dyn Backend) {
     assert_eq!((collisions[0].term, &collisions[0].stems), (both, &vec![one, other]));
 }
 
-/// Two stems with the same term: there are some among a few hundred thousand.
+/// Two stems with the same term; among a few hundred thousand there are some.
 fn collision() -> (String, String) {
     let mut seen = HashMap::new();
     for number in 0.. {
@@ -225,14 +225,14 @@ fn collision() -> (String, String) {
 pub(crate) fn a_model_is_kept_under_its_name(backend: &dyn Backend) {
     let mut store = backend.open();
     let model =
-        |byte: u8, length: usize| Model { bytes: vec![byte; length], made: Timestamp(i64::from(byte)) };
+        |byte: u8, length: usize| StoredModel { bytes: vec![byte; length], made: Timestamp(i64::from(byte)) };
     assert_eq!(store.reader().model("critic").unwrap(), None);
     store.set_model("critic", &model(1, 3_000_000)).unwrap();
     store.set_model("other", &model(2, 0)).unwrap();
     store.set_model("critic", &model(3, 2_000_000)).unwrap();
-    // One that is kept in parts is one that comes back whole, and goes whole.
+    // A model stored in parts is read and replaced as a whole.
     let large: Vec<u8> = (0..20_000_000_u32).map(|at| (at / 1_000) as u8).collect();
-    let large = Model { bytes: large, made: Timestamp(4) };
+    let large = StoredModel { bytes: large, made: Timestamp(4) };
     store.set_model("large", &large).unwrap();
     assert!(store.reader().model("large").unwrap() == Some(large.clone()));
     store.set_model("small", &large).unwrap();

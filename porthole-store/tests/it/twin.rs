@@ -1,11 +1,11 @@
-//! The frontier against a twin that keeps a plain list and sorts it: the same work in the same order under
-//! every policy, also when the store is closed and opened in between.
+//! The frontier compared with a reference model that sorts a plain list: the same work in the same order under every
+//! policy, also when the store is closed and opened in between.
 
 mod model;
 
 use std::collections::{HashMap, HashSet};
 
-use porthole_store::{Batch, Counts, Estimate, Policy, Rejudged, Scores, Store};
+use porthole_store::{Batch, DistilledScores, Estimate, Policy, Rejudged, Store, StoreCounts};
 use porthole_types::{FailureKind, Judgment, LinkRow, Outcome, PageResult, Timestamp, TopicId, UrlId, Work};
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ enum Step {
         number: u64,
         value: f64,
     },
-    /// Many URLs that tie.
+    /// Many URLs with equal keys.
     Flood {
         value: f64,
     },
@@ -77,10 +77,10 @@ enum Step {
     Reopen,
 }
 
-/// A link of this value is not to be followed.
+/// A link with this value must not be followed.
 const REJECTED: f64 = 0.0;
 
-/// Numbers that come one by one; a flood brings those from here on.
+/// Numbers that come one by one; a bulk step adds those from here on.
 const FEW: u64 = 24;
 const MANY: u64 = FEW + 90;
 
@@ -129,9 +129,9 @@ fn check(store: &dyn Store, twin: &Twin) {
     );
     assert_eq!((counts.in_flight, counts.parked), (twin.taken.len(), twin.parked()));
     assert_eq!((counts.known, counts.links), (twin.known.len(), twin.links.len()));
-    // What is in flight, or became due on a disabled site since the last write, only the memory knows.
+    // Only the memory knows what is in flight, or became due on a disabled site since the last write.
     let read = store.reader().counts().unwrap();
-    assert_eq!(read, Counts { in_flight: 0, parked: read.parked, ..counts });
+    assert_eq!(read, StoreCounts { in_flight: 0, parked: read.parked, ..counts });
 }
 
 fn apply(step: &Step, store: &mut dyn Store, twin: &mut Twin, now: &mut i64) {
@@ -192,7 +192,7 @@ fn apply(step: &Step, store: &mut dyn Store, twin: &mut Twin, now: &mut i64) {
     }
 }
 
-/// The steps that change what is believed, or the order.
+/// The steps that change estimates, or the order.
 fn rule(step: &Step, store: &mut dyn Store, twin: &mut Twin) {
     let batch = |store: &mut dyn Store, batch: Batch<'_>| {
         store.commit(&batch).unwrap();
@@ -232,7 +232,11 @@ fn rule(step: &Step, store: &mut dyn Store, twin: &mut Twin) {
             twin.auth = scored(1).filter(|(number, _)| known.contains(number)).collect();
             let list = |of: &HashMap<u64, f64>| of.iter().map(|(&n, &s)| (oid(n), s)).collect::<Vec<_>>();
             store
-                .set_scores(&Scores { hubs: &list(&twin.hubs), auth: &list(&twin.auth), ..Scores::default() })
+                .set_scores(&DistilledScores {
+                    hubs: &list(&twin.hubs),
+                    auth: &list(&twin.auth),
+                    ..DistilledScores::default()
+                })
                 .unwrap();
         }
         Step::Follow { policy } => {
@@ -269,7 +273,7 @@ fn add(store: &mut dyn Store, twin: &mut Twin, numbers: &[u64], value: f64) {
 
 fn commit(store: &mut dyn Store, twin: &mut Twin, mut result: PageResult, now: i64) {
     twin.trim();
-    // Order goes by the second.
+    // Times are compared by the second.
     result.at = Timestamp(now * 1000);
     store.commit(&Batch { results: &[result], ..Batch::default() }).unwrap();
 }
@@ -284,7 +288,7 @@ fn compare(twin: &mut Twin, expected: &[u64], work: &[Work]) {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    // Few numbers and few values, so that URLs meet again and ties are common.
+    // Few numbers and values, so that URLs are met again and ties are common.
     let number = || prop_oneof![9 => 0..FEW, 1 => FEW..MANY];
     let value = || (0..=8_u8).prop_map(|eighths| f64::from(eighths) / 8.0);
     let both = move || (number(), value());

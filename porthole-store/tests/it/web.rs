@@ -1,4 +1,4 @@
-//! Small made-up URLs, results and stores for the tests.
+//! Small URLs, results and stores for the tests.
 
 use porthole_store::{Batch, SqliteStore, Store};
 use porthole_types::{
@@ -7,7 +7,7 @@ use porthole_types::{
 };
 use tempfile::TempDir;
 
-/// A store in a folder that goes away with it.
+/// A store in a temporary folder.
 pub(crate) struct Place {
     pub(crate) folder: TempDir,
 }
@@ -26,7 +26,7 @@ impl Place {
     }
 }
 
-/// The URL of a number; ten to a site.
+/// The URL with a number; ten per site.
 pub(crate) fn url(number: u64) -> CanonicalUrl {
     CanonicalUrl::parse(&format!("http://site{}.test/page/{number}", number / 10)).unwrap()
 }
@@ -44,7 +44,7 @@ pub(crate) fn link(number: u64, relevance: f64, priority: f64) -> LinkRow {
     LinkRow::to(target)
 }
 
-/// A fetched page; the other outcomes are made from it.
+/// A fetched page; other outcomes are made from it.
 pub(crate) fn page(number: u64, relevance: f64, links: Vec<LinkRow>) -> PageResult {
     PageResult {
         seq: number,

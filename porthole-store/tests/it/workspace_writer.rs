@@ -1,10 +1,10 @@
-//! What is written and asked beside a crawl.
+//! Writes and queries beside a crawl.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use porthole_store::{
-    Batch, Error, Estimate, Feedback, FeedbackKind, Limits, SqliteReader, SqliteStore, SqliteWorkspaceWriter,
-    Store, StoreReader, UrlState, Value, WorkspaceWriter,
+    Batch, Error, Estimate, Feedback, FeedbackKind, QueryLimits, SqlValue, SqliteReader, SqliteStore,
+    SqliteWorkspaceWriter, Store, StoreReader, UrlState, WorkspaceWriter,
 };
 use porthole_types::{Event, FailureKind, Mark, Outcome, Timestamp, TopicId};
 
@@ -19,7 +19,7 @@ fn birds() -> Vec<porthole_types::TopicRow> {
 }
 
 #[test]
-fn a_desk_writes_while_a_store_is_open() {
+fn a_writer_writes_while_a_store_is_open() {
     let place = Place::new();
     let mut store = place.open();
     store.add(&[new_url(1, 0.9, 0.9)]).unwrap();
@@ -27,7 +27,7 @@ fn a_desk_writes_while_a_store_is_open() {
     writer.set_topics(&birds()).unwrap();
     writer.set_setting("colour", "blue").unwrap();
     writer.append(&[Event { at: Timestamp(1), kind: "said".into(), detail: "a word".into() }]).unwrap();
-    // The store sees it, and its own work goes on.
+    // The store sees the change, and continues.
     assert_eq!(store.topics().unwrap(), birds());
     assert_eq!(store.setting("colour").unwrap().as_deref(), Some("blue"));
     assert_eq!(take(&mut store, 9, 0), [oid(1)]);
@@ -39,7 +39,7 @@ fn a_desk_writes_while_a_store_is_open() {
 }
 
 #[test]
-fn desks_and_a_store_take_turns() {
+fn writers_and_a_store_alternate() {
     let place = Place::new();
     let mut store = place.open();
     let over = AtomicBool::new(false);
@@ -97,13 +97,13 @@ fn whether_a_crawl_runs_can_be_seen_and_looking_does_no_harm() {
 }
 
 #[test]
-fn a_desk_opens_what_is_there_and_makes_nothing() {
+fn a_writer_opens_existing_databases_only() {
     let place = Place::new();
     assert!(matches!(SqliteWorkspaceWriter::open(place.path()), Err(Error::Open { .. })));
     assert!(!place.path().exists());
 }
 
-/// Page 1 links to 2, 3 and 4; page 2 links to 3; 5 is dead, 6 was left out, 7 waits, 8 led elsewhere.
+/// Page 1 links to 2, 3 and 4; page 2 links to 3; 5 is dead, 6 was skipped, 7 waits, 8 redirects.
 fn small_crawl(place: &Place) -> SqliteStore {
     let mut store = place.open();
     store.add(&[1, 2, 5, 6, 7, 8].map(|number| new_url(number, 0.9, 0.9))).unwrap();
@@ -140,7 +140,7 @@ fn everything_that_is_known_of_a_url() {
     for (number, state, kind) in [(5, UrlState::Dead, "status"), (6, UrlState::Skipped, "robots")] {
         assert_eq!((about(number).state, about(number).failure.unwrap().0.as_str()), (state, kind));
     }
-    // 3 comes before 4, and both before 7, which was tried; what is believed changes that at once.
+    // 3 comes before 4, and both before 7, which was tried; a new estimate changes that at once.
     assert_eq!([3, 4, 7].map(|number| about(number).rank), [Some(0), Some(1), Some(2)]);
     let estimates = [Estimate { oid: oid(4), relevance: 0.95, priority: 0.99 }];
     store.commit(&Batch { estimates: &estimates, ..Batch::default() }).unwrap();
@@ -181,7 +181,7 @@ fn the_last_word_counts() {
     let reader = writer.reader();
     assert_eq!(reader.feedback().unwrap(), words[1..]);
     assert_eq!(reader.about(&url(1)).unwrap().unwrap().feedback, words[1..]);
-    let best = |query| reader.query(query, &[], &Limits::default()).unwrap().rows;
+    let best = |query| reader.query(query, &[], &QueryLimits::default()).unwrap().rows;
     assert_eq!(best("top_pages").len(), 1, "page 1 is useless");
     assert_eq!(best("top_sites").len(), 0, "the site is useless");
     writer.add_feedback(&[say("site0.test", FeedbackKind::Site, true, 5)]).unwrap();
@@ -201,10 +201,11 @@ fn sites_are_disabled_by_name_all_or_none() {
     writer.set_disabled(&["site0.test"], true).unwrap();
     assert!(is_disabled());
     let rows = |disabled| {
-        let list = writer.reader().query("site_list", &[("disabled", disabled)], &Limits::default()).unwrap();
+        let list =
+            writer.reader().query("site_list", &[("disabled", disabled)], &QueryLimits::default()).unwrap();
         list.rows.into_iter().map(|row| (row[0].clone(), row[6].clone())).collect::<Vec<_>>()
     };
-    assert_eq!(rows("1"), [(Value::Text("site0.test".into()), Value::Integer(1))]);
+    assert_eq!(rows("1"), [(SqlValue::Text("site0.test".into()), SqlValue::Integer(1))]);
     drop(place.open());
     assert!(is_disabled(), "a crawl keeps it");
 }
@@ -232,11 +233,11 @@ fn a_census_goes_up_the_tree() {
         page.judgment.as_mut().unwrap().best = TopicId(topic);
         page
     };
-    // Sport has the most of any leaf, Science the most of all.
+    // Sport has the most pages of any leaf, Science the most of all.
     commit(&mut store, &[about(1, 2), about(2, 3), about(3, 2), about(4, 7), about(5, 7)]);
-    let census = store.reader().query("census_up", &[], &Limits::default()).unwrap();
+    let census = store.reader().query("census_up", &[], &QueryLimits::default()).unwrap();
     let seen: Vec<_> = census.rows.iter().map(|row| (row[1].text(), row[2].integer().unwrap())).collect();
     assert_eq!(seen, [("Science", 3), ("Birds", 2), ("Sport", 2), ("Bees", 1)]);
-    let of_science = store.reader().query("top_pages", &[("topic", "1")], &Limits::default()).unwrap();
+    let of_science = store.reader().query("top_pages", &[("topic", "1")], &QueryLimits::default()).unwrap();
     assert_eq!(of_science.rows.len(), 3);
 }

@@ -1,55 +1,55 @@
-//! Arguments of the commands that talk to a running crawl.
+//! Arguments of the commands that control a running crawl.
 
 use clap::{Args, Subcommand};
 use porthole_store::Policy;
 
-/// What `porthole set` changes. What is under way ends under the old rule; what starts next follows the new one.
+/// Settings of the running crawl. Requests in flight finish under the old setting
 #[derive(Debug, Subcommand)]
 pub(crate) enum Set {
-    /// The order in which URLs are taken from the frontier
+    /// Change the order in which URLs are taken from the frontier
     Policy {
-        /// A name (discovery, refresh, …) or a list of keys
+        /// Name of a policy (discovery, refresh, …) or a list of sort keys
         policy: Policy,
     },
-    /// The strategy that scores links; pages that are kept are judged again
+    /// Change the strategy that scores links; archived pages are rescored
     Strategy {
-        /// Its name, with parameters
+        /// Name of the strategy, with parameters: NAME:KEY=VALUE,…
         name: String,
     },
-    /// How many requests may be under way at once
+    /// Change the number of concurrent requests
     Workers {
-        /// The number
+        /// Number of concurrent requests
         #[arg(value_parser = clap::value_parser!(u16).range(1..=4096))]
         workers: u16,
     },
-    /// How many URLs may be fetched in this run, those that were fetched included
+    /// Change the fetch limit of this run
     Budget {
-        /// The number
+        /// Limit, including the URLs that this run has already fetched
         pages: u64,
     },
-    /// Which URLs belong to the crawl, in place of the scope that it has
+    /// Replace the scope: the rules that decide which URLs belong to the crawl
     Scope(SetScope),
 }
 
-/// A scope.
+/// Rules that decide which URLs belong to the crawl
 #[derive(Args, Debug)]
 pub(crate) struct SetScope {
-    /// Only URLs that match one of these patterns
+    /// Fetch only URLs that match one of these patterns
     #[arg(long, value_name = "PATTERN")]
     pub(crate) include: Vec<String>,
-    /// No URLs that match one of these patterns
+    /// Skip URLs that match one of these patterns
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude: Vec<String>,
-    /// Only hosts of these domains
+    /// Fetch only from these domains and their subdomains
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) domain: Vec<String>,
-    /// Only pages in these languages
+    /// Use only pages in these languages
     #[arg(long, value_name = "CODE")]
     pub(crate) language: Vec<String>,
-    /// At most this many links away from a start
+    /// Fetch only URLs at most N links away from a start URL
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<u32>,
-    /// At most this many pages of one site
+    /// Fetch at most N pages from each site
     #[arg(long, value_name = "N")]
     pub(crate) site_pages: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! The command line of a crawl.
+//! Arguments of `porthole crawl`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,87 +8,89 @@ use clap::Args;
 use porthole_crawl::Keep;
 use porthole_store::Policy;
 
-/// What a crawl is told.
+/// Arguments of a crawl
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Crawl {
-    /// Replay a recorded web: only what these files hold exists, everything else is a 404
+    /// Replay a recorded web from WARC files; URLs outside them are 404
     #[arg(long, value_name = "FILE.warc.gz")]
     pub(crate) web: Vec<PathBuf>,
-    /// Start here, besides the examples of the good topics
+    /// Add a start URL to the examples of the good topics
     #[arg(long, value_name = "URL")]
     pub(crate) start: Vec<String>,
-    /// Stop after so many fetches
+    /// Stop after N fetches
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pages: Option<u64>,
-    /// Stop after so long: 90s, 15m, 2h
+    /// Stop after this time: 90s, 15m, 2h
     #[arg(long, value_parser = duration)]
     pub(crate) time: Option<Duration>,
     #[arg(long, default_value = "porthole", help = strategies(), value_parser = porthole_strategy::checked)]
     pub(crate) strategy: String,
-    /// Let an apprentice begin with what one has learnt in this workspace
+    /// Initialise the apprentice from the crawl of another workspace
     #[arg(long, value_name = "DIR")]
     pub(crate) lessons: Option<PathBuf>,
-    /// Fetches under way at once: 1 in a replay, where the order is then the same in every run, else 64
+    /// Concurrent fetches [default: 64; 1 in a replay]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) workers: Option<u16>,
-    /// Only URLs like this one, with * for anything
+    /// Fetch only URLs that match this pattern; * matches anything
     #[arg(long, value_name = "PATTERN")]
     pub(crate) include: Vec<String>,
-    /// No URLs like this one
+    /// Skip URLs that match this pattern
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude: Vec<String>,
-    /// Only this domain and the hosts below it
+    /// Fetch only from this domain and its subdomains
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) domain: Vec<String>,
-    /// Only pages in this language, such as en
+    /// Use only pages in this language, such as en
     #[arg(long, value_name = "CODE")]
     pub(crate) language: Vec<String>,
-    /// Only URLs that are at most so many links from a start
+    /// Fetch only URLs at most N links away from a start URL
     #[arg(long, value_name = "LINKS")]
     pub(crate) depth: Option<u32>,
-    /// At most so many pages of a site
+    /// Fetch at most N pages from each site
     #[arg(long, value_name = "PAGES")]
     pub(crate) site_pages: Option<u64>,
-    /// The order of the queue from now on, as in `numtries asc, relevance desc, serverload asc`; or its name
+    /// Order of the frontier: a policy's name, or keys such as
+    /// `numtries asc, relevance desc, serverload asc`
     #[arg(long, value_name = "ORDER", value_parser = Policy::parse)]
     pub(crate) policy: Option<Policy>,
-    /// Find hubs and authorities meanwhile, fetch what great hubs link to sooner, and visit them again
+    /// Compute hubs during the crawl, and raise their links
     #[arg(long)]
     pub(crate) hubs: bool,
-    /// In a replay, too, ask the endpoint under [backlinks] in porthole.toml who links to good pages
+    /// Query the [backlinks] endpoint of porthole.toml in a replay, too
     #[arg(long, requires = "web")]
     pub(crate) backlinks: bool,
-    /// Try the folders above good pages, too: /a/b/c leads to /a/b/ and /a/
+    /// Also try the parent folders of good pages: /a/b/c adds /a/b/ and /a/
     #[arg(long)]
     pub(crate) truncate: bool,
-    /// Let a program judge instead of the critic: JSON lines in and out, see the README
+    /// Judge pages with a program (JSON lines)
     #[arg(long, value_name = "COMMAND")]
     pub(crate) judge: Option<String>,
-    /// Pauses and robots.txt: off is for this machine alone, and then nothing else is fetched
+    /// Delays and robots.txt; off: loopback only
     #[arg(long, default_value = "on", value_name = "on|off", action = clap::ArgAction::Set, value_parser = on_or_off)]
     pub(crate) polite: bool,
-    /// Seed of the unfocused order
+    /// Random seed of the unfocused order
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Which pages are kept: all, none, or those with an R of at least so much
+    /// Pages to archive; R: minimum relevance
     #[arg(long, default_value = "all", value_name = "all|none|R", value_parser = archived)]
     pub(crate) archive: Archived,
-    /// Stop after so many bytes of pages: 500MB, 20GB
+    /// Stop after this many bytes of pages: 500MB, 20GB
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) bytes: Option<u64>,
-    /// Stop when the workspace takes up so much: 500MB, 20GB
+    /// Stop when the workspace reaches this size: 500MB, 20GB
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) disk: Option<u64>,
-    /// Stop after so many pages in a row that are not good, 0 for never [default: 5000 when focused]
+    /// Stop after N pages in a row that are not good; 0: never
+    /// [default: 5000 if focused]
     #[arg(long, value_name = "PAGES")]
     pub(crate) patience: Option<u64>,
-    /// Write a line of JSON for every fetch to this file, or to standard output
+    /// Write one line of JSON per fetch to a file, or to standard output
     #[arg(long, value_name = "FILE|-")]
     pub(crate) events: Option<PathBuf>,
-    /// Serve figures for Prometheus at http://ADDR/metrics
+    /// Serve Prometheus metrics at http://ADDR/metrics
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Print the closing figures as JSON
+    /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -97,11 +99,11 @@ fn on_or_off(text: &str) -> Result<bool, String> {
     match text {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err("on or off".to_owned()),
+        _ => Err("expected on or off".to_owned()),
     }
 }
 
-/// Which pages are kept.
+/// The pages that the archive keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Archived {
     None,
@@ -122,11 +124,11 @@ fn archived(text: &str) -> Result<Archived, String> {
         ("all", _) => Ok(Archived::Some(Keep::All)),
         ("none", _) => Ok(Archived::None),
         (_, Ok(least)) if (0.0..=1.0).contains(&least) => Ok(Archived::Some(Keep::Above(least))),
-        _ => Err("all, none, or a number between 0 and 1".to_owned()),
+        _ => Err("expected all, none, or a number between 0 and 1".to_owned()),
     }
 }
 
-/// `500MB`, `20 GB`, `1TiB`; a bare number is bytes.
+/// Parses a size: `500MB`, `20 GB`, `1TiB`; a bare number is bytes.
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
     let number: f64 = digits.parse().map_err(|_| "a number with MB or GB behind it is needed".to_owned())?;
@@ -140,37 +142,37 @@ fn bytes(text: &str) -> Result<u64, String> {
         "mib" => 1024.0 * 1024.0,
         "gib" => 1024.0 * 1024.0 * 1024.0,
         "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        unit => return Err(format!("{unit:?} is no unit of size: use kB, MB, GB or TB")),
+        unit => return Err(format!("unknown unit {unit:?}: use kB, MB, GB or TB")),
     };
     if number < 1.0 || !number.is_finite() {
-        return Err("a size of at least one is needed".to_owned());
+        return Err("the size must be at least 1 byte".to_owned());
     }
     #[expect(clippy::cast_sign_loss, reason = "it is at least one")]
     let bytes = (number * unit) as u64;
     Ok(bytes)
 }
 
-/// `90s`, `15m`, `2h`; a bare number is seconds.
+/// Parses a duration: `90s`, `15m`, `2h`; a bare number is seconds.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let number: u64 = digits.parse().map_err(|_| "a number with s, m or h behind it is needed".to_owned())?;
+    let number: u64 =
+        digits.parse().map_err(|_| "expected a number with a unit, such as 90s, 15m or 2h".to_owned())?;
     let seconds = match &text[digits.len()..] {
         "" | "s" => 1,
         "m" => 60,
         "h" => 3_600,
         "d" => 86_400,
-        unit => return Err(format!("{unit:?} is no unit of time: use s, m, h or d")),
+        unit => return Err(format!("unknown unit {unit:?}: use s, m, h or d")),
     };
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
-/// What there is to choose from, group by group.
+/// Help text of `--strategy`: all names, by group.
 fn strategies() -> String {
-    let group = |(what, names): &(&str, &[&str])| format!("\n{what}: {}", names.join(", "));
+    let group = |(title, names): &(&str, &[&str])| format!("\n{title}: {}", names.join(", "));
     let groups: String = porthole_strategy::GROUPS.iter().map(group).collect();
     format!(
-        "Which link next; best-N and fifo-M take any number, and parameters stand behind a colon, as in \
-         shark:delta=0.5,beta=0.8{groups}\n"
+        "Strategy that orders the links\nbest-N and fifo-M take any number; parameters\nfollow a colon: shark:delta=0.5,beta=0.8{groups}\n"
     )
 }
 

@@ -1,55 +1,55 @@
-//! What a person types to say what is useful and what is not.
+//! Arguments of `porthole mark` and `porthole sites`.
 
 use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct Mark {
-    /// URL of a page; of any page of a site, with --site
+    /// URL of a page; with --site, of any page of the site
     pub(crate) url: String,
-    /// Whether it is useful
+    /// Whether the page is useful
     #[arg(value_enum)]
-    pub(crate) verdict: Verdict,
-    /// It is the whole site that is useful or not
+    pub(crate) verdict: Usefulness,
+    /// Mark the whole site
     #[arg(long, conflicts_with_all = ["hub", "topic"])]
     pub(crate) site: bool,
-    /// It is for its links that the page is useful or not
+    /// Mark the page as a hub: judge its links, not its content
     #[arg(long, conflicts_with = "topic")]
     pub(crate) hub: bool,
-    /// What the page is about, if you know; otherwise the critic chooses the topic that learns from it
+    /// Topic of the page [default: the critic chooses]
     #[arg(long, value_name = "PATH")]
     pub(crate) topic: Option<String>,
-    /// Print what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Verdict {
-    /// More like this: the page becomes an example of a good topic
+pub(crate) enum Usefulness {
+    /// The page becomes an example of a good topic
     Useful,
-    /// Less like this: the page becomes an example of a topic that is not good
+    /// The page becomes an example of a topic that is not good
     Useless,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Sites {
-    /// List sites: pages, mean R, what is queued, what failed
+    /// List sites: pages, mean relevance, queued URLs, failures
     List(ListSites),
-    /// Fetch nothing more from sites
+    /// Stop fetching from sites
     Disable(SwitchSites),
-    /// Fetch from sites again
+    /// Fetch from disabled sites again
     Enable(SwitchSites),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListSites {
-    /// Only those that are disabled
+    /// Only disabled sites
     #[arg(long)]
     pub(crate) disabled: bool,
-    /// How many to show
+    /// Number of rows
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rows: u32,
-    /// Print them as JSON
+    /// Print the list as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -59,7 +59,7 @@ pub(crate) struct SwitchSites {
     /// Hosts, as `porthole sites list` shows them, or URLs
     #[arg(required = true, value_name = "HOST")]
     pub(crate) hosts: Vec<String>,
-    /// Print what was changed as JSON
+    /// Print the changes as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,4 +1,4 @@
-//! What a person types for experiments.
+//! Arguments of `porthole lab`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,63 +9,63 @@ use porthole_lab::distiller_bench::Setup as DistillerSetup;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lab {
-    /// Make a synthetic web: print its figures, one of its pages, or serve it over HTTP
+    /// Generate a synthetic web: print its figures or a page, or serve it over HTTP
     Synth(Synth),
-    /// Print the figures of a recorded web: pages, hosts, links, charsets, problems
+    /// Print figures of a recorded web: pages, hosts, links, charsets, problems
     WebStats(WebStats),
     /// Compare strategies on a recorded or synthetic web, by its true labels
     Run(RunExperiment),
-    /// Say what an apprentice can learn from a crawl: how well links foretell what they lead to, and from where
+    /// Measure how well link features predict the relevance of the target page
     Apprentice(LabApprentice),
-    /// Make a report of what `lab run` found: the papers' figures, and the numbers behind them
+    /// Write a report of the results of `lab run`, with the papers' figures
     Figures(Figures),
-    /// Make a web for experiments from what a workspace has crawled
+    /// Make a recorded web for experiments from a workspace's crawl
     Record(Record),
-    /// Compare two strategies, or two folders of results: a verdict, with its interval
+    /// Compare two strategies, or two result folders, with confidence intervals
     Compare(Compare),
-    /// Measure how good the critics are on the labelled collections
+    /// Measure the critics on the labelled collections
     Critics(Critics),
-    /// Make the general taxonomy that comes with the program
+    /// Train the general taxonomy that comes with the program
     General(General),
-    /// Measure the parts
+    /// Benchmark single parts
     #[command(subcommand)]
     Bench(Bench),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LabApprentice {
-    /// The web: WARC, or the parameters of a synthetic one in a file that ends in .toml
+    /// The web: WARC, or a .toml file with the parameters of a synthetic web
     #[arg(long, value_name = "FILE")]
     pub(crate) web: PathBuf,
-    /// Lines of a URL and a topic path, for a recorded web
+    /// Labels of a recorded web: lines of url<TAB>topic
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
-    /// Topics to look for
+    /// Topics to crawl for
     #[arg(long, value_name = "PATH", required = true)]
     pub(crate) topic: Vec<String>,
-    /// Who makes the crawl to learn from
+    /// Strategy of the crawl that produces the training data
     #[arg(long, value_name = "NAME", default_value = "soft")]
     pub(crate) strategy: String,
-    /// Fetches of the crawl that count
+    /// Number of fetches to use
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) pages: u64,
-    /// The farthest DOM offset to look at
+    /// Largest DOM offset between a term and the link
     #[arg(long, value_name = "D", default_value_t = 8, value_parser = clap::value_parser!(u32).range(..=64))]
     pub(crate) reach: u32,
-    /// What is drawn, is drawn from it
+    /// Random seed. Two runs with the same seed make the same choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Print all of it as JSON
+    /// Print the results as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Critics {
-    /// The folder of the collections
+    /// Folder of the labelled collections
     #[arg(long, value_name = "DIR", default_value = "../shared/corpora")]
     pub(crate) corpora: PathBuf,
-    /// Write how probabilities and truth agree as critics.svg into this folder
+    /// Write the calibration plot as critics.svg into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Print the figures as JSON
@@ -75,35 +75,35 @@ pub(crate) struct Critics {
 
 #[derive(Debug, Args)]
 pub(crate) struct General {
-    /// The folder of the collections
+    /// Folder of the labelled collections
     #[arg(long, value_name = "DIR", default_value = "../shared/corpora")]
     pub(crate) corpora: PathBuf,
-    /// The file to write
+    /// File to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// Time and page misses of the classifier inside the database, as V Fig. 8 (a) to (c)
+    /// Time and page misses of the in-database classifier
     Classifier(BenchClassifier),
-    /// Documents a second of CPU that the native critic trains on and judges, from raw text
+    /// Documents per CPU second that the critic trains on and classifies
     Critic(BenchCritic),
-    /// Time of the distiller's variants on the link graph of a crawl, as V Fig. 8 (d)
+    /// Time of each distiller implementation on the link graph of a crawl
     Distiller(BenchDistiller),
-    /// What a link costs under each strategy, with few and with many links waiting
+    /// Time per link of each strategy, with few and with many queued links
     Strategies(BenchStrategies),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchStrategies {
-    /// Strategies to measure, if not all
+    /// Strategies to measure [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ';', value_parser = porthole_strategy::checked)]
     pub(crate) strategy: Vec<String>,
-    /// Links that wait in the end
+    /// Number of queued links at the end
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) links: usize,
-    /// What is drawn, is drawn from it
+    /// Random seed. Two runs with the same seed make the same choices
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Print the figures as JSON
@@ -113,10 +113,10 @@ pub(crate) struct BenchStrategies {
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchCritic {
-    /// The folder of the collections
+    /// Folder of the labelled collections
     #[arg(long, value_name = "DIR", default_value = "../shared/corpora")]
     pub(crate) corpora: PathBuf,
-    /// How often
+    /// Number of repetitions
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) rounds: u16,
     /// Print the figures as JSON
@@ -126,16 +126,16 @@ pub(crate) struct BenchCritic {
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchClassifier {
-    /// Topics of the made-up taxonomy
+    /// Number of topics of the generated taxonomy
     #[arg(long, default_value_t = ClassifierSetup::USUAL.nodes, value_parser = clap::value_parser!(u16).range(30..))]
     pub(crate) nodes: u16,
-    /// Documents that are judged together
+    /// Number of documents classified in one batch
     #[arg(long, default_value_t = ClassifierSetup::USUAL.documents, value_parser = clap::value_parser!(u32).range(8..))]
     pub(crate) documents: u32,
-    /// Terms of the made-up language
+    /// Number of terms of the generated vocabulary
     #[arg(long, default_value_t = ClassifierSetup::USUAL.vocabulary, value_parser = clap::value_parser!(u32).range(1_000..))]
     pub(crate) vocabulary: u32,
-    /// Seed of the made-up statistics and documents
+    /// Random seed of the generated statistics and documents
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Write the figures as classifier.svg and classifier.json into this folder
@@ -151,19 +151,19 @@ pub(crate) struct Synth {
     /// Number of pages
     #[arg(long, default_value_t = 20_000)]
     pub(crate) pages: u32,
-    /// Seed: the same seed gives the same bytes on every machine
+    /// Random seed; the same seed gives the same bytes on every machine
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Bytes of HTML of a content page, on average
+    /// Mean size of a content page in bytes of HTML
     #[arg(long)]
     pub(crate) page_bytes: Option<u32>,
-    /// Walk over all links and print the figures
+    /// Follow all links and print figures
     #[arg(long)]
     pub(crate) stats: bool,
     /// Print the page at this URL
     #[arg(long, value_name = "URL")]
     pub(crate) get: Option<String>,
-    /// Serve it over HTTP until Ctrl-C, for normal and for proxy requests
+    /// Serve the web over HTTP until Ctrl-C, also as a proxy
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) serve: Option<SocketAddr>,
     /// Print the figures as JSON
@@ -173,7 +173,7 @@ pub(crate) struct Synth {
 
 #[derive(Debug, Args)]
 pub(crate) struct WebStats {
-    /// The recorded web
+    /// WARC files of the recorded web
     #[arg(required = true, value_name = "FILE.warc.gz")]
     pub(crate) files: Vec<PathBuf>,
     /// Print the figures as JSON
@@ -183,13 +183,13 @@ pub(crate) struct WebStats {
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchDistiller {
-    /// Pages that are crawled on a synthetic web for the graph
+    /// Number of pages to crawl on a synthetic web to obtain the graph
     #[arg(long, default_value_t = DistillerSetup::USUAL.pages, value_parser = clap::value_parser!(u64).range(10..))]
     pub(crate) pages: u64,
-    /// How often each variant is run, in turns
+    /// Number of repetitions of each implementation, interleaved
     #[arg(long, default_value_t = DistillerSetup::USUAL.rounds, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) rounds: u16,
-    /// Seed of the synthetic web
+    /// Random seed of the synthetic web
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Write the figures as distiller.svg and distiller.json into this folder
@@ -202,81 +202,82 @@ pub(crate) struct BenchDistiller {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunExperiment {
-    /// What to compare on what; every field of it can be given as a flag, too, and the flag counts
+    /// Experiment to run; flags override the fields of the file
     #[arg(value_name = "EXPERIMENT.toml")]
     pub(crate) file: Option<PathBuf>,
-    /// Write results.jsonl, a line a crawl, and every fetch into this folder; what it has already is not run again
+    /// Write results.jsonl and the traces here; finished crawls are not repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// The web: WARC, or the parameters of a synthetic one in a file that ends in .toml
+    /// The web: WARC, or a .toml file with the parameters of a synthetic web
     #[arg(long, value_name = "FILE")]
     pub(crate) web: Option<PathBuf>,
-    /// Lines of a URL and a topic path, for a recorded web
+    /// Labels of a recorded web: lines of url<TAB>topic
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
-    /// Topics to look for
+    /// Topics to crawl for
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub(crate) topics: Option<Vec<String>>,
-    /// Strategies to compare: NAME, NAME:KEY=VALUE,KEY=VALUE, NAME+hubs, NAME+neighbours, NAME:STARTS or NAME@BASELINE
+    /// Strategies: NAME, NAME:KEY=VALUE,…, NAME+hubs, NAME+neighbours,
+    /// NAME:STARTS or NAME@BASELINE
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) strategies: Option<Vec<String>>,
-    /// Draws of start pages
+    /// Number of samples of start pages
     #[arg(long, value_name = "N")]
     pub(crate) samples: Option<u32>,
-    /// Start pages a draw
+    /// Number of start pages per sample
     #[arg(long, value_name = "N")]
     pub(crate) start: Option<usize>,
     /// Share of the labelled pages that the critic is trained on
     #[arg(long, value_name = "SHARE")]
     pub(crate) train: Option<f64>,
-    /// What is drawn, is drawn from it
+    /// Random seed. Two runs with the same seed make the same choices
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Fetches after which to measure
+    /// Numbers of fetches at which to measure
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) at: Option<Vec<u64>>,
-    /// Whether hosts mean something on this web
+    /// Whether hosts are meaningful on this web
     #[arg(long, value_name = "BOOL")]
     pub(crate) servers: Option<bool>,
-    /// Let the critic begin with the general taxonomy
+    /// Train the critic on top of the general taxonomy
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) general: Option<bool>,
-    /// How the critic tells topics apart: tree, flat, or two-class for the topic against all others
+    /// Shape of the critic: tree, flat, or two-class
     #[arg(long, value_name = "SHAPE")]
     pub(crate) shape: Option<String>,
-    /// What to measure beside the crawls: classifier, distiller, ranks, apprentice, learners
+    /// Extra measurements: classifier, distiller, ranks, apprentice, learners
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) studies: Option<Vec<String>>,
-    /// Crawls at a time; as many as there are cores, if not given
+    /// Concurrent crawls [default: the number of cores]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Print all results as JSON
+    /// Print the results as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Figures {
-    /// The folder that `lab run` wrote to; report.html and figures/ are written there
+    /// Folder that `lab run` wrote; receives report.html and figures/
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// A strategy, or a folder of results
+    /// A strategy, or a result folder
     #[arg(value_name = "A")]
     pub(crate) one: String,
-    /// Another one
+    /// The strategy or folder to compare with
     #[arg(value_name = "B")]
     pub(crate) other: String,
-    /// The folder of the results, to compare two strategies
+    /// Result folder, to compare two strategies
     #[arg(long = "in", value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// The strategy to look at, to compare two folders
+    /// Strategy, to compare two folders
     #[arg(long, value_name = "NAME", default_value = "soft")]
     pub(crate) strategy: String,
-    /// Write the comparison as a page of HTML
+    /// Write the comparison as an HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Print the comparison as JSON
@@ -289,10 +290,10 @@ pub(crate) struct Record {
     /// Write web.warc.gz, labels.tsv and experiment.toml into this folder
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// Lines of a URL and a topic path that are true of the pages; the critic says what they are, if not given
+    /// True labels: lines of url<TAB>topic [default: the critic's judgments]
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
-    /// Print the facts as JSON
+    /// Print the figures as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,4 +1,4 @@
-//! What a person types for a report.
+//! Arguments of `porthole report`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct CrawlReport {
-    /// Write the report here instead of report.html in the workspace
+    /// File to write [default: report.html in the workspace]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }

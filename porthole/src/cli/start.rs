@@ -1,4 +1,4 @@
-//! The command line of a first crawl.
+//! Arguments of `porthole start`.
 
 use clap::Args;
 
@@ -6,25 +6,25 @@ use super::Crawl;
 
 #[derive(Debug, Args)]
 pub(crate) struct Start {
-    /// Pages about what you care about, or a browser's bookmarks.html; last, a folder for the workspace. Without any,
-    /// a start that was broken off goes on
+    /// URLs of example pages, or a bookmarks.html; last, the workspace folder.
+    /// Without any, continue an interrupted start
     #[arg(value_name = "URL|bookmarks.html|DIR")]
     pub(crate) names: Vec<String>,
-    /// Make a topic of this name for the pages, below the one that they fit best
+    /// Create a topic of this name below the best match
     #[arg(long, visible_alias = "new", value_name = "NAME", conflicts_with = "topic")]
     pub(crate) name: Option<String>,
-    /// The topic that the pages are about; it is made if there is none
+    /// Topic of the pages; created if missing
     #[arg(long, value_name = "PATH")]
     pub(crate) topic: Option<String>,
-    /// Ask nothing: take the topic that fits best, or make one below it if it is wider than the pages
+    /// Ask nothing: use the best topic, or create one below it
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
-    /// How the people who run servers reach you; it goes to porthole.toml
+    /// Address at which server operators can reach you; stored in porthole.toml
     #[arg(long, value_name = "MAIL|URL")]
     pub(crate) contact: Option<String>,
-    /// Do everything but the crawl
+    /// Do everything except the crawl
     #[arg(long)]
     pub(crate) no_crawl: bool,
-    #[command(flatten, next_help_heading = "The crawl")]
+    #[command(flatten, next_help_heading = "Crawl options")]
     pub(crate) crawl: Crawl,
 }

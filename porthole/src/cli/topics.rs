@@ -1,4 +1,4 @@
-//! What a person types about topics, examples and the critic.
+//! Arguments of `porthole init`, `topics`, `examples`, `train`, `documents` and `classify`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,54 +9,54 @@ use crate::settings::{CountingWord, CriticWord, RawTrain, ShapeWord};
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// Folder to make the workspace in
+    /// Folder of the new workspace
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-    /// Topics to start with: `general`, or a file: a list of `url<TAB>topic`, bookmarks, a folder of folders, the
-    /// Open Directory's structure or content, or a taxonomy that was trained elsewhere
+    /// Initial topics: `general`, or a file: lines of url<TAB>topic, bookmarks,
+    /// a folder of folders, Open Directory RDF, or a trained taxonomy
     #[arg(long, value_name = "general|FILE")]
     pub(crate) taxonomy: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Topics {
-    /// Show the tree: marks, and the number of examples
+    /// Show the tree with marks and numbers of examples
     Tree(Tree),
-    /// Make a topic, together with those above it that are missing
-    Add(Path),
-    /// Put a topic, with all that is below it, below another one
+    /// Add a topic and its missing ancestors
+    Add(PathArgument),
+    /// Move a topic and its subtree below another topic
     Move {
         /// Path of the topic
         path: String,
-        /// Path of the topic that it goes below
+        /// Path of the new parent
         parent: String,
     },
-    /// Give a topic another name
+    /// Rename a topic
     Rename {
         /// Path of the topic
         path: String,
-        /// Its name from now on, without the topics above it
+        /// New name, without the path
         name: String,
     },
-    /// Take a topic out, with all that is below it
+    /// Remove a topic and its subtree
     Remove(Remove),
-    /// Mark topics good: pages about them are what the crawl is after
-    Mark(Paths),
-    /// Take the mark from good topics
-    Unmark(Paths),
-    /// Say which topics examples fit best, and the words that decide
+    /// Mark topics as good: the crawl looks for pages about them
+    Mark(PathArguments),
+    /// Unmark good topics
+    Unmark(PathArguments),
+    /// Show the topics that fit examples best, and the words that decide
     Propose(Propose),
-    /// Steer toward topics besides the good ones: links on pages about them are followed as if they were good
+    /// Also follow links on pages about other topics, as on pages about good ones
     Toward(Toward),
-    /// Say which topics commingle with good ones in the crawl, and so might be good, too
+    /// List topics that occur together with the good ones in the crawl
     Broaden(Broaden),
-    /// Take pages of specialty sites of the crawl as examples, as far as the critic gets no worse
+    /// Add examples from specialised sites of the crawl if accuracy does not drop
     Grow(Grow),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Tree {
-    /// Only this topic and what is below it
+    /// Only this topic and the topics below it
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<String>,
     /// Print the topics as JSON
@@ -65,13 +65,13 @@ pub(crate) struct Tree {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Path {
-    /// Path of the topic, as /Science/Biology
+pub(crate) struct PathArgument {
+    /// Path of the topic, such as /Science/Biology
     pub(crate) path: String,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Paths {
+pub(crate) struct PathArguments {
     /// Paths of the topics
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,
@@ -79,10 +79,10 @@ pub(crate) struct Paths {
 
 #[derive(Debug, Args)]
 pub(crate) struct Toward {
-    /// Paths of the topics, in place of those that there are; without any, show them
+    /// Paths that replace the current ones; without any, show them
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
-    /// Steer toward the good topics alone
+    /// Follow the good topics only
     #[arg(long, conflicts_with = "paths")]
     pub(crate) none: bool,
 }
@@ -91,23 +91,23 @@ pub(crate) struct Toward {
 pub(crate) struct Remove {
     /// Path of the topic
     pub(crate) path: String,
-    /// Remove the examples, too
+    /// Also remove the examples
     #[arg(long, conflicts_with = "move_examples")]
     pub(crate) with_examples: bool,
-    /// Give the examples to this topic
+    /// Move the examples to this topic
     #[arg(long, value_name = "TOPIC")]
     pub(crate) move_examples: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Propose {
-    /// Files, `-`, or URLs of examples; without any, the examples that have no topic yet
+    /// Files, `-`, or URLs of examples [default: examples without a topic]
     #[arg(value_name = "FILE|URL")]
     pub(crate) names: Vec<String>,
-    /// Take the examples of this topic and of those below it
+    /// Use the examples of this topic and of the topics below it
     #[arg(long, value_name = "PATH", conflicts_with = "names")]
     pub(crate) topic: Option<String>,
-    /// Topics to show
+    /// Number of topics to show
     #[arg(long, default_value_t = 10, value_name = "N")]
     pub(crate) most: usize,
     /// Print the proposals as JSON
@@ -124,163 +124,163 @@ pub(crate) struct Broaden {
 
 #[derive(Debug, Args)]
 pub(crate) struct Grow {
-    /// Path of the topic, which is good or below a good one
+    /// Path of the topic; it must be good or below a good topic
     pub(crate) topic: String,
-    /// Sites to take pages from, at most
+    /// Maximum number of sites to take pages from
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = at_least_one)]
     pub(crate) sites: usize,
-    /// Pages to take from a site, at most
+    /// Maximum number of pages per site
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = at_least_one)]
     pub(crate) pages: usize,
-    /// Pages to take in all, at most
+    /// Maximum number of pages in total
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = at_least_one)]
     pub(crate) accept: usize,
-    /// Print what was taken as JSON
+    /// Print the accepted pages as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Examples {
-    /// Show files and pages of the web for a topic
+    /// Add files and web pages as examples of a topic
     Add(AddExamples),
-    /// Take what a list page links to as examples
+    /// Add the pages that a list page links to
     From(FromPage),
-    /// Find more examples near those that a topic has
+    /// Find more examples near the examples of a topic
     Explore(Explore),
     /// Fetch the pages of examples that have none yet
     Fetch(FetchExamples),
-    /// Take examples from bookmarks, a list of `url<TAB>topic`, a folder of folders, or the Open Directory
+    /// Import bookmarks, lines of url<TAB>topic, folders, or the Open Directory
     Import(Import),
     /// List examples
     List(ListExamples),
-    /// Take examples away from a topic
+    /// Remove examples from a topic
     Remove(RemoveExamples),
-    /// Give examples to another topic
+    /// Move examples to another topic
     Move(MoveExamples),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AddExamples {
-    /// Path of the topic; it is made if there is none
+    /// Path of the topic; created if missing
     pub(crate) topic: String,
-    /// Text, HTML or PDF; URLs are fetched, as politely as a crawl does it
+    /// Text, HTML or PDF files; URLs are fetched with the crawl's politeness rules
     #[arg(required = true, value_name = "FILE|URL")]
     pub(crate) names: Vec<PathBuf>,
-    /// Take the pages of URLs from this recorded web
+    /// Read the pages of URLs from this recorded web
     #[arg(long, value_name = "FILE.warc.gz")]
     pub(crate) web: Vec<PathBuf>,
-    /// Print what was added as JSON
+    /// Print the added examples as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct FromPage {
-    /// The page with the list
+    /// URL of the list page
     pub(crate) url: String,
-    /// Path of the topic; it is made if there is none
+    /// Path of the topic; created if missing
     pub(crate) topic: String,
-    /// Also links to the page's own site
+    /// Include links to the site of the list page
     #[arg(long)]
     pub(crate) same_site: bool,
-    /// Only the first so many links
+    /// Use only the first N links
     #[arg(long, default_value_t = 200, value_name = "N", value_parser = at_least_one)]
     pub(crate) pages: usize,
-    /// List the links, and add nothing
+    /// List the links and add nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Take the pages from this recorded web
+    /// Read the pages from this recorded web
     #[arg(long, value_name = "FILE.warc.gz")]
     pub(crate) web: Vec<PathBuf>,
-    /// Print the links and what was added as JSON
+    /// Print the links and the added examples as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Explore {
-    /// Path of the topic: its examples and those of the topics below it are explored from
+    /// Path of the topic; the examples of the topics below it count, too
     pub(crate) topic: String,
-    /// Fetch at most so many pages
+    /// Fetch at most N pages
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = at_least_one)]
     pub(crate) pages: usize,
-    /// Fetch for at most so long: 90s, 15m
+    /// Fetch for at most this long: 90s, 15m
     #[arg(long, default_value = "2m", value_parser = super::crawl::duration)]
     pub(crate) time: Duration,
-    /// Show at most so many
+    /// Show at most N candidates
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = at_least_one)]
     pub(crate) most: usize,
-    /// Take the best so many as examples
+    /// Add the best N candidates as examples
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) accept: Option<usize>,
-    /// Take all that are shown as examples
+    /// Add all candidates shown as examples
     #[arg(long, conflicts_with = "accept")]
     pub(crate) accept_all: bool,
-    /// Take the pages from this recorded web
+    /// Read the pages from this recorded web
     #[arg(long, value_name = "FILE.warc.gz")]
     pub(crate) web: Vec<PathBuf>,
-    /// Print what was found as JSON
+    /// Print the candidates as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct FetchExamples {
-    /// Only those of this topic and of what is below it
+    /// Only examples of this topic and the topics below it
     #[arg(value_name = "TOPIC")]
     pub(crate) topic: Option<String>,
-    /// Take the pages from this recorded web
+    /// Read the pages from this recorded web
     #[arg(long, value_name = "FILE.warc.gz")]
     pub(crate) web: Vec<PathBuf>,
-    /// Print what was fetched as JSON
+    /// Print the fetched examples as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// What to import
+    /// File or folder to import
     #[arg(value_name = "FILE|DIR")]
     pub(crate) source: PathBuf,
-    /// What it is, if it cannot be told from its content
+    /// Format of the source [default: detected from its content]
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatWord>,
-    /// Put all its topics below this one
+    /// Put all imported topics below this one
     #[arg(long, value_name = "PATH")]
     pub(crate) topic: Option<String>,
-    /// Take the pages from this recorded web
+    /// Read the pages from this recorded web
     #[arg(long, value_name = "FILE.warc.gz")]
     pub(crate) web: Vec<PathBuf>,
-    /// Prune to topics of K examples each: smaller ones go into the one above, of larger ones a sample is taken
+    /// Prune to K examples per topic: merge smaller topics, sample larger ones
     #[arg(long, value_name = "K", num_args = 0..=1, default_missing_value = "300", value_parser = at_least_one)]
     pub(crate) prune: Option<usize>,
-    /// Seed of the samples
+    /// Random seed of the samples
     #[arg(long, default_value_t = 0, requires = "prune")]
     pub(crate) seed: u64,
-    /// Print what was imported as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// The formats that examples come in.
+/// Formats of example sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatWord {
-    /// A browser's bookmarks.html
+    /// Bookmarks of a browser (bookmarks.html)
     Bookmarks,
     /// Lines of url<TAB>topic
     Tsv,
-    /// Folders as topics, files in them as examples
+    /// Folders are topics, their files are examples
     Folder,
-    /// The Open Directory's content.rdf.u8
+    /// Content of the Open Directory (content.rdf.u8)
     Dmoz,
-    /// The Open Directory's structure.rdf.u8: topics without examples
+    /// Topics of the Open Directory, without examples (structure.rdf.u8)
     DmozStructure,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListExamples {
-    /// Only those of this topic and of what is below it
+    /// Only examples of this topic and the topics below it
     #[arg(value_name = "TOPIC")]
     pub(crate) topic: Option<String>,
     /// Print the examples as JSON
@@ -292,45 +292,45 @@ pub(crate) struct ListExamples {
 pub(crate) struct RemoveExamples {
     /// Path of the topic
     pub(crate) topic: String,
-    /// URLs or files, or numbers, as `porthole examples list` shows them
+    /// URLs, files or numbers, as `porthole examples list` shows them
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MoveExamples {
-    /// URLs or files, or numbers, as `porthole examples list` shows them; the topic that they go to comes last
+    /// URLs, files or numbers of examples, then the path of the new topic
     #[arg(required = true, num_args = 2.., value_names = ["NAME", "TOPIC"])]
     pub(crate) names_and_topic: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Train {
-    /// Choose everything anew and print the cross-validation: accuracy by number of terms, the largest confusions
+    /// Retune all parameters and print the cross-validation results
     #[arg(long)]
     pub(crate) cv: bool,
-    /// How topics are told apart
+    /// How the critic separates topics
     #[arg(long, value_enum)]
     pub(crate) shape: Option<ShapeWord>,
-    /// What is trained
+    /// Kind of critic
     #[arg(long, value_enum)]
     pub(crate) critic: Option<CriticWord>,
-    /// What is added to every count (1: as the papers have it), instead of what cross-validation chooses
+    /// Additive smoothing of term counts (1: Laplace) [default: cross-validated]
     #[arg(long, value_name = "X")]
     pub(crate) smoothing: Option<f64>,
-    /// Terms that take part at each node, instead of what cross-validation chooses
+    /// Number of terms per node [default: cross-validated]
     #[arg(long, value_name = "N")]
     pub(crate) features: Option<usize>,
-    /// What an occurrence of a term counts, instead of what cross-validation chooses
+    /// Weight of repeated terms [default: cross-validated]
     #[arg(long, value_enum)]
     pub(crate) counting: Option<CountingWord>,
-    /// Believe decisions as they are
+    /// Do not calibrate the probabilities
     #[arg(long)]
     pub(crate) no_calibration: bool,
-    /// Pages of the crawl that stand for what is about no topic, at most; 0 for none
+    /// Use at most N crawled pages as background (no topic); 0: none
     #[arg(long, value_name = "N")]
     pub(crate) background: Option<usize>,
-    /// Also fill the papers' tables TAXONOMY, STAT and BLOB, for SQL; they are large
+    /// Also fill the tables TAXONOMY, STAT and BLOB, for SQL; they are large
     #[arg(long)]
     pub(crate) tables: bool,
     /// Print the figures as JSON
@@ -340,7 +340,7 @@ pub(crate) struct Train {
 
 #[derive(Debug, Args)]
 pub(crate) struct Documents {
-    /// Print how many there are as JSON
+    /// Print the number of rows as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -359,7 +359,7 @@ pub(crate) struct Classify {
 }
 
 impl Train {
-    /// What was asked for here, in the words of porthole.toml.
+    /// The settings given on the command line, in the form of porthole.toml.
     pub(crate) fn settings(&self) -> RawTrain {
         RawTrain {
             critic: self.critic,

@@ -1,6 +1,6 @@
-//! `porthole topics broaden`: topics that commingle with good ones in the crawl, and so might be good, too (W 2.2).
+//! `porthole topics broaden`: topics that occur together with the good ones in the crawl, and may be good, too (W 2.2).
 
-use porthole_store::{Limits, StoreReader, Value};
+use porthole_store::{QueryLimits, SqlValue, StoreReader};
 use porthole_topic::{Broadening, Census, Found, Taxonomy, broaden};
 use porthole_types::TopicId;
 use serde::Serialize;
@@ -13,17 +13,16 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Broaden) -> anyhow::Re
     let reader = workspace.reader()?;
     let tree = workspace::tree(&reader)?;
     if tree.good().next().is_none() {
-        return Err(misuse("no topic is marked good: `porthole topics mark PATH` says what you are after"));
+        return Err(misuse("no topic is marked good: mark one with `porthole topics mark PATH`"));
     }
     let proposed = proposals(&reader, &tree)?;
     if arguments.json {
-        let facts: Vec<Facts> = proposed.iter().map(|proposal| Facts::of(proposal, &tree)).collect();
+        let facts: Vec<BroadenProposal> =
+            proposed.iter().map(|proposal| BroadenProposal::of(proposal, &tree)).collect();
         return output::print_json(&facts);
     }
     if proposed.is_empty() {
-        output::print(
-            "nothing commingles with the good topics: what was fetched gives no reason to mark more",
-        );
+        output::print("no other topic occurs often together with the good ones; there is nothing to add");
     }
     for proposal in &proposed {
         output::print(&format!("{}  {}", Paint::Strong.on(&tree.path(proposal.topic)), why(proposal, &tree)));
@@ -31,19 +30,19 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Broaden) -> anyhow::Re
         let only = format!("porthole topics toward {}", output::quoted(&tree.path(proposal.topic)));
         output::print(&format!(
             "    {}",
-            Paint::Faint.on(&format!("or, to follow its links and count it not: {only}"))
+            Paint::Faint.on(&format!("or, to follow its links without marking it good: {only}"))
         ));
     }
     Ok(())
 }
 
-/// The topics that the pages of the crawl commingle with, for whoever wants to say what could be marked.
+/// The topics that occur together with the good ones in the pages of the crawl.
 pub(crate) fn proposals(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Result<Vec<Broadening>> {
     let most = porthole_topic::MOST_TOPICS.to_string();
-    let answer = reader.query("census", &[("rows", &most)], &Limits::default())?;
+    let answer = reader.query("census", &[("rows", &most)], &QueryLimits::default())?;
     let mut census = Census::new();
     for row in &answer.rows {
-        if let [Value::Integer(kcid), _, Value::Integer(pages), Value::Real(mean)] = row[..] {
+        if let [SqlValue::Integer(kcid), _, SqlValue::Integer(pages), SqlValue::Real(mean)] = row[..] {
             let (topic, pages) = (u16::try_from(kcid).unwrap_or_default(), u64::try_from(pages).unwrap_or(0));
             census.insert(TopicId(topic), Found { pages, relevance: mean * pages as f64 });
         }
@@ -51,13 +50,13 @@ pub(crate) fn proposals(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Re
     Ok(broaden(tree, &census))
 }
 
-/// What speaks for it, in words.
+/// The evidence for a proposal, as text.
 pub(crate) fn why(proposal: &Broadening, tree: &Taxonomy) -> String {
     let good: Vec<String> = proposal.good.iter().map(|&good| tree.path(good)).collect();
     let pages = |found: Found| count(usize::try_from(found.pages).unwrap_or(usize::MAX), "page");
-    let about = if proposal.is_above { "about something else below it" } else { "about it" };
+    let about = if proposal.is_above { "about other topics below it" } else { "about it" };
     format!(
-        "{} fetched {about}, R {:.2} on average, beside {} about {}",
+        "{} {about} (mean relevance {:.2}), {} about {}",
         pages(proposal.found),
         mean(proposal.found),
         pages(proposal.own),
@@ -65,7 +64,7 @@ pub(crate) fn why(proposal: &Broadening, tree: &Taxonomy) -> String {
     )
 }
 
-/// The command that follows the proposal.
+/// The command that applies the proposal.
 pub(crate) fn command(proposal: &Broadening, tree: &Taxonomy) -> String {
     let quoted = |topic: TopicId| output::quoted(&tree.path(topic));
     let mark = format!("porthole topics mark {}", quoted(proposal.topic));
@@ -81,26 +80,25 @@ fn mean(found: Found) -> f64 {
     found.relevance / found.pages.max(1) as f64
 }
 
-/// A proposal as JSON has it.
 #[derive(Serialize)]
-struct Facts {
+struct BroadenProposal {
     topic: String,
-    /// The good topics that it commingles with.
+    /// The good topics that it occurs together with.
     good: Vec<String>,
     /// Whether it is above them.
     is_above: bool,
     /// Pages about it and no good topic.
     pages: u64,
-    /// Their mean R.
+    /// Mean relevance of these pages.
     relevance: f64,
     /// Pages about those good topics.
     good_pages: u64,
     command: String,
 }
 
-impl Facts {
-    fn of(proposal: &Broadening, tree: &Taxonomy) -> Facts {
-        Facts {
+impl BroadenProposal {
+    fn of(proposal: &Broadening, tree: &Taxonomy) -> BroadenProposal {
+        BroadenProposal {
             topic: tree.path(proposal.topic),
             good: proposal.good.iter().map(|&good| tree.path(good)).collect(),
             is_above: proposal.is_above,

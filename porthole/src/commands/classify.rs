@@ -1,4 +1,4 @@
-//! `porthole classify`: what the critic says of pages, and why.
+//! `porthole classify`: the critic's judgment of pages, and the words that decide.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use porthole_topic::{Critic, Taxonomy};
 use serde::Serialize;
 
 use crate::cli;
-use crate::documents::{Document, DocumentReader, find_document};
+use crate::documents::{DocumentReader, TermDocument, find_document};
 use crate::output::{self, Paint, count};
-use crate::workspace::{self, Lexicon, Workspace, path_of};
+use crate::workspace::{self, WordLookup, Workspace, path_of};
 
-/// Words that are shown for and against a topic.
+/// Number of words shown for and against a topic.
 const WORDS: usize = 8;
 
 pub(crate) fn run(root: &Path, arguments: &cli::Classify) -> anyhow::Result<()> {
@@ -21,7 +21,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Classify) -> anyhow::Result<()> 
     let (critic, tree) = workspace::critic(&reader)?;
     warn_of_changes(&critic, &tree);
     let mut documents = DocumentReader::new();
-    let mut judge = Judge { critic, tree, reader: &reader, all: arguments.all };
+    let mut judge = PageJudge { critic, tree, reader: &reader, all: arguments.all };
     let is_single = arguments.names.len() == 1;
     let (mut facts, mut failures) = (Vec::new(), 0);
     for name in &arguments.names {
@@ -41,40 +41,40 @@ pub(crate) fn run(root: &Path, arguments: &cli::Classify) -> anyhow::Result<()> 
         output::print_json(&facts)?;
     }
     if failures > 0 {
-        bail!("{failures} of {} could not be judged", arguments.names.len());
+        bail!("{failures} of {} could not be classified", arguments.names.len());
     }
     Ok(())
 }
 
 fn warn_of_changes(critic: &Critic, tree: &Taxonomy) {
     if critic.model().topics().any(|topic| !tree.contains(topic)) {
-        output::say("warning: topics have gone since the critic was trained; `porthole train` takes that in");
+        output::say("warning: topics were removed after the critic was trained; run `porthole train`");
     }
 }
 
-/// Judges documents, and finds the words that decide.
-pub(super) struct Judge<'a> {
+/// Classifies documents and finds the words that decide.
+pub(super) struct PageJudge<'a> {
     pub(super) critic: Critic,
     pub(super) tree: Taxonomy,
     pub(super) reader: &'a dyn StoreReader,
-    /// Whether the probability of every topic is wanted.
+    /// Whether to compute the probability of every topic.
     pub(super) all: bool,
 }
 
-/// What is said of a page.
+/// The judgment of a page.
 #[derive(Serialize)]
-pub(super) struct Judged {
+pub(super) struct PageJudgment {
     name: String,
     title: String,
     language: String,
-    /// Different terms of the page.
+    /// Number of distinct terms.
     terms: usize,
     state: &'static str,
     detail: String,
-    /// R(d); none if no topic is marked good.
+    /// Relevance R(d); `None` if no topic is marked good.
     pub(super) relevance: Option<f64>,
     best: Best,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     #[serde(skip_serializing_if = "Option::is_none")]
     all: Option<Vec<Best>>,
 }
@@ -86,7 +86,7 @@ struct Best {
 }
 
 #[derive(Serialize)]
-struct Step {
+struct PathStep {
     topic: String,
     probability: f64,
     given_parent: f64,
@@ -95,27 +95,27 @@ struct Step {
     against: Vec<String>,
 }
 
-impl Judge<'_> {
-    fn judge(&mut self, name: &str, documents: &mut DocumentReader) -> anyhow::Result<Judged> {
+impl PageJudge<'_> {
+    fn judge(&mut self, name: &str, documents: &mut DocumentReader) -> anyhow::Result<PageJudgment> {
         let document = find_document(documents, self.reader, name)?;
         self.judge_document(name, document, &documents.take_words())
     }
 
-    /// What is said of a document with these words.
+    /// Judges a document that is already read.
     pub(super) fn judge_document(
         &mut self,
         name: &str,
-        document: Document,
+        document: TermDocument,
         words: &[TermWord],
-    ) -> anyhow::Result<Judged> {
-        let Document { title, language, terms, state } = document;
-        let lexicon = Lexicon::new(self.reader, words);
+    ) -> anyhow::Result<PageJudgment> {
+        let TermDocument { title, language, terms, state } = document;
+        let lexicon = WordLookup::new(self.reader, words);
         let has_good = self.tree.good().next().is_some();
         let relevance = has_good.then(|| self.critic.relevance(&terms));
         let (best, probability) = self.critic.best(&terms);
         let mut path = Vec::new();
         for step in self.critic.explain(&terms, WORDS) {
-            path.push(Step {
+            path.push(PathStep {
                 topic: path_of(&self.tree, step.topic),
                 probability: step.probability,
                 given_parent: step.given_parent,
@@ -131,7 +131,7 @@ impl Judge<'_> {
                 .map(|(topic, probability)| Best { topic: path_of(tree, topic), probability })
                 .collect()
         });
-        Ok(Judged {
+        Ok(PageJudgment {
             name: name.to_owned(),
             title,
             language,
@@ -149,8 +149,8 @@ impl Judge<'_> {
     }
 }
 
-impl Judged {
-    /// One line: R(d), the best leaf with its probability, the page.
+impl PageJudgment {
+    /// Prints one line: relevance, the best leaf with its probability, the page.
     fn print_line(&self) {
         let relevance = self.relevance.map_or_else(|| "–".to_owned(), |relevance| format!("{relevance:.3}"));
         let problem = if self.state == "ok" { String::new() } else { format!("  [{}]", self.detail) };
@@ -168,16 +168,16 @@ impl Judged {
             output::print(&Paint::Strong.on(&output::plain(&self.title)));
         }
         let language = if self.language.is_empty() { "unknown" } else { &self.language };
-        let terms = count(self.terms, "different term");
+        let terms = count(self.terms, "distinct term");
         output::print(&Paint::Faint.on(&format!("{name}: {terms}, language {language}")));
         if self.state != "ok" {
-            output::say(&format!("warning: {}; what follows is what is believed of any page", self.detail));
+            output::say(&format!("warning: {}; the result is the prior of any page", self.detail));
         }
         self.print_judgment(tree);
         self.print_all();
     }
 
-    /// R(d), and the way to the best topic.
+    /// Prints the relevance and the path to the best topic.
     pub(super) fn print_judgment(&self, tree: &Taxonomy) {
         self.print_relevance(tree);
         self.print_path();
@@ -186,17 +186,17 @@ impl Judged {
     fn print_relevance(&self, tree: &Taxonomy) {
         let Some(relevance) = self.relevance else {
             return output::print(
-                "\nR(d)  nothing is marked good: `porthole topics mark PATH` says what you are after",
+                "\nrelevance  no topic is marked good: mark one with `porthole topics mark PATH`",
             );
         };
         let good: Vec<String> = tree.good().map(|id| tree.path(id)).collect();
-        let line = format!("\nR(d)  {}  {}", percent(relevance), output::bar_of(relevance, BAR));
+        let line = format!("\nrelevance  {}  {}", percent(relevance), output::bar_of(relevance, BAR));
         output::print(&format!("{line}  about {}", Paint::Good.on(&good.join(", "))));
     }
 
     fn print_path(&self) {
         output::print(&format!(
-            "best  {}  {}\n",
+            "best topic {}  {}\n",
             percent(self.best.probability),
             Paint::Strong.on(&self.best.topic)
         ));
@@ -229,10 +229,10 @@ impl Judged {
     }
 }
 
-/// Characters of a bar.
+/// Width of a bar in characters.
 const BAR: usize = 20;
 
-/// In a tree the last name is enough, indented; a flat critic goes to a topic in one step.
+/// Label of a step: the last name of the path, indented; the whole path where a flat critic skips levels.
 fn step_name(depth: usize, path: &str) -> String {
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_below_last = above.matches('/').count() == depth;

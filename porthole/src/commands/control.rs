@@ -1,4 +1,4 @@
-//! `porthole pause`, `resume`, `stop` and `set`: what a running crawl is told.
+//! `porthole pause`, `resume`, `stop` and `set`: commands for a running crawl.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ use crate::cli::{self, Set};
 use crate::output::misuse;
 use crate::workspace::Workspace;
 
-/// Pauses, resumes or stops the crawl that runs on the workspace.
+/// Sends a command to the crawl that runs on the workspace.
 pub(crate) fn run(root: &Path, command: &Command) -> anyhow::Result<()> {
     if Workspace::open(root)?.tell_crawl(command)? {
         return Ok(());
     }
-    Err(misuse("no crawl is running on this workspace: `porthole crawl` starts one"))
+    Err(misuse("no crawl is running on this workspace; start one with `porthole crawl`"))
 }
 
-/// Changes how the crawl that runs on the workspace works.
+/// Changes a setting of the running crawl.
 pub(crate) fn set(root: &Path, set: &Set) -> anyhow::Result<()> {
     let command = match set {
         Set::Policy { policy } => Command::Policy(policy.clone()),

@@ -1,4 +1,4 @@
-//! `porthole crawl`: from the examples of the good topics outwards, best first.
+//! `porthole crawl`: crawls from the examples of the good topics, best URL first.
 
 mod events;
 mod metrics;
@@ -23,34 +23,32 @@ use porthole_webs::RecordedWeb;
 use self::events::Events;
 use self::metrics::Board;
 use self::summary::{Summary, explain_stagnation};
-use self::watch::{End, Ends, SharedWatch, Watch};
+use self::watch::{EndConditions, EndReason, SharedWatch, Watch};
 use crate::cli;
 use crate::commands::toward;
 use crate::output::{self, Progress, misuse};
 use crate::settings::RawBacklinks;
 use crate::workspace::{self, Workspace};
 
-/// Exit codes; 0 is a crawl that did what it was asked to.
+/// Exit codes of a crawl; 0 means that it finished or reached its fetch limit.
 const INTERRUPTED: u8 = 11;
 const SIZE_LIMIT: u8 = 14;
 const TIME_LIMIT: u8 = 15;
 const DISK_FULL: u8 = 16;
 const STAGNATED: u8 = 60;
 
-/// Pages in a row without a good one after which nothing good is expected any more.
+/// Default of `--patience`: pages in a row without a good one before the crawl stops as stagnated.
 const PATIENCE_PAGES: u64 = 5_000;
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<ExitCode> {
-    let ends = Ends::listen(arguments.time).context("cannot listen for Ctrl-C")?;
+    let ends = EndConditions::listen(arguments.time).context("cannot listen for Ctrl-C")?;
     let workspace = Workspace::open(root)?;
     let mut store = workspace.store()?;
     let reader = store.reader();
-    let aim = Aim::now(&*reader, arguments, &arguments.strategy)?;
+    let aim = CurrentFocus::now(&*reader, arguments, &arguments.strategy)?;
     let starts = starts(&*reader, &aim.tree, &arguments.start)?;
     if starts.is_empty() && store.counts().known == 0 {
-        return Err(misuse(
-            "there is nowhere to start: no good topic has an example with a URL; give --start URL",
-        ));
+        return Err(misuse("no start URL: no good topic has an example with a URL; add `--start URL`"));
     }
     if let Some(policy) = &arguments.policy {
         store.set_policy(policy)?;
@@ -64,7 +62,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
         }
         crawl => crawl?,
     };
-    // What fails from here on may be for want of room, and is told from other failures below.
+    // Errors from here on may be caused by a full disk; `ending` tells them apart.
     let (mut crawl, stop) = match begin(crawl, &name, &starts) {
         Err(not_begun) => (not_begun.crawl, Err(not_begun.error)),
         Ok(crawl) => {
@@ -106,7 +104,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     Ok(code.into())
 }
 
-/// A crawl as its workspace and the arguments say, ready to begin.
+/// Builds the crawl from the workspace's settings and the arguments.
 fn prepare(
     workspace: &Workspace,
     arguments: &cli::Crawl,
@@ -118,9 +116,9 @@ fn prepare(
         let site = workspace.settings.distill.site.by();
         crawl = crawl.distilling(DistillSettings { site, ..DistillSettings::default() })?;
     }
-    let asked =
+    let backlinks =
         workspace.settings.backlinks.as_ref().filter(|_| arguments.web.is_empty() || arguments.backlinks);
-    if let Some(settings) = asked.map(RawBacklinks::ready).transpose()? {
+    if let Some(settings) = backlinks.map(RawBacklinks::ready).transpose()? {
         crawl = crawl.asking_backlinks(settings)?;
     }
     if let Some(keep) = arguments.archive.keep() {
@@ -130,7 +128,7 @@ fn prepare(
     Ok(crawl)
 }
 
-/// Has the pages that are kept judged by the critic of now, if they are not, and adds the starts.
+/// Rescores the archived pages if critic, topics or strategy have changed, and adds the start URLs.
 fn begin(
     mut crawl: Crawl<'static>,
     critic: &str,
@@ -138,7 +136,7 @@ fn begin(
 ) -> Result<Crawl<'static>, Box<NotBegun>> {
     let mut progress = None;
     let step = |_| {
-        let progress = progress.get_or_insert_with(|| Progress::new("judging again", 0));
+        let progress = progress.get_or_insert_with(|| Progress::new("rescoring", 0));
         progress.step(String::new);
     };
     let judged = crawl.judged_by(critic, step);
@@ -150,14 +148,14 @@ fn begin(
         Ok(pages) => {
             if pages > 0 {
                 let pages = output::count(usize::try_from(pages).unwrap_or(usize::MAX), "page");
-                output::say(&format!("topics, critic or strategy have changed: {pages} judged again"));
+                output::say(&format!("topics, critic or strategy have changed: {pages} rescored"));
             }
             Ok(crawl)
         }
     }
 }
 
-/// Makes critic and strategy again when somebody has changed topics, marks, the critic or the strategy meanwhile.
+/// Rebuilds critic and strategy when topics, marks, the critic or the strategy change during the crawl.
 struct Refocuser {
     arguments: cli::Crawl,
     watch: SharedWatch,
@@ -167,7 +165,8 @@ impl Refocus for Refocuser {
     fn focus(&mut self, reader: &dyn StoreReader, strategy: Option<&str>) -> Result<Refocused, String> {
         let mut watch = self.watch.lock();
         let strategy = strategy.unwrap_or(&watch.strategy).to_owned();
-        let aim = Aim::now(reader, &self.arguments, &strategy).map_err(|error| output::in_words(&error))?;
+        let aim = CurrentFocus::now(reader, &self.arguments, &strategy)
+            .map_err(|error| output::in_words(&error))?;
         watch.follow(aim.tree, strategy);
         Ok(Refocused { focus: aim.focus, critic: aim.name })
     }
@@ -176,63 +175,61 @@ impl Refocus for Refocuser {
 fn say_lost(lost: LostPages) {
     if lost.queued_again > 0 {
         let pages = output::count(usize::try_from(lost.queued_again).unwrap_or(usize::MAX), "page");
-        output::say(&format!("{pages} of the archive are missing or damaged and will be fetched again"));
+        output::say(&format!("{pages} missing or damaged in the archive; they will be fetched again"));
     }
 }
 
 fn say_unreadable(lost: LostPages) {
     if lost.unreadable > 0 {
-        let pages = output::count(usize::try_from(lost.unreadable).unwrap_or(usize::MAX), "kept page");
-        output::say(&format!("{pages} could not be read; the crawl has gone on without"));
+        let pages = output::count(usize::try_from(lost.unreadable).unwrap_or(usize::MAX), "archived page");
+        output::say(&format!("{pages} could not be read and were skipped"));
     }
 }
 
-/// The setting that says how the last run ended.
+/// Setting: why the last run ended.
 pub(crate) const LAST_STOP: &str = "crawl.last_stop";
 
-/// The settings that say which strategy the last run had, and what it drew from.
+/// Settings: strategy and random seed of the last run.
 pub(crate) const STRATEGY: &str = "crawl.strategy";
 pub(crate) const SEED: &str = "crawl.seed";
 
-/// What the crawl is after, as the workspace says it now.
-struct Aim {
+/// Critic and strategy according to the current state of the workspace.
+struct CurrentFocus {
     focus: Focus,
     tree: Taxonomy,
-    /// Tells this critic with these marks and this strategy from others.
+    /// Identifies the combination of critic, marks and strategy; archived pages are rescored when it changes.
     name: String,
 }
 
-impl Aim {
-    fn now(reader: &dyn StoreReader, arguments: &cli::Crawl, strategy: &str) -> anyhow::Result<Aim> {
+impl CurrentFocus {
+    fn now(reader: &dyn StoreReader, arguments: &cli::Crawl, strategy: &str) -> anyhow::Result<CurrentFocus> {
         let tree = workspace::tree(reader)?;
         if tree.good().next().is_none() {
-            return Err(misuse(
-                "nothing is marked good: `porthole topics mark PATH` says what the crawl is after",
-            ));
+            return Err(misuse("no topic is marked good: mark one with `porthole topics mark PATH`"));
         }
         let wide = toward::wider(reader, &tree)?;
         let (judge, critic, name) = judge(reader, &tree, wide.as_ref(), arguments.judge.as_deref())?;
-        let steers = wide.as_ref().unwrap_or(&tree);
-        let mut knows = porthole_strategy::Aim::new(steers, critic, arguments.seed);
-        knows.lessons = arguments.lessons.as_deref().map(|folder| lessons(folder, strategy)).transpose()?;
+        let followed = wide.as_ref().unwrap_or(&tree);
+        let mut aim = porthole_strategy::Aim::new(followed, critic, arguments.seed);
+        aim.lessons = arguments.lessons.as_deref().map(|folder| lessons(folder, strategy)).transpose()?;
         let strategy =
-            porthole_strategy::named(strategy, &knows).map_err(|unknown| misuse(unknown.to_string()))?;
+            porthole_strategy::named(strategy, &aim).map_err(|unknown| misuse(unknown.to_string()))?;
         let paths = |tree: &Taxonomy| tree.good().map(|good| tree.path(good)).collect::<Vec<_>>().join(" ");
         let toward = wide.as_ref().map_or_else(String::new, |wide| format!(" toward {}", paths(wide)));
         let name = format!("{name}: {}{toward}; {}", paths(&tree), strategy.name());
-        Ok(Aim { focus: Focus { judge, strategy, marks: steers.marks() }, name, tree })
+        Ok(CurrentFocus { focus: Focus { judge, strategy, marks: followed.marks() }, name, tree })
     }
 }
 
-/// What an apprentice has learnt in a workspace.
+/// The training data of the apprentice that crawled in another workspace.
 fn lessons(folder: &Path, strategy: &str) -> anyhow::Result<Lessons> {
     if !strategy.starts_with("apprentice") {
-        return Err(misuse(format!("{strategy} begins with no lessons: that is for --strategy apprentice")));
+        return Err(misuse(format!("--lessons requires --strategy apprentice, not {strategy}")));
     }
     let none = || {
         misuse(format!(
-            "{}: no apprentice has learnt there; `porthole crawl --strategy apprentice:train=0` lets one watch a crawl \
-             by soft focus",
+            "{}: no apprentice was trained in this workspace; `porthole crawl --strategy apprentice:train=0` \
+            trains one during a soft-focus crawl",
             folder.display()
         ))
     };
@@ -244,7 +241,7 @@ fn lessons(folder: &Path, strategy: &str) -> anyhow::Result<Lessons> {
 async fn watch(
     workspace: &Workspace,
     arguments: &cli::Crawl,
-    ends: Ends,
+    ends: EndConditions,
     tree: Taxonomy,
 ) -> anyhow::Result<SharedWatch> {
     let is_focused = !matches!(arguments.strategy.as_str(), "unfocused" | "breadth");
@@ -262,14 +259,14 @@ async fn watch(
     Ok(SharedWatch::new(Watch::new(tree, &arguments.strategy, arguments.pages, ends, events, board)))
 }
 
-/// Fetches under way at once on the open web.
+/// Default number of concurrent fetches on the open web.
 const WORKERS: u16 = 64;
 
 fn workers(arguments: &cli::Crawl) -> usize {
     arguments.workers.unwrap_or(if arguments.web.is_empty() { WORKERS } else { 1 }).into()
 }
 
-/// A crawl of the web that the arguments name, which behaves there as they say.
+/// Opens the web that the arguments name, with its scope and politeness rules.
 fn visit(
     workspace: &Workspace,
     arguments: &cli::Crawl,
@@ -302,10 +299,11 @@ fn visit(
     })
 }
 
-/// Names that mean nobody on the open web (RFC 2606).
+/// Top-level domains that never exist on the open web (RFC 2606).
 const RESERVED: [&str; 4] = ["test", "localhost", "example", "invalid"];
 
-/// Leaves only names that mean nobody: where a proxy on this machine leads to, nobody here knows.
+/// Restricts a crawl through a proxy to reserved names: the proxy may lead to other machines, which a crawl without
+/// politeness must not reach.
 fn confine(domains: &mut Vec<String>) -> anyhow::Result<()> {
     if domains.is_empty() {
         domains.extend(RESERVED.map(str::to_owned));
@@ -314,19 +312,19 @@ fn confine(domains: &mut Vec<String>) -> anyhow::Result<()> {
     match domains.iter().find(|domain| !is_reserved(domain)) {
         None => Ok(()),
         Some(domain) => Err(misuse(format!(
-            "--domain {domain}: with `--polite off` and a proxy only names that mean nobody are fetched, below {}",
+            "--domain {domain}: `--polite off` with a proxy fetches only reserved names, below {}",
             RESERVED.join(", ")
         ))),
     }
 }
 
-/// The name that robots.txt files know us by.
+/// User agent token in robots.txt files.
 const AGENT: &str = "porthole";
 
-/// How long a program may take for a judgment.
+/// Timeout of one judgment by an external program.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The trained critic, or a program in its place, and what tells it from others.
+/// The judge (the trained critic or an external program), the critic if there is one, and a name that identifies it.
 fn judge(
     reader: &dyn StoreReader,
     tree: &Taxonomy,
@@ -336,17 +334,19 @@ fn judge(
     match program {
         None => {
             let critic = workspace::critic(reader)?.0;
-            let (mut judge, mut knows) = (critic.clone(), critic);
+            let (mut judge, mut link_critic) = (critic.clone(), critic);
             if let Some(wide) = wide {
                 judge = judge.toward(wide.marks());
-                knows.remark(wide);
+                link_critic.remark(wide);
             }
             let made = reader.model(workspace::CRITIC)?.map_or(0, |model| model.made.0);
-            Ok((Box::new(judge), Some(knows), format!("trained {made}")))
+            Ok((Box::new(judge), Some(link_critic), format!("trained {made}")))
         }
         Some(program) => {
             if wide.is_some() {
-                output::say("another critic judges once: the crawl steers toward the good topics alone");
+                output::say(
+                    "warning: --judge ignores `topics toward`: only links toward the good topics are followed",
+                );
             }
             let command = ["sh", "-c", program].map(str::to_owned);
             let critic = ExternalCritic::start(&command, tree.clone(), PATIENCE)?;
@@ -355,7 +355,7 @@ fn judge(
     }
 }
 
-/// The examples of the good topics (V 1.1), and what was asked for.
+/// Start URLs: the arguments and the examples of the good topics (V 1.1).
 fn starts(reader: &dyn StoreReader, tree: &Taxonomy, more: &[String]) -> anyhow::Result<Vec<CanonicalUrl>> {
     let mut starts = Vec::new();
     for text in more {
@@ -369,11 +369,11 @@ fn starts(reader: &dyn StoreReader, tree: &Taxonomy, more: &[String]) -> anyhow:
     Ok(starts)
 }
 
-/// Why a crawl ended, in a word, and the exit code.
+/// Why the crawl ended, as one word, and the exit code.
 fn ending(
     stop: Result<Stop, CrawlError>,
     arguments: &cli::Crawl,
-    ended: Option<End>,
+    ended: Option<EndReason>,
 ) -> anyhow::Result<(&'static str, u8)> {
     let stop = match stop {
         Ok(stop) => stop,
@@ -384,10 +384,10 @@ fn ending(
         Err(error) => return Err(error.into()),
     };
     Ok(match (stop, ended) {
-        (Stop::Asked, None | Some(End::Interrupted)) => ("interrupted", INTERRUPTED),
-        (Stop::Asked, Some(End::Time)) => ("time", TIME_LIMIT),
-        (Stop::Asked, Some(End::Disk)) => ("disk", SIZE_LIMIT),
-        (Stop::Asked, Some(End::Stagnated)) => ("stagnated", STAGNATED),
+        (Stop::Asked, None | Some(EndReason::Interrupted)) => ("interrupted", INTERRUPTED),
+        (Stop::Asked, Some(EndReason::Time)) => ("time", TIME_LIMIT),
+        (Stop::Asked, Some(EndReason::Disk)) => ("disk", SIZE_LIMIT),
+        (Stop::Asked, Some(EndReason::Stagnated)) => ("stagnated", STAGNATED),
         (Stop::Limit, _) => ("limit", 0),
         (Stop::Bytes, _) => ("size", SIZE_LIMIT),
         (Stop::Exhausted, _) if arguments.strategy == "hard" => ("stagnated", STAGNATED),

@@ -1,5 +1,5 @@
-//! `porthole demo`: a focused crawl and an unfocused one of the same synthetic web, side by side, by the truth about
-//! every page.
+//! `porthole demo`: a focused and an unfocused crawl of the same synthetic web, compared by the true topic of every
+//! page.
 
 mod lesson;
 mod report;
@@ -17,89 +17,89 @@ use porthole_topic::Critic;
 use porthole_types::{ManualClock, TopicId};
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
 
-use self::lesson::Lesson;
-use self::report::Report;
-use self::tally::{Figures, Tally};
+use self::lesson::DemoCritic;
+use self::report::DemoReport;
+use self::tally::{DemoCounter, DemoResult};
 use crate::cli;
 use crate::output::{self, Progress, grouped, misuse};
 
-/// Pages of the web: so many that a focused crawl does not run out of its topic. They cost nothing until they are read.
+/// Number of pages of the web, large enough for the focused crawl not to run out of its topic. Pages are generated
+/// when they are fetched.
 const WEB_PAGES: u32 = 200_000;
 
 pub(crate) async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     let web = web(arguments.seed, Arc::default())?;
     let topic = topic_named(&web, &arguments.topic)?;
-    let scratch = tempfile::tempdir().context("cannot make a folder for the demo's databases")?;
+    let scratch = tempfile::tempdir().context("cannot create a folder for the demo's databases")?;
     let folder = arguments.keep.as_deref().unwrap_or(scratch.path());
     let [focused_db, unfocused_db] = databases(folder)?;
 
-    output::say(&format!("a web of {} pages, made up as they are read", grouped(&WEB_PAGES.to_string())));
-    let lesson = Lesson::learn(&web, topic, arguments.seed).await?;
+    output::say(&format!(
+        "a synthetic web of {} pages, generated on demand",
+        grouped(&WEB_PAGES.to_string())
+    ));
+    let lesson = DemoCritic::learn(&web, topic, arguments.seed).await?;
     output::say(&lesson.in_words());
     let focused = crawl(&lesson, &arguments, "focused", "porthole", &focused_db).await?;
     let unfocused = crawl(&lesson, &arguments, "unfocused", "unfocused", &unfocused_db).await?;
 
     output::say("");
-    let report = Report::new(&arguments, &lesson, focused, unfocused);
+    let report = DemoReport::new(&arguments, &lesson, focused, unfocused);
     if arguments.json {
         return output::print_json(&report);
     }
     report.print();
     if arguments.keep.is_some() {
-        output::print(&format!(
-            "\nthe databases stay; look into them with: sqlite3 {}",
-            focused_db.display()
-        ));
+        output::print(&format!("\nthe databases are kept; open one with: sqlite3 {}", focused_db.display()));
     }
     Ok(())
 }
 
-/// The demo's web, in the time of a clock.
+/// The demo's web; its pages change with the clock's time.
 fn web(seed: u64, clock: Arc<ManualClock>) -> anyhow::Result<SyntheticWeb> {
     Ok(SyntheticWeb::new(SynthParams { seed, pages: WEB_PAGES, ..SynthParams::default() }, clock)?)
 }
 
 fn topic_named(web: &SyntheticWeb, path: &str) -> anyhow::Result<TopicId> {
-    // A crawl for everything would have nothing to show.
+    // The root matches every page.
     match web.topic(path) {
         Some(topic) if topic != TopicId::ROOT => Ok(topic),
         _ => {
             let known: Vec<&str> = web.topics()[1..].iter().map(|topic| topic.path.as_str()).collect();
-            Err(misuse(format!("there is no topic {path}; the demo has\n  {}", known.join("\n  "))))
+            Err(misuse(format!("no topic {path}; the demo has\n  {}", known.join("\n  "))))
         }
     }
 }
 
-/// Where the two crawls are stored; nothing that is there is written to.
+/// Paths of the two databases; existing files are an error.
 fn databases(folder: &Path) -> anyhow::Result<[PathBuf; 2]> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let paths = ["focused.db", "unfocused.db"].map(|name| folder.join(name));
     if let Some(path) = paths.iter().find(|path| path.exists()) {
-        bail!("{} is there already; give --keep another folder", path.display());
+        bail!("{} already exists; choose another folder with --keep", path.display());
     }
     Ok(paths)
 }
 
-/// One of the two crawls. Each has the web to itself from its first moment on: it changes with time.
+/// Runs one of the two crawls, on a fresh copy of the web, since the web changes with time.
 async fn crawl(
-    lesson: &Lesson,
+    lesson: &DemoCritic,
     arguments: &cli::Demo,
     name: &'static str,
     strategy: &str,
     database: &Path,
-) -> anyhow::Result<Figures> {
+) -> anyhow::Result<DemoResult> {
     let clock = Arc::new(ManualClock::default());
     let web = web(arguments.seed, clock.clone())?;
     let mut store = SqliteStore::open(database)?;
-    // For questions to a database that is kept: it knows topics by their numbers otherwise.
+    // Topic names, for queries on a database that is kept.
     store.set_topics(&lesson.tree.rows())?;
     let critic = Critic::new(lesson.model.clone(), &lesson.tree);
     let aim = Aim::new(&lesson.tree, Some(critic.clone()), arguments.seed);
     let judge = Box::new(critic);
     let strategy = porthole_strategy::named(strategy, &aim)?;
     let followed = strategy.name().to_owned();
-    let mut tally = Tally::new(&web, lesson, arguments.pages);
+    let mut tally = DemoCounter::new(&web, lesson, arguments.pages);
     let mut progress = Progress::new(name, arguments.pages);
     let stop = {
         let focus = Focus { judge, strategy, marks: lesson.tree.marks() };
@@ -110,7 +110,7 @@ async fn crawl(
             if tally.add(&seen) {
                 progress.step(|| format!("{:.1}% about {}", 100.0 * tally.harvest(), arguments.topic));
             }
-            // Not by a limit of the crawl: what does not count comes on top.
+            // Not a limit of the crawl, since fetches of examples do not count.
             if tally.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         crawl.run(Limits::default(), &mut observe).await?

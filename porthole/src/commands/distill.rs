@@ -1,10 +1,10 @@
-//! `porthole distill`: hubs and authorities of what is known of the web (W 3.2, V 2.2).
+//! `porthole distill`: hub and authority scores of the known link graph (W 3.2, V 2.2).
 
 use std::path::Path;
 use std::time::Instant;
 
 use porthole_crawl::{DISTILLED_BY, Engine, Snapshot, neighbourhoods};
-use porthole_store::{Scores, SqlScores, SqliteReader, WorkspaceWriter};
+use porthole_store::{DistilledScores, SqlScores, SqliteReader, WorkspaceWriter};
 use porthole_types::UrlId;
 use serde::Serialize;
 
@@ -23,11 +23,11 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
     let found = find(&snapshot, &reader, arguments)?;
     let seconds = start.elapsed().as_secs_f64();
     let neighbourhoods = neighbourhoods(&snapshot, &reader)?;
-    let scores = Scores { hubs: &found.hubs, auth: &found.auth, neighbourhoods: &neighbourhoods };
+    let scores = DistilledScores { hubs: &found.hubs, auth: &found.auth, neighbourhoods: &neighbourhoods };
     let mut writer = workspace.writer()?;
     writer.set_scores(&scores)?;
     writer.set_setting(DISTILLED_BY, by.name())?;
-    let facts = Facts {
+    let facts = DistillFigures {
         pages: (0..snapshot.graph().pages() as u32).filter(|page| snapshot.graph().fetched(*page)).count(),
         urls: snapshot.graph().pages(),
         links: snapshot.graph().links(),
@@ -46,57 +46,61 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Scores as the store takes them.
-struct Found {
+/// Scores in the form that the store takes.
+struct ComputedScores {
     hubs: Vec<(UrlId, f64)>,
     auth: Vec<(UrlId, f64)>,
     iterations: usize,
     converged: bool,
 }
 
-fn find(snapshot: &Snapshot, reader: &SqliteReader, arguments: &cli::Distill) -> anyhow::Result<Found> {
+fn find(
+    snapshot: &Snapshot,
+    reader: &SqliteReader,
+    arguments: &cli::Distill,
+) -> anyhow::Result<ComputedScores> {
     let engine = match arguments.engine {
         EngineWord::Native => Engine::Native,
         EngineWord::Walk => Engine::Walk,
         EngineWord::Sql => {
             let SqlScores { hubs, authorities: auth, iterations, converged, .. } =
                 snapshot.scores_by_sql(reader, arguments.rho)?;
-            return Ok(Found { hubs, auth, iterations, converged });
+            return Ok(ComputedScores { hubs, auth, iterations, converged });
         }
     };
     let scores = snapshot.scores(arguments.rho, engine)?;
     let (hubs, auth) = (snapshot.stored(&scores.hubs), snapshot.stored(&scores.authorities));
-    Ok(Found { hubs, auth, iterations: scores.iterations, converged: scores.converged })
+    Ok(ComputedScores { hubs, auth, iterations: scores.iterations, converged: scores.converged })
 }
 
-/// What was done, as JSON has it.
+/// Figures of a distillation.
 #[derive(Serialize)]
-struct Facts {
-    /// Pages that were fetched.
+struct DistillFigures {
+    /// Fetched pages.
     pages: usize,
-    /// All URLs, those that are only known by links included.
+    /// All URLs, including those known only from links.
     urls: usize,
-    /// Different links between them.
+    /// Distinct links.
     links: usize,
     /// Pages with a hub score.
     hubs: usize,
     /// Pages with an authority score.
     authorities: usize,
-    /// Pages of which their neighbours say something else than at the last distillation.
+    /// Pages whose relevance by their neighbours has changed since the last distillation.
     neighbourhoods: usize,
     iterations: usize,
-    /// Whether the scores hardly changed any more in the last iteration.
+    /// Whether the scores had settled by the last iteration.
     converged: bool,
-    /// To read the graph from the database.
+    /// Time to read the graph from the database.
     read_seconds: f64,
-    /// To find the scores.
+    /// Time to compute the scores.
     seconds: f64,
 }
 
-impl Facts {
+impl DistillFigures {
     fn print(&self) {
         output::print(&format!(
-            "read {}, {} in all, and {} in {:.2} s",
+            "read {} ({} known) and {} in {:.2} s",
             count(self.pages, "page"),
             count(self.urls, "URL"),
             count(self.links, "link"),
@@ -107,7 +111,7 @@ impl Facts {
             many => format!("{} authorities", output::grouped(&many.to_string())),
         };
         output::print(&format!(
-            "found {} and {authorities} in {} and {:.2} s",
+            "computed {} and {authorities} in {}, {:.2} s",
             count(self.hubs, "hub"),
             count(self.iterations, "iteration"),
             self.seconds
@@ -120,16 +124,16 @@ impl Facts {
     fn remarks(&self) -> Vec<&'static str> {
         let mut remarks = Vec::new();
         if !self.converged {
-            remarks.push("the scores were still changing after the last iteration: take them as an estimate");
+            remarks.push("warning: the scores have not converged; they are estimates");
         }
         if self.hubs == 0 {
             remarks.push(
-                "no relevant page links to a relevant page of another site yet; `porthole status` says how far \
-                 the crawl is",
+                "no relevant page links to a relevant page of another site yet; `porthole status` shows the state of \
+                the crawl",
             );
         }
         remarks.push(
-            "`porthole top hubs` and `porthole top authorities` show them, with `--why` the links behind them",
+            "list them with `porthole top hubs` and `porthole top authorities`; `--why` shows the links",
         );
         remarks
     }

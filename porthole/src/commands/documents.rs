@@ -1,10 +1,10 @@
-//! `porthole documents`: DOCUMENT(did, tid, freq) from the pages that the crawl has kept (V 2.1.3), so that the classifier
-//! inside the database can judge them.
+//! `porthole documents`: fills DOCUMENT(did, tid, freq) from the archived pages (V 2.1.3), so that the in-database
+//! classifier can judge them.
 
 use std::cell::Cell;
 use std::path::Path;
 
-use porthole_store::{Document, StoreReader, WorkspaceWriter};
+use porthole_store::{DocumentRow, StoreReader, WorkspaceWriter};
 use serde::Serialize;
 
 use crate::cli;
@@ -13,12 +13,12 @@ use crate::output::{self, Progress, count, misuse};
 use crate::training::pages::KeptPages;
 use crate::workspace::Workspace;
 
-/// What was written, as JSON has it.
+/// Figures of the run.
 #[derive(Debug, Serialize)]
 struct Filled {
     /// Pages with words.
     documents: usize,
-    /// Rows: terms of all pages.
+    /// Rows written: terms of all pages.
     rows: usize,
     /// Pages that could not be read, or have no words.
     without_words: usize,
@@ -28,7 +28,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Documents) -> anyhow::Result<()>
     let workspace = Workspace::open(root)?;
     let reader = workspace.reader()?;
     if reader.is_crawled()? {
-        return Err(misuse("a crawl is running, which would have to wait for this: stop it first"));
+        return Err(misuse("a crawl is running and would be blocked; stop it first with `porthole stop`"));
     }
     let mut store = workspace.writer()?;
     let mut documents = DocumentReader::new();
@@ -50,7 +50,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Documents) -> anyhow::Result<()>
             }
             None => filled.without_words += 1,
         }
-        terms.map(|terms| Document { did: page.oid, terms })
+        terms.map(|terms| DocumentRow { did: page.oid, terms })
     });
     let written = store.set_documents(&mut all);
     progress.finish();
@@ -62,15 +62,12 @@ pub(crate) fn run(root: &Path, arguments: &cli::Documents) -> anyhow::Result<()>
         return output::print_json(&filled);
     }
     output::print(&format!(
-        "{} and {} in DOCUMENT",
+        "DOCUMENT has {} and {}",
         count(filled.documents, "page"),
         count(filled.rows, "row")
     ));
     if filled.without_words > 0 {
-        output::say(&format!(
-            "{} left out: no words, or not to be read",
-            count(filled.without_words, "page")
-        ));
+        output::say(&format!("{} skipped: unreadable or without words", count(filled.without_words, "page")));
     }
     Ok(())
 }

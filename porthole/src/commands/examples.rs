@@ -1,4 +1,4 @@
-//! `porthole examples`: the pages that show what topics are about.
+//! `porthole examples`: the example pages of the topics.
 
 pub(crate) mod add;
 mod from;
@@ -6,7 +6,7 @@ mod from;
 use std::path::Path;
 
 use anyhow::bail;
-use porthole_store::{Example, ExampleChange, ExampleState, StoreReader, WorkspaceWriter};
+use porthole_store::{ExampleChange, ExampleState, StoreReader, StoredExample, WorkspaceWriter};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, TopicId};
 use serde::Serialize;
@@ -31,9 +31,9 @@ pub(crate) async fn run(root: &Path, arguments: &Examples) -> anyhow::Result<()>
     }
 }
 
-/// An example as JSON has it.
+/// An example, for JSON.
 #[derive(Serialize)]
-struct Facts<'a> {
+struct ListedExample<'a> {
     id: u64,
     topic: String,
     name: &'a str,
@@ -49,7 +49,7 @@ fn list(workspace: &Workspace, arguments: &cli::ListExamples) -> anyhow::Result<
     let tree = workspace::tree(&reader)?;
     let top = tree.find(arguments.topic.as_deref().unwrap_or("/"))?;
     let all = reader.examples(None)?;
-    let mut listed: Vec<(usize, &Example)> = Vec::new();
+    let mut listed: Vec<(usize, &StoredExample)> = Vec::new();
     let places: std::collections::HashMap<TopicId, usize> =
         tree.below(top).into_iter().enumerate().map(|(place, topic)| (topic, place)).collect();
     listed.extend(all.iter().filter_map(|example| Some((*places.get(&example.topic)?, example))));
@@ -62,8 +62,8 @@ fn list(workspace: &Workspace, arguments: &cli::ListExamples) -> anyhow::Result<
     Ok(())
 }
 
-fn facts<'a>(tree: &Taxonomy, example: &'a Example) -> Facts<'a> {
-    Facts {
+fn facts<'a>(tree: &Taxonomy, example: &'a StoredExample) -> ListedExample<'a> {
+    ListedExample {
         id: example.id.0,
         topic: tree.path(example.topic),
         name: &example.url,
@@ -75,9 +75,9 @@ fn facts<'a>(tree: &Taxonomy, example: &'a Example) -> Facts<'a> {
     }
 }
 
-fn print_list(tree: &Taxonomy, listed: &[(usize, &Example)]) {
+fn print_list(tree: &Taxonomy, listed: &[(usize, &StoredExample)]) {
     if listed.is_empty() {
-        return output::say("there are no examples; `porthole examples add TOPIC FILE|URL…` shows some");
+        return output::say("no examples; add some with `porthole examples add TOPIC FILE|URL…`");
     }
     let mut lines = Vec::new();
     for of_topic in listed.chunk_by(|a, b| a.0 == b.0) {
@@ -90,7 +90,7 @@ fn print_list(tree: &Taxonomy, listed: &[(usize, &Example)]) {
     output::print(&lines.join("\n"));
 }
 
-fn line(example: &Example) -> String {
+fn line(example: &StoredExample) -> String {
     let title = match example.title.as_str() {
         "" => String::new(),
         title => format!("  {}", Paint::Faint.on(&output::plain(title))),
@@ -116,7 +116,7 @@ fn remove(workspace: &Workspace, arguments: &cli::RemoveExamples) -> anyhow::Res
 
 fn move_to(workspace: &Workspace, arguments: &cli::MoveExamples) -> anyhow::Result<()> {
     let Some((topic, names)) = arguments.names_and_topic.split_last() else {
-        bail!("name examples, and the topic that they go to")
+        bail!("name the examples and the topic to move them to")
     };
     let mut store = workspace.writer()?;
     let tree = workspace::tree(&*store.reader())?;
@@ -130,21 +130,25 @@ fn move_to(workspace: &Workspace, arguments: &cli::MoveExamples) -> anyhow::Resu
     Ok(())
 }
 
-/// The examples of these names, numbers or URLs; all have to be there.
-fn find<'a>(examples: &'a [Example], names: &[String], of: &str) -> anyhow::Result<Vec<&'a Example>> {
-    let mut all: Vec<&Example> = Vec::new();
+/// Finds examples by name, number or URL; all of them must exist.
+fn find<'a>(
+    examples: &'a [StoredExample],
+    names: &[String],
+    of: &str,
+) -> anyhow::Result<Vec<&'a StoredExample>> {
+    let mut all: Vec<&StoredExample> = Vec::new();
     for name in names {
         let url = CanonicalUrl::parse(name).ok();
-        let is_meant = |example: &&Example| {
+        let is_match = |example: &&StoredExample| {
             example.url == *name
                 || url.as_ref().is_some_and(|url| url.as_str() == example.url)
                 || name.parse() == Ok(example.id.0)
         };
-        let found: Vec<&Example> = examples.iter().filter(is_meant).collect();
+        let found: Vec<&StoredExample> = examples.iter().filter(is_match).collect();
         if found.is_empty() {
             let of = if of.is_empty() { String::new() } else { format!(" {of}") };
             return Err(misuse(format!(
-                "{} is no example{of}; `porthole examples list` shows names and numbers",
+                "{} is not an example{of}; `porthole examples list` shows names and numbers",
                 output::plain(name)
             )));
         }
@@ -158,12 +162,12 @@ fn find<'a>(examples: &'a [Example], names: &[String], of: &str) -> anyhow::Resu
     Ok(all)
 }
 
-/// A page can stand for several topics; which of its examples is meant has to be said then.
-fn refuse_ambiguous(tree: &Taxonomy, found: &[&Example]) -> anyhow::Result<()> {
+/// A page can be an example of several topics; then its number is needed.
+fn refuse_ambiguous(tree: &Taxonomy, found: &[&StoredExample]) -> anyhow::Result<()> {
     for (at, example) in found.iter().enumerate() {
         if let Some(other) = found[..at].iter().find(|other| other.url == example.url) {
             return Err(misuse(format!(
-                "{} is an example of {} and of {}; say which by its number: {} or {}",
+                "{} is an example of {} and of {}; use its number: {} or {}",
                 output::plain(&example.url),
                 tree.path(other.topic),
                 tree.path(example.topic),

@@ -1,17 +1,17 @@
-//! `porthole explain`: why a URL was queued, fetched or skipped, and what it is worth.
+//! `porthole explain`: why a URL was queued, fetched or skipped, and how it is scored.
 
 mod parts;
 
 use std::path::Path;
 
-use porthole_store::{About, FeedbackKind, Neighbourhood, RAISED, SiteFacts, StoreReader, UrlState};
+use porthole_store::{About, FeedbackKind, NeighbourEvidence, RAISED, SiteFacts, StoreReader, UrlState};
 use porthole_topic::Taxonomy;
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
-use self::parts::Parts;
+use self::parts::PriorityParts;
 use crate::cli;
-use crate::commands::classify::{Judge, Judged};
+use crate::commands::classify::{PageJudge, PageJudgment};
 use crate::commands::units::{moment_and_age, size};
 use crate::documents::DocumentReader;
 use crate::output::{self, Paint, count, grouped, misuse, plain};
@@ -20,7 +20,7 @@ use crate::workspace::{self, Workspace, path_of};
 pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
     let url = CanonicalUrl::parse(&arguments.url)
-        .map_err(|error| misuse(format!("{} is no URL: {error}", plain(&arguments.url))))?;
+        .map_err(|error| misuse(format!("{} is not a URL: {error}", plain(&arguments.url))))?;
     let reader = workspace.reader()?;
     let tree = workspace::tree(&reader)?;
     let Some(about) = reader.about(&url)? else {
@@ -36,57 +36,60 @@ pub(crate) fn run(root: &Path, arguments: &cli::Explain) -> anyhow::Result<()> {
         None
     });
     if arguments.json {
-        return output::print_json(&Facts { parts, ..Facts::of(&url, &about, &tree, examples, judged) });
+        return output::print_json(&UrlFacts {
+            parts,
+            ..UrlFacts::of(&url, &about, &tree, examples, judged)
+        });
     }
     Explanation { url: &url, about: &about, tree: &tree, examples, parts }.print(judged.as_ref());
     Ok(())
 }
 
-/// The topics that a URL is an example of: crawls start at those of good ones.
+/// The topics of which a URL is an example; crawls start at the examples of good topics.
 fn examples(reader: &dyn StoreReader, tree: &Taxonomy, url: &CanonicalUrl) -> anyhow::Result<Vec<String>> {
     let examples = reader.examples(None)?.into_iter().filter(|example| example.url == url.as_str());
     Ok(examples.map(|example| path_of(tree, example.topic)).collect())
 }
 
-/// What the critic says of the page today, if there are a page and a critic.
+/// The current judgment of the page, if it is archived and there is a critic.
 fn judge_now(
     workspace: &Workspace,
     reader: &dyn StoreReader,
     url: &CanonicalUrl,
     about: &About,
-) -> anyhow::Result<Option<Judged>> {
+) -> anyhow::Result<Option<PageJudgment>> {
     let (Some(span), Ok((critic, tree))) = (about.span, workspace::critic(reader)) else { return Ok(None) };
     let page = workspace.read_page(url, span)?;
     let mut documents = DocumentReader::new();
     let document = documents.bytes(Some(url), &page.headers, &page.body);
-    let mut judge = Judge { critic, tree, reader, all: false };
+    let mut judge = PageJudge { critic, tree, reader, all: false };
     judge.judge_document(url.as_str(), document, &documents.take_words()).map(Some)
 }
 
-/// A URL that was never met, as JSON has it.
+/// A URL that is not in the database.
 #[derive(Serialize)]
 struct Unknown<'a> {
     url: &'a str,
     state: &'static str,
-    site: Option<Site>,
+    site: Option<ExplainedSite>,
 }
 
 fn explain_unknown(url: &CanonicalUrl, site: Option<SiteFacts>, json: bool) -> anyhow::Result<()> {
     if json {
-        let site = site.as_ref().map(Site::of);
+        let site = site.as_ref().map(ExplainedSite::of);
         return output::print_json(&Unknown { url: url.as_str(), state: "unknown", site });
     }
-    output::print(&format!("{} is not known: no page that was fetched links to it", plain(url.as_str())));
+    output::print(&format!("{} is unknown: no fetched page links to it", plain(url.as_str())));
     match site {
-        Some(site) => output::print(&format!("its site is known: {}", site_in_words(&site))),
-        None => output::print(&format!("nothing else of {} is known either", plain(url.authority()))),
+        Some(site) => output::print(&format!("its site: {}", site_in_words(&site))),
+        None => output::print(&format!("its site {} is unknown, too", plain(url.authority()))),
     }
     Ok(())
 }
 
-/// The facts, as JSON has them. Moments are milliseconds since 1970.
+/// All facts about a URL, for JSON; times are in milliseconds since 1970.
 #[derive(Serialize)]
-struct Facts<'a> {
+struct UrlFacts<'a> {
     url: &'a str,
     state: &'static str,
     relevance: f64,
@@ -99,36 +102,36 @@ struct Facts<'a> {
     language: &'a str,
     bytes: Option<u64>,
     status: Option<u16>,
-    failure: Option<Failure<'a>>,
+    failure: Option<ExplainedFailure<'a>>,
     not_before: Option<i64>,
-    /// How many queued URLs come before it.
+    /// Number of queued URLs before it.
     rank: Option<u64>,
-    /// Topics that it is an example of.
+    /// Topics of which it is an example.
     examples: Vec<String>,
-    parents: Vec<Parent<'a>>,
+    parents: Vec<ExplainedParent<'a>>,
     links_in: u64,
     links_out: u64,
     leads_to: Option<&'a str>,
-    site: Site,
-    kept: Option<Kept>,
+    site: ExplainedSite,
+    kept: Option<ArchiveLocation>,
     hub: Option<f64>,
     auth: Option<f64>,
-    neighbourhood: Option<Neighbours>,
-    feedback: Vec<Word>,
-    /// What the critic says of the page today.
-    judged: Option<Judged>,
-    /// What the priority of a queued URL is made of.
-    parts: Option<Parts>,
+    neighbourhood: Option<ExplainedNeighbours>,
+    feedback: Vec<ExplainedFeedback>,
+    /// The critic's current judgment of the page.
+    judged: Option<PageJudgment>,
+    /// Contributions to the priority of a queued URL.
+    parts: Option<PriorityParts>,
 }
 
 #[derive(Serialize)]
-struct Failure<'a> {
+struct ExplainedFailure<'a> {
     kind: &'a str,
     detail: &'a str,
 }
 
 #[derive(Serialize)]
-struct Parent<'a> {
+struct ExplainedParent<'a> {
     url: &'a str,
     relevance: f64,
     seq: Option<u64>,
@@ -136,66 +139,66 @@ struct Parent<'a> {
 }
 
 #[derive(Serialize)]
-struct Site {
+struct ExplainedSite {
     host: String,
     serverload: u64,
     disabled: bool,
 }
 
 #[derive(Serialize)]
-struct Kept {
+struct ArchiveLocation {
     segment: u32,
     offset: u64,
     length: u32,
 }
 
-/// How relevant the page is after what its neighbours say, and what that is.
+/// Relevance of the page combined with that of its neighbours.
 #[derive(Serialize)]
-struct Neighbours {
+struct ExplainedNeighbours {
     relevance: f64,
     sites: u32,
     evidence: f64,
 }
 
 #[derive(Serialize)]
-struct Word {
+struct ExplainedFeedback {
     kind: &'static str,
     useful: bool,
     at: i64,
 }
 
-impl Neighbours {
-    fn of(found: &Neighbourhood) -> Neighbours {
-        Neighbours { relevance: found.relevance, sites: found.sites, evidence: found.evidence }
+impl ExplainedNeighbours {
+    fn of(found: &NeighbourEvidence) -> ExplainedNeighbours {
+        ExplainedNeighbours { relevance: found.relevance, sites: found.sites, evidence: found.evidence }
     }
 }
 
-impl Site {
-    fn of(site: &SiteFacts) -> Site {
-        Site { host: site.host.clone(), serverload: site.serverload, disabled: site.disabled }
+impl ExplainedSite {
+    fn of(site: &SiteFacts) -> ExplainedSite {
+        ExplainedSite { host: site.host.clone(), serverload: site.serverload, disabled: site.disabled }
     }
 }
 
-impl<'a> Facts<'a> {
+impl<'a> UrlFacts<'a> {
     fn of(
         url: &'a CanonicalUrl,
         about: &'a About,
         tree: &Taxonomy,
         examples: Vec<String>,
-        judged: Option<Judged>,
+        judged: Option<PageJudgment>,
     ) -> Self {
-        let parents = about.parents.iter().map(|parent| Parent {
+        let parents = about.parents.iter().map(|parent| ExplainedParent {
             url: &parent.url,
             relevance: parent.relevance,
             seq: parent.seq,
             discovered: parent.discovered.0,
         });
-        let words = about.feedback.iter().map(|word| Word {
+        let words = about.feedback.iter().map(|word| ExplainedFeedback {
             kind: word.kind.name(),
             useful: word.useful,
             at: word.at.0,
         });
-        Facts {
+        UrlFacts {
             url: url.as_str(),
             state: about.state.name(),
             relevance: about.relevance,
@@ -208,7 +211,7 @@ impl<'a> Facts<'a> {
             language: &about.language,
             bytes: about.bytes,
             status: about.status,
-            failure: about.failure.as_ref().map(|(kind, detail)| Failure { kind, detail }),
+            failure: about.failure.as_ref().map(|(kind, detail)| ExplainedFailure { kind, detail }),
             not_before: about.not_before.map(|at| at.0),
             rank: about.rank,
             examples,
@@ -216,15 +219,15 @@ impl<'a> Facts<'a> {
             links_in: about.links_in,
             links_out: about.links_out,
             leads_to: about.leads_to.as_deref(),
-            site: Site::of(&about.site),
-            kept: about.span.map(|span| Kept {
+            site: ExplainedSite::of(&about.site),
+            kept: about.span.map(|span| ArchiveLocation {
                 segment: span.segment,
                 offset: span.offset,
                 length: span.length,
             }),
             hub: about.hub,
             auth: about.auth,
-            neighbourhood: about.neighbourhood.as_ref().map(Neighbours::of),
+            neighbourhood: about.neighbourhood.as_ref().map(ExplainedNeighbours::of),
             feedback: words.collect(),
             judged,
             parts: None,
@@ -232,24 +235,24 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The facts in words, for a person.
+/// Prints the facts about a URL as text.
 struct Explanation<'a> {
     url: &'a CanonicalUrl,
     about: &'a About,
     tree: &'a Taxonomy,
     examples: Vec<String>,
-    parts: Option<Parts>,
+    parts: Option<PriorityParts>,
 }
 
 impl Explanation<'_> {
-    fn print(&self, judged: Option<&Judged>) {
+    fn print(&self, judged: Option<&PageJudgment>) {
         if !self.about.title.is_empty() {
             output::print(&Paint::Strong.on(&plain(&self.about.title)));
         }
         output::print(&Paint::Faint.on(&plain(self.url.as_str())));
         output::print("");
         line("state", &self.state());
-        for more in self.what_came() {
+        for more in self.last_response() {
             line("", &more);
         }
         line("score", &self.score());
@@ -280,7 +283,7 @@ impl Explanation<'_> {
         }
     }
 
-    /// What has become of it, and why.
+    /// The state, with its reason.
     fn state(&self) -> String {
         let about = self.about;
         let name = Paint::Strong.on(about.state.name());
@@ -293,31 +296,31 @@ impl Explanation<'_> {
                 let target = about.leads_to.as_deref().unwrap_or("another URL");
                 format!("{name} to {}{}", plain(target), self.fetch())
             }
-            UrlState::Dead => format!("{name}: {why}; it is not tried again"),
+            UrlState::Dead => format!("{name}: {why}; no retry"),
             UrlState::Skipped => format!("{name}: {why}"),
-            UrlState::Evicted => format!("{name}: the queue was full of better ones"),
-            UrlState::Rejected => format!("{name}: the strategy follows none of the links to it"),
+            UrlState::Evicted => format!("{name}: the bounded queue was full of better URLs"),
+            UrlState::Rejected => format!("{name}: the strategy follows no link to it"),
         }
     }
 
-    /// When a queued URL has its turn.
+    /// When a queued URL will be fetched.
     fn when_next(&self) -> String {
         let about = self.about;
         if about.site.disabled {
-            return ", but its site is disabled: `porthole sites enable` lets it be fetched".to_owned();
+            return ", but its site is disabled; enable it with `porthole sites enable HOST`".to_owned();
         }
         let place = match about.rank {
-            Some(0) => "; it is the next in the order of the queue".to_owned(),
+            Some(0) => "; next in the queue".to_owned(),
             Some(rank) => format!("; {} before it", verb(rank, "URL", "comes", "come")),
             None => String::new(),
         };
         match about.not_before {
-            Some(at) => format!(" for another try, not before {}", moment_and_age(at)),
+            Some(at) => format!(" for a retry, not before {}", moment_and_age(at)),
             None => place,
         }
     }
 
-    /// When it was fetched last.
+    /// Sequence number and time of the last fetch.
     fn fetch(&self) -> String {
         let seq =
             self.about.seq.map_or_else(String::new, |seq| format!(" as no. {}", grouped(&seq.to_string())));
@@ -325,14 +328,14 @@ impl Explanation<'_> {
         format!("{seq}{at}")
     }
 
-    /// What the last try brought.
-    fn what_came(&self) -> Vec<String> {
+    /// The result of the last try.
+    fn last_response(&self) -> Vec<String> {
         let about = self.about;
         let mut lines = Vec::new();
         if let (UrlState::Queued, Some((kind, detail))) = (about.state, &about.failure) {
             let tries = count(about.numtries as usize, "time");
             lines.push(format!(
-                "tried {tries}{}; the last time: {}",
+                "tried {tries}{}; last failure: {}",
                 self.fetch(),
                 reason(kind, &plain(detail))
             ));
@@ -345,8 +348,8 @@ impl Explanation<'_> {
             facts.extend(about.bytes.map(size));
             facts.extend((!about.language.is_empty()).then(|| format!("language {}", about.language)));
             facts.push(match about.span {
-                Some(span) => format!("kept in pages/{:05}.warc.gz at {}", span.segment, span.offset),
-                None => "not kept".to_owned(),
+                Some(span) => format!("archived in pages/{:05}.warc.gz at {}", span.segment, span.offset),
+                None => "not archived".to_owned(),
             });
         }
         if !facts.is_empty() {
@@ -361,30 +364,30 @@ impl Explanation<'_> {
             format!("; best topic {}", Paint::Strong.on(&path_of(self.tree, best)))
         });
         let what = match about.state {
-            UrlState::Fetched => "R(d)",
-            _ if about.parents.is_empty() => "estimated R(d)",
-            _ => "R(d) as estimated from the pages that link to it",
+            UrlState::Fetched => "relevance",
+            _ if about.parents.is_empty() => "estimated relevance",
+            _ => "relevance estimated from the linking pages",
         };
         let priority = if about.priority > RAISED {
-            "raised above all others, because a great hub links to it".to_owned()
+            "raised above all others, since a top hub links to it".to_owned()
         } else {
             format!("{:.3}", about.priority)
         };
         format!("{what}: {:.3}; priority {priority}{topic}", about.relevance)
     }
 
-    /// Where it was found, and so why it was queued.
+    /// The pages that link to the URL, or why it was queued without a link.
     fn print_parents(&self) {
         let about = self.about;
         for topic in &self.examples {
-            line("found", &format!("it is an example of {topic}"));
+            line("found", &format!("example of {topic}"));
         }
         if about.parents.is_empty() && self.examples.is_empty() {
-            line("found", "as a start or in a sitemap: no page that was fetched links to it");
+            line("found", "as a start URL or in a sitemap; no fetched page links to it");
         }
         if !about.parents.is_empty() {
             let links = verb(about.links_in, "link", "leads", "lead");
-            line("found", &format!("{links} to it; the best pages that have one, with their R(d):"));
+            line("found", &format!("{links} to it; the most relevant linking pages:"));
             for parent in &about.parents {
                 let seq =
                     parent.seq.map_or_else(String::new, |seq| format!("no. {}", grouped(&seq.to_string())));
@@ -396,13 +399,13 @@ impl Explanation<'_> {
         }
     }
 
-    fn print_judged(&self, judged: &Judged) {
+    fn print_judged(&self, judged: &PageJudgment) {
         judged.print_judgment(self.tree);
         if let Some(now) = judged.relevance
             && (now - self.about.relevance).abs() > 0.005
         {
             output::print(&Paint::Faint.on(
-                "\nwhat the critic says now is not what is stored: topics, marks or examples have changed since",
+                "\nthe stored relevance differs: topics, marks or examples have changed since the fetch",
             ));
         }
     }
@@ -412,9 +415,9 @@ fn line(label: &str, text: &str) {
     output::print(&format!("{} {text}", Paint::Faint.on(&format!("{label:<9}"))));
 }
 
-/// The parts of a score, the weightiest first.
-fn print_parts(parts: &Parts) {
-    line("parts", &format!("as {} sees the link on {}", parts.strategy, plain(&parts.on)));
+/// Prints the contributions to a score, the largest first.
+fn print_parts(parts: &PriorityParts) {
+    line("parts", &format!("by strategy {}, for the link on {}", parts.strategy, plain(&parts.on)));
     let mut sorted: Vec<_> = parts.parts.iter().filter(|part| part.adds != 0.0).collect();
     sorted.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()));
     for part in sorted {
@@ -423,7 +426,7 @@ fn print_parts(parts: &Parts) {
     }
 }
 
-/// A number of things and what they do: "1 URL comes", "2 URLs come".
+/// A number of things with the verb: "1 URL comes", "2 URLs come".
 fn verb(number: u64, noun: &str, one: &str, several: &str) -> String {
     format!("{} {}", many(number, noun), if number == 1 { one } else { several })
 }
@@ -432,20 +435,20 @@ fn many(number: u64, noun: &str) -> String {
     count(usize::try_from(number).unwrap_or(usize::MAX), noun)
 }
 
-/// A failure in words: what kind it is, and the detail that was kept.
+/// A failure as text: its kind and the stored detail.
 fn reason(kind: &str, detail: &str) -> String {
     let what = match kind {
-        "robots" => "robots.txt does not allow it",
-        "scope" => "outside of what the crawl is confined to",
-        "trap" => "a URL of the kind that never ends",
-        "dns" => "its host has no address",
-        "connect" => "no connection, or it broke",
+        "robots" => "disallowed by robots.txt",
+        "scope" => "outside the scope of the crawl",
+        "trap" => "a crawler trap",
+        "dns" => "the host name does not resolve",
+        "connect" => "the connection failed or broke",
         "tls" => "TLS failed",
-        "timeout" => "too slow",
-        "status" => "the server refused",
-        "size" => "larger than allowed",
-        "type" => "of a type that is not read",
-        "protocol" => "not an answer that HTTP allows",
+        "timeout" => "timeout",
+        "status" => "the server refused the request",
+        "size" => "larger than the size limit",
+        "type" => "unsupported content type",
+        "protocol" => "invalid HTTP response",
         other => other,
     };
     if detail.is_empty() { what.to_owned() } else { format!("{what} ({detail})") }
@@ -458,9 +461,9 @@ fn site_in_words(site: &SiteFacts) -> String {
 }
 
 fn about_neighbours(about: &About) -> Option<String> {
-    let Neighbourhood { relevance, sites, evidence, .. } = about.neighbourhood?;
+    let NeighbourEvidence { relevance, sites, evidence, .. } = about.neighbourhood?;
     Some(format!(
-        "with what its neighbours say: {relevance:.3}; they are on {} and have R(d) {evidence:.3} on average",
+        "relevance with neighbours: {relevance:.3}; their mean relevance is {evidence:.3}, on {}",
         count(sites as usize, "site")
     ))
 }

@@ -1,5 +1,5 @@
-//! `porthole examples explore`: pages near the examples of a topic whose titles share its most distinctive words, to
-//! be taken as further examples (W 2.1).
+//! `porthole examples explore`: finds further examples: pages near the examples of a topic whose titles share its most
+//! distinctive words (W 2.1).
 
 mod neighbours;
 mod words;
@@ -7,45 +7,45 @@ mod words;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use porthole_store::{Example, StoreReader};
+use porthole_store::{StoreReader, StoredExample};
 use porthole_types::{CanonicalUrl, TermId, UrlId};
 use serde::Serialize;
 
-use self::neighbours::{Neighbour, Neighbours, Surroundings};
+use self::neighbours::{Neighbour, NeighbourFinder, NeighbourList};
 use self::words::Distinctive;
 use crate::asking;
 use crate::cli;
-use crate::commands::examples::add::{self, Added, Shown};
+use crate::commands::examples::add::{self, AddedExamples, NewExamplePage};
 use crate::documents::DocumentReader;
 use crate::output::{self, Paint, count, grouped, misuse, plain};
 use crate::visiting::Visitor;
-use crate::workspace::{self, Lexicon, Workspace};
+use crate::workspace::{self, WordLookup, Workspace};
 
-/// Words that are shown of a topic.
+/// Number of words shown of a topic.
 const WORDS: usize = 12;
 
-/// What was found, as JSON has it.
+/// The result, for JSON.
 #[derive(Serialize)]
-struct Found {
+struct Exploration {
     topic: String,
     words: Vec<String>,
     examples: usize,
     /// Pages near the examples.
     neighbours: usize,
-    /// Those whose titles are known.
+    /// Neighbours with a known title.
     titles: usize,
-    /// Pages that could not be had.
+    /// Pages that could not be fetched.
     failed: usize,
-    found: Vec<Candidate>,
-    added: Option<Added>,
+    found: Vec<ExploredPage>,
+    added: Option<AddedExamples>,
 }
 
 /// A page that may become an example.
 #[derive(Serialize)]
-struct Candidate {
+struct ExploredPage {
     title: String,
     url: String,
-    /// The distinctive words of its title, the strongest first.
+    /// Distinctive words of the title, the strongest first.
     words: Vec<String>,
     score: f64,
     linked_by: usize,
@@ -60,11 +60,11 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
     let topic = tree.find(&arguments.topic)?;
     let (topics, path) = (tree.below(topic), tree.path(topic));
     let all = reader.examples(None)?;
-    let own: Vec<&Example> = all.iter().filter(|example| topics.contains(&example.topic)).collect();
+    let own: Vec<&StoredExample> = all.iter().filter(|example| topics.contains(&example.topic)).collect();
     let examples: Vec<CanonicalUrl> = own.iter().filter_map(|example| url_of(example)).collect();
     if examples.is_empty() {
         return Err(misuse(format!(
-            "no example of {path} has a URL to explore from; `porthole examples add {} URL…` shows some",
+            "no example of {path} has a URL; add some with `porthole examples add {} URL…`",
             output::quoted(&path)
         )));
     }
@@ -73,7 +73,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
     let visitor = visitor(workspace, &reader, arguments)?;
     let known: HashSet<UrlId> = all.iter().filter_map(url_of).map(|url| url.id()).collect();
     let mut documents = DocumentReader::new();
-    let mut surroundings = Surroundings {
+    let mut surroundings = NeighbourFinder {
         workspace,
         reader: &reader,
         visitor: visitor.as_ref(),
@@ -82,13 +82,13 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
         failed: 0,
         is_interrupted: false,
     };
-    let mut near = surroundings.look_around(&examples, &known).await?;
-    fetch_the_promising(&mut surroundings, &mut near, &distinctive, &language).await;
+    let mut near = surroundings.neighbours_of(&examples, &known).await?;
+    fetch_most_promising(&mut surroundings, &mut near, &distinctive, &language).await;
     let titles = near.all.iter().filter(|neighbour| !neighbour.title.is_empty()).count();
     let neighbours = near.all.len();
     let mut found = rank(surroundings.documents, near, &distinctive, &language);
     found.truncate(arguments.most);
-    let mut found = Found {
+    let mut found = Exploration {
         topic: path,
         words: spelled(&reader, &distinctive.ordered)?,
         examples: examples.len(),
@@ -107,9 +107,9 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
         for number in accepted {
             let candidate = &mut found.found[number];
             let document = surroundings.document(&mut candidate.neighbour).await?;
-            shown.push(Shown {
-                called: candidate.title.clone(),
-                ..Shown::new(candidate.url.clone(), "explored", document)
+            shown.push(NewExamplePage {
+                fallback_title: candidate.title.clone(),
+                ..NewExamplePage::new(candidate.url.clone(), "explored", document)
             });
         }
         found.added = Some(add::keep(workspace, &arguments.topic, shown, &mut documents)?);
@@ -124,11 +124,11 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Explore) -> anyh
     Ok(())
 }
 
-fn url_of(example: &Example) -> Option<CanonicalUrl> {
+fn url_of(example: &StoredExample) -> Option<CanonicalUrl> {
     CanonicalUrl::parse(&example.url).ok().filter(|_| example.url.contains("://"))
 }
 
-/// The way to the web. Without one there is still what a crawl has found.
+/// Access to the web; `None` without a contact address, if a crawl has pages to use instead.
 fn visitor(
     workspace: &Workspace,
     reader: &dyn StoreReader,
@@ -137,15 +137,15 @@ fn visitor(
     match Visitor::of(workspace, &arguments.web) {
         Ok(visitor) => Ok(Some(visitor.for_at_most(arguments.time))),
         Err(error) if arguments.web.is_empty() && reader.counts()?.known > 0 => {
-            output::say(&format!("only what the crawl has found: {}", output::in_words(&error)));
+            output::say(&format!("using crawled pages only: {}", output::in_words(&error)));
             Ok(None)
         }
         Err(error) => Err(error),
     }
 }
 
-/// The language of most examples: titles are too short to tell it by.
-fn common_language(examples: &[&Example]) -> String {
+/// The language of most examples. Titles are too short to detect theirs.
+fn common_language(examples: &[&StoredExample]) -> String {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let known = examples.iter().map(|example| example.language.as_str()).filter(|code| !code.is_empty());
     known.for_each(|code| *counts.entry(code).or_default() += 1);
@@ -153,11 +153,11 @@ fn common_language(examples: &[&Example]) -> String {
     most.map_or("en", |(code, _)| code).to_owned()
 }
 
-/// Fetches neighbours whose titles are not known: first those whose links speak most of the topic, then those that
+/// Fetches neighbours without a known title: first those whose anchor texts match the topic best, then those that
 /// most examples link to.
-async fn fetch_the_promising(
-    surroundings: &mut Surroundings<'_>,
-    near: &mut Neighbours,
+async fn fetch_most_promising(
+    surroundings: &mut NeighbourFinder<'_>,
+    near: &mut NeighbourList,
     distinctive: &Distinctive,
     language: &str,
 ) {
@@ -172,13 +172,13 @@ async fn fetch_the_promising(
     surroundings.fetch(&mut unknown).await;
 }
 
-/// Those whose titles share words with the topic, the best first.
+/// The neighbours whose titles share words with the topic, the best first.
 fn rank(
     documents: &mut DocumentReader,
-    near: Neighbours,
+    near: NeighbourList,
     distinctive: &Distinctive,
     language: &str,
-) -> Vec<Candidate> {
+) -> Vec<ExploredPage> {
     let mut found = Vec::new();
     for neighbour in near.all {
         let language = match &neighbour.document {
@@ -187,7 +187,7 @@ fn rank(
         };
         let (score, words) = distinctive.matched(documents.words_of(&neighbour.title, language));
         if !words.is_empty() {
-            found.push(Candidate {
+            found.push(ExploredPage {
                 title: neighbour.title.clone(),
                 url: neighbour.url.to_string(),
                 words,
@@ -198,7 +198,7 @@ fn rank(
             });
         }
     }
-    // A title that is there twice is mostly the same page.
+    // Equal titles on one site are mostly the same page.
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.linked_by.cmp(&a.linked_by)));
     let mut titles = HashSet::new();
     found.retain(|candidate| titles.insert((candidate.title.clone(), candidate.neighbour.url.site())));
@@ -206,32 +206,32 @@ fn rank(
 }
 
 fn spelled(reader: &dyn StoreReader, terms: &[(TermId, f64)]) -> anyhow::Result<Vec<String>> {
-    Lexicon::new(reader, &[]).words(&terms[..terms.len().min(WORDS)])
+    WordLookup::new(reader, &[]).words(&terms[..terms.len().min(WORDS)])
 }
 
-impl Found {
+impl Exploration {
     fn print(&self) {
         output::print(&format!(
-            "{} near {} of {}; {} known",
+            "{} near {} of {}, {} with known titles",
             count(self.neighbours, "page"),
             count(self.examples, "example"),
             self.topic,
-            count(self.titles, "title")
+            count(self.titles, "page")
         ));
         let words: Vec<String> = self.words.iter().map(|word| plain(word)).collect();
-        output::print(&format!("its words: {}", words.join(", ")));
+        output::print(&format!("distinctive words: {}", words.join(", ")));
         if self.failed > 0 {
-            output::say(&format!("{} could not be read", count(self.failed, "page")));
+            output::say(&format!("{} could not be fetched", count(self.failed, "page")));
         }
         for (number, candidate) in self.found.iter().enumerate() {
             output::print(&candidate.lines(number + 1));
         }
         if self.found.is_empty() {
-            output::print("no title has any of them; more examples, or `--pages N` with more, may help");
+            output::print("no title contains any of them; add examples, or fetch more with `--pages N`");
         }
     }
 
-    /// Which of them become examples: as many as was said, or those that somebody says yes to.
+    /// The candidates to add: as the arguments say, or those that the user confirms.
     async fn accepted(&self, arguments: &cli::Explore) -> Vec<usize> {
         let all = 0..self.found.len();
         if arguments.accept_all {
@@ -248,7 +248,7 @@ impl Found {
         for number in all {
             let candidate = &self.found[number];
             let question =
-                format!("{}\ntake it as an example of {}? [y/n/q]", candidate.lines(number + 1), self.topic);
+                format!("{}\nadd it as an example of {}? [y/n/q]", candidate.lines(number + 1), self.topic);
             match asking::ask(&question).await.as_deref() {
                 Some("y" | "Y" | "yes") => accepted.push(number),
                 None | Some("q" | "Q" | "quit") => break,
@@ -261,7 +261,7 @@ impl Found {
     fn say_how_to_accept(&self) {
         if !self.found.is_empty() {
             output::print(&format!(
-                "\ntake the best of them as examples: porthole examples explore {} --accept {}",
+                "\nadd the best as examples: porthole examples explore {} --accept {}",
                 output::quoted(&self.topic),
                 self.found.len().min(5)
             ));
@@ -269,7 +269,7 @@ impl Found {
     }
 }
 
-impl Candidate {
+impl ExploredPage {
     fn lines(&self, number: usize) -> String {
         let words: Vec<String> = self.words.iter().map(|word| plain(word)).collect();
         let links = [("linked by", self.linked_by), ("links to", self.links_to)];

@@ -1,17 +1,19 @@
-//! `porthole topics grow`: examples from specialty sites of the crawl, as far as the critic gets no worse (W 1).
+//! `porthole topics grow`: adds examples from specialised sites of the crawl if the critic's accuracy on held-out
+//! examples does not drop (W 1).
 
 use porthole_crawl::Command;
 
 use crate::cli;
 use crate::output::{self, Paint, Spinner, count};
-use crate::training::growing::{self, Grown, GrownSite, Limits};
+use crate::training::growing::{self, Grown, GrownSite, GrowthLimits};
 use crate::training::train_workspace;
 use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace, arguments: &cli::Grow) -> anyhow::Result<()> {
     let settings = workspace.settings.train.ready()?;
     let mut store = workspace.writer()?;
-    let limits = Limits { sites: arguments.sites, pages_a_site: arguments.pages, pages: arguments.accept };
+    let limits =
+        GrowthLimits { sites: arguments.sites, pages_a_site: arguments.pages, pages: arguments.accept };
     let spinner = Spinner::new("growing");
     let mut grow = || -> anyhow::Result<Grown> {
         let grown = growing::grow(workspace, &mut store, &arguments.topic, limits, &settings)?;
@@ -36,7 +38,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Grow) -> anyhow::Resul
 fn print(grown: &Grown) {
     if grown.sites.is_empty() {
         output::print(&format!(
-            "no site of the crawl is all about {}: where most of five or more pages are surely about it, some can be taken",
+            "no site qualifies for {}: it needs at least five pages, most of them clearly on the topic",
             grown.topic
         ));
         return;
@@ -48,13 +50,13 @@ fn print(grown: &Grown) {
             site.tried.to_string(),
             format!("{:.1}%", 100.0 * site.held_out.accuracy),
             format!("{:.3}", site.held_out.log_loss),
-            if site.accepted { "taken".to_owned() } else { Paint::Faint.on("refused") },
+            if site.accepted { "added".to_owned() } else { Paint::Faint.on("rejected") },
         ]
     };
     let rows: Vec<Vec<String>> = grown.sites.iter().map(row).collect();
-    output::print_table(&["site", "on topic", "tried", "held out", "log loss", ""], &rows);
+    output::print_table(&["site", "on topic", "tried", "accuracy", "log loss", ""], &rows);
     output::print(&format!(
-        "\n{} more for {}; of what you have shown, {:.1}% are told apart by a critic that has not seen them ({:.1}% before)",
+        "\nadded {} to {}; accuracy on held-out examples of yours: {:.1}% ({:.1}% before)",
         count(grown.examples, "example"),
         grown.topic,
         100.0 * grown.after.accuracy,
@@ -62,9 +64,6 @@ fn print(grown: &Grown) {
     ));
     let refused = grown.sites.iter().filter(|site| !site.accepted).count();
     if refused > 0 {
-        output::print(&format!(
-            "nothing was taken from {}: what you have shown would be told apart worse",
-            count(refused, "site")
-        ));
+        output::print(&format!("rejected {}: accuracy on your examples would drop", count(refused, "site")));
     }
 }

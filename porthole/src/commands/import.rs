@@ -1,4 +1,4 @@
-//! `porthole examples import`: many examples at once.
+//! `porthole examples import`: imports many examples from a file or folder.
 
 use anyhow::Context;
 use porthole_store::WorkspaceWriter;
@@ -6,16 +6,16 @@ use porthole_topic::prune::Pruning;
 use porthole_webs::RecordedWeb;
 
 use crate::cli;
-use crate::importing::{self, Lacking, Noted, Order, Report};
+use crate::importing::{self, ImportReport, ImportRequest, Lacking, Noted};
 use crate::output::{self, Paint, count, misuse};
-use crate::sources::{Format, Source};
+use crate::sources::{ExampleSource, SourceFormat};
 use crate::workspace::{self, Workspace};
 
 pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyhow::Result<()> {
-    let source = Source::open(&arguments.source, arguments.format)?;
-    if source.format == Format::Taxonomy {
+    let source = ExampleSource::open(&arguments.source, arguments.format)?;
+    if source.format == SourceFormat::Taxonomy {
         return Err(misuse(
-            "a taxonomy has no examples; start a workspace with it: porthole init DIR --taxonomy FILE",
+            "a taxonomy has no examples; create a workspace from it with `porthole init DIR --taxonomy FILE`",
         ));
     }
     let web = match arguments.web.as_slice() {
@@ -24,7 +24,7 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyho
     };
     let mut store = workspace.writer()?;
     let reader = store.reader();
-    let order = Order {
+    let order = ImportRequest {
         source: &source,
         below: arguments.topic.as_deref(),
         web: web.as_ref(),
@@ -43,11 +43,11 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyho
     Ok(())
 }
 
-/// What is said when there is something to learn from.
-pub(crate) const TRAIN_NEXT: &str = "`porthole train` takes it in";
+/// The next step, when there are examples to train on.
+pub(crate) const TRAIN_NEXT: &str = "next: `porthole train`";
 
-/// Says what became of an import.
-pub(crate) fn print(report: &Report) {
+/// Prints the result of an import.
+pub(crate) fn print(report: &ImportReport) {
     let file = output::plain(&report.file.display().to_string());
     let new = match report.new_topics {
         0 => String::new(),
@@ -57,17 +57,17 @@ pub(crate) fn print(report: &Report) {
     let rows = [
         ("read", report.read),
         ("to be fetched by the crawl", report.to_fetch),
-        ("known already, kept as they are", report.known),
+        ("known already, unchanged", report.known),
         ("without a page", report.missing.count),
         ("without words", report.empty.count),
-        ("left out", report.left_out.count),
+        ("skipped", report.left_out.count),
     ];
     for (what, number) in rows.into_iter().filter(|(_, number)| *number > 0) {
         output::print(&format!("  {:>9} {what}", output::grouped(&number.to_string())));
     }
     if let Some(pruned) = &report.pruned {
         output::print(&format!(
-            "pruned to {} a topic: {} too small and merged upwards, {} sampled, {} left out",
+            "pruned to {} per topic: {} merged into parents, {} sampled, {} dropped",
             count(pruned.k, "example"),
             count(pruned.topics_removed, "topic"),
             count(pruned.topics_sampled, "topic"),
@@ -75,7 +75,7 @@ pub(crate) fn print(report: &Report) {
         ));
     }
     let lacking = |lacking: &Lacking| format!("{}: {}", lacking.name, lacking.why);
-    say_some("left out:", &report.left_out, Clone::clone);
+    say_some("skipped:", &report.left_out, Clone::clone);
     say_some("without a page:", &report.missing, lacking);
     say_some("without words:", &report.empty, lacking);
 }

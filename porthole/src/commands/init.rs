@@ -1,4 +1,4 @@
-//! `porthole init`: a new workspace, with topics if wanted.
+//! `porthole init`: creates a workspace, with topics if requested.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use porthole_topic::{Pretrained, Taxonomy};
 use crate::cli;
 use crate::commands::import;
 use crate::documents::read_file;
-use crate::importing::{self, Gathered, Known, Order};
+use crate::importing::{self, ImportData, ImportRequest, KnownExamples};
 use crate::output::{self, count};
 use crate::settings::RawTrain;
-use crate::sources::{Format, Source};
+use crate::sources::{ExampleSource, SourceFormat};
 use crate::training::train_workspace;
 use crate::workspace::{self, TAXONOMY, Workspace};
 
 pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
     Workspace::check_new(&arguments.folder)?;
-    // Read before anything is made: a file that is broken leaves no workspace behind.
+    // Read first: a broken file must not leave a workspace behind.
     let start = match &arguments.taxonomy {
-        None => Start::Nothing,
-        Some(name) => Start::read(name).await.context("no workspace was made")?,
+        None => InitialContent::Nothing,
+        Some(name) => InitialContent::read(name).await.context("no workspace was created")?,
     };
     let workspace = Workspace::create(&arguments.folder)?;
     start.write(&mut workspace.writer()?)?;
@@ -29,80 +29,83 @@ pub(crate) async fn run(arguments: &cli::Init) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a workspace starts with.
-enum Start {
+/// Initial content of a workspace.
+enum InitialContent {
     Nothing,
-    Gathered(Box<Gathered>),
+    Imported(Box<ImportData>),
     Pretrained(Box<Pretrained>, Vec<u8>),
 }
 
-impl Start {
-    async fn read(name: &Path) -> anyhow::Result<Start> {
+impl InitialContent {
+    async fn read(name: &Path) -> anyhow::Result<InitialContent> {
         if name == Path::new("general") {
             return general();
         }
-        let source = Source::open(name, None)?;
-        if source.format == Format::Taxonomy {
+        let source = ExampleSource::open(name, None)?;
+        if source.format == SourceFormat::Taxonomy {
             let bytes = read_file(name)?;
             let pretrained = Pretrained::from_bytes(&bytes).with_context(|| name.display().to_string())?;
-            return Ok(Start::Pretrained(Box::new(pretrained), bytes));
+            return Ok(InitialContent::Pretrained(Box::new(pretrained), bytes));
         }
-        let order = Order { source: &source, below: None, web: None, pruning: None };
-        let gathered = importing::gather(&order, Taxonomy::new(), &Known::new()).await?;
-        Ok(Start::Gathered(Box::new(gathered)))
+        let order = ImportRequest { source: &source, below: None, web: None, pruning: None };
+        let gathered = importing::gather(&order, Taxonomy::new(), &KnownExamples::new()).await?;
+        Ok(InitialContent::Imported(Box::new(gathered)))
     }
 
     fn write(&self, store: &mut dyn WorkspaceWriter) -> anyhow::Result<()> {
         match self {
-            Start::Nothing => Ok(()),
-            Start::Gathered(gathered) => importing::write(store, gathered),
-            Start::Pretrained(pretrained, bytes) => {
+            InitialContent::Nothing => Ok(()),
+            InitialContent::Imported(gathered) => importing::write(store, gathered),
+            InitialContent::Pretrained(pretrained, bytes) => {
                 store.set_topics(&pretrained.tree.rows())?;
                 workspace::keep(store, TAXONOMY, bytes.clone())?;
-                // A critic at once, so that pages can be judged and topics proposed before any example is there.
+                // Train at once, so that pages can be classified and topics proposed before any example is added.
                 train_workspace(store, &RawTrain::default().ready()?, false).map(drop)
             }
         }
     }
 }
 
-/// Gives a workspace the topics that come with the program.
+/// Adds the general taxonomy to a workspace.
 pub(crate) fn give_general_topics(workspace: &Workspace) -> anyhow::Result<()> {
     general()?.write(&mut workspace.writer()?)
 }
 
-/// The taxonomy that comes with the program.
-fn general() -> anyhow::Result<Start> {
-    let pretrained = Pretrained::general().context("the general taxonomy of this program")?;
-    Ok(Start::Pretrained(Box::new(pretrained), Pretrained::general_bytes().to_vec()))
+/// The general taxonomy, which is part of the program.
+fn general() -> anyhow::Result<InitialContent> {
+    let pretrained = Pretrained::general().context("cannot load the built-in general taxonomy")?;
+    Ok(InitialContent::Pretrained(Box::new(pretrained), Pretrained::general_bytes().to_vec()))
 }
 
-fn say_what_next(folder: &Path, start: &Start) {
+fn say_what_next(folder: &Path, start: &InitialContent) {
     let at = match folder.to_string_lossy().as_ref() {
         "." => "porthole".to_owned(),
         folder => format!("porthole -C {}", output::quoted(folder)),
     };
-    output::print(&format!("made a workspace in {}", folder.display()));
+    output::print(&format!("created a workspace in {}", folder.display()));
     match start {
-        Start::Nothing => {
+        InitialContent::Nothing => {
             output::print(&format!(
-                "\nnow show it what you care about, and what you do not:\n  \
+                "\nnext: add examples of the topics you want, and of others:\n  \
                  {at} examples add /Topic/You/Want FILE…\n  \
                  {at} examples import bookmarks.html\n  \
                  {at} topics mark /Topic/You/Want\n  {at} train"
             ));
         }
-        Start::Gathered(gathered) => {
+        InitialContent::Imported(gathered) => {
             import::print(&gathered.report);
-            output::print(&format!("\nnow: {at} topics tree\n     {at} topics mark PATH\n     {at} train"));
-        }
-        Start::Pretrained(pretrained, _) => {
-            let topics = count(pretrained.tree.len() - 1, "topic");
-            output::print(&format!("it has {topics}, trained from: {}", output::plain(&pretrained.source)));
             output::print(&format!(
-                "\nnow say what you care about:\n  {at} topics propose FILE…      which topics your pages fit\n  \
-                 {at} topics mark PATH          what the crawl is after\n  \
-                 {at} examples add PATH FILE…   pages of your own, then: {at} train"
+                "\nnext: {at} topics tree\n      {at} topics mark PATH\n      {at} train"
+            ));
+        }
+        InitialContent::Pretrained(pretrained, _) => {
+            let topics = count(pretrained.tree.len() - 1, "topic");
+            output::print(&format!("{topics}, trained from: {}", output::plain(&pretrained.source)));
+            output::print(&format!(
+                "\nnext: choose the topics to crawl for:\n  \
+                {at} topics propose FILE…      topics that fit your pages\n  \
+                {at} topics mark PATH          mark a topic as good\n  \
+                {at} examples add PATH FILE…   add pages of your own, then: {at} train"
             ));
         }
     }

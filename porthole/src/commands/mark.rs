@@ -1,51 +1,50 @@
-//! `porthole mark`: what a person finds useful or not, back to the critic (W 2.1).
+//! `porthole mark`: feedback on pages, hubs and sites, as training data for the critic (W 2.1).
 //!
-//! A page that is useful becomes an example of a good topic. One that is useless needs a home, too: the critic tells
-//! topics apart, and learns only from pages that are about something.
+//! A useful page becomes an example of a good topic. A useless page becomes an example of another topic, since the
+//! critic is trained on topics only.
 
 use std::path::Path;
 
 use porthole_store::{
-    Example, ExampleChange, ExampleState, Feedback, FeedbackKind, NewExample, SqliteWorkspaceWriter,
+    ExampleChange, ExampleState, Feedback, FeedbackKind, NewExample, SqliteWorkspaceWriter, StoredExample,
     TopicChange, WorkspaceWriter,
 };
 use porthole_topic::{Critic, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, TopicId};
 use serde::Serialize;
 
-use crate::cli::{self, Verdict};
-use crate::documents::{Document, DocumentReader};
+use crate::cli::{self, Usefulness};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::output::{self, misuse, plain};
 use crate::workspace::{self, Workspace};
 
-/// What examples that came this way are said to come from.
+/// Source of examples made from feedback.
 const SOURCE: &str = "feedback";
 
-/// A topic that is as probable as this is a home for a page that is useless. Below that the critic does not know a
-/// better topic, and the page would only blur one.
+/// Probability from which a topic that is not good takes a useless page. Below that the critic knows no suitable topic,
+/// and the page would dilute the one it is put into.
 const PLAUSIBLE: f64 = 0.1;
 
 pub(crate) fn run(root: &Path, arguments: &cli::Mark) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
     let url = CanonicalUrl::parse(&arguments.url)
-        .map_err(|error| misuse(format!("{} is no URL: {error}", plain(&arguments.url))))?;
+        .map_err(|error| misuse(format!("{} is not a URL: {error}", plain(&arguments.url))))?;
     let mut writer = workspace.writer()?;
     let kind = match arguments {
         cli::Mark { site: true, .. } => FeedbackKind::Site,
         cli::Mark { hub: true, .. } => FeedbackKind::Hub,
         _ => FeedbackKind::Page,
     };
-    let useful = arguments.verdict == Verdict::Useful;
+    let useful = arguments.verdict == Usefulness::Useful;
     let lesson = match kind {
         FeedbackKind::Site => {
-            check_site(&writer, &url).map(|()| Lesson::None("a site is not learnt from"))?
+            check_site(&writer, &url).map(|()| MarkEffect::None("the critic is not trained on sites"))?
         }
         FeedbackKind::Hub => {
-            check_known(&writer, &url).map(|()| Lesson::None("links are not learnt from"))?
+            check_known(&writer, &url).map(|()| MarkEffect::None("the critic is not trained on links"))?
         }
-        FeedbackKind::Page => {
-            Teacher::new(&workspace, &writer, &url, useful)?.teach(&mut writer, arguments.topic.as_deref())?
-        }
+        FeedbackKind::Page => FeedbackExample::new(&workspace, &writer, &url, useful)?
+            .teach(&mut writer, arguments.topic.as_deref())?,
     };
     let name = if kind == FeedbackKind::Site { url.authority() } else { url.as_str() };
     let at = porthole_crawl::SystemClock.now();
@@ -73,34 +72,34 @@ fn check_known(writer: &SqliteWorkspaceWriter, url: &CanonicalUrl) -> anyhow::Re
 }
 
 fn unknown(url: &CanonicalUrl) -> anyhow::Error {
-    misuse(format!("{} is not known here; `porthole top pages` shows what was found", plain(url.as_str())))
+    misuse(format!("{} is unknown; `porthole top pages` lists pages of the crawl", plain(url.as_str())))
 }
 
-/// What follows from a mark for the critic.
-enum Lesson {
-    /// The page is an example of this topic from now on.
+/// The effect of a mark on the training data.
+enum MarkEffect {
+    /// The page is now an example of this topic.
     Example(String),
-    /// Nothing, and why.
+    /// No effect, with the reason.
     None(&'static str),
 }
 
-/// What was done, as JSON has it.
+/// The result, for JSON.
 #[derive(Serialize)]
 struct Marked<'a> {
     name: &'a str,
     kind: &'static str,
     useful: bool,
-    /// The topic that it is an example of from now on.
+    /// The topic of which the page is an example now.
     topic: Option<&'a str>,
-    /// Why it is none.
+    /// Why the page is no example.
     why_not: Option<&'a str>,
 }
 
 impl<'a> Marked<'a> {
-    fn of(name: &'a str, kind: FeedbackKind, useful: bool, lesson: &'a Lesson) -> Self {
+    fn of(name: &'a str, kind: FeedbackKind, useful: bool, lesson: &'a MarkEffect) -> Self {
         let (topic, why_not) = match lesson {
-            Lesson::Example(topic) => (Some(topic.as_str()), None),
-            Lesson::None(why) => (None, Some(*why)),
+            MarkEffect::Example(topic) => (Some(topic.as_str()), None),
+            MarkEffect::None(why) => (None, Some(*why)),
         };
         Marked { name, kind: kind.name(), useful, topic, why_not }
     }
@@ -111,40 +110,40 @@ impl<'a> Marked<'a> {
         output::print(&format!("marked {useful}{kind}: {}", plain(self.name)));
         match (self.topic, self.why_not) {
             (Some(topic), _) => output::print(&format!(
-                "it is an example of {topic} now, and `porthole train` learns from it; `--topic PATH` names another"
+                "added as an example of {topic} (another one: `--topic PATH`); next: `porthole train`"
             )),
             (None, Some(why)) if self.kind == "page" => {
-                output::say(&format!("the critic learns nothing from it: {why}"));
+                output::say(&format!("not used as an example: {why}"));
             }
             _ if self.kind == "site" && !self.useful => output::print(
-                "`porthole top sites` leaves it out; `porthole sites disable` stops fetching from it",
+                "`porthole top sites` omits it; to stop fetching from it, run `porthole sites disable HOST`",
             ),
             _ => {}
         }
     }
 }
 
-/// Makes an example of a page.
-struct Teacher {
+/// Turns a marked page into an example.
+struct FeedbackExample {
     url: CanonicalUrl,
     useful: bool,
     tree: Taxonomy,
     critic: Option<Critic>,
-    /// Examples that the page is already.
-    examples: Vec<Example>,
-    document: Option<Document>,
+    /// Existing examples with this URL.
+    examples: Vec<StoredExample>,
+    document: Option<TermDocument>,
     words: Vec<porthole_store::TermWord>,
     /// Why there is no document.
     why_not: &'static str,
 }
 
-impl Teacher {
+impl FeedbackExample {
     fn new(
         workspace: &Workspace,
         writer: &SqliteWorkspaceWriter,
         url: &CanonicalUrl,
         useful: bool,
-    ) -> anyhow::Result<Teacher> {
+    ) -> anyhow::Result<FeedbackExample> {
         let reader = writer.reader();
         let about = reader.about_briefly(url)?;
         let mut examples = reader.examples(None)?;
@@ -157,11 +156,14 @@ impl Teacher {
             Some(span) => {
                 let page = workspace.read_page(url, span)?;
                 let document = documents.bytes(Some(url), &page.headers, &page.body);
-                (Some(document).filter(|document| document.state == ExampleState::Ok), "it has no words")
+                (
+                    Some(document).filter(|document| document.state == ExampleState::Ok),
+                    "the page has no words",
+                )
             }
-            None => (None, "its page was not fetched, or not kept"),
+            None => (None, "the page was not fetched, or not archived"),
         };
-        Ok(Teacher {
+        Ok(FeedbackExample {
             url: url.clone(),
             useful,
             tree: workspace::tree(&*reader)?,
@@ -173,18 +175,16 @@ impl Teacher {
         })
     }
 
-    /// Writes the example, and takes away those that say the opposite.
-    fn teach(mut self, writer: &mut SqliteWorkspaceWriter, path: Option<&str>) -> anyhow::Result<Lesson> {
+    /// Writes the example and removes or moves those that contradict the mark.
+    fn teach(mut self, writer: &mut SqliteWorkspaceWriter, path: Option<&str>) -> anyhow::Result<MarkEffect> {
         let topics_before = self.tree.len();
-        let contrary: Vec<Example> =
+        let contrary: Vec<StoredExample> =
             self.examples.iter().filter(|example| self.is_contrary(example)).cloned().collect();
         if self.document.is_none() && contrary.is_empty() {
-            return Ok(Lesson::None(self.why_not));
+            return Ok(MarkEffect::None(self.why_not));
         }
         let Some(topic) = self.topic(path)? else {
-            return Err(misuse(
-                "there is no critic yet that could say what the page is about: name a topic with --topic PATH",
-            ));
+            return Err(misuse("there is no critic yet to choose the topic; name it with --topic PATH"));
         };
         let changes: Vec<ExampleChange> = contrary
             .iter()
@@ -202,10 +202,10 @@ impl Teacher {
             added: &added,
             terms: &self.words,
         })?;
-        Ok(Lesson::Example(self.tree.path(topic)))
+        Ok(MarkEffect::Example(self.tree.path(topic)))
     }
 
-    fn example(&self, topic: TopicId, document: Document) -> NewExample {
+    fn example(&self, topic: TopicId, document: TermDocument) -> NewExample {
         NewExample {
             topic,
             url: self.url.as_str().to_owned(),
@@ -217,24 +217,22 @@ impl Teacher {
         }
     }
 
-    /// Whether an example says the opposite of the mark. What a person has put elsewhere stays there when the page is
-    /// useful: it can be about both.
-    fn is_contrary(&self, example: &Example) -> bool {
+    /// Whether an example contradicts the mark. For a useful page, an example that the user put into another topic
+    /// stays: the page can be about both.
+    fn is_contrary(&self, example: &StoredExample) -> bool {
         match self.useful {
             true => example.source == SOURCE && !is_wanted(&self.tree, example.topic),
             false => is_wanted(&self.tree, example.topic),
         }
     }
 
-    /// The topic that learns from the page; `None` if there is nothing to choose it by.
+    /// The topic for the page; `None` if it cannot be chosen.
     fn topic(&mut self, path: Option<&str>) -> anyhow::Result<Option<TopicId>> {
         if let Some(path) = path {
             return self.named(path).map(Some);
         }
         if self.tree.good().next().is_none() {
-            return Err(misuse(
-                "no topic is marked good: `porthole topics mark PATH` says what you are after",
-            ));
+            return Err(misuse("no topic is marked good: mark one with `porthole topics mark PATH`"));
         }
         let (Some(critic), Some(document)) = (&mut self.critic, &self.document) else {
             return Ok(self.without_judgment());
@@ -256,22 +254,22 @@ impl Teacher {
         }
     }
 
-    /// The topic that a person named, if it fits the mark.
+    /// The topic that the user named, if it agrees with the mark.
     fn named(&self, path: &str) -> anyhow::Result<TopicId> {
         let topic = self.tree.find(path)?;
         match (self.useful, is_wanted(&self.tree, topic)) {
             (true, false) => Err(misuse(format!(
-                "{path} is not good, so the critic would learn that such pages are not wanted; mark it good first, or name \
-                 another topic"
+                "{path} is not good, but the page is useful; mark the topic good first with `porthole topics mark`, or \
+                 name another topic"
             ))),
-            (false, true) => Err(misuse(format!(
-                "{path} is good, so the critic would learn that such pages are wanted; name a topic that is not"
-            ))),
+            (false, true) => {
+                Err(misuse(format!("{path} is good, but the page is useless; name a topic that is not good")))
+            }
             _ => Ok(topic),
         }
     }
 
-    /// Without a page to judge, only a single good topic leaves no choice.
+    /// Chooses a topic without a judgment; for a useful page only possible if there is a single good topic.
     fn without_judgment(&mut self) -> Option<TopicId> {
         let good: Vec<TopicId> = self.tree.good().collect();
         match (self.useful, good.as_slice()) {
@@ -288,7 +286,8 @@ impl Teacher {
         }
     }
 
-    /// The leaf beside a good topic for what is like it and not about it (A 3.1); `None` if that is good itself.
+    /// The `Other` leaf beside a good topic, for pages that resemble it but are not about it (A 3.1); `None` if that
+    /// leaf is good itself.
     fn other_than(&mut self, wanted: Option<TopicId>) -> anyhow::Result<Option<TopicId>> {
         let wanted = wanted.or_else(|| self.tree.good().next()).unwrap_or(TopicId::ROOT);
         let is_good = |id: &TopicId| self.tree.is_good(*id);
@@ -298,7 +297,7 @@ impl Teacher {
     }
 }
 
-/// Whether pages about a topic are what the crawl is after: it is good, or below one that is.
+/// Whether a topic is good or below a good one.
 fn is_wanted(tree: &Taxonomy, topic: TopicId) -> bool {
     tree.contains(topic) && std::iter::once(topic).chain(tree.ancestors(topic)).any(|id| tree.is_good(id))
 }

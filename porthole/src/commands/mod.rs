@@ -1,4 +1,4 @@
-//! One module a command.
+//! The commands, one module each.
 
 mod broaden;
 mod classify;
@@ -30,34 +30,34 @@ mod units;
 
 use std::process::ExitCode;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, CliCommand};
 
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let workspace = &cli.workspace;
     let done = match cli.command {
-        Command::Crawl(arguments) => return crawl::run(workspace, &arguments).await,
-        Command::Pause => control::run(workspace, &porthole_crawl::Command::Pause),
-        Command::Resume => control::run(workspace, &porthole_crawl::Command::Resume),
-        Command::Stop => control::run(workspace, &porthole_crawl::Command::Stop),
-        Command::Set(arguments) => control::set(workspace, &arguments),
-        Command::Start(arguments) => return start::run(workspace, &arguments).await,
-        Command::Init(arguments) => init::run(&arguments).await,
-        Command::Topics(arguments) => topics::run(workspace, &arguments),
-        Command::Examples(arguments) => examples::run(workspace, &arguments).await,
-        Command::Train(arguments) => train::run(workspace, &arguments),
-        Command::Documents(arguments) => documents::run(workspace, &arguments),
-        Command::Classify(arguments) => classify::run(workspace, &arguments),
-        Command::Status(arguments) => status::run(workspace, &arguments),
-        Command::Report(arguments) => report::run(workspace, &arguments),
-        Command::Explain(arguments) => explain::run(workspace, &arguments),
-        Command::Distill(arguments) => distill::run(workspace, &arguments),
-        Command::Top(arguments) => top::run(workspace, &arguments),
-        Command::Query(arguments) => query::run(workspace, &arguments).await,
-        Command::Mark(arguments) => mark::run(workspace, &arguments),
-        Command::Sites(arguments) => sites::run(workspace, &arguments),
-        Command::Demo(arguments) => demo::run(arguments).await,
+        CliCommand::Crawl(arguments) => return crawl::run(workspace, &arguments).await,
+        CliCommand::Pause => control::run(workspace, &porthole_crawl::Command::Pause),
+        CliCommand::Resume => control::run(workspace, &porthole_crawl::Command::Resume),
+        CliCommand::Stop => control::run(workspace, &porthole_crawl::Command::Stop),
+        CliCommand::Set(arguments) => control::set(workspace, &arguments),
+        CliCommand::Start(arguments) => return start::run(workspace, &arguments).await,
+        CliCommand::Init(arguments) => init::run(&arguments).await,
+        CliCommand::Topics(arguments) => topics::run(workspace, &arguments),
+        CliCommand::Examples(arguments) => examples::run(workspace, &arguments).await,
+        CliCommand::Train(arguments) => train::run(workspace, &arguments),
+        CliCommand::Documents(arguments) => documents::run(workspace, &arguments),
+        CliCommand::Classify(arguments) => classify::run(workspace, &arguments),
+        CliCommand::Status(arguments) => status::run(workspace, &arguments),
+        CliCommand::Report(arguments) => report::run(workspace, &arguments),
+        CliCommand::Explain(arguments) => explain::run(workspace, &arguments),
+        CliCommand::Distill(arguments) => distill::run(workspace, &arguments),
+        CliCommand::Top(arguments) => top::run(workspace, &arguments),
+        CliCommand::Query(arguments) => query::run(workspace, &arguments).await,
+        CliCommand::Mark(arguments) => mark::run(workspace, &arguments),
+        CliCommand::Sites(arguments) => sites::run(workspace, &arguments),
+        CliCommand::Demo(arguments) => demo::run(arguments).await,
         #[cfg(feature = "lab")]
-        Command::Lab(arguments) => lab::run(workspace, arguments).await,
+        CliCommand::Lab(arguments) => lab::run(workspace, arguments).await,
     };
     done.map(|()| ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `porthole topics propose`: the topics that examples fit best, with the words that decide (W 2.1).
+//! `porthole topics propose`: the topics that fit examples best, with the words that decide (W 2.1).
 
 use porthole_store::{ExampleState, StoreReader};
 use porthole_topic::{Counts, Proposal, Taxonomy};
@@ -8,12 +8,12 @@ use serde::Serialize;
 use crate::cli;
 use crate::documents::{DocumentReader, find_document};
 use crate::output::{self, Paint, count, misuse};
-use crate::workspace::{self, Lexicon, Workspace, path_of};
+use crate::workspace::{self, WordLookup, Workspace, path_of};
 
-/// Less probable topics are not proposed, unless they are best for one of the pages.
-const LEAST: f64 = 0.01;
+/// Minimum probability of a proposal, except for the best topic of a page.
+const MIN_PROBABILITY: f64 = 0.01;
 
-/// Words that are shown of a proposal.
+/// Number of words shown per proposal.
 const WORDS: usize = 8;
 
 pub(crate) fn run(workspace: &Workspace, arguments: &cli::Propose) -> anyhow::Result<()> {
@@ -23,32 +23,29 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Propose) -> anyhow::Re
     }
     print(&proposals, subjects);
     if let Some(first) = proposals.first().filter(|first| !first.is_good) {
-        output::print(&format!(
-            "\nmark what you are after: porthole topics mark {}",
-            output::quoted(&first.topic)
-        ));
+        output::print(&format!("\nnext: porthole topics mark {}", output::quoted(&first.topic)));
     }
     Ok(())
 }
 
-/// The proposals, the best first, and for how many pages they are.
+/// The proposals, best first, and the number of pages that they are for.
 pub(crate) fn proposals(
     workspace: &Workspace,
     arguments: &cli::Propose,
-) -> anyhow::Result<(Vec<Facts>, usize)> {
+) -> anyhow::Result<(Vec<TopicProposal>, usize)> {
     let reader = workspace.reader()?;
     let (mut critic, tree) = workspace::critic(&reader)?;
     let mut documents = DocumentReader::new();
     let subjects = subjects(&reader, &tree, &mut documents, arguments)?;
     let counts: Vec<&Counts> = subjects.iter().map(Vec::as_slice).collect();
     let mut proposals = critic.propose(&tree, &counts, arguments.most);
-    proposals.retain(|proposal| proposal.examples > 0 || proposal.probability >= LEAST);
-    let lexicon = Lexicon::new(&reader, &documents.take_words());
-    let facts = proposals.iter().map(|proposal| Facts::of(proposal, &tree, &lexicon));
+    proposals.retain(|proposal| proposal.examples > 0 || proposal.probability >= MIN_PROBABILITY);
+    let lexicon = WordLookup::new(&reader, &documents.take_words());
+    let facts = proposals.iter().map(|proposal| TopicProposal::of(proposal, &tree, &lexicon));
     Ok((facts.collect::<anyhow::Result<Vec<_>>>()?, subjects.len()))
 }
 
-/// The terms of what was asked about: named documents, a topic's examples, or examples without a topic.
+/// Term counts of the named documents, of a topic's examples, or of the examples without a topic.
 fn subjects(
     reader: &dyn StoreReader,
     tree: &Taxonomy,
@@ -72,19 +69,17 @@ fn subjects(
     match (lacking, &arguments.topic) {
         _ if !subjects.is_empty() => Ok(subjects),
         (1.., _) => Err(misuse(format!(
-            "there is no page with words among {}; `porthole examples list` says why",
+            "none of {} has a page with words; `porthole examples list` shows the reasons",
             count(lacking, "example")
         ))),
         (0, Some(path)) => Err(misuse(format!("{path} has no examples"))),
-        (0, None) => Err(misuse(
-            "all examples have a topic; name files to propose topics for, or a topic with `--topic PATH`",
-        )),
+        (0, None) => Err(misuse("all examples have a topic; name files, or a topic with `--topic PATH`")),
     }
 }
 
-/// A proposal as JSON has it.
+/// A proposal, for JSON.
 #[derive(Serialize)]
-pub(crate) struct Facts {
+pub(crate) struct TopicProposal {
     pub(crate) topic: String,
     score: f64,
     pub(crate) probability: f64,
@@ -93,9 +88,9 @@ pub(crate) struct Facts {
     is_good: bool,
 }
 
-impl Facts {
-    fn of(proposal: &Proposal, tree: &Taxonomy, lexicon: &Lexicon<'_>) -> anyhow::Result<Facts> {
-        Ok(Facts {
+impl TopicProposal {
+    fn of(proposal: &Proposal, tree: &Taxonomy, lexicon: &WordLookup<'_>) -> anyhow::Result<TopicProposal> {
+        Ok(TopicProposal {
             topic: path_of(tree, proposal.topic),
             score: proposal.score,
             probability: proposal.probability,
@@ -106,8 +101,8 @@ impl Facts {
     }
 }
 
-/// Shows proposals for so many pages.
-pub(crate) fn print(proposals: &[Facts], subjects: usize) {
+/// Prints the proposals for a number of pages.
+pub(crate) fn print(proposals: &[TopicProposal], subjects: usize) {
     output::print(&format!(
         "topics that {} best:",
         match subjects {

@@ -1,4 +1,4 @@
-//! `porthole report`: what a crawl has found, as one page to look at and to keep.
+//! `porthole report`: the results of a crawl as one HTML page.
 
 mod gather;
 mod next;
@@ -9,11 +9,11 @@ use anyhow::Context;
 use porthole_report::html::{Report, Section, Table, escaped};
 use porthole_report::summary;
 use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, Series};
-use porthole_store::{Answer, Limits, StoreReader, Value};
+use porthole_store::{QueryAnswer, QueryLimits, SqlValue, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
 
-use self::gather::Gathered;
+use self::gather::CrawlData;
 use crate::cli;
 use crate::output::{self, grouped, misuse};
 use crate::workspace::{self, Workspace, path_of};
@@ -22,9 +22,9 @@ pub(crate) fn run(root: &Path, arguments: &cli::CrawlReport) -> anyhow::Result<(
     let workspace = Workspace::open(root)?;
     let reader = workspace.reader()?;
     let tree = workspace::tree(&reader)?;
-    let gathered = Gathered::of(&workspace, &reader)?;
+    let gathered = CrawlData::of(&workspace, &reader)?;
     if gathered.relevance.is_empty() {
-        return Err(misuse("nothing has been crawled and judged yet: `porthole crawl` first"));
+        return Err(misuse("nothing has been crawled yet; run `porthole crawl` first"));
     }
     let report = report(&reader, &tree, &gathered)?;
     let path = arguments.out.clone().unwrap_or_else(|| root.join("report.html"));
@@ -33,14 +33,14 @@ pub(crate) fn run(root: &Path, arguments: &cli::CrawlReport) -> anyhow::Result<(
     Ok(())
 }
 
-fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &Gathered) -> anyhow::Result<Report> {
+fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &CrawlData) -> anyhow::Result<Report> {
     let good: Vec<String> = tree.good().map(|id| tree.path(id)).collect();
     let counts = reader.counts()?;
     let relevant = gathered.relevance.iter().filter(|relevance| **relevance >= 0.5).count();
     let number = |number: usize| grouped(&number.to_string());
     let lead = format!(
-        "<p>A crawl for <strong>{}</strong>: {} pages from {} sites, of which {} are relevant (R of at least one half); \
-         mean R {:.3}. {} URLs are known, {} of them are waiting to be fetched.</p>",
+        "<p>A crawl for <strong>{}</strong>: {} pages from {} sites, of which {} are relevant (relevance of at least \
+         0.5); mean relevance {:.3}. {} URLs are known, {} of them are queued.</p>",
         escaped(&good.join(", ")),
         number(counts.fetched),
         number(counts.sites),
@@ -50,26 +50,26 @@ fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &Gathered) -> any
         number(counts.queued),
     );
     let mut sections = vec![next::section(reader, tree, gathered)?, harvest(gathered), relevance(gathered)];
-    let ask = |query: &str| reader.query(query, &[("rows", "25")], &Limits::default());
+    let ask = |query: &str| reader.query(query, &[("rows", "25")], &QueryLimits::default());
     for (id, title, query) in [
         ("pages", "The most relevant pages", "top-pages"),
-        ("authorities", "Authorities: what good pages link to", "top-authorities"),
-        ("hubs", "Hubs: pages that link to good pages", "top-hubs"),
+        ("authorities", "Authorities: relevant pages that good hubs link to", "top-authorities"),
+        ("hubs", "Hubs: pages with many links to authorities", "top-hubs"),
     ] {
         sections.push(pages(id, title, &ask(query)?, query == "top-pages", tree));
     }
     sections.push(sites(&ask("top-sites")?));
     sections.push(gathered.communities());
     sections.push(census(&ask("census")?, tree));
-    sections.push(errors(&reader.query("failures", &[], &Limits::default())?));
+    sections.push(errors(&reader.query("failures", &[], &QueryLimits::default())?));
     sections.retain(|section| {
         !section.table.rows.is_empty() || !section.charts.is_empty() || !section.words.is_empty()
     });
-    Ok(Report { title: format!("What was found about {}", good.join(", ")), lead, sections })
+    Ok(Report { title: format!("Crawl report: {}", good.join(", ")), lead, sections })
 }
 
-/// How relevant what came was, over time.
-fn harvest(gathered: &Gathered) -> Section {
+/// Relevance of the fetched pages over time.
+fn harvest(gathered: &CrawlData) -> Section {
     let all = &gathered.relevance;
     let window = (all.len() / 20).clamp(20, 1_000);
     let moving = summary::moving(all, window);
@@ -80,7 +80,7 @@ fn harvest(gathered: &Gathered) -> Section {
         at.map(|at| ((at + 1) as f64, values[at])).collect()
     };
     let mean: Vec<f64> = loss.iter().map(|loss| 1.0 - loss).collect();
-    let mut table = Table::new(&["pages fetched", "mean R of the last", "mean R of all"]);
+    let mut table = Table::new(&["pages fetched", "mean relevance, last", "mean relevance, all"]);
     for (last, all) in some(&moving).into_iter().zip(some(&mean)) {
         table.rows.push(vec![last.0.to_string(), format!("{:.4}", last.1), format!("{:.4}", all.1)]);
     }
@@ -88,16 +88,16 @@ fn harvest(gathered: &Gathered) -> Section {
         id: "harvest".to_owned(),
         title: "Harvest".to_owned(),
         words: vec![format!(
-            "Mean R of the last {window} pages: {:.3}; of all: {:.3}.",
+            "Mean relevance of the last {window} pages: {:.3}; of all pages: {:.3}.",
             moving.last().copied().unwrap_or(0.0),
             mean.last().copied().unwrap_or(0.0)
         )],
         charts: vec![Chart {
-            title: "R of what came, as the critic sees it".to_owned(),
+            title: "relevance of the fetched pages (critic)".to_owned(),
             x: Axis { label: "pages fetched".to_owned(), scale: Scale::Linear },
-            y: Axis { label: "mean R".to_owned(), scale: Scale::Linear },
+            y: Axis { label: "mean relevance".to_owned(), scale: Scale::Linear },
             marks: Marks::Points(vec![
-                Series::curve(&format!("the last {window}"), some(&moving)),
+                Series::curve(&format!("last {window}"), some(&moving)),
                 Series::curve("all so far", some(&mean)),
             ]),
         }],
@@ -106,7 +106,7 @@ fn harvest(gathered: &Gathered) -> Section {
     }
 }
 
-fn relevance(gathered: &Gathered) -> Section {
+fn relevance(gathered: &CrawlData) -> Section {
     const PARTS: usize = 10;
     let counts = summary::histogram(gathered.relevance.iter().copied(), PARTS);
     let bar = |(part, count): (usize, &u64)| Bar {
@@ -114,16 +114,16 @@ fn relevance(gathered: &Gathered) -> Section {
         parts: vec![*count as f64],
         note: grouped(&count.to_string()),
     };
-    let mut table = Table::new(&["R from", "pages"]);
+    let mut table = Table::new(&["relevance from", "pages"]);
     let row =
         |(part, count): (usize, &u64)| vec![format!("{:.1}", part as f64 / PARTS as f64), count.to_string()];
     table.rows.extend(counts.iter().enumerate().map(row));
     Section {
         id: "relevance".to_owned(),
-        title: "How relevant the pages are".to_owned(),
+        title: "Distribution of relevance".to_owned(),
         charts: vec![Chart {
-            title: "pages by R".to_owned(),
-            x: Axis { label: "R, from this on".to_owned(), scale: Scale::Linear },
+            title: "pages by relevance".to_owned(),
+            x: Axis { label: "relevance, from".to_owned(), scale: Scale::Linear },
             y: Axis { label: "pages".to_owned(), scale: Scale::Linear },
             marks: Marks::Bars {
                 parts: vec!["pages".to_owned()],
@@ -135,9 +135,9 @@ fn relevance(gathered: &Gathered) -> Section {
     }
 }
 
-/// Pages with a score; without one the first column is R itself.
-fn pages(id: &str, title: &str, answer: &Answer, is_by_relevance: bool, tree: &Taxonomy) -> Section {
-    let first = if is_by_relevance { "R" } else { "score" };
+/// A table of pages; the first column is the relevance or the score.
+fn pages(id: &str, title: &str, answer: &QueryAnswer, is_by_relevance: bool, tree: &Taxonomy) -> Section {
+    let first = if is_by_relevance { "relevance" } else { "score" };
     let mut table = Table::new(&[first, "title", "topic", "URL"]);
     for row in &answer.rows {
         let score = row[0].real().unwrap_or_default();
@@ -149,11 +149,8 @@ fn pages(id: &str, title: &str, answer: &Answer, is_by_relevance: bool, tree: &T
             row[3].text().to_owned(),
         ]);
     }
-    let words = if answer.rows.is_empty() {
-        vec!["None yet: porthole distill finds them.".to_owned()]
-    } else {
-        Vec::new()
-    };
+    let words =
+        if answer.rows.is_empty() { vec!["None yet; run porthole distill.".to_owned()] } else { Vec::new() };
     Section {
         id: id.to_owned(),
         title: title.to_owned(),
@@ -164,13 +161,13 @@ fn pages(id: &str, title: &str, answer: &Answer, is_by_relevance: bool, tree: &T
     }
 }
 
-fn topic(tree: &Taxonomy, kcid: &Value) -> String {
+fn topic(tree: &Taxonomy, kcid: &SqlValue) -> String {
     let id = kcid.integer().and_then(|kcid| u16::try_from(kcid).ok());
     id.map_or_else(String::new, |id| path_of(tree, TopicId(id)))
 }
 
-fn sites(answer: &Answer) -> Section {
-    let mut table = Table::new(&["site", "relevant pages", "pages", "mean R", "fetched"]);
+fn sites(answer: &QueryAnswer) -> Section {
+    let mut table = Table::new(&["site", "relevant pages", "pages", "mean relevance", "fetched"]);
     for row in &answer.rows {
         let whole = |at: usize| row[at].integer().unwrap_or_default().to_string();
         let mean = format!("{:.3}", row[3].real().unwrap_or_default());
@@ -179,8 +176,9 @@ fn sites(answer: &Answer) -> Section {
     Section { id: "sites".into(), title: "Sites".into(), table, table_first: true, ..Section::default() }
 }
 
-fn census(answer: &Answer, tree: &Taxonomy) -> Section {
-    let mut table = Table::new(&["best topic", "pages", "mean R"]);
+// The census of V 3.7.
+fn census(answer: &QueryAnswer, tree: &Taxonomy) -> Section {
+    let mut table = Table::new(&["best topic", "pages", "mean relevance"]);
     for row in &answer.rows {
         let pages = row[2].integer().unwrap_or_default().to_string();
         table.rows.push(vec![
@@ -191,23 +189,23 @@ fn census(answer: &Answer, tree: &Taxonomy) -> Section {
     }
     Section {
         id: "census".into(),
-        title: "Census: what the pages are about".into(),
-        words: vec!["By the topic that is best for each page, good or not (V 3.7).".to_owned()],
+        title: "Census: topics of the pages".into(),
+        words: vec!["Pages by their best topic, good or not.".to_owned()],
         table,
         table_first: true,
         ..Section::default()
     }
 }
 
-fn errors(answer: &Answer) -> Section {
-    let mut table = Table::new(&["failure", "URLs", "for good", "such as"]);
+fn errors(answer: &QueryAnswer) -> Section {
+    let mut table = Table::new(&["failure", "URLs", "permanent", "example"]);
     for row in &answer.rows {
         let whole = |at: usize| row[at].integer().unwrap_or_default().to_string();
         table.rows.push(vec![row[0].text().to_owned(), whole(1), whole(2), row[3].text().to_owned()]);
     }
     Section {
         id: "errors".into(),
-        title: "What failed or was left out".into(),
+        title: "Failed and skipped URLs".into(),
         table,
         table_first: true,
         ..Section::default()

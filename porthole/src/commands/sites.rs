@@ -1,10 +1,10 @@
-//! `porthole sites`: which sites were met, and which are left alone from now on.
+//! `porthole sites`: lists the known sites, and disables or enables them.
 
 use std::path::Path;
 
 use anyhow::Context;
 use porthole_crawl::Command;
-use porthole_store::{Limits, StoreReader, Value, WorkspaceWriter};
+use porthole_store::{QueryLimits, SqlValue, StoreReader, WorkspaceWriter};
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
@@ -21,17 +21,17 @@ pub(crate) fn run(root: &Path, arguments: &Sites) -> anyhow::Result<()> {
     }
 }
 
-/// A site as JSON has it.
+/// A site, for JSON.
 #[derive(Serialize)]
-struct Site {
+struct ListedSite {
     host: String,
     pages: i64,
-    /// Mean R(d) of the pages.
+    /// Mean relevance of the pages.
     relevance: Option<f64>,
     queued: i64,
-    /// URLs whose last try failed, or that were left out.
+    /// URLs whose last try failed, or that were skipped.
     failures: i64,
-    /// URLs that were fetched from it.
+    /// Number of URLs fetched from the site.
     serverload: i64,
     disabled: bool,
 }
@@ -39,9 +39,9 @@ struct Site {
 fn list(workspace: &Workspace, arguments: &cli::ListSites) -> anyhow::Result<()> {
     let (rows, disabled) = (arguments.rows.to_string(), u8::from(arguments.disabled).to_string());
     let parameters = [("rows", rows.as_str()), ("disabled", disabled.as_str())];
-    let answer = workspace.reader()?.query("site_list", &parameters, &Limits::default())?;
-    let number = |value: &Value| value.integer().unwrap_or_default();
-    let site = |row: &Vec<Value>| Site {
+    let answer = workspace.reader()?.query("site_list", &parameters, &QueryLimits::default())?;
+    let number = |value: &SqlValue| value.integer().unwrap_or_default();
+    let site = |row: &Vec<SqlValue>| ListedSite {
         host: row[0].text().to_owned(),
         pages: number(&row[1]),
         relevance: row[2].real(),
@@ -50,20 +50,20 @@ fn list(workspace: &Workspace, arguments: &cli::ListSites) -> anyhow::Result<()>
         serverload: number(&row[5]),
         disabled: number(&row[6]) != 0,
     };
-    let sites: Vec<Site> = answer.rows.iter().map(site).collect();
+    let sites: Vec<ListedSite> = answer.rows.iter().map(site).collect();
     if arguments.json {
         return output::print_json(&sites);
     }
     match sites.as_slice() {
         [] if arguments.disabled => output::say("no site is disabled"),
-        [] => output::say("no site is known yet: `porthole crawl` finds some"),
+        [] => output::say("no site is known yet; run `porthole crawl`"),
         sites => print(sites),
     }
     Ok(())
 }
 
-fn print(sites: &[Site]) {
-    let row = |site: &Site| {
+fn print(sites: &[ListedSite]) {
+    let row = |site: &ListedSite| {
         vec![
             output::plain(&site.host),
             site.pages.to_string(),
@@ -75,12 +75,12 @@ fn print(sites: &[Site]) {
         ]
     };
     let rows: Vec<_> = sites.iter().map(row).collect();
-    output::print_table(&["site", "pages", "mean R", "queued", "failures", "fetched", ""], &rows);
+    output::print_table(&["site", "pages", "mean relevance", "queued", "failures", "fetched", ""], &rows);
 }
 
-/// What was changed, as JSON has it.
+/// The result, for JSON.
 #[derive(Serialize)]
-struct Switched {
+struct SwitchResult {
     hosts: Vec<String>,
     disabled: bool,
 }
@@ -97,7 +97,7 @@ fn switch(workspace: &Workspace, arguments: &cli::SwitchSites, disabled: bool) -
         })
         .context("nothing was changed")?;
     if arguments.json {
-        return output::print_json(&Switched { hosts, disabled });
+        return output::print_json(&SwitchResult { hosts, disabled });
     }
     let what = if disabled { "disabled" } else { "enabled" };
     output::print(&format!("{what} {}", output::plain(&hosts.join(", "))));
@@ -107,10 +107,10 @@ fn switch(workspace: &Workspace, arguments: &cli::SwitchSites, disabled: bool) -
     Ok(())
 }
 
-/// The name of a site from what a person types: a host, or any URL of the site.
+/// The host of a site, given as a host or as any URL of the site.
 fn host(text: &str) -> anyhow::Result<String> {
     let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}/") };
-    let url = CanonicalUrl::parse(&url).map_err(|error| misuse(format!("{text} is no host: {error}")))?;
+    let url = CanonicalUrl::parse(&url).map_err(|error| misuse(format!("{text} is not a host: {error}")))?;
     Ok(url.authority().to_owned())
 }
 
@@ -119,7 +119,7 @@ mod tests {
     use super::host;
 
     #[test]
-    fn hosts_are_taken_as_people_write_them() {
+    fn hosts_and_urls_are_accepted() {
         for (text, expected) in [
             ("Owls.Test", "owls.test"),
             ("http://owls.test:8080/a?b", "owls.test:8080"),

@@ -1,4 +1,4 @@
-//! `porthole start`: from a few pages to a running crawl. Every step is a command of its own, and is named.
+//! `porthole start`: the first crawl, from a few pages. Prints, for each step, the command that does the same.
 
 mod contact;
 mod request;
@@ -6,15 +6,15 @@ mod request;
 use std::path::Path;
 use std::process::ExitCode;
 
-use porthole_store::{Example, ExampleChange, ExampleState, StoreReader, TopicChange, WorkspaceWriter};
+use porthole_store::{ExampleChange, ExampleState, StoreReader, StoredExample, TopicChange, WorkspaceWriter};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, TermId, TopicId};
 
-use self::request::Request;
+use self::request::StartRequest;
 use crate::asking::{self, INTERRUPTED};
 use crate::cli;
-use crate::commands::examples::add::{self, Shown};
-use crate::commands::propose::{self, Facts as Proposed};
+use crate::commands::examples::add::{self, NewExamplePage};
+use crate::commands::propose::{self, TopicProposal};
 use crate::commands::{crawl, init};
 use crate::documents::DocumentReader;
 use crate::output::{self, Paint, Spinner, count, misuse, quoted};
@@ -24,19 +24,19 @@ use crate::visiting::Visitor;
 use crate::workspace::{self, Workspace};
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<ExitCode> {
-    let request = Request::of(root, arguments)?;
+    let request = StartRequest::of(root, arguments)?;
     let contact = contact::needed(&request.folder, arguments).await?;
-    let start = Start::open(arguments, &request)?;
+    let start = FirstCrawl::open(arguments, &request)?;
     if let Some(contact) = contact {
         contact::write(&request.folder, &contact)?;
         let file = request.folder.join("porthole.toml");
         start.step(
-            "your contact goes along with every request",
+            "your contact address is sent with every request",
             &format!("{}: [fetch] contact", file.display()),
         );
     }
-    // The settings may have changed.
-    let start = Start { workspace: Workspace::open(&request.folder)?, ..start };
+    // The contact may have changed the settings.
+    let start = FirstCrawl { workspace: Workspace::open(&request.folder)?, ..start };
     let fetched = match start.fetch(&request).await? {
         Fetching::Interrupted => {
             output::say("interrupted; run the same command to resume");
@@ -51,32 +51,32 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<E
     }
     start.train()?;
     if arguments.no_crawl {
-        start.step("everything is ready for the crawl", &format!("{} crawl", start.program));
+        start.step("ready to crawl", &format!("{} crawl", start.program));
         return Ok(ExitCode::SUCCESS);
     }
-    start.step("crawling; Ctrl-C stops it, the same command resumes it", &format!("{} crawl", start.program));
+    start.step("crawling; Ctrl-C stops, the same command resumes", &format!("{} crawl", start.program));
     crawl::run(&request.folder, &arguments.crawl).await
 }
 
-/// A start under way.
-struct Start<'a> {
+/// A start in progress.
+struct FirstCrawl<'a> {
     arguments: &'a cli::Start,
     workspace: Workspace,
-    /// What the program is called with, to do a step alone.
+    /// The program with its `-C` option, for the commands that are printed.
     program: String,
 }
 
-/// What became of the pages that were named.
+/// Result of fetching the named pages.
 enum Fetching {
-    /// All were known.
+    /// All pages are examples already.
     Nothing,
     Some,
     Interrupted,
 }
 
-impl<'a> Start<'a> {
-    /// Makes the workspace, with the general taxonomy, or takes up the one that is there.
-    fn open(arguments: &'a cli::Start, request: &Request) -> anyhow::Result<Start<'a>> {
+impl<'a> FirstCrawl<'a> {
+    /// Creates the workspace with the general taxonomy, or opens the existing one.
+    fn open(arguments: &'a cli::Start, request: &StartRequest) -> anyhow::Result<FirstCrawl<'a>> {
         let folder = &request.folder;
         let shown = folder.display().to_string();
         let program = match shown.as_str() {
@@ -85,16 +85,16 @@ impl<'a> Start<'a> {
         };
         let is_new = !Workspace::is_at(folder);
         let workspace = if is_new { Workspace::create(folder)? } else { Workspace::open(folder)? };
-        let start = Start { arguments, workspace, program };
+        let start = FirstCrawl { arguments, workspace, program };
         if start.tree()?.len() == 1 {
-            let spinner = Spinner::new("making the general taxonomy");
+            let spinner = Spinner::new("loading the general taxonomy");
             init::give_general_topics(&start.workspace)?;
             spinner.finish();
         }
         let topics = count(start.tree()?.len() - 1, "topic");
         if is_new {
             start.step(
-                &format!("made a workspace in {shown}, with the {topics} of a general taxonomy"),
+                &format!("created a workspace in {shown} with {topics} (general taxonomy)"),
                 &format!("porthole init {} --taxonomy general", quoted(&shown)),
             );
         } else {
@@ -103,10 +103,10 @@ impl<'a> Start<'a> {
         Ok(start)
     }
 
-    /// Says what was done, and which command does it alone.
+    /// Prints a finished step and the command that does the same.
     fn step(&self, what: &str, command: &str) {
         let lines = format!("{} {what}\n  {}", Paint::Good.on("•"), Paint::Faint.on(command));
-        // Facts for a program are alone on standard output.
+        // With --json, standard output is for JSON alone.
         if self.arguments.crawl.json { output::say(&lines) } else { output::print(&lines) }
     }
 
@@ -118,8 +118,8 @@ impl<'a> Start<'a> {
         workspace::tree(&self.workspace.reader()?)
     }
 
-    /// Fetches the pages that are no examples yet. They have no topic at first.
-    async fn fetch(&self, request: &Request) -> anyhow::Result<Fetching> {
+    /// Fetches the pages that are not examples yet, as examples without a topic.
+    async fn fetch(&self, request: &StartRequest) -> anyhow::Result<Fetching> {
         let examples = self.workspace.reader()?.examples(None)?;
         let is_known = |url: &CanonicalUrl| {
             examples.iter().any(|known| known.state == ExampleState::Ok && known.url == url.as_str())
@@ -132,9 +132,9 @@ impl<'a> Start<'a> {
         let mut documents = DocumentReader::new();
         let urls: Vec<CanonicalUrl> = wanted.iter().map(|page| page.url.clone()).collect();
         let tour = visitor.read_all(&mut documents, &urls).await;
-        let shown = wanted.iter().zip(tour.documents).map(|(page, document)| Shown {
-            called: page.called.clone(),
-            ..Shown::new(page.url.to_string(), &page.source, document)
+        let shown = wanted.iter().zip(tour.documents).map(|(page, document)| NewExamplePage {
+            fallback_title: page.title.clone(),
+            ..NewExamplePage::new(page.url.to_string(), &page.source, document)
         });
         let added = add::keep(&self.workspace, "/", shown.collect(), &mut documents)?;
         added.say_lacking();
@@ -142,21 +142,22 @@ impl<'a> Start<'a> {
             return Ok(Fetching::Interrupted);
         }
         if added.read() == 0 {
-            return Err(misuse("none of the pages could be read; name others"));
+            return Err(misuse("none of the pages could be fetched and read; give other URLs"));
         }
         let what = format!("fetched {} of {}", added.read(), count(urls.len(), "page"));
         self.step(&what, &self.command("examples add / URL…"));
         Ok(Fetching::Some)
     }
 
-    /// Whether pages that were named have no topic yet. That of bookmarks some stay without one is no reason to ask again.
-    fn has_unplaced(&self, request: &Request) -> anyhow::Result<bool> {
+    /// Whether some of the named pages have no topic yet. Bookmarks do not count: some of them stay without one.
+    fn has_unplaced(&self, request: &StartRequest) -> anyhow::Result<bool> {
         let unplaced = self.workspace.reader()?.examples(Some(TopicId::ROOT))?;
-        let is_named = |example: &Example| request.pages.iter().any(|page| page.url.as_str() == example.url);
+        let is_named =
+            |example: &StoredExample| request.pages.iter().any(|page| page.url.as_str() == example.url);
         Ok(!request.is_mixed && unplaced.iter().any(is_named))
     }
 
-    /// The topic that the pages are about.
+    /// Chooses the topic of the pages: by the arguments, by asking, or the best proposal.
     async fn choose(&self) -> anyhow::Result<String> {
         if let Some(path) = &self.arguments.topic {
             return Ok(path.clone());
@@ -164,7 +165,7 @@ impl<'a> Start<'a> {
         let asked = cli::Propose { names: Vec::new(), topic: None, most: 5, json: false };
         let (proposals, pages) = propose::proposals(&self.workspace, &asked)?;
         let Some(best) = proposals.first() else {
-            return Err(misuse("the pages fit no topic; say what they are about with --topic PATH"));
+            return Err(misuse("the pages fit no topic; name one with --topic PATH"));
         };
         if !self.arguments.crawl.json {
             propose::print(&proposals, pages);
@@ -176,8 +177,8 @@ impl<'a> Start<'a> {
             None if self.arguments.yes => Ok(default),
             None if asking::is_possible() => {
                 let question = format!(
-                    "\nwhich is it? A number of the list, or the name of a topic of your own, to be made below {}\n\
-                     [Enter: {default}]",
+                    "\nchoose a number, or type a name for a new topic below {}\n\
+                    [Enter: {default}]",
                     best.topic
                 );
                 let answer = asking::ask(&question).await.unwrap_or_default();
@@ -186,38 +187,38 @@ impl<'a> Start<'a> {
                     Ok(number) => proposals
                         .get(number.wrapping_sub(1))
                         .map(|proposal| proposal.topic.clone())
-                        .ok_or_else(|| misuse(format!("there is no number {number} in the list"))),
+                        .ok_or_else(|| misuse(format!("no topic {number} in the list"))),
                     Err(_) => Ok(below(best, &answer)),
                 }
             }
             None => Err(misuse(format!(
-                "say what the pages are about, and run the same command again: `--name NAME` makes a topic of your own \
-                 below {}, `--topic PATH` takes any, `--yes` takes {default}",
+                "choose a topic and run the same command again: `--name NAME` creates one below {}, `--topic PATH` \
+                 uses any, `--yes` uses {default}",
                 best.topic
             ))),
         }
     }
 
-    /// The topic that fits best, if it is no wider than the pages; else one of their own below it, named by the words
-    /// that speak for it.
-    fn own_or(&self, best: &Proposed) -> anyhow::Result<String> {
+    /// The best proposal if it is a leaf that fits well; otherwise a new topic below it, named after the two words that
+    /// decide.
+    fn own_or(&self, best: &TopicProposal) -> anyhow::Result<String> {
         let tree = self.tree()?;
         let is_narrow = tree.find(&best.topic).is_ok_and(|topic| tree.is_leaf(topic));
         let words: Vec<&str> = best.words.iter().take(2).map(String::as_str).collect();
-        if words.is_empty() || (is_narrow && best.probability >= SQUARE) {
+        if words.is_empty() || (is_narrow && best.probability >= GOOD_FIT) {
             return Ok(best.topic.clone());
         }
         Ok(below(best, &words.join("_").replace('/', "_")))
     }
 
-    /// Gives the pages to the topic, and marks it good.
-    fn mark(&self, path: &str, request: &Request) -> anyhow::Result<()> {
+    /// Moves the pages to the topic and marks it good.
+    fn mark(&self, path: &str, request: &StartRequest) -> anyhow::Result<()> {
         let mut store = self.workspace.writer()?;
         let mut tree = workspace::tree(&*store.reader())?;
         let before = tree.len();
         let topic = tree.add_path(path)?;
         if topic == TopicId::ROOT {
-            return Err(misuse("everything is no topic to crawl for; name one"));
+            return Err(misuse("cannot crawl for the root topic; name a topic below it"));
         }
         let is_good_above = tree.ancestors(topic).any(|above| tree.is_good(above));
         if !is_good_above {
@@ -235,7 +236,7 @@ impl<'a> Start<'a> {
         let path = tree.path(topic);
         let new = if tree.len() > before { ", a new topic," } else { "" };
         self.step(
-            &format!("{path}{new} is good, with {}", count(changes.len(), "more example")),
+            &format!("{path}{new} is marked good, with {}", count(changes.len(), "more example")),
             &format!(
                 "{} && {}",
                 self.command(&format!("examples move URL… {}", quoted(&path))),
@@ -245,25 +246,25 @@ impl<'a> Start<'a> {
         Ok(())
     }
 
-    /// The examples without a topic that belong to it: all, if somebody said so; of a browser's bookmarks, which are
-    /// about many things, those that fit.
+    /// The examples without a topic that go to the chosen one: all if the user named it; of bookmarks, which cover many
+    /// topics, those that the critic assigns to it.
     fn fitting(
         &self,
         reader: &dyn StoreReader,
         tree: &Taxonomy,
         topic: TopicId,
-        request: &Request,
-    ) -> anyhow::Result<Vec<Example>> {
-        let is_said = self.arguments.topic.is_some() || self.arguments.name.is_some();
-        let mut examples: Vec<(Example, Vec<(TermId, u32)>)> = Vec::new();
+        request: &StartRequest,
+    ) -> anyhow::Result<Vec<StoredExample>> {
+        let is_named = self.arguments.topic.is_some() || self.arguments.name.is_some();
+        let mut examples: Vec<(StoredExample, Vec<(TermId, u32)>)> = Vec::new();
         reader.visit_examples(&mut |example, terms| {
             if example.topic == TopicId::ROOT {
                 examples.push((example.clone(), terms.to_vec()));
             }
         })?;
-        if !is_said && request.is_mixed {
+        if !is_named && request.is_mixed {
             let (mut critic, known) = workspace::critic(reader)?;
-            // A topic that is new is unknown to the critic: the one above it stands for it.
+            // The critic does not know a new topic: its closest known ancestor is used instead.
             let topic = std::iter::once(topic).chain(tree.ancestors(topic)).find(|&id| known.contains(id));
             let wide = known.below(topic.unwrap_or(TopicId::ROOT));
             examples.retain(|(_, terms)| !terms.is_empty() && wide.contains(&critic.best(terms).0));
@@ -271,23 +272,23 @@ impl<'a> Start<'a> {
         Ok(examples.into_iter().map(|(example, _)| example).collect())
     }
 
-    /// Trains, and looks whether the critic knows its own examples.
+    /// Trains the critic, and warns if it does not recognise its own examples.
     fn train(&self) -> anyhow::Result<()> {
         let examples = count(self.train_with(&self.workspace.settings.train)?, "example");
         let known = self.recognised()?;
-        let what = format!("the critic has learnt from {examples}, those that came with the topics included");
+        let what = format!("trained the critic on {examples}, including those of the taxonomy");
         self.step(&what, &self.command("train"));
-        if known < SQUARE {
+        if known < GOOD_FIT {
             output::say(&format!(
-                "warning: it does not know its own examples yet (mean R {known:.2}); show it more, as with \
-                 `{} examples explore TOPIC`, or mark the topic above good",
+                "warning: the critic does not recognise its own examples yet (mean relevance {known:.2}); add \
+                 more with `{} examples explore TOPIC`, or mark the parent topic as good",
                 self.program
             ));
         }
         Ok(())
     }
 
-    /// The number of examples that it was trained on.
+    /// Trains and returns the number of examples.
     fn train_with(&self, settings: &RawTrain) -> anyhow::Result<usize> {
         let spinner = Spinner::new("training");
         let report = train_workspace(&mut self.workspace.writer()?, &settings.ready()?, false);
@@ -295,7 +296,7 @@ impl<'a> Start<'a> {
         Ok(report?.examples as usize)
     }
 
-    /// The mean R of the examples of good topics; 1 if there are none.
+    /// Mean relevance of the examples of good topics; 1 if there are none.
     fn recognised(&self) -> anyhow::Result<f64> {
         let reader = self.workspace.reader()?;
         let (mut critic, tree) = workspace::critic(&reader)?;
@@ -311,14 +312,14 @@ impl<'a> Start<'a> {
     }
 }
 
-/// More probable, and the pages are about just that topic.
-const SQUARE: f64 = 0.5;
+/// Probability from which the pages are about exactly the proposed topic, and critic and examples agree.
+const GOOD_FIT: f64 = 0.5;
 
-/// Less probable, and a topic of one's own has nothing to do with it.
+/// Probability below which a new topic is put at the top level instead of below the best proposal.
 const RELATED: f64 = 0.25;
 
-/// The path of a topic of one's own: below the one that fits best, if that fits.
-fn below(best: &Proposed, name: &str) -> String {
+/// Path of a new topic: below the best proposal if that is related.
+fn below(best: &TopicProposal, name: &str) -> String {
     let name = name.trim_matches('/');
     if best.probability < RELATED { format!("/{name}") } else { format!("{}/{name}", best.topic) }
 }

@@ -1,8 +1,8 @@
-//! `porthole status`: how a workspace and its crawl are doing.
+//! `porthole status`: the state of a workspace and its crawl.
 
 use std::path::Path;
 
-use porthole_store::{Counts, Limits, StoreReader, Value};
+use porthole_store::{QueryLimits, SqlValue, StoreCounts, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, Timestamp};
 use serde::Serialize;
@@ -12,16 +12,16 @@ use crate::commands::units::{clock_time, moment_and_age, size};
 use crate::output::{self, Paint, bar_of, count, grouped, plain};
 use crate::workspace::{self, CRITIC, Workspace};
 
-/// The setting under which a crawl leaves why it ended.
+/// Setting: why the last crawl ended.
 const LAST_STOP: &str = "crawl.last_stop";
-/// Minutes of the harvest that are shown.
+/// Number of minutes of the harvest table.
 const MINUTES: usize = 10;
-/// Sites that are shown.
+/// Number of sites to show.
 const SITES: &str = "5";
 
 pub(crate) fn run(root: &Path, arguments: &cli::Status) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
-    let status = Status::of(&workspace)?;
+    let status = WorkspaceStatus::of(&workspace)?;
     if arguments.json {
         return output::print_json(&status);
     }
@@ -29,10 +29,10 @@ pub(crate) fn run(root: &Path, arguments: &cli::Status) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The facts. Moments are milliseconds since 1970.
+/// The state of a workspace; times are in milliseconds since 1970.
 #[derive(Serialize)]
-struct Status {
-    /// Whether a crawl runs now.
+struct WorkspaceStatus {
+    /// Whether a crawl is running.
     crawling: bool,
     /// Why the last crawl ended.
     last_stop: Option<String>,
@@ -41,9 +41,9 @@ struct Status {
     trained: Option<i64>,
     pages: usize,
     copies: usize,
-    /// Mean R(d) of all pages.
+    /// Mean relevance of all pages.
     harvest: Option<f64>,
-    /// Mean R(d) of the last hundred pages.
+    /// Mean relevance of the last hundred pages.
     recent_harvest: Option<f64>,
     last_page: Option<i64>,
     known: usize,
@@ -51,17 +51,17 @@ struct Status {
     redirected: usize,
     dead: usize,
     skipped: usize,
-    /// Had to go from a queue that is bounded.
+    /// Removed from a bounded queue.
     evicted: usize,
-    /// Only links lead there that the strategy does not follow.
+    /// Reached only by links that the strategy does not follow.
     rejected: usize,
     sites: usize,
     links: usize,
     database_bytes: u64,
     pages_bytes: u64,
-    /// The last minutes in which pages came.
+    /// The last minutes in which pages were fetched.
     minutes: Vec<Minute>,
-    busiest_sites: Vec<Site>,
+    busiest_sites: Vec<BusySite>,
     failures: Vec<Failures>,
     warnings: Vec<String>,
 }
@@ -74,12 +74,12 @@ struct Minute {
 }
 
 #[derive(Serialize)]
-struct Site {
+struct BusySite {
     host: String,
     fetched: i64,
 }
 
-/// URLs whose last try failed in the same way, or that were left out for the same reason.
+/// URLs with the same kind of failure, or skipped for the same reason.
 #[derive(Serialize)]
 struct Failures {
     kind: String,
@@ -88,19 +88,20 @@ struct Failures {
     example: String,
 }
 
-impl Status {
-    fn of(workspace: &Workspace) -> anyhow::Result<Status> {
+impl WorkspaceStatus {
+    fn of(workspace: &Workspace) -> anyhow::Result<WorkspaceStatus> {
         let reader = workspace.reader()?;
         let tree = workspace::tree(&reader)?;
-        let ask =
-            |query: &str, parameters: &[(&str, &str)]| reader.query(query, parameters, &Limits::default());
+        let ask = |query: &str, parameters: &[(&str, &str)]| {
+            reader.query(query, parameters, &QueryLimits::default())
+        };
         let counts = reader.counts()?;
         let progress = ask("progress", &[])?.rows.remove(0);
         let mut minutes: Vec<Minute> = ask("harvest", &[])?.rows.iter().map(|row| minute(row)).collect();
         minutes.drain(..minutes.len().saturating_sub(MINUTES));
         let trained = reader.model(CRITIC)?.map(|critic| critic.made.0);
         let (database_bytes, pages_bytes) = workspace.disk_use();
-        Ok(Status {
+        Ok(WorkspaceStatus {
             crawling: reader.is_crawled()?,
             last_stop: reader.setting(LAST_STOP)?,
             good: tree.good().map(|id| tree.path(id)).collect(),
@@ -163,9 +164,9 @@ impl Status {
         let mean = |mean: Option<f64>| mean.map_or_else(|| "–".to_owned(), |mean| format!("{mean:.3}"));
         let mut rows = vec![
             ("pages", self.pages.to_string()),
-            ("  copies of others", self.copies.to_string()),
-            ("  mean R of all", mean(self.harvest)),
-            ("  mean R of the last 100", mean(self.recent_harvest)),
+            ("  duplicates", self.copies.to_string()),
+            ("  mean relevance", mean(self.harvest)),
+            ("  mean relevance, last 100", mean(self.recent_harvest)),
             ("URLs known", self.known.to_string()),
             ("  queued", self.queued.to_string()),
             ("  redirected", self.redirected.to_string()),
@@ -179,7 +180,7 @@ impl Status {
             ("pages on disk", size(self.pages_bytes)),
         ];
         rows.retain(|(label, value)| {
-            value != "0" || !["  copies of others", "  evicted", "  rejected"].contains(label)
+            value != "0" || !["  duplicates", "  evicted", "  rejected"].contains(label)
         });
         let rows: Vec<_> = rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect();
         output::print_rows(&rows);
@@ -189,7 +190,7 @@ impl Status {
         if self.minutes.is_empty() {
             return;
         }
-        output::print("\nharvest by minute (UTC): pages, mean R");
+        output::print("\nharvest by minute (UTC): pages, mean relevance");
         for minute in &self.minutes {
             output::print(&format!(
                 "  {}  {:>7}  {:.3}  {}",
@@ -205,7 +206,7 @@ impl Status {
         if self.busiest_sites.is_empty() {
             return;
         }
-        output::print("\nbusiest sites, by URLs fetched");
+        output::print("\nsites with the most fetches");
         for site in &self.busiest_sites {
             output::print(&format!("  {:>7}  {}", grouped(&site.fetched.to_string()), plain(&site.host)));
         }
@@ -215,17 +216,17 @@ impl Status {
         if self.failures.is_empty() {
             return;
         }
-        output::print("\nfailures, by URLs");
+        output::print("\nfailures (number of URLs)");
         for failure in &self.failures {
             let example = if failure.example.is_empty() {
                 String::new()
             } else {
-                format!("  such as: {}", plain(&failure.example))
+                format!("  e.g. {}", plain(&failure.example))
             };
             let dead = match failure.dead {
                 0 => String::new(),
-                dead if dead == failure.urls => ", for good".to_owned(),
-                dead => format!(", {} of them for good", grouped(&dead.to_string())),
+                dead if dead == failure.urls => ", permanent".to_owned(),
+                dead => format!(", {} permanent", grouped(&dead.to_string())),
             };
             output::print(&format!(
                 "  {:>7}  {}{dead}{}",
@@ -237,7 +238,7 @@ impl Status {
     }
 }
 
-fn minute(row: &[Value]) -> Minute {
+fn minute(row: &[SqlValue]) -> Minute {
     Minute {
         began: row[0].integer().unwrap_or_default() * 60_000,
         pages: row[1].integer().unwrap_or_default(),
@@ -245,11 +246,11 @@ fn minute(row: &[Value]) -> Minute {
     }
 }
 
-fn site(row: &[Value]) -> Site {
-    Site { host: row[0].text().to_owned(), fetched: row[1].integer().unwrap_or_default() }
+fn site(row: &[SqlValue]) -> BusySite {
+    BusySite { host: row[0].text().to_owned(), fetched: row[1].integer().unwrap_or_default() }
 }
 
-fn failures(row: &[Value]) -> Failures {
+fn failures(row: &[SqlValue]) -> Failures {
     Failures {
         kind: row[0].text().to_owned(),
         urls: row[1].integer().unwrap_or_default(),
@@ -258,32 +259,31 @@ fn failures(row: &[Value]) -> Failures {
     }
 }
 
-/// What keeps a crawl from finding anything.
+/// Warns about what prevents a crawl from finding anything.
 fn warnings(
     reader: &dyn StoreReader,
     tree: &Taxonomy,
-    counts: Counts,
+    counts: StoreCounts,
     is_trained: bool,
 ) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
     let mut good = tree.good().peekable();
     if good.peek().is_none() {
-        warnings
-            .push("no topic is marked good: `porthole topics mark PATH` says what you are after".to_owned());
+        warnings.push("no topic is marked good: mark one with `porthole topics mark PATH`".to_owned());
     } else if counts.known == 0 && !has_start(reader, tree)? {
         warnings.push(
-            "there is nowhere to start: no good topic has an example with a URL; add some, or crawl with --start URL"
+            "no start URL: no good topic has an example with a URL; add one, or crawl with `--start URL`"
                 .to_owned(),
         );
     }
     if !is_trained {
-        warnings.push("there is no critic yet: show it examples, then `porthole train`".to_owned());
+        warnings.push("there is no critic yet: add examples, then run `porthole train`".to_owned());
     }
-    let waiting = reader.examples(Some(porthole_types::TopicId::ROOT))?.len();
-    if waiting > 0 {
+    let unplaced = reader.examples(Some(porthole_types::TopicId::ROOT))?.len();
+    if unplaced > 0 {
         warnings.push(format!(
-            "{} without a topic: `porthole topics propose` says where they fit",
-            count(waiting, "example")
+            "{} without a topic: `porthole topics propose` shows topics that fit",
+            count(unplaced, "example")
         ));
     }
     Ok(warnings)

@@ -1,10 +1,10 @@
-//! `porthole top`: the best pages, sites, hubs and authorities that were found.
+//! `porthole top`: the best pages, sites, hubs and authorities.
 
 mod scored;
 
 use std::path::Path;
 
-use porthole_store::{Answer, Limits, StoreReader, Value};
+use porthole_store::{QueryAnswer, QueryLimits, SqlValue, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
 use serde::Serialize;
@@ -20,10 +20,10 @@ pub(crate) fn run(root: &Path, arguments: &cli::Top) -> anyhow::Result<()> {
     let topic = tree.find(arguments.topic.as_deref().unwrap_or("/"))?;
     let (topic, rows) = (topic.0.to_string(), arguments.rows.to_string());
     let parameters = [("topic", topic.as_str()), ("rows", rows.as_str())];
-    let ask = |query: &str| reader.query(query, &parameters, &Limits::default());
+    let ask = |query: &str| reader.query(query, &parameters, &QueryLimits::default());
     match arguments.what {
         TopWhat::Pages | TopWhat::Sites if arguments.why => {
-            Err(misuse("--why is for hubs and authorities; `porthole explain URL` says what made a page"))
+            Err(misuse("--why requires hubs or authorities; use `porthole explain URL` for a page"))
         }
         TopWhat::Pages => show(&pages(&ask("top_pages")?, &tree), arguments.json, FROM_CRAWL, print_pages),
         TopWhat::Sites => show(&sites(&ask("top_sites")?), arguments.json, FROM_CRAWL, print_sites),
@@ -37,9 +37,9 @@ pub(crate) fn run(root: &Path, arguments: &cli::Top) -> anyhow::Result<()> {
     }
 }
 
-/// Where there would be something from, if there is nothing.
-const FROM_CRAWL: &str = "there are none yet; `porthole status` says how far the crawl is";
-const FROM_DISTILLATION: &str = "there are none yet; `porthole distill` finds them in what was crawled";
+/// Messages for an empty list.
+const FROM_CRAWL: &str = "none yet; `porthole status` shows the state of the crawl";
+const FROM_DISTILLATION: &str = "none yet; run `porthole distill`";
 
 fn show<T: Serialize>(found: &[T], json: bool, none: &str, print: fn(&[T])) -> anyhow::Result<()> {
     if json {
@@ -54,16 +54,16 @@ fn show<T: Serialize>(found: &[T], json: bool, none: &str, print: fn(&[T])) -> a
 }
 
 #[derive(Serialize)]
-struct Page {
+struct TopPage {
     relevance: f64,
-    /// The topic that is best for it.
+    /// The best topic.
     topic: String,
     title: String,
     url: String,
 }
 
-fn pages(answer: &Answer, tree: &Taxonomy) -> Vec<Page> {
-    let page = |row: &Vec<Value>| Page {
+fn pages(answer: &QueryAnswer, tree: &Taxonomy) -> Vec<TopPage> {
+    let page = |row: &Vec<SqlValue>| TopPage {
         relevance: row[0].real().unwrap_or_default(),
         topic: topic(tree, &row[1]).unwrap_or_default(),
         title: row[2].text().to_owned(),
@@ -72,13 +72,13 @@ fn pages(answer: &Answer, tree: &Taxonomy) -> Vec<Page> {
     answer.rows.iter().map(page).collect()
 }
 
-/// The path of a topic by its number.
-fn topic(tree: &Taxonomy, kcid: &Value) -> Option<String> {
+/// Path of a topic from its id.
+fn topic(tree: &Taxonomy, kcid: &SqlValue) -> Option<String> {
     let kcid = u16::try_from(kcid.integer()?).ok()?;
     Some(path_of(tree, TopicId(kcid)))
 }
 
-fn print_pages(pages: &[Page]) {
+fn print_pages(pages: &[TopPage]) {
     for page in pages {
         let title = if page.title.is_empty() { "(no title)" } else { &page.title };
         let title = Paint::Strong.on(&output::plain(title));
@@ -88,20 +88,20 @@ fn print_pages(pages: &[Page]) {
 }
 
 #[derive(Serialize)]
-struct Site {
+struct TopSite {
     host: String,
-    /// Pages with an R(d) of at least one half.
+    /// Pages with a relevance of at least one half.
     relevant: i64,
     pages: i64,
-    /// Mean R(d) of the pages.
+    /// Mean relevance of the pages.
     relevance: f64,
-    /// URLs that were fetched from it.
+    /// Number of URLs fetched from the site.
     serverload: i64,
 }
 
-fn sites(answer: &Answer) -> Vec<Site> {
-    let number = |value: &Value| value.integer().unwrap_or_default();
-    let site = |row: &Vec<Value>| Site {
+fn sites(answer: &QueryAnswer) -> Vec<TopSite> {
+    let number = |value: &SqlValue| value.integer().unwrap_or_default();
+    let site = |row: &Vec<SqlValue>| TopSite {
         host: row[0].text().to_owned(),
         relevant: number(&row[1]),
         pages: number(&row[2]),
@@ -111,8 +111,8 @@ fn sites(answer: &Answer) -> Vec<Site> {
     answer.rows.iter().map(site).collect()
 }
 
-fn print_sites(sites: &[Site]) {
-    let row = |site: &Site| {
+fn print_sites(sites: &[TopSite]) {
+    let row = |site: &TopSite| {
         vec![
             output::plain(&site.host),
             site.relevant.to_string(),
@@ -122,5 +122,5 @@ fn print_sites(sites: &[Site]) {
         ]
     };
     let rows: Vec<_> = sites.iter().map(row).collect();
-    output::print_table(&["site", "relevant pages", "pages", "mean R", "fetched"], &rows);
+    output::print_table(&["site", "relevant pages", "pages", "mean relevance", "fetched"], &rows);
 }

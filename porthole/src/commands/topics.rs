@@ -1,4 +1,4 @@
-//! `porthole topics`: the tree of topics, shown and changed.
+//! `porthole topics`: shows and edits the topic tree.
 
 mod tree;
 
@@ -26,17 +26,17 @@ pub(crate) fn run(root: &Path, arguments: &Topics) -> anyhow::Result<()> {
             let before = tree.len();
             let topic = tree.add_path(&arguments.path)?;
             let is_new = tree.len() > before;
-            Ok(format!("{} {}", if is_new { "added" } else { "there is already" }, tree.path(topic)))
+            Ok(format!("{} {}", if is_new { "added" } else { "already exists:" }, tree.path(topic)))
         }),
         Topics::Move { path, parent } => change(&workspace, |tree| {
             let (topic, parent) = (tree.find(path)?, tree.find(parent)?);
             tree.move_to(topic, parent)?;
-            Ok(format!("it is {} now", tree.path(topic)))
+            Ok(format!("moved to {}", tree.path(topic)))
         }),
         Topics::Rename { path, name } => change(&workspace, |tree| {
             let topic = tree.find(path)?;
             tree.rename(topic, name)?;
-            Ok(format!("it is {} now", tree.path(topic)))
+            Ok(format!("renamed to {}", tree.path(topic)))
         }),
         Topics::Mark(arguments) => change(&workspace, |tree| {
             for path in &arguments.paths {
@@ -57,7 +57,7 @@ pub(crate) fn run(root: &Path, arguments: &Topics) -> anyhow::Result<()> {
     }
 }
 
-/// Changes the tree, all of it or nothing.
+/// Applies a change to the tree and stores it; an error leaves the stored tree as it was.
 fn change(
     workspace: &Workspace,
     change: impl FnOnce(&mut Taxonomy) -> anyhow::Result<String>,
@@ -69,38 +69,41 @@ fn change(
     store.set_topics(&tree.rows())?;
     output::print(&done);
     if !tree.good().eq(good_before) {
-        say_if_outdated(&store);
+        warn_if_outdated(&store);
         workspace.tell_crawl(&Command::Refocus)?;
     }
     Ok(())
 }
 
-/// A critic of two classes was made for the topics that were good then; all others follow the marks.
-fn say_if_outdated(store: &SqliteWorkspaceWriter) {
+/// Warns if the critic has two classes: it was trained for the topics that were good then. Other critics follow the
+/// marks without training.
+fn warn_if_outdated(store: &SqliteWorkspaceWriter) {
     if let Ok((critic, _)) = workspace::critic(&*store.reader())
         && critic.model().shape() == Shape::TwoClass
     {
-        output::say(
-            "the critic tells two classes apart, made of other good topics: `porthole train` makes a new one",
-        );
+        output::say("the two-class critic was trained for other good topics: run `porthole train`");
     }
 }
 
-/// What is about no topic is nothing to look for.
+/// Refuses to mark the background topic, which holds the pages about no topic.
 fn refuse_background(tree: &Taxonomy, topic: TopicId) -> anyhow::Result<()> {
     if background(tree) != Some(topic) {
         return Ok(());
     }
     Err(misuse(format!(
-        "{0} is for pages that are about no topic, so it is never good; `porthole topics rename {0} NAME` makes it a topic \
-         like others",
+        "{0} is the background topic, for pages about no topic, and cannot be good; to use it as a normal topic, run \
+        `porthole topics rename {0} NAME`",
         tree.path(topic)
     )))
 }
 
 fn good_topics(tree: &Taxonomy) -> String {
     let good: Vec<String> = tree.good().map(|id| tree.path(id)).collect();
-    if good.is_empty() { "no topic is good now".to_owned() } else { format!("good: {}", good.join(", ")) }
+    if good.is_empty() {
+        "no topic is marked good".to_owned()
+    } else {
+        format!("good topics: {}", good.join(", "))
+    }
 }
 
 fn remove(workspace: &Workspace, arguments: &cli::Remove) -> anyhow::Result<()> {
@@ -117,8 +120,8 @@ fn remove(workspace: &Workspace, arguments: &cli::Remove) -> anyhow::Result<()> 
     };
     if examples > 0 && arguments.move_examples.is_none() && !arguments.with_examples {
         return Err(misuse(format!(
-            "{path} has {}, those of the topics below it included: `--with-examples` removes them, too; \
-             `--move-examples TOPIC` gives them to another topic",
+            "{path} and the topics below it have {}: remove them with `--with-examples`, or move them with \
+            `--move-examples TOPIC`",
             count(examples, "example")
         )));
     }
@@ -127,8 +130,8 @@ fn remove(workspace: &Workspace, arguments: &cli::Remove) -> anyhow::Result<()> 
     let below = if gone.len() > 1 { format!(" and {} below it", gone.len() - 1) } else { String::new() };
     let examples = match &arguments.move_examples {
         _ if examples == 0 => String::new(),
-        Some(to) => format!("; {} went to {}", count(examples, "example"), tree.path(tree.find(to)?)),
-        None => format!("; {} went with it", count(examples, "example")),
+        Some(to) => format!("; {} moved to {}", count(examples, "example"), tree.path(tree.find(to)?)),
+        None => format!("; {} removed", count(examples, "example")),
     };
     output::print(&format!("removed {path}{below}{examples}"));
     Ok(())

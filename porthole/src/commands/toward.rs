@@ -1,5 +1,5 @@
-//! `porthole topics toward`: topics that the crawl steers toward besides the good ones. Pages about them are worth
-//! following links from, and are not what is looked for: what is shown and counted is the R of the good topics (W 2.2).
+//! `porthole topics toward`: topics that the crawl follows besides the good ones. Links on pages about them are
+//! followed; the relevance that is shown and counted remains that of the good topics (W 2.2).
 
 use porthole_crawl::Command;
 use porthole_store::{StoreReader, WorkspaceWriter};
@@ -10,7 +10,7 @@ use crate::cli;
 use crate::output::{self, misuse};
 use crate::workspace::{self, Workspace};
 
-/// The setting that has the topics, by id: they stay what they are under another name.
+/// Setting: the ids of the topics, so that a renamed topic stays in the list.
 const TOWARD: &str = "crawl.toward";
 
 pub(crate) fn run(workspace: &Workspace, arguments: &cli::Toward) -> anyhow::Result<()> {
@@ -26,14 +26,14 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Toward) -> anyhow::Res
     let paths: Vec<String> =
         topics(&*writer.reader(), &tree)?.iter().map(|&topic| tree.path(topic)).collect();
     if paths.is_empty() {
-        output::print("the crawl steers toward the good topics alone");
+        output::print("the crawl follows the good topics only");
     } else {
-        output::print(&format!("the crawl steers toward {}, besides the good topics", paths.join(", ")));
+        output::print(&format!("the crawl follows the good topics and {}", paths.join(", ")));
     }
     Ok(())
 }
 
-/// The tree with the topics that the crawl steers toward marked as good, and their paths; none if those are the good ones.
+/// The tree in which the topics of `toward` are marked good, too; `None` if that is the tree itself.
 pub(crate) fn wider(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Result<Option<Taxonomy>> {
     let mut wide = tree.clone();
     for topic in topics(reader, tree)? {
@@ -54,14 +54,16 @@ pub(crate) fn wider(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Result
 fn topics(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Result<Vec<TopicId>> {
     let ids = reader.setting(TOWARD)?.unwrap_or_default();
     let ids = ids.split_whitespace().filter_map(|id| id.parse().ok()).map(TopicId);
-    // One that was removed since is none any more.
+    // Skip topics that were removed since.
     Ok(ids.filter(|&topic| tree.ids().any(|known| known == topic)).collect())
 }
 
 fn checked(tree: &Taxonomy, path: &str) -> anyhow::Result<TopicId> {
     let topic = tree.find(path)?;
     if topic == TopicId::ROOT {
-        return Err(misuse("toward everything is toward nothing: `--strategy unfocused` is for that"));
+        return Err(misuse(
+            "choose a topic below the root; to follow all links, crawl with `--strategy unfocused`",
+        ));
     }
     Ok(topic)
 }

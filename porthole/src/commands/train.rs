@@ -1,4 +1,4 @@
-//! `porthole train`: the critic from the examples, and what cross-validation says of it.
+//! `porthole train`: trains the critic on the examples and prints the cross-validation results.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use porthole_topic::{BACKGROUND, Counting, FEATURES, Kind, Shape};
 use crate::cli;
 use crate::output::{self, Paint, Spinner, count, misuse};
 use crate::settings::{CriticWord, TrainSettings};
-use crate::training::{self, ChosenBy, NodeFigures, Report, Scope, background};
+use crate::training::{self, ChosenBy, NodeFigures, TrainedScope, TrainingReport, background};
 use crate::workspace::Workspace;
 
 pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
@@ -22,13 +22,13 @@ pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
     }
     let mut store = workspace.writer()?;
     let spinner = Spinner::new("training");
-    let mut train = || -> anyhow::Result<Report> {
+    let mut train = || -> anyhow::Result<TrainingReport> {
         let background = background::refresh(&workspace, &mut store, raw.background())?;
         let report = training::train_workspace(&mut store, &settings, arguments.cv)?;
         if arguments.tables {
             training::write_tables(&mut store)?;
         }
-        Ok(Report { background, ..report })
+        Ok(TrainingReport { background, ..report })
     };
     let report = train();
     spinner.finish();
@@ -43,7 +43,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A regression has neither smoothing nor selection: who asks for both means something else.
+/// Rejects options of naive Bayes with a logistic critic, which has neither smoothing nor feature selection.
 fn refuse_mixed(arguments: &cli::Train) -> anyhow::Result<()> {
     let of_bayes = [
         ("--smoothing", arguments.smoothing.is_some()),
@@ -53,19 +53,19 @@ fn refuse_mixed(arguments: &cli::Train) -> anyhow::Result<()> {
     ];
     match of_bayes.iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) if arguments.critic == Some(CriticWord::Logistic) => {
-            Err(misuse(format!("{option} is for naive Bayes; a logistic critic has no such choice")))
+            Err(misuse(format!("{option} requires naive Bayes; it has no effect on a logistic critic")))
         }
         _ => Ok(()),
     }
 }
 
-/// The tables of the papers hold a tree of naive Bayes decisions, and DOCUMENT every occurrence of a term.
+/// The papers' tables hold a tree of naive Bayes decisions, and DOCUMENT every occurrence of a term.
 fn fit_for_tables(settings: &mut TrainSettings) -> anyhow::Result<()> {
     if settings.critic != Kind::NaiveBayes || settings.options.shape != Shape::Tree {
-        return Err(misuse("--tables: the tables hold a tree of naive Bayes decisions, and nothing else"));
+        return Err(misuse("--tables requires --critic naive-bayes and --shape tree"));
     }
     match settings.options.counting {
-        Some(Counting::Once) => Err(misuse("--tables: in the tables each occurrence of a term counts")),
+        Some(Counting::Once) => Err(misuse("--tables requires --counting each or share")),
         Some(_) => Ok(()),
         None => {
             settings.options.counting = Some(Counting::Each);
@@ -74,11 +74,13 @@ fn fit_for_tables(settings: &mut TrainSettings) -> anyhow::Result<()> {
     }
 }
 
-fn print(report: &Report, cv: bool) {
+fn print(report: &TrainingReport, cv: bool) {
     let what = match report.trained {
-        Scope::All => "trained",
-        Scope::Changed => "trained again where examples had changed, with the choices made before",
-        Scope::Nothing => "nothing has changed since the critic was trained",
+        TrainedScope::All => "trained",
+        TrainedScope::Changed => {
+            "retrained the nodes with changed examples, with the parameters chosen before"
+        }
+        TrainedScope::Nothing => "nothing has changed since the critic was trained",
     };
     output::print(&format!(
         "{what}: {} ({}), {}, {} in {:.1} s",
@@ -90,13 +92,13 @@ fn print(report: &Report, cv: bool) {
     ));
     if !report.to_other.is_empty() {
         output::print(&format!(
-            "own examples of topics with others below them went to a topic Other: {}",
+            "examples of inner topics were moved to a subtopic Other: {}",
             report.to_other.join(", ")
         ));
     }
     if report.background.examples > 0 {
         output::print(&format!(
-            "{} of the crawl stand for what is about no topic: /{BACKGROUND}, {} new",
+            "{} of the crawl are background examples in /{BACKGROUND}, {} new",
             count(report.background.examples, "page"),
             report.background.came
         ));
@@ -137,14 +139,14 @@ fn print_nodes(nodes: &[NodeFigures]) {
     }
     let note = |what: String| output::print(&Paint::Faint.on(&what));
     if own.len() > MOST_NODES {
-        note(format!("… and {} more; --json has all", count(own.len() - MOST_NODES, "node")));
+        note(format!("… and {} more; --json lists all", count(own.len() - MOST_NODES, "node")));
     }
     if own.iter().any(|node| node.validation.is_none()) {
-        note("–: too few examples of yours to choose, so it is as the papers have it".to_owned());
+        note("–: too few examples for cross-validation; default parameters are used".to_owned());
     }
     if !inherited.is_empty() {
         let nodes = count(inherited.len(), "node");
-        note(format!("{nodes} with what was chosen when the taxonomy was made; --json has all"));
+        note(format!("{nodes} with the parameters of the taxonomy; --json lists all"));
     }
 }
 
@@ -177,8 +179,8 @@ fn logistic_row(name: String, node: &NodeFigures) -> Vec<String> {
     ]
 }
 
-/// Names for nodes: below one that is shown, the last name is enough, set in; whole paths would take the room of
-/// the numbers.
+/// Labels of nodes: below a node that is shown, the last name, indented; whole paths would leave no space for the
+/// numbers.
 fn names(nodes: &[&NodeFigures]) -> Vec<String> {
     let shown: BTreeSet<&str> = nodes.iter().map(|node| node.node.as_str()).collect();
     let name = |path: &str| {
@@ -200,15 +202,15 @@ fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
-/// Nodes that are shown.
+/// Maximum number of nodes shown.
 const MOST_NODES: usize = 40;
 
-/// Accuracy against |F|: the best of all ways to count and smooth.
+/// Prints the accuracy by number of terms, the best over all counting and smoothing parameters.
 fn print_by_features(nodes: &[NodeFigures]) {
     let validated: Vec<&NodeFigures> =
         nodes.iter().filter(|node| node.validation.is_some()).take(MOST_NODES).collect();
     if validated.is_empty() {
-        return output::print("\nno node has enough examples of yours for a cross-validation");
+        return output::print("\nno node has enough examples for cross-validation");
     }
     let trials =
         |node: &NodeFigures| node.validation.as_ref().map_or(Vec::new(), |found| found.by_features.clone());
@@ -216,7 +218,7 @@ fn print_by_features(nodes: &[NodeFigures]) {
         validated.iter().flat_map(|node| trials(node)).map(|trial| trial.features).collect();
     let sizes: Vec<usize> = FEATURES.into_iter().filter(|size| tried.contains(size)).collect();
     if sizes.is_empty() {
-        // All have so few terms, or it is a regression, which weighs them instead of choosing.
+        // All nodes have fewer terms, or the critic is logistic, which weighs terms instead of selecting them.
         return;
     }
     let row = |(name, node): (String, &&NodeFigures)| {
@@ -228,21 +230,21 @@ fn print_by_features(nodes: &[NodeFigures]) {
             .collect()
     };
     let rows: Vec<Vec<String>> = names(&validated).into_iter().zip(&validated).map(row).collect();
-    output::print("\naccuracy by the number of terms that take part");
+    output::print("\naccuracy by number of terms");
     let heads: Vec<String> = sizes.iter().map(|size| output::grouped(&size.to_string())).collect();
     let head: Vec<&str> =
         std::iter::once("node").chain(heads.iter().map(String::as_str)).chain(["all"]).collect();
     output::print_table(&head, &rows);
 }
 
-fn print_confusions(report: &Report) {
+fn print_confusions(report: &TrainingReport) {
     if report.confusions.is_empty() {
         return;
     }
-    output::print("\nmost often confused");
+    output::print("\nmost frequent confusions");
     for confusion in &report.confusions {
         output::print(&format!(
-            "  {} of {} were taken for {}",
+            "  {} of {} classified as {}",
             output::grouped(&confusion.examples.to_string()),
             format_args!("{} about {}", output::grouped(&confusion.of.to_string()), confusion.topic),
             confusion.taken_for
@@ -250,7 +252,7 @@ fn print_confusions(report: &Report) {
     }
 }
 
-fn warn(report: &Report) {
+fn warn(report: &TrainingReport) {
     let say_list = |heading: &str, all: &[String]| {
         if !all.is_empty() {
             output::say(heading);
@@ -259,37 +261,33 @@ fn warn(report: &Report) {
     };
     if report.undecided.iter().any(|node| node == "/") {
         output::say(
-            "warning: there is only one class of examples, so every page will be judged to be about it: \
-             show the critic pages about something else, too",
+            "warning: only one topic has examples, so every page is assigned to it; add examples of other topics",
         );
     }
     let below: Vec<String> = report.undecided.iter().filter(|node| *node != "/").cloned().collect();
-    say_list("warning: only one topic below these has examples, so nothing is told apart there:", &below);
-    say_list(
-        "warning: topics without examples, which no page will be found to be about:",
-        &report.without_examples,
-    );
+    say_list("warning: only one topic below these has examples, so all pages are assigned to it:", &below);
+    say_list("warning: topics without examples, to which no page is assigned:", &report.without_examples);
     if report.unplaced > 0 {
         output::say(&format!(
-            "{} no topic yet and not learnt from: `porthole topics propose` says where they fit",
+            "{} no topic and are not used: `porthole topics propose` shows topics that fit",
             has(report.unplaced)
         ));
     }
     if report.lacking > 0 {
         output::say(&format!(
-            "{} no page with words, and nothing was learnt from them: `porthole examples list` says why",
+            "{} no page with words and are not used: `porthole examples list` shows the reasons",
             has(report.lacking)
         ));
     }
     if report.background.is_taken {
         output::say(&format!(
-            "pages about no topic have no home, because /{BACKGROUND} is good or has topics below it: `porthole topics \
-             rename /{BACKGROUND} NAME` makes room, `background = 0` under [train] in porthole.toml does without"
+            "warning: background examples cannot be stored, because /{BACKGROUND} is good or has subtopics: rename it \
+             with `porthole topics rename /{BACKGROUND} NAME`, or set `background = 0` under [train] in porthole.toml"
         ));
     }
     warn_of_collisions(&report.collisions);
     if report.good.is_empty() {
-        output::say("no topic is marked good yet: `porthole topics mark PATH` says what you are after");
+        output::say("no topic is marked good yet: mark one with `porthole topics mark PATH`");
     }
 }
 
@@ -300,7 +298,7 @@ fn warn_of_collisions(collisions: &[Vec<String>]) {
     let some: Vec<String> = collisions.iter().take(5).map(|stems| stems.join("/")).collect();
     let more = if collisions.len() > some.len() { ", …" } else { "" };
     output::say(&format!(
-        "{} for several stems, because their hashes are the same: {}{more}",
+        "{} for several stems (hash collision): {}{more}",
         if collisions.len() == 1 {
             "1 term stands".to_owned()
         } else {

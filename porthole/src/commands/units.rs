@@ -1,8 +1,8 @@
-//! Moments, spans of time and sizes, as people say them.
+//! Formats times, durations and sizes.
 
 use porthole_types::{Clock, Timestamp};
 
-/// A moment to the second, in UTC.
+/// Formats a time to the second, in UTC.
 pub(crate) fn moment(at: Timestamp) -> String {
     match jiff::Timestamp::from_millisecond(at.0) {
         Ok(at) => at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
@@ -10,13 +10,13 @@ pub(crate) fn moment(at: Timestamp) -> String {
     }
 }
 
-/// The minute of a moment, as clocks show it in UTC.
+/// Hour and minute in UTC.
 pub(crate) fn clock_time(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.0)
         .map_or_else(|_| "–".to_owned(), |at| at.strftime("%H:%M").to_string())
 }
 
-/// A moment, and how far it is from now.
+/// A time with its distance from now.
 pub(crate) fn moment_and_age(at: Timestamp) -> String {
     let now = porthole_crawl::SystemClock.now();
     let distance = if at > now {
@@ -27,7 +27,7 @@ pub(crate) fn moment_and_age(at: Timestamp) -> String {
     format!("{} ({distance})", moment(at))
 }
 
-/// Seconds in the unit that fits.
+/// Formats a duration in the largest fitting unit.
 fn span(seconds: u64) -> String {
     let (number, unit) = match seconds {
         0..120 => (seconds, "second"),
@@ -38,7 +38,7 @@ fn span(seconds: u64) -> String {
     crate::output::count(usize::try_from(number).unwrap_or(usize::MAX), unit)
 }
 
-/// Bytes in the unit that fits.
+/// Formats a size in the largest fitting unit.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let bytes_f = bytes as f64;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_said_in_the_unit_that_fits() {
+    fn amounts_use_the_unit_that_fits() {
         for (bytes, said) in
             [(0, "0 bytes"), (999, "999 bytes"), (1_500, "1.5 kB"), (2_000_000_000, "2.0 GB")]
         {

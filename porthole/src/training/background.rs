@@ -1,9 +1,9 @@
-//! The background is kept up to date before training: pages of the crawl that are about no good topic, drawn by a seed.
+//! Background examples: a seeded sample of crawled pages about no good topic, refreshed before training.
 
 use std::collections::{BTreeMap, HashSet};
 
 use porthole_store::{
-    Example, ExampleChange, ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter,
+    ExampleChange, ExampleState, NewExample, StoreReader, StoredExample, TopicChange, WorkspaceWriter,
 };
 use porthole_topic::{Critic, IRRELEVANT, Sample, Taxonomy, add_background, background};
 use porthole_types::TopicId;
@@ -11,43 +11,43 @@ use serde::Serialize;
 
 use super::learnt_from;
 use super::pages::{self, KeptPage, KeptPages};
-use crate::cli::Verdict;
-use crate::documents::{Document, DocumentReader};
+use crate::cli::Usefulness;
+use crate::documents::{DocumentReader, TermDocument};
 use crate::workspace::{self, Workspace};
 
-/// What examples of the background come from.
+/// Source of background examples.
 pub(crate) const SOURCE: &str = "background";
 
-/// Fewer pages are no background: what is said of it would be said of them.
+/// Minimum number of pages; fewer would describe themselves rather than the web.
 const FEWEST: usize = 20;
 
-/// A site may have this part of the pages, so that its menus are not taken for the web.
+/// A site may contribute one in this many pages, so that its menus do not dominate.
 const MOST_OF_A_SITE: usize = 20;
 
-/// Pages that are looked into, at most: many have a topic.
+/// Maximum number of pages to inspect, since many have a topic.
 const POOL: usize = 2_000;
 
-/// With this probability of a topic, a page is about it.
+/// Probability from which a page belongs to a topic.
 const SURE: f64 = 0.9;
 
-/// The same pages are drawn in every training, as long as they are there.
+/// Random seed: every training draws the same pages as long as they exist.
 const SEED: u64 = 133;
 
-/// What has become of the background.
+/// Result of a refresh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Background {
-    /// Its examples from the crawl.
+    /// Number of background examples.
     pub(crate) examples: usize,
-    /// Those that came.
+    /// Added examples.
     pub(crate) came: usize,
-    /// Those that went.
+    /// Removed examples.
     pub(crate) went: usize,
-    /// Whether a topic of somebody's own has its name, so that there is none.
+    /// Whether a topic of the user has the background's name, so that there is no background.
     pub(crate) is_taken: bool,
 }
 
-/// Brings the examples of the background up to date with the crawl: at most `most`, and half as many as
-/// there are others.
+/// Updates the background examples from the crawl: at most `most`, and at most half as many as there are other
+/// examples.
 pub(crate) fn refresh(
     workspace: &Workspace,
     store: &mut dyn WorkspaceWriter,
@@ -55,9 +55,9 @@ pub(crate) fn refresh(
 ) -> anyhow::Result<Background> {
     let reader = store.reader();
     let tree = workspace::tree(&*reader)?;
-    let (old, others): (Vec<Example>, Vec<Example>) =
+    let (old, others): (Vec<StoredExample>, Vec<StoredExample>) =
         reader.examples(None)?.into_iter().partition(|example| example.source == SOURCE);
-    let most = most.min(most_beside(&tree, &learnt_from(&*reader)?, &others));
+    let most = most.min(background_limit(&tree, &learnt_from(&*reader)?, &others));
     let mut documents = DocumentReader::new();
     let mut drawn = Vec::new();
     if most >= FEWEST {
@@ -69,12 +69,12 @@ pub(crate) fn refresh(
     replace(store, tree, Replacement { old, others, drawn, documents })
 }
 
-/// The pages that are to be the background, in place of those that are.
+/// The new background examples, to replace the old ones.
 struct Replacement {
-    old: Vec<Example>,
-    /// All examples that are somebody's own.
-    others: Vec<Example>,
-    drawn: Vec<(String, Document)>,
+    old: Vec<StoredExample>,
+    /// All other examples.
+    others: Vec<StoredExample>,
+    drawn: Vec<(String, TermDocument)>,
     documents: DocumentReader,
 }
 
@@ -86,12 +86,13 @@ fn replace(
     let topics_before = tree.len();
     let leaf = if drawn.is_empty() { background(&tree) } else { add_background(&mut tree)? };
     let drawn_urls: HashSet<&str> = drawn.iter().map(|(url, _)| url.as_str()).collect();
-    let stays = |example: &Example| Some(example.topic) == leaf && drawn_urls.contains(example.url.as_str());
+    let is_kept =
+        |example: &StoredExample| Some(example.topic) == leaf && drawn_urls.contains(example.url.as_str());
     let known: HashSet<&str> =
-        old.iter().filter(|example| stays(example)).map(|example| example.url.as_str()).collect();
+        old.iter().filter(|example| is_kept(example)).map(|example| example.url.as_str()).collect();
     let changes: Vec<ExampleChange> = old
         .iter()
-        .filter(|example| !stays(example))
+        .filter(|example| !is_kept(example))
         .map(|example| ExampleChange::Remove(example.id))
         .collect();
     let new = drawn.iter().filter(|(url, _)| !known.contains(url.as_str()));
@@ -104,7 +105,7 @@ fn replace(
         went: changes.len(),
         is_taken: leaf.is_none() && !drawn.is_empty(),
     };
-    // Empty, it would be a topic that no page is found to be about.
+    // Remove an empty background: no page is ever assigned to an empty topic.
     let is_own = |leaf: TopicId| others.iter().any(|example| example.topic == leaf);
     if let Some(leaf) = leaf.filter(|&leaf| examples == 0 && done.went > 0 && !is_own(leaf)) {
         tree.remove(leaf)?;
@@ -117,9 +118,9 @@ fn replace(
     Ok(done)
 }
 
-/// Half of the examples of everything else, those that came with the taxonomy included: with more, the background would
-/// be likely before a word is read, and good pages would be lost to it.
-fn most_beside(tree: &Taxonomy, learnt: &BTreeMap<TopicId, u32>, others: &[Example]) -> usize {
+/// Half of the number of all other examples, including those of the taxonomy: with more, the prior of the background
+/// would be so high that good pages are lost to it.
+fn background_limit(tree: &Taxonomy, learnt: &BTreeMap<TopicId, u32>, others: &[StoredExample]) -> usize {
     let own = others.iter().filter(|example| example.state == ExampleState::Ok).count();
     let leaf = background(tree);
     let learnt = learnt.iter().filter(|(topic, _)| Some(**topic) != leaf);
@@ -127,17 +128,17 @@ fn most_beside(tree: &Taxonomy, learnt: &BTreeMap<TopicId, u32>, others: &[Examp
     own.max(learnt) / 2
 }
 
-/// Pages of the crawl that are about no good topic, by the critic that judged them and by the critic of now (topics may
-/// have been marked since), and that no other topic is sure of either. Those that are examples of the background stay as
-/// long as they are among the pages that are looked into: with every training the critic is another.
+/// Draws crawled pages that are about no good topic, both by the stored judgment and by the current critic (marks may
+/// have changed), and that no other topic claims with certainty. Pages that are background examples already stay if
+/// they are drawn: each training changes the critic, and the background should not change with it.
 fn draw(
     workspace: &Workspace,
     reader: &dyn StoreReader,
-    (old, others): (&[Example], &[Example]),
+    (old, others): (&[StoredExample], &[StoredExample]),
     most: usize,
     documents: &mut DocumentReader,
-) -> anyhow::Result<Vec<(String, Document)>> {
-    let useful = pages::pages_marked(reader, Verdict::Useful)?;
+) -> anyhow::Result<Vec<(String, TermDocument)>> {
+    let useful = pages::pages_marked(reader, Usefulness::Useful)?;
     let shown: HashSet<&str> = others.iter().map(|example| example.url.as_str()).collect();
     let mut sample = Sample::new(POOL.max(2 * most), (2 * most / MOST_OF_A_SITE).max(1), SEED);
     for page in KeptPages::of(reader) {
@@ -150,7 +151,7 @@ fn draw(
     }
     let mut critic = workspace::critic(reader).ok();
     let mut drawn = Vec::new();
-    // What there are many copies of is one page.
+    // Count duplicates once.
     let mut seen = HashSet::new();
     let old: HashSet<&str> = old.iter().map(|example| example.url.as_str()).collect();
     let (first, then): (Vec<KeptPage>, Vec<KeptPage>) =
@@ -170,9 +171,9 @@ fn draw(
     Ok(drawn)
 }
 
-/// Whether a page is about a topic of the tree: a good one, perhaps, or any, surely. The background itself has no say in
-/// that, else it would draw in what it was once given.
-fn has_a_topic(critic: &mut Critic, tree: &Taxonomy, document: &Document, sure: f64) -> bool {
+/// Whether a page is about a topic: possibly a good one, or certainly any. The background's own probability is left
+/// out; otherwise pages that once were background would stay so.
+fn has_a_topic(critic: &mut Critic, tree: &Taxonomy, document: &TermDocument, sure: f64) -> bool {
     let leaf = background(tree);
     let (mut of_background, mut best) = (0.0, 0.0f64);
     for (topic, probability) in critic.all(&document.terms) {
@@ -186,7 +187,7 @@ fn has_a_topic(critic: &mut Critic, tree: &Taxonomy, document: &Document, sure: 
     critic.judge(&document.terms).relevance / rest >= IRRELEVANT || best / rest >= sure
 }
 
-fn example(topic: TopicId, url: &str, document: &Document) -> NewExample {
+fn example(topic: TopicId, url: &str, document: &TermDocument) -> NewExample {
     NewExample {
         topic,
         url: url.to_owned(),

@@ -1,5 +1,5 @@
-//! More examples from specialty sites of the crawl (W 1), as far as the critic tells apart no worse what people have
-//! shown it.
+//! Examples from specialised sites of the crawl (W 1), accepted if the critic's accuracy on the user's examples does
+//! not drop.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,57 +13,57 @@ use serde::Serialize;
 
 use super::pages::{self, KeptPage, KeptPages};
 use super::{BASIS, Basis, TrainingPages, background};
-use crate::cli::Verdict;
-use crate::documents::{Document, DocumentReader};
+use crate::cli::Usefulness;
+use crate::documents::{DocumentReader, TermDocument};
 use crate::output::misuse;
 use crate::settings::TrainSettings;
 use crate::workspace::{self, CRITIC, Workspace};
 
-/// What examples from specialty sites come from.
+/// Source of examples from specialised sites.
 pub(crate) const SOURCE: &str = "grown";
 
-/// A page is about the topic when the critic is so sure of it.
+/// Minimum probability of the topic for a candidate page.
 const SURE: f64 = 0.9;
 
-/// How much to take.
+/// Limits of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Sites that are tried.
+pub(crate) struct GrowthLimits {
+    /// Maximum number of sites to try.
     pub(crate) sites: usize,
-    /// Pages of a site.
+    /// Maximum number of pages per site.
     pub(crate) pages_a_site: usize,
-    /// Pages in all.
+    /// Maximum number of pages in total.
     pub(crate) pages: usize,
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Grown {
     pub(crate) topic: String,
-    /// Examples that were added.
+    /// Number of added examples.
     pub(crate) examples: usize,
-    /// The sites that were tried, the densest first.
+    /// The sites tried, the densest first.
     pub(crate) sites: Vec<GrownSite>,
     pub(crate) before: Measured,
     pub(crate) after: Measured,
 }
 
-/// What became of a site.
+/// Result for a site.
 #[derive(Debug, Serialize)]
 pub(crate) struct GrownSite {
     pub(crate) host: String,
-    /// Its pages that were fetched.
+    /// Fetched pages of the site.
     pub(crate) pages: u32,
-    /// Those that are about the topic.
+    /// Pages about the topic.
     pub(crate) on_topic: u32,
-    /// Those that were tried as examples.
+    /// Pages tried as examples.
     pub(crate) tried: usize,
     pub(crate) accepted: bool,
-    /// With them.
+    /// Measured with these pages added.
     pub(crate) held_out: Measured,
 }
 
-/// How well examples that people have shown are told apart when they are not learnt from.
+/// Quality of the critic on held-out examples of the user.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Measured {
     pub(crate) accuracy: f64,
@@ -76,13 +76,13 @@ impl From<HeldOut> for Measured {
     }
 }
 
-/// Takes pages of specialty sites as examples of a topic, site by site, and keeps those with which what people have shown
-/// is told apart no worse. The critic is yet to be trained then.
+/// Tries pages of specialised sites as examples of a topic, site by site, and keeps those that do not lower the
+/// accuracy on the user's examples. The caller has to train the critic afterwards.
 pub(crate) fn grow(
     workspace: &Workspace,
     store: &mut dyn WorkspaceWriter,
     path: &str,
-    limits: Limits,
+    limits: GrowthLimits,
     settings: &TrainSettings,
 ) -> anyhow::Result<Grown> {
     let reader = store.reader();
@@ -97,8 +97,7 @@ pub(crate) fn grow(
     let grower = Grower::new(&material.tree, topic, statistics, shown, &tunings, &settings.options);
     let Some(mut grower) = grower else {
         return Err(misuse(format!(
-            "whether more examples help is measured on those that you have shown, and there are too few for {path}: \
-             `porthole examples add` shows more"
+            "too few examples of {path} to measure whether more help; add some with `porthole examples add`"
         )));
     };
     let before = grower.held_out();
@@ -112,20 +111,20 @@ pub(crate) fn grow(
     Ok(Grown { topic: candidates.tree.path(topic), examples: added.len(), sites, before, after })
 }
 
-/// What is relevant is known of good topics only.
+/// Checks that the topic is good or below a good one; the crawl looks for no others.
 fn refuse_unwanted(tree: &Taxonomy, topic: TopicId) -> anyhow::Result<()> {
     if std::iter::once(topic).chain(tree.ancestors(topic)).any(|id| tree.is_good(id)) {
         return Ok(());
     }
     Err(misuse(format!(
-        "{0} is not good, nor below a topic that is, so the crawl did not look for sites about it; \
-         `porthole topics mark {0}` says that it should",
+        "{0} is neither good nor below a good topic, so the crawl did not look for it; mark it with \
+        `porthole topics mark {0}`",
         tree.path(topic)
     )))
 }
 
-/// The examples that people have shown.
-fn originals(reader: &dyn StoreReader) -> anyhow::Result<Vec<super::Placed>> {
+/// The examples that the user added.
+fn originals(reader: &dyn StoreReader) -> anyhow::Result<Vec<super::ExampleTerms>> {
     let mut originals = Vec::new();
     reader.visit_examples(&mut |example, terms| {
         let is_own = example.source != SOURCE && example.source != background::SOURCE;
@@ -136,7 +135,7 @@ fn originals(reader: &dyn StoreReader) -> anyhow::Result<Vec<super::Placed>> {
     Ok(originals)
 }
 
-/// What was chosen at the nodes of the critic; nothing if it is none of naive Bayes.
+/// The tunings of the critic's nodes; empty unless it is naive Bayes.
 fn tunings(reader: &dyn StoreReader) -> anyhow::Result<Tunings> {
     let stored = reader.model(CRITIC)?.context("there is no critic")?;
     let model = Model::from_bytes(&stored.bytes)?;
@@ -147,14 +146,14 @@ fn tunings(reader: &dyn StoreReader) -> anyhow::Result<Tunings> {
     })
 }
 
-/// Where examples are grown: knows the topic, and what is an example already.
+/// Finds pages of the crawl that may become examples of a topic.
 struct ExampleCandidates<'a> {
     workspace: &'a Workspace,
     critic: Critic,
     tree: Taxonomy,
     topic: TopicId,
     documents: DocumentReader,
-    /// URLs that are no candidates: examples, and what people call useless.
+    /// URLs that are not candidates: examples, and pages marked useless.
     known: HashSet<String>,
 }
 
@@ -166,17 +165,17 @@ impl<'a> ExampleCandidates<'a> {
         tree: Taxonomy,
         topic: TopicId,
     ) -> anyhow::Result<Self> {
-        let mut known = pages::pages_marked(reader, Verdict::Useless)?;
+        let mut known = pages::pages_marked(reader, Usefulness::Useless)?;
         known.extend(reader.examples(None)?.into_iter().map(|example| example.url));
         Ok(ExampleCandidates { workspace, critic, tree, topic, documents: DocumentReader::new(), known })
     }
 
-    /// Tries sites until there is enough: what became of each, and the pages that do no harm.
+    /// Tries sites up to the limits. Returns the result for each, and the accepted pages.
     fn take(
         &mut self,
         reader: &dyn StoreReader,
         grower: &mut Grower<'_>,
-        limits: Limits,
+        limits: GrowthLimits,
     ) -> anyhow::Result<(Vec<GrownSite>, Vec<NewExample>)> {
         let (mut sites, mut taken) = (Vec::new(), Vec::new());
         for (site, pages) in self.sites(reader)? {
@@ -205,7 +204,7 @@ impl<'a> ExampleCandidates<'a> {
         Ok((sites, taken))
     }
 
-    /// The specialty sites of the crawl with their pages about the topic, the densest first.
+    /// The specialised sites of the crawl with their pages about the topic, the densest first.
     fn sites(&self, reader: &dyn StoreReader) -> anyhow::Result<Vec<(Specialty<String>, Vec<KeptPage>)>> {
         let wanted: HashSet<TopicId> = self.tree.below(self.topic).into_iter().collect();
         let (mut all, mut on_topic) = (Vec::new(), HashMap::<String, Vec<KeptPage>>::new());
@@ -231,14 +230,14 @@ impl<'a> ExampleCandidates<'a> {
             .collect())
     }
 
-    /// Sites that people call useless.
+    /// Sites marked useless.
     fn avoided(&self, reader: &dyn StoreReader) -> anyhow::Result<HashSet<String>> {
-        let said = reader.feedback()?.into_iter();
-        let said = said.filter(|word| word.kind == porthole_store::FeedbackKind::Site && !word.useful);
-        Ok(said.map(|word| word.name).collect())
+        let feedback = reader.feedback()?.into_iter();
+        let useless = feedback.filter(|word| word.kind == porthole_store::FeedbackKind::Site && !word.useful);
+        Ok(useless.map(|word| word.name).collect())
     }
 
-    /// The pages that the critic of now is surest of, as examples of the topics that it finds best for them.
+    /// The pages that the current critic is most certain of, as examples of their best topics.
     fn best_of(
         &mut self,
         reader: &dyn StoreReader,
@@ -260,8 +259,8 @@ impl<'a> ExampleCandidates<'a> {
         Ok(sure.into_iter().map(|(_, example)| example).take(most).collect())
     }
 
-    /// The leaf of the topic that is best for a document, if the critic is sure that it is about the topic.
-    fn judge(&mut self, document: &Document) -> Option<(TopicId, f64)> {
+    /// The best leaf for a document, if the critic is certain that it is about the topic.
+    fn judge(&mut self, document: &TermDocument) -> Option<(TopicId, f64)> {
         let all: BTreeMap<TopicId, f64> = self.critic.all(&document.terms).into_iter().collect();
         let (best, _) = self.critic.best(&document.terms);
         let probability = *all.get(&self.topic)?;
@@ -269,10 +268,10 @@ impl<'a> ExampleCandidates<'a> {
     }
 }
 
-/// Pages of a site that are looked into.
+/// Maximum number of pages to read per site.
 const READ: usize = 200;
 
-fn example(topic: TopicId, page: &KeptPage, document: Document) -> NewExample {
+fn example(topic: TopicId, page: &KeptPage, document: TermDocument) -> NewExample {
     NewExample {
         topic,
         url: page.url.as_str().to_owned(),

@@ -1,16 +1,16 @@
-//! The pages that a crawl has kept, as training sees them.
+//! The pages of a crawl, as training data.
 
 use std::collections::HashSet;
 
-use porthole_store::{ExampleState, FeedbackKind, StoreReader, Tried};
+use porthole_store::{ExampleState, FeedbackKind, StoreReader, TriedUrl};
 use porthole_types::{CanonicalUrl, Judgment, SegmentSpan, TermId, UrlId};
 
-use crate::cli::Verdict;
-use crate::documents::{Document, DocumentReader};
+use crate::cli::Usefulness;
+use crate::documents::{DocumentReader, TermDocument};
 use crate::workspace::Workspace;
 
-/// A page that was fetched and judged, and whose words are known: from the tables, or from the archive in the workspaces
-/// of older versions.
+/// A fetched and judged page whose words are known: from the tables, or from the archive in workspaces of older
+/// versions.
 #[derive(Clone, Debug)]
 pub(crate) struct KeptPage {
     pub(crate) url: CanonicalUrl,
@@ -22,8 +22,8 @@ pub(crate) struct KeptPage {
 }
 
 impl KeptPage {
-    fn of(tried: Tried) -> Option<KeptPage> {
-        let Tried { url, oid, judgment, simhash, failure: None, span, terms, copy_of: None, .. } = tried
+    fn of(tried: TriedUrl) -> Option<KeptPage> {
+        let TriedUrl { url, oid, judgment, simhash, failure: None, span, terms, copy_of: None, .. } = tried
         else {
             return None;
         };
@@ -33,7 +33,7 @@ impl KeptPage {
         Some(KeptPage { url: CanonicalUrl::parse(&url).ok()?, oid, judgment, simhash, span, terms })
     }
 
-    /// How often each term occurs on it; `None` if it has none, or cannot be read.
+    /// Term counts; `None` if the page has no words or cannot be read.
     pub(crate) fn terms(
         &self,
         reader: &dyn StoreReader,
@@ -44,23 +44,23 @@ impl KeptPage {
             return Ok(Some(terms));
         }
         let document = self.archived(workspace, documents);
-        // Nobody asks here how they are written.
+        // The spellings are not needed here.
         drop(documents.take_words());
         Ok(document.map(|document| document.terms))
     }
 
-    /// What it says, with title and language if it is in the archive; `None` if it has no words, or cannot be read.
+    /// The document, with title and language if it is archived; `None` if it has no words or cannot be read.
     pub(crate) fn read(
         &self,
         reader: &dyn StoreReader,
         workspace: &Workspace,
         documents: &mut DocumentReader,
-    ) -> porthole_store::Result<Option<Document>> {
+    ) -> porthole_store::Result<Option<TermDocument>> {
         if let Some(document) = self.archived(workspace, documents) {
             return Ok(Some(document));
         }
         let (title, language) = (String::new(), String::new());
-        let document = |terms| Document { title, language, terms, state: ExampleState::Ok };
+        let document = |terms| TermDocument { title, language, terms, state: ExampleState::Ok };
         Ok(self.stored_terms(reader)?.map(document))
     }
 
@@ -69,23 +69,23 @@ impl KeptPage {
         Ok(reader.page_terms(&[number])?.pop().filter(|terms| !terms.is_empty()))
     }
 
-    fn archived(&self, workspace: &Workspace, documents: &mut DocumentReader) -> Option<Document> {
-        // A page that is gone costs that page alone.
+    fn archived(&self, workspace: &Workspace, documents: &mut DocumentReader) -> Option<TermDocument> {
+        // A missing page is skipped.
         let page = workspace.read_page(&self.url, self.span?).ok()?;
         let document = documents.bytes(Some(&self.url), &page.headers, &page.body);
         (document.state == ExampleState::Ok).then_some(document)
     }
 }
 
-/// Rows that are read at once.
+/// Number of rows per read.
 const BATCH: usize = 10_000;
 
-/// All pages that a crawl has kept, in the order in which they came.
+/// Iterates over all pages of a crawl with known words, in the order of fetching.
 pub(crate) struct KeptPages<'a> {
     reader: &'a dyn StoreReader,
-    /// The number of the last fetch that was read.
+    /// Sequence number of the last fetch that was read.
     after: Option<u64>,
-    batch: std::vec::IntoIter<Tried>,
+    batch: std::vec::IntoIter<TriedUrl>,
 }
 
 impl<'a> KeptPages<'a> {
@@ -113,9 +113,9 @@ impl Iterator for KeptPages<'_> {
     }
 }
 
-/// The pages that people marked as useful, or as useless.
-pub(crate) fn pages_marked(reader: &dyn StoreReader, verdict: Verdict) -> anyhow::Result<HashSet<String>> {
-    let useful = verdict == Verdict::Useful;
+/// The pages marked useful, or useless.
+pub(crate) fn pages_marked(reader: &dyn StoreReader, verdict: Usefulness) -> anyhow::Result<HashSet<String>> {
+    let useful = verdict == Usefulness::Useful;
     let marked = reader.feedback()?.into_iter();
     let marked = marked.filter(|row| row.kind == FeedbackKind::Page && row.useful == useful);
     Ok(marked.map(|row| row.name).collect())

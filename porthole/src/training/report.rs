@@ -1,4 +1,4 @@
-//! What training found, as facts.
+//! The report of a training run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,52 +9,52 @@ use porthole_types::TopicId;
 use serde::{Deserialize, Serialize};
 
 use super::background::Background;
-use super::{Made, TrainingPages};
+use super::{TrainingPages, TrainingResult};
 use crate::settings::{TrainSettings, counting_name};
 
-/// What training did and found.
+/// Result of training.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct TrainingReport {
     pub(crate) critic: &'static str,
     pub(crate) shape: &'static str,
-    /// What was trained.
-    pub(crate) trained: Scope,
-    /// Examples that were learnt from, those that came with the taxonomy included.
+    /// Which nodes were trained.
+    pub(crate) trained: TrainedScope,
+    /// Number of training examples, including those of the taxonomy.
     pub(crate) examples: u64,
     pub(crate) nodes: Vec<NodeFigures>,
-    /// The largest confusions of the cross-validation, over all nodes; none where nothing was chosen anew.
+    /// The most frequent confusions of the cross-validation, over all nodes; empty if nothing was tuned.
     pub(crate) confusions: Vec<Confusion>,
-    /// Topics that are marked good.
+    /// Good topics.
     pub(crate) good: Vec<String>,
-    /// Topics that nothing can be learnt about.
+    /// Topics without examples.
     pub(crate) without_examples: Vec<String>,
-    /// Nodes with only one class: nothing is decided there.
+    /// Nodes with only one class.
     pub(crate) undecided: Vec<String>,
-    /// Examples that have no topic yet, and so were not learnt from.
+    /// Examples without a topic, which are not used.
     pub(crate) unplaced: usize,
     /// Examples whose pages are missing or have no words.
     pub(crate) lacking: usize,
-    /// Topics whose own examples went to a leaf `Other`.
+    /// Topics whose own examples were moved to a leaf `Other`.
     pub(crate) to_other: Vec<String>,
-    /// What has become of the pages of the crawl that stand for what is about no topic.
+    /// Result of the refresh of the background examples.
     pub(crate) background: Background,
-    /// Different stems that are one term.
+    /// Stems that share a term, because their hashes collide.
     pub(crate) collisions: Vec<Vec<String>>,
     pub(crate) seconds: f64,
 }
 
-/// How much was trained.
+/// Which nodes were trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Scope {
+pub(crate) enum TrainedScope {
     All,
-    /// Only the nodes above the topics that had changed, with what was chosen before.
+    /// The nodes above changed topics, with the tunings chosen before.
     Changed,
-    /// Nothing has changed since.
+    /// None: no example has changed.
     Nothing,
 }
 
-/// What is decided at a node, and how well.
+/// Figures of a node.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NodeFigures {
     pub(crate) id: u16,
@@ -66,47 +66,47 @@ pub(crate) struct NodeFigures {
     pub(crate) counting: Option<String>,
     /// Of naive Bayes.
     pub(crate) smoothing: Option<f64>,
-    /// Of a regression.
+    /// Of logistic regression.
     pub(crate) strength: Option<f64>,
     pub(crate) features: usize,
-    /// Whether all terms take part, however many they become.
+    /// Whether all terms are used, however many there are.
     pub(crate) all_terms: bool,
-    /// On examples that were not learnt from; only where the choice was made here.
+    /// Cross-validation results; only if the node was tuned here.
     pub(crate) validation: Option<Validation>,
 }
 
-/// Who chose what is counted, smoothed and selected at a node.
+/// Origin of a node's tuning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ChosenBy {
-    /// Cross-validation on the examples at hand.
+    /// Cross-validation on the examples.
     Validation,
-    /// Whoever made the taxonomy.
+    /// The pretrained taxonomy.
     Taxonomy,
-    /// Nobody: there are too few examples, so it is as in the papers.
+    /// Defaults of the papers: too few examples for cross-validation.
     Papers,
 }
 
-/// How a node did on examples that were not learnt from.
+/// Cross-validation results of a node.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Validation {
     pub(crate) accuracy: f64,
-    /// Of naive Bayes with add-one and all terms.
+    /// Of naive Bayes with add-one smoothing and all terms.
     pub(crate) plain_accuracy: Option<f64>,
     pub(crate) log_loss: f64,
-    /// Of naive Bayes: a regression is not tempered.
+    /// Of naive Bayes; logistic regression is not calibrated.
     pub(crate) calibrated_log_loss: Option<f64>,
-    /// The best that naive Bayes reached with so many terms.
-    pub(crate) by_features: Vec<Trial>,
+    /// Best accuracy of naive Bayes by number of terms.
+    pub(crate) by_features: Vec<FeatureTrial>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Trial {
+pub(crate) struct FeatureTrial {
     pub(crate) features: usize,
     pub(crate) accuracy: f64,
 }
 
-/// Examples of one class that were taken for another.
+/// Examples of one class that were assigned to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Confusion {
     pub(crate) topic: String,
@@ -115,22 +115,22 @@ pub(crate) struct Confusion {
     pub(crate) of: u32,
 }
 
-/// Confusions that are told.
+/// Maximum number of reported confusions.
 const CONFUSIONS: usize = 10;
 
-impl Report {
+impl TrainingReport {
     pub(super) fn of(
         store: &dyn WorkspaceWriter,
         material: &TrainingPages,
-        made: Made,
+        made: TrainingResult,
         settings: &TrainSettings,
         took: Duration,
-    ) -> anyhow::Result<Report> {
+    ) -> anyhow::Result<TrainingReport> {
         let tree = &material.tree;
         let problems = problems(tree, &material.statistics, settings.options.shape);
         let collisions = store.reader().collisions()?;
         let paths = |ids: Vec<TopicId>| ids.into_iter().map(|id| tree.path(id)).collect();
-        Ok(Report {
+        Ok(TrainingReport {
             critic: made.model.kind().name(),
             shape: made.model.shape().name(),
             trained: made.scope,
@@ -150,8 +150,7 @@ impl Report {
     }
 }
 
-/// The topics with nothing to learn from, in themselves or below them; of those that are below each other the
-/// topmost.
+/// The topics without examples in their subtree; of nested ones, the topmost.
 fn without_examples(material: &TrainingPages) -> Vec<TopicId> {
     let tree = &material.tree;
     let with_above = |(topic, _)| std::iter::once(topic).chain(tree.ancestors(topic));
@@ -180,7 +179,7 @@ fn confusions(tree: &Taxonomy, problems: &[Problem], tuned: &BTreeMap<TopicId, T
     all
 }
 
-/// The root's id as a class stands for all that is not good.
+/// Name of a class; the root's id is the class of all topics that are not good.
 pub(crate) fn class_name(tree: &Taxonomy, topic: TopicId) -> String {
     if topic == TopicId::ROOT { "all others".to_owned() } else { tree.path(topic) }
 }
@@ -216,7 +215,7 @@ impl NodeFigures {
         model.decisions().iter().map(figures).collect()
     }
 
-    /// The figures of all nodes of a tree of regressions.
+    /// The figures of all nodes of a logistic model.
     pub(super) fn of_logistic(
         material: &TrainingPages,
         model: &Model,
@@ -240,14 +239,14 @@ impl NodeFigures {
         all
     }
 
-    /// Keeps what was found when the node was tuned.
+    /// Keeps the results of the last tuning.
     pub(super) fn take_over(&mut self, old: &[NodeFigures]) {
         if let Some(old) = old.iter().find(|old| old.id == self.id) {
             (self.chosen_by, self.validation) = (old.chosen_by, old.validation.clone());
         }
     }
 
-    /// Takes the topic's path as it is now.
+    /// Updates the topic's path.
     pub(super) fn name(&mut self, tree: &Taxonomy) {
         self.node = tree.path(TopicId(self.id));
     }
@@ -256,7 +255,7 @@ impl NodeFigures {
 impl Validation {
     fn of(tuned: &Tuned) -> Validation {
         let chosen = &tuned.chosen;
-        // The chosen trial may have been tempered for comparison; before calibration it is not.
+        // The chosen trial may have been calibrated for the comparison; report its log loss before calibration.
         let untempered = tuned.trials.iter().find(|trial| {
             trial.saturation == f64::INFINITY
                 && (trial.counting, trial.features) == (chosen.counting, chosen.features)
@@ -272,11 +271,11 @@ impl Validation {
     }
 }
 
-fn by_features(tuned: &Tuned) -> Vec<Trial> {
+fn by_features(tuned: &Tuned) -> Vec<FeatureTrial> {
     let mut best: BTreeMap<usize, f64> = BTreeMap::new();
     for trial in &tuned.trials {
         let accuracy = best.entry(trial.features).or_default();
         *accuracy = accuracy.max(trial.accuracy);
     }
-    best.into_iter().map(|(features, accuracy)| Trial { features, accuracy }).collect()
+    best.into_iter().map(|(features, accuracy)| FeatureTrial { features, accuracy }).collect()
 }

@@ -1,5 +1,5 @@
-//! What a crawl gives back to training: a background for pages about nothing in the tree, wider topics, examples from
-//! specialty sites, and the pages as rows.
+//! What a crawl contributes to training: background examples, wider topics, examples from specialised sites, and the
+//! pages as rows.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use porthole_store::{Prober, SqliteReader, StoreReader, Table};
+use porthole_store::{ProbeTable, Prober, SqliteReader, StoreReader};
 use porthole_types::{ManualClock, TopicId};
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::recording::record;
 
-/// What the crawl is after, and all topics of its tree: most of the web's are missing.
+/// The good topic, and all topics of the tree; most topics of the web are missing in it.
 const GOOD: &str = "/Business/Mutual_Funds";
 const TOPICS: [&str; 5] =
     [GOOD, "/Business/Stock_Market", "/Recreation/Cycling", "/Travel/Castles", "/Science/Geology"];
@@ -23,7 +23,7 @@ const TOPICS: [&str; 5] =
 /// Examples of each topic.
 const EXAMPLES: usize = 12;
 
-/// A recorded web that was crawled to its end by a critic that knows few of its topics.
+/// A recorded web, completely crawled with a critic that knows few of its topics.
 struct Crawled {
     folder: TempDir,
     /// URL to path of the topic.
@@ -31,7 +31,7 @@ struct Crawled {
 }
 
 impl Crawled {
-    /// The one that all tests share while any of them runs.
+    /// The instance that all tests share while any of them runs.
     fn get() -> Arc<Crawled> {
         static SHARED: Mutex<Weak<Crawled>> = Mutex::new(Weak::new());
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,7 +121,7 @@ impl Workspace {
         serde_json::from_str(&output).unwrap_or_else(|error| panic!("{error} in {output}"))
     }
 
-    /// Has the pages judged by the critic of now.
+    /// Rescores the pages with the current critic.
     fn judge_again(&self) {
         let web = self.crawled.folder.path().join("web/00000.warc.gz");
         self.ok(&["crawl", "--pages", "1", "--web", web.to_str().unwrap()]);
@@ -131,8 +131,8 @@ impl Workspace {
         SqliteReader::open(self.folder.path().join("ws/porthole.db")).unwrap()
     }
 
-    /// Pages of the topics that the tree lacks and of the good one that are judged relevant, each of how many;
-    /// examples do not count.
+    /// Numbers of pages of the missing topics and of the good topic that are judged relevant, each with their total;
+    /// without examples.
     fn judged(&self, except: &BTreeSet<String>) -> [(usize, usize); 2] {
         let mut judged = [(0, 0); 2];
         for tried in self.reader().tried(None, usize::MAX).unwrap() {
@@ -206,7 +206,7 @@ fn the_background_follows_the_crawl_and_what_people_say() {
     let again = workspace.json(&["train"]);
     let came = again["background"]["came"].as_u64().unwrap();
     assert!(came <= 10, "{came} others, and nothing has changed but the critic");
-    workspace.fails(&["topics", "mark", "/Background"], "never good");
+    workspace.fails(&["topics", "mark", "/Background"], "cannot be good");
     let is_background = |(_, _, source): &&(String, String, String)| source == "background";
     let (url, ..) = first.iter().find(is_background).unwrap();
     workspace.ok(&["mark", url, "useful"]);
@@ -243,7 +243,7 @@ fn a_commingled_topic_is_told_to_be_too_narrow() {
 fn examples_come_from_specialty_sites_unless_they_do_harm() {
     let workspace = Workspace::new();
     let measure = |grown: &Value, when: &str| grown[when]["accuracy"].as_f64().unwrap();
-    // This critic knows no insurances, and takes sites about them to be about funds.
+    // This critic does not know insurance, and classifies such sites as funds.
     let grown = workspace.json(&["topics", "grow", GOOD]);
     check_grown(&workspace, &grown, GOOD);
     assert!(measure(&grown, "after") >= measure(&grown, "before"));
@@ -258,12 +258,12 @@ fn examples_come_from_specialty_sites_unless_they_do_harm() {
     assert!(grown["examples"].as_u64().unwrap() > 0, "{grown}");
     assert!(measure(&grown, "after") >= measure(&grown, "before"));
     check_grown(&workspace, &grown, CASTLES);
-    workspace.fails(&["topics", "grow", GOOD], "is not good");
+    workspace.fails(&["topics", "grow", GOOD], "is neither good");
 }
 
 const CASTLES: &str = "/Travel/Castles";
 
-/// What was taken are examples now, and nearly all of them are about the topic.
+/// The accepted pages are examples now, and nearly all of them are about the topic.
 fn check_grown(workspace: &Workspace, grown: &Value, topic: &str) {
     let examples = workspace.examples();
     let grown_here = |(_, of, source): &&(String, String, String)| source == "grown" && of == topic;
@@ -287,7 +287,7 @@ fn the_classifier_inside_the_database_judges_crawled_pages_as_the_critic_does() 
     let mut judged = 0;
     for page in pages.iter().step_by(50) {
         let terms = prober.document(page.oid).unwrap();
-        let relevance = prober.single_relevance(Table::Stat, &terms).unwrap();
+        let relevance = prober.single_relevance(ProbeTable::Stat, &terms).unwrap();
         let expected = page.judgment.unwrap().relevance;
         assert!((relevance - expected).abs() < 1e-3, "{}: {relevance}, not {expected}", page.url);
         judged += usize::from(!terms.is_empty());

@@ -1,17 +1,17 @@
-//! Somebody else is asked who links to good pages.
+//! The backlink endpoint: pages that link to good pages.
 
 use std::fs;
 
 use crate::start::{OWLS, SOUP, Server, check, json, on_loopback, page};
 
-/// The path of the question about a page.
+/// The request path for a page.
 fn question(page: &str) -> String {
     format!("/in?url={}", page.replace(':', "%3A").replace('/', "%2F"))
 }
 
 #[test]
 fn pages_that_link_to_good_ones_are_asked_for_and_fetched() {
-    // The same words in other orders: about owls, and no copies.
+    // The same words in different orders: about owls, but no duplicates.
     let mut words: Vec<&str> = OWLS.split(' ').collect();
     words.reverse();
     let reversed = words.join(" ");

@@ -1,4 +1,4 @@
-//! The program, run as a person runs it.
+//! The program as a user runs it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -49,7 +49,7 @@ fn the_demo_ends_in_a_comparison() {
     let output = porthole(&["demo", "--pages", "120", "--topic", "/Recreation"]);
     let text = String::from_utf8(output.stdout).unwrap();
     for part in
-        ["      50  █", "     120  █", "critic and truth agree", "the focused crawl found", "times as many"]
+        ["      50  █", "     120  █", "accuracy of the critic", "the focused crawl found", "times as many"]
     {
         assert!(text.contains(part), "{part} is missing in:\n{text}");
     }
@@ -66,7 +66,7 @@ fn the_demo_keeps_its_databases_if_asked() {
     let kept_text = kept.to_str().unwrap();
     assert!(porthole(&["demo", "--pages", "50", "--keep", kept_text]).status.success());
     assert!(kept.join("focused.db").exists() && kept.join("unfocused.db").exists());
-    assert!(error_of(&["demo", "--pages", "50", "--keep", kept_text]).contains("is there already"));
+    assert!(error_of(&["demo", "--pages", "50", "--keep", kept_text]).contains("already exists"));
     for nowhere in ["/Nowhere", "/"] {
         assert!(error_of(&["demo", "--topic", nowhere]).contains("/Recreation/Cycling"));
     }
@@ -97,7 +97,7 @@ fn a_synthetic_web_is_described_shown_and_served() {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    // Nobody reads on behind the first line: the server has to live with that.
+    // The client closes the connection after the first line; the server must cope with that.
     BufReader::new(server.stderr.take().unwrap()).read_line(&mut line).unwrap();
     let addr = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().to_owned();
     let index = ask(&addr, "/");

@@ -1,4 +1,4 @@
-//! A crawl seen and corrected by a person: status, explain, top, mark, sites, and changes while it runs.
+//! Inspecting and correcting a crawl: status, explain, top, mark, sites, and changes while it runs.
 
 use std::fs::{self, File};
 use std::process::{Command, Output};
@@ -25,7 +25,7 @@ const FOOD: [&str; 12] = [
     "soup", "bread", "oven", "onion", "salt", "recipe", "flour", "butter", "pepper", "dinner", "stew",
     "kitchen",
 ];
-/// They speak of birds, and of what is done to them.
+/// Words about hunting, some of them shared with the topic of birds.
 const HUNTING: [&str; 12] = [
     "rifle",
     "hawk",
@@ -41,7 +41,7 @@ const HUNTING: [&str; 12] = [
     "egg",
 ];
 
-/// A small web: what it is about, by host. Every page links to the next ones of its host and to the other hosts.
+/// A small web: topics by host. Every page links to the next ones of its host and to the other hosts.
 const HOSTS: [(&str, &[&str; 12], usize); 3] =
     [("birds.test", &BIRDS, 14), ("food.test", &FOOD, 8), ("hunting.test", &HUNTING, 8)];
 
@@ -105,7 +105,7 @@ impl Place {
         program.args(["-C", "ws"]).args(arguments).current_dir(folder).output().unwrap()
     }
 
-    /// Runs what has to work; what was printed, and what was said beside it.
+    /// Runs a command that must succeed; returns its standard output and standard error.
     fn ok(&self, arguments: &[&str]) -> (String, String) {
         let output = self.run(arguments);
         let (printed, said) = (text_of(&output.stdout), text_of(&output.stderr));
@@ -118,14 +118,14 @@ impl Place {
         serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {printed}"))
     }
 
-    /// Runs what makes no sense; what is said about that.
+    /// Runs a command that must fail; returns its message.
     fn refused(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(4), "{arguments:?}: {}", text_of(&output.stderr));
         text_of(&output.stderr)
     }
 
-    /// What the critic says of pages of a host now, on average.
+    /// Mean relevance of the pages of a host by the current critic.
     fn relevance(&self, host: &str, numbers: std::ops::Range<usize>) -> f64 {
         let count = numbers.len() as f64;
         let one = |number| {
@@ -150,7 +150,9 @@ fn a_url_is_explained() {
     let words = page["judged"]["path"][0]["for"].as_array().unwrap();
     assert!(words.iter().any(|word| BIRDS.contains(&word.as_str().unwrap())), "{words:?}");
     let (told, _) = place.ok(&["explain", "http://birds.test/7"]);
-    for part in ["fetched as no. ", "HTTP 200", "kept in pages/00000.warc.gz", "lead to it", "birds.test, "] {
+    for part in
+        ["fetched as no. ", "HTTP 200", "archived in pages/00000.warc.gz", "lead to it", "birds.test, "]
+    {
         assert!(told.contains(part), "no {part:?} in:\n{told}");
     }
     assert!(!told.contains('\x1b'), "no colours in a pipe");
@@ -158,15 +160,12 @@ fn a_url_is_explained() {
     assert_eq!(example["examples"][0].as_str(), Some("/Nature/Birds"));
 
     let (gone, _) = place.ok(&["explain", "http://birds.test/gone"]);
-    assert!(gone.contains("dead: the server refused (status 404); it is not tried again"), "{gone}");
+    assert!(gone.contains("dead: the server refused the request (status 404); no retry"), "{gone}");
     let (unknown, _) = place.ok(&["explain", "http://birds.test/never"]);
-    assert!(
-        unknown.contains("is not known") && unknown.contains("its site is known: birds.test"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("is unknown") && unknown.contains("its site: birds.test"), "{unknown}");
     let nowhere = place.json(&["explain", "http://nowhere.test/"]);
     assert_eq!((nowhere["state"].as_str(), nowhere["site"].is_null()), (Some("unknown"), true));
-    assert!(place.refused(&["explain", "no url"]).contains("no url is no URL"));
+    assert!(place.refused(&["explain", "no url"]).contains("no url is not a URL"));
 }
 
 #[test]
@@ -177,10 +176,10 @@ fn what_waits_in_the_queue_or_was_left_out_is_explained() {
     let queued = facts.find(|facts| facts["state"] == "queued").expect("not all can be fetched yet");
     assert!(queued["rank"].is_u64() && queued["judged"].is_null(), "{queued}");
     let (told, _) = place.ok(&["explain", queued["url"].as_str().unwrap()]);
-    assert!(told.contains("before it") || told.contains("the next"), "{told}");
+    assert!(told.contains("before it") || told.contains("next in the queue"), "{told}");
     place.ok(&["crawl", "--web", "web.warc.gz", "--exclude", "http://food.test/*"]);
     let (told, _) = place.ok(&["explain", "http://food.test/6"]);
-    assert!(told.contains("skipped: outside of what the crawl is confined to"), "{told}");
+    assert!(told.contains("skipped: outside the scope of the crawl"), "{told}");
 }
 
 #[test]
@@ -194,7 +193,7 @@ fn a_workspace_says_how_it_is_doing() {
     }
     place.ok(&["topics", "add", "/Birds"]);
     place.ok(&["topics", "mark", "/Birds"]);
-    assert!(place.json(&["status"])["warnings"].to_string().contains("nowhere to start"));
+    assert!(place.json(&["status"])["warnings"].to_string().contains("no start URL"));
 
     let place = Place::crawled();
     let status = place.json(&["status"]);
@@ -208,9 +207,9 @@ fn a_workspace_says_how_it_is_doing() {
     for part in [
         "no crawl is running",
         "good topics  /Nature/Birds",
-        "busiest sites",
+        "sites with the most fetches",
         "birds.test",
-        "status, for good",
+        "status, permanent",
     ] {
         assert!(told.contains(part), "no {part:?} in:\n{told}");
     }
@@ -260,7 +259,7 @@ fn what_is_useless_lowers_pages_like_it() {
     let after = (place.relevance("hunting.test", 0..2), place.relevance("hunting.test", 2..8));
     assert!(after.0 < 0.3 && after.1 < before.1 - 0.3, "from {before:?} to {after:?}");
     assert!(place.relevance("birds.test", 5..12) > 0.8, "birds are birds still");
-    // The other way round: what was said last counts.
+    // The reverse: the latest mark wins.
     for number in 0..2 {
         let marked = place.json(&["mark", &url("hunting.test", number), "useful"]);
         assert_eq!(marked["topic"].as_str(), Some("/Nature/Birds"), "{marked}");
@@ -279,15 +278,15 @@ fn what_is_useless_lowers_pages_like_it() {
 fn a_mark_says_what_it_cannot_do() {
     let place = Place::crawled();
     let (_, said) = place.ok(&["mark", "http://birds.test/gone", "useless"]);
-    assert!(said.contains("the critic learns nothing from it"), "{said}");
-    assert!(place.refused(&["mark", "http://nowhere.test/", "useful"]).contains("is not known here"));
+    assert!(said.contains("not used as an example"), "{said}");
+    assert!(place.refused(&["mark", "http://nowhere.test/", "useful"]).contains("is unknown"));
     assert!(place.refused(&["mark", "http://nowhere.test/", "useful", "--site"]).contains("nowhere.test"));
     let page = "http://birds.test/7";
     assert!(place.refused(&["mark", page, "useless", "--topic", "/Nature/Birds"]).contains("is good"));
     assert!(place.refused(&["mark", page, "useful", "--topic", "/Home/Food"]).contains("is not good"));
     let named = place.json(&["mark", page, "useless", "--topic", "/Home/Food"]);
     assert_eq!(named["topic"].as_str(), Some("/Home/Food"));
-    // An example that a person gave goes with the last word, too.
+    // An example that the user added follows the latest mark, too.
     place.ok(&["mark", "http://birds.test/0", "useless", "--topic", "/Home/Food"]);
     let birds = place.json(&["examples", "list", "/Nature/Birds"]);
     assert!(!birds.to_string().contains("http://birds.test/0\""), "{birds}");
@@ -310,10 +309,10 @@ fn sites_are_listed_and_left_alone() {
     assert_eq!(place.json(&["sites", "list", "--disabled"]), serde_json::json!([]));
 }
 
-/// A crawl in a process of its own that has a request under way which is never answered.
+/// A crawl in a separate process, with a request in flight that is never answered.
 struct Running {
     child: std::process::Child,
-    /// Takes connections and never answers.
+    /// Accepts connections and never answers.
     _listener: std::net::TcpListener,
 }
 
@@ -366,7 +365,7 @@ fn a_running_crawl_is_told_and_answers() {
     answers(&["resume"], "resumed");
     let refused = place.refused(&["set", "strategy", "fly"]);
     assert!(refused.contains("goes on as before") && refused.contains("fly"), "{refused}");
-    // An answer comes within a second, also while a request is never answered.
+    // A command is answered within a second, even while a request hangs.
     let waits = "select max(answered - at), count(*), sum(failed) from command";
     let (table, _) = place.ok(&["query", waits, "--csv"]);
     let row: Vec<i64> = table.lines().nth(1).unwrap().split(',').map(|cell| cell.parse().unwrap()).collect();

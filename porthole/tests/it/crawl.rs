@@ -1,4 +1,4 @@
-//! Crawls of a recorded web as a person starts, stops, interrupts and kills them.
+//! Crawls of a recorded web: started, stopped, interrupted and killed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use flate2::bufread::GzDecoder;
-use porthole_store::{Limits, SqliteReader, StoreReader, Value};
+use porthole_store::{QueryLimits, SqlValue, SqliteReader, StoreReader};
 use porthole_types::ManualClock;
 use porthole_webs::RecordedWeb;
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
@@ -19,16 +19,16 @@ use tempfile::TempDir;
 
 use crate::recording::record;
 
-/// What the crawls are after.
+/// The good topic.
 const GOOD: &str = "/Recreation";
 
-/// What a crawl says that has nothing left to do.
-const DONE: &str = "every URL that is known has been dealt with";
+/// The message of a finished crawl.
+const DONE: &str = "finished: no known URL is left to fetch";
 
 /// Examples of each topic.
 const EXAMPLES: usize = 4;
 
-/// A recorded web, the truth about it, and a workspace whose critic was trained on examples from it.
+/// A recorded web, its true topics, and a workspace with a critic trained on examples from it.
 pub(crate) struct Recording {
     folder: TempDir,
     /// URL to path of the topic.
@@ -36,14 +36,14 @@ pub(crate) struct Recording {
     whole: OnceLock<Whole>,
 }
 
-/// A crawl from start to end with nothing in between.
+/// The result of an uninterrupted crawl.
 struct Whole {
     urls: Vec<String>,
     archived: u64,
 }
 
 impl Recording {
-    /// The one that all tests share while any of them runs.
+    /// The instance that all tests share while any of them runs.
     fn get() -> Arc<Recording> {
         static SHARED: Mutex<Weak<Recording>> = Mutex::new(Weak::new());
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +82,7 @@ impl Recording {
     }
 }
 
-/// Pages of a few topics, and nothing that depends on the time of the day.
+/// Pages of a few topics, independent of the time of day.
 fn small_web() -> SyntheticWeb {
     let params = SynthParams {
         pages: 600,
@@ -127,7 +127,7 @@ pub(crate) struct Workspace {
     pub(crate) folder: TempDir,
 }
 
-/// A URL that was fetched, and where its page is kept: segment, offset, length.
+/// A fetched URL and the location of its page: segment, offset, length.
 #[derive(Debug, PartialEq)]
 struct Fetched {
     url: String,
@@ -142,14 +142,14 @@ impl Workspace {
         Workspace { recording, folder }
     }
 
-    /// One in which nothing has been done yet.
+    /// A workspace without a crawl.
     fn untrained() -> Workspace {
         let workspace = Workspace { recording: Recording::get(), folder: tempfile::tempdir().unwrap() };
         check(&porthole(workspace.folder.path(), &["init", "ws"]).output().unwrap(), 0, "");
         workspace
     }
 
-    /// What an unbroken crawl with one worker does.
+    /// The result of an uninterrupted crawl with one worker.
     fn whole(&self) -> &Whole {
         self.recording.whole.get_or_init(|| {
             let workspace = Workspace::new();
@@ -166,22 +166,22 @@ impl Workspace {
         porthole(self.folder.path(), &[&crawl[..], more].concat())
     }
 
-    /// Crawls to the end of it, whatever that is; what was printed.
+    /// Crawls to the end; returns the output.
     pub(crate) fn check(&self, more: &[&str], code: i32, words: &str) -> String {
         check(&self.crawl(more).output().unwrap(), code, words)
     }
 
-    /// Runs another command, which has to work.
+    /// Runs another command, which must succeed.
     fn ok(&self, arguments: &[&str]) {
         let arguments = [&["-C", "ws"], arguments].concat();
         check(&porthole(self.folder.path(), &arguments).output().unwrap(), 0, "");
     }
 
-    /// What was fetched, in this order.
+    /// The fetched URLs, in order.
     fn fetched(&self) -> Vec<Fetched> {
         let reader = SqliteReader::open(self.folder.path().join("ws/porthole.db")).unwrap();
         let sql = r#"select url, state, segment, "offset", length, seq from crawl where seq is not null order by seq"#;
-        let rows = reader.sql(sql, &Limits::default()).unwrap().rows;
+        let rows = reader.sql(sql, &QueryLimits::default()).unwrap().rows;
         rows.iter().zip(0..).map(|(row, seq)| fetched(row, seq)).collect()
     }
 
@@ -189,7 +189,7 @@ impl Workspace {
         self.fetched().into_iter().map(|fetched| fetched.url).collect()
     }
 
-    /// Bytes of pages that are kept.
+    /// Size of the archive in bytes.
     fn archived(&self) -> u64 {
         fs::metadata(self.segment()).map_or(0, |file| file.len())
     }
@@ -198,7 +198,7 @@ impl Workspace {
         self.folder.path().join("ws/pages/00000.warc.gz")
     }
 
-    /// Every page leads to its record, and what is kept can be replayed.
+    /// Checks that every page points to its record, and that the archive can be replayed.
     fn check_archive(&self) {
         let bytes = fs::read(self.segment()).unwrap();
         let fetched = self.fetched();
@@ -214,7 +214,7 @@ impl Workspace {
         assert_eq!(web.problems().count, 0, "{:?}", web.problems());
     }
 
-    /// Waits until so many bytes are kept; false if the crawl ended before.
+    /// Waits until the archive has this many bytes; false if the crawl ended before.
     fn wait_for(&self, bytes: u64, crawl: &mut Child) -> bool {
         while self.archived() < bytes {
             if crawl.try_wait().unwrap().is_some() {
@@ -226,14 +226,14 @@ impl Workspace {
     }
 }
 
-/// A row of the crawl table; fetches are numbered without a gap.
-fn fetched(row: &[Value], expected_seq: i64) -> Fetched {
-    let [Value::Text(url), Value::Integer(state), place @ .., Value::Integer(seq)] = row else {
+/// A row of the crawl table; fetches are numbered without gaps.
+fn fetched(row: &[SqlValue], expected_seq: i64) -> Fetched {
+    let [SqlValue::Text(url), SqlValue::Integer(state), place @ .., SqlValue::Integer(seq)] = row else {
         panic!("{row:?}")
     };
     assert_eq!(*seq, expected_seq, "{url}");
     let place = match place {
-        [Value::Integer(segment), Value::Integer(offset), Value::Integer(length)] => {
+        [SqlValue::Integer(segment), SqlValue::Integer(offset), SqlValue::Integer(length)] => {
             Some((*segment, usize::try_from(*offset).unwrap(), usize::try_from(*length).unwrap()))
         }
         _ => None,
@@ -241,7 +241,7 @@ fn fetched(row: &[Value], expected_seq: i64) -> Fetched {
     Fetched { url: url.clone(), is_page: *state == 1, place }
 }
 
-/// The bytes are one gzip member, and that is one whole record of this URL.
+/// Checks that the bytes are one gzip member with one complete record of this URL.
 fn check_record(bytes: &[u8], url: &str) {
     let mut member = GzDecoder::new(bytes);
     let mut record = Vec::new();
@@ -273,7 +273,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Numbers that look random and are the same in every run (splitmix64).
+/// Deterministic pseudo-random numbers (splitmix64).
 struct Draw(u64);
 
 impl Draw {
@@ -285,7 +285,7 @@ impl Draw {
     }
 }
 
-/// Kills a crawl at so many moments spread over all its pages, every fourth time while it starts. How often it
+/// Kills a crawl this many times, spread over all its pages, every fourth time while it starts. Returns how often it
 /// was alive then.
 fn kill_often(workspace: &Workspace, arguments: &[&str], all_bytes: u64, times: u64, draw: &mut Draw) -> u64 {
     let mut hits = 0;
@@ -298,7 +298,7 @@ fn kill_often(workspace: &Workspace, arguments: &[&str], all_bytes: u64, times: 
             workspace.wait_for(part * time + draw.below(part), &mut crawl);
             sleep(Duration::from_micros(draw.below(3_000)));
         }
-        // The only signal that cannot be caught; an error says that the crawl is over.
+        // SIGKILL cannot be caught; an error means that the crawl is over.
         let _ = crawl.kill();
         hits += u64::from(crawl.wait().unwrap().signal() == Some(9));
     }
@@ -322,7 +322,7 @@ fn many_workers_fetch_much_the_same_and_the_same_in_the_end() {
     let workspace = Workspace::new();
     let whole = workspace.whole();
     let set = |urls: &[String]| urls.iter().cloned().collect::<BTreeSet<_>>();
-    // By an order that every page does not change; what a learner does depends on who comes first.
+    // With an order that does not change with every page; what a learner does depends on the order of arrival.
     let early = |workers: &str| {
         let workspace = Workspace::new();
         workspace.check(&["--strategy", "soft", "--workers", workers, "--pages", "200"], 0, "");
@@ -352,10 +352,13 @@ fn an_apprentice_begins_with_what_another_has_learnt() {
     let taught = ["apprentice", "--lessons", &folder(&watching)];
     crawl(&own, &taught, 0);
     assert_ne!(own.urls(), soft.urls());
-    assert!(crawl(&own, &["soft", "--lessons", &folder(&watching)], 4).contains("begins with no lessons"));
+    assert!(
+        crawl(&own, &["soft", "--lessons", &folder(&watching)], 4)
+            .contains("--lessons requires --strategy apprentice")
+    );
     assert!(
         crawl(&own, &["apprentice", "--lessons", &folder(&soft)], 4)
-            .contains("no apprentice has learnt there")
+            .contains("no apprentice was trained in this workspace")
     );
 }
 
@@ -367,7 +370,7 @@ fn a_crawl_stops_for_a_reason_and_goes_on() {
         parts.check(&["--pages", "100"], 0, "run the same command to resume");
         assert_eq!(parts.urls().len(), pages);
     }
-    parts.check(&["--time", "0s"], 15, "the time is up; run the same command to resume");
+    parts.check(&["--time", "0s"], 15, "reached --time; run the same command to resume");
     let after_time = parts.urls().len();
     assert!((200..210).contains(&after_time), "{after_time} fetches");
     interrupt(&parts);
@@ -385,11 +388,11 @@ fn interrupt(workspace: &Workspace) {
     let sent = Command::new("kill").args(["-INT", &crawl.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let output = crawl.wait_with_output().unwrap();
-    check(&output, 11, "interrupted; nothing that was fetched is lost; run the same command to resume");
+    check(&output, 11, "interrupted; all fetched pages are stored; run the same command to resume");
 }
 
-/// Mounts a small disk that no other process sees, copies the workspace there, and crawls twice: without room for the
-/// first page, and with some. Puts what became of it in the place of the workspace.
+/// Mounts a small disk that no other process sees, copies the workspace there, and crawls twice: without space for the
+/// first page, and with some. Copies the result back to the workspace.
 const ON_A_SMALL_DISK: &str = r#"
     mkdir small && mount -t tmpfs none small && cp -r ws small || exit
     room() { mount -o remount,size=$(($(du -sk small | cut -f1) + $1))k small; }
@@ -410,7 +413,7 @@ fn a_full_disk_ends_a_crawl_that_goes_on_when_there_is_room() {
         Ok(output) if !output.stdout.is_empty() => output,
         refused => return eprintln!("skipped: no small disk can be mounted here: {refused:?}"),
     };
-    let said = check(&output, 0, "the disk is full; make room, and run the same command to resume");
+    let said = check(&output, 0, "the disk is full; free some space and run the same command to resume");
     assert_eq!(said.matches("exit code 16").count(), 2, "{said}");
     let (before, whole) = (workspace.urls().len(), workspace.whole());
     assert!(before > 0 && before < whole.urls.len(), "{before} fetches");
@@ -423,7 +426,7 @@ fn a_full_disk_ends_a_crawl_that_goes_on_when_there_is_room() {
 fn hard_focus_runs_dry_and_says_what_it_found() {
     let workspace = Workspace::new();
     let said = workspace.check(&["--strategy", "hard"], 60, "stagnated");
-    for words in ["mostly about", "  /Recreation/Cycling", "--strategy soft"] {
+    for words in ["most fetched pages are about", "  /Recreation/Cycling", "--strategy soft"] {
         assert!(said.contains(words), "no {words:?} in {said}");
     }
     assert!(workspace.urls().len() < 500, "{}", workspace.urls().len());
@@ -459,7 +462,7 @@ fn a_crawl_needs_a_critic_and_somewhere_to_start() {
         workspace.ok(&["examples", "add", topic, "page.txt"]);
     }
     workspace.ok(&["train"]);
-    workspace.check(&[], 4, "give --start URL");
+    workspace.check(&[], 4, "add `--start URL`");
     workspace.check(&["--start", "http://nowhere.test/"], 0, DONE);
 }
 

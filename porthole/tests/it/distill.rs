@@ -1,4 +1,4 @@
-//! Hubs and authorities of a small web, as a person asks for them.
+//! Hubs and authorities of a small web.
 
 use std::fs::{self, File};
 use std::process::{Command, Output};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const BIRDS: &str = "owl nest feather beak plumage robin hawk songbird migration egg wing sparrow";
 const FOOD: &str = "soup bread oven onion salt recipe flour butter pepper dinner stew kitchen";
 
-/// Pages about birds, each on a site of its own; two of them list others, one knows more of them.
+/// Pages about birds, each on its own site; two of them list others, one of those lists more.
 const PAGES: [(&str, &str, &[&str]); 9] = [
     ("list.test", BIRDS, &["owl.test", "robin.test", "hawk.test", "soup.test", "egg.test"]),
     ("short.test", BIRDS, &["owl.test", "robin.test", "list.test"]),
@@ -31,7 +31,7 @@ fn url(host: &str) -> String {
 struct Place(TempDir);
 
 impl Place {
-    /// A workspace whose crawl has seen all pages.
+    /// A workspace whose crawl has fetched all pages.
     fn crawled() -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         let file = File::create(place.0.path().join("web.warc.gz")).unwrap();
@@ -63,7 +63,7 @@ impl Place {
         command.args(workspace).args(arguments).current_dir(self.0.path()).output().unwrap()
     }
 
-    /// What a command printed and what it said.
+    /// Standard output and standard error of a command.
     fn ok(&self, arguments: &[&str]) -> (String, String) {
         let output = self.run(arguments);
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -119,7 +119,7 @@ fn what_neighbours_say_is_stored_beside_what_the_text_says() {
     assert_eq!(said["sites"].as_u64(), Some(3), "list, robin and bread: {soup}");
     assert!(said["relevance"].as_f64() > soup["relevance"].as_f64(), "two of three are about birds: {soup}");
     let (printed, _) = place.ok(&["explain", &url("soup.test")]);
-    assert!(printed.contains("what its neighbours say") && printed.contains("3 sites"), "{printed}");
+    assert!(printed.contains("relevance with neighbours") && printed.contains("3 sites"), "{printed}");
     let sql =
         "select url from page join neighbourhood using (oid) where neighbourhood.relevance > page.relevance";
     assert!(place.ok(&["query", sql]).0.contains("soup.test"));
@@ -197,9 +197,9 @@ fn what_people_say_of_hubs_counts_at_the_next_distillation() {
 fn scores_are_kept_beside_a_crawl() {
     let place = Place::crawled();
     let mut crawl = SqliteStore::open(place.0.path().join("ws/porthole.db")).unwrap();
-    crawl.look_again().unwrap();
+    crawl.follow_changes().unwrap();
     place.ok(&["distill"]);
-    assert!(crawl.look_again().unwrap(), "the crawl notices");
+    assert!(crawl.follow_changes().unwrap(), "the crawl notices");
     drop(crawl);
     assert!(!place.best("hubs").is_empty());
 }

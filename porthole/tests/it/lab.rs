@@ -1,4 +1,4 @@
-//! Experiments and reports as a person makes them.
+//! Experiments and reports.
 
 use std::fs;
 use std::path::Path;
@@ -18,11 +18,11 @@ fn an_experiment_goes_from_a_recorded_crawl_to_a_report() {
     let workspace = Workspace::new();
     let folder = workspace.folder.path();
     refused(folder, &["-C", "ws", "report"], "nothing has been crawled");
-    refused(folder, &["-C", "ws", "lab", "record", "web"], "no page is kept");
+    refused(folder, &["-C", "ws", "lab", "record", "web"], "the archive is empty");
     workspace.check(&["--pages", "300"], 0, "");
     ok(folder, &["-C", "ws", "distill"]);
 
-    // What was found, as a page.
+    // The report.
     let report = ok(folder, &["-C", "ws", "report"]);
     let report = fs::read_to_string(folder.join(report.lines().next().unwrap())).unwrap();
     for id in
@@ -32,7 +32,7 @@ fn an_experiment_goes_from_a_recorded_crawl_to_a_report() {
     }
     assert!(!report.contains("<script") && !report.contains("src="), "it needs nothing else");
 
-    // As a web, with labels by people: the truth about the synthetic web.
+    // A recorded web with true labels: those of the synthetic web.
     let labels: String =
         workspace.recording.topics.iter().map(|(url, topic)| format!("{url}\t{topic}\n")).collect();
     fs::write(folder.join("truth.tsv"), labels).unwrap();
@@ -45,9 +45,9 @@ fn an_experiment_goes_from_a_recorded_crawl_to_a_report() {
         serde_json::from_str(&ok(folder, &["lab", "web-stats", "web/web.warc.gz", "--json"])).unwrap();
     assert_eq!((&facts["pages"], &facts["labels_by"]), (&stats["pages"], &"file".into()));
     assert!(facts["labelled"].as_u64().unwrap() > 200, "{facts}");
-    refused(folder, &record, "is there already");
+    refused(folder, &record, "already exists");
 
-    // And an experiment on it.
+    // An experiment on it.
     let run = [
         "lab",
         "run",

@@ -1,4 +1,4 @@
-//! The house as a whole: the arrows between the rooms, and the program as a person uses it.
+//! The whole workspace: dependencies between crates, and the program as a user runs it.
 
 mod arrows;
 mod background;

@@ -248,7 +248,7 @@ fn new_rows_of_a_query_that_is_watched_are_printed_and_the_crawl_is_left_alone()
     assert_eq!((row["direction"].as_str(), row["url"].as_str()), (Some("back"), Some("http://late.test/")));
     let interrupt = Command::new("kill").args(["-INT", &watching.id().to_string()]).status().unwrap();
     assert!(interrupt.success() && watching.wait().unwrap().success(), "Ctrl-C ends it well");
-    assert!(!crawl.look_again().unwrap(), "watching writes nothing");
+    assert!(!crawl.follow_changes().unwrap(), "watching writes nothing");
 }
 
 #[test]

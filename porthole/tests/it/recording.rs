@@ -7,7 +7,7 @@ use porthole_crawl::{Archive, Request};
 use porthole_types::{CanonicalUrl, Timestamp};
 use porthole_webs::synth::{LinkKind, SyntheticWeb};
 
-/// Writes all pages and the redirects that they link to into a WARC file. The topics of the pages, by URL.
+/// Writes all pages and the redirects that they link to into a WARC file. Returns the topics of the pages, by URL.
 pub(crate) fn record(web: &SyntheticWeb, folder: &Path) -> HashMap<String, String> {
     let now = Timestamp(web.params().epoch_ms);
     let mut archive = Archive::open(folder, now).unwrap();

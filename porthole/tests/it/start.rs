@@ -1,5 +1,4 @@
-//! The first five minutes: examples from the web, from list pages and from around those there are, and all of it in one
-//! command.
+//! The first steps: examples from the web, from list pages and from the neighbourhood of others, and `porthole start`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use porthole_store::{Limits, SqliteReader, StoreReader};
+use porthole_store::{QueryLimits, SqliteReader, StoreReader};
 use porthole_types::ManualClock;
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
 use serde_json::Value as Json;
@@ -27,7 +26,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs a command that has to end with this code, and say these words; what it said.
+/// Runs a command that must end with this exit code and print these words; returns its output.
 pub(crate) fn check(folder: &Path, arguments: &[&str], code: i32, words: &str) -> String {
     let output = porthole(folder, arguments);
     let said = text(&output.stdout) + &text(&output.stderr);
@@ -42,14 +41,14 @@ pub(crate) fn json(folder: &Path, arguments: &[&str]) -> Json {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A server on this machine, and what it was asked for.
+/// A server on this machine, with a record of its requests.
 pub(crate) struct Server {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    /// Serves pages by their paths; a page that begins with `>` leads elsewhere.
+    /// Serves pages by path; a page that begins with `>` is a redirect.
     pub(crate) fn new(pages: &[(&str, String)]) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -57,7 +56,7 @@ impl Server {
             pages.iter().map(|(path, page)| ((*path).to_owned(), page.clone())).collect();
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         let log = asked.clone();
-        // Ends with the test: nobody waits for it.
+        // Ends with the test; it is not joined.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let mut head = BufReader::new(&stream).lines().map_while(Result::ok);
@@ -99,7 +98,7 @@ pub(crate) fn page(title: &str, words: &str, links: &[(String, &str)]) -> String
 pub(crate) const OWLS: &str = "the owl hunts at night and its plumage is silent; owls nest in barns";
 pub(crate) const SOUP: &str = "the soup needs an onion and some salt; stir the pot in the kitchen";
 
-/// A folder with a workspace `ws` that may crawl this machine.
+/// A folder with a workspace `ws` that may crawl loopback addresses.
 pub(crate) fn on_loopback() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     check(folder.path(), &["init", "ws"], 0, "");
@@ -148,7 +147,7 @@ fn pages_are_fetched_by_the_rules_of_their_site() {
         (&listed[0]["name"], &listed[0]["title"]),
         (&Json::from(urls[0].clone()), &Json::from("Owls"))
     );
-    // Once more, when the page cannot be had: what is known of it stays.
+    // Again, when the page cannot be fetched: the example stays unchanged.
     fs::write(folder.path().join("ws/porthole.toml"), "[fetch]\ncontact = \"me@owls.test\"\n").unwrap();
     check(folder.path(), &["-C", "ws", "examples", "add", "/Owls", &urls[0]], 0, "1 example known already");
 }
@@ -170,7 +169,7 @@ fn nobody_fetches_what_may_not_be_fetched() {
         4,
         "ftp://owls.test/",
     );
-    // When it may be fetched after all.
+    // When robots.txt allows it later.
     fs::write(folder.path().join("ws/porthole.toml"), "[fetch]\nloopback = true\n[polite]\ndelay = 0.0\n")
         .unwrap();
     check(folder.path(), &["-C", "ws", "examples", "fetch"], 0, "fetched 1 of 1 example");
@@ -277,16 +276,16 @@ fn what_is_near_and_sounds_alike_becomes_an_example() {
     let words = &found["found"][0]["words"];
     assert!(words.as_array().unwrap().contains(&Json::from("owls")), "{words}");
     check(folder.path(), &explore, 0, "--accept 2");
-    check(folder.path(), &[&explore[..], &["--accept", "1"]].concat(), 0, "1 example for /Owls");
+    check(folder.path(), &[&explore[..], &["--accept", "1"]].concat(), 0, "added 1 example to /Owls");
     let listed = json(folder.path(), &["-C", "ws", "examples", "list", "/Owls", "--json"]);
     let last = listed.as_array().unwrap().last().unwrap();
     assert_eq!((&last["name"], &last["state"]), (&Json::from(server.url("/barn")), &Json::from("ok")));
-    // With few fetches, first what is promising: the link says more about it than its place.
+    // With few fetches, the most promising first: by anchor text, not by position.
     let few = json(folder.path(), &[&explore[..], &["--json", "--pages", "3"]].concat());
     assert_eq!((&few["titles"], &few["found"][0]["title"]), (&Json::from(1), &Json::from("The plumage")));
 }
 
-/// A recorded synthetic web, and which of its pages are about what.
+/// A recorded synthetic web with the topics of its pages.
 struct Recording {
     folder: TempDir,
     topics: HashMap<String, String>,
@@ -327,7 +326,7 @@ impl Recording {
         self.path().join("web/00000.warc.gz")
     }
 
-    /// `porthole start` on it, with its examples.
+    /// Runs `porthole start` on it with its examples.
     fn start(&self, more: &[&str]) -> Vec<String> {
         let web = self.web().display().to_string();
         let start = ["start".to_owned()].into_iter().chain(self.examples.iter().cloned());
@@ -339,16 +338,16 @@ impl Recording {
         check(self.path(), &arguments, code, words)
     }
 
-    /// What was fetched in a workspace.
+    /// The fetched URLs of a workspace.
     fn fetched(&self, workspace: &str) -> Vec<String> {
         let reader = SqliteReader::open(self.path().join(workspace).join("porthole.db")).unwrap();
         let sql = "select url from crawl where seq is not null order by seq";
-        let rows = reader.sql(sql, &Limits::default()).unwrap().rows;
+        let rows = reader.sql(sql, &QueryLimits::default()).unwrap().rows;
         rows.iter().map(|row| row[0].text().to_owned()).collect()
     }
 }
 
-/// A topic of a workspace as the tree shows it.
+/// A topic of a workspace as `topics tree` shows it.
 fn topic(folder: &Path, workspace: &str, path: &str) -> Json {
     let topics = json(folder, &["-C", workspace, "topics", "tree", "--json"]);
     let found = topics.as_array().unwrap().iter().find(|topic| topic["path"] == path);
@@ -359,7 +358,7 @@ fn topic(folder: &Path, workspace: &str, path: &str) -> Json {
 fn one_command_leads_from_pages_to_a_crawl() {
     let web = Recording::make();
     let start = web.start(&["--topic", "/Leisure/Bicycles", "--pages", "60"]);
-    let said = web.check(&start, 0, "made a workspace in bicycles");
+    let said = web.check(&start, 0, "created a workspace in bicycles");
     for command in [
         "porthole init bicycles --taxonomy general",
         "porthole -C bicycles examples add / URL…",
@@ -381,17 +380,17 @@ fn one_command_leads_from_pages_to_a_crawl() {
     let share = |urls: &[String]| urls.iter().filter(is_good).count() as f64 / urls.len() as f64;
     let all: Vec<String> = web.topics.keys().cloned().collect();
     assert!(share(&fetched[5..]) > 3.0 * share(&all), "{} of {}", share(&fetched[5..]), share(&all));
-    // The same command goes on, and so does one that names only the folder.
+    // The same command resumes, and so does one that names only the folder.
     web.check(&start, 0, "the workspace in bicycles");
     assert_eq!(web.fetched("bicycles").len(), 120);
     let file = web.web().display().to_string();
     let go_on = ["start", "bicycles", "--web", &file, "--pages", "10", "--json"];
     let summary = json(web.path(), &go_on);
     assert!(summary.is_object() && web.fetched("bicycles").len() == 130, "{summary}");
-    // What the crawl has found is explored without any network.
+    // The crawled pages are explored without network access.
     let explore = ["-C", "bicycles", "examples", "explore", "/Leisure/Bicycles", "--json"];
     let output = porthole(web.path(), &explore);
-    assert!(text(&output.stderr).contains("only what the crawl has found"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("using crawled pages only"), "{}", text(&output.stderr));
     let found: Json = serde_json::from_slice(&output.stdout).unwrap();
     let found = found["found"].as_array().unwrap();
     let right = found.iter().filter(|page| is_good(&&page["url"].as_str().unwrap().to_owned())).count();
@@ -404,13 +403,13 @@ fn a_start_says_what_it_lacks_and_goes_on_with_it() {
     let urls: Vec<&str> = web.examples.iter().map(String::as_str).collect();
     check(web.path(), &[&["start"], &urls[..]].concat(), 4, "--contact");
     assert!(!web.path().join("porthole-crawl").exists(), "nothing is made before that is known");
-    // What is it about?
+    // A topic is required.
     let said = web.check(&web.start(&["here", "--no-crawl"]), 4, "--name NAME");
     assert!(said.contains("topics that the 5 pages fit best:"), "{said}");
     let said = web.check(
         &web.start(&["here", "--no-crawl", "--yes", "--contact", "me@owls.test"]),
         0,
-        ", a new topic, is good, with 5 more examples",
+        ", a new topic, is marked good, with 5 more examples",
     );
     assert!(!said.contains("fetched"), "they are known: {said}");
     assert!(
@@ -419,19 +418,19 @@ fn a_start_says_what_it_lacks_and_goes_on_with_it() {
             .contains("\ncontact = \"me@owls.test\"\n")
     );
     assert!(web.fetched("here").is_empty());
-    // A topic of one's own, in the folder of its name.
+    // A new topic, in a folder named after it.
     let said = web.check(
         &web.start(&["--name", "My Bicycles", "--no-crawl"]),
         0,
-        "My Bicycles, a new topic, is good",
+        "My Bicycles, a new topic, is marked good",
     );
     assert!(said.contains("workspace in my-bicycles"), "{said}");
-    check(web.path(), &["start"], 4, "name pages about what you care about");
+    check(web.path(), &["start"], 4, "no pages given");
     check(
         web.path(),
         &["start", "http://gone.test/", "--web", &web.web().display().to_string()],
         4,
-        "could be read",
+        "could be fetched and read",
     );
 }
 
@@ -457,7 +456,7 @@ fn of_bookmarks_those_that_fit_become_examples() {
     let bookmarks = format!("<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n{links}</DL><p>\n");
     fs::write(folder.path().join("bookmarks.html"), bookmarks).unwrap();
     let start = ["start", "bookmarks.html", "ws", "--yes", "--no-crawl"];
-    let said = check(folder.path(), &start, 0, "is good, with 3 more examples");
+    let said = check(folder.path(), &start, 0, "is marked good, with 3 more examples");
     assert!(said.contains("Birds"), "{said}");
     let listed = json(folder.path(), &["-C", "ws", "examples", "list", "--json"]);
     let topic = |path: &str| {
@@ -466,8 +465,8 @@ fn of_bookmarks_those_that_fit_become_examples() {
     };
     assert_eq!(topic("/code"), "/");
     assert_eq!(topic("/birds/1"), topic("/birds/3"));
-    // Nothing is fetched twice, and nothing is asked twice.
-    check(folder.path(), &start, 0, "everything is ready");
+    // Nothing is fetched or asked twice.
+    check(folder.path(), &start, 0, "ready to crawl");
     assert_eq!(server.asked("/code"), 1);
 }
 
@@ -486,7 +485,7 @@ fn a_narrow_topic_of_two_pages_is_told_from_the_one_above_it() {
         .unwrap();
     let urls = ["/barn", "/nests"].map(|path| server.url(path));
     let start = ["start", &urls[0], &urls[1], "ws", "--name", "Owls", "--no-crawl"];
-    let said = check(folder.path(), &start, 0, "/Science/Biology/Birds/Owls, a new topic, is good");
+    let said = check(folder.path(), &start, 0, "/Science/Biology/Birds/Owls, a new topic, is marked good");
     assert!(!said.contains("warning"), "{said}");
     let box_for_owls =
         "A box for barn owls and tawny owls, with a hole and a place for the chicks of the owl.";

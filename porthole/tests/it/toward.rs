@@ -1,4 +1,4 @@
-//! Steering toward more than what is looked for.
+//! `porthole topics toward`: following links on pages about other topics.
 
 use std::fs::{self, File};
 use std::process::Command;
@@ -11,7 +11,7 @@ const BIRDS: &str = "owl nest feather beak plumage robin hawk songbird migration
 const MAMMALS: &str = "fur whisker paw burrow badger otter hedgehog litter fox deer antler hoof";
 const FOOD: &str = "soup bread oven onion salt recipe flour butter pepper dinner stew kitchen";
 
-/// What a page is about, and what it links to. The start has a page of each kind behind it, and each has another one.
+/// Topics and links of the pages. The start links to a page of each kind, and each of those to another one.
 const PAGES: [(&str, &str, &[&str]); 9] = [
     ("start.test", BIRDS, &["fox.test", "soup.test"]),
     ("fox.test", MAMMALS, &["behind-fox.test"]),
@@ -27,7 +27,7 @@ const PAGES: [(&str, &str, &[&str]); 9] = [
 struct Place(TempDir);
 
 impl Place {
-    /// A workspace that looks for birds and knows of mammals.
+    /// A workspace with the good topic birds, which also knows mammals.
     fn trained() -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         let file = File::create(place.0.path().join("web.warc.gz")).unwrap();
@@ -75,17 +75,17 @@ impl Place {
 #[test]
 fn links_on_pages_of_a_wider_topic_are_followed_and_the_pages_are_not_relevant() {
     let place = Place::trained();
-    // The starts are the examples about birds; then the two pages behind the first of them.
+    // The start URLs are the examples about birds; then the two pages behind the first of them.
     let crawl =
         |pages: &str| place.ok(&["crawl", "--web", "web.warc.gz", "--strategy", "soft", "--pages", pages]);
-    assert!(place.ok(&["topics", "toward"]).contains("good topics alone"));
+    assert!(place.ok(&["topics", "toward"]).contains("good topics only"));
     crawl("5");
     let fox = place.of("fox.test")[0];
     let [relevance, priority] = place.of("behind-fox.test");
     assert!(fox < 0.4 && relevance == priority, "{fox} {relevance} {priority}");
 
-    assert!(place.ok(&["topics", "toward", "/Nature"]).contains("/Nature, besides"));
-    // It judges again what is kept, and nothing is fetched that was.
+    assert!(place.ok(&["topics", "toward", "/Nature"]).contains("the good topics and /Nature"));
+    // Archived pages are rescored, and nothing is fetched again.
     crawl("1");
     let [relevance, priority] = place.of("behind-fox.test");
     assert!((relevance - fox).abs() < 1e-6, "it is estimated by what is looked for: {relevance} {fox}");
@@ -95,7 +95,7 @@ fn links_on_pages_of_a_wider_topic_are_followed_and_the_pages_are_not_relevant()
 
     place.ok(&["topics", "toward", "--none"]);
     crawl("1");
-    assert!(place.ok(&["topics", "toward"]).contains("good topics alone"));
+    assert!(place.ok(&["topics", "toward"]).contains("good topics only"));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn the_priority_of_a_queued_url_is_explained_by_its_parts() {
     let found = facts("porthole");
     assert_eq!(found["state"], "queued");
     assert_eq!(found["parts"]["strategy"], "porthole");
-    // In log odds, by what is known now; the queue heard of it some pages ago.
+    // In log odds, by the current state; the queue was updated some pages ago.
     let (worth, priority) = (1.0 / (1.0 + (-sum(&found)).exp()), found["priority"].as_f64().unwrap());
     assert!((worth / priority - 1.0).abs() < 0.5, "{worth} {priority}");
     let told = place.ok(&["explain", "http://behind-fox.test/"]);

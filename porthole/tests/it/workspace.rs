@@ -1,16 +1,16 @@
-//! A workspace as its user works with it: topics, examples, the critic.
+//! A workspace: topics, examples, the critic.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use porthole_store::{Model, SqliteStore, WorkspaceWriter};
+use porthole_store::{SqliteStore, StoredModel, WorkspaceWriter};
 use porthole_types::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A folder with a workspace `ws` in it, and files beside that.
+/// A folder with a workspace `ws` and other files.
 struct Bench {
     folder: TempDir,
 }
@@ -54,7 +54,7 @@ impl Bench {
         program.args(arguments).current_dir(self.folder.path());
         let program = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = program.spawn().unwrap();
-        // A program that does not read its input closes it early; that is its right.
+        // A program that does not read its input closes it early, which is not an error.
         let _ = running.stdin.take().unwrap().write_all(input.as_bytes());
         running.wait_with_output().unwrap()
     }
@@ -75,7 +75,7 @@ impl Bench {
         serde_json::from_str(&output).unwrap_or_else(|error| panic!("{error} in {output}"))
     }
 
-    /// The message and the exit code of a command that fails in the workspace.
+    /// The message and exit code of a command that fails.
     fn fails(&self, arguments: &[&str]) -> (String, i32) {
         let output = self.run(&[&["-C", "ws"], arguments].concat(), "");
         assert!(!output.status.success(), "{arguments:?} should fail: {}", text(&output.stdout));
@@ -104,7 +104,7 @@ const CYCLING: &str =
 const FOOD: &str =
     "soup onion garlic bread oven pepper salt simmer roast butter recipe kitchen flour sauce spoon taste";
 
-/// A page of words of a topic, none like another.
+/// A page of words of a topic; all pages differ.
 fn page(words: &str, number: usize) -> String {
     let words: Vec<&str> = words.split(' ').collect();
     let some = (0..24).map(|at| words[(at * (number + 3) + number * number) % words.len()]);
@@ -130,7 +130,7 @@ fn a_workspace_is_made_once_and_in_an_empty_folder() {
         (&["init", "ws"][..], "is a workspace already"),
         (&["init", "full"], "is not empty"),
         (&["topics", "tree"], "porthole init DIR"),
-        (&["-C", "nowhere", "train"], "nowhere is no workspace"),
+        (&["-C", "nowhere", "train"], "nowhere is not a workspace"),
     ] {
         let output = bench.run(arguments, "");
         assert!(text(&output.stderr).contains(message), "{arguments:?}: {}", text(&output.stderr));
@@ -180,7 +180,7 @@ fn the_general_taxonomy_judges_and_proposes_at_once() {
     let proposed = bench.ok(&["-C", "general", "topics", "propose", "owl.txt", "--json"]);
     let proposed: Value = serde_json::from_str(&proposed).unwrap();
     assert!(strings(&proposed, "topic")[..3].contains(&"/Science/Biology/Birds".to_owned()), "{proposed}");
-    // A topic below one that came with the taxonomy: what was known of that one is not lost.
+    // A topic below one of the taxonomy: the statistics of the parent are kept.
     bench.ok(&["-C", "general", "examples", "add", "/Science/Biology/Birds/Owls", "owl.txt"]);
     bench.ok(&["-C", "general", "train"]);
     let tree = bench.ok(&["-C", "general", "topics", "tree", "/Science/Biology/Birds", "--json"]);
@@ -209,9 +209,9 @@ fn marks_keep_to_their_rules() {
     let bench = Bench::new();
     bench.ws(&["topics", "add", "/Sport/Cycling"]);
     bench.ws(&["topics", "add", "/Birds"]);
-    assert!(bench.ws(&["topics", "mark", "/Sport/Cycling", "/Birds"]).contains("good: "));
+    assert!(bench.ws(&["topics", "mark", "/Sport/Cycling", "/Birds"]).contains("good topics: "));
     bench.check_fails(&["topics", "mark", "/Sport"], "/Sport/Cycling, below it, is; unmark that first", 4);
-    // All or nothing: the first of the two alone would be allowed.
+    // In one transaction: the first of the two alone would be allowed.
     bench.ws(&["topics", "unmark", "/Birds"]);
     bench.check_fails(&["topics", "mark", "/Birds", "/Sport"], "unmark that first", 4);
     bench.check_fails(&["topics", "unmark", "/Birds"], "is not marked good", 4);
@@ -252,12 +252,12 @@ fn examples_are_added_listed_moved_and_removed() {
     bench.ws(&["topics", "add", "/Owls"]);
     bench.ws(&["examples", "move", "owl.html", "/Owls"]);
     assert_eq!(strings(&bench.json(&["examples", "list", "/Owls"]), "name"), ["owl.html"]);
-    bench.check_fails(&["examples", "remove", "/Birds", "owl.html"], "is no example of /Birds", 4);
+    bench.check_fails(&["examples", "remove", "/Birds", "owl.html"], "is not an example of /Birds", 4);
     bench.ws(&["examples", "remove", "/Birds", "empty.txt"]);
     assert_eq!(bench.examples(), ["owl.html"]);
 
     bench.ws(&["examples", "add", "/Birds", "owl.html"]);
-    bench.check_fails(&["examples", "move", "owl.html", "/Owls"], "say which by its number", 4);
+    bench.check_fails(&["examples", "move", "owl.html", "/Owls"], "use its number", 4);
     let id = bench.json(&["examples", "list", "/Birds"])[0]["id"].to_string();
     bench.ws(&["examples", "move", &id, "/Owls"]);
     assert_eq!(bench.examples(), ["owl.html"], "the same page in a topic is there once");
@@ -288,7 +288,7 @@ fn each_format_is_imported() {
         let report = bench.json(&["examples", "import", file]);
         assert_eq!((bench.paths().join(" ").as_str(), bench.examples().len()), (topics, examples), "{file}");
         assert_eq!(report["to_fetch"].as_u64(), Some(examples as u64), "{report}");
-        // Once more changes nothing.
+        // Repeating the import changes nothing.
         assert_eq!(bench.json(&["examples", "import", file])["new_topics"].as_u64(), Some(0));
         assert_eq!(bench.examples().len(), examples, "{file}");
     }
@@ -311,7 +311,7 @@ fn a_broken_file_imports_nothing() {
         assert_eq!((bench.paths().len(), bench.examples().len()), (1, 0), "{file}");
     }
     bench.check_fails(&["examples", "import", "none.tsv"], "none.tsv", 1);
-    bench.check_fails(&["examples", "import", "page.html", "--format", "folder"], "is no folder", 4);
+    bench.check_fails(&["examples", "import", "page.html", "--format", "folder"], "is not a folder", 4);
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn an_import_waits_for_no_pipe() {
     for name in ["pipe", "folder/pipe"] {
         assert!(Command::new("mkfifo").arg(bench.path(name)).status().unwrap().success());
     }
-    bench.check_fails(&["examples", "import", "pipe"], "has to be a file", 1);
+    bench.check_fails(&["examples", "import", "pipe"], "must be a regular file", 1);
     bench.ws(&["examples", "import", "folder"]);
     assert_eq!(bench.examples(), ["folder/owl.txt"]);
 }
@@ -338,7 +338,7 @@ fn pages_come_from_a_recorded_web() {
     assert_eq!(report["missing"]["count"].as_u64(), Some(1));
     assert!(report["left_out"]["first"][0].as_str().unwrap().starts_with("line 8"), "{report}");
     assert_eq!(bench.paths(), ["/", "/Mine", "/Mine/Birds"]);
-    // The list alone does not take the pages away again.
+    // Importing the list alone does not remove the pages.
     let again = bench.json(&["examples", "import", "bookmarks.html", "--topic", "/Mine"]);
     assert_eq!((again["known"].as_u64(), again["to_fetch"].as_u64()), (Some(2), Some(1)), "{again}");
     let said = text(&bench.run(&[&["-C", "ws"], &import[..]].concat(), "").stderr);
@@ -372,7 +372,7 @@ fn training_chooses_and_reports() {
     assert_eq!(bench.json(&["train", "--smoothing", "0.5"])["nodes"][0]["smoothing"].as_f64(), Some(0.5));
     bench.check_fails(&["train", "--smoothing", "0"], "more than 0", 4);
     bench.check_fails(&["train", "--shape", "round"], "two-class", 4);
-    bench.check_fails(&["train", "--critic", "logistic", "--features", "9"], "is for naive Bayes", 4);
+    bench.check_fails(&["train", "--critic", "logistic", "--features", "9"], "requires naive Bayes", 4);
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn internal_topics_get_a_leaf_for_their_own_examples() {
 #[test]
 fn what_cannot_be_learnt_is_said() {
     let bench = Bench::new();
-    bench.check_fails(&["train"], "there are no examples to train on", 4);
+    bench.check_fails(&["train"], "no examples to train on", 4);
     bench.check_fails(&["classify", "x.txt"], "there is no critic yet", 4);
     bench.check_fails(&["topics", "propose", "x.txt"], "there is no critic yet", 4);
     bench.write("loose/owl.txt", page(BIRDS, 1));
@@ -418,7 +418,7 @@ fn what_cannot_be_learnt_is_said() {
     bench.ws(&["examples", "move", "loose/owl.txt", "/Birds"]);
     bench.ws(&["topics", "add", "/Food"]);
     let said = text(&bench.run(&["-C", "ws", "train"], "").stderr);
-    assert!(said.contains("only one class of examples") && said.contains("/Food"), "{said}");
+    assert!(said.contains("only one topic has examples") && said.contains("/Food"), "{said}");
     bench.check_fails(&["train", "--shape", "two-class"], "no topic is marked good", 4);
 }
 
@@ -443,8 +443,9 @@ fn shapes_critics_and_tables() {
     bench.check_fails(&["train", "--tables", "--shape", "flat"], "--tables", 4);
     bench.check_fails(&["train", "--tables", "--counting", "once"], "--tables", 4);
     let store = SqliteStore::open(bench.path("ws/porthole.db")).unwrap();
-    let rows = store.reader().sql("select count(*) from stat", &porthole_store::Limits::default()).unwrap();
-    assert!(matches!(rows.rows[0][0], porthole_store::Value::Integer(count) if count > 20), "{rows:?}");
+    let rows =
+        store.reader().sql("select count(*) from stat", &porthole_store::QueryLimits::default()).unwrap();
+    assert!(matches!(rows.rows[0][0], porthole_store::SqlValue::Integer(count) if count > 20), "{rows:?}");
 }
 
 #[test]
@@ -462,7 +463,7 @@ fn pages_are_judged_with_reasons() {
     let input = format!("<p>{}", page(FOOD, 5));
     let output = bench.run(&["-C", "ws", "classify", "-"], &input);
     let said = text(&output.stdout);
-    assert!(said.contains("R(d)") && said.contains("/Food") && said.contains("for"), "{said}");
+    assert!(said.contains("relevance") && said.contains("/Food") && said.contains("for"), "{said}");
     assert!(!said.contains('\x1b'), "no colours in a pipe");
     assert!(bench.ws(&["classify", "documents/Birds/1.html", "--all"]).contains("all topics"));
 
@@ -473,7 +474,7 @@ fn pages_are_judged_with_reasons() {
     let output = bench.run(&["-C", "ws", "classify", "none.txt", "documents/Birds/1.html"], "");
     assert_eq!((output.status.code(), text(&output.stdout).lines().count()), (Some(1), 1));
     assert!(text(&output.stderr).contains("none.txt"));
-    bench.check_fails(&["classify", "http://nowhere.test/"], "is no URL of an example", 4);
+    bench.check_fails(&["classify", "http://nowhere.test/"], "is not the URL of an example", 4);
 }
 
 #[test]
@@ -483,7 +484,7 @@ fn topics_are_proposed_for_examples_without_one() {
     bench.check_fails(&["topics", "propose"], "all examples have a topic", 4);
     bench.write("list.tsv", "http://a.test/\t/\n");
     bench.ws(&["examples", "import", "list.tsv"]);
-    bench.check_fails(&["topics", "propose"], "no page with words among 1 example", 4);
+    bench.check_fails(&["topics", "propose"], "none of 1 example has a page with words", 4);
     bench.write("loose/page.txt", page(CYCLING, 11));
     bench.ws(&["examples", "import", "loose"]);
     let proposed = bench.json(&["topics", "propose"]);
@@ -502,7 +503,7 @@ fn a_damaged_critic_is_refused_and_can_be_trained_again() {
         let mut store = SqliteStore::open(bench.path("ws/porthole.db")).unwrap();
         let mut bytes = store.reader().model("critic").unwrap().unwrap().bytes;
         change(&mut bytes);
-        store.set_model("critic", &Model { bytes, made: Timestamp(0) }).unwrap();
+        store.set_model("critic", &StoredModel { bytes, made: Timestamp(0) }).unwrap();
     };
     for (change, message) in [
         (

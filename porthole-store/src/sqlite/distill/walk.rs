@@ -1,20 +1,20 @@
-//! The same scores link by link, as was done before there were joins (V 3.8): the table of links is scanned, the score of
-//! each link's one end is looked up, and that of its other end is updated.
+//! The same scores, one link at a time, as before the use of joins (V 3.8): scans the table of links, looks up the
+//! score of one end, and updates the score of the other.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{SqlDistiller, SqlScores, settle};
 use crate::Result;
 
-/// A step: which links count, whose scores are looked up, and whose are found.
-struct Step {
+/// A step: which links count, whose scores are read, and whose are updated.
+struct WalkStep {
     links: &'static str,
     from: &'static str,
     to: &'static str,
 }
 
 /// UpdateAuth of V Fig. 4, without the join.
-const AUTHORITIES: Step = Step {
+const AUTHORITIES: WalkStep = WalkStep {
     links: "select weighed.oid_src, weighed.oid_dst, weighed.wgt_fwd
             from weighed join judged on judged.oid = weighed.oid_dst
             where judged.candidate = 1",
@@ -23,11 +23,11 @@ const AUTHORITIES: Step = Step {
 };
 
 /// UpdateHubs of V Fig. 4, without the join.
-const HUBS: Step =
-    Step { links: "select oid_dst, oid_src, wgt_rev from weighed", from: "authority", to: "hub" };
+const HUBS: WalkStep =
+    WalkStep { links: "select oid_dst, oid_src, wgt_rev from weighed", from: "authority", to: "hub" };
 
 impl SqlDistiller {
-    /// As [`run`](SqlDistiller::run), link by link: for comparison, since it takes longer.
+    /// As [`run`](SqlDistiller::run), one link at a time; slower, for comparison.
     pub fn walk(self, tolerance: f64, max_iterations: usize) -> Result<SqlScores> {
         self.run_by(SqlDistiller::iterate_by_walking, tolerance, max_iterations)
     }
@@ -41,7 +41,7 @@ impl SqlDistiller {
     }
 }
 
-fn step(db: &Connection, step: &Step) -> Result<f64> {
+fn step(db: &Connection, step: &WalkStep) -> Result<f64> {
     db.prepare_cached("delete from next")?.execute([])?;
     let mut links = db.prepare_cached(step.links)?;
     let mut look_up = db.prepare_cached(&format!("select score from {} where oid = ?1", step.from))?;

@@ -1,4 +1,4 @@
-//! BulkProbe: one join a node for all documents (V Fig. 3).
+//! BulkProbe: one join per node for all documents (V Fig. 3).
 
 use std::time::Instant;
 
@@ -8,12 +8,12 @@ use rusqlite::params;
 use super::{Prober, Spent, log_sum};
 use crate::Result;
 
-/// What BulkProbe says of one document and one child.
+/// The result of BulkProbe for one document and one child.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judged {
+pub struct BulkJudgment {
     /// The document.
     pub did: UrlId,
-    /// The child ci of the node c0 that was asked for.
+    /// The child ci of the node c0.
     pub topic: TopicId,
     /// log Pr[ci | c0, d].
     pub log_probability: f64,
@@ -21,11 +21,11 @@ pub struct Judged {
 
 impl Prober {
     /// BulkProbe(c0) (V Fig. 3): the same for all rows of DOCUMENT at once, by document and child.
-    pub fn bulk_probe(&self, c0: TopicId) -> Result<Vec<Judged>> {
+    pub fn bulk_probe(&self, c0: TopicId) -> Result<Vec<BulkJudgment>> {
         self.bulk_probe_over(c0, &self.document_rows()?)
     }
 
-    /// R(d) (V eq. 3) of every document by BulkProbe at the path nodes, each before those below it.
+    /// R(d) (V eq. 3) of every document by BulkProbe at the path nodes, parents first.
     pub fn bulk_relevance(&self) -> Result<Vec<(UrlId, f64)>> {
         let documents = self.document_rows()?;
         let mut relevance: Vec<_> =
@@ -46,7 +46,7 @@ impl Prober {
     }
 
     /// BulkProbe(c0) over documents in the order of the table.
-    fn bulk_probe_over(&self, c0: TopicId, documents: &[Rows]) -> Result<Vec<Judged>> {
+    fn bulk_probe_over(&self, c0: TopicId, documents: &[DocumentRows]) -> Result<Vec<BulkJudgment>> {
         let children = self.children(c0)?;
         let started = Instant::now();
         let walk = self.walk(c0)?;
@@ -55,7 +55,7 @@ impl Prober {
         for (first, last) in self.batches(documents, walk, children.len()) {
             let rows = probe.query_map(params![c0.0, first, last], |row| {
                 let did = UrlId(row.get::<_, i64>(0)?.cast_unsigned());
-                Ok(Judged { did, topic: TopicId(row.get(1)?), log_probability: row.get(2)? })
+                Ok(BulkJudgment { did, topic: TopicId(row.get(1)?), log_probability: row.get(2)? })
             })?;
             for row in rows {
                 judged.push(row?);
@@ -70,14 +70,14 @@ impl Prober {
         Ok(judged)
     }
 
-    fn document_rows(&self) -> Result<Vec<Rows>> {
+    fn document_rows(&self) -> Result<Vec<DocumentRows>> {
         let sql = "select did, count(*) from document group by did order by did";
         let mut read = self.db.prepare_cached(sql)?;
         let rows = read.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// How to walk the statistics of a node. Counting them also brings them into the cache, in order.
+    /// Chooses the join order for a node. Counting its statistics also loads them into the cache, in order.
     fn walk(&self, c0: TopicId) -> Result<Walk> {
         let mut count = self.db.prepare_cached("select count(*) from stat where pcid = ?1")?;
         let rows: i64 = count.query_row([c0.0], |row| row.get(0))?;
@@ -86,7 +86,7 @@ impl Prober {
     }
 
     /// The first and last documents of each batch.
-    fn batches(&self, documents: &[Rows], walk: Walk, children: usize) -> Vec<(i64, i64)> {
+    fn batches(&self, documents: &[DocumentRows], walk: Walk, children: usize) -> Vec<(i64, i64)> {
         let most = match walk {
             Walk::ByDocument => self.cache / (SORTED_BYTES * children as u64),
             Walk::ByTerm => u64::MAX,
@@ -109,7 +109,7 @@ impl Prober {
     fn bulk_below(
         &self,
         c0: TopicId,
-        documents: &[Rows],
+        documents: &[DocumentRows],
         log_probabilities: &[f64],
     ) -> Result<Vec<(TopicId, Vec<f64>)>> {
         let mut below: Vec<_> = self
@@ -127,29 +127,28 @@ impl Prober {
     }
 }
 
-/// A document as it is in the table: its id, and how many rows it has.
-type Rows = (i64, u64);
+/// A document in the table: its id and number of rows.
+type DocumentRows = (i64, u64);
 
-/// Bytes of a row of STAT in its page, and of a joined row while it is sorted: both a little more than real.
+/// Upper estimates of the size of a row of STAT in its page, and of a joined row while it is sorted.
 const STAT_BYTES: u64 = 28;
 const SORTED_BYTES: u64 = 48;
 
-/// The order in which BulkProbe meets the rows of STAT and DOCUMENT.
+/// The order in which BulkProbe joins the rows of STAT and DOCUMENT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Walk {
-    /// Document by document, for a node whose statistics the cache can hold: no page is read twice, and what
-    /// has to be sorted comes in batches that fit as well.
+    /// By document, for a node whose statistics fit into the cache: no page is read twice, and the rows to sort come in
+    /// batches that fit as well.
     ByDocument,
-    /// Term by term, for a node that is too large for that. SQLite has no sort-merge join, but this is one in
-    /// effect: both tables are read in the order of tid, and only the sort for the sums goes to disk.
+    /// By term, for a larger node. SQLite has no sort-merge join, but this is equivalent to one: both tables are read
+    /// in the order of tid, and only the sort for the sums goes to disk.
     ByTerm,
 }
 
-/// BulkProbe(c0) (V Fig. 3) over the documents from ?2 to ?3, with the prior added, and with documents that
-/// have no term of F(c0), for which nothing but the prior speaks. Normalising is left to the caller: not every
-/// database has exponentials.
+/// BulkProbe(c0) (V Fig. 3) over the documents from ?2 to ?3, with the prior added, and including documents without a
+/// term of F(c0), for which only the prior counts. The caller normalises: not every database has exponentials.
 ///
-/// `cross join` holds SQLite to the order that is written; databases that know better are free to choose.
+/// `cross join` fixes the join order in SQLite; other databases may choose their own.
 fn bulk_probe_sql(walk: Walk) -> String {
     let (tables, is_feature) = match walk {
         Walk::ByDocument => (

@@ -1,9 +1,9 @@
-//! The twin: a plain list of URLs that is sorted whenever something is taken or evicted.
+//! The reference model: a plain list of URLs that is sorted whenever something is taken or evicted.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use porthole_store::{Direction, Key, Policy};
+use porthole_store::{Direction, Policy, PolicyKey};
 
 use super::site;
 
@@ -16,20 +16,20 @@ pub(super) enum State {
     Rejected,
 }
 
-/// One URL as the twin sees it.
+/// A URL in the model.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) number: u64,
     pub(super) relevance: f64,
     pub(super) priority: f64,
     pub(super) state: State,
-    /// Since it was queued.
+    /// Tries since it was queued.
     pub(super) tries: u32,
     visits: u32,
     came: bool,
     lastvisited: i64,
     not_before: Option<i64>,
-    /// Its time has not come, or nobody has asked since it came.
+    /// Not due yet, or not taken since it became due.
     waits: bool,
 }
 
@@ -53,7 +53,7 @@ impl Known {
         matches!(self.state, State::Fetched | State::Dead)
     }
 
-    /// R(d) of a page is no belief.
+    /// R(d) of a page is not an estimate.
     fn believe(&mut self, relevance: f64, priority: f64) {
         self.priority = priority;
         if !self.came {
@@ -133,7 +133,7 @@ impl Twin {
         }
     }
 
-    /// A result came; whether its URL is known.
+    /// Applies a result; returns whether its URL is known.
     pub(super) fn tried(&mut self, number: u64, state: State, not_before: Option<i64>, at: i64) -> bool {
         let Some(known) = self.find(number) else { return false };
         if known.is_done() {
@@ -187,7 +187,7 @@ impl Twin {
         taken
     }
 
-    /// The queue holds no more than the bound; the worst go.
+    /// Evicts the worst URLs beyond the bound.
     pub(super) fn trim(&mut self) {
         let waits = |known: &&Known| {
             known.state == State::Queued && !self.taken.contains(&known.number) && !self.is_parked(known)
@@ -207,7 +207,7 @@ impl Twin {
         }
     }
 
-    /// The best by all keys.
+    /// The best URL by all keys.
     fn next(&self) -> Option<u64> {
         let free = |known: &&Known| {
             known.state == State::Queued
@@ -215,7 +215,7 @@ impl Twin {
                 && !self.taken.contains(&known.number)
                 && !self.disabled.contains(&site(known.number))
         };
-        // The first of equal ones: the one that became known first.
+        // Of equal ones, the one discovered first.
         let best = self.known.iter().filter(free).min_by(|a, b| self.compare(self.policy.keys(), a, b));
         best.map(|known| known.number)
     }
@@ -227,26 +227,26 @@ impl Twin {
             && self.disabled.contains(&site(known.number))
     }
 
-    fn compare(&self, keys: &[(Key, Direction)], a: &Known, b: &Known) -> Ordering {
-        let by = |(key, direction): &(Key, Direction)| {
+    fn compare(&self, keys: &[(PolicyKey, Direction)], a: &Known, b: &Known) -> Ordering {
+        let by = |(key, direction): &(PolicyKey, Direction)| {
             let ordering = self.value(*key, a).total_cmp(&self.value(*key, b));
             if *direction == Direction::Asc { ordering } else { ordering.reverse() }
         };
         keys.iter().map(by).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
     }
 
-    fn value(&self, key: Key, known: &Known) -> f64 {
+    fn value(&self, key: PolicyKey, known: &Known) -> f64 {
         let place = || self.known.iter().position(|other| other.number == known.number).unwrap();
         match key {
-            Key::Numtries => f64::from(known.tries),
-            Key::Visits => f64::from(known.visits),
-            Key::Priority => known.priority,
-            Key::Relevance => known.relevance,
-            Key::Serverload => self.loads.get(&site(known.number)).copied().unwrap_or(0).into(),
-            Key::Lastvisited => known.lastvisited as f64,
-            Key::Hub => self.hubs.get(&known.number).copied().unwrap_or(0.0),
-            Key::Authority => self.auth.get(&known.number).copied().unwrap_or(0.0),
-            Key::Discovered => place() as f64,
+            PolicyKey::Numtries => f64::from(known.tries),
+            PolicyKey::Visits => f64::from(known.visits),
+            PolicyKey::Priority => known.priority,
+            PolicyKey::Relevance => known.relevance,
+            PolicyKey::Serverload => self.loads.get(&site(known.number)).copied().unwrap_or(0).into(),
+            PolicyKey::Lastvisited => known.lastvisited as f64,
+            PolicyKey::Hub => self.hubs.get(&known.number).copied().unwrap_or(0.0),
+            PolicyKey::Authority => self.auth.get(&known.number).copied().unwrap_or(0.0),
+            PolicyKey::Discovered => place() as f64,
         }
     }
 }

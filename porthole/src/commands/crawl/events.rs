@@ -1,4 +1,4 @@
-//! `--events FILE|-`: a line of JSON for every fetch, for programs that watch a crawl.
+//! `--events`: one line of JSON per fetch, to a file or standard output, for programs that watch a crawl.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
@@ -10,12 +10,12 @@ use porthole_topic::Taxonomy;
 use porthole_types::{Failure, Outcome};
 use serde::Serialize;
 
-/// Where events go.
+/// The output of the events.
 pub(super) struct Events(BufWriter<Box<dyn Write + Send>>);
 
 /// One fetch.
 #[derive(Serialize)]
-struct Fetch<'a> {
+struct FetchEvent<'a> {
     event: &'static str,
     at: i64,
     seq: u64,
@@ -39,7 +39,7 @@ struct Fetch<'a> {
 
 /// The end of a run.
 #[derive(Serialize)]
-struct End<'a> {
+struct EndEvent<'a> {
     event: &'static str,
     stop: &'a str,
     fetches: u64,
@@ -47,7 +47,7 @@ struct End<'a> {
 }
 
 impl Events {
-    /// Events to a file, behind what is in it, or to standard output.
+    /// Appends events to a file, or writes them to standard output.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let out: Box<dyn Write + Send> = if path == Path::new("-") {
             Box::new(io::stdout())
@@ -58,11 +58,11 @@ impl Events {
         Ok(Events(BufWriter::new(out)))
     }
 
-    /// Tells of a fetch. A reader that went away is no reason to end a crawl.
+    /// Writes the event of a fetch. Write errors, such as a closed pipe, do not end the crawl.
     pub(super) fn fetched(&mut self, seen: &Seen<'_>, tree: &Taxonomy) {
         let (outcome, failure) = outcome(&seen.result.outcome);
         let judgment = seen.result.judgment;
-        self.write(&Fetch {
+        self.write(&FetchEvent {
             event: "fetch",
             at: seen.result.at.0,
             seq: seen.result.seq,
@@ -80,13 +80,12 @@ impl Events {
         });
     }
 
-    /// Tells of the end.
+    /// Writes the last event and flushes.
     pub(super) fn ended(&mut self, stop: &str, fetches: u64, pages: u64) {
-        self.write(&End { event: "end", stop, fetches, pages });
+        self.write(&EndEvent { event: "end", stop, fetches, pages });
         self.flush();
     }
 
-    /// Has everything arrive.
     pub(super) fn flush(&mut self) {
         let _ = self.0.flush();
     }
@@ -98,7 +97,7 @@ impl Events {
     }
 }
 
-/// The word for an outcome, and what went wrong.
+/// Name of an outcome, and its failure if there is one.
 pub(super) fn outcome(outcome: &Outcome) -> (&'static str, Option<&Failure>) {
     match outcome {
         Outcome::Fetched => ("fetched", None),

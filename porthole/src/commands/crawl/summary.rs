@@ -1,6 +1,6 @@
-//! What a crawl says at its end.
+//! The summary that a crawl prints at its end.
 
-use porthole_store::{Counts, StoreReader, Value};
+use porthole_store::{SqlValue, StoreCounts, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
 use serde::Serialize;
@@ -9,8 +9,8 @@ use super::super::broaden;
 use super::watch::Watch;
 use crate::output;
 
-/// What is said when there is no room left.
-pub(super) const DISK_IS_FULL: &str = "the disk is full; make room, and run the same command to resume";
+/// Message for a full disk.
+pub(super) const DISK_IS_FULL: &str = "the disk is full; free some space and run the same command to resume";
 
 /// The figures of a run.
 #[derive(Serialize)]
@@ -33,7 +33,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn new(watch: &Watch, strategy: &str, stop: &'static str, counts: Counts) -> Self {
+    pub(super) fn new(watch: &Watch, strategy: &str, stop: &'static str, counts: StoreCounts) -> Self {
         let failures_by_kind = watch.failures();
         Summary {
             strategy: strategy.to_owned(),
@@ -62,20 +62,20 @@ impl Summary {
             ("  failed".to_owned(), self.failures.to_string()),
         ];
         if self.copies > 0 {
-            rows.insert(2, ("    copies of others".to_owned(), self.copies.to_string()));
+            rows.insert(2, ("    duplicates".to_owned(), self.copies.to_string()));
         }
         let kinds =
             self.failures_by_kind.iter().map(|(kind, count)| (format!("    {kind}"), count.to_string()));
         rows.extend(kinds);
         rows.extend([
-            ("harvest, mean R of these pages".to_owned(), format!("{:.3}", self.harvest)),
-            ("pages whose best topic is good".to_owned(), self.on_topic.to_string()),
-            ("pages in all".to_owned(), self.pages_in_all.to_string()),
+            ("harvest rate (mean relevance)".to_owned(), format!("{:.3}", self.harvest)),
+            ("pages on a good topic".to_owned(), self.on_topic.to_string()),
+            ("pages of all runs".to_owned(), self.pages_in_all.to_string()),
             ("URLs known".to_owned(), self.known.to_string()),
             ("URLs queued".to_owned(), self.queued.to_string()),
             ("links".to_owned(), self.links.to_string()),
             ("sites".to_owned(), self.sites.to_string()),
-            ("fetches a second".to_owned(), format!("{rate:.0}")),
+            ("fetches per second".to_owned(), format!("{rate:.0}")),
         ]);
         output::print_rows(&rows);
         output::print(&format!("\n{}", self.in_words()));
@@ -84,39 +84,37 @@ impl Summary {
     fn in_words(&self) -> &'static str {
         match self.stop {
             "limit" => "stopped; run the same command to resume",
-            "size" => "the size limit is reached; run the same command to resume",
-            "disk" => {
-                "the workspace is as large as it may become; allow more and run the same command to resume"
-            }
-            "exhausted" => "every URL that is known has been dealt with",
-            "waiting" => "what is left failed before and waits for another try; run the same command later",
-            "interrupted" => "interrupted; nothing that was fetched is lost; run the same command to resume",
-            "time" => "the time is up; run the same command to resume",
+            "size" => "reached --bytes; run the same command to resume",
+            "disk" => "reached --disk; raise it and run the same command to resume",
+            "exhausted" => "finished: no known URL is left to fetch",
+            "waiting" => "the URLs left wait for a retry; run the same command later",
+            "interrupted" => "interrupted; all fetched pages are stored; run the same command to resume",
+            "time" => "reached --time; run the same command to resume",
             "disk full" => DISK_IS_FULL,
-            _ => "stagnated: nothing good has come for long, and nothing promises to",
+            _ => "stagnated: no good page for a long time",
         }
     }
 }
 
-/// What the pages are about that were fetched, so that one sees what to mark (V 3.7), and what else to do.
+/// Prints the topics of the fetched pages, so that the user sees what to mark (V 3.7), and what else may help.
 pub(super) fn explain_stagnation(
     reader: &dyn StoreReader,
     tree: &Taxonomy,
     is_hard: bool,
 ) -> anyhow::Result<()> {
-    output::print("\nthe pages that were fetched are mostly about");
-    let census = reader.query("census", &[("rows", "8")], &porthole_store::Limits::default())?;
+    output::print("\nmost fetched pages are about");
+    let census = reader.query("census", &[("rows", "8")], &porthole_store::QueryLimits::default())?;
     for row in &census.rows {
-        if let [Value::Integer(kcid), _, Value::Integer(pages), ..] = row[..] {
+        if let [SqlValue::Integer(kcid), _, SqlValue::Integer(pages), ..] = row[..] {
             let topic = TopicId(u16::try_from(kcid).unwrap_or_default());
             output::print(&format!("  {pages:>6}  {}", tree.path(topic)));
         }
     }
-    output::print("\nwhat can be done:");
+    output::print("\nwhat may help:");
     if is_hard {
         output::print(
-            "  soft focus (`--strategy soft`) follows the best of what there is; hard focus does not keep the links\n  \
-             that it turns down, so it starts in a new workspace",
+            "  `--strategy soft` follows links on all pages, best first; start it in a new workspace,\n  \
+             since hard focus does not store the links that it rejects",
         );
     }
     let proposed = broaden::proposals(reader, tree)?;
@@ -128,8 +126,8 @@ pub(super) fn explain_stagnation(
     let parents = tree.good().map(|good| tree.parent(good));
     for parent in parents.filter(|&parent| parent != TopicId::ROOT && !is_proposed(parent)) {
         let path = output::quoted(&tree.path(parent));
-        output::print(&format!("  a wider topic (`porthole topics mark {path}`) turns less down"));
+        output::print(&format!("  `porthole topics mark {path}`: a wider topic accepts more pages"));
     }
-    output::print("  more examples (`porthole examples add`) and more starts (`--start URL`) lead elsewhere");
+    output::print("  more examples (`porthole examples add`) or start URLs (`--start URL`)");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Watches a crawl: counts what comes, shows it, and knows when to end.
+//! Observes a crawl: counts the results, shows progress, and checks the conditions that end it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
@@ -16,35 +16,35 @@ use super::events::{Events, outcome};
 use super::metrics::{Board, Figures};
 use crate::output::{self, Progress};
 
-/// Why a watcher ends a crawl.
+/// Why the observer ends a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum EndReason {
     Interrupted,
     Time,
-    /// The workspace is as large as it may become.
+    /// The workspace has reached its size limit.
     Disk,
-    /// Nothing good has come for long.
+    /// No good page for `--patience` pages.
     Stagnated,
 }
 
-/// What ends a crawl from outside.
-pub(super) struct Ends {
+/// The conditions that end a crawl from outside.
+pub(super) struct EndConditions {
     interrupted: Arc<AtomicBool>,
     until: Option<Instant>,
     disk: Option<Disk>,
-    /// Pages in a row without a good one.
+    /// Maximum number of pages in a row without a good one.
     patience: Option<u64>,
 }
 
-/// How large the workspace is, how large it may become, and when it was looked at.
+/// Size limit of the workspace, and when its size was last measured.
 struct Disk {
     size: Box<dyn Fn() -> u64 + Send>,
-    most: u64,
-    looked: Instant,
+    limit: u64,
+    checked: Instant,
 }
 
-impl Ends {
-    /// Listens for Ctrl-C, on a thread of its own: it is to be heard whatever the crawl is doing.
+impl EndConditions {
+    /// Listens for Ctrl-C on a thread of its own, so that it is noticed whatever the crawl is doing.
     pub(super) fn listen(time: Option<Duration>) -> io::Result<Self> {
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = interrupted.clone();
@@ -52,51 +52,51 @@ impl Ends {
         let listen = move || {
             if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
                 flag.store(true, Ordering::Relaxed);
-                output::say("stopping: what has come is being stored");
+                output::say("stopping: storing the fetched pages");
             }
         };
         thread::Builder::new().name("ctrl-c".to_owned()).spawn(listen)?;
         let until = time.map(|time| Instant::now() + time);
-        Ok(Ends { interrupted, until, disk: None, patience: None })
+        Ok(EndConditions { interrupted, until, disk: None, patience: None })
     }
 
-    /// Ends it, too, when what it takes up has become so large.
+    /// Also ends the crawl when the workspace has reached a size.
     pub(super) fn at_size(mut self, bytes: Option<u64>, size: impl Fn() -> u64 + Send + 'static) -> Self {
-        self.disk = bytes.map(|most| Disk { size: Box::new(size), most, looked: Instant::now() });
+        self.disk = bytes.map(|limit| Disk { size: Box::new(size), limit, checked: Instant::now() });
         self
     }
 
-    /// Ends it, too, when so many pages in a row were not good.
+    /// Also ends the crawl after this many pages in a row that are not good.
     pub(super) fn when_stagnant(mut self, pages: Option<u64>) -> Self {
         self.patience = pages;
         self
     }
 
-    fn now(&mut self, since_good: u64) -> Option<End> {
+    fn now(&mut self, since_good: u64) -> Option<EndReason> {
         if self.interrupted.load(Ordering::Relaxed) {
-            return Some(End::Interrupted);
+            return Some(EndReason::Interrupted);
         }
         if self.until.is_some_and(|until| Instant::now() >= until) {
-            return Some(End::Time);
+            return Some(EndReason::Time);
         }
         if self.patience.is_some_and(|patience| since_good >= patience) {
-            return Some(End::Stagnated);
+            return Some(EndReason::Stagnated);
         }
-        self.is_disk_used_up().then_some(End::Disk)
+        self.is_disk_used_up().then_some(EndReason::Disk)
     }
 
     fn is_disk_used_up(&mut self) -> bool {
-        const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
-        let Some(Disk { size, most, looked }) = &mut self.disk else { return false };
-        if looked.elapsed() < BETWEEN_LOOKS {
+        const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+        let Some(Disk { size, limit, checked }) = &mut self.disk else { return false };
+        if checked.elapsed() < CHECK_INTERVAL {
             return false;
         }
-        *looked = Instant::now();
-        size() >= *most
+        *checked = Instant::now();
+        size() >= *limit
     }
 }
 
-/// Counts what a crawl brings.
+/// Counts the results of a crawl and shows its progress.
 pub(super) struct Watch {
     tree: Taxonomy,
     pub(super) strategy: String,
@@ -104,11 +104,11 @@ pub(super) struct Watch {
     progress: Progress,
     events: Option<Events>,
     board: Option<Board>,
-    ends: Ends,
-    pub(super) ended: Option<End>,
+    ends: EndConditions,
+    pub(super) ended: Option<EndReason>,
     pub(super) fetches: u64,
     pub(super) pages: u64,
-    /// Pages that are copies of others.
+    /// Pages that are duplicates of others.
     pub(super) copies: u64,
     pub(super) on_topic: u64,
     relevance: f64,
@@ -149,7 +149,7 @@ impl Observer for SharedWatch {
     }
 }
 
-/// Pages over which the harvest of the moment is taken.
+/// Number of pages of the current harvest rate.
 const WINDOW: usize = 100;
 
 impl Watch {
@@ -157,7 +157,7 @@ impl Watch {
         tree: Taxonomy,
         strategy: &str,
         pages: Option<u64>,
-        ends: Ends,
+        ends: EndConditions,
         events: Option<Events>,
         board: Option<Board>,
     ) -> Self {
@@ -184,24 +184,24 @@ impl Watch {
         }
     }
 
-    /// The tree that pages are seen by.
+    /// The tree that decides which pages are on topic.
     pub(super) fn tree(&self) -> &Taxonomy {
         &self.tree
     }
 
-    /// Sees pages by another tree, or another strategy at work, from now on.
+    /// Switches to another tree and strategy.
     pub(super) fn follow(&mut self, tree: Taxonomy, strategy: String) {
         self.tree = tree;
         self.strategy = strategy;
         self.since_good = 0;
     }
 
-    /// Mean R over the last pages.
-    fn now(&self) -> f64 {
+    /// Mean relevance over the last pages.
+    fn current_harvest(&self) -> f64 {
         self.last.iter().sum::<f64>() / self.last.len().max(1) as f64
     }
 
-    /// Mean R over all pages of this run.
+    /// Mean relevance over all pages of this run.
     pub(super) fn harvest(&self) -> f64 {
         self.relevance / self.pages.max(1) as f64
     }
@@ -217,7 +217,7 @@ impl Watch {
         failures
     }
 
-    /// Says that it is over.
+    /// Ends the progress bar and the events.
     pub(super) fn finish(&mut self, stop: &str) {
         self.progress.finish();
         if let Some(events) = &mut self.events {
@@ -232,7 +232,7 @@ impl Watch {
             *self.failures.entry(failure.kind.name()).or_default() += 1;
         }
         if let (Outcome::Fetched, Some(judgment)) = (&seen.result.outcome, seen.result.judgment) {
-            // A copy is a page that brings nothing.
+            // A duplicate counts as a page with relevance 0.
             let is_copy = seen.result.copy_of.is_some();
             let on_topic = !is_copy && is_on_topic(&self.tree, judgment.best);
             let relevance = if is_copy { 0.0 } else { judgment.relevance };
@@ -249,9 +249,9 @@ impl Watch {
     }
 
     fn show(&mut self, seen: &Seen<'_>) {
-        /// Nobody reads faster, and adding up costs.
-        const BETWEEN_SHOWS: Duration = Duration::from_millis(100);
-        let (now, overall, counts) = (self.now(), self.harvest(), seen.counts);
+        /// Limits the cost of adding up the figures.
+        const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
+        let (now, overall, counts) = (self.current_harvest(), self.harvest(), seen.counts);
         let failed: u64 = self.failures.values().sum();
         let waits = match self.waits_for {
             Some((workers, sites, at)) if at.elapsed() < Duration::from_secs(3) => {
@@ -266,7 +266,7 @@ impl Watch {
                 output::grouped(&counts.sites.to_string()),
             )
         });
-        if self.shown.elapsed() < BETWEEN_SHOWS {
+        if self.shown.elapsed() < UPDATE_INTERVAL {
             return;
         }
         self.shown = Instant::now();

@@ -1,4 +1,4 @@
-//! What the demo's critic is taught: a few pages about every topic of the web.
+//! Training data of the demo's critic: a few pages about every topic of the web.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -11,26 +11,26 @@ use porthole_webs::synth::{SyntheticWeb, Topic};
 
 use crate::output::count;
 
-/// Example pages of every topic: what a person has the patience to gather.
+/// Number of example pages per topic, as many as a user might collect.
 const EXAMPLES: usize = 12;
 
-/// A critic that is ready to judge, and where a crawl begins.
-pub(super) struct Lesson {
-    /// The web's topics, the demo's marked good.
+/// A trained critic and the start URLs of the crawls.
+pub(super) struct DemoCritic {
+    /// The web's topics, with the demo's topic marked good.
     pub(super) tree: Taxonomy,
     pub(super) model: Model,
     /// The examples of the good topic (V 1.1).
     pub(super) starts: Vec<CanonicalUrl>,
-    /// All examples: finding them is no merit.
+    /// All examples; fetching them does not count as a result.
     pub(super) examples: HashSet<UrlId>,
     /// Topics that have examples.
     pub(super) topics: usize,
     pub(super) seconds: f64,
 }
 
-impl Lesson {
+impl DemoCritic {
     /// Fetches examples and trains the critic on them.
-    pub(super) async fn learn(web: &SyntheticWeb, good: TopicId, seed: u64) -> anyhow::Result<Lesson> {
+    pub(super) async fn learn(web: &SyntheticWeb, good: TopicId, seed: u64) -> anyhow::Result<DemoCritic> {
         let began = Instant::now();
         let mut tree = Taxonomy::from_rows(&web.topics().iter().map(row).collect::<Vec<_>>())?;
         tree.mark(good)?;
@@ -38,7 +38,7 @@ impl Lesson {
         let is_start = |topic: TopicId| topic == good || tree.ancestors(topic).any(|above| above == good);
         let starts = pages.iter().filter(|page| is_start(page.topic)).map(|page| page.url.clone()).collect();
         let model = model(&tree, &pages);
-        Ok(Lesson {
+        Ok(DemoCritic {
             model,
             starts,
             examples: pages.iter().map(|page| page.url.id()).collect(),
@@ -58,13 +58,13 @@ impl Lesson {
     }
 }
 
-/// A topic of the web as the tree has it, under the same id.
+/// A topic of the web as a row of the tree, with the same id.
 fn row(topic: &Topic) -> TopicRow {
     let name = topic.path.rsplit('/').next().unwrap_or_default().to_owned();
     TopicRow { id: topic.id, parent: topic.parent.unwrap_or(TopicId::ROOT), name, mark: Mark::Null }
 }
 
-/// An example and the words on it.
+/// An example with its term counts.
 struct ExamplePage {
     url: CanonicalUrl,
     topic: TopicId,

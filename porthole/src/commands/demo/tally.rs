@@ -1,21 +1,21 @@
-//! Counts what a crawl of the demo brings, by the truth about each page.
+//! Counts the results of a demo crawl by the true topic of each page.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 use porthole_crawl::Seen;
-use porthole_store::Counts;
+use porthole_store::StoreCounts;
 use porthole_types::{Judgment, Mark, Outcome, SiteId, TopicId, UrlId};
 use porthole_webs::synth::SyntheticWeb;
 use serde::Serialize;
 
-use super::lesson::Lesson;
+use super::lesson::DemoCritic;
 
-/// Fetches after which the harvest is noted; also after the last one.
+/// Numbers of fetches at which the harvest rate is recorded, besides the last one.
 const MARKS: [u64; 11] = [50, 100, 200, 500, 1_000, 2_000, 3_000, 5_000, 10_000, 20_000, 50_000];
 
-/// Counts fetches. Those of pages that the critic was taught with do not count.
-pub(super) struct Tally<'a> {
+/// Counts fetches. Pages that the critic was trained on do not count.
+pub(super) struct DemoCounter<'a> {
     web: &'a SyntheticWeb,
     examples: &'a HashSet<UrlId>,
     marks: Vec<Mark>,
@@ -29,39 +29,39 @@ pub(super) struct Tally<'a> {
     agreed: u64,
     hosts: HashSet<SiteId>,
     kinds: BTreeMap<&'static str, u64>,
-    /// Sum of R over the pages that count.
+    /// Sum of the relevance of the counted pages.
     relevance: f64,
     /// Hosts of examples.
     example_hosts: HashSet<String>,
     /// Hosts with a page about the topic.
     topic_hosts: HashSet<String>,
-    /// Share of the fetches that brought a page about the topic, after each number of fetches in `MARKS`.
+    /// Share of the fetches that returned a page about the topic, after each number of fetches in `MARKS`.
     harvest_at: BTreeMap<u64, f64>,
 }
 
-/// What came of a crawl.
+/// Results of a crawl.
 #[derive(Serialize)]
-pub(super) struct Figures {
+pub(super) struct DemoResult {
     pub(super) strategy: String,
     pub(super) stop: &'static str,
-    /// Fetches that count.
+    /// Counted fetches.
     pub(super) fetches: u64,
-    /// Fetches of start pages and other examples, on top.
+    /// Fetches of start pages and other examples, which are not counted.
     pub(super) uncounted: u64,
     pub(super) pages: u64,
     pub(super) failures: BTreeMap<&'static str, u64>,
-    /// Pages that truly are about the topic, and no copies.
+    /// Pages whose true topic is the demo's, without duplicates.
     pub(super) about_topic: u64,
-    /// Share of the fetches that brought such a page, by fetches.
+    /// Share of the fetches that returned such a page, by number of fetches.
     pub(super) harvest: BTreeMap<u64, f64>,
-    /// R(d), on average of all pages.
+    /// Mean relevance of all pages.
     pub(super) mean_relevance: f64,
-    /// Share of the pages of which the critic says rightly whether they are about the topic.
+    /// Share of the pages that the critic assigns correctly (about the topic or not).
     pub(super) agreement: f64,
     pub(super) hosts: usize,
-    /// Hosts with a page about the topic that no example is on.
+    /// Hosts with a page about the topic and without an example.
     pub(super) new_hosts: u64,
-    /// What the pages truly are.
+    /// Numbers of pages by their true kind.
     pub(super) kinds: BTreeMap<&'static str, u64>,
     pub(super) known: usize,
     pub(super) queued: usize,
@@ -69,9 +69,9 @@ pub(super) struct Figures {
     pub(super) seconds: f64,
 }
 
-impl<'a> Tally<'a> {
-    pub(super) fn new(web: &'a SyntheticWeb, lesson: &'a Lesson, wanted: u64) -> Self {
-        Tally {
+impl<'a> DemoCounter<'a> {
+    pub(super) fn new(web: &'a SyntheticWeb, lesson: &'a DemoCritic, wanted: u64) -> Self {
+        DemoCounter {
             web,
             examples: &lesson.examples,
             marks: lesson.tree.marks(),
@@ -92,7 +92,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Adds a fetch. Whether it counts.
+    /// Adds a fetch. Returns whether it counts.
     pub(super) fn add(&mut self, seen: &Seen<'_>) -> bool {
         if self.examples.contains(&seen.url.id()) {
             self.uncounted += 1;
@@ -132,20 +132,20 @@ impl<'a> Tally<'a> {
         matches!(self.marks[usize::from(topic.0)], Mark::Good | Mark::Subsumed)
     }
 
-    /// Share of the fetches that brought a page about the topic.
+    /// Share of the fetches that returned a page about the topic.
     pub(super) fn harvest(&self) -> f64 {
         self.about_topic as f64 / self.fetches.max(1) as f64
     }
 
-    /// Whether as many fetches have been made as were asked for.
+    /// Whether the requested number of fetches is reached.
     pub(super) fn is_full(&self) -> bool {
         self.fetches >= self.wanted
     }
 
-    pub(super) fn figures(mut self, strategy: String, stop: &'static str, counts: Counts) -> Figures {
+    pub(super) fn figures(mut self, strategy: String, stop: &'static str, counts: StoreCounts) -> DemoResult {
         self.harvest_at.insert(self.fetches, self.harvest());
         let pages = self.pages.max(1) as f64;
-        Figures {
+        DemoResult {
             strategy,
             stop,
             fetches: self.fetches,
@@ -167,14 +167,13 @@ impl<'a> Tally<'a> {
     }
 }
 
-impl Figures {
-    /// The harvest after so many fetches; a crawl that ended before has found what it has found.
+impl DemoResult {
+    /// The harvest rate after a number of fetches; a crawl that ended earlier finds nothing more.
     pub(super) fn harvest_at(&self, fetches: u64) -> f64 {
         let ended = || self.about_topic as f64 / fetches.max(1) as f64;
         self.harvest.get(&fetches).copied().unwrap_or_else(ended)
     }
 
-    /// Fetches a second, everything stored.
     pub(super) fn rate(&self) -> f64 {
         (self.fetches + self.uncounted) as f64 / self.seconds.max(1e-9)
     }

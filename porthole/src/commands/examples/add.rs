@@ -1,26 +1,26 @@
-//! `porthole examples add` and `fetch`: files and pages of the web become examples.
+//! `porthole examples add` and `fetch`: files and web pages become examples.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use porthole_store::{Example, ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter};
+use porthole_store::{ExampleState, NewExample, StoreReader, StoredExample, TopicChange, WorkspaceWriter};
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
 use crate::cli;
 use crate::commands::import;
-use crate::documents::{Document, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::importing;
 use crate::output::{self, Paint, count, misuse};
-use crate::visiting::{Tour, Visitor};
+use crate::visiting::{FetchedDocuments, Visitor};
 use crate::workspace::{self, Workspace};
 
-/// What was added, as JSON has it.
+/// The result, for JSON.
 #[derive(Serialize)]
-pub(crate) struct Added {
+pub(crate) struct AddedExamples {
     pub(crate) topic: String,
     is_new_topic: bool,
-    /// Examples that were there already, with pages that cannot be had now; they are kept as they are.
+    /// Known examples whose pages cannot be fetched now; they are not changed.
     known: usize,
     pub(crate) examples: Vec<AddedPage>,
 }
@@ -34,30 +34,29 @@ pub(crate) struct AddedPage {
     terms: usize,
 }
 
-/// Something that is shown for a topic.
-pub(crate) struct Shown {
-    /// Its URL, or the name of its file.
+/// A page to add as an example.
+pub(crate) struct NewExamplePage {
+    /// URL or file name.
     pub(crate) name: String,
-    /// What it is called where it was found, if its page does not say it.
-    pub(crate) called: String,
+    /// Title where the page was found, used if the page has none.
+    pub(crate) fallback_title: String,
     /// Where it was found.
     pub(crate) source: String,
-    pub(crate) document: Document,
+    pub(crate) document: TermDocument,
 }
 
-/// What is said when fetching was interrupted.
-pub(crate) const INTERRUPTED: &str =
-    "interrupted; `porthole examples fetch` gets the pages that have not come";
+/// Message after an interrupted fetch.
+pub(crate) const INTERRUPTED: &str = "interrupted; run `porthole examples fetch` to fetch the missing pages";
 
 pub(super) async fn run(workspace: &Workspace, arguments: &cli::AddExamples) -> anyhow::Result<()> {
     check_topic(workspace, &arguments.topic)?;
     let mut documents = DocumentReader::new();
-    let places = arguments.names.iter().map(|name| place(name)).collect::<anyhow::Result<Vec<_>>>()?;
+    let places = arguments.names.iter().map(|name| url_or_file(name)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut shown = Vec::new();
     for file in places.iter().filter_map(|place| place.as_ref().err()) {
-        // A file that is named and cannot be read is a mistake: nothing is added then.
+        // An unreadable file is an error of the user: add nothing.
         let document = documents.file(file).map_err(|error| error.context("nothing was added"))?;
-        shown.push(Shown::new(file.display().to_string(), "file", document));
+        shown.push(NewExamplePage::new(file.display().to_string(), "file", document));
     }
     let urls: Vec<CanonicalUrl> = places.into_iter().filter_map(Result::ok).collect();
     let mut is_interrupted = false;
@@ -66,7 +65,7 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::AddExamples) -> 
         let tour = visitor.read_all(&mut documents, &urls).await;
         is_interrupted = tour.is_interrupted;
         let read = urls.iter().zip(tour.documents);
-        shown.extend(read.map(|(url, document)| Shown::new(url.to_string(), "web", document)));
+        shown.extend(read.map(|(url, document)| NewExamplePage::new(url.to_string(), "web", document)));
     }
     let added = keep(workspace, &arguments.topic, shown, &mut documents)?;
     if arguments.json {
@@ -79,55 +78,56 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::AddExamples) -> 
     Ok(())
 }
 
-impl Shown {
-    pub(crate) fn new(name: String, source: &str, document: Document) -> Shown {
-        Shown { name, called: String::new(), source: source.to_owned(), document }
+impl NewExamplePage {
+    pub(crate) fn new(name: String, source: &str, document: TermDocument) -> NewExamplePage {
+        NewExamplePage { name, fallback_title: String::new(), source: source.to_owned(), document }
     }
 }
 
-/// The URL that was typed; otherwise it is a file.
-fn place(name: &Path) -> anyhow::Result<Result<CanonicalUrl, PathBuf>> {
+/// Parses a name that contains `://` as a URL; other names are files.
+fn url_or_file(name: &Path) -> anyhow::Result<Result<CanonicalUrl, PathBuf>> {
     match name.to_str().filter(|text| text.contains("://")) {
         Some(text) => Ok(Ok(parse_url(text)?)),
         None => Ok(Err(name.to_owned())),
     }
 }
 
-/// A URL as it was typed.
+/// Parses a URL given by the user.
 pub(crate) fn parse_url(text: &str) -> anyhow::Result<CanonicalUrl> {
     CanonicalUrl::parse(text)
-        .map_err(|error| misuse(format!("{} is no URL to fetch: {error}", output::plain(text))))
+        .map_err(|error| misuse(format!("{} is not a valid URL: {error}", output::plain(text))))
 }
 
-/// Refuses what cannot be a topic, before anything is fetched for it.
+/// Checks that a path can be a topic, before anything is fetched.
 pub(crate) fn check_topic(workspace: &Workspace, path: &str) -> anyhow::Result<()> {
     workspace::tree(&workspace.reader()?)?.add_path(path)?;
     Ok(())
 }
 
-/// Writes examples of a topic, which is made if there is none. The tree is read now: fetching took its time.
+/// Writes examples of a topic, which is created if missing. Reads the tree again, since it may have changed during
+/// the fetches.
 pub(crate) fn keep(
     workspace: &Workspace,
     topic: &str,
-    shown: Vec<Shown>,
+    shown: Vec<NewExamplePage>,
     documents: &mut DocumentReader,
-) -> anyhow::Result<Added> {
+) -> anyhow::Result<AddedExamples> {
     let mut store = workspace.writer()?;
     let mut tree = workspace::tree(&*store.reader())?;
     let before = tree.len();
     let topic = tree.add_path(topic)?;
     let known = importing::known(&*store.reader())?;
     let all = shown.len();
-    let is_kept = |shown: &Shown| {
+    let is_kept = |shown: &NewExamplePage| {
         shown.document.state == ExampleState::Ok || !known.contains(&(topic, shown.name.clone()))
     };
     let examples: Vec<NewExample> = shown
         .into_iter()
         .filter(is_kept)
-        .map(|Shown { name, called, source, document }| NewExample {
+        .map(|NewExamplePage { name, fallback_title, source, document }| NewExample {
             topic,
             url: name,
-            title: if document.title.is_empty() { called } else { document.title },
+            title: if document.title.is_empty() { fallback_title } else { document.title },
             source,
             language: document.language,
             state: document.state,
@@ -141,7 +141,7 @@ pub(crate) fn keep(
         added: &examples,
         terms: &documents.take_words(),
     })?;
-    Ok(Added {
+    Ok(AddedExamples {
         topic: tree.path(topic),
         is_new_topic: tree.len() > before,
         known: all - examples.len(),
@@ -161,17 +161,17 @@ impl AddedPage {
     }
 }
 
-impl Added {
-    /// How many there is something to learn from.
+impl AddedExamples {
+    /// Number of examples with words.
     pub(crate) fn read(&self) -> usize {
         self.examples.iter().filter(|page| page.state == "ok").count()
     }
 
     pub(crate) fn print(&self) {
         let new = if self.is_new_topic { ", a new topic" } else { "" };
-        output::print(&format!("{} for {}{new}", count(self.examples.len(), "example"), self.topic));
+        output::print(&format!("added {} to {}{new}", count(self.examples.len(), "example"), self.topic));
         if self.known > 0 {
-            output::print(&format!("{} known already, kept as they are", count(self.known, "example")));
+            output::print(&format!("{} known already, unchanged", count(self.known, "example")));
         }
         if self.read() > 0 {
             output::print(&Paint::Faint.on(import::TRAIN_NEXT));
@@ -179,20 +179,20 @@ impl Added {
         self.say_lacking();
     }
 
-    /// Names those that there is nothing to learn from.
+    /// Lists the examples without words.
     pub(crate) fn say_lacking(&self) {
         let lacking: Vec<&AddedPage> = self.examples.iter().filter(|page| page.state != "ok").collect();
         if !lacking.is_empty() {
-            output::say("nothing can be learnt from:");
+            output::say("no words to train on:");
             let line = |page: &&AddedPage| format!("{}: {}", page.name, page.detail);
             output::some_of(&lacking, lacking.len(), line).iter().for_each(|line| output::say(line));
         }
     }
 }
 
-/// What became of examples without pages, as JSON has it.
+/// The result of `examples fetch`, for JSON.
 #[derive(Serialize)]
-struct Fetched {
+struct FetchedExamples {
     fetched: usize,
     examples: Vec<AddedPage>,
 }
@@ -201,7 +201,7 @@ struct Fetched {
 pub(super) async fn fetch(workspace: &Workspace, arguments: &cli::FetchExamples) -> anyhow::Result<()> {
     let missing = missing(workspace, arguments.topic.as_deref())?;
     if missing.is_empty() && !arguments.json {
-        output::print("all examples that have a URL have their pages");
+        output::print("all examples with a URL have their pages");
         return Ok(());
     }
     let mut urls: Vec<CanonicalUrl> = missing.iter().map(|(url, _)| url.clone()).collect();
@@ -209,7 +209,7 @@ pub(super) async fn fetch(workspace: &Workspace, arguments: &cli::FetchExamples)
     urls.dedup();
     let mut documents = DocumentReader::new();
     let visitor = Visitor::of(workspace, &arguments.web)?;
-    let Tour { documents: read, is_interrupted } = visitor.read_all(&mut documents, &urls).await;
+    let FetchedDocuments { documents: read, is_interrupted } = visitor.read_all(&mut documents, &urls).await;
     let read: HashMap<_, _> = urls.iter().map(CanonicalUrl::id).zip(read).collect();
     let examples: Vec<NewExample> =
         missing.into_iter().map(|(url, example)| filled(example, &read[&url.id()])).collect();
@@ -219,9 +219,9 @@ pub(super) async fn fetch(workspace: &Workspace, arguments: &cli::FetchExamples)
         ..TopicChange::default()
     })?;
     let examples: Vec<AddedPage> = examples.iter().map(AddedPage::of).collect();
-    let facts = Added { topic: String::new(), is_new_topic: false, known: 0, examples };
+    let facts = AddedExamples { topic: String::new(), is_new_topic: false, known: 0, examples };
     if arguments.json {
-        return output::print_json(&Fetched { fetched: facts.read(), examples: facts.examples });
+        return output::print_json(&FetchedExamples { fetched: facts.read(), examples: facts.examples });
     }
     output::print(&format!(
         "fetched {} of {} without pages",
@@ -238,21 +238,21 @@ pub(super) async fn fetch(workspace: &Workspace, arguments: &cli::FetchExamples)
     Ok(())
 }
 
-/// The examples of a topic and of those below it that have a URL and no page.
-fn missing(workspace: &Workspace, topic: Option<&str>) -> anyhow::Result<Vec<(CanonicalUrl, Example)>> {
+/// The examples of a topic and of the topics below it that have a URL and no page.
+fn missing(workspace: &Workspace, topic: Option<&str>) -> anyhow::Result<Vec<(CanonicalUrl, StoredExample)>> {
     let reader = workspace.reader()?;
     let tree = workspace::tree(&reader)?;
     let topics = tree.below(tree.find(topic.unwrap_or("/"))?);
     let examples = reader.examples(None)?.into_iter();
-    let lacks = |example: &Example| {
+    let is_missing = |example: &StoredExample| {
         matches!(example.state, ExampleState::Missing(_)) && topics.contains(&example.topic)
     };
-    let with_url = |example: Example| Some((CanonicalUrl::parse(&example.url).ok()?, example));
-    Ok(examples.filter(lacks).filter_map(with_url).collect())
+    let with_url = |example: StoredExample| Some((CanonicalUrl::parse(&example.url).ok()?, example));
+    Ok(examples.filter(is_missing).filter_map(with_url).collect())
 }
 
-/// An example with its page.
-fn filled(example: Example, document: &Document) -> NewExample {
+/// The example with its page.
+fn filled(example: StoredExample, document: &TermDocument) -> NewExample {
     NewExample {
         topic: example.topic,
         url: example.url,

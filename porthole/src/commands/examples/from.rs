@@ -1,4 +1,4 @@
-//! `porthole examples from`: what a list page links to as examples of a topic.
+//! `porthole examples from`: adds the pages that a list page links to as examples.
 
 use std::collections::HashSet;
 
@@ -7,26 +7,25 @@ use porthole_page::{Link, LinkKind, Page};
 use porthole_types::CanonicalUrl;
 use serde::Serialize;
 
-use super::add::{self, Added, Shown};
+use super::add::{self, AddedExamples, NewExamplePage};
 use crate::cli;
 use crate::documents::DocumentReader;
 use crate::output::{self, Paint, count, misuse, plain};
 use crate::visiting::Visitor;
 use crate::workspace::Workspace;
 
-/// What was found, as JSON has it.
+/// The result, for JSON.
 #[derive(Serialize)]
-struct Found {
+struct ListPageLinks {
     page: String,
     title: String,
     links: Vec<Outlink>,
-    /// Links beyond the first ones.
+    /// Number of links beyond the first `--pages`.
     left_out: usize,
-    /// Nothing is, when they are only listed.
-    added: Option<Added>,
+    /// `None` with `--dry-run`.
+    added: Option<AddedExamples>,
 }
 
-/// A link of a page, as JSON has it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Outlink {
     #[serde(serialize_with = "as_text")]
@@ -45,13 +44,13 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::FromPage) -> any
     if links.is_empty() {
         let (what, hint) = match arguments.same_site {
             true => ("no links", ""),
-            false => ("no links to other sites", "; `--same-site` takes those to its own"),
+            false => ("no links to other sites", "; `--same-site` includes links to its own site"),
         };
         return Err(misuse(format!("{url} has {what}{hint}")));
     }
     let left_out = links.len().saturating_sub(arguments.pages);
     links.truncate(arguments.pages);
-    let mut found = Found { page: url.to_string(), title: list.title, links, left_out, added: None };
+    let mut found = ListPageLinks { page: url.to_string(), title: list.title, links, left_out, added: None };
     if !arguments.json {
         found.print(arguments.same_site);
     }
@@ -60,9 +59,9 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::FromPage) -> any
     }
     let urls: Vec<CanonicalUrl> = found.links.iter().map(|link| link.url.clone()).collect();
     let tour = visitor.read_all(&mut documents, &urls).await;
-    let shown = found.links.iter().zip(tour.documents).map(|(link, document)| Shown {
+    let shown = found.links.iter().zip(tour.documents).map(|(link, document)| NewExamplePage {
         name: link.url.to_string(),
-        called: link.anchor.clone(),
+        fallback_title: link.anchor.clone(),
         source: format!("links of {url}"),
         document,
     });
@@ -78,12 +77,12 @@ pub(super) async fn run(workspace: &Workspace, arguments: &cli::FromPage) -> any
     Ok(())
 }
 
-/// Where a page leads to, each once, in the order of the page.
+/// The distinct link targets of a page, in the order of the page.
 pub(crate) fn outlinks(page: &Page, at: &CanonicalUrl, same_site: bool) -> Vec<Outlink> {
     let mut seen = HashSet::from([at.id()]);
     let is_wanted = |link: &&Link| {
         matches!(link.kind, LinkKind::Anchor | LinkKind::Area)
-            && (same_site || is_elsewhere(&link.target, at))
+            && (same_site || is_other_site(&link.target, at))
     };
     let mut links = Vec::new();
     for link in page.links.iter().filter(is_wanted) {
@@ -96,13 +95,14 @@ pub(crate) fn outlinks(page: &Page, at: &CanonicalUrl, same_site: bool) -> Vec<O
     links
 }
 
-/// Whether a URL is of another site: `blog.owls.org` and `owls.org` are one. Addresses tell sites by their ports.
-fn is_elsewhere(url: &CanonicalUrl, at: &CanonicalUrl) -> bool {
+/// Whether a URL is on another site: `blog.owls.org` and `owls.org` are the same site. IP addresses are compared with
+/// their ports.
+fn is_other_site(url: &CanonicalUrl, at: &CanonicalUrl) -> bool {
     let has_name = at.domain().bytes().any(|byte| byte.is_ascii_alphabetic());
     if has_name { url.domain() != at.domain() } else { url.authority() != at.authority() }
 }
 
-impl Found {
+impl ListPageLinks {
     fn print(&self, same_site: bool) {
         let where_to = if same_site { "" } else { " to other sites" };
         output::print(&format!(

@@ -1,56 +1,56 @@
-//! The pages near examples: what they link to, and what links to them as far as a crawl has found it.
+//! The pages near examples: those they link to, and those that link to them as far as a crawl knows.
 
 use std::collections::{HashMap, HashSet};
 
 use porthole_crawl::Response;
-use porthole_store::{About, Limits, StoreReader};
+use porthole_store::{About, QueryLimits, StoreReader};
 use porthole_types::{CanonicalUrl, Headers, UrlId};
 
 use crate::commands::examples::outlinks;
-use crate::documents::{Document, DocumentReader};
+use crate::documents::{DocumentReader, TermDocument};
 use crate::visiting::Visitor;
 use crate::workspace::Workspace;
 
-/// Examples that a crawl is asked about one by one; each question reads its tables.
-const ASKED: usize = 20;
+/// Number of examples whose parents are looked up in the crawl's database, one query each.
+const PARENT_LOOKUPS: usize = 20;
 
 /// A page near examples.
 #[derive(Debug)]
 pub(super) struct Neighbour {
     pub(super) url: CanonicalUrl,
-    /// What links to it say, the first few.
+    /// The first few anchor texts of links to it.
     pub(super) anchors: Vec<String>,
     /// Examples that link to it.
     pub(super) linked_by: usize,
     /// Examples that it links to.
     pub(super) links_to: usize,
     pub(super) title: String,
-    /// If it was fetched here.
-    pub(super) document: Option<Document>,
+    /// The page, if it was fetched here.
+    pub(super) document: Option<TermDocument>,
 }
 
-/// What there is to look around with.
-pub(super) struct Surroundings<'a> {
+/// Collects the neighbours of examples.
+pub(super) struct NeighbourFinder<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) reader: &'a dyn StoreReader,
-    /// `None` if there is only what a crawl has found.
+    /// `None` if only crawled pages can be used.
     pub(super) visitor: Option<&'a Visitor>,
     pub(super) documents: &'a mut DocumentReader,
-    /// Pages that may still be fetched.
+    /// Number of pages that may still be fetched.
     pub(super) fetches: usize,
-    /// Pages that could not be had.
+    /// Pages that could not be fetched.
     pub(super) failed: usize,
     pub(super) is_interrupted: bool,
 }
 
-/// Those that were found, each once, in the order in which they were found.
+/// The neighbours, each once, in the order of discovery.
 #[derive(Default)]
-pub(super) struct Neighbours {
+pub(super) struct NeighbourList {
     pub(super) all: Vec<Neighbour>,
     places: HashMap<UrlId, usize>,
 }
 
-impl Neighbours {
+impl NeighbourList {
     fn at(&mut self, url: &CanonicalUrl) -> &mut Neighbour {
         let place = *self.places.entry(url.id()).or_insert(self.all.len());
         if place == self.all.len() {
@@ -67,24 +67,24 @@ impl Neighbours {
     }
 }
 
-impl Surroundings<'_> {
-    /// The neighbours of examples, without those that are examples of something already.
-    pub(super) async fn look_around(
+impl NeighbourFinder<'_> {
+    /// The neighbours of examples, without pages that are already examples.
+    pub(super) async fn neighbours_of(
         &mut self,
         examples: &[CanonicalUrl],
         known: &HashSet<UrlId>,
-    ) -> anyhow::Result<Neighbours> {
-        let mut found = Neighbours::default();
+    ) -> anyhow::Result<NeighbourList> {
+        let mut found = NeighbourList::default();
         let mut to_fetch = Vec::new();
         let is_crawled = self.reader.counts()?.known > 0;
         for (number, url) in examples.iter().enumerate() {
-            let about = if is_crawled && number < ASKED { self.reader.about(url)? } else { None };
+            let about = if is_crawled && number < PARENT_LOOKUPS { self.reader.about(url)? } else { None };
             for parent in about.iter().flat_map(|about| &about.parents) {
                 if let Ok(parent) = CanonicalUrl::parse(&parent.url) {
                     found.at(&parent).links_to += 1;
                 }
             }
-            match about.and_then(|about| self.kept(url, &about)) {
+            match about.and_then(|about| self.archived(url, &about)) {
                 Some(page) => self.add_links(&mut found, url, &page.headers, &page.body),
                 None => to_fetch.push(url.clone()),
             }
@@ -92,17 +92,17 @@ impl Surroundings<'_> {
         self.fetch_examples(&mut found, &to_fetch).await;
         found.all.retain(|neighbour| !known.contains(&neighbour.url.id()));
         if is_crawled {
-            self.take_titles(&mut found)?;
+            self.set_known_titles(&mut found)?;
         }
         Ok(found)
     }
 
-    /// A page as the crawl has kept it.
-    fn kept(&self, url: &CanonicalUrl, about: &About) -> Option<Response> {
+    /// A page from the archive.
+    fn archived(&self, url: &CanonicalUrl, about: &About) -> Option<Response> {
         self.workspace.read_page(url, about.span?).ok()
     }
 
-    fn add_links(&mut self, found: &mut Neighbours, at: &CanonicalUrl, headers: &Headers, body: &[u8]) {
+    fn add_links(&mut self, found: &mut NeighbourList, at: &CanonicalUrl, headers: &Headers, body: &[u8]) {
         const ANCHORS: usize = 3;
         let (_, page) = self.documents.page(Some(at), headers, body);
         for link in outlinks(&page, at, true) {
@@ -114,8 +114,8 @@ impl Surroundings<'_> {
         }
     }
 
-    /// Fetches examples for their links. At least half of the fetches are left for what they link to.
-    async fn fetch_examples(&mut self, found: &mut Neighbours, urls: &[CanonicalUrl]) {
+    /// Fetches examples for their links. At least half of the fetches remain for the neighbours.
+    async fn fetch_examples(&mut self, found: &mut NeighbourList, urls: &[CanonicalUrl]) {
         let Some(visitor) = self.visitor else { return };
         let urls = &urls[..urls.len().min(self.fetches.div_ceil(2))];
         self.fetches -= urls.len();
@@ -131,9 +131,9 @@ impl Surroundings<'_> {
         }
     }
 
-    /// The titles of pages that the crawl has fetched.
-    fn take_titles(&self, found: &mut Neighbours) -> anyhow::Result<()> {
-        let limits = Limits::default();
+    /// Sets the titles of pages that the crawl has fetched.
+    fn set_known_titles(&self, found: &mut NeighbourList) -> anyhow::Result<()> {
+        let limits = QueryLimits::default();
         let rows = (limits.rows / 2).to_string();
         let pages = self.reader.query("top_pages", &[("rows", &rows)], &limits)?;
         let place = |name: &str| pages.columns.iter().position(|column| column == name);
@@ -148,7 +148,7 @@ impl Surroundings<'_> {
         Ok(())
     }
 
-    /// Fetches neighbours, as many as may still be fetched, for their titles.
+    /// Fetches neighbours for their titles, within the limit of fetches.
     pub(super) async fn fetch(&mut self, neighbours: &mut [&mut Neighbour]) {
         let Some(visitor) = self.visitor.filter(|_| !self.is_interrupted) else { return };
         let most = neighbours.len().min(self.fetches);
@@ -167,16 +167,16 @@ impl Surroundings<'_> {
         }
     }
 
-    /// The page of a neighbour: as it was fetched here, kept by the crawl, or fetched now.
-    pub(super) async fn document(&mut self, neighbour: &mut Neighbour) -> anyhow::Result<Document> {
+    /// The page of a neighbour: fetched before, archived by the crawl, or fetched now.
+    pub(super) async fn document(&mut self, neighbour: &mut Neighbour) -> anyhow::Result<TermDocument> {
         if let Some(document) = neighbour.document.take() {
             return Ok(document);
         }
         let about = self.reader.about_briefly(&neighbour.url)?;
-        if let Some(page) = about.and_then(|about| self.kept(&neighbour.url, &about)) {
+        if let Some(page) = about.and_then(|about| self.archived(&neighbour.url, &about)) {
             return Ok(self.documents.bytes(Some(&neighbour.url), &page.headers, &page.body));
         }
-        let Some(visitor) = self.visitor else { return Ok(Document::unread()) };
+        let Some(visitor) = self.visitor else { return Ok(TermDocument::unread()) };
         let visit = visitor.visit(&neighbour.url).await;
         Ok(crate::visiting::read(self.documents, visit))
     }

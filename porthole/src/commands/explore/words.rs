@@ -1,4 +1,4 @@
-//! The most distinctive words of a topic: those that its examples have and the examples of other topics have not.
+//! The most distinctive words of a topic: frequent in its examples and rare in those of other topics.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use porthole_types::{TermId, TopicId};
 use crate::output::misuse;
 use crate::workspace::{self, Workspace};
 
-/// Words that count.
-const MOST: usize = 100;
+/// Maximum number of distinctive words.
+const MAX_WORDS: usize = 100;
 
-/// Standard errors that the log odds have to be away from none.
-const LEAST: f64 = 1.5;
+/// Minimum log odds ratio of a distinctive word, in standard errors.
+const MIN_SCORE: f64 = 1.5;
 
-/// The most distinctive words of a topic, and how much each says.
+/// The most distinctive words of a topic with their weights.
 pub(super) struct Distinctive {
     weights: HashMap<TermId, f64>,
     /// The strongest first.
@@ -23,7 +23,7 @@ pub(super) struct Distinctive {
 }
 
 impl Distinctive {
-    /// Those of some topics together, by everything that the workspace knows of these and of others.
+    /// The distinctive words of some topics together, against all other topics that the workspace knows.
     pub(super) fn of(workspace: &Workspace, topics: &[TopicId], path: &str) -> anyhow::Result<Distinctive> {
         let store = workspace.writer()?;
         let mut statistics =
@@ -36,32 +36,34 @@ impl Distinctive {
         let (own, mut others) = split(&statistics, topics);
         if own.documents == 0 {
             return Err(misuse(format!(
-                "{path} has no example with words; `porthole examples fetch` fetches pages that are missing"
+                "{path} has no example with words; fetch missing pages with `porthole examples fetch`"
             )));
         }
         if others.documents == 0 {
-            // With nothing to tell it from, it is told from everything.
+            // Without other topics, compare with the general taxonomy.
             others = split(&Pretrained::general()?.statistics, &[]).1;
         }
         Ok(Distinctive::between(&own, &others))
     }
 
-    fn between(own: &Documents, others: &Documents) -> Distinctive {
-        // What a single one of several examples has may be about anything.
+    fn between(own: &DocumentCounts, others: &DocumentCounts) -> Distinctive {
+        // A word of a single example among several may be accidental.
         let fewest = if own.documents > 2 { 2 } else { 1 };
         let mut ordered: Vec<(TermId, f64)> = own
             .with
             .iter()
             .filter(|&(_, &with)| with >= fewest)
-            .map(|(&term, &with)| (term, surprise(with, own.documents, others.of(term), others.documents)))
-            .filter(|&(_, weight)| weight > LEAST)
+            .map(|(&term, &with)| {
+                (term, log_odds_ratio(with, own.documents, others.of(term), others.documents))
+            })
+            .filter(|&(_, weight)| weight > MIN_SCORE)
             .collect();
         ordered.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        ordered.truncate(MOST);
+        ordered.truncate(MAX_WORDS);
         Distinctive { weights: ordered.iter().copied().collect(), ordered }
     }
 
-    /// Which of these words are distinctive, the strongest first, and how much they say together.
+    /// The distinctive words among the given ones, the strongest first, and the sum of their weights.
     pub(super) fn matched(&self, words: Vec<(TermId, String)>) -> (f64, Vec<String>) {
         let weight = |term: &TermId| self.weights.get(term).copied();
         let mut found: Vec<(f64, String)> =
@@ -71,21 +73,21 @@ impl Distinctive {
     }
 }
 
-/// Documents, and how many of them have each term.
+/// Number of documents, and the number that contain each term.
 #[derive(Default)]
-struct Documents {
+struct DocumentCounts {
     documents: u32,
     with: HashMap<TermId, u32>,
 }
 
-impl Documents {
+impl DocumentCounts {
     fn of(&self, term: TermId) -> u32 {
         self.with.get(&term).copied().unwrap_or(0)
     }
 }
 
-fn split(statistics: &Statistics, topics: &[TopicId]) -> (Documents, Documents) {
-    let (mut own, mut others) = (Documents::default(), Documents::default());
+fn split(statistics: &Statistics, topics: &[TopicId]) -> (DocumentCounts, DocumentCounts) {
+    let (mut own, mut others) = (DocumentCounts::default(), DocumentCounts::default());
     for (id, topic) in statistics.topics() {
         let side = if topics.contains(&id) { &mut own } else { &mut others };
         side.documents += topic.documents;
@@ -96,9 +98,9 @@ fn split(statistics: &Statistics, topics: &[TopicId]) -> (Documents, Documents) 
     (own, others)
 }
 
-/// The log odds that a document with a term is of the topic, in standard errors: a term of a few examples that is
-/// nowhere else is no more distinctive than one of many that is seldom elsewhere.
-fn surprise(own: u32, own_all: u32, others: u32, others_all: u32) -> f64 {
+/// Log odds ratio of a term between the topic and the others, in standard errors: a term of a few examples that occurs
+/// nowhere else is no more distinctive than a term of many examples that is rare elsewhere.
+fn log_odds_ratio(own: u32, own_all: u32, others: u32, others_all: u32) -> f64 {
     let half = |count: u32| f64::from(count) + 0.5;
     let [a, b] = [half(own), half(own_all - own)];
     let [c, d] = [half(others), half(others_all - others)];
@@ -109,8 +111,8 @@ fn surprise(own: u32, own_all: u32, others: u32, others_all: u32) -> f64 {
 mod tests {
     use super::*;
 
-    fn documents(documents: u32, with: &[(u32, u32)]) -> Documents {
-        Documents { documents, with: with.iter().map(|&(term, count)| (TermId(term), count)).collect() }
+    fn documents(documents: u32, with: &[(u32, u32)]) -> DocumentCounts {
+        DocumentCounts { documents, with: with.iter().map(|&(term, count)| (TermId(term), count)).collect() }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `porthole lab apprentice`: what an apprentice can learn from a crawl (A 3.4).
+//! `porthole lab apprentice`: how well link features predict the relevance of the target (A 3.4).
 
 use porthole_lab::experiment::{Apprenticeship, Fields, Lab, Plan, WebField};
 
@@ -18,7 +18,7 @@ pub(super) fn run(arguments: &cli::LabApprentice) -> anyhow::Result<()> {
         ..Fields::default()
     };
     let experiment = fields.check("the command line").map_err(in_words)?;
-    output::say("reading the web, training the critics, judging the pages");
+    output::say("reading the web, training the critics, classifying the pages");
     let lab = Lab::new(experiment.clone()).map_err(in_words)?;
     let mut learnt = Vec::new();
     for plan in experiment.plans() {
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &cli::LabApprentice) -> anyhow::Result<()> {
 fn print(learnt: &Apprenticeship, plan: &Plan) {
     let Apprenticeship { topic, pages, instances, cut, reach, features, offsets, queue, .. } = learnt;
     output::print(&format!(
-        "\n{topic}: {instances} links between the {pages} pages that {} fetched; high relevance begins at {cut:.2}\n",
+        "\n{topic}: {instances} links between {pages} pages fetched by {}; high relevance: at least {cut:.2}\n",
         plan.strategy
     ));
     let rows: Vec<Vec<String>> = reach
@@ -45,7 +45,7 @@ fn print(learnt: &Apprenticeship, plan: &Plan) {
             [vec![at.d_max.to_string()], shares.map(|share| format!("{share:.3}")).to_vec()].concat()
         })
         .collect();
-    let head = ["d max", "right about high", "about low", "about all", "about all, without offsets"];
+    let head = ["max offset", "accuracy, high", "low", "mean", "mean, without offsets"];
     output::print_table(&head, &rows);
     output::print("");
     let rows: Vec<Vec<String>> = features
@@ -55,7 +55,7 @@ fn print(learnt: &Apprenticeship, plan: &Plan) {
             [vec![with.features.clone()], shares.to_vec()].concat()
         })
         .collect();
-    output::print_table(&["features", "right about high", "about low", "about all"], &rows);
+    output::print_table(&["features", "accuracy, high", "low", "mean"], &rows);
     output::print("");
     let rows: Vec<Vec<String>> = offsets
         .iter()
@@ -69,8 +69,8 @@ fn print(learnt: &Apprenticeship, plan: &Plan) {
     output::print_table(&head, &rows);
     let Some(queue) = queue else { return };
     output::print(&format!(
-        "\nof the {} pages that wait, soft focus expects R of {:.3} in the mean, an apprentice that is trained now {:.3}, and it is \
-         {:.3}; their orders are alike by {:.2} (1: the same, 0: nothing to do with each other)",
+        "\n{} queued pages: mean relevance {:.3} as soft focus estimates it, {:.3} by a newly trained apprentice, \
+         {:.3} in truth; rank correlation of the two orders {:.2}",
         queue.waiting, queue.mean_before, queue.mean_after, queue.mean_truth, queue.rank_correlation
     ));
 }

@@ -1,4 +1,4 @@
-//! `porthole lab bench classifier`: time and page misses of the classifier inside the database.
+//! `porthole lab bench classifier`: time and page misses of the in-database classifier.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &BenchClassifier) -> anyhow::Result<()> {
 }
 
 fn write(out: &Path, figures: &Figures) -> anyhow::Result<()> {
-    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     for (name, text) in
         [("classifier.svg", figures.svg()), ("classifier.json", serde_json::to_string_pretty(figures)?)]
     {
@@ -38,12 +38,12 @@ fn print(figures: &Figures) {
     let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
     output::print_rows(&[
         ("topics".into(), nodes.to_string()),
-        ("nodes evaluated for R(d)".into(), path_nodes.to_string()),
+        ("nodes evaluated per document".into(), path_nodes.to_string()),
         ("STAT".into(), megabytes(stat_bytes)),
         ("BLOB".into(), megabytes(blob_bytes)),
         ("cache in (a), 5% of STAT".into(), megabytes(cache_bytes)),
         ("documents in a batch".into(), documents.to_string()),
-        ("distinct terms a document".into(), format!("{terms:.0}")),
+        ("distinct terms per document".into(), format!("{terms:.0}")),
         ("largest difference between the variants".into(), format!("{:.1e}", figures.disagreement)),
     ]);
     for table in figures.tables() {
@@ -51,6 +51,8 @@ fn print(figures: &Figures) {
         output::print_table(&table.head, &table.rows);
     }
     if let Some(times) = figures.fewer_misses() {
-        output::print(&format!("\nBulkProbe has {times:.1} times fewer misses a document than SingleProbe"));
+        output::print(&format!(
+            "\nBulkProbe has {times:.1} times fewer misses per document than SingleProbe"
+        ));
     }
 }

@@ -1,4 +1,4 @@
-//! `porthole lab bench critic`: how fast the native critic is from raw text.
+//! `porthole lab bench critic`: speed of the critic, from raw text.
 
 use porthole_lab::critics::speed;
 
@@ -13,16 +13,24 @@ pub(super) fn run(arguments: &cli::BenchCritic) -> anyhow::Result<()> {
     }
     let mut rows = Vec::new();
     for (number, round) in rounds.iter().enumerate() {
-        let a_second =
+        let per_second =
             |documents: usize, seconds: f64| format!("{:.0}", documents as f64 / seconds.max(0.01));
         let of = |what: &str| format!("round {}: {what}", number + 1);
-        rows.push((of("articles trained a CPU second"), a_second(round.trained, round.train_cpu_seconds)));
-        rows.push((of("articles judged a CPU second"), a_second(round.judged, round.judge_cpu_seconds)));
+        rows.push((
+            of("articles trained per CPU second"),
+            per_second(round.trained, round.train_cpu_seconds),
+        ));
+        rows.push((
+            of("articles classified per CPU second"),
+            per_second(round.judged, round.judge_cpu_seconds),
+        ));
         rows.push((of("accuracy"), format!("{:.4}", round.accuracy)));
     }
     for case in scaling {
-        let what =
-            format!("{} topics, {} good: µs a page, {:.1} decisions", case.topics, case.good, case.decisions);
+        let what = format!(
+            "{} topics, {} good: µs per page, {:.1} decisions",
+            case.topics, case.good, case.decisions
+        );
         rows.push((what, format!("{:.0}", case.micros)));
     }
     output::print_rows(&rows);

@@ -1,4 +1,4 @@
-//! `porthole lab bench distiller`: the variants of the distiller on the link graph of a crawl.
+//! `porthole lab bench distiller`: compares the distiller implementations on the link graph of a crawl.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(super) async fn run(arguments: &BenchDistiller) -> anyhow::Result<()> {
 }
 
 fn write(out: &Path, figures: &Figures) -> anyhow::Result<()> {
-    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     for (name, text) in
         [("distiller.svg", figures.svg()), ("distiller.json", serde_json::to_string_pretty(figures)?)]
     {
@@ -41,7 +41,7 @@ fn print(figures: &Figures) {
         ("largest difference between the variants".into(), format!("{:.1e}", figures.disagreement)),
     ]);
     output::print("");
-    let quickest = figures.variants.iter().map(Variant::total).fold(f64::INFINITY, f64::min);
+    let fastest = figures.variants.iter().map(Variant::total).fold(f64::INFINITY, f64::min);
     let row = |variant: &Variant| {
         vec![
             variant.name.to_owned(),
@@ -49,16 +49,16 @@ fn print(figures: &Figures) {
             format!("{:.1}", variant.finding),
             variant.iterations.to_string(),
             format!("{:.1}", variant.total()),
-            format!("{:.1}", variant.total() / quickest),
+            format!("{:.1}", variant.total() / fastest),
         ]
     };
     let rows: Vec<_> = figures.variants.iter().map(row).collect();
-    let head =
-        ["variant", "reading, ms", "finding scores, ms", "iterations", "in all, ms", "times the quickest"];
+    let head = ["variant", "reading, ms", "computing, ms", "iterations", "total, ms", "times the fastest"];
     output::print_table(&head, &rows);
     if let Some(times) = figures.join_over_walk() {
+        // V 3.8 reports a factor of 3.
         output::print(&format!(
-            "\nonce links are weighed, joins are {times:.1} times as quick as the edge walk in the database (V 3.8: 3)"
+            "\nwith link weights given, joins are {times:.1} times as fast as the edge walk (the original paper: 3)"
         ));
     }
 }

@@ -1,4 +1,4 @@
-//! `porthole lab bench strategies`: what a link costs under each strategy.
+//! `porthole lab bench strategies`: time per link of each strategy.
 
 use anyhow::Context;
 use porthole_lab::strategies_bench::{Bench, Cost, Reordering, reorder};
@@ -9,7 +9,7 @@ use crate::cli::BenchStrategies;
 use crate::output::{self, Progress, grouped};
 
 #[derive(Serialize)]
-struct Figures {
+struct StrategyBenchFigures {
     links: usize,
     strategies: Vec<Cost>,
     reordering: Reordering,
@@ -27,9 +27,9 @@ pub(super) async fn run(arguments: &BenchStrategies) -> anyhow::Result<()> {
         progress.step(|| name.clone());
     }
     progress.finish();
-    let folder = tempfile::tempdir().context("cannot make a folder for the database")?;
+    let folder = tempfile::tempdir().context("cannot create a folder for the database")?;
     let reordering = reorder(&folder.path().join("crawl.db"), links)?;
-    let figures = Figures { links, strategies, reordering };
+    let figures = StrategyBenchFigures { links, strategies, reordering };
     if arguments.json {
         return output::print_json(&figures);
     }
@@ -37,7 +37,7 @@ pub(super) async fn run(arguments: &BenchStrategies) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print(figures: &Figures) {
+fn print(figures: &StrategyBenchFigures) {
     let row = |cost: &Cost| {
         vec![
             cost.strategy.clone(),
@@ -49,13 +49,12 @@ fn print(figures: &Figures) {
     };
     let rows: Vec<_> = figures.strategies.iter().map(row).collect();
     let waiting = grouped(&figures.links.to_string());
-    let many = format!("µs a link, {waiting} waiting");
-    let head = ["strategy", "µs a link, 1,000 waiting", &many, "most changed at once", "scoring anew, s"];
+    let many = format!("µs per link, {waiting} queued");
+    let head = ["strategy", "µs per link, 1,000 queued", &many, "most rescored at once", "rescoring, s"];
     output::print_table(&head, &rows);
     let Reordering { urls, queue, table } = figures.reordering;
     output::print(&format!(
-        "\n{} queued URLs with other priorities: {queue:.2} s until the queue is in order, {table:.2} s until the table \
-         says so",
+        "\nnew priorities for {} queued URLs: queue reordered after {queue:.2} s, table written after {table:.2} s",
         grouped(&urls.to_string())
     ));
 }

@@ -1,4 +1,4 @@
-//! `porthole lab compare`: two strategies, or two folders of results, and a verdict.
+//! `porthole lab compare`: compares two strategies or two result folders.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn compared(arguments: &cli::Compare) -> anyhow::Result<Comparison> {
     }
     if !(Path::new(one).is_dir() && Path::new(other).is_dir()) {
         return Err(misuse(format!(
-            "{one} and {other} are not both folders of results; to compare two strategies, say where their results are: \
+            "{one} and {other} are not both result folders; to compare two strategies, name their result folder with \
              --in DIR"
         )));
     }

@@ -1,4 +1,4 @@
-//! `porthole lab critics`: how good the critics are.
+//! `porthole lab critics`: accuracy and calibration of the critics.
 
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
@@ -8,7 +8,7 @@ use crate::cli;
 use crate::output;
 
 pub(super) fn run(arguments: &cli::Critics) -> anyhow::Result<()> {
-    output::say("training and judging on three collections, some minutes");
+    output::say("training and testing on three collections; this takes some minutes");
     let report = critics::measure(&arguments.corpora, |row| {
         output::say(&format!("  {}, {}, {}: {:.3}", row.collection, row.protocol, row.critic, row.accuracy));
     })?;
@@ -30,15 +30,15 @@ fn print(report: &CriticsReport) {
     for rows in report.rows.chunk_by(|a, b| (a.collection, a.protocol) == (b.collection, b.protocol)) {
         let first = &rows[0];
         output::print(&format!(
-            "\n{}, {}: {} documents judged",
+            "\n{}, {}: {} documents classified",
             first.collection, first.protocol, first.documents
         ));
         output::print(&table(rows));
     }
     if let Some(proposals) = report.proposals {
         output::print(&format!(
-            "\n{} held-out pages of each of {} topics propose their topic first in {:.0}% of cases, among the first \
-             three in {:.0}%",
+            "\n{} held-out pages of each of {} topics: their topic is proposed first in {:.0}% of cases, among the \
+             first three in {:.0}%",
             proposals.pages,
             proposals.topics,
             proposals.first * 100.0,

@@ -1,4 +1,4 @@
-//! `porthole lab figures`: the results of an experiment as one report.
+//! `porthole lab figures`: writes a report of an experiment's results.
 
 use porthole_lab::experiment::Results;
 use porthole_lab::figures;
@@ -10,10 +10,7 @@ use crate::output;
 pub(super) fn run(arguments: &cli::Figures) -> anyhow::Result<()> {
     let results = Results::read(&arguments.folder).map_err(in_words)?;
     let path = figures::write(results).map_err(in_words)?;
-    output::say(&format!(
-        "the numbers behind each figure are in {}",
-        arguments.folder.join("figures").display()
-    ));
+    output::say(&format!("data of the figures: {}", arguments.folder.join("figures").display()));
     output::print(&path.display().to_string());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `porthole lab general`: makes the taxonomy that comes with the program.
+//! `porthole lab general`: trains the general taxonomy that comes with the program.
 
 use anyhow::Context;
 use porthole_lab::general;
@@ -7,7 +7,7 @@ use crate::cli;
 use crate::output;
 
 pub(super) fn run(arguments: &cli::General) -> anyhow::Result<()> {
-    output::say("reading the collection and choosing by cross-validation, half a minute or so");
+    output::say("reading the collection and tuning by cross-validation; this takes about half a minute");
     let (made, tuned) = general::make(&arguments.corpora)?;
     let bytes = made.to_bytes();
     std::fs::write(&arguments.out, &bytes).with_context(|| arguments.out.display().to_string())?;

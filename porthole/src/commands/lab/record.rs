@@ -1,4 +1,4 @@
-//! `porthole lab record`: what a crawl has collected becomes a web for experiments.
+//! `porthole lab record`: turns the archive of a crawl into a recorded web for experiments.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
@@ -6,7 +6,7 @@ use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use porthole_store::{StoreReader, Tried};
+use porthole_store::{StoreReader, TriedUrl};
 use porthole_topic::Taxonomy;
 use porthole_topic::import::{Import, tsv};
 use porthole_types::{CanonicalUrl, TopicId};
@@ -16,10 +16,9 @@ use crate::cli;
 use crate::output::{self, count, misuse};
 use crate::workspace::{self, Workspace, path_of};
 
-/// Rows that are read at a time.
+/// Number of rows per read.
 const ROWS: usize = 10_000;
 
-/// What was recorded.
 #[derive(Serialize)]
 struct Recorded {
     pages: usize,
@@ -36,10 +35,10 @@ pub(super) fn run(root: &Path, arguments: &cli::Record) -> anyhow::Result<()> {
     let true_labels = arguments.labels.as_deref().map(labels).transpose()?;
     let folder = &arguments.folder;
     if folder.join(WEB).exists() {
-        return Err(misuse(format!("{} is there already; name another folder", folder.join(WEB).display())));
+        return Err(misuse(format!("{} already exists; name another folder", folder.join(WEB).display())));
     }
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    // Under its name when it is whole.
+    // Renamed when complete.
     let part = tempfile::NamedTempFile::new_in(folder).with_context(|| folder.display().to_string())?;
     let mut web = BufWriter::new(part);
     let mut lines = BTreeMap::new();
@@ -47,13 +46,13 @@ pub(super) fn run(root: &Path, arguments: &cli::Record) -> anyhow::Result<()> {
     for_each_page(&reader, &mut |tried| {
         copy(&workspace, tried, &mut web)?;
         pages.insert(tried.url.clone());
-        if let Some(topic) = tried.judgment.and_then(|judgment| said(&tree, judgment.best)) {
+        if let Some(topic) = tried.judgment.and_then(|judgment| label(&tree, judgment.best)) {
             lines.insert(tried.url.clone(), vec![topic]);
         }
         Ok(())
     })?;
     if pages.is_empty() {
-        return Err(misuse("no page is kept here: crawl first, and keep the pages"));
+        return Err(misuse("the archive is empty; crawl first, without `--archive none`"));
     }
     let part = web.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     part.persist(folder.join(WEB)).with_context(|| folder.join(WEB).display().to_string())?;
@@ -76,10 +75,10 @@ pub(super) fn run(root: &Path, arguments: &cli::Record) -> anyhow::Result<()> {
 const WEB: &str = "web.warc.gz";
 const LABELS: &str = "labels.tsv";
 
-/// All pages that are kept, in the order in which they came.
+/// Visits all archived pages, in the order of fetching.
 pub(super) fn for_each_page(
     reader: &dyn StoreReader,
-    visit: &mut dyn FnMut(&Tried) -> anyhow::Result<()>,
+    visit: &mut dyn FnMut(&TriedUrl) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut after = None;
     loop {
@@ -92,8 +91,8 @@ pub(super) fn for_each_page(
     }
 }
 
-/// Copies a record as it is: it is a member of its own.
-fn copy(workspace: &Workspace, tried: &Tried, to: &mut impl Write) -> anyhow::Result<()> {
+/// Copies a record verbatim: each record is a gzip member of its own.
+fn copy(workspace: &Workspace, tried: &TriedUrl, to: &mut impl Write) -> anyhow::Result<()> {
     let Some(span) = tried.span else { return Ok(()) };
     let path = workspace.segment(span);
     let mut copied = || -> std::io::Result<u64> {
@@ -102,35 +101,40 @@ fn copy(workspace: &Workspace, tried: &Tried, to: &mut impl Write) -> anyhow::Re
         std::io::copy(&mut file.take(span.length.into()), to)
     };
     let length = copied().with_context(|| format!("cannot copy {} from {}", tried.url, path.display()))?;
-    anyhow::ensure!(length == u64::from(span.length), "{} ends before {} does", path.display(), tried.url);
+    anyhow::ensure!(
+        length == u64::from(span.length),
+        "{} ends within the record of {}",
+        path.display(),
+        tried.url
+    );
     Ok(())
 }
 
-/// What the critic says of a page, if it says anything.
-fn said(tree: &Taxonomy, best: TopicId) -> Option<String> {
+/// The critic's topic of a page, unless it is the root.
+fn label(tree: &Taxonomy, best: TopicId) -> Option<String> {
     (best != TopicId::ROOT && tree.contains(best)).then(|| path_of(tree, best))
 }
 
-type Lines = BTreeMap<String, Vec<String>>;
+type TopicLabels = BTreeMap<String, Vec<String>>;
 
-fn labels(path: &Path) -> anyhow::Result<Lines> {
+fn labels(path: &Path) -> anyhow::Result<TopicLabels> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let import = Import::gather(tsv(BufReader::new(file))).with_context(|| path.display().to_string())?;
-    let mut lines = Lines::new();
+    let mut lines = TopicLabels::new();
     for found in import.found {
         lines.entry(CanonicalUrl::to_string(&found.url)).or_default().push(found.topic);
     }
     Ok(lines)
 }
 
-fn write_labels(path: &Path, lines: &Lines) -> anyhow::Result<()> {
+fn write_labels(path: &Path, lines: &TopicLabels) -> anyhow::Result<()> {
     let line = |(url, topics): (&String, &Vec<String>)| {
         topics.iter().map(|topic| format!("{url}\t{topic}\n")).collect::<String>()
     };
     fs::write(path, lines.iter().map(line).collect::<String>()).with_context(|| path.display().to_string())
 }
 
-/// An experiment to begin with: the good topics, and the strategies that everybody knows.
+/// Writes a first experiment: the good topics and the best-known strategies.
 fn write_experiment(path: &Path, good: &[String]) -> anyhow::Result<()> {
     let topics: Vec<String> = good.iter().map(|topic| format!("{topic:?}")).collect();
     let text = format!(
@@ -144,21 +148,18 @@ fn write_experiment(path: &Path, good: &[String]) -> anyhow::Result<()> {
 fn print(recorded: &Recorded, folder: &Path) {
     let Recorded { pages, labelled, topics, labels_by } = recorded;
     output::print(&format!(
-        "recorded {}; {labelled} have labels, of {}",
+        "recorded {}; {labelled} are labelled, with {}",
         count(*pages, "page"),
         count(*topics, "topic")
     ));
     if *labels_by == "critic" {
         output::say(
-            "the labels are what the critic says: experiments here tell which strategy finds what it likes; for more, \
-             give labels that people made (--labels FILE)",
+            "the labels come from the critic, so experiments measure agreement with it; for an independent measure, \
+             give true labels with --labels FILE",
         );
     }
     output::say(
-        "what the crawl did not fetch is not there, so that strategies unlike its own are at a disadvantage",
+        "the web holds only pages that the crawl fetched, which favours strategies similar to the crawl's",
     );
-    output::say(&format!(
-        "go on with: porthole lab run {} --out DIR",
-        folder.join("experiment.toml").display()
-    ));
+    output::say(&format!("next: porthole lab run {} --out DIR", folder.join("experiment.toml").display()));
 }

@@ -1,4 +1,4 @@
-//! `porthole lab run`: strategies compared on a web that is known.
+//! `porthole lab run`: compares strategies on a web with known labels.
 
 use std::sync::Mutex;
 
@@ -10,10 +10,10 @@ use crate::output::{self, Progress, misuse};
 
 pub(super) fn run(arguments: &cli::RunExperiment) -> anyhow::Result<()> {
     let experiment = experiment(arguments).map_err(in_words)?;
-    // Before anything is read: it may hold something else.
+    // Checked first: the folder may hold another experiment.
     let folder = arguments.out.as_deref().map(|path| Folder::open(path, &experiment)).transpose();
     let folder = folder.map_err(in_words)?;
-    output::say("reading the web, training the critics, judging the pages");
+    output::say("reading the web, training the critics, classifying the pages");
     let lab = Lab::new(experiment.clone()).map_err(in_words)?;
     let progress = Mutex::new(Progress::new("crawling", experiment.plans().len() as u64));
     let cores = || std::thread::available_parallelism().map_or(1, Into::into);
@@ -25,7 +25,7 @@ pub(super) fn run(arguments: &cli::RunExperiment) -> anyhow::Result<()> {
     match &folder {
         Some(folder) => lab.study(folder, &mut output::say)?,
         None if experiment.studies.is_empty() => {}
-        None => output::say("studies leave files, so that they are made only with --out DIR"),
+        None => output::say("warning: studies are skipped without --out DIR"),
     }
     if let Some(folder) = &arguments.out {
         output::say(&format!("wrote {}", folder.join("results.jsonl").display()));
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &cli::RunExperiment) -> anyhow::Result<()> {
     }
     print(&experiment, &outcomes);
     if let Some(folder) = &arguments.out {
-        output::say(&format!("see all of it with: porthole lab figures {}", folder.display()));
+        output::say(&format!("next: porthole lab figures {}", folder.display()));
     }
     Ok(())
 }
@@ -66,7 +66,7 @@ fn experiment(arguments: &cli::RunExperiment) -> Result<Experiment, ExperimentEr
     }
 }
 
-/// What was asked for wrongly is told apart from what went wrong.
+/// Maps configuration errors to usage errors.
 pub(super) fn in_words(error: ExperimentError) -> anyhow::Error {
     match &error {
         ExperimentError::Crawl { .. } | ExperimentError::Scratch(_) | ExperimentError::Web(_) => error.into(),
@@ -74,10 +74,10 @@ pub(super) fn in_words(error: ExperimentError) -> anyhow::Error {
     }
 }
 
-/// Harvest of each topic and strategy, and over all topics, with what else there is to say of those.
+/// Prints the harvest rate by topic and strategy, then recall, relevance and CPU time by strategy.
 fn print(experiment: &Experiment, outcomes: &[Outcome]) {
     let at = &experiment.at;
-    let mut head = vec!["harvest, mean of the samples".to_owned(), "strategy".to_owned()];
+    let mut head = vec!["harvest rate, mean of samples".to_owned(), "strategy".to_owned()];
     head.extend(at.iter().map(|at| format!("at {at}")));
     let mut rows = Vec::new();
     for topic in experiment.topics.iter().map(Some).chain([None]) {
@@ -107,6 +107,7 @@ fn print(experiment: &Experiment, outcomes: &[Outcome]) {
         vec![strategy.clone(), recall, of(&|outcome| outcome.area), guide, other, cpu]
     };
     let at = format!("all topics, at {budget}");
-    let head = [at.as_str(), "recall", "area under it", "mean R", "R, other critic", "ms of CPU a fetch"];
+    let head =
+        [at.as_str(), "recall", "area under curve", "mean relevance", "other critic", "CPU ms per fetch"];
     output::print_table(&head, &experiment.strategies.iter().map(row).collect::<Vec<_>>());
 }

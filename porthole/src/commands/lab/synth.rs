@@ -1,4 +1,4 @@
-//! `porthole lab synth`: a synthetic web, described, shown or served.
+//! `porthole lab synth`: generates a synthetic web; prints its figures or a page, or serves it.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use crate::output;
 
 pub(super) async fn run(arguments: cli::Synth) -> anyhow::Result<()> {
     if !arguments.stats && arguments.get.is_none() && arguments.serve.is_none() {
-        bail!("say what to do with the web: --stats, --get URL or --serve 127.0.0.1:8080");
+        bail!("nothing to do: add --stats, --get URL or --serve 127.0.0.1:8080");
     }
     let defaults = SynthParams::default();
     let params = SynthParams {
@@ -23,7 +23,7 @@ pub(super) async fn run(arguments: cli::Synth) -> anyhow::Result<()> {
         page_bytes: arguments.page_bytes.unwrap_or(defaults.page_bytes),
         ..defaults
     };
-    // A served web lives in the present; described or shown, it is the same every day.
+    // A served web changes with real time; printed output must be the same every day.
     let clock: Arc<dyn Clock> =
         if arguments.serve.is_some() { Arc::new(SystemClock) } else { Arc::new(ManualClock::default()) };
     let web = SyntheticWeb::new(params, clock)?;
@@ -62,14 +62,14 @@ fn print_page(web: &SyntheticWeb, url: &str) -> anyhow::Result<()> {
 }
 
 async fn serve_until_interrupted(web: SyntheticWeb, addr: SocketAddr) -> anyhow::Result<()> {
-    let hosts = web.params().pages;
+    let pages = web.params().pages;
     let server = serve(Arc::new(web), addr, ServeOptions::default()).await?;
     let addr = server.addr();
     output::say(&format!(
-        "a synthetic web of {hosts} pages is at http://{addr}/ ; its hosts answer there as a proxy:"
+        "serving a synthetic web of {pages} pages at http://{addr}/, also as a proxy for its hosts:"
     ));
     output::say(&format!(
-        "  curl -x http://{addr} URL      (http://{addr}/ lists pages to start with; Ctrl-C ends it)"
+        "  curl -x http://{addr} URL      (http://{addr}/ lists start pages; Ctrl-C stops)"
     ));
     tokio::signal::ctrl_c().await?;
     server.shutdown().await;

@@ -1,4 +1,4 @@
-//! `porthole lab web-stats`: the figures of a recorded web.
+//! `porthole lab web-stats`: prints figures of a recorded web.
 
 use porthole_webs::{RecordedWeb, WebStats};
 

@@ -1,10 +1,10 @@
-//! How an answer is printed.
+//! Output formats of query results.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table, presets};
-use porthole_store::{Answer, Value};
+use porthole_store::{QueryAnswer, SqlValue};
 use porthole_types::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -13,55 +13,54 @@ use crate::commands::units::moment;
 use crate::output;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum OutputFormat {
     Table,
     Csv,
     Json,
 }
 
-impl Form {
-    pub(super) fn of(arguments: &cli::Query) -> Form {
+impl OutputFormat {
+    pub(super) fn of(arguments: &cli::Query) -> OutputFormat {
         match (arguments.csv, arguments.json) {
-            (true, _) => Form::Csv,
-            (_, true) => Form::Json,
-            _ => Form::Table,
+            (true, _) => OutputFormat::Csv,
+            (_, true) => OutputFormat::Json,
+            _ => OutputFormat::Table,
         }
     }
 
-    /// Prints a whole answer.
-    pub(super) fn print(self, answer: &Answer) -> anyhow::Result<()> {
+    pub(super) fn print(self, answer: &QueryAnswer) -> anyhow::Result<()> {
         match self {
-            Form::Table if answer.rows.is_empty() => output::say("no rows"),
-            Form::Table => output::print(&table(answer)),
-            Form::Csv => {
+            OutputFormat::Table if answer.rows.is_empty() => output::say("no rows"),
+            OutputFormat::Table => output::print(&table(answer)),
+            OutputFormat::Csv => {
                 output::print(&csv_line(answer.columns.iter().map(String::as_str)));
                 for row in &answer.rows {
                     output::print(&csv_row(row));
                 }
             }
-            Form::Json => output::print_json(&objects(answer))?,
+            OutputFormat::Json => output::print_json(&objects(answer))?,
         }
         Ok(())
     }
 
-    /// Prints one row of an answer that goes on; an error if nobody reads it.
-    pub(super) fn print_row(self, columns: &[String], row: &[Value]) -> io::Result<()> {
+    /// Prints one row of a watched query; fails if standard output is closed.
+    pub(super) fn print_row(self, columns: &[String], row: &[SqlValue]) -> io::Result<()> {
         let line = match self {
-            Form::Table => in_words(columns, row),
-            Form::Csv => csv_row(row),
-            Form::Json => serde_json::to_string(&Object { columns, row })?,
+            OutputFormat::Table => in_words(columns, row),
+            OutputFormat::Csv => csv_row(row),
+            OutputFormat::Json => serde_json::to_string(&JsonRow { columns, row })?,
         };
         writeln!(io::stdout(), "{line}")
     }
 }
 
-/// A row in a line: names and values.
-pub(super) fn in_words(columns: &[String], row: &[Value]) -> String {
+/// A row as one line of names and values.
+pub(super) fn in_words(columns: &[String], row: &[SqlValue]) -> String {
     let cells = columns.iter().zip(row).map(|(column, value)| format!("{column} {}", cell(column, value)));
     cells.collect::<Vec<_>>().join(", ")
 }
 
-fn table(answer: &Answer) -> String {
+fn table(answer: &QueryAnswer) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(&answer.columns);
@@ -69,7 +68,7 @@ fn table(answer: &Answer) -> String {
         table.add_row(answer.columns.iter().zip(row).map(|(column, value)| cell(column, value)));
     }
     for (number, column) in table.column_iter_mut().enumerate() {
-        let is_number = |row: &Vec<Value>| row[number].real().is_some() || row[number] == Value::Null;
+        let is_number = |row: &Vec<SqlValue>| row[number].real().is_some() || row[number] == SqlValue::Null;
         if answer.rows.iter().all(is_number) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -77,43 +76,43 @@ fn table(answer: &Answer) -> String {
     table.to_string()
 }
 
-/// A value for people: moments as such, and no more digits than they read.
-fn cell(column: &str, value: &Value) -> String {
+/// Formats a value for people: times readable, few digits.
+fn cell(column: &str, value: &SqlValue) -> String {
     match value {
-        Value::Integer(at) if is_moment(column) => moment(Timestamp(*at)),
-        Value::Integer(minute) if column == "minute" => moment(Timestamp(minute.saturating_mul(60_000))),
-        Value::Real(number) if *number != 0.0 && number.abs() < 0.001 => format!("{number:.2e}"),
-        Value::Real(number) => format!("{number:.3}"),
-        Value::Null => "–".to_owned(),
+        SqlValue::Integer(at) if is_moment(column) => moment(Timestamp(*at)),
+        SqlValue::Integer(minute) if column == "minute" => moment(Timestamp(minute.saturating_mul(60_000))),
+        SqlValue::Real(number) if *number != 0.0 && number.abs() < 0.001 => format!("{number:.2e}"),
+        SqlValue::Real(number) => format!("{number:.3}"),
+        SqlValue::Null => "–".to_owned(),
         other => output::plain(&text(other)),
     }
 }
 
-/// The columns that hold milliseconds since 1970.
+/// Whether a column holds milliseconds since 1970.
 fn is_moment(column: &str) -> bool {
     column.ends_with("_at") || ["at", "lastvisited", "discovered", "not_before"].contains(&column)
 }
 
-/// A value for programs.
-fn text(value: &Value) -> String {
+/// Formats a value for programs.
+fn text(value: &SqlValue) -> String {
     match value {
-        Value::Null => String::new(),
-        Value::Integer(number) => number.to_string(),
-        Value::Real(number) => number.to_string(),
-        Value::Text(text) => text.clone(),
-        Value::Blob(bytes) => bytes.iter().fold(String::new(), |mut hex, byte| {
+        SqlValue::Null => String::new(),
+        SqlValue::Integer(number) => number.to_string(),
+        SqlValue::Real(number) => number.to_string(),
+        SqlValue::Text(text) => text.clone(),
+        SqlValue::Blob(bytes) => bytes.iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
             hex
         }),
     }
 }
 
-fn csv_row(row: &[Value]) -> String {
+fn csv_row(row: &[SqlValue]) -> String {
     let cells: Vec<String> = row.iter().map(text).collect();
     csv_line(cells.iter().map(String::as_str))
 }
 
-/// RFC 4180, with the line ends of this system.
+/// A line of CSV (RFC 4180), with the line ending of this system.
 fn csv_line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
     let quoted = |cell: &str| {
         if cell.contains([',', '"', '\n', '\r']) {
@@ -125,24 +124,24 @@ fn csv_line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
     cells.map(quoted).collect::<Vec<_>>().join(",")
 }
 
-fn objects(answer: &Answer) -> Vec<Object<'_>> {
-    answer.rows.iter().map(|row| Object { columns: &answer.columns, row }).collect()
+fn objects(answer: &QueryAnswer) -> Vec<JsonRow<'_>> {
+    answer.rows.iter().map(|row| JsonRow { columns: &answer.columns, row }).collect()
 }
 
-/// A row as an object, its columns in their order.
-struct Object<'a> {
+/// A row as a JSON object, in column order.
+struct JsonRow<'a> {
     columns: &'a [String],
-    row: &'a [Value],
+    row: &'a [SqlValue],
 }
 
-impl Serialize for Object<'_> {
+impl Serialize for JsonRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.columns.len()))?;
         for (column, value) in self.columns.iter().zip(self.row) {
             match value {
-                Value::Null => map.serialize_entry(column, &())?,
-                Value::Integer(number) => map.serialize_entry(column, number)?,
-                Value::Real(number) => map.serialize_entry(column, number)?,
+                SqlValue::Null => map.serialize_entry(column, &())?,
+                SqlValue::Integer(number) => map.serialize_entry(column, number)?,
+                SqlValue::Real(number) => map.serialize_entry(column, number)?,
                 other => map.serialize_entry(column, &text(other))?,
             }
         }
@@ -157,21 +156,25 @@ mod tests {
     #[test]
     fn values_read_well_and_survive_csv() {
         for (column, value, shown) in [
-            ("pages", Value::Integer(12_345), "12345"),
-            ("found_at", Value::Integer(0), "1970-01-01 00:00:00 UTC"),
-            ("minute", Value::Integer(1), "1970-01-01 00:01:00 UTC"),
-            ("lift", Value::Real(2.0), "2.000"),
-            ("share", Value::Real(0.000_12), "1.20e-4"),
-            ("title", Value::Text("a\x1b[2Jb".into()), "a\u{fffd}[2Jb"),
-            ("none", Value::Null, "–"),
+            ("pages", SqlValue::Integer(12_345), "12345"),
+            ("found_at", SqlValue::Integer(0), "1970-01-01 00:00:00 UTC"),
+            ("minute", SqlValue::Integer(1), "1970-01-01 00:01:00 UTC"),
+            ("lift", SqlValue::Real(2.0), "2.000"),
+            ("share", SqlValue::Real(0.000_12), "1.20e-4"),
+            ("title", SqlValue::Text("a\x1b[2Jb".into()), "a\u{fffd}[2Jb"),
+            ("none", SqlValue::Null, "–"),
         ] {
             assert_eq!(cell(column, &value), shown);
         }
-        let row =
-            [Value::Text("a \"b\", c\nd".into()), Value::Null, Value::Blob(vec![0, 255]), Value::Real(0.5)];
+        let row = [
+            SqlValue::Text("a \"b\", c\nd".into()),
+            SqlValue::Null,
+            SqlValue::Blob(vec![0, 255]),
+            SqlValue::Real(0.5),
+        ];
         assert_eq!(csv_row(&row), "\"a \"\"b\"\", c\nd\",,00ff,0.5");
         let columns: Vec<String> = ["z", "a", "m", "b"].map(String::from).into();
-        let json = serde_json::to_string(&Object { columns: &columns, row: &row }).unwrap();
+        let json = serde_json::to_string(&JsonRow { columns: &columns, row: &row }).unwrap();
         assert_eq!(json, r#"{"z":"a \"b\", c\nd","a":null,"m":"00ff","b":0.5}"#);
     }
 }

@@ -1,6 +1,6 @@
-//! Which queries there are, and what they can be asked for.
+//! `porthole query --list`: the named queries with their parameters.
 
-use porthole_store::{Kind, NamedQuery, Parameter, QUERIES};
+use porthole_store::{NamedQuery, Parameter, ParameterKind, QUERIES};
 use serde::Serialize;
 
 use crate::output::{self, Paint, misuse};
@@ -10,20 +10,20 @@ pub(super) fn run(name: Option<&str>, json: bool) -> anyhow::Result<()> {
     if let Some(name) = name {
         let query = named(name)?;
         if json {
-            return output::print_json(&Facts::of(query));
+            return output::print_json(&QueryFacts::of(query));
         }
         print(query);
         output::print(&format!("\n{}", plain_sql(query)));
         return Ok(());
     }
     if json {
-        return output::print_json(&QUERIES.iter().map(Facts::of).collect::<Vec<_>>());
+        return output::print_json(&QUERIES.iter().map(QueryFacts::of).collect::<Vec<_>>());
     }
     QUERIES.iter().for_each(print);
     Ok(())
 }
 
-/// The query of a name; an error names those that are like it.
+/// Finds a query by name; the error lists similar ones.
 pub(super) fn named(name: &str) -> anyhow::Result<&'static NamedQuery> {
     let wanted = name.replace('_', "-");
     if let Some(query) = QUERIES.iter().find(|query| query.name == wanted) {
@@ -36,7 +36,7 @@ pub(super) fn named(name: &str) -> anyhow::Result<&'static NamedQuery> {
     let alike: Vec<&str> = QUERIES.iter().filter(alike).map(|query| query.name).collect();
     let hint = if alike.is_empty() { String::new() } else { format!(" ({}?)", alike.join(", ")) };
     Err(misuse(format!(
-        "there is no query `{name}`{hint}: `porthole query --list` names them, and SQL goes in quotes"
+        "no query named `{name}`{hint}: `porthole query --list` lists all; put SQL in quotes"
     )))
 }
 
@@ -54,14 +54,14 @@ fn print(query: &NamedQuery) {
     }
 }
 
-fn example(kind: Kind) -> &'static str {
+fn example(kind: ParameterKind) -> &'static str {
     match kind {
-        Kind::Topic => "PATH",
-        Kind::Whole | Kind::Number => "N",
+        ParameterKind::Topic => "PATH",
+        ParameterKind::Whole | ParameterKind::Number => "N",
     }
 }
 
-/// The statement without the indentation that it has in the program.
+/// The SQL without the indentation of the source file.
 fn plain_sql(query: &NamedQuery) -> String {
     let indent = |line: &&str| line.len() - line.trim_start().len();
     let least =
@@ -71,7 +71,7 @@ fn plain_sql(query: &NamedQuery) -> String {
 }
 
 #[derive(Serialize)]
-struct Facts {
+struct QueryFacts {
     name: &'static str,
     description: &'static str,
     parameters: Vec<ParameterFacts>,
@@ -86,19 +86,19 @@ struct ParameterFacts {
     default: Option<&'static str>,
 }
 
-impl Facts {
-    fn of(query: &NamedQuery) -> Facts {
+impl QueryFacts {
+    fn of(query: &NamedQuery) -> QueryFacts {
         let parameter = |parameter: &Parameter| ParameterFacts {
             name: parameter.name,
             description: parameter.description,
             kind: match parameter.kind {
-                Kind::Topic => "topic",
-                Kind::Whole => "whole",
-                Kind::Number => "number",
+                ParameterKind::Topic => "topic",
+                ParameterKind::Whole => "whole",
+                ParameterKind::Number => "number",
             },
             default: parameter.default,
         };
-        Facts {
+        QueryFacts {
             name: query.name,
             description: query.description,
             parameters: query.parameters.iter().map(parameter).collect(),

@@ -1,80 +1,79 @@
-//! A question that is asked again and again: rows that were not there before are printed (V 1). Which rows were there
-//! is kept in memory: nothing is written to the database of a crawl by watching it.
+//! `--watch`: repeats a query and prints new rows (V 1). The rows printed before are kept in memory; the database of
+//! the crawl is not written to.
 
 use std::collections::HashSet;
 use std::time::Duration;
 
-use porthole_store::{Answer, SqliteReader, Value};
+use porthole_store::{QueryAnswer, SqlValue, SqliteReader};
 
-use super::form::Form;
-use super::{Question, limits};
+use super::form::OutputFormat;
+use super::{QueryRequest, limits};
 use crate::cli;
 
-/// However often one wants to ask: the database has others to serve.
-const SHORTEST: Duration = Duration::from_millis(100);
+/// Minimum interval, to limit the load on the database.
+const MIN_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Watches until Ctrl-C, until nobody reads the rows, or until it was asked often enough. What is there at first is
-/// printed, too.
+/// Prints the current rows, then new ones until Ctrl-C, `--times` runs, or standard output is closed.
 pub(super) async fn run(
     reader: &SqliteReader,
-    question: &Question<'_>,
+    question: &QueryRequest<'_>,
     arguments: &cli::Query,
 ) -> anyhow::Result<()> {
-    let (form, limits) = (Form::of(arguments), limits(arguments));
+    let (form, limits) = (OutputFormat::of(arguments), limits(arguments));
     let first = question.ask(reader, &limits)?;
-    let mut known = Known::new(question.key(), &first);
-    if form == Form::Json {
+    let mut known = SeenRows::new(question.key(), &first);
+    if form == OutputFormat::Json {
         if first.rows.iter().any(|row| form.print_row(&first.columns, row).is_err()) {
             return Ok(());
         }
     } else {
         form.print(&first)?;
     }
-    question.note(&first, arguments.rows);
-    // One listener for all rounds: it also hears what comes while the database is asked.
+    question.report_truncation(&first, arguments.rows);
+    // One listener for all runs, so that a signal during a query is not lost.
     let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
-    let mut asked = 1;
-    while arguments.times.is_none_or(|times| asked < times) {
+    let mut runs = 1;
+    while arguments.times.is_none_or(|times| runs < times) {
         tokio::select! {
             () = tokio::time::sleep(pause(arguments.every)) => {}
             _ = &mut interrupted => break,
         }
         let answer = question.ask(reader, &limits)?;
-        asked += 1;
+        runs += 1;
         let mut new = answer.rows.iter().filter(|row| known.is_new(row));
-        let nobody_reads = new.any(|row| form.print_row(&answer.columns, row).is_err());
-        if nobody_reads {
+        let is_closed = new.any(|row| form.print_row(&answer.columns, row).is_err());
+        if is_closed {
             break;
         }
     }
     Ok(())
 }
 
-/// The time between two questions.
+/// The time between two runs of the query.
 fn pause(every: Duration) -> Duration {
-    every.max(SHORTEST)
+    every.max(MIN_INTERVAL)
 }
 
-/// The rows that were there, by their keys.
-struct Known {
-    /// Numbers of the columns that are the key; all if there are none.
+/// The rows seen so far, by key.
+struct SeenRows {
+    /// Numbers of the key columns; empty means all.
     key: Vec<usize>,
     rows: HashSet<String>,
 }
 
-impl Known {
-    fn new(key: &[&str], first: &Answer) -> Known {
+impl SeenRows {
+    fn new(key: &[&str], first: &QueryAnswer) -> SeenRows {
         let place = |name: &&str| first.columns.iter().position(|column| column == name);
-        let mut known = Known { key: key.iter().filter_map(place).collect(), rows: HashSet::new() };
+        let mut known = SeenRows { key: key.iter().filter_map(place).collect(), rows: HashSet::new() };
         for row in &first.rows {
             known.is_new(row);
         }
         known
     }
 
-    /// Whether the row was never there, which it is from now on.
-    fn is_new(&mut self, row: &[Value]) -> bool {
-        let key: Vec<&Value> = match self.key.as_slice() {
+    /// Adds a row. Returns whether it is new.
+    fn is_new(&mut self, row: &[SqlValue]) -> bool {
+        let key: Vec<&SqlValue> = match self.key.as_slice() {
             [] => row.iter().collect(),
             key => key.iter().map(|&column| &row[column]).collect(),
         };
@@ -93,12 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_known_again_by_its_key() {
-        let row = |host: &str, pages| vec![Value::Text(host.into()), Value::Integer(pages)];
+    fn rows_are_identified_by_their_key() {
+        let row = |host: &str, pages| vec![SqlValue::Text(host.into()), SqlValue::Integer(pages)];
         let columns = vec!["host".to_owned(), "pages".to_owned()];
-        let first = Answer { columns, rows: vec![row("a.test", 1)], is_cut: false };
-        let mut by_host = Known::new(&["host"], &first);
-        let mut by_all = Known::new(&[], &first);
+        let first = QueryAnswer { columns, rows: vec![row("a.test", 1)], is_cut: false };
+        let mut by_host = SeenRows::new(&["host"], &first);
+        let mut by_all = SeenRows::new(&[], &first);
         let seen = [row("a.test", 1), row("a.test", 2), row("b.test", 1), row("b.test", 1)];
         assert_eq!(seen.each_ref().map(|row| by_host.is_new(row)), [false, false, true, false]);
         assert_eq!(seen.each_ref().map(|row| by_all.is_new(row)), [false, true, true, false]);

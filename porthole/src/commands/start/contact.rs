@@ -1,4 +1,4 @@
-//! Who crawls the open web says who they are: `contact` in porthole.toml.
+//! The contact address in porthole.toml, which crawls of the open web require.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 
 const SETTINGS: &str = "porthole.toml";
 
-/// The contact to be written, if one was given or is missing. Nothing has been made yet.
+/// The contact to write, if one was given or is missing. Runs before anything is created.
 pub(super) async fn needed(folder: &Path, arguments: &cli::Start) -> anyhow::Result<Option<String>> {
     if let Some(contact) = &arguments.contact {
         return checked(contact).map(Some);
@@ -24,16 +24,16 @@ pub(super) async fn needed(folder: &Path, arguments: &cli::Start) -> anyhow::Res
         return Ok(None);
     }
     if asking::is_possible() {
-        let question =
-            "who crawls the open web says who they are.\nyour mail address, or a page about your crawl:";
+        let question = "a contact address is required to crawl the open web.\n\
+             your email address, or the URL of a page about your crawl:";
         if let Some(contact) = asking::ask(question).await.filter(|answer| !answer.is_empty()) {
             return checked(&contact).map(Some);
         }
     }
     Err(misuse(
-        "who crawls the open web says who they are: add `--contact you@example.org`, or the address of a page about \
-         your crawl; it goes to porthole.toml and along with every request. Or replay a recorded web with --web \
-         FILE.warc.gz",
+        "a contact address is required to crawl the open web: add `--contact you@example.org` or the URL of a page \
+         about your crawl; it is stored in porthole.toml and sent with every request. To replay a recorded web, use --web \
+        FILE.warc.gz",
     ))
 }
 
@@ -43,24 +43,24 @@ fn checked(contact: &str) -> anyhow::Result<String> {
     Ok(contact.to_owned())
 }
 
-/// Writes it to the settings.
+/// Stores the contact in porthole.toml.
 pub(super) fn write(folder: &Path, contact: &str) -> anyhow::Result<()> {
-    // A string is quoted in JSON as in TOML.
+    // JSON and TOML quote strings in the same way.
     set(folder, "fetch", "contact", &serde_json::Value::from(contact).to_string())
 }
 
-/// Changes one setting in porthole.toml, and leaves everything else there as it is.
+/// Changes one setting in porthole.toml and keeps the rest of the file.
 pub(super) fn set(folder: &Path, section: &str, name: &str, value: &str) -> anyhow::Result<()> {
     let file = folder.join(SETTINGS);
     let cannot = || format!("cannot write {}", file.display());
     let text = with(&fs::read_to_string(&file).with_context(cannot)?, section, name, value);
     RawSettings::parse(&text).with_context(cannot)?;
-    // Whole or not at all.
+    // Rename, so that the file is never half written.
     let new = folder.join("porthole.toml.new");
     fs::write(&new, text).and_then(|()| fs::rename(&new, &file)).with_context(cannot)
 }
 
-/// The text of settings with this one in it.
+/// Returns the text with a setting changed or added.
 fn with(text: &str, section: &str, name: &str, value: &str) -> String {
     let setting = format!("{name} = {value}");
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -73,7 +73,7 @@ fn with(text: &str, section: &str, name: &str, value: &str) -> String {
         let left = line.trim_start_matches(['#', ' ']).split('=').next().unwrap_or("");
         left.trim() == name && line.contains('=')
     };
-    // One that is in force goes before one that is commented out.
+    // Prefer a line that is in force to one that is commented out.
     let is_in_force = |line: &String| sets_it(line) && !line.trim_start().starts_with('#');
     let all = &lines[head + 1..end];
     match all.iter().position(is_in_force).or_else(|| all.iter().position(sets_it)) {

@@ -1,4 +1,4 @@
-//! What `porthole start` is asked for: pages, and a folder.
+//! The positional arguments of `porthole start`: pages and a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -8,36 +8,36 @@ use porthole_types::CanonicalUrl;
 use crate::cli;
 use crate::commands::examples::add::parse_url;
 use crate::output::{self, misuse, plain};
-use crate::sources::{PagePlace, Source};
+use crate::sources::{ExampleSource, PagePlace};
 use crate::workspace::Workspace;
 
-/// Pages that are taken from bookmarks: enough to learn from, and fetched in minutes.
+/// Maximum number of pages from a list of bookmarks: enough to train on, and fetched within minutes.
 const MOST: usize = 200;
 
-/// The folder of the workspace, if nothing gives it a better name.
+/// Default folder of the workspace.
 const FOLDER: &str = "porthole-crawl";
 
-pub(super) struct Request {
+pub(super) struct StartRequest {
     pub(super) folder: PathBuf,
     pub(super) pages: Vec<NamedPage>,
-    /// Whether they may be about many things, as bookmarks are.
+    /// Whether the pages may cover many topics, as bookmarks do.
     pub(super) is_mixed: bool,
 }
 
 pub(super) struct NamedPage {
     pub(super) url: CanonicalUrl,
-    pub(super) called: String,
+    pub(super) title: String,
     pub(super) source: String,
 }
 
-impl Request {
-    pub(super) fn of(root: &Path, arguments: &cli::Start) -> anyhow::Result<Request> {
+impl StartRequest {
+    pub(super) fn of(root: &Path, arguments: &cli::Start) -> anyhow::Result<StartRequest> {
         let (mut pages, mut folder, mut is_mixed) = (Vec::new(), None, false);
         for (number, name) in arguments.names.iter().enumerate() {
             let is_last = number + 1 == arguments.names.len();
             if name.contains("://") {
-                let (called, source) = (String::new(), "web".to_owned());
-                pages.push(NamedPage { url: parse_url(name)?, called, source });
+                let (title, source) = (String::new(), "web".to_owned());
+                pages.push(NamedPage { url: parse_url(name)?, title, source });
             } else if Path::new(name).is_file() {
                 is_mixed = true;
                 pages.extend(bookmarked(Path::new(name))?);
@@ -45,8 +45,8 @@ impl Request {
                 folder = Some(PathBuf::from(name));
             } else {
                 return Err(misuse(format!(
-                    "{0} is neither a URL, which begins with https://, nor a file that is there; a folder for the \
-                     workspace comes last, as ./{0}",
+                    "{0} is neither a URL (which begins with https://) nor an existing file; to use it as the workspace \
+                     folder, put it last and write ./{0}",
                     plain(name)
                 )));
             }
@@ -54,24 +54,24 @@ impl Request {
         let folder = folder_for(root, folder, arguments)?;
         if pages.is_empty() && !Workspace::is_at(&folder) {
             return Err(misuse(
-                "name pages about what you care about: porthole start URL…, or porthole start bookmarks.html",
+                "no pages given: run `porthole start URL…` or `porthole start bookmarks.html`",
             ));
         }
-        Ok(Request { folder, pages, is_mixed })
+        Ok(StartRequest { folder, pages, is_mixed })
     }
 }
 
-/// Whether a name is meant for a folder, and not for a page or a file.
+/// Whether a name can be a folder rather than a page or a file.
 fn may_be_folder(name: &str) -> bool {
     Path::new(name).is_dir() || name.starts_with(['.', '/', '~']) || !name.contains('.')
 }
 
-/// The folder that was named; the one that goes on; or one named after the topic.
+/// The named folder; the current workspace; or a new folder named after the topic.
 fn folder_for(root: &Path, named: Option<PathBuf>, arguments: &cli::Start) -> anyhow::Result<PathBuf> {
     let is_here = root == Path::new(".");
     if let Some(named) = named {
         if !is_here {
-            return Err(misuse(format!("-C {} and {} are two folders", root.display(), named.display())));
+            return Err(misuse(format!("-C {} and {} name two folders", root.display(), named.display())));
         }
         return Ok(named);
     }
@@ -86,23 +86,23 @@ fn folder_for(root: &Path, named: Option<PathBuf>, arguments: &cli::Start) -> an
     Ok(PathBuf::from(if folder.is_empty() { FOLDER } else { folder }))
 }
 
-/// The pages that a file lists: all, or as many as are fetched in minutes, from everywhere in it.
+/// The pages that a file lists; of long lists an evenly spaced sample.
 fn bookmarked(file: &Path) -> anyhow::Result<Vec<NamedPage>> {
     let mut pages = Vec::new();
-    for entry in Source::open(file, None)?.items()? {
+    for entry in ExampleSource::open(file, None)?.items()? {
         if let Entry::Found(item) = entry?
             && let PagePlace::Url(url) = item.page
         {
-            pages.push(NamedPage { url, called: item.title, source: file.display().to_string() });
+            pages.push(NamedPage { url, title: item.title, source: file.display().to_string() });
         }
     }
     if pages.is_empty() {
-        return Err(misuse(format!("{} has no links to pages", file.display())));
+        return Err(misuse(format!("{} contains no links", file.display())));
     }
     let all = pages.len();
     if all > MOST {
         output::say(&format!(
-            "{MOST} of the {} links in {}, from everywhere in it; `porthole examples import` takes all",
+            "using {MOST} of the {} links in {}, evenly spaced; `porthole examples import` takes all",
             output::grouped(&all.to_string()),
             file.display()
         ));
@@ -120,12 +120,12 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, CliCommand};
 
     fn request(typed: &[&str]) -> Result<(String, usize), String> {
         let cli = Cli::try_parse_from([&["porthole", "start"], typed].concat()).unwrap();
-        let Command::Start(arguments) = cli.command else { panic!("another command") };
-        let request = Request::of(&cli.workspace, &arguments).map_err(|error| error.to_string())?;
+        let CliCommand::Start(arguments) = cli.command else { panic!("another command") };
+        let request = StartRequest::of(&cli.workspace, &arguments).map_err(|error| error.to_string())?;
         Ok((request.folder.display().to_string(), request.pages.len()))
     }
 
@@ -143,21 +143,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_meant_otherwise_is_said() {
+    fn wrong_names_are_rejected() {
         let check = |typed: &[&str], words: &str| {
             let error = request(typed).unwrap_err();
             assert!(error.contains(words), "no {words:?} in {error}");
         };
-        check(&[], "name pages");
-        check(&["owls"], "name pages");
+        check(&[], "no pages given");
+        check(&["owls"], "no pages given");
         check(&["owls.org"], "begins with https://");
         check(&["no-bookmarks.html", "owls"], "no-bookmarks.html is neither");
-        check(&["http://"], "no URL");
+        check(&["http://"], "not a valid URL");
         check(&["http://a.test/", "owls", "-C", "there"], "two folders");
     }
 
     #[test]
-    fn many_bookmarks_are_sampled_from_everywhere() {
+    fn many_bookmarks_are_sampled_evenly() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("list.tsv");
         let lines: String = (0..1_000).map(|number| format!("http://a.test/{number}\t/A\n")).collect();

@@ -1,9 +1,9 @@
-//! Hubs and authorities, and why they are.
+//! Hubs and authorities with their scores, and the links that contribute most.
 
 use std::collections::HashMap;
 
 use porthole_crawl::{DISTILLED_BY, Engine, SiteBy, Snapshot};
-use porthole_store::{Answer, Limits, StoreReader, Value};
+use porthole_store::{QueryAnswer, QueryLimits, SqlValue, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::UrlId;
 use serde::Serialize;
@@ -11,46 +11,46 @@ use serde::Serialize;
 use crate::cli::TopWhat;
 use crate::output::{self, Paint};
 
-/// How many links are named for a page.
+/// Number of links shown per page.
 const REASONS: usize = 5;
 
-/// Among so many of the best pages of the other kind the links are looked for that carry a score.
+/// Number of top pages of the other kind among which contributing links are looked up.
 const NAMED: usize = 50_000;
 
-/// The share of the pages that may be authorities, as `porthole distill` has it unless another one is asked for.
+/// Share of the pages that may be authorities: the default of `porthole distill`.
 const RHO: f64 = 0.15;
 
-/// A page with a score.
+/// A page with a hub or authority score.
 #[derive(Serialize)]
-pub(super) struct Scored {
+pub(super) struct ScoredPage {
     score: f64,
     relevance: f64,
-    /// The topic that is best for it.
+    /// The best topic.
     topic: String,
     title: String,
     url: String,
-    /// The links that carry most of the score.
+    /// The links that contribute most to the score.
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<Vec<Reason>>,
+    why: Option<Vec<ScoreReason>>,
 }
 
-/// A link that carries a part of a score.
+/// A link that contributes to a score.
 #[derive(Serialize)]
-struct Reason {
-    /// The page at its other end.
+struct ScoreReason {
+    /// The page at the other end.
     url: String,
     title: String,
-    /// Which part of the score it carries.
+    /// Its share of the score.
     share: f64,
 }
 
-/// The query that shows them.
+/// The named query for hubs or authorities.
 pub(super) fn query(what: TopWhat) -> &'static str {
     if what == TopWhat::Hubs { "top-hubs" } else { "top-authorities" }
 }
 
-pub(super) fn scored(answer: &Answer, tree: &Taxonomy) -> Vec<Scored> {
-    let scored = |row: &Vec<Value>| Scored {
+pub(super) fn scored(answer: &QueryAnswer, tree: &Taxonomy) -> Vec<ScoredPage> {
+    let scored = |row: &Vec<SqlValue>| ScoredPage {
         score: row[0].real().unwrap_or_default(),
         topic: super::topic(tree, &row[1]).unwrap_or_default(),
         title: row[2].text().to_owned(),
@@ -61,8 +61,12 @@ pub(super) fn scored(answer: &Answer, tree: &Taxonomy) -> Vec<Scored> {
     answer.rows.iter().map(scored).collect()
 }
 
-/// Adds the links that carry the scores, by the graph as it is now.
-pub(super) fn explain(scored: &mut [Scored], what: TopWhat, reader: &dyn StoreReader) -> anyhow::Result<()> {
+/// Adds the links that contribute most, by the current graph.
+pub(super) fn explain(
+    scored: &mut [ScoredPage],
+    what: TopWhat,
+    reader: &dyn StoreReader,
+) -> anyhow::Result<()> {
     let by = reader.setting(DISTILLED_BY)?.and_then(|name| SiteBy::named(&name)).unwrap_or_default();
     let snapshot = Snapshot::read_by(reader, by)?;
     let (distiller, scores) = (snapshot.distiller(RHO)?, snapshot.scores(RHO, Engine::Native)?);
@@ -78,25 +82,25 @@ pub(super) fn explain(scored: &mut [Scored], what: TopWhat, reader: &dyn StoreRe
         };
         let named = reasons.iter().filter_map(|reason| {
             let (url, title) = names.get(&snapshot.node(reason.page).oid)?.clone();
-            Some(Reason { url, title, share: reason.share })
+            Some(ScoreReason { url, title, share: reason.share })
         });
         found.why = Some(named.collect());
     }
     Ok(())
 }
 
-/// URLs and titles of pages with a score.
+/// URLs and titles of the pages with the highest scores.
 fn names(what: TopWhat, reader: &dyn StoreReader) -> anyhow::Result<HashMap<UrlId, (String, String)>> {
-    let limits = Limits { bytes: 256 << 20, ..Limits::default() };
+    let limits = QueryLimits { bytes: 256 << 20, ..QueryLimits::default() };
     let answer = reader.query(query(what), &[("rows", &NAMED.to_string())], &limits)?;
-    let name = |row: &Vec<Value>| {
+    let name = |row: &Vec<SqlValue>| {
         let (title, url) = (row[2].text(), row[3].text());
         (UrlId::of(url), (url.to_owned(), title.to_owned()))
     };
     Ok(answer.rows.iter().map(name).collect())
 }
 
-pub(super) fn print(pages: &[Scored]) {
+pub(super) fn print(pages: &[ScoredPage]) {
     for page in pages {
         let title = Paint::Strong.on(&titled(&page.title));
         output::print(&format!("{:.5}  {title}  {}", page.score, Paint::Faint.on(&page.topic)));

@@ -1,4 +1,4 @@
-//! `porthole topics tree`: the topics with their marks and the number of their examples.
+//! `porthole topics tree`: shows the topics with marks and numbers of examples.
 
 use std::collections::BTreeMap;
 
@@ -21,34 +21,32 @@ pub(super) fn run(workspace: &Workspace, arguments: &cli::Tree) -> anyhow::Resul
         let below: Vec<_> = tree.below(top).iter().map(|id| &facts[id]).collect();
         return output::print_json(&below);
     }
-    Drawing { tree: &tree, top, facts: &facts }.print();
+    TreeDrawing { tree: &tree, top, facts: &facts }.print();
     if tree.is_empty() {
-        output::say(
-            "there are no topics yet: `porthole topics add PATH`, or `porthole examples import FILE`",
-        );
+        output::say("no topics yet: run `porthole topics add PATH` or `porthole examples import FILE`");
     }
     Ok(())
 }
 
-/// A topic as JSON has it.
+/// A topic with its numbers.
 #[derive(Serialize)]
-struct Facts {
+struct TreeTopic {
     id: u16,
     path: String,
     mark: &'static str,
-    /// Its own.
+    /// Examples of the topic itself.
     examples: usize,
-    /// Its own that there is something to learn from.
+    /// Examples of the topic itself that have words.
     usable: usize,
-    /// Its own and those of all topics below it.
+    /// Examples of the topic and of all topics below it.
     examples_below: usize,
-    /// Pages that the critic has learnt it from, with those below it and those that came with the taxonomy.
+    /// Pages that the critic was trained on, including subtopics and the pages of the taxonomy.
     learnt_from: u32,
 }
 
-fn facts(tree: &Taxonomy, reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<TopicId, Facts>> {
+fn facts(tree: &Taxonomy, reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<TopicId, TreeTopic>> {
     let marks = tree.marks();
-    let none = |id: TopicId| Facts {
+    let none = |id: TopicId| TreeTopic {
         id: id.0,
         path: tree.path(id),
         mark: marks[usize::from(id.0)].name(),
@@ -57,8 +55,8 @@ fn facts(tree: &Taxonomy, reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<T
         examples_below: 0,
         learnt_from: 0,
     };
-    let mut facts: BTreeMap<TopicId, Facts> = tree.ids().map(|id| (id, none(id))).collect();
-    let mut add = |topic: TopicId, add: &dyn Fn(&mut Facts, bool)| {
+    let mut facts: BTreeMap<TopicId, TreeTopic> = tree.ids().map(|id| (id, none(id))).collect();
+    let mut add = |topic: TopicId, add: &dyn Fn(&mut TreeTopic, bool)| {
         for id in std::iter::once(topic).chain(tree.ancestors(topic)) {
             if let Some(facts) = facts.get_mut(&id) {
                 add(facts, id == topic);
@@ -79,24 +77,24 @@ fn facts(tree: &Taxonomy, reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<T
     Ok(facts)
 }
 
-/// The tree in lines: branches and names, numbers, marks.
-struct Drawing<'a> {
+/// Prints the tree as text: branches, names, numbers and marks.
+struct TreeDrawing<'a> {
     tree: &'a Taxonomy,
     top: TopicId,
-    facts: &'a BTreeMap<TopicId, Facts>,
+    facts: &'a BTreeMap<TopicId, TreeTopic>,
 }
 
-/// A line before it is drawn: what is in front of the name, and the topic.
+/// A line of the drawing: the branches before the name, and the topic.
 type Line = (String, TopicId);
 
-impl Drawing<'_> {
+impl TreeDrawing<'_> {
     fn print(&self) {
         let mut lines = Vec::new();
         self.branch(self.top, String::new(), &mut lines);
         let length = |(branch, id): &Line| branch.chars().count() + self.name(*id).chars().count();
         let width = lines.iter().map(length).max().unwrap_or(0);
         let has_critic = self.facts[&TopicId::ROOT].learnt_from > 0;
-        let head = if has_critic { "examples  learnt from" } else { "examples" };
+        let head = if has_critic { "examples   trained on" } else { "examples" };
         output::print(&Paint::Faint.on(&format!("{:width$}  {head}", "")));
         for line in &lines {
             let pad = " ".repeat(width - length(line));
