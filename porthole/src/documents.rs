@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use porthole_page::{Extractor, Format, Page};
+use porthole_page::{Extractor, Page, PageFormat};
 use porthole_store::{ExampleState, StoreReader, TermWord};
 use porthole_types::{CanonicalUrl, Headers, PageResult, TermId, shortened};
 
@@ -182,7 +182,7 @@ fn headers(path: &Path) -> Headers {
 fn state(page: &Page, terms: &[(TermId, u32)]) -> ExampleState {
     let empty = |why: &str| ExampleState::Empty(why.to_owned());
     match page.format {
-        Format::Other => empty("neither text nor HTML nor PDF"),
+        PageFormat::Other => empty("neither text nor HTML nor PDF"),
         _ if !terms.is_empty() => ExampleState::Ok,
         _ if page.encrypted => empty("cannot be read without a key"),
         _ if page.needs_scripts => empty("no words until its scripts have run"),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use flate2::bufread::MultiGzDecoder;
-use porthole_topic::import::{self, DmozTopic, Entry, Found, FoundFile, ImportError};
+use porthole_topic::import::{self, DmozTopic, FoundFile, ImportEntry, ImportError, ImportedExample};
 use porthole_types::CanonicalUrl;
 
 use crate::cli::FormatWord;
@@ -51,7 +51,7 @@ pub(crate) enum PagePlace {
 }
 
 /// What a source holds, one after the other.
-pub(crate) type Items = Box<dyn Iterator<Item = Result<Entry<Item>, ImportError>>>;
+pub(crate) type Items = Box<dyn Iterator<Item = Result<ImportEntry<Item>, ImportError>>>;
 
 impl Source {
     /// A source of a format, or of the one that its content shows.
@@ -72,8 +72,10 @@ impl Source {
         Ok(match self.format {
             Format::Bookmarks => {
                 let all = import::bookmarks(&read_file(&self.path)?)?;
-                let problems = all.problems.into_iter().map(|problem| Ok(Entry::Problem(problem)));
-                Box::new(problems.chain(all.found.into_iter().map(|found| Ok(Entry::Found(item(found))))))
+                let problems = all.problems.into_iter().map(|problem| Ok(ImportEntry::Problem(problem)));
+                Box::new(
+                    problems.chain(all.found.into_iter().map(|found| Ok(ImportEntry::Found(item(found))))),
+                )
             }
             Format::Tsv => Box::new(import::tsv(self.reader()?).map(|entry| entry.map(item_entry))),
             Format::DmozContent => {
@@ -87,7 +89,7 @@ impl Source {
     /// The topics of the Open Directory's structure.
     pub(crate) fn topics(
         &self,
-    ) -> anyhow::Result<impl Iterator<Item = Result<Entry<DmozTopic>, ImportError>> + use<>> {
+    ) -> anyhow::Result<impl Iterator<Item = Result<ImportEntry<DmozTopic>, ImportError>> + use<>> {
         Ok(import::dmoz_structure(self.reader()?))
     }
 
@@ -95,16 +97,16 @@ impl Source {
         open(&self.path)
     }
 
-    fn files(&self) -> anyhow::Result<impl Iterator<Item = Result<Entry<Item>, ImportError>> + use<>> {
+    fn files(&self) -> anyhow::Result<impl Iterator<Item = Result<ImportEntry<Item>, ImportError>> + use<>> {
         let mut paths = Vec::new();
         list(&self.path, "", &mut paths).with_context(|| format!("cannot read {}", self.path.display()))?;
         let all = import::folder(&paths);
         let root = self.path.clone();
         let file = move |found: FoundFile| {
             let page = PagePlace::File(root.join(&found.path));
-            Ok(Entry::Found(Item { page, topic: found.topic, title: String::new() }))
+            Ok(ImportEntry::Found(Item { page, topic: found.topic, title: String::new() }))
         };
-        let problems = all.problems.into_iter().map(|problem| Ok(Entry::Problem(problem)));
+        let problems = all.problems.into_iter().map(|problem| Ok(ImportEntry::Problem(problem)));
         Ok(problems.chain(all.found.into_iter().map(file)))
     }
 }
@@ -143,14 +145,14 @@ impl PagePlace {
     }
 }
 
-fn item(found: Found) -> Item {
+fn item(found: ImportedExample) -> Item {
     Item { page: PagePlace::Url(found.url), topic: found.topic, title: found.title }
 }
 
-fn item_entry(entry: Entry<Found>) -> Entry<Item> {
+fn item_entry(entry: ImportEntry<ImportedExample>) -> ImportEntry<Item> {
     match entry {
-        Entry::Found(found) => Entry::Found(item(found)),
-        Entry::Problem(problem) => Entry::Problem(problem),
+        ImportEntry::Found(found) => ImportEntry::Found(item(found)),
+        ImportEntry::Problem(problem) => ImportEntry::Problem(problem),
     }
 }
 

@@ -12,7 +12,7 @@ use porthole_store::{
     Model as StoredModel, SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, TermWord,
     WorkspaceWriter,
 };
-use porthole_topic::{Critic, Model, Pretrained, Taxonomy};
+use porthole_topic::{Critic, CriticModel, Pretrained, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
 
 use crate::output::{self, misuse};
@@ -203,7 +203,7 @@ pub(crate) fn critic(reader: &dyn StoreReader) -> anyhow::Result<(Critic, Taxono
             "there is no critic yet: show it examples (`porthole examples add`), then `porthole train`",
         ));
     };
-    let model = Model::from_bytes(&stored.bytes).context("cannot use the critic in porthole.db")?;
+    let model = CriticModel::from_bytes(&stored.bytes).context("cannot use the critic in porthole.db")?;
     let tree = tree(reader)?;
     Ok((Critic::new(model, &tree), tree))
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use porthole_page::{Extractor, Limits};
+use porthole_page::{ExtractLimits, Extractor};
 use porthole_types::Headers;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -18,7 +18,7 @@ const STEPS: usize = 4 << 20;
 
 fn check(what: &str, bytes: &[u8]) {
     let headers: Headers = [("content-type", "application/pdf")].into_iter().collect();
-    let limits = Limits { pdf_steps: STEPS, ..Limits::default() };
+    let limits = ExtractLimits { pdf_steps: STEPS, ..ExtractLimits::default() };
     let start = Instant::now();
     let page = Extractor::new(limits).extract(&url(), &headers, bytes);
     let took = start.elapsed();

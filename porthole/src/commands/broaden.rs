@@ -1,7 +1,7 @@
 //! `porthole topics broaden`: topics that commingle with good ones in the crawl, and so might be good, too (W 2.2).
 
 use porthole_store::{Limits, StoreReader, Value};
-use porthole_topic::{Broadening, Census, Found, Taxonomy, broaden};
+use porthole_topic::{Broadening, Census, Taxonomy, TopicPages, broaden};
 use porthole_types::TopicId;
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub(crate) fn proposals(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Re
     for row in &answer.rows {
         if let [Value::Integer(kcid), _, Value::Integer(pages), Value::Real(mean)] = row[..] {
             let (topic, pages) = (u16::try_from(kcid).unwrap_or_default(), u64::try_from(pages).unwrap_or(0));
-            census.insert(TopicId(topic), Found { pages, relevance: mean * pages as f64 });
+            census.insert(TopicId(topic), TopicPages { pages, relevance: mean * pages as f64 });
         }
     }
     Ok(broaden(tree, &census))
@@ -54,7 +54,7 @@ pub(crate) fn proposals(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Re
 /// What speaks for it, in words.
 pub(crate) fn why(proposal: &Broadening, tree: &Taxonomy) -> String {
     let good: Vec<String> = proposal.good.iter().map(|&good| tree.path(good)).collect();
-    let pages = |found: Found| count(usize::try_from(found.pages).unwrap_or(usize::MAX), "page");
+    let pages = |found: TopicPages| count(usize::try_from(found.pages).unwrap_or(usize::MAX), "page");
     let about = if proposal.is_above { "about something else below it" } else { "about it" };
     format!(
         "{} fetched {about}, R {:.2} on average, beside {} about {}",
@@ -77,7 +77,7 @@ pub(crate) fn command(proposal: &Broadening, tree: &Taxonomy) -> String {
     format!("porthole topics unmark {} && {mark}", below.join(" "))
 }
 
-fn mean(found: Found) -> f64 {
+fn mean(found: TopicPages) -> f64 {
     found.relevance / found.pages.max(1) as f64
 }
 

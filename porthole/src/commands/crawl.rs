@@ -16,7 +16,7 @@ use porthole_crawl::{
 };
 use porthole_store::{Store, StoreReader, WorkspaceWriter};
 use porthole_strategy::apprentice::Lessons;
-use porthole_topic::{Critic, Judge, Taxonomy};
+use porthole_topic::{Critic, RelevanceJudge, Taxonomy};
 use porthole_types::CanonicalUrl;
 use porthole_webs::RecordedWeb;
 
@@ -209,7 +209,7 @@ impl Aim {
         let wide = toward::wider(reader, &tree)?;
         let (judge, critic, name) = judge(reader, &tree, wide.as_ref(), arguments.judge.as_deref())?;
         let steers = wide.as_ref().unwrap_or(&tree);
-        let mut knows = porthole_strategy::Aim::new(steers, critic, arguments.seed);
+        let mut knows = porthole_strategy::CrawlGoal::new(steers, critic, arguments.seed);
         knows.lessons = arguments.lessons.as_deref().map(|folder| lessons(folder, strategy)).transpose()?;
         let strategy =
             porthole_strategy::named(strategy, &knows).map_err(|unknown| misuse(unknown.to_string()))?;
@@ -328,14 +328,14 @@ fn judge(
     tree: &Taxonomy,
     wide: Option<&Taxonomy>,
     program: Option<&str>,
-) -> anyhow::Result<(Box<dyn Judge>, Option<Critic>, String)> {
+) -> anyhow::Result<(Box<dyn RelevanceJudge>, Option<Critic>, String)> {
     match program {
         None => {
             let critic = workspace::critic(reader)?.0;
             let (mut judge, mut knows) = (critic.clone(), critic);
             if let Some(wide) = wide {
                 judge = judge.toward(wide.marks());
-                knows.remark(wide);
+                knows.update_marks(wide);
             }
             let made = reader.model(workspace::CRITIC)?.map_or(0, |model| model.made.0);
             Ok((Box::new(judge), Some(knows), format!("trained {made}")))

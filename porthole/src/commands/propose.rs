@@ -1,7 +1,7 @@
 //! `porthole topics propose`: the topics that examples fit best, with the words that decide (W 2.1).
 
 use porthole_store::{ExampleState, StoreReader};
-use porthole_topic::{Counts, Proposal, Taxonomy};
+use porthole_topic::{Proposal, Taxonomy, TermFrequencies};
 use porthole_types::{TermId, TopicId};
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub(crate) fn proposals(
     let (mut critic, tree) = workspace::critic(&reader)?;
     let mut documents = DocumentReader::new();
     let subjects = subjects(&reader, &tree, &mut documents, arguments)?;
-    let counts: Vec<&Counts> = subjects.iter().map(Vec::as_slice).collect();
+    let counts: Vec<&TermFrequencies> = subjects.iter().map(Vec::as_slice).collect();
     let mut proposals = critic.propose(&tree, &counts, arguments.most);
     proposals.retain(|proposal| proposal.examples > 0 || proposal.probability >= LEAST);
     let lexicon = Lexicon::new(&reader, &documents.take_words());

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use porthole_crawl::Command;
 use porthole_store::{ExampleChange, SqliteWorkspaceWriter, TopicChange, WorkspaceWriter};
-use porthole_topic::{Shape, Taxonomy, background};
+use porthole_topic::{ClassifierShape, Taxonomy, background};
 use porthole_types::TopicId;
 
 use crate::cli::{self, Topics};
@@ -78,7 +78,7 @@ fn change(
 /// A critic of two classes was made for the topics that were good then; all others follow the marks.
 fn say_if_outdated(store: &SqliteWorkspaceWriter) {
     if let Ok((critic, _)) = workspace::critic(&*store.reader())
-        && critic.model().shape() == Shape::TwoClass
+        && critic.model().shape() == ClassifierShape::TwoClass
     {
         output::say(
             "the critic tells two classes apart, made of other good topics: `porthole train` makes a new one",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use porthole_page::Extractor;
 use porthole_report::clusters::{Cluster, clusters};
-use porthole_report::html::{Section, Table};
+use porthole_report::html::{HtmlTable, Section};
 use porthole_store::{StoreReader, Tried};
 use porthole_types::{CanonicalUrl, SegmentSpan, TermId};
 
@@ -69,7 +69,7 @@ impl Gathered {
 
     /// The relevant pages in groups (W 4.6, V 3.6).
     pub(super) fn communities(&self) -> Section {
-        let mut table = Table::new(&["pages", "words that tell it from the others", "such as", ""]);
+        let mut table = HtmlTable::new(&["pages", "words that tell it from the others", "such as", ""]);
         for group in &self.groups {
             let words: Vec<&str> =
                 group.terms.iter().filter_map(|term| self.words.get(term)).map(String::as_str).collect();
