@@ -29,7 +29,7 @@ pub use why::ScoreContribution;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
     /// A link from or to an unknown page.
-    #[error("link {link} names page {page}, but there are only {pages}: hand in all pages of the links")]
+    #[error("link {link} names page {page}, but there are only {pages}: pass all pages of the links")]
     UnknownPage {
         /// Number of the link.
         link: usize,
@@ -49,7 +49,7 @@ pub enum Error {
         limit: usize,
     },
     /// A vector whose length differs from the number of pages.
-    #[error("{what} has {found} values for {pages} pages: hand in one a page")]
+    #[error("{what} has {found} values for {pages} pages: pass one value a page")]
     WrongLength {
         /// Name of the vector.
         what: &'static str,

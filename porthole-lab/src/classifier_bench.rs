@@ -33,7 +33,7 @@ pub struct ClassifierSetup {
 #[derive(Debug, thiserror::Error)]
 pub enum ClassifierBenchError {
     /// The temporary database could not be created.
-    #[error("no room for the database: {0}")]
+    #[error("cannot create the temporary database: {0}")]
     Scratch(#[from] std::io::Error),
     /// The synthetic topics are not a valid tree.
     #[error(transparent)]

@@ -55,7 +55,7 @@ impl DistillerSetup {
 #[derive(Debug, thiserror::Error)]
 pub enum DistillerBenchError {
     /// The temporary database could not be created.
-    #[error("no room for the database: {0}")]
+    #[error("cannot create the temporary database: {0}")]
     Scratch(#[from] std::io::Error),
     /// The synthetic web could not be created.
     #[error(transparent)]

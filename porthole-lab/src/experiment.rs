@@ -204,7 +204,7 @@ pub enum ExperimentError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A crawl's temporary database could not be created.
-    #[error("no room for a crawl's database: {0}")]
+    #[error("cannot create the temporary database of a crawl: {0}")]
     Scratch(io::Error),
     /// The results folder cannot be used.
     #[error("{}: {what}", path.display())]

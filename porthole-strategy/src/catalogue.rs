@@ -78,7 +78,7 @@ pub enum NameError {
         key: String,
     },
     /// A value that the parameter does not accept.
-    #[error("{key}={value} means nothing to the strategy {strategy:?}; {key} is {wanted}")]
+    #[error("invalid parameter {key}={value} of the strategy {strategy:?}: {key} is {wanted}")]
     Value {
         /// The strategy.
         strategy: String,
@@ -230,11 +230,11 @@ mod tests {
         assert_eq!(refusal("soft:a=1"), "the strategy \"soft\" has no parameter \"a\"; it has none");
         assert_eq!(
             refusal("best-7:rank=pr"),
-            "rank=pr means nothing to the strategy \"best-7\"; rank is cosine or kwpr"
+            "invalid parameter rank=pr of the strategy \"best-7\": rank is cosine or kwpr"
         );
         assert_eq!(
             refusal("best-7:buffer=none"),
-            "buffer=none means nothing to the strategy \"best-7\"; buffer is a number from 1 to 1000000"
+            "invalid parameter buffer=none of the strategy \"best-7\": buffer is a number from 1 to 1000000"
         );
         assert_eq!(
             refusal("best-7:buffer"),

@@ -67,7 +67,7 @@ pub struct ImportedTaxonomy<T> {
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The reader failed.
-    #[error("line {line}: cannot read on: {source}")]
+    #[error("line {line}: cannot read: {source}")]
     Read {
         /// Line at which reading failed.
         line: u64,

@@ -58,7 +58,7 @@ pub enum TaxonomyError {
         parent: String,
     },
     /// Another topic on the same path is good.
-    #[error("{topic} cannot be good: {other}, {relation} it, is; unmark that first")]
+    #[error("{topic} cannot be good while {other}, {relation} it, is good; unmark that first")]
     Overlap {
         /// The topic to mark.
         topic: String,

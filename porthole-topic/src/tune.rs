@@ -271,7 +271,7 @@ impl<'a> Grid<'a> {
         ranked
     }
 
-    /// Calls `at` with the index of every size, the evidence at that size, and the number of words so far.
+    /// Calls `reached` with the index of every size, the evidence at that size, and the number of words so far.
     fn walk(
         &self,
         ranked: &[(u32, u32, u32)],

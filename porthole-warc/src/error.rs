@@ -22,7 +22,7 @@ pub enum WarcError {
         source: io::Error,
     },
     /// The file ends inside a record.
-    #[error("the record at offset {offset} is not whole: the file ends at byte {end}")]
+    #[error("the record at offset {offset} is incomplete: the file ends at byte {end}")]
     Truncated {
         /// Start of the record or of its compressed member.
         offset: u64,
@@ -46,7 +46,7 @@ pub enum WarcError {
         what: String,
     },
     /// The record is complete, but its HTTP message is invalid.
-    #[error("the record at offset {offset} holds no HTTP response: {what}")]
+    #[error("the record at offset {offset} has no HTTP response: {what}")]
     Http {
         /// Start of the record.
         offset: u64,

@@ -60,10 +60,7 @@ fn a_link_to_a_page_that_is_not_there_is_refused() {
     let nodes = [DistillNode { site: 0, relevance: 1.0, fetched: true }; 3];
     let error = DistillGraph::new(&nodes, &[(0, 1), (1, 3), (4, 0)], |link| *link).unwrap_err();
     assert_eq!(error, Error::UnknownPage { link: 1, page: 3, pages: 3 });
-    assert_eq!(
-        error.to_string(),
-        "link 1 names page 3, but there are only 3: hand in all pages of the links"
-    );
+    assert_eq!(error.to_string(), "link 1 names page 3, but there are only 3: pass all pages of the links");
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl Font {
         self.widths.size
     }
 
-    /// Calls `shown` with each code of a string, after its characters.
+    /// Calls `glyph` with each code of a string, after `character` with each of its characters.
     pub(super) fn each_glyph<T>(
         &self,
         string: &[u8],

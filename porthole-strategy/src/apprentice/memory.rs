@@ -204,7 +204,7 @@ impl LinkMemory {
         !(self.rescoring.contexts.is_empty() && self.rescoring.late.is_empty())
     }
 
-    /// Rescores about `piece` waiting URLs. Links are scored in the order found, each once; a URL is reported at the
+    /// Rescores about `most` waiting URLs. Links are scored in the order found, each once; a URL is reported at the
     /// newest link that existed when rescoring started.
     pub(super) fn rescore_chunk(
         &mut self,

@@ -165,12 +165,9 @@ fn a_reader_that_fails_is_told_with_the_line() {
         }
     }
     let list = BufReader::new(b"http://a.example/\t/a\n".chain(Fails));
-    check(ImportedTaxonomy::gather(tsv(list)), &["broken: line 2: cannot read on: the disk is on fire"]);
+    check(ImportedTaxonomy::gather(tsv(list)), &["broken: line 2: cannot read: the disk is on fire"]);
     let rdf = BufReader::new(b"<RDF>\n\n".chain(Fails));
-    check(
-        ImportedTaxonomy::gather(dmoz_content(rdf)),
-        &["broken: line 3: cannot read on: the disk is on fire"],
-    );
+    check(ImportedTaxonomy::gather(dmoz_content(rdf)), &["broken: line 3: cannot read: the disk is on fire"]);
 }
 
 #[test]

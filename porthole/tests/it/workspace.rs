@@ -210,7 +210,11 @@ fn marks_keep_to_their_rules() {
     bench.ws(&["topics", "add", "/Sport/Cycling"]);
     bench.ws(&["topics", "add", "/Birds"]);
     assert!(bench.ws(&["topics", "mark", "/Sport/Cycling", "/Birds"]).contains("good: "));
-    bench.check_fails(&["topics", "mark", "/Sport"], "/Sport/Cycling, below it, is; unmark that first", 4);
+    bench.check_fails(
+        &["topics", "mark", "/Sport"],
+        "/Sport/Cycling, below it, is good; unmark that first",
+        4,
+    );
     // All or nothing: the first of the two alone would be allowed.
     bench.ws(&["topics", "unmark", "/Birds"]);
     bench.check_fails(&["topics", "mark", "/Birds", "/Sport"], "unmark that first", 4);

@@ -8,7 +8,7 @@ use porthole_report::html::HtmlTable;
 use porthole_report::summary::mean;
 use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
-/// Axis of values during a crawl, and the number of error bars: at every moment they would hide the lines.
+/// Axis of values during a crawl, and the step between error bars: at every moment they would hide the lines.
 pub(super) const MOMENTS: &str = "pages fetched";
 pub(super) const SOME: usize = 4;
 
