@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, FailureKind, Outcome, PageResult, SegmentSpan, Timestamp};
 use porthole_warc::{
-    Answer, BLOCK_LIMIT, Form, LastWhole, Record, Truncation, WarcError, WarcReader, WarcWriter, last_whole,
+    BLOCK_LIMIT, LastWhole, RecordFormat, Truncation, WarcError, WarcReader, WarcRecord, WarcResponse,
+    WarcWriter, last_whole,
 };
 
 use crate::Response;
@@ -264,7 +265,7 @@ pub fn read_page(folder: &Path, url: &CanonicalUrl, span: SegmentSpan) -> Result
 }
 
 /// The record that a span holds, which must hold nothing else: only at the end of its member the checksum is looked at.
-fn only_record(member: impl Read, span: SegmentSpan) -> Result<Record, WarcError> {
+fn only_record(member: impl Read, span: SegmentSpan) -> Result<WarcRecord, WarcError> {
     let SegmentSpan { offset, length, .. } = span;
     let mut reader = WarcReader::new(member).with_offset(offset).with_block_limit(BLOCK_LIMIT);
     let record = reader.next_record()?.ok_or(WarcError::Truncated { offset, end: offset })?;
@@ -320,7 +321,7 @@ pub(crate) struct Packer(WarcWriter<Vec<u8>>);
 
 impl Packer {
     fn new() -> Self {
-        Packer(WarcWriter::new(Vec::new(), Form::Gzip, 0).with_level(LEVEL))
+        Packer(WarcWriter::new(Vec::new(), RecordFormat::Gzip, 0).with_level(LEVEL))
     }
 
     pub(crate) fn try_clone(&self) -> Self {
@@ -329,11 +330,11 @@ impl Packer {
 
     pub(crate) fn pack(&mut self, url: &CanonicalUrl, at: Timestamp, response: &Response) -> Option<Vec<u8>> {
         let truncated = response.truncated.then_some(Truncation::Length);
-        let answer = Answer {
+        let answer = WarcResponse {
             date: at,
             status: response.status,
             truncated,
-            ..Answer::new(url.as_str(), &response.headers, &response.body)
+            ..WarcResponse::new(url.as_str(), &response.headers, &response.body)
         };
         self.0.response(&answer).ok()?;
         Some(self.0.take())
@@ -420,7 +421,7 @@ fn begin_segment(folder: &Path, segment: u32) -> Result<WarcWriter<Segment>, Arc
 
 fn segment_writer(file: File, segment: u32, offset: u64) -> WarcWriter<Segment> {
     let file = Segment { file, gathered: Vec::new(), broken: false };
-    WarcWriter::new(file, Form::Gzip, segment.into()).with_level(LEVEL).with_offset(offset)
+    WarcWriter::new(file, RecordFormat::Gzip, segment.into()).with_level(LEVEL).with_offset(offset)
 }
 
 /// Makes the names of new files in a folder survive a power cut.

@@ -12,7 +12,7 @@ mod snapshot;
 use std::collections::HashSet;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
-use porthole_distill::{Scores, missed, top};
+use porthole_distill::{HitsScores, missed, top};
 use porthole_store::{Estimate, NeighbourEvidence, RAISED, Refreshed, StoreReader};
 use porthole_types::UrlId;
 
@@ -228,7 +228,7 @@ fn great(hubs: &[f64], psi: f64) -> f64 {
 }
 
 /// Neighbours of great hubs get the highest priority there is (W 4.7), those with the best hubs a little more of it.
-fn raised(snapshot: &Snapshot, scores: &Scores, psi: f64, most: usize) -> Vec<Estimate> {
+fn raised(snapshot: &Snapshot, scores: &HitsScores, psi: f64, most: usize) -> Vec<Estimate> {
     let missed = missed(snapshot.graph(), scores, psi);
     let open = missed.iter().filter(|missed| {
         let node = snapshot.node(missed.page);
@@ -240,7 +240,7 @@ fn raised(snapshot: &Snapshot, scores: &Scores, psi: f64, most: usize) -> Vec<Es
     open.take(most).map(|missed| snapshot.node(missed.page).oid).enumerate().map(estimate).collect()
 }
 
-fn revisits(snapshot: &Snapshot, scores: &Scores, psi: f64, most: usize, recent: &Recent) -> Vec<UrlId> {
+fn revisits(snapshot: &Snapshot, scores: &HitsScores, psi: f64, most: usize, recent: &Recent) -> Vec<UrlId> {
     let great = top(&scores.hubs, scores.hubs.len()).into_iter().take_while(|(_, score)| *score > psi);
     let oids = great.map(|(page, _)| snapshot.node(page).oid);
     oids.filter(|oid| !recent.has(*oid)).take(most).collect()

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use porthole_page::Page;
-use porthole_topic::{Judge, JudgeError, Taxonomy};
+use porthole_topic::{JudgeError, RelevanceJudge, Taxonomy};
 use porthole_types::{CanonicalUrl, Judgment, TopicId};
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ impl ExternalCritic {
     }
 }
 
-impl Judge for ExternalCritic {
+impl RelevanceJudge for ExternalCritic {
     fn judge_page(&mut self, url: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError> {
         let text = &page.text[..page.text.floor_char_boundary(MOST_TEXT)];
         let question = Question { url: url.as_str(), title: &page.title, language: page.language, text };

@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
-use porthole_page::{Extractor, Format, Page};
-use porthole_topic::{Judge, JudgeError};
+use porthole_page::{Extractor, Page, PageFormat};
+use porthole_topic::{JudgeError, RelevanceJudge};
 use porthole_types::{
     Failure, FailureKind, Judgment, Outcome, PageResult, TermId, Timestamp, TopicId, Work, pack_terms,
     shortened,
@@ -51,21 +51,21 @@ pub(crate) struct Read {
 pub(crate) struct Reader {
     extractor: Extractor,
     /// Without one nothing is judged.
-    judge: Option<Box<dyn Judge>>,
+    judge: Option<Box<dyn RelevanceJudge>>,
     packer: Option<(Packer, Keep)>,
     scope: Arc<Scope>,
 }
 
 impl Reader {
     pub(crate) fn new(
-        judge: Option<Box<dyn Judge>>,
+        judge: Option<Box<dyn RelevanceJudge>>,
         packer: Option<(Packer, Keep)>,
         scope: Arc<Scope>,
     ) -> Self {
         Reader { extractor: Extractor::default(), judge, packer, scope }
     }
 
-    pub(crate) fn into_judge(self) -> Option<Box<dyn Judge>> {
+    pub(crate) fn into_judge(self) -> Option<Box<dyn RelevanceJudge>> {
         self.judge
     }
 
@@ -141,7 +141,7 @@ impl Reader {
         result: &mut PageResult,
     ) -> Result<Option<(Page, Judgment)>, JudgeError> {
         let page = self.extractor.extract(&work.url, &response.headers, &response.body);
-        if page.format == Format::Other {
+        if page.format == PageFormat::Other {
             let kind = response.headers.get("content-type").unwrap_or("no content type").to_owned();
             result.outcome = Outcome::Skipped(Failure::new(FailureKind::Type, kind));
             return Ok(None);
@@ -203,7 +203,7 @@ pub(crate) struct Threads {
     most: usize,
     threads: Vec<thread::JoinHandle<Reader>>,
     /// One like theirs, if it can be had twice.
-    judge: Option<Box<dyn Judge>>,
+    judge: Option<Box<dyn RelevanceJudge>>,
 }
 
 impl Readers {
@@ -241,7 +241,7 @@ impl Readers {
     pub(crate) const MAX_WAITING: usize = 16;
 
     /// A judge like the one of these readers, if it can be had twice.
-    pub(crate) fn another_judge(&mut self) -> Option<Box<dyn Judge>> {
+    pub(crate) fn another_judge(&mut self) -> Option<Box<dyn RelevanceJudge>> {
         match self {
             Readers::Here(reader, _) => reader.judge.as_ref().and_then(|judge| judge.try_clone()),
             Readers::Threads(threads) => threads.judge.as_ref().and_then(|judge| judge.try_clone()),
@@ -282,7 +282,7 @@ impl Readers {
     }
 
     /// Ends all of them, and gives the judge back.
-    pub(crate) fn into_judge(self) -> Option<Box<dyn Judge>> {
+    pub(crate) fn into_judge(self) -> Option<Box<dyn RelevanceJudge>> {
         match self {
             Readers::Here(reader, _) => reader.judge,
             Readers::Threads(mut threads) => threads.end().and_then(|reader| reader.judge),

@@ -5,8 +5,8 @@ use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use porthole_page::Page;
-use porthole_strategy::{Source, Strategy};
-use porthole_topic::Judge;
+use porthole_strategy::{SourcePage, Strategy};
+use porthole_topic::RelevanceJudge;
 use porthole_types::{
     CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, Mark, NewUrl, Outcome, PageResult, SiteId,
     Timestamp, UrlId, Work,
@@ -23,7 +23,7 @@ const FIRST_WAIT: Duration = Duration::from_secs(60);
 /// What makes a crawl a focused one.
 pub struct Focus {
     /// Says how relevant a page is.
-    pub judge: Box<dyn Judge>,
+    pub judge: Box<dyn RelevanceJudge>,
     /// Says what its links are worth.
     pub strategy: Box<dyn Strategy>,
     /// What every topic means to the crawl, by id.
@@ -46,7 +46,7 @@ impl Scorer {
         judgment: Judgment,
         relevance: f64,
     ) -> Vec<LinkRow> {
-        let source = Source { url, page: &page, judgment, on_topic: self.is_on_topic(judgment), depth };
+        let source = SourcePage { url, page: &page, judgment, on_topic: self.is_on_topic(judgment), depth };
         let strategy = &mut self.strategy;
         strategy.arrived(&source);
         let priorities: Vec<Option<f64>> = if page.robots.nofollow {

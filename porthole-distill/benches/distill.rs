@@ -1,8 +1,8 @@
-//! How long distilling a large graph takes, and how much memory.
+//! Time and memory of distilling a large graph.
 //!
-//! `cargo bench -p porthole-distill -- [--pages N] [--links N] [--seed N] [--write FILE] [--serve]`. The graph is the
-//! same for the same numbers: degrees are skewed in both directions, pages lie on sites of skewed sizes. `--write`
-//! leaves it in a file for others to compute on, and `--serve` measures on demand, a line at a time:
+//! `cargo bench -p porthole-distill -- [--pages N] [--links N] [--seed N] [--write FILE] [--serve]`. The graph is
+//! determined by these numbers: degrees are skewed in both directions, pages are on sites of skewed sizes. `--write`
+//! writes it to a file for other programs, and `--serve` measures on demand, a line at a time:
 //! `scripts/bench-distill.py` uses both.
 
 use std::cell::OnceCell;
@@ -12,26 +12,27 @@ use std::io::{BufRead, BufWriter, Write};
 use std::time::{Instant, SystemTime};
 
 use porthole_distill::{
-    Distiller, Graph, Node, Options, PageRankOptions, Rho, link_weights, page_rank, walk,
+    DistillGraph, DistillNode, DistillOptions, HitsDistiller, PageRankOptions, Rho, link_weights, page_rank,
+    walk,
 };
 
-/// Iterations of a short and of a long run; what the long one takes longer is what iterations take.
+/// Iterations of a short and of a long run; their difference gives the time of an iteration.
 const SHORT: usize = 5;
 const LONG: usize = 45;
 
-type Link = (u32, u32);
+type BenchLink = (u32, u32);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     let after = |name: &str| arguments.iter().position(|a| a == name).and_then(|at| arguments.get(at + 1));
     let number = |name: &str, default: u64| after(name).map_or(Ok(default), |n| n.parse::<u64>());
     let (pages, links) = (number("--pages", 1_000_000)?, number("--links", 10_000_000)?);
-    let web = Web::new(pages, links, number("--seed", 1)?);
+    let web = BenchWeb::new(pages, links, number("--seed", 1)?);
     if let Some(path) = after("--write") {
         web.write(path)?;
     }
     let handed_in = peak();
-    let bench = Bench::new(&web)?;
+    let bench = DistillBench::new(&web)?;
     if arguments.iter().any(|argument| argument == "--serve") {
         return bench.serve();
     }
@@ -55,27 +56,27 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Pages and links as they are handed in.
-struct Web {
-    nodes: Vec<Node>,
-    links: Vec<Link>,
+/// Pages and links as passed to the distiller.
+struct BenchWeb {
+    nodes: Vec<DistillNode>,
+    links: Vec<BenchLink>,
 }
 
-impl Web {
-    fn new(pages: u64, links: u64, seed: u64) -> Web {
-        let mut random = Random(seed);
-        let node = |random: &mut Random| Node {
+impl BenchWeb {
+    fn new(pages: u64, links: u64, seed: u64) -> BenchWeb {
+        let mut random = BenchRandom(seed);
+        let node = |random: &mut BenchRandom| DistillNode {
             site: random.below(pages / 10, 2),
             relevance: random.unit(),
             fetched: true,
         };
         let nodes = (0..pages).map(|_| node(&mut random)).collect();
-        // Which page is popular has nothing to do with when it was found, or with how many links it has.
+        // Popularity is independent of a page's number and of its number of links.
         let (sources, targets) = (random.shuffled(pages), random.shuffled(pages));
-        let link = |random: &mut Random| {
+        let link = |random: &mut BenchRandom| {
             (sources[random.below(pages, 2) as usize], targets[random.below(pages, 3) as usize])
         };
-        Web { nodes, links: (0..links).map(|_| link(&mut random)).collect() }
+        BenchWeb { nodes, links: (0..links).map(|_| link(&mut random)).collect() }
     }
 
     /// Two counts, then columns: source, target of links; site, relevance of pages.
@@ -92,54 +93,54 @@ impl Web {
     }
 }
 
-/// The graphs that are distilled, and what they were built from.
-struct Bench<'a> {
-    web: &'a Web,
-    /// Every page on a site of its own and wholly relevant: HITS as everyone knows it.
-    /// Built when it is needed.
-    plain: OnceCell<Graph>,
-    weighted: Graph,
-    /// Seconds to build one.
+/// The graphs to distil, and their pages and links.
+struct DistillBench<'a> {
+    web: &'a BenchWeb,
+    /// Every page on a separate site and fully relevant: plain HITS. Built on demand.
+    plain: OnceCell<DistillGraph>,
+    weighted: DistillGraph,
+    /// Seconds to build a graph.
     built: f64,
 }
 
-impl Bench<'_> {
-    fn new(web: &Web) -> Result<Bench<'_>, porthole_distill::Error> {
+impl DistillBench<'_> {
+    fn new(web: &BenchWeb) -> Result<DistillBench<'_>, porthole_distill::Error> {
         let start = Instant::now();
-        let weighted = Graph::new(&web.nodes, &web.links, |link| *link)?;
+        let weighted = DistillGraph::new(&web.nodes, &web.links, |link| *link)?;
         let built = start.elapsed().as_secs_f64();
-        Ok(Bench { web, plain: OnceCell::new(), weighted, built })
+        Ok(DistillBench { web, plain: OnceCell::new(), weighted, built })
     }
 
-    fn plain(&self) -> &Graph {
-        let alone = |(site, _)| Node { site: site as u64, relevance: 1.0, fetched: true };
-        let nodes = || self.web.nodes.iter().enumerate().map(alone).collect::<Vec<Node>>();
-        self.plain
-            .get_or_init(|| Graph::new(&nodes(), &self.web.links, |link| *link).expect("as the other graph"))
+    fn plain(&self) -> &DistillGraph {
+        let alone = |(site, _)| DistillNode { site: site as u64, relevance: 1.0, fetched: true };
+        let nodes = || self.web.nodes.iter().enumerate().map(alone).collect::<Vec<DistillNode>>();
+        self.plain.get_or_init(|| {
+            DistillGraph::new(&nodes(), &self.web.links, |link| *link).expect("as the other graph")
+        })
     }
 
     /// Times and hub scores of a computation.
-    fn measure(&self, what: &str) -> (Figures, Vec<f64>) {
-        let whole = Options { rho: Rho::All, ..Options::default() };
+    fn measure(&self, what: &str) -> (Timing, Vec<f64>) {
+        let whole = DistillOptions { rho: Rho::All, ..DistillOptions::default() };
         let (graph, options) = match what {
-            "plain" => (self.plain(), Options { correct_inflation: false, ..whole }),
+            "plain" => (self.plain(), DistillOptions { correct_inflation: false, ..whole }),
             "weighted" => (&self.weighted, whole),
-            _ => (&self.weighted, Options::default()),
+            _ => (&self.weighted, DistillOptions::default()),
         };
-        let run = |options: Options<'_>| {
+        let run = |options: DistillOptions<'_>| {
             let start = Time::now();
-            let scores = Distiller::new(graph, options).map(|distiller| distiller.scores());
+            let scores = HitsDistiller::new(graph, options).map(|distiller| distiller.scores());
             (start.until(&Time::now()), scores.expect("there are no factors"))
         };
         let (time, scores) = run(options);
-        let some = |max_iterations| run(Options { tolerance: 0.0, max_iterations, ..options }).0;
+        let some = |max_iterations| run(DistillOptions { tolerance: 0.0, max_iterations, ..options }).0;
         let iteration = some(SHORT).until(&some(LONG)).over((LONG - SHORT) as f64);
-        (Figures { whole: time, iteration, iterations: scores.iterations }, scores.hubs)
+        (Timing { whole: time, iteration, iterations: scores.iterations }, scores.hubs)
     }
 
     fn measure_walk(&self) {
-        let options = Options { rho: Rho::All, ..Options::default() };
-        let distiller = Distiller::new(&self.weighted, options).expect("there are no factors");
+        let options = DistillOptions { rho: Rho::All, ..DistillOptions::default() };
+        let distiller = HitsDistiller::new(&self.weighted, options).expect("there are no factors");
         let start = Instant::now();
         let weights = link_weights(&distiller, &self.web.links, |link| *link);
         let weighed = start.elapsed().as_secs_f64();
@@ -152,8 +153,8 @@ impl Bench<'_> {
         );
     }
 
-    /// Answers lines from standard input. `plain` and `weighted` give a line of figures; with a file name behind it,
-    /// the hub scores go there.
+    /// Answers lines from standard input. `plain` and `weighted` return a line of timings; with a file name after it,
+    /// the hub scores are written there.
     fn serve(&self) -> Result<(), Box<dyn Error>> {
         println!("ready {} {}", self.built, peak());
         for line in std::io::stdin().lock().lines() {
@@ -165,7 +166,7 @@ impl Bench<'_> {
                 hubs.iter().try_for_each(|score| file.write_all(&score.to_le_bytes()))?;
                 file.flush()?;
             }
-            let Figures { whole, iteration, iterations } = figures;
+            let Timing { whole, iteration, iterations } = figures;
             println!(
                 "{} {} {} {} {iterations} {}",
                 whole.wall,
@@ -179,14 +180,14 @@ impl Bench<'_> {
     }
 }
 
-/// What a computation took.
-struct Figures {
+/// Timings of a computation.
+struct Timing {
     whole: Time,
     iteration: Time,
     iterations: usize,
 }
 
-impl Figures {
+impl Timing {
     fn report(&self) -> String {
         let (whole, iteration) = (&self.whole, self.iteration.over(1e-3));
         format!(
@@ -196,7 +197,7 @@ impl Figures {
     }
 }
 
-/// Seconds by the clock, and on processors: what is left when the machine has other work, too.
+/// Wall clock and CPU seconds; the latter are meaningful on a busy machine.
 struct Time {
     wall: f64,
     cpu: f64,
@@ -217,14 +218,14 @@ impl Time {
     }
 }
 
-/// Seconds that all threads of this process were on a processor.
+/// CPU seconds of all threads of this process.
 fn cpu() -> f64 {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let texts = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok());
     texts.filter_map(|text| text.split(' ').next()?.parse::<f64>().ok()).sum::<f64>() / 1e9
 }
 
-/// Most memory that was in use, as the system says it.
+/// Peak memory, as reported by the system.
 fn peak() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -233,9 +234,9 @@ fn peak() -> String {
 }
 
 /// splitmix64.
-struct Random(u64);
+struct BenchRandom(u64);
 
-impl Random {
+impl BenchRandom {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -248,7 +249,7 @@ impl Random {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A number below `end`, low ones the more often the higher the power.
+    /// A number below `end`; a higher power favours low numbers.
     fn below(&mut self, end: u64, power: i32) -> u64 {
         (self.unit().powi(power) * end as f64) as u64
     }

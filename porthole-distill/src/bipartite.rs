@@ -1,36 +1,36 @@
-//! The part of the graph in which prestige flows: hubs on one side, authorities on the other, and between them only
-//! links that count.
+//! The part of the graph that contributes to scores: hubs on one side, authorities on the other, and only links that
+//! count.
 
 use std::ops::Range;
 
-use crate::Graph;
+use crate::DistillGraph;
 use crate::csr::Csr;
 use crate::inflation::{Inflation, SiteCounter};
 use crate::options::PageWeights;
-use crate::product::{Blocks, Place, Stripe, Tiles};
+use crate::product::{BlockPosition, Blocks, Stripe, Tiles};
 
-/// Not on this side of the graph. No site has this number.
+/// Marks a page that is not on this side. No site has this number.
 const NONE: u32 = u32::MAX;
 
-/// Hubs and authorities. Links are worked through hub by hub, so that hubs may stay in their order; authorities are
-/// numbered by falling degree: the ones that are looked up most lie side by side.
+/// Hubs and authorities. Links are processed hub by hub, so hubs keep their order; authorities are numbered by
+/// decreasing degree, so that those accessed most are adjacent in memory.
 pub(crate) struct Bipartite {
-    pub(crate) hubs: Side,
-    pub(crate) authorities: Side,
-    /// From hubs to authorities.
+    pub(crate) hubs: GraphSide,
+    pub(crate) authorities: GraphSide,
+    /// Links from hubs to authorities.
     pub(crate) links: Tiles,
 }
 
-/// Pages that may have a score above 0.
-pub(crate) struct Side {
-    /// Which pages these are.
+/// Pages that may have a positive score.
+pub(crate) struct GraphSide {
+    /// Page numbers.
     pub(crate) pages: Vec<u32>,
-    /// What each one's links weigh.
+    /// Weight of each page's links.
     pub(crate) weights: Vec<f64>,
 }
 
 impl Bipartite {
-    pub(crate) fn new(graph: &Graph, weights: &PageWeights, correct_inflation: bool) -> Bipartite {
+    pub(crate) fn new(graph: &DistillGraph, weights: &PageWeights, correct_inflation: bool) -> Bipartite {
         let (hub_sites, authority_sites) =
             rayon::join(|| sites_of(graph, &weights.rev), || sites_of(graph, &weights.fwd));
         let (hubs, authorities) = rayon::join(
@@ -38,57 +38,57 @@ impl Bipartite {
             || Numbering::new(graph.back(), &authority_sites, by_falling_degree),
         );
         let inflation = correct_inflation.then(|| Inflation::new(graph));
-        let links = Links { graph, from: &hubs, to: &authorities, inflation }.tiles();
+        let links = BipartiteLinks { graph, from: &hubs, to: &authorities, inflation }.tiles();
         Bipartite { hubs: hubs.side(&weights.rev), authorities: authorities.side(&weights.fwd), links }
     }
 }
 
-/// The site of each page that has a weight.
-fn sites_of(graph: &Graph, weights: &[f64]) -> Vec<u32> {
+/// Site of each page with a weight.
+fn sites_of(graph: &DistillGraph, weights: &[f64]) -> Vec<u32> {
     let site = |(site, weight): (&u32, &f64)| if *weight > 0.0 { *site } else { NONE };
     graph.sites().iter().zip(weights).map(site).collect()
 }
 
-/// Which pages are on a side, and where they are in its vector.
+/// The pages of a side, and their positions in its vector.
 struct Numbering {
-    /// By number.
+    /// Pages by their new number.
     pages: Vec<u32>,
-    /// How many links each has, whether or not they count.
+    /// Number of links of each page, whether or not they count.
     degrees: Vec<u32>,
-    /// By page: site and place.
-    places: Vec<(u32, Place)>,
+    /// Site and position by page.
+    places: Vec<(u32, BlockPosition)>,
 }
 
 impl Numbering {
-    /// Takes the pages that have a weight and links. To see which links count would take longer than the places of
-    /// those that have none are worth.
+    /// Selects the pages with a weight and links. Some of them may have no link that counts; checking that would take
+    /// longer than their entries cost.
     fn new(rows: &Csr, sites: &[u32], order: fn(&[u32]) -> Vec<u32>) -> Numbering {
         let degree = |page: usize| if sites[page] == NONE { 0 } else { rows.row(page).len() as u32 };
         let degrees: Vec<u32> = (0..rows.rows()).map(degree).collect();
         let pages = order(&degrees);
         let degrees: Vec<u32> = pages.iter().map(|page| degrees[*page as usize]).collect();
-        let mut places = vec![(NONE, Place { block: 0, offset: 0 }); sites.len()];
+        let mut places = vec![(NONE, BlockPosition { block: 0, offset: 0 }); sites.len()];
         for (block, range) in Blocks::new(&degrees).ranges().iter().enumerate() {
             for (offset, page) in pages[range.clone()].iter().enumerate() {
-                let place = Place { block: block as u16, offset: offset as u16 };
+                let place = BlockPosition { block: block as u16, offset: offset as u16 };
                 places[*page as usize] = (sites[*page as usize], place);
             }
         }
         Numbering { pages, degrees, places }
     }
 
-    fn side(self, weights: &[f64]) -> Side {
+    fn side(self, weights: &[f64]) -> GraphSide {
         let weights = self.pages.iter().map(|page| weights[*page as usize]).collect();
-        Side { pages: self.pages, weights }
+        GraphSide { pages: self.pages, weights }
     }
 }
 
-/// The numbers of those above 0.
+/// Indices of positive degrees.
 fn in_order(degrees: &[u32]) -> Vec<u32> {
     (0..).zip(degrees).filter(|(_, degree)| **degree > 0).map(|(page, _)| page).collect()
 }
 
-/// The numbers of those above 0, the highest first, in linear time; equal ones keep their order.
+/// Indices of positive degrees, highest first, in linear time; ties keep their order.
 fn by_falling_degree(degrees: &[u32]) -> Vec<u32> {
     let highest = degrees.iter().copied().max().unwrap_or(0) as usize;
     let mut next = vec![0_u32; highest + 1];
@@ -108,21 +108,21 @@ fn by_falling_degree(degrees: &[u32]) -> Vec<u32> {
     pages
 }
 
-/// The links of hubs to authorities.
-struct Links<'a> {
-    graph: &'a Graph,
+/// Links from hubs to authorities.
+struct BipartiteLinks<'a> {
+    graph: &'a DistillGraph,
     from: &'a Numbering,
     to: &'a Numbering,
     inflation: Option<Inflation>,
 }
 
-impl Links<'_> {
+impl BipartiteLinks<'_> {
     fn tiles(mut self) -> Tiles {
         let factors = self.inflation.as_mut().map(Inflation::take_factors);
         Tiles::new(&self.from.degrees, &self.to.degrees, factors, |range, stripe| self.fill(range, stripe))
     }
 
-    /// Puts the links of some hubs that count into their tiles.
+    /// Adds the counted links of some hubs to their tiles.
     fn fill(&self, range: Range<usize>, stripe: &mut Stripe) {
         let mut counter = self.inflation.as_ref().map(|_| SiteCounter::new(self.graph));
         for (source, page) in self.from.pages[range].iter().enumerate() {

@@ -1,22 +1,22 @@
-//! Rows of numbers, one behind the other in one vector.
+//! Compressed sparse rows.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// For every row a list of columns. Starts and columns have 32 bits: the links are what memory goes to.
+/// A list of columns for every row. Starts and columns have 32 bits, because links take most of the memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Csr {
-    /// Where each row starts; one more than there are rows.
+    /// Start of each row; one more than there are rows.
     starts: Vec<u32>,
     columns: Vec<u32>,
 }
 
 impl Csr {
-    /// Sorts pairs of row and column into rows, in linear time but for the sorting within rows. Pairs of a number
-    /// with itself are left out, and one that is there twice counts once.
+    /// Sorts pairs of row and column into rows, in linear time except for the sorting within rows. Pairs of a number
+    /// with itself are dropped, and so are duplicates.
     ///
-    /// Every pair must be below `rows`, and there must be fewer than 2^32.
+    /// All numbers must be below `rows`, and there must be fewer than 2^32 pairs.
     pub(crate) fn of_pairs<L: Sync>(
         rows: usize,
         links: &[L],
@@ -37,7 +37,7 @@ impl Csr {
         Csr { starts, columns }.shortened(unique)
     }
 
-    /// Rows of known lengths, to be filled in.
+    /// Rows of known lengths, to be filled.
     pub(crate) fn of_degrees(degrees: impl Iterator<Item = u32>) -> Csr {
         let starts = starts(degrees);
         let columns = vec![0; starts.last().map_or(0, |&end| end as usize)];
@@ -52,7 +52,7 @@ impl Csr {
         self.columns.len()
     }
 
-    /// Where rows start, and the place for their columns.
+    /// Row starts, and the columns to fill.
     pub(crate) fn places(&mut self) -> (&[u32], &mut [u32]) {
         (&self.starts, &mut self.columns)
     }
@@ -61,7 +61,7 @@ impl Csr {
         &self.columns[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// Keeps the first so many columns of each row.
+    /// Truncates each row to a length.
     fn shortened(mut self, lengths: Vec<u32>) -> Csr {
         let kept: usize = lengths.iter().map(|&length| length as usize).sum();
         if kept == self.columns.len() {
@@ -80,10 +80,10 @@ impl Csr {
     }
 }
 
-/// Cuts rows into parts of about the same number of columns.
+/// Divides rows into parts of about the same number of columns.
 pub(crate) fn by_work(starts: &[u32], parts: usize) -> Vec<Range<usize>> {
     let (rows, work) = (starts.len() - 1, starts[starts.len() - 1] as usize + starts.len());
-    // A row costs something, too, also when it is empty.
+    // A row has a cost, too, even if it is empty.
     let done = |row: usize| starts[row] as usize + row;
     let mut from = 0;
     let mut ranges = Vec::with_capacity(parts);
@@ -117,7 +117,7 @@ fn even(rows: usize, parts: usize) -> Vec<Range<usize>> {
     (0..parts).map(|part| rows * part / parts..rows * (part + 1) / parts).collect()
 }
 
-/// The places of the columns of each range of rows.
+/// The columns of each range of rows, as slices.
 pub(crate) fn split<'a, T>(
     mut values: &'a mut [T],
     starts: &[u32],
@@ -145,7 +145,7 @@ fn starts(degrees: impl Iterator<Item = u32>) -> Vec<u32> {
 fn degrees(range: &Range<usize>, pairs: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     let mut degrees = vec![0; range.len()];
     for (row, _) in pairs {
-        // What is below the range wraps around and is above it.
+        // Rows below the range wrap around and end up above it.
         if let Some(degree) = degrees.get_mut((row as usize).wrapping_sub(range.start)) {
             *degree += 1;
         }
@@ -163,7 +163,7 @@ fn fill(range: &Range<usize>, starts: &[u32], part: &mut [u32], pairs: impl Iter
     }
 }
 
-/// Sorts each row, its repetitions behind the rest, and says how many columns are not repetitions.
+/// Sorts each row, duplicates last, and returns the number of distinct columns.
 fn tidy(range: &Range<usize>, starts: &[u32], part: &mut [u32]) -> Vec<u32> {
     let at = |row: usize| (starts[row] - starts[range.start]) as usize;
     range.clone().map(|row| unique(&mut part[at(row)..at(row + 1)])).collect()

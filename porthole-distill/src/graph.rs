@@ -1,28 +1,28 @@
-//! The link graph: who links to whom, both ways round.
+//! The link graph, in both directions.
 
 use rayon::prelude::*;
 
 use crate::Error;
 use crate::csr::Csr;
 
-/// Places and inflation are kept in 16 bits, which is enough for so many pages and links.
+/// Maximum number of pages and of links: positions and inflation counts are stored in 16 bits.
 const MOST: usize = 1 << 30;
 
-/// A page, as it is handed in.
+/// A page, as passed by the caller.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Node {
-    /// What counts as its site: a number for its host, its domain or its address, as the caller has it.
+pub struct DistillNode {
+    /// Number of its site: its host, domain or address, as chosen by the caller.
     pub site: u64,
-    /// R(d) if the page was judged. What is not a number or below 0 counts as 0, what is above 1 as 1.
+    /// R(d) if the page was judged. NaN and negative values count as 0, values above 1 as 1.
     pub relevance: f64,
-    /// Whether the page was fetched and judged. What is only believed of a page makes it neither hub nor authority.
+    /// Whether the page was fetched and judged. A page with only an estimate is neither hub nor authority.
     pub fetched: bool,
 }
 
-/// Pages and the links between them. A link that is there twice counts once, one from a page to itself not at all.
+/// Pages and the links between them. Duplicate links count once, links from a page to itself are ignored.
 #[derive(Clone, Debug)]
-pub struct Graph {
-    /// Site of each page, numbered anew from 0.
+pub struct DistillGraph {
+    /// Site of each page, renumbered from 0.
     sites: Vec<u32>,
     site_count: usize,
     /// Judged relevance; 0 for pages that were not fetched.
@@ -32,19 +32,18 @@ pub struct Graph {
     back: Csr,
 }
 
-impl Graph {
-    /// Builds the graph from its pages and its links in any order; `ends` says of a link from which page to which
-    /// it goes.
+impl DistillGraph {
+    /// Builds the graph from its pages and its links in any order; `ends` returns source and target of a link.
     ///
     /// # Errors
-    /// If a link names a page that is not there, or there is too much of it.
+    /// If a link names an unknown page, or there are too many pages or links.
     pub fn new<L: Sync>(
-        nodes: &[Node],
+        nodes: &[DistillNode],
         links: &[L],
         ends: impl Fn(&L) -> (u32, u32) + Sync,
-    ) -> Result<Graph, Error> {
+    ) -> Result<DistillGraph, Error> {
         check(nodes.len(), links, &ends)?;
-        // The two directions are two jobs; each is cut into more where there are more cores.
+        // The two directions are two jobs; each is divided further if there are more cores.
         let parts = rayon::current_num_threads().div_ceil(2);
         let turned = |link: &L| (ends(link).1, ends(link).0);
         let (out, back) = rayon::join(
@@ -54,15 +53,15 @@ impl Graph {
         let (sites, site_count) = number_sites(nodes);
         let relevance = nodes.iter().map(judged).collect();
         let fetched = nodes.iter().map(|node| node.fetched).collect();
-        Ok(Graph { sites, site_count, relevance, fetched, out, back })
+        Ok(DistillGraph { sites, site_count, relevance, fetched, out, back })
     }
 
-    /// How many pages there are.
+    /// Number of pages.
     pub fn pages(&self) -> usize {
         self.sites.len()
     }
 
-    /// How many different links there are.
+    /// Number of distinct links.
     pub fn links(&self) -> usize {
         self.out.len()
     }
@@ -87,7 +86,7 @@ impl Graph {
         self.relevance[page as usize]
     }
 
-    /// Whether two pages are on one site: links between them are nepotism.
+    /// Whether two pages are on one site: links between them do not count.
     pub fn same_site(&self, one: u32, other: u32) -> bool {
         self.site(one) == self.site(other)
     }
@@ -135,16 +134,16 @@ fn check<L: Sync>(pages: usize, links: &[L], ends: impl Fn(&L) -> (u32, u32) + S
     }
 }
 
-fn judged(node: &Node) -> f64 {
-    // Not a number is not above 0.
+fn judged(node: &DistillNode) -> f64 {
+    // NaN is not above 0.
     if node.fetched && node.relevance > 0.0 { node.relevance.min(1.0) } else { 0.0 }
 }
 
-/// Numbers the sites from 0 in the order of the numbers handed in.
-fn number_sites(nodes: &[Node]) -> (Vec<u32>, usize) {
+/// Renumbers the sites from 0 in ascending order.
+fn number_sites(nodes: &[DistillNode]) -> (Vec<u32>, usize) {
     let mut known: Vec<u64> = nodes.iter().map(|node| node.site).collect();
     known.par_sort_unstable();
     known.dedup();
-    let number = |node: &Node| known.partition_point(|site| *site < node.site) as u32;
+    let number = |node: &DistillNode| known.partition_point(|site| *site < node.site) as u32;
     (nodes.par_iter().map(number).collect(), known.len())
 }

@@ -1,53 +1,53 @@
-//! Relevance-weighted HITS (W 3.2, V 2.2): good hubs point to good authorities, and the other way round.
+//! Relevance-weighted HITS (W 3.2, V 2.2): good hubs link to good authorities, and vice versa.
 
-use crate::bipartite::{Bipartite, Side};
+use crate::bipartite::{Bipartite, GraphSide};
 use crate::options::PageWeights;
 use crate::product::normalise;
-use crate::{Error, Graph, Options, check_length};
+use crate::{DistillGraph, DistillOptions, Error, check_length};
 
-/// A graph, seen under options: what each page's links weigh, and who may be an authority.
-pub struct Distiller<'a> {
-    pub(crate) graph: &'a Graph,
-    pub(crate) options: Options<'a>,
+/// A graph with options: link weights, and the pages that may be authorities.
+pub struct HitsDistiller<'a> {
+    pub(crate) graph: &'a DistillGraph,
+    pub(crate) options: DistillOptions<'a>,
     pub(crate) weights: PageWeights,
 }
 
-/// Scores of all pages, by number. Each side sums to 1, or is 0 throughout if no link counts.
+/// Scores of all pages, by number. Each side sums to 1, or is 0 everywhere if no link counts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scores {
+pub struct HitsScores {
     /// Hub scores.
     pub hubs: Vec<f64>,
     /// Authority scores.
     pub authorities: Vec<f64>,
-    /// How many iterations it took.
+    /// Number of iterations.
     pub iterations: usize,
-    /// By how much hubs or authorities, whichever moved more, changed in the last one, all changes added up.
+    /// Sum of the absolute changes in the last iteration, of hubs or authorities, whichever is larger.
     pub change: f64,
-    /// Whether that was little enough.
+    /// Whether the change was within the tolerance.
     pub converged: bool,
 }
 
-impl<'a> Distiller<'a> {
-    /// Weighs the links of a graph.
+impl<'a> HitsDistiller<'a> {
+    /// Computes the link weights of a graph.
     ///
     /// # Errors
-    /// If there is not a factor for every page.
-    pub fn new(graph: &'a Graph, options: Options<'a>) -> Result<Distiller<'a>, Error> {
+    /// If a factor vector does not have one value a page.
+    pub fn new(graph: &'a DistillGraph, options: DistillOptions<'a>) -> Result<HitsDistiller<'a>, Error> {
         for (what, factors) in [("factors", options.factors), ("hub factors", options.hub_factors)] {
             factors.map_or(Ok(()), |factors| check_length(what, factors, graph.pages()))?;
         }
-        Ok(Distiller { graph, options, weights: PageWeights::new(graph, &options) })
+        Ok(HitsDistiller { graph, options, weights: PageWeights::new(graph, &options) })
     }
 
-    /// Only pages that are more relevant than this may be authorities.
+    /// Relevance that a page must exceed to be an authority.
     pub fn rho(&self) -> f64 {
         self.weights.rho
     }
 
-    /// Finds hubs and authorities, on all cores.
-    pub fn scores(&self) -> Scores {
+    /// Computes hubs and authorities, on all cores.
+    pub fn scores(&self) -> HitsScores {
         let sides = Bipartite::new(self.graph, &self.weights, self.options.correct_inflation);
-        let mut state = State::new(&sides);
+        let mut state = HitsState::new(&sides);
         let nothing_counts = state.hubs.iter().all(|score| *score == 0.0);
         let (mut iterations, mut change) = (0, if nothing_counts { 0.0 } else { f64::INFINITY });
         while change > self.options.tolerance && iterations < self.options.max_iterations {
@@ -59,24 +59,24 @@ impl<'a> Distiller<'a> {
             || spread(&sides.hubs, &state.hubs, pages),
             || spread(&sides.authorities, &state.authorities, pages),
         );
-        Scores { hubs, authorities, iterations, change, converged: change <= self.options.tolerance }
+        HitsScores { hubs, authorities, iterations, change, converged: change <= self.options.tolerance }
     }
 }
 
-/// The scores of those that may have one, and room for the next ones.
-struct State {
+/// Scores of the pages that may have one, and buffers for the next ones.
+struct HitsState {
     hubs: Vec<f64>,
     authorities: Vec<f64>,
     next_hubs: Vec<f64>,
     next_authorities: Vec<f64>,
 }
 
-impl State {
-    /// All hubs that have a link that counts are alike at first.
-    fn new(sides: &Bipartite) -> State {
+impl HitsState {
+    /// Starts with equal scores of all hubs with a counted link.
+    fn new(sides: &Bipartite) -> HitsState {
         let (hubs, authorities) = (sides.hubs.pages.len(), sides.authorities.pages.len());
         let first = 1.0 / sides.links.linked().filter(|linked| *linked).count() as f64;
-        State {
+        HitsState {
             hubs: sides.links.linked().map(|linked| if linked { first } else { 0.0 }).collect(),
             authorities: vec![0.0; authorities],
             next_hubs: vec![0.0; hubs],
@@ -94,11 +94,11 @@ impl State {
     }
 }
 
-/// Gives one side its new scores, whose sum `fill` tells, and returns by how much they changed.
+/// Computes the new scores of one side, whose sum `fill` returns, and returns their change.
 fn step(fill: impl FnOnce(&mut [f64]) -> f64, scores: &mut Vec<f64>, next: &mut Vec<f64>) -> f64 {
     let sum = fill(next);
     if !sum.is_normal() {
-        // Weights so far apart that their products have no number: no better scores can be found.
+        // The weights are so far apart that their products underflow: no better scores can be computed.
         return 0.0;
     }
     let change = normalise(next, sum, scores);
@@ -106,7 +106,7 @@ fn step(fill: impl FnOnce(&mut [f64]) -> f64, scores: &mut Vec<f64>, next: &mut 
     change
 }
 
-fn spread(side: &Side, scores: &[f64], pages: usize) -> Vec<f64> {
+fn spread(side: &GraphSide, scores: &[f64], pages: usize) -> Vec<f64> {
     let mut all = vec![0.0; pages];
     for (page, score) in side.pages.iter().zip(scores) {
         all[*page as usize] = *score;

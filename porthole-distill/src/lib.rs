@@ -16,51 +16,51 @@ mod top;
 mod walk;
 mod why;
 
-pub use graph::{Graph, Node};
-pub use hits::{Distiller, Scores};
-pub use neighbours::{Neighbourhoods, Neighbours};
-pub use options::{Options, Rho};
+pub use graph::{DistillGraph, DistillNode};
+pub use hits::{HitsDistiller, HitsScores};
+pub use neighbours::{JudgedNeighbours, Neighbourhoods};
+pub use options::{DistillOptions, Rho};
 pub use pagerank::{PageRank, PageRankOptions, page_rank};
 pub use top::{Missed, missed, quantile, top};
-pub use walk::{Weights, link_weights, walk};
-pub use why::Reason;
+pub use walk::{LinkWeights, link_weights, walk};
+pub use why::ScoreContribution;
 
-/// What cannot be distilled.
+/// Errors of the distiller.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
-    /// A link from or to a page that is not there.
-    #[error("link {link} names page {page}, but there are only {pages}: hand in all pages of the links")]
+    /// A link from or to an unknown page.
+    #[error("link {link} names page {page}, but there are only {pages}: pass all pages of the links")]
     UnknownPage {
         /// Number of the link.
         link: usize,
-        /// The page it names.
+        /// Number of the unknown page.
         page: u32,
-        /// How many pages there are.
+        /// Number of pages.
         pages: usize,
     },
-    /// More than fits into memory in this layout.
+    /// More than this layout supports.
     #[error("{what}: {found}, and at most {limit} can be distilled in memory: distil by SQL instead")]
     TooMany {
-        /// Of what.
+        /// What there is too much of.
         what: &'static str,
-        /// How many there are.
+        /// Actual number.
         found: usize,
-        /// How many there may be.
+        /// Maximum number.
         limit: usize,
     },
-    /// A vector that does not have a value for every page.
-    #[error("{what} has {found} values for {pages} pages: hand in one a page")]
+    /// A vector whose length differs from the number of pages.
+    #[error("{what} has {found} values for {pages} pages: pass one value a page")]
     WrongLength {
-        /// Which vector.
+        /// Name of the vector.
         what: &'static str,
-        /// How many values it has.
+        /// Its length.
         found: usize,
-        /// How many pages there are.
+        /// Number of pages.
         pages: usize,
     },
 }
 
-/// One value a page, or an error that says which vector is wrong.
+/// Checks that a vector has one value a page.
 fn check_length(what: &'static str, values: &[f64], pages: usize) -> Result<(), Error> {
     let found = values.len();
     if found == pages { Ok(()) } else { Err(Error::WrongLength { what, found, pages }) }

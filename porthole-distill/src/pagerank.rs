@@ -1,18 +1,18 @@
-//! PageRank over what is known of the web: where a reader ends up who follows links at random.
+//! PageRank of the known graph.
 
 use crate::product::{each_row, normalise};
-use crate::{Error, Graph, check_length};
+use crate::{DistillGraph, Error, check_length};
 
-/// How to rank.
+/// Options of PageRank.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRankOptions<'a> {
-    /// How often the reader follows a link rather than starting anew.
+    /// Probability of following a link rather than restarting.
     pub damping: f64,
-    /// Where the reader starts anew, one weight a page; evenly on all pages if it is not given or is nothing.
+    /// Restart distribution, one weight a page; uniform if it is absent or all 0.
     pub restart: Option<&'a [f64]>,
-    /// Enough if the ranks changed by no more than this in an iteration, all changes added up.
+    /// Stop when the ranks changed by no more than this in an iteration, as a sum of absolute changes.
     pub tolerance: f64,
-    /// Enough after so many iterations in any case.
+    /// Maximum number of iterations.
     pub max_iterations: usize,
 }
 
@@ -22,26 +22,26 @@ impl Default for PageRankOptions<'_> {
     }
 }
 
-/// What came of it.
+/// Result of PageRank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageRank {
     /// The ranks of all pages, by number; they sum to 1.
     pub ranks: Vec<f64>,
-    /// How many iterations it took.
+    /// Number of iterations.
     pub iterations: usize,
-    /// By how much the ranks changed in the last one.
+    /// Sum of the absolute changes in the last iteration.
     pub change: f64,
-    /// Whether that was little enough.
+    /// Whether the change was within the tolerance.
     pub converged: bool,
 }
 
-/// Ranks all pages by all links, also those within sites. Who comes to a page without links starts anew.
+/// Ranks all pages by all links, including those within sites. Pages without links restart.
 ///
 /// # Errors
-/// If there is not a restart weight for every page.
-pub fn page_rank(graph: &Graph, options: &PageRankOptions<'_>) -> Result<PageRank, Error> {
+/// If the restart vector does not have one value a page.
+pub fn page_rank(graph: &DistillGraph, options: &PageRankOptions<'_>) -> Result<PageRank, Error> {
     let restart = restart(graph.pages(), options.restart)?;
-    // Looked up once a link instead of divided by: of pages without links, whatever it is, nothing is looked up.
+    // Multiplied once a link instead of divided. The value of pages without links is never used.
     let shares: Vec<f64> =
         (0..graph.pages()).map(|page| (graph.out().row(page).len() as f64).recip()).collect();
     let (mut ranks, mut next, mut given) =
@@ -51,7 +51,7 @@ pub fn page_rank(graph: &Graph, options: &PageRankOptions<'_>) -> Result<PageRan
         let give = |page: usize| if shares[page].is_finite() { ranks[page] * shares[page] } else { 0.0 };
         each_row(&mut given, give);
         let moved = each_row(&mut next, |page| options.damping * sum(graph.back().row(page), &given));
-        // What the links do not carry, also from pages without any, comes back by the restart.
+        // Rank that links do not carry, including that of pages without links, is restarted.
         let back = 1.0 - moved;
         let total = each_row(&mut given, |page| next[page] + back * restart[page]);
         std::mem::swap(&mut next, &mut given);
@@ -62,20 +62,20 @@ pub fn page_rank(graph: &Graph, options: &PageRankOptions<'_>) -> Result<PageRan
     Ok(PageRank { ranks, iterations, change, converged: change <= options.tolerance })
 }
 
-/// Where to start anew, with unit sum.
+/// The restart distribution, normalised.
 fn restart(pages: usize, wanted: Option<&[f64]>) -> Result<Vec<f64>, Error> {
     let even = || vec![1.0 / pages as f64; pages];
     let Some(wanted) = wanted else { return Ok(even()) };
     check_length("restart", wanted, pages)?;
-    let harmless = |weight: f64| if weight > 0.0 && weight.is_finite() { weight } else { 0.0 };
-    let sum: f64 = wanted.iter().copied().map(harmless).sum();
+    let sanitize_factor = |weight: f64| if weight > 0.0 && weight.is_finite() { weight } else { 0.0 };
+    let sum: f64 = wanted.iter().copied().map(sanitize_factor).sum();
     if !sum.is_normal() {
         return Ok(even());
     }
-    Ok(wanted.iter().copied().map(|weight| harmless(weight) / sum).collect())
+    Ok(wanted.iter().copied().map(|weight| sanitize_factor(weight) / sum).collect())
 }
 
-/// Four sums at once, so that an addition need not wait for the one before it.
+/// Four partial sums, so that additions do not wait for each other.
 fn sum(pages: &[u32], given: &[f64]) -> f64 {
     let (fours, rest) = pages.as_chunks::<4>();
     let mut sums = [0.0; 4];

@@ -1,8 +1,8 @@
 //! A sparse matrix times a vector, on all cores, with the same result on any number of them.
 //!
-//! Both vectors are cut into blocks, and the matrix into tiles: the links that go from one block to another. While a
-//! tile is worked through, both blocks stay in the cache, and a link needs two bytes for each end. The same tiles serve
-//! both directions: one after the other for a block of targets, or for a block of sources.
+//! Both vectors are divided into blocks, and the matrix into tiles: the links from one block to another. While a tile
+//! is processed, both blocks stay in the cache, and a link needs two bytes for each end. The same tiles serve both
+//! directions: in sequence for a block of targets, or for a block of sources.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use rayon::prelude::*;
 
 use crate::inflation::{Code, ONE};
 
-/// How many values are added up by one core at a time. Part of the result: sums depend on it.
+/// Number of values that one core sums at a time. The result depends on it, because sums are rounded.
 const CHUNK: usize = 1 << 15;
 
-/// A vector's blocks have at most so many rows, which two bytes can tell apart: 512 KB.
+/// Maximum number of rows of a block, so that two bytes suffice: 512 KB.
 const MAX_ROWS: usize = 1 << 16;
 
-/// How a vector is cut.
+/// Division of a vector into blocks.
 pub(crate) struct Blocks(Vec<Range<usize>>);
 
 impl Blocks {
@@ -46,43 +46,43 @@ impl Blocks {
     }
 }
 
-/// Where a value is in its vector: block and number within it.
+/// Position of a value: block and index within it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct BlockPosition {
     pub(crate) block: u16,
     pub(crate) offset: u16,
 }
 
-/// A matrix in tiles, which is used both ways round. Its values are all 1, or looked up.
+/// A matrix in tiles, used in both directions. Its values are 1, or looked up by code.
 pub(crate) struct Tiles {
     targets: Blocks,
     sources: Blocks,
-    /// The links of each block of sources.
+    /// Links by block of sources.
     stripes: Vec<Stripe>,
-    /// What codes stand for from sources to targets, and back, if they stand for anything.
+    /// Factors by code from sources to targets, and back, if codes are used.
     factors: Option<[Vec<f64>; 2]>,
 }
 
-/// The links of a block of sources.
+/// Links of a block of sources.
 pub(crate) struct Stripe {
     /// By block of targets.
     tiles: Vec<Tile>,
-    /// Which sources have a link.
+    /// Whether each source has a link.
     linked: Vec<bool>,
 }
 
-/// The links of a block of sources to one of targets, source by source.
+/// Links from a block of sources to a block of targets, ordered by source.
 struct Tile {
-    /// Target and source within their blocks, of links whose codes stand for nothing or for 1.
+    /// Target and source within their blocks, of links without a code or with the code of 1.
     ends: Vec<[u16; 2]>,
-    /// The same of the others, which are few as a rule, with their codes of both directions.
+    /// The same for other links, which are usually few, with their codes in both directions.
     coded: Vec<[u16; 2]>,
     codes: [Vec<Code>; 2],
 }
 
 impl Tiles {
-    /// Builds tiles from the links of all sources, whose degrees are those handed in at most; `fill` is to push those
-    /// of some sources. `factors` says what the codes of both directions stand for, if they stand for anything.
+    /// Builds tiles from the links of all sources; `degrees` are upper bounds. `fill` pushes the links of a range of
+    /// sources. `factors` has the factors of the codes in both directions, if codes are used.
     pub(crate) fn new(
         source_degrees: &[u32],
         target_degrees: &[u32],
@@ -105,12 +105,12 @@ impl Tiles {
         Tiles { targets, sources, stripes, factors }
     }
 
-    /// Which sources have a link.
+    /// Whether each source has a link.
     pub(crate) fn linked(&self) -> impl Iterator<Item = bool> {
         self.stripes.iter().flat_map(|stripe| stripe.linked.iter().copied())
     }
 
-    /// Puts `weights[target]` times the sum over the target's sources in `y[target]`, and returns the sum of `y`.
+    /// Sets `y[target]` to `weights[target]` times the sum over the target's sources, and returns the sum of `y`.
     pub(crate) fn to_targets(&self, x: &[f64], weights: &[f64], y: &mut [f64]) -> f64 {
         let blocks = self.targets.split(y).into_par_iter().zip(self.targets.ranges()).enumerate();
         let sums: Vec<f64> = blocks
@@ -127,7 +127,7 @@ impl Tiles {
         sums.iter().sum()
     }
 
-    /// Puts `weights[source]` times the sum over the source's targets in `y[source]`, and returns the sum of `y`.
+    /// Sets `y[source]` to `weights[source]` times the sum over the source's targets, and returns the sum of `y`.
     pub(crate) fn to_sources(&self, x: &[f64], weights: &[f64], y: &mut [f64]) -> f64 {
         let blocks = self.sources.split(y).into_par_iter().zip(self.sources.ranges()).zip(&self.stripes);
         let sums: Vec<f64> = blocks
@@ -145,9 +145,9 @@ impl Tiles {
 }
 
 impl Stripe {
-    /// Room for about so many links to each block of targets.
+    /// Allocates for about this many links to each block of targets.
     fn new(sources: usize, links: impl Iterator<Item = f64>) -> Stripe {
-        // A little more than is expected is cheaper than making room again.
+        // A little more than expected is cheaper than reallocation.
         let tile = |links: f64| Tile {
             ends: Vec::with_capacity((links + 4.0 * links.sqrt()) as usize),
             coded: Vec::new(),
@@ -158,14 +158,14 @@ impl Stripe {
 
     /// Adds a link of a source, which is numbered within its block.
     #[inline]
-    pub(crate) fn push(&mut self, target: Place, source: u16) {
+    pub(crate) fn push(&mut self, target: BlockPosition, source: u16) {
         self.tiles[usize::from(target.block)].ends.push([target.offset, source]);
         self.linked[usize::from(source)] = true;
     }
 
     /// Adds a link with its codes.
     #[inline]
-    pub(crate) fn push_coded(&mut self, target: Place, source: u16, [forward, backward]: [Code; 2]) {
+    pub(crate) fn push_coded(&mut self, target: BlockPosition, source: u16, [forward, backward]: [Code; 2]) {
         if [forward, backward] == [ONE; 2] {
             return self.push(target, source);
         }
@@ -178,8 +178,8 @@ impl Stripe {
 }
 
 impl Tile {
-    /// Adds what the links carry in a direction; `to_from` says of a link which end is which, `factors` what its code
-    /// stands for, and which one it is.
+    /// Adds the products of the links in one direction. `to_from` orders the ends of a link, `factors` has the factors
+    /// of its codes and selects the code.
     #[inline]
     fn add(
         &self,
@@ -230,7 +230,7 @@ pub(crate) fn each_row(y: &mut [f64], value: impl Fn(usize) -> f64 + Sync) -> f6
     sums.iter().sum()
 }
 
-/// Makes the sum of `new` 1, given what it is, and returns how far it is from `old`, all differences added up.
+/// Normalises `new` by its sum, and returns the sum of absolute differences from `old`.
 pub(crate) fn normalise(new: &mut [f64], sum: f64, old: &[f64]) -> f64 {
     let scale = sum.recip();
     let changes: Vec<f64> = new

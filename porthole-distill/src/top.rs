@@ -1,16 +1,16 @@
-//! The best of the scores, and what they lead to.
+//! The best pages by score, and unfetched pages that they link to.
 
 use std::cmp::Ordering;
 
-use crate::{Graph, Scores};
+use crate::{DistillGraph, HitsScores};
 
-/// The best `k` pages with a score above 0, best first; of equal ones, the one with the lower number.
+/// The best `k` pages with a positive score, best first; ties by page number.
 pub fn top(scores: &[f64], k: usize) -> Vec<(u32, f64)> {
     let scored = scores.iter().enumerate().filter(|(_, score)| **score > 0.0);
     best(scored.map(|(page, score)| (page as u32, *score)).collect(), k)
 }
 
-/// Sorts out the best `k`.
+/// Sorts the best `k`.
 pub(crate) fn best(mut all: Vec<(u32, f64)>, k: usize) -> Vec<(u32, f64)> {
     let order = |a: &(u32, f64), b: &(u32, f64)| -> Ordering { b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)) };
     if k < all.len() {
@@ -21,8 +21,7 @@ pub(crate) fn best(mut all: Vec<(u32, f64)>, k: usize) -> Vec<(u32, f64)> {
     all
 }
 
-/// The score below which a share of the pages with a score above 0 lies: V 3.7 calls hubs above that of 0.9 great.
-/// 0 if there are none.
+/// Quantile of the positive scores: V 3.7 calls hubs above the 0.9 quantile great. 0 if there are none.
 pub fn quantile(scores: &[f64], share: f64) -> f64 {
     let mut scores: Vec<f64> = scores.iter().copied().filter(|score| *score > 0.0).collect();
     if scores.is_empty() {
@@ -33,34 +32,34 @@ pub fn quantile(scores: &[f64], share: f64) -> f64 {
     *scores.select_nth_unstable_by(at, f64::total_cmp).1
 }
 
-/// A page that was not fetched, on another site than the great hubs that link to it.
+/// An unfetched page that great hubs on other sites link to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Missed {
     /// The page.
     pub page: u32,
-    /// The best of those hubs.
+    /// The best of these hubs.
     pub hub: u32,
-    /// What their scores add up to.
+    /// Sum of their scores.
     pub score: f64,
 }
 
-/// The pages that great hubs link to and that were not fetched (V 3.7), those with the best hubs first. Great is what
-/// has a hub score above `psi`.
-pub fn missed(graph: &Graph, scores: &Scores, psi: f64) -> Vec<Missed> {
+/// Unfetched pages that great hubs link to (V 3.7), highest sum of hub scores first. A hub is great if its score
+/// exceeds `psi`.
+pub fn missed(graph: &DistillGraph, scores: &HitsScores, psi: f64) -> Vec<Missed> {
     let pages = 0..graph.pages() as u32;
     let mut missed: Vec<Missed> = pages
         .filter(|page| !graph.fetched(*page))
-        .filter_map(|page| endorsed(graph, scores, psi, page))
+        .filter_map(|page| missed_page(graph, scores, psi, page))
         .collect();
     missed.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.page.cmp(&b.page)));
     missed
 }
 
-fn endorsed(graph: &Graph, scores: &Scores, psi: f64, page: u32) -> Option<Missed> {
+fn missed_page(graph: &DistillGraph, scores: &HitsScores, psi: f64, page: u32) -> Option<Missed> {
     let score = |hub: u32| scores.hubs[hub as usize];
     let great = |hub: &&u32| score(**hub) > psi && !graph.same_site(**hub, page);
     let hubs = || graph.sources(page).iter().filter(great).copied();
-    // Of equal hubs the first: `max_by` would take the last.
+    // On ties the first hub: `max_by` would take the last.
     let hub = hubs().reduce(|best, hub| if score(hub) > score(best) { hub } else { best })?;
     Some(Missed { page, hub, score: hubs().map(score).sum() })
 }

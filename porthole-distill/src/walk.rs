@@ -1,37 +1,37 @@
-//! The same scores by walking along the table of links, as was done before there were joins (V 3.8, Fig. 8d): the
-//! reference that everything faster is held against.
+//! Scores by walking along the link table, as before joins were used (V 3.8, Fig. 8d): the reference that faster
+//! implementations are compared with.
 
 use rayon::prelude::*;
 
-use crate::{Distiller, Scores};
+use crate::{HitsDistiller, HitsScores};
 
-/// What a row of LINK weighs in the two steps (V 2.2.3).
+/// Weights of a row of LINK in the two steps (V 2.2.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Weights {
+pub struct LinkWeights {
     /// E_F\[u,v\] in the authority step: R(v), over k.
     pub fwd: f64,
     /// E_B\[u,v\] in the hub step: R(u), over l.
     pub rev: f64,
 }
 
-/// The weights of all links in the order of the table, for the walk and for SQL. Both are 0 within a site, and where
-/// the same link is in the table before; rho is not applied, as in V Fig. 4.
+/// Weights of all links in table order, for the walk and for SQL. Both are 0 within a site, and for a duplicate of an
+/// earlier link; rho is not applied, as in V Fig. 4.
 pub fn link_weights<L: Sync>(
-    distiller: &Distiller<'_>,
+    distiller: &HitsDistiller<'_>,
     links: &[L],
     ends: impl Fn(&L) -> (u32, u32) + Sync,
-) -> Vec<Weights> {
+) -> Vec<LinkWeights> {
     let graph = distiller.graph;
     let across = (0..links.len() as u32).filter(|at| {
         let (src, dst) = ends(&links[*at as usize]);
         !graph.same_site(src, dst)
     });
     let counted = first_of_each(across, |at| ends(&links[at as usize]));
-    let mut weights = vec![Weights::default(); links.len()];
+    let mut weights = vec![LinkWeights::default(); links.len()];
     for at in &counted {
         let (src, dst) = ends(&links[*at as usize]);
         let fwd = distiller.options.worth(graph, dst);
-        weights[*at as usize] = Weights { fwd, rev: distiller.weights.rev[src as usize] };
+        weights[*at as usize] = LinkWeights { fwd, rev: distiller.weights.rev[src as usize] };
     }
     if distiller.options.correct_inflation {
         let from_site = |at: u32| (graph.site(ends(&links[at as usize]).0), ends(&links[at as usize]).1);
@@ -42,13 +42,13 @@ pub fn link_weights<L: Sync>(
     weights
 }
 
-/// Finds hubs and authorities link by link. The weights are those that [`link_weights`] gives for the same links.
+/// Computes hubs and authorities link by link. The weights must be those of [`link_weights`] for the same links.
 pub fn walk<L>(
-    distiller: &Distiller<'_>,
+    distiller: &HitsDistiller<'_>,
     links: &[L],
-    weights: &[Weights],
+    weights: &[LinkWeights],
     ends: impl Fn(&L) -> (u32, u32),
-) -> Scores {
+) -> HitsScores {
     let (pages, options) = (distiller.graph.pages(), &distiller.options);
     let candidate = |page: u32| distiller.weights.fwd[page as usize] > 0.0;
     let rows = || links.iter().map(&ends).zip(weights).filter(|((_, dst), _)| candidate(*dst));
@@ -66,10 +66,10 @@ pub fn walk<L>(
         change = change.max(replace(&mut hubs, next));
         iterations += 1;
     }
-    Scores { hubs, authorities, iterations, change, converged: change <= options.tolerance }
+    HitsScores { hubs, authorities, iterations, change, converged: change <= options.tolerance }
 }
 
-/// Puts new scores in place of the old ones, unless they are nothing, and returns by how much they differ.
+/// Replaces the scores, unless the new ones are all 0, and returns their difference.
 fn replace(scores: &mut Vec<f64>, mut next: Vec<f64>) -> f64 {
     let Some(change) = normalised(&mut next, scores) else { return 0.0 };
     *scores = next;
@@ -85,7 +85,7 @@ fn normalised(scores: &mut [f64], old: &[f64]) -> Option<f64> {
     Some(scores.iter().zip(old).map(|(new, old)| (new - old).abs()).sum())
 }
 
-/// Those links that are the first with their key, in the order of the table.
+/// The first link of each key, in table order.
 fn first_of_each(links: impl Iterator<Item = u32>, key: impl Fn(u32) -> (u32, u32)) -> Vec<u32> {
     let sorted = sorted(links, key);
     let mut first: Vec<u32> = sorted.chunk_by(same_key).map(|run| run[0].1).collect();
@@ -93,7 +93,7 @@ fn first_of_each(links: impl Iterator<Item = u32>, key: impl Fn(u32) -> (u32, u3
     first
 }
 
-/// Hands out every link with the number of those that have its key.
+/// Calls `with` for every link with the number of links of its key.
 fn each_with_count(links: &[u32], key: impl Fn(u32) -> (u32, u32), mut with: impl FnMut(u32, f64)) {
     for run in sorted(links.iter().copied(), key).chunk_by(same_key) {
         run.iter().for_each(|(_, link)| with(*link, run.len() as f64));

@@ -1,61 +1,65 @@
-//! The I/O figures of the classifier, V Fig. 8 (a) to (c): SingleProbe over STAT and over BLOB and BulkProbe,
-//! on statistics larger than the page cache that they are given, with the native critic beside them.
+//! The I/O figures of the classifier, V Fig. 8 (a) to (c): SingleProbe over STAT and over BLOB, and BulkProbe, on
+//! statistics larger than the page cache, compared with the native critic.
 
 mod figures;
 mod measure;
 mod model;
 mod rows;
 
-pub use figures::{Cost, FigureTable, Figures, Fit, OutputPoint, Size, SweepPoint, Variant};
-pub use measure::Bench;
+pub use figures::{
+    BenchSize, CacheSweepPoint, ClassifierFigures, ClassifierVariant, DocumentCost, FigureTable, LineFit,
+    OutputPoint,
+};
+pub use measure::ClassifierBench;
 pub use model::SyntheticModel;
 pub use rows::table_rows;
 
 use porthole_topic::{Critic, Taxonomy, TaxonomyError};
 
-/// What is measured on.
+/// Setup of the benchmark.
 #[derive(Clone, Copy, Debug)]
-pub struct Setup {
-    /// Topics of the made-up taxonomy.
+pub struct ClassifierSetup {
+    /// Topics of the synthetic taxonomy.
     pub nodes: u16,
     /// Documents that are judged together.
     pub documents: u32,
-    /// Terms of the made-up language.
+    /// Terms of the synthetic language.
     pub vocabulary: u32,
-    /// Seed of the made-up statistics and documents.
+    /// Seed of the synthetic statistics and documents.
     pub seed: u64,
 }
 
-/// Why there are no figures.
+/// Errors of the benchmark.
 #[derive(Debug, thiserror::Error)]
-pub enum BenchError {
-    /// There is no room for the database.
-    #[error("no room for the database: {0}")]
+pub enum ClassifierBenchError {
+    /// The temporary database could not be created.
+    #[error("cannot create the temporary database: {0}")]
     Scratch(#[from] std::io::Error),
-    /// The made-up topics are no tree.
+    /// The synthetic topics are not a valid tree.
     #[error(transparent)]
     Topics(#[from] TaxonomyError),
-    /// The database refused.
+    /// A database error.
     #[error(transparent)]
     Store(#[from] porthole_store::Error),
 }
 
-impl Setup {
-    /// What is measured on if nothing else is said.
-    pub const USUAL: Setup = Setup { nodes: 2_000, documents: 400, vocabulary: 100_000, seed: 1 };
+impl ClassifierSetup {
+    /// The default setup.
+    pub const USUAL: ClassifierSetup =
+        ClassifierSetup { nodes: 2_000, documents: 400, vocabulary: 100_000, seed: 1 };
 
-    /// Measures everything, in a database of its own. `step` hears what is done next.
+    /// Runs all measurements, in a temporary database. `step` is called with a description of each step.
     ///
     /// # Errors
     /// If the database cannot be written or read.
-    pub fn run(self, step: &mut dyn FnMut(&str)) -> Result<Figures, BenchError> {
+    pub fn run(self, step: &mut dyn FnMut(&str)) -> Result<ClassifierFigures, ClassifierBenchError> {
         let folder = tempfile::tempdir()?;
         let model = SyntheticModel::new(usize::from(self.nodes), self.vocabulary, self.seed);
         let tree = Taxonomy::from_rows(model.topics())?;
         let mut critic = Critic::new(model.model(), &tree).uncalibrated();
         let documents = model.documents(self.documents as usize);
         step("filling the tables");
-        let mut bench = Bench::new(folder.path(), model.topics(), &mut critic, &documents)?;
+        let mut bench = ClassifierBench::new(folder.path(), model.topics(), &mut critic, &documents)?;
         Ok(bench.run(&mut |what| step(&format!("measuring {what}")))?)
     }
 }
@@ -91,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_small_bench_has_all_figures_and_the_variants_agree() {
-        let setup = Setup { nodes: 100, documents: 16, vocabulary: 2_000, seed: 1 };
+        let setup = ClassifierSetup { nodes: 100, documents: 16, vocabulary: 2_000, seed: 1 };
         let figures = setup.run(&mut |_| ()).unwrap();
         assert!(figures.disagreement < 1e-9, "{}", figures.disagreement);
         let names: Vec<_> = figures.variants.iter().map(|variant| variant.name).collect();

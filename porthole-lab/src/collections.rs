@@ -1,5 +1,5 @@
-//! The text collections that critics are measured on, as plain data: what every document is about, and how
-//! often each term occurs in it. They are not part of the project; a folder holds them.
+//! The text collections that critics are measured on: topics and term counts of every document. They are not part of
+//! the project; a folder holds them.
 
 mod labels;
 mod tar;
@@ -15,7 +15,7 @@ use std::thread;
 
 use porthole_page::{Extractor, Page};
 use porthole_types::{CanonicalUrl, Headers, TermId};
-use porthole_warc::{BLOCK_LIMIT, Record, WarcError, WarcReader};
+use porthole_warc::{BLOCK_LIMIT, WarcError, WarcReader, WarcRecord};
 
 use labels::Labels;
 use tar::TarReader;
@@ -23,46 +23,45 @@ use tar::TarReader;
 /// A labelled collection of documents.
 #[derive(Clone, Debug)]
 pub struct Collection {
-    /// What it is called.
+    /// Name of the collection.
     pub name: &'static str,
     /// The paths of its topics, such as `/comp/graphics`, in the order of their names.
     pub topics: Vec<String>,
-    /// Its documents, always in the same order.
-    pub documents: Vec<Document>,
+    /// Documents, always in the same order.
+    pub documents: Vec<LabelledDocument>,
 }
 
 /// A labelled document.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct LabelledDocument {
     /// Its name in the collection: a path, or a URL.
     pub name: String,
-    /// What it is about, as indices of the collection's topics; at least one.
+    /// Indices of its topics in the collection; at least one.
     pub topics: Vec<u32>,
-    /// The part of the collection that it belongs to, for collections that come in parts: `train` or `test`,
-    /// or the university.
+    /// Part of the collection that it belongs to, if the collection has parts: `train` or `test`, or the university.
     pub group: String,
-    /// How often each term occurs, ordered by term.
+    /// Number of occurrences of each term, ordered by term.
     pub counts: Vec<(TermId, u32)>,
-    /// Its bytes, if they were asked for.
+    /// The text, if requested.
     pub text: Option<Vec<u8>>,
 }
 
-/// What to keep of a document beside its counts.
+/// Whether to keep the text of documents besides the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// Nothing.
+pub enum KeepText {
+    /// Counts only.
     Counts,
-    /// Its bytes.
+    /// Counts and text.
     Text,
 }
 
-/// Why a collection cannot be read.
+/// Errors of reading a collection.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectionError {
-    /// The folder does not hold it.
+    /// The folder does not have the collection.
     #[error("there is no {}; `--corpora` names the folder of the collections", path.display())]
     Missing {
-        /// The file that was looked for.
+        /// The missing file.
         path: PathBuf,
     },
     /// A file could not be read.
@@ -70,7 +69,7 @@ pub enum CollectionError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said, or what is wrong with the archive.
+        /// The I/O error, or the problem with the archive.
         source: io::Error,
     },
     /// A file of pages is damaged.
@@ -78,32 +77,32 @@ pub enum CollectionError {
     Warc {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: WarcError,
     },
-    /// A line of labels makes no sense.
+    /// A label line is invalid.
     #[error("{}, line {line}: {what}", path.display())]
     Label {
         /// The file of labels.
         path: PathBuf,
-        /// Counted from 1.
+        /// Line number from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         what: &'static str,
     },
 }
 
 type Result<T> = std::result::Result<T, CollectionError>;
 
-/// The classes of WebKB that experiments are about; the other three are too small, or a rest.
+/// The classes of WebKB that experiments use; the other three are too small, or a remainder.
 pub const WEBKB_CLASSES: [&str; 4] = ["/course", "/faculty", "/project", "/student"];
 
-/// The universities of WebKB that are left out in turn. Pages of all others are always trained on.
+/// The universities of WebKB that are held out in turn. All other pages are always trained on.
 pub const WEBKB_UNIVERSITIES: [&str; 4] = ["cornell", "texas", "washington", "wisconsin"];
 
 impl Collection {
-    /// 20 Newsgroups in its `bydate` split: articles with their headers, the groups `train` and `test`.
-    pub fn newsgroups20(corpora: &Path, keep: Keep) -> Result<Self> {
+    /// 20 Newsgroups in its `bydate` split: articles with their headers, in the groups `train` and `test`.
+    pub fn newsgroups20(corpora: &Path, keep: KeepText) -> Result<Self> {
         let path = corpora.join("newsgroups20.tar.zst");
         let unreadable = |source| CollectionError::Read { path: path.clone(), source };
         let archive = zstd::Decoder::new(open(&path)?).map_err(unreadable)?;
@@ -118,26 +117,26 @@ impl Collection {
         Ok(collection("20 Newsgroups", found))
     }
 
-    /// WebKB: the pages of computer science departments, the group is the university. All seven classes; see
+    /// WebKB: pages of computer science departments; the group is the university. All seven classes; see
     /// [`WEBKB_CLASSES`] and [`Collection::only`].
-    pub fn webkb(corpora: &Path, keep: Keep) -> Result<Self> {
+    pub fn webkb(corpora: &Path, keep: KeepText) -> Result<Self> {
         Collection::labelled("WebKB", corpora, "webkb", keep)
     }
 
     /// The 2007 Wikipedia selection for schools: pages with one or more topics each, a tree of two and three
     /// levels. The group is empty.
-    pub fn schools(corpora: &Path, keep: Keep) -> Result<Self> {
+    pub fn schools(corpora: &Path, keep: KeepText) -> Result<Self> {
         Collection::labelled("Schools", corpora, "schools", keep)
     }
 
-    /// What is left when documents are about these topics only: other documents are not there, other topics of
-    /// those that stay are forgotten.
+    /// The collection restricted to these topics: documents about others are dropped, and other topics of the remaining
+    /// documents are removed.
     pub fn only(self, topics: &[&str]) -> Self {
         let is_left = |topic: &String| topics.contains(&topic.as_str());
         self.renamed(|topic| is_left(topic).then(|| topic.clone()))
     }
 
-    /// The collection with every topic's first name as its topic: `/Science/Biology` becomes `/Science`.
+    /// The collection with every topic replaced by its top level: `/Science/Biology` becomes `/Science`.
     pub fn top(self) -> Self {
         self.renamed(|topic| {
             let end = topic[1..].find('/').map_or(topic.len(), |slash| slash + 1);
@@ -145,7 +144,7 @@ impl Collection {
         })
     }
 
-    fn labelled(name: &'static str, corpora: &Path, file: &str, keep: Keep) -> Result<Self> {
+    fn labelled(name: &'static str, corpora: &Path, file: &str, keep: KeepText) -> Result<Self> {
         let labels = Labels::read(&corpora.join(format!("{file}.labels.tsv")))?;
         let path = corpora.join(format!("{file}.warc.gz"));
         let damaged = |source| CollectionError::Warc { path: path.clone(), source };
@@ -163,8 +162,8 @@ impl Collection {
         Ok(collection(name, found.into_iter().collect::<Result<_>>()?))
     }
 
-    /// Gives topics other paths, possibly one to several of them. A topic without a new path goes, and a
-    /// document without a topic goes with it.
+    /// Renames topics; several may get the same path. A topic without a new path is dropped, and so are documents
+    /// without a topic.
     fn renamed(self, rename: impl Fn(&String) -> Option<String>) -> Self {
         let paths: Vec<_> = self.topics.iter().map(rename).collect();
         let found = self.documents.into_iter().filter_map(|document| {
@@ -193,13 +192,13 @@ impl Article {
     }
 }
 
-fn document(name: String, group: String, page: &Page, bytes: Vec<u8>, keep: Keep) -> Document {
-    let text = (keep == Keep::Text).then_some(bytes);
-    Document { name, topics: Vec::new(), group, counts: page.term_counts(), text }
+fn document(name: String, group: String, page: &Page, bytes: Vec<u8>, keep: KeepText) -> LabelledDocument {
+    let text = (keep == KeepText::Text).then_some(bytes);
+    LabelledDocument { name, topics: Vec::new(), group, counts: page.term_counts(), text }
 }
 
 /// Numbers the topics in the order of their paths.
-fn collection(name: &'static str, found: Vec<(Vec<String>, Document)>) -> Collection {
+fn collection(name: &'static str, found: Vec<(Vec<String>, LabelledDocument)>) -> Collection {
     let mut topics: Vec<_> = found.iter().flat_map(|(paths, _)| paths).cloned().collect();
     topics.sort_unstable();
     topics.dedup();
@@ -214,13 +213,13 @@ fn collection(name: &'static str, found: Vec<(Vec<String>, Document)>) -> Collec
     Collection { name, topics, documents }
 }
 
-/// Does the work on every item on all cores, and gives the answers in the order of the items.
+/// Processes all items on all cores, and returns the results in the order of the items.
 fn in_parallel<T, U: Send>(
     items: impl Iterator<Item = Result<T>> + Send,
     work: impl Fn(&mut Extractor, T) -> U + Sync,
 ) -> Result<Vec<U>> {
     let items = Mutex::new(items.enumerate());
-    // A function, so that the lock is free while the item is worked on.
+    // A closure, so that the lock is released while the item is processed.
     let next = || items.lock().expect("no reader has panicked").next();
     let worker = || {
         let mut extractor = Extractor::default();
@@ -246,11 +245,11 @@ fn open(path: &Path) -> Result<File> {
     })
 }
 
-fn record_url(record: &Record) -> &str {
+fn record_url(record: &WarcRecord) -> &str {
     if record.is_http_response() { record.target().unwrap_or_default() } else { "" }
 }
 
-/// Text has no links, so where it stands does not matter.
+/// Text has no links, so its URL does not matter.
 fn no_url() -> CanonicalUrl {
     CanonicalUrl::parse("http://localhost/").expect("a URL")
 }

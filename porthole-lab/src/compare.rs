@@ -1,59 +1,59 @@
-//! Two strategies, or two sets of results, side by side: what is different, and how sure that is.
+//! Comparison of two strategies or two sets of results: differences with confidence intervals.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::experiment::{ExperimentError, Outcome, Results};
+use crate::experiment::{CrawlSummary, ExperimentError, Results};
 use crate::statistics::{Difference, bootstrap, holm};
-use porthole_report::html::{Report, Section, Table, escaped};
+use porthole_report::html::{HtmlReport, HtmlTable, Section, escaped};
 use porthole_report::summary::mean;
-use porthole_report::svg::{Axis, Chart, Marks, Range, Scale};
+use porthole_report::svg::{Axis, Chart, Marks, Scale, ValueRange};
 
 /// A comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// The name of the first.
+    /// Name of the first side.
     pub one: String,
-    /// The name of the second.
+    /// Name of the second side.
     pub other: String,
-    /// Crawls that were paired: the same topic and sample.
+    /// Number of paired crawls, with the same topic and sample.
     pub pairs: usize,
-    /// Topics of those.
+    /// Number of topics of these crawls.
     pub topics: usize,
-    /// What was measured.
-    pub rows: Vec<Row>,
-    /// What it comes to.
+    /// Compared measures.
+    pub rows: Vec<ComparedMeasure>,
+    /// Conclusion.
     pub verdict: String,
 }
 
-/// One measure.
+/// A compared measure.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// What.
+pub struct ComparedMeasure {
+    /// Name of the measure.
     pub what: String,
-    /// The mean of the first.
+    /// Mean of the first side.
     pub one: f64,
-    /// The mean of the second.
+    /// Mean of the second side.
     pub other: f64,
-    /// How far the first is ahead.
+    /// Difference of the first side to the second.
     pub ahead: Difference,
-    /// Its p, after Holm's correction for all rows.
+    /// p-value, after Holm's correction for all measures.
     pub p: f64,
 }
 
-/// Which crawls are looked at.
-pub struct Side<'a> {
-    /// What people call it.
+/// One side of a comparison.
+pub struct ComparedCrawls<'a> {
+    /// Display name.
     pub name: String,
-    /// Where they are from.
+    /// The results with the crawls.
     pub results: &'a Results,
-    /// Their strategy.
+    /// Strategy of the crawls.
     pub strategy: &'a str,
 }
 
-/// Compares the crawls of two sides that have topic and sample in common.
-pub fn compare(one: &Side<'_>, other: &Side<'_>) -> Result<Comparison, ExperimentError> {
+/// Compares the crawls of two sides that have the same topic and sample.
+pub fn compare(one: &ComparedCrawls<'_>, other: &ComparedCrawls<'_>) -> Result<Comparison, ExperimentError> {
     for side in [one, other] {
         let known = &side.results.experiment.strategies;
         if !known.iter().any(|name| name == side.strategy) {
@@ -65,11 +65,11 @@ pub fn compare(one: &Side<'_>, other: &Side<'_>) -> Result<Comparison, Experimen
     at.retain(|at| other.results.experiment.at.contains(at));
     let pairs = pairs(one, other);
     let Some(budget) = at.last().copied().filter(|_| !pairs.is_empty()) else {
-        let what = format!("no crawl has topic, sample and budget in common with one of {}", other.name);
+        let what = format!("no crawl has the same topic, sample and budget as one of {}", other.name);
         return Err(ExperimentError::Folder { path: one.results.folder().to_owned(), what });
     };
     let seed = one.results.experiment.seed;
-    let mut rows: Vec<Row> = at
+    let mut rows: Vec<ComparedMeasure> = at
         .iter()
         .map(|at| row(&pairs, seed, format!("harvest at {at}"), |outcome| outcome.harvest[at]))
         .collect();
@@ -88,10 +88,10 @@ pub fn compare(one: &Side<'_>, other: &Side<'_>) -> Result<Comparison, Experimen
     Ok(Comparison { one: one.name.clone(), other: other.name.clone(), pairs, topics, rows, verdict })
 }
 
-type Pairs<'a> = BTreeMap<&'a str, Vec<(&'a Outcome, &'a Outcome)>>;
+type Pairs<'a> = BTreeMap<&'a str, Vec<(&'a CrawlSummary, &'a CrawlSummary)>>;
 
-fn pairs<'a>(one: &Side<'a>, other: &Side<'a>) -> Pairs<'a> {
-    let of = |side: &Side<'a>| {
+fn pairs<'a>(one: &ComparedCrawls<'a>, other: &ComparedCrawls<'a>) -> Pairs<'a> {
+    let of = |side: &ComparedCrawls<'a>| {
         let own = side.results.outcomes.iter().filter(|outcome| outcome.strategy == side.strategy);
         own.map(|outcome| ((outcome.topic.as_str(), outcome.sample), outcome)).collect::<BTreeMap<_, _>>()
     };
@@ -105,8 +105,8 @@ fn pairs<'a>(one: &Side<'a>, other: &Side<'a>) -> Pairs<'a> {
     pairs
 }
 
-fn row(pairs: &Pairs<'_>, seed: u64, what: String, value: impl Fn(&Outcome) -> f64) -> Row {
-    let of = |pick: &dyn Fn(&(&Outcome, &Outcome)) -> f64| {
+fn row(pairs: &Pairs<'_>, seed: u64, what: String, value: impl Fn(&CrawlSummary) -> f64) -> ComparedMeasure {
+    let of = |pick: &dyn Fn(&(&CrawlSummary, &CrawlSummary)) -> f64| {
         mean(pairs.values().map(|pairs| mean(pairs.iter().map(pick))))
     };
     let groups: Vec<Vec<f64>> = pairs
@@ -114,10 +114,16 @@ fn row(pairs: &Pairs<'_>, seed: u64, what: String, value: impl Fn(&Outcome) -> f
         .map(|pairs| pairs.iter().map(|(one, other)| value(one) - value(other)).collect())
         .collect();
     let ahead = bootstrap(&groups, seed);
-    Row { what, one: of(&|pair| value(pair.0)), other: of(&|pair| value(pair.1)), ahead, p: ahead.p }
+    ComparedMeasure {
+        what,
+        one: of(&|pair| value(pair.0)),
+        other: of(&|pair| value(pair.1)),
+        ahead,
+        p: ahead.p,
+    }
 }
 
-fn verdict(one: &str, other: &str, row: &Row, topics: usize, pairs: usize) -> String {
+fn verdict(one: &str, other: &str, row: &ComparedMeasure, topics: usize, pairs: usize) -> String {
     let Difference { mean, low, high, .. } = row.ahead;
     let interval = format!(
         "{}: {:.4} against {:.4}, {mean:+.4} (95% interval {low:+.4} to {high:+.4}, {pairs} pairs of crawls, {topics} \
@@ -125,19 +131,19 @@ fn verdict(one: &str, other: &str, row: &Row, topics: usize, pairs: usize) -> St
         row.what, row.one, row.other
     );
     match () {
-        () if topics < 3 => format!("too few topics to say anything of others; {interval}"),
+        () if topics < 3 => format!("too few topics for a conclusion; {interval}"),
         () if low > 0.0 => format!("{one} is better than {other}; {interval}"),
         () if high < 0.0 => format!("{one} is worse than {other}; {interval}"),
-        () => format!("no difference between {one} and {other} is sure; {interval}"),
+        () => format!("no significant difference between {one} and {other}; {interval}"),
     }
 }
 
 impl Comparison {
-    /// As a table.
-    pub fn table(&self) -> Table {
+    /// The comparison as a table.
+    pub fn table(&self) -> HtmlTable {
         let mut table =
-            Table::new(&["measure", &self.one, &self.other, "ahead", "95% interval", "p, after Holm"]);
-        for Row { what, one, other, ahead, p } in &self.rows {
+            HtmlTable::new(&["measure", &self.one, &self.other, "ahead", "95% interval", "p, after Holm"]);
+        for ComparedMeasure { what, one, other, ahead, p } in &self.rows {
             let Difference { mean, low, high, .. } = ahead;
             table.rows.push(vec![
                 what.clone(),
@@ -151,9 +157,9 @@ impl Comparison {
         table
     }
 
-    /// As a page.
-    pub fn report(&self) -> Report {
-        let ranges = self.rows.iter().map(|row| Range {
+    /// The comparison as an HTML report.
+    pub fn report(&self) -> HtmlReport {
+        let ranges = self.rows.iter().map(|row| ValueRange {
             name: row.what.clone(),
             value: row.ahead.mean,
             low: row.ahead.low,
@@ -172,7 +178,7 @@ impl Comparison {
             table: self.table(),
             ..Section::default()
         };
-        Report {
+        HtmlReport {
             title: format!("{} against {}", self.one, self.other),
             lead: format!("<p>{}</p>", escaped(&self.verdict)),
             sections: vec![section],
@@ -184,10 +190,10 @@ impl Comparison {
 mod tests {
     use super::*;
 
-    fn row_of(differences: &[f64]) -> Row {
+    fn row_of(differences: &[f64]) -> ComparedMeasure {
         let groups: Vec<Vec<f64>> = differences.iter().map(|difference| vec![*difference; 3]).collect();
         let ahead = bootstrap(&groups, 1);
-        Row { what: "recall at 9".into(), one: 0.5, other: 0.4, ahead, p: ahead.p }
+        ComparedMeasure { what: "recall at 9".into(), one: 0.5, other: 0.4, ahead, p: ahead.p }
     }
 
     #[test]
@@ -195,7 +201,7 @@ mod tests {
         for (differences, words) in [
             (&[0.1, 0.12, 0.09, 0.11][..], "a is better than b; recall at 9: 0.5000 against 0.4000, +0.1050"),
             (&[-0.1, -0.12, -0.09], "a is worse than b"),
-            (&[-0.1, 0.12, 0.0, -0.02], "no difference between a and b is sure"),
+            (&[-0.1, 0.12, 0.0, -0.02], "no significant difference between a and b"),
             (&[0.1, 0.1], "too few topics"),
         ] {
             let found = verdict("a", "b", &row_of(differences), differences.len(), 9);

@@ -1,5 +1,4 @@
-//! How good critics are: accuracy and honesty of their probabilities on the labelled collections, always on
-//! documents that they were not trained on.
+//! Quality of critics: accuracy and calibration on the labelled collections, always on held-out documents.
 
 pub mod speed;
 
@@ -8,66 +7,68 @@ use std::time::Instant;
 
 use porthole_topic::logistic::train_logistic;
 use porthole_topic::{
-    Counting, Counts, Critic, Example, Options, Shape, Statistics, Taxonomy, Tuning, Tunings, fingerprint,
-    train, tune_all,
+    ClassifierShape, Critic, Statistics, Taxonomy, TermCounting, TermFrequencies, TopicExample,
+    TrainingOptions, Tuning, Tunings, fingerprint, train, tune_all,
 };
 use porthole_types::{TermId, TopicId};
 use serde::Serialize;
 
-use crate::collections::{Collection, CollectionError, Document, Keep, WEBKB_CLASSES, WEBKB_UNIVERSITIES};
+use crate::collections::{
+    Collection, CollectionError, KeepText, LabelledDocument, WEBKB_CLASSES, WEBKB_UNIVERSITIES,
+};
 use porthole_report::svg::{self, Axis, Chart, Marks, Scale, Series};
 
-/// What the critics reached.
+/// Results of all critics.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CriticsReport {
     /// One row an experiment and critic.
     pub rows: Vec<CriticRow>,
-    /// Whether held-out pages propose the class that they are from.
+    /// Accuracy of topic proposals for held-out pages.
     pub proposals: Option<Proposals>,
 }
 
-/// How class proposal did.
+/// Accuracy of topic proposals.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Proposals {
-    /// Topics that had enough pages that were held out.
+    /// Number of topics with enough held-out pages.
     pub topics: usize,
-    /// Pages of one topic that were shown together.
+    /// Number of pages that were given together.
     pub pages: usize,
-    /// Share of the topics that came out first.
+    /// Share of the topics that were proposed first.
     pub first: f64,
-    /// Share that were among the first three.
+    /// Share of the topics that were among the first three proposals.
     pub among_three: f64,
 }
 
-/// What one critic reached in one experiment.
+/// Results of one critic in one experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct CriticRow {
-    /// The documents.
+    /// Name of the collection.
     pub collection: &'static str,
-    /// Which are trained on, which are judged.
+    /// How the collection is split.
     pub protocol: &'static str,
     /// The critic.
     pub critic: &'static str,
-    /// Documents judged.
+    /// Number of judged documents.
     pub documents: usize,
-    /// Share of them put into a right class.
+    /// Share of them that were assigned to a right class.
     pub accuracy: f64,
     /// Mean of -ln Pr[right class].
     pub log_loss: f64,
-    /// What was chosen on the training documents, at the root, split by split.
+    /// Hyperparameters chosen at the root, by split.
     pub chosen: Vec<String>,
-    /// Seconds of training, all cores.
+    /// Seconds of training on all cores.
     pub train_seconds: f64,
-    /// How often the best class was right, by how probable it was said to be.
+    /// Accuracy of the best class, binned by its probability.
     pub reliability: Vec<Bin>,
-    /// Mean distance of what was said and what was true.
+    /// Mean distance of probability and accuracy.
     pub calibration_error: f64,
 }
 
-/// Judgments of about the same certainty.
+/// Judgments with similar probabilities.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Bin {
-    /// Judgments.
+    /// Number of judgments.
     pub documents: usize,
     /// Mean probability of the best class.
     pub said: f64,
@@ -75,38 +76,46 @@ pub struct Bin {
     pub right: f64,
 }
 
-/// A way to divide a collection: documents to train on, documents to judge.
-type Split<'a> = (Vec<&'a Document>, Vec<&'a Document>);
+/// A split of a collection: training documents, test documents.
+type TrainTestSplit<'a> = (Vec<&'a LabelledDocument>, Vec<&'a LabelledDocument>);
 
-/// Runs all experiments; `done` is told about each row.
+/// Runs all experiments; `done` is called with each row.
 pub fn measure(corpora: &Path, mut done: impl FnMut(&CriticRow)) -> Result<CriticsReport, CollectionError> {
     let mut report = CriticsReport::default();
     let mut add = |row: CriticRow| {
         done(&row);
         report.rows.push(row);
     };
-    let newsgroups = Collection::newsgroups20(corpora, Keep::Counts)?;
+    let newsgroups = Collection::newsgroups20(corpora, KeepText::Counts)?;
     let split = [by_date(&newsgroups)];
-    for (protocol, shape) in [("by date, flat", Shape::Flat), ("by date, tree", Shape::Tree)] {
+    for (protocol, shape) in
+        [("by date, flat", ClassifierShape::Flat), ("by date, tree", ClassifierShape::Tree)]
+    {
         experiment(&newsgroups, protocol, shape, &split, &mut add);
     }
-    let webkb = Collection::webkb(corpora, Keep::Counts)?.only(&WEBKB_CLASSES);
-    experiment(&webkb, "a university left out, of four", Shape::Flat, &by_university(&webkb), &mut add);
-    let leaves = Collection::schools(corpora, Keep::Counts)?;
+    let webkb = Collection::webkb(corpora, KeepText::Counts)?.only(&WEBKB_CLASSES);
+    experiment(
+        &webkb,
+        "a university left out, of four",
+        ClassifierShape::Flat,
+        &by_university(&webkb),
+        &mut add,
+    );
+    let leaves = Collection::schools(corpora, KeepText::Counts)?;
     let proposals = proposals(&leaves, &five_fold(&leaves)[0]);
     let schools = leaves.top();
-    experiment(&schools, "5-fold, 15 topics", Shape::Flat, &five_fold(&schools), &mut add);
+    experiment(&schools, "5-fold, 15 topics", ClassifierShape::Flat, &five_fold(&schools), &mut add);
     report.proposals = Some(proposals);
     Ok(report)
 }
 
-/// How often the best class was right against how probable it was said to be, a drawing an experiment: on the
-/// diagonal, probabilities mean what they say.
+/// Reliability diagrams, one an experiment: accuracy of the best class against its probability. A calibrated critic is
+/// on the diagonal.
 pub fn reliability_svg(report: &CriticsReport) -> String {
     let experiments = report.rows.chunk_by(|a, b| (a.collection, a.protocol) == (b.collection, b.protocol));
     let chart = |rows: &[CriticRow]| {
         let of_critic = |row: &CriticRow| {
-            // A few documents say nothing about a share.
+            // Too few documents give no reliable share.
             let bins = row.reliability.iter().filter(|bin| bin.documents >= 10);
             Series::line(row.critic, bins.map(|bin| (bin.said, bin.right)).collect())
         };
@@ -123,17 +132,18 @@ pub fn reliability_svg(report: &CriticsReport) -> String {
     svg::page(&experiments.map(chart).collect::<Vec<_>>())
 }
 
-/// Pages shown together for a proposal.
+/// Number of pages given together for a proposal.
 const SHOWN: usize = 5;
 
-/// Shows held-out pages of each topic of a tree to a critic that was trained on the others.
-fn proposals(collection: &Collection, (training, held_out): &Split<'_>) -> Proposals {
+/// Proposals for held-out pages of each topic, by a critic that was trained on the others.
+fn proposals(collection: &Collection, (training, held_out): &TrainTestSplit<'_>) -> Proposals {
     let (tree, topics) = tree(collection);
-    let (mut critic, _) = naive_bayes(&tree, &examples(training, &topics), &Options::default());
+    let (mut critic, _) = naive_bayes(&tree, &examples(training, &topics), &TrainingOptions::default());
     let mut found = Proposals { topics: 0, pages: SHOWN, first: 0.0, among_three: 0.0 };
     for (number, &topic) in topics.iter().enumerate() {
         let of_topic = held_out.iter().filter(|document| document.topics.contains(&(number as u32)));
-        let shown: Vec<&Counts> = of_topic.map(|document| document.counts.as_slice()).take(SHOWN).collect();
+        let shown: Vec<&TermFrequencies> =
+            of_topic.map(|document| document.counts.as_slice()).take(SHOWN).collect();
         if shown.len() == SHOWN && tree.is_leaf(topic) {
             let place = critic.propose(&tree, &shown, 3).iter().position(|proposal| proposal.topic == topic);
             found.topics += 1;
@@ -146,31 +156,31 @@ fn proposals(collection: &Collection, (training, held_out): &Split<'_>) -> Propo
     found
 }
 
-fn by_date(collection: &Collection) -> Split<'_> {
+fn by_date(collection: &Collection) -> TrainTestSplit<'_> {
     collection.documents.iter().partition(|document| document.group == "train")
 }
 
-fn by_university(collection: &Collection) -> Vec<Split<'_>> {
+fn by_university(collection: &Collection) -> Vec<TrainTestSplit<'_>> {
     let left_out = |university: &&str| {
         collection.documents.iter().partition::<Vec<_>, _>(|document| document.group != *university)
     };
     WEBKB_UNIVERSITIES.iter().map(left_out).collect()
 }
 
-fn five_fold(collection: &Collection) -> Vec<Split<'_>> {
-    let fold = |document: &Document| fingerprint(&document.counts, 5) % 5;
+fn five_fold(collection: &Collection) -> Vec<TrainTestSplit<'_>> {
+    let fold = |document: &LabelledDocument| fingerprint(&document.counts, 5) % 5;
     (0..5).map(|number| collection.documents.iter().partition(|document| fold(document) != number)).collect()
 }
 
 fn experiment(
     collection: &Collection,
     protocol: &'static str,
-    shape: Shape,
-    splits: &[Split<'_>],
+    shape: ClassifierShape,
+    splits: &[TrainTestSplit<'_>],
     add: &mut impl FnMut(CriticRow),
 ) {
     let (tree, topics) = tree(collection);
-    let options = Options { shape, ..Options::default() };
+    let options = TrainingOptions { shape, ..TrainingOptions::default() };
     let mut sums: [Sum; CRITICS.len()] = Default::default();
     for (training, judged) in splits {
         let examples = examples(training, &topics);
@@ -187,14 +197,18 @@ fn experiment(
     }
 }
 
-/// What is measured, in the order of the rows.
+/// The critics, in the order of the rows.
 const CRITICS: [&str; 4] = ["naive Bayes, add-one", "naive Bayes, uncalibrated", "naive Bayes", "logistic"];
 
-/// A critic, and what was chosen when it was trained.
+/// A critic with a description of its hyperparameters.
 type Trained = (Critic, String);
 
-/// All critics, trained on the same examples, with the seconds that each took.
-fn trained(tree: &Taxonomy, examples: &[Example<'_>], options: &Options) -> [(Trained, f64); CRITICS.len()] {
+/// All critics, trained on the same examples, with their training times in seconds.
+fn trained(
+    tree: &Taxonomy,
+    examples: &[TopicExample<'_>],
+    options: &TrainingOptions,
+) -> [(Trained, f64); CRITICS.len()] {
     let timed = |train: &dyn Fn() -> Trained| {
         let started = Instant::now();
         (train(), started.elapsed().as_secs_f64())
@@ -206,21 +220,21 @@ fn trained(tree: &Taxonomy, examples: &[Example<'_>], options: &Options) -> [(Tr
     [add_one, uncalibrated, chosen, timed(&|| logistic(tree, examples, options))]
 }
 
-fn add_one(tree: &Taxonomy, examples: &[Example<'_>], options: &Options) -> Trained {
+fn add_one(tree: &Taxonomy, examples: &[TopicExample<'_>], options: &TrainingOptions) -> Trained {
     let statistics = Statistics::of(examples.iter().copied());
     let model = train(tree, &statistics, &Tunings::new(), &Tuning::default(), options);
     (Critic::new(model, tree).uncalibrated(), "each word, add 1, all terms".to_owned())
 }
 
-fn naive_bayes(tree: &Taxonomy, examples: &[Example<'_>], options: &Options) -> Trained {
+fn naive_bayes(tree: &Taxonomy, examples: &[TopicExample<'_>], options: &TrainingOptions) -> Trained {
     let statistics = Statistics::of(examples.iter().copied());
     let tuned = tune_all(tree, &statistics, examples, options);
     let tunings: Tunings = tuned.iter().map(|(&node, tuned)| (node, tuned.tuning)).collect();
-    let chosen = tunings.get(&TopicId::ROOT).map_or_else(String::new, in_words);
+    let chosen = tunings.get(&TopicId::ROOT).map_or_else(String::new, tuning_label);
     (Critic::new(train(tree, &statistics, &tunings, &Tuning::untried(), options), tree), chosen)
 }
 
-fn logistic(tree: &Taxonomy, examples: &[Example<'_>], options: &Options) -> Trained {
+fn logistic(tree: &Taxonomy, examples: &[TopicExample<'_>], options: &TrainingOptions) -> Trained {
     let statistics = Statistics::of(examples.iter().copied());
     let trained = train_logistic(tree, examples, &statistics, None, options);
     let (model, chosen) = trained.expect("all topics have pages");
@@ -229,16 +243,16 @@ fn logistic(tree: &Taxonomy, examples: &[Example<'_>], options: &Options) -> Tra
     (Critic::new(model, tree), chosen)
 }
 
-fn in_words(tuning: &Tuning) -> String {
+fn tuning_label(tuning: &Tuning) -> String {
     let features = if tuning.features == usize::MAX {
         "all terms".to_owned()
     } else {
         format!("{} terms", tuning.features)
     };
     let counting = match tuning.counting {
-        Counting::Each => "each word",
-        Counting::Once => "each term once a page",
-        Counting::Share => "all pages alike",
+        TermCounting::Each => "each word",
+        TermCounting::Once => "each term once a page",
+        TermCounting::Share => "all pages alike",
     };
     let saturation = tuning.calibration.saturation;
     format!("{counting}, add {}, {features}, tempered from {saturation:.0} words on", tuning.smoothing)
@@ -253,17 +267,17 @@ pub(crate) fn tree(collection: &Collection) -> (Taxonomy, Vec<TopicId>) {
     (tree, ids)
 }
 
-/// A document is an example of each of its topics.
-pub(crate) fn examples<'a>(documents: &[&'a Document], topics: &[TopicId]) -> Vec<Example<'a>> {
-    let of_document = |document: &&'a Document| {
+/// Examples for each topic of each document.
+pub(crate) fn examples<'a>(documents: &[&'a LabelledDocument], topics: &[TopicId]) -> Vec<TopicExample<'a>> {
+    let of_document = |document: &&'a LabelledDocument| {
         let counts: &'a [(TermId, u32)] = &document.counts;
         let ids = document.topics.iter().map(|&topic| topics[topic as usize]);
-        ids.map(|topic| Example { topic, counts }).collect::<Vec<_>>()
+        ids.map(|topic| TopicExample { topic, counts }).collect::<Vec<_>>()
     };
     documents.iter().flat_map(of_document).collect()
 }
 
-/// What is summed up over the splits of an experiment.
+/// Sums over the splits of an experiment.
 #[derive(Default)]
 struct Sum {
     documents: usize,
@@ -275,7 +289,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn judge(&mut self, critic: &mut Critic, documents: &[&Document], topics: &[TopicId]) {
+    fn judge(&mut self, critic: &mut Critic, documents: &[&LabelledDocument], topics: &[TopicId]) {
         let mut right = 0;
         for document in documents {
             let (best, probability) = critic.best(&document.counts);
@@ -288,7 +302,7 @@ impl Sum {
                 .filter(|(topic, _)| truth.contains(topic))
                 .map(|(_, probability)| probability)
                 .sum();
-            // What was said to be impossible costs as much as the smallest number.
+            // A probability of 0 costs as much as the smallest positive number.
             self.loss -= of_truth.max(f64::MIN_POSITIVE).ln();
             let bin = &mut self.bins[((probability * 10.0) as usize).min(9)];
             bin.documents += 1;

@@ -1,5 +1,5 @@
-//! V Fig. 8 (d): how long the variants of the distiller take on the link graph of a crawl, each from the tables in the
-//! database to scores.
+//! V Fig. 8 (d): time of the distiller's variants on the link graph of a crawl, each from the tables in the database to
+//! scores.
 
 mod graph;
 
@@ -13,36 +13,36 @@ use porthole_types::UrlId;
 use serde::Serialize;
 
 use self::graph::crawl;
-use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, page};
+use porthole_report::svg::{Axis, Chart, ChartBar, Marks, Scale, page};
 use porthole_webs::synth::SynthError;
 
-/// The share of the pages that may be authorities.
+/// Share of the pages that may be authorities.
 const RHO: f64 = 0.15;
 
-/// When scores are good enough, as the distiller in memory has it.
+/// Convergence criteria, as in the distiller in memory.
 const TOLERANCE: f64 = 1e-9;
 const MOST_ITERATIONS: usize = 200;
 
-/// What is measured on.
+/// Setup of the benchmark.
 #[derive(Clone, Copy, Debug)]
-pub struct Setup {
-    /// Pages that are crawled on a synthetic web for the graph.
+pub struct DistillerSetup {
+    /// Number of pages to crawl on a synthetic web.
     pub pages: u64,
-    /// How often each variant is run, in turns.
+    /// Number of runs of each variant, interleaved.
     pub rounds: u16,
     /// Seed of the synthetic web.
     pub seed: u64,
 }
 
-impl Setup {
-    /// What is measured on if nothing else is said.
-    pub const USUAL: Setup = Setup { pages: 5_000, rounds: 5, seed: 1 };
+impl DistillerSetup {
+    /// The default setup.
+    pub const USUAL: DistillerSetup = DistillerSetup { pages: 5_000, rounds: 5, seed: 1 };
 
-    /// Crawls, and measures every variant. `step` hears what is done next.
+    /// Crawls, and measures every variant. `step` is called with a description of each step.
     ///
     /// # Errors
     /// If the database cannot be written or read.
-    pub async fn run(self, step: &mut dyn FnMut(&str)) -> Result<Figures, BenchError> {
+    pub async fn run(self, step: &mut dyn FnMut(&str)) -> Result<DistillerFigures, DistillerBenchError> {
         let folder = tempfile::tempdir()?;
         let database = folder.path().join("crawl.db");
         step("crawling a synthetic web");
@@ -51,19 +51,19 @@ impl Setup {
     }
 }
 
-/// Why there are no figures.
+/// Errors of the benchmark.
 #[derive(Debug, thiserror::Error)]
-pub enum BenchError {
-    /// There is no room for the database.
-    #[error("no room for the database: {0}")]
+pub enum DistillerBenchError {
+    /// The temporary database could not be created.
+    #[error("cannot create the temporary database: {0}")]
     Scratch(#[from] std::io::Error),
-    /// The web cannot be made.
+    /// The synthetic web could not be created.
     #[error(transparent)]
     Web(#[from] SynthError),
     /// The web could not be crawled.
     #[error(transparent)]
     Crawl(#[from] CrawlError),
-    /// The database refused.
+    /// A database error.
     #[error(transparent)]
     Store(#[from] porthole_store::Error),
     /// A variant failed.
@@ -71,45 +71,49 @@ pub enum BenchError {
     Distill(#[from] DistillError),
 }
 
-/// What was measured.
+/// Results of the benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Figures {
-    /// URLs of the graph.
+pub struct DistillerFigures {
+    /// Number of URLs in the graph.
     pub urls: usize,
-    /// Those of them that were fetched.
+    /// Number of fetched pages.
     pub pages: usize,
-    /// Different links.
+    /// Number of distinct links.
     pub links: usize,
-    /// The largest difference between two scores of a page.
+    /// Largest difference between two variants' scores of a page.
     pub disagreement: f64,
     /// The variants: the papers' two, and two in memory.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<DistillerVariant>,
 }
 
 /// A variant of the distiller; times are medians.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Variant {
+pub struct DistillerVariant {
     /// Its name.
     pub name: &'static str,
-    /// Milliseconds to get at the graph in the database, and to weigh its links there.
+    /// Milliseconds to read the graph from the database and compute link weights there.
     pub reading: f64,
-    /// Milliseconds from there to scores.
+    /// Milliseconds to compute the scores.
     pub finding: f64,
-    /// Iterations until the scores hardly changed.
+    /// Number of iterations until convergence.
     pub iterations: usize,
 }
 
-impl Variant {
+impl DistillerVariant {
     /// Milliseconds in all.
     pub fn total(&self) -> f64 {
         self.reading + self.finding
     }
 }
 
-/// Runs every variant so often, in turns; `progress` is told of each round.
-fn run(database: &Path, rounds: u16, progress: &mut dyn FnMut(u16)) -> Result<Figures, BenchError> {
+/// Runs every variant `rounds` times, interleaved; `progress` is called with each round.
+fn run(
+    database: &Path,
+    rounds: u16,
+    progress: &mut dyn FnMut(u16),
+) -> Result<DistillerFigures, DistillerBenchError> {
     let reader = SqliteReader::open(database)?;
-    let mut runs: Vec<Vec<Run>> = VARIANTS.iter().map(|_| Vec::new()).collect();
+    let mut runs: Vec<Vec<VariantRun>> = VARIANTS.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds {
         progress(round);
         for ((_, measure), runs) in VARIANTS.iter().zip(&mut runs) {
@@ -118,8 +122,8 @@ fn run(database: &Path, rounds: u16, progress: &mut dyn FnMut(u16)) -> Result<Fi
     }
     let snapshot = Snapshot::read(&reader)?;
     let graph = snapshot.graph();
-    let last: Vec<&Run> = runs.iter().filter_map(|runs| runs.last()).collect();
-    Ok(Figures {
+    let last: Vec<&VariantRun> = runs.iter().filter_map(|runs| runs.last()).collect();
+    Ok(DistillerFigures {
         urls: graph.pages(),
         pages: (0..graph.pages() as u32).filter(|page| graph.fetched(*page)).count(),
         links: graph.links(),
@@ -129,14 +133,14 @@ fn run(database: &Path, rounds: u16, progress: &mut dyn FnMut(u16)) -> Result<Fi
 }
 
 /// One run of a variant.
-struct Run {
+struct VariantRun {
     reading: f64,
     finding: f64,
     iterations: usize,
     hubs: BTreeMap<UrlId, f64>,
 }
 
-type Measure = fn(&SqliteReader) -> Result<Run, BenchError>;
+type Measure = fn(&SqliteReader) -> Result<VariantRun, DistillerBenchError>;
 
 const WALK: &str = "edge walk in the database";
 const JOIN: &str = "joins in the database";
@@ -149,7 +153,7 @@ const VARIANTS: &[(&str, Measure)] = &[
     ("native", |reader| in_memory(reader, Engine::Native)),
 ];
 
-fn in_memory(reader: &SqliteReader, engine: Engine) -> Result<Run, BenchError> {
+fn in_memory(reader: &SqliteReader, engine: Engine) -> Result<VariantRun, DistillerBenchError> {
     let start = Instant::now();
     let snapshot = Snapshot::read(reader)?;
     let reading = millis(start);
@@ -157,14 +161,14 @@ fn in_memory(reader: &SqliteReader, engine: Engine) -> Result<Run, BenchError> {
     let scores = snapshot.scores(RHO, engine)?;
     let finding = millis(start);
     let hubs = snapshot.stored(&scores.hubs).into_iter().collect();
-    Ok(Run { reading, finding, iterations: scores.iterations, hubs })
+    Ok(VariantRun { reading, finding, iterations: scores.iterations, hubs })
 }
 
-/// Finds scores inside the database, to a tolerance and in so many iterations.
+/// Computes scores inside the database, to a tolerance or a maximum number of iterations.
 type BySql = fn(SqlDistiller, f64, usize) -> porthole_store::Result<SqlScores>;
 
-fn in_database(reader: &SqliteReader, find: BySql) -> Result<Run, BenchError> {
-    // Who may be an authority is found in memory; that is not what is measured.
+fn in_database(reader: &SqliteReader, find: BySql) -> Result<VariantRun, DistillerBenchError> {
+    // The candidates for authorities are computed in memory; that is not measured.
     let snapshot = Snapshot::read(reader)?;
     let start = Instant::now();
     let distiller = snapshot.sql_distiller(reader, RHO)?;
@@ -172,7 +176,12 @@ fn in_database(reader: &SqliteReader, find: BySql) -> Result<Run, BenchError> {
     let start = Instant::now();
     let scores = find(distiller, TOLERANCE, MOST_ITERATIONS)?;
     let finding = millis(start);
-    Ok(Run { reading, finding, iterations: scores.iterations, hubs: scores.hubs.into_iter().collect() })
+    Ok(VariantRun {
+        reading,
+        finding,
+        iterations: scores.iterations,
+        hubs: scores.hubs.into_iter().collect(),
+    })
 }
 
 fn millis(start: Instant) -> f64 {
@@ -185,13 +194,13 @@ fn difference(one: &BTreeMap<UrlId, f64>, other: &BTreeMap<UrlId, f64>) -> f64 {
     all.map(|oid| (of(one, oid) - of(other, oid)).abs()).fold(0.0, f64::max)
 }
 
-fn variant(name: &'static str, runs: &mut [Run]) -> Variant {
-    let median = |of: &dyn Fn(&Run) -> f64| {
+fn variant(name: &'static str, runs: &mut [VariantRun]) -> DistillerVariant {
+    let median = |of: &dyn Fn(&VariantRun) -> f64| {
         let mut values: Vec<f64> = runs.iter().map(of).collect();
         values.sort_unstable_by(f64::total_cmp);
         values.get(values.len() / 2).copied().unwrap_or(0.0)
     };
-    Variant {
+    DistillerVariant {
         name,
         reading: median(&|run| run.reading),
         finding: median(&|run| run.finding),
@@ -199,17 +208,17 @@ fn variant(name: &'static str, runs: &mut [Run]) -> Variant {
     }
 }
 
-impl Figures {
-    /// How many times as quick joins are as the edge walk, both in the database; the paper has a factor of three.
+impl DistillerFigures {
+    /// Speed ratio of joins to the edge walk, both in the database; the paper reports a factor of three.
     pub fn join_over_walk(&self) -> Option<f64> {
         let finding =
             |name: &str| self.variants.iter().find(|variant| variant.name == name).map(|of| of.finding);
         Some(finding(WALK)? / finding(JOIN)?)
     }
 
-    /// The figure as a drawing.
+    /// The figure as an SVG.
     pub fn svg(&self) -> String {
-        let bar = |variant: &Variant| Bar {
+        let bar = |variant: &DistillerVariant| ChartBar {
             name: variant.name.to_owned(),
             parts: vec![variant.reading, variant.finding],
             note: format!("{} iterations", variant.iterations),
@@ -232,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_variants_agree_on_a_small_crawl() {
-        let setup = Setup { pages: 300, rounds: 2, seed: 1 };
+        let setup = DistillerSetup { pages: 300, rounds: 2, seed: 1 };
         let figures = pollster::block_on(setup.run(&mut |_| ())).unwrap();
         assert!(figures.disagreement < 1e-9, "{figures:?}");
         assert!(figures.pages >= 200 && figures.links > figures.pages, "{figures:?}");

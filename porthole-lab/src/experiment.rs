@@ -1,7 +1,8 @@
-//! Experiments: the same topics and start pages for every strategy, on a web that is known, judged by its true labels.
+//! Experiments: all strategies crawl for the same topics from the same start pages, on a known web, and are evaluated
+//! by its true labels.
 //!
-//! A strategy sees a page only after it has fetched it. Pages that the critic was trained on count neither as
-//! harvested nor as missed, and start pages do not count either.
+//! A strategy sees a page only after fetching it. Pages that the critic was trained on, and start pages, count neither
+//! as harvested nor as missed.
 
 mod apprentice;
 mod facts;
@@ -34,44 +35,45 @@ use serde::{Deserialize, Serialize};
 use porthole_webs::RecordedError;
 use porthole_webs::synth::{SynthError, SynthParams};
 
-pub use apprentice::{Apprenticeship, AtDistance, AtReach, Queue, WithFeatures};
-pub use facts::{Beside, TopicFacts, WebFacts};
+pub use apprentice::{Apprenticeship, AtDistance, AtReach, QueueEstimates, WithFeatures};
+pub use facts::{CitedTopic, TopicFacts, WebFacts};
 pub use fields::{Fields, WebField};
 pub use folder::{Folder, Results};
-pub use learners::{CriticTraining, Learners, Learnt, Pass, Training, Tried};
+pub use learners::{CriticTraining, LearnerPasses, Learners, Learnt, Pass, Training};
 pub use pace::{LatencyField, Pace};
-pub use plan::{Plan, Task, listed};
-pub use ranks::{Quality, Ranked, RankedCrawl};
-pub use run::Lab;
-pub use trace::{Authority, Label, Outcome, Step, Trace};
+pub use plan::{CrawlPlan, Task, listed};
+pub use ranks::{Quality, RankStudy, RankedCrawl};
+pub use run::PreparedExperiment;
+pub use trace::{Authority, CrawlSummary, FetchLabel, FetchStep, Trace};
 
-/// What is compared on what, checked.
+/// A validated experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// The web.
-    pub web: Web,
-    /// The topics that are searched for; a node stands for everything below it.
+    pub web: ExperimentWeb,
+    /// Topics to search for; a topic includes its descendants.
     pub topics: Vec<String>,
     /// The strategies to compare.
     pub strategies: Vec<String>,
-    /// Draws of starts. Two that follow each other, from an even number on, have no start page in common.
+    /// Number of samples of start pages. Samples 0 and 1 have no start page in common, nor have 2 and 3, and so on.
     pub samples: u32,
-    /// Start pages a draw, from the topic.
+    /// Number of start pages a sample, drawn from the topic.
     pub start: usize,
     /// Share of the labelled pages that the critic is trained on.
     pub train: f64,
-    /// What is drawn, is drawn from it.
+    /// Random seed. Two runs with the same seed make the same choices.
     pub seed: u64,
-    /// Fetches after which to measure.
+    /// Numbers of fetches after which to measure.
     pub at: Vec<u64>,
-    /// Whether hosts mean something on this web.
+    /// Whether servers are meaningful on this web.
     pub servers: bool,
-    /// Whether the critic begins with the general taxonomy that comes with the program.
+    /// Whether the critic starts from the general taxonomy that comes with the program.
     pub general: bool,
-    /// How the critic that guides tells topics apart: the name of a [`Shape`](porthole_topic::Shape).
+    /// How the critic that guides tells topics apart: the name of a
+    /// [`ClassifierShape`](porthole_topic::ClassifierShape).
     #[serde(default = "fields::usual_shape")]
     pub shape: String,
-    /// What is measured beside the crawls.
+    /// Measurements besides the crawls.
     #[serde(default)]
     pub studies: Vec<String>,
     /// How crawls behave in simulated time; without it, one fetch at a time without pauses.
@@ -82,15 +84,15 @@ pub struct Experiment {
 /// The web of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Web {
-    /// One that was recorded, with labels by others.
+pub enum ExperimentWeb {
+    /// A recorded web, with labels by others.
     Recorded {
         /// WARC files.
         pages: PathBuf,
-        /// Lines of a URL and a topic path; a page may have several, and their paths are the taxonomy.
+        /// Lines of URL and topic path; a page may have several, and their paths are the taxonomy.
         labels: PathBuf,
     },
-    /// One that is made up, which knows its labels.
+    /// A synthetic web, which has its own labels.
     Synthetic(Box<SynthParams>),
 }
 
@@ -101,13 +103,13 @@ impl Experiment {
         self.strategies.iter().find(is_soft).unwrap_or(&self.strategies[0])
     }
 
-    /// Fetches that count of every crawl.
+    /// Number of counted fetches of every crawl.
     pub fn budget(&self) -> u64 {
         self.at.iter().copied().max().unwrap_or(0)
     }
 }
 
-/// Why an experiment cannot be made.
+/// Errors of experiments.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     /// A file could not be read or written.
@@ -115,15 +117,15 @@ pub enum ExperimentError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
-    /// What is asked for is no experiment.
+    /// The definition is not a valid experiment.
     #[error("{from}: {what}")]
     Wrong {
-        /// Who asked: a file, or the command line.
+        /// Source of the definition: a file, or the command line.
         from: String,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
     /// The labels cannot be read.
@@ -131,26 +133,26 @@ pub enum ExperimentError {
     Labels {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: ImportError,
     },
-    /// The labels' topics are no tree.
+    /// The labels' topics are not a valid tree.
     #[error(transparent)]
     Topics(#[from] TaxonomyError),
-    /// A topic that is searched for is not there.
+    /// A topic to search for does not exist.
     #[error("there is no topic {topic} in {web}; {hint}")]
     NoTopic {
         /// The topic.
         topic: String,
-        /// What has no such topic.
+        /// Name of the web without the topic.
         web: String,
-        /// What there is instead.
+        /// Existing topics.
         hint: String,
     },
     /// The web cannot be opened.
     #[error(transparent)]
     Web(#[from] RecordedError),
-    /// There is no such web.
+    /// The parameters of a synthetic web are invalid.
     #[error(transparent)]
     Synthetic(#[from] SynthError),
     /// A topic has too few pages to start from.
@@ -161,12 +163,12 @@ pub enum ExperimentError {
     TooFewStarts {
         /// The topic.
         topic: String,
-        /// Its pages.
+        /// Number of available pages.
         pages: usize,
-        /// What is asked for.
+        /// Number of pages needed.
         needed: usize,
     },
-    /// Nothing links to what links to the start pages of a draw.
+    /// No page links to a page that links to the start pages of a sample.
     #[error(
         "{topic}, sample {sample}: no page links to one that links to a start page, so that no crawl can start from \
          neighbours: leave out the strategies with +neighbours, or give a larger start"
@@ -174,10 +176,10 @@ pub enum ExperimentError {
     NoNeighbours {
         /// The topic.
         topic: String,
-        /// The number of the draw of starts.
+        /// Number of the sample.
         sample: u32,
     },
-    /// A model that comes with the program was trained on the pages that it would be tried on.
+    /// The general taxonomy was trained on the pages of the experiment.
     #[error(
         "{web} is a web that the general taxonomy was trained on ({shared} of its {topics} topics are from there): \
          leave out general = true"
@@ -193,28 +195,28 @@ pub enum ExperimentError {
     /// A crawl failed.
     #[error("{plan}: {source}")]
     Crawl {
-        /// Which one.
+        /// The crawl.
         plan: String,
-        /// What happened.
+        /// The error.
         source: porthole_crawl::CrawlError,
     },
     /// A study failed.
     #[error("{name}: {source}")]
     Study {
-        /// Which one.
+        /// The study.
         name: &'static str,
-        /// What happened.
+        /// The error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// There is no room for a crawl's database.
-    #[error("no room for a crawl's database: {0}")]
+    /// A crawl's temporary database could not be created.
+    #[error("cannot create the temporary database of a crawl: {0}")]
     Scratch(io::Error),
-    /// The folder holds something else.
+    /// The results folder cannot be used.
     #[error("{}: {what}", path.display())]
     Folder {
         /// The folder, or a file in it.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
 }

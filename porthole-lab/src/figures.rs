@@ -1,5 +1,5 @@
-//! The figures of the papers, made from the results of an experiment: each is data, drawings, and a sentence on what is
-//! seen here beside what the paper saw.
+//! The figures of the papers, made from the results of an experiment: each has data, charts, and a sentence that
+//! compares the result with the paper's.
 
 mod apprentice;
 mod bounds;
@@ -20,82 +20,83 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::experiment::{ExperimentError, Results};
-use porthole_report::html::{self, Report, Section, Table};
+use porthole_report::html::{self, HtmlReport, HtmlTable, Section};
 use porthole_report::svg::Chart;
 
-pub use evidence::Evidence;
+pub use evidence::TracedResults;
 
 /// A figure.
 #[derive(Clone, Debug, Default)]
 pub struct Figure {
-    /// The word for it in links and file names.
+    /// Identifier in links and file names.
     pub id: &'static str,
-    /// What it shows.
+    /// Title.
     pub title: &'static str,
     /// Which figure of which paper it is.
     pub paper: &'static str,
-    /// What the paper saw.
+    /// Result of the paper.
     pub there: &'static str,
-    /// What is seen here, in words.
+    /// Result of this experiment.
     pub here: String,
-    /// Whether that is what the paper saw.
-    pub verdict: Verdict,
-    /// The drawings.
+    /// Whether the result agrees with the paper's.
+    pub verdict: ClaimVerdict,
+    /// Charts to draw.
     pub charts: Vec<Chart>,
-    /// Drawings that are there already, as SVG.
+    /// Existing drawings, as SVG.
     pub drawings: Vec<String>,
     /// The numbers.
-    pub table: Table,
+    pub table: HtmlTable,
 }
 
-/// Whether a claim holds here.
+/// Whether a claim is confirmed by the experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Verdict {
-    /// It does.
+pub enum ClaimVerdict {
+    /// The claim holds.
     Confirmed,
-    /// It does not.
+    /// The claim does not hold.
     NotConfirmed,
-    /// Some parts of it do, and others do not.
+    /// Some parts hold, others do not.
     InParts(Vec<(&'static str, bool)>),
-    /// This web, or this experiment, cannot tell.
+    /// This web or experiment cannot test the claim.
     #[default]
     NotTestable,
 }
 
-impl Verdict {
-    /// What follows from a claim that holds or does not.
+impl ClaimVerdict {
+    /// Verdict on a single claim.
     pub(crate) fn of(holds: bool) -> Self {
-        if holds { Verdict::Confirmed } else { Verdict::NotConfirmed }
+        if holds { ClaimVerdict::Confirmed } else { ClaimVerdict::NotConfirmed }
     }
 
-    /// What follows from a claim of several parts, each of which holds or does not.
+    /// Verdict on a claim of several parts.
     pub(crate) fn of_parts(parts: &[(&'static str, bool)]) -> Self {
         match parts.iter().filter(|(_, holds)| *holds).count() {
-            0 => Verdict::NotConfirmed,
-            all if all == parts.len() => Verdict::Confirmed,
-            _ => Verdict::InParts(parts.to_vec()),
+            0 => ClaimVerdict::NotConfirmed,
+            all if all == parts.len() => ClaimVerdict::Confirmed,
+            _ => ClaimVerdict::InParts(parts.to_vec()),
         }
     }
 
-    /// In words.
+    /// The verdict as text.
     pub fn words(&self) -> String {
         match self {
-            Verdict::Confirmed => "confirmed".to_owned(),
-            Verdict::NotConfirmed => "not confirmed".to_owned(),
-            Verdict::NotTestable => "not testable here".to_owned(),
-            Verdict::InParts(parts) => {
-                let part = |(what, holds): &(&str, bool)| format!("{what}: {}", Verdict::of(*holds).words());
+            ClaimVerdict::Confirmed => "confirmed".to_owned(),
+            ClaimVerdict::NotConfirmed => "not confirmed".to_owned(),
+            ClaimVerdict::NotTestable => "not testable here".to_owned(),
+            ClaimVerdict::InParts(parts) => {
+                let part =
+                    |(what, holds): &(&str, bool)| format!("{what}: {}", ClaimVerdict::of(*holds).words());
                 parts.iter().map(part).collect::<Vec<_>>().join("; ")
             }
         }
     }
 }
 
-/// Makes a figure; `None` if the experiment has nothing for it.
-type Maker = fn(&Evidence) -> Option<Figure>;
+/// Makes a figure; `None` if the experiment has no data for it.
+type FigureMaker = fn(&TracedResults) -> Option<Figure>;
 
-/// All figures, in the order of a report. One more is one more line here.
-const FIGURES: &[Maker] = &[
+/// All figures, in the order of a report. To add one, add a line.
+const FIGURES: &[FigureMaker] = &[
     bounds::compared,
     harvest::by_truth,
     harvest::by_critic,
@@ -140,14 +141,14 @@ const FIGURES: &[Maker] = &[
     measured::distiller,
 ];
 
-/// All figures that the results of an experiment have something for.
-pub fn figures(results: Results) -> Result<(Evidence, Vec<Figure>), ExperimentError> {
-    let evidence = Evidence::read(results)?;
+/// All figures that the results of an experiment have data for.
+pub fn figures(results: Results) -> Result<(TracedResults, Vec<Figure>), ExperimentError> {
+    let evidence = TracedResults::read(results)?;
     let all = FIGURES.iter().filter_map(|make| make(&evidence)).collect();
     Ok((evidence, all))
 }
 
-/// Writes `report.html` and, in `figures/`, the numbers of each figure as CSV. Where the report is.
+/// Writes `report.html`, and the numbers of each figure as CSV in `figures/`. Returns the path of the report.
 pub fn write(results: Results) -> Result<PathBuf, ExperimentError> {
     let (evidence, figures) = figures(results)?;
     let folder = evidence.results.folder();
@@ -165,7 +166,7 @@ fn keep(path: &Path, text: &str) -> Result<(), ExperimentError> {
     fs::write(path, text).map_err(|source| ExperimentError::File { path: path.to_owned(), source })
 }
 
-fn report(evidence: &Evidence, figures: &[Figure]) -> Report {
+fn report(evidence: &TracedResults, figures: &[Figure]) -> HtmlReport {
     let experiment = &evidence.results.experiment;
     let facts = &evidence.results.facts;
     let lead = format!(
@@ -187,8 +188,8 @@ fn report(evidence: &Evidence, figures: &[Figure]) -> Report {
         facts.labelled,
         facts.trained,
     );
-    Report {
-        title: "What the crawls brought".to_owned(),
+    HtmlReport {
+        title: "Results of the crawls".to_owned(),
         lead,
         sections: figures.iter().map(section).collect(),
     }

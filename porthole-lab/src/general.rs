@@ -1,29 +1,29 @@
-//! The general taxonomy that comes with the program: topic names and term counts of a labelled collection, and
-//! what cross-validation chose on it. No page, and nothing that one could be put together from.
+//! Makes the general taxonomy that comes with the program: topic names and term counts of a labelled collection, and
+//! the results of cross-validation on it. It contains no pages, and none can be reconstructed from it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use porthole_page::Extractor;
-use porthole_topic::{Options, Pretrained, Statistics, Tuned, Tunings, tune_all};
+use porthole_topic::{Pretrained, Statistics, TrainingOptions, Tuned, Tunings, tune_all};
 use porthole_types::{CanonicalUrl, Headers, TermId, TopicId};
 
-use crate::collections::{Collection, CollectionError, Keep};
+use crate::collections::{Collection, CollectionError, KeepText};
 use crate::critics::{examples, tree};
 
-/// Where the counts come from.
+/// Origin of the counts.
 const SOURCE: &str = "Topic names and term counts of the 2007 Wikipedia Selection for schools, articles of the English \
      Wikipedia by its authors (GNU Free Documentation License, CC BY-SA)";
 
-/// Topics with fewer pages than this are left to the topic above them.
+/// Topics with fewer pages are merged into their parents.
 const FEWEST_PAGES: usize = 8;
 
-/// Terms that occur in fewer pages than this are left out.
+/// Terms that occur in fewer pages are dropped.
 const FEWEST_DOCUMENTS: u32 = 3;
 
-/// Makes the taxonomy from the Schools collection. Returns what was found at its nodes, too.
+/// Makes the taxonomy from the Schools collection. Also returns the results of cross-validation at its nodes.
 pub fn make(corpora: &Path) -> Result<(Pretrained, BTreeMap<TopicId, Tuned>), CollectionError> {
-    let mut collection = Collection::schools(corpora, Keep::Text)?;
+    let mut collection = Collection::schools(corpora, KeepText::Text)?;
     merge_small(&mut collection);
     let words = words(&collection);
     let (mut tree, topics) = tree(&collection);
@@ -35,13 +35,13 @@ pub fn make(corpora: &Path) -> Result<(Pretrained, BTreeMap<TopicId, Tuned>), Co
         example.topic = moved.get(&example.topic).copied().unwrap_or(example.topic);
     }
     let statistics = Statistics::of(examples.iter().copied());
-    let tuned = tune_all(&tree, &statistics, &examples, &Options::default());
+    let tuned = tune_all(&tree, &statistics, &examples, &TrainingOptions::default());
     let tunings: Tunings = tuned.iter().map(|(&node, tuned)| (node, tuned.tuning)).collect();
     let made = Pretrained { source: SOURCE.to_owned(), tree, statistics, tunings, words };
     Ok((made.without_rare(FEWEST_DOCUMENTS), tuned))
 }
 
-/// Gives the pages of topics that have few to the topic above.
+/// Moves the pages of small topics to their parents.
 fn merge_small(collection: &mut Collection) {
     loop {
         let mut pages = vec![0; collection.topics.len()];
@@ -68,7 +68,7 @@ fn merge_small(collection: &mut Collection) {
     }
 }
 
-/// The word that each term stands for most often.
+/// The most frequent word of each term.
 fn words(collection: &Collection) -> BTreeMap<TermId, String> {
     let mut seen: HashMap<(TermId, String), usize> = HashMap::new();
     let mut extractor = Extractor::default();
@@ -84,7 +84,7 @@ fn words(collection: &Collection) -> BTreeMap<TermId, String> {
     for ((term, word), count) in seen {
         let candidate = (count, word);
         let known = best.entry(term).or_default();
-        // The most frequent; of equals the first in the alphabet.
+        // The most frequent; on ties the first in alphabetical order.
         if candidate.0 > known.0 || candidate.0 == known.0 && candidate.1 < known.1 {
             *known = candidate;
         }

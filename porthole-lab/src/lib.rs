@@ -1,5 +1,5 @@
-//! Experiments on recorded and synthetic webs: strategies compared by true labels, the papers' figures, and benchmarks of
-//! the parts. Nothing but the `lab` commands and tests depends on this crate.
+//! Experiments on recorded and synthetic webs: strategies compared by true labels, the papers' figures, and benchmarks
+//! of the parts. Nothing but the `lab` commands and tests depends on this crate.
 
 pub mod classifier_bench;
 mod collections;
@@ -13,4 +13,6 @@ pub mod measures;
 pub mod statistics;
 pub mod strategies_bench;
 
-pub use collections::{Collection, CollectionError, Document, Keep, WEBKB_CLASSES, WEBKB_UNIVERSITIES};
+pub use collections::{
+    Collection, CollectionError, KeepText, LabelledDocument, WEBKB_CLASSES, WEBKB_UNIVERSITIES,
+};

@@ -1,5 +1,5 @@
-//! What crawls are measured by. Every measure is over fetches that count, in their order, as a trace has them; where a
-//! crawl ended before its `n`th fetch, it has found what it has found.
+//! Measures of crawls. All are computed over the counted fetches of a trace, in their order; if a crawl ended before
+//! its `n`th fetch, its final values are used.
 
 pub mod ranks;
 
@@ -7,77 +7,78 @@ use std::collections::{BTreeMap, HashSet};
 
 use porthole_report::summary::mean;
 
-use crate::experiment::{Authority, Label, Step};
+use crate::experiment::{Authority, FetchLabel, FetchStep};
 
-/// Pages of the topic among the first `n`.
-pub fn found(counted: &[&Step], n: u64) -> u64 {
-    first(counted, n).filter(|step| step.label == Label::About).count() as u64
+/// Number of pages of the topic among the first `n`.
+pub fn found(counted: &[&FetchStep], n: u64) -> u64 {
+    first(counted, n).filter(|step| step.label == FetchLabel::About).count() as u64
 }
 
-/// Share of `n` fetches that brought a page of the topic (W 4.2, by the truth).
-pub fn harvest(counted: &[&Step], n: u64) -> f64 {
+/// Share of `n` fetches that returned a page of the topic (W 4.2, by true labels).
+pub fn harvest(counted: &[&FetchStep], n: u64) -> f64 {
     found(counted, n) as f64 / n.max(1) as f64
 }
 
-/// Mean of what a critic says over the first `n`, of those it says something of (V 1.1).
-pub fn mean_of(counted: &[&Step], n: u64, value: impl Fn(&Step) -> Option<f64>) -> f64 {
+/// Mean of a critic's values over the first `n`, ignoring `None` (V 1.1).
+pub fn mean_of(counted: &[&FetchStep], n: u64, value: impl Fn(&FetchStep) -> Option<f64>) -> f64 {
     mean(first(counted, n).filter_map(value))
 }
 
-/// Area under the curve of the recall up to `budget` fetches, as a share of the whole: 1 if all was found at once.
-pub fn area(counted: &[&Step], budget: u64, wanted: u64) -> f64 {
+/// Area under the recall curve up to `budget` fetches, as a share of the maximum.
+pub fn area(counted: &[&FetchStep], budget: u64, wanted: u64) -> f64 {
     let mut so_far = 0_u64;
     let mut sum = 0_u64;
     for at in 0..budget as usize {
-        so_far += counted.get(at).map_or(0, |step| u64::from(step.label == Label::About));
+        so_far += counted.get(at).map_or(0, |step| u64::from(step.label == FetchLabel::About));
         sum += so_far;
     }
     sum as f64 / (budget.max(1) * wanted.max(1)) as f64
 }
 
-/// Servers that brought a page of the topic within the first `n` fetches that count, and that no start page is on.
-pub fn new_hosts(steps: &[Step], n: u64) -> u64 {
+/// Number of servers with a page of the topic within the first `n` counted fetches, without servers of start pages.
+pub fn new_hosts(steps: &[FetchStep], n: u64) -> u64 {
     let starts: HashSet<&str> =
-        steps.iter().filter(|step| step.label == Label::Start).map(|step| step.host.as_str()).collect();
-    let counted: Vec<&Step> = steps.iter().filter(|step| step.label.counts()).collect();
-    let about = first(&counted, n).filter(|step| step.label == Label::About);
+        steps.iter().filter(|step| step.label == FetchLabel::Start).map(|step| step.host.as_str()).collect();
+    let counted: Vec<&FetchStep> = steps.iter().filter(|step| step.label.counts()).collect();
+    let about = first(&counted, n).filter(|step| step.label == FetchLabel::About);
     let hosts: HashSet<&str> = about.map(|step| step.host.as_str()).collect();
     hosts.difference(&starts).count() as u64
 }
 
-/// What a URL or a server is told apart by.
-pub type Name = fn(&Step) -> &str;
+/// Key by which fetches are compared: URL or server.
+pub type StepKey = fn(&FetchStep) -> &str;
 
-/// A page.
-pub fn by_url(step: &Step) -> &str {
+/// The URL.
+pub fn by_url(step: &FetchStep) -> &str {
     &step.url
 }
 
-/// A server.
-pub fn by_server(step: &Step) -> &str {
+/// The server.
+pub fn by_server(step: &FetchStep) -> &str {
     &step.host
 }
 
-/// Share of what one crawl has after `n` fetches that the other has then, too (W 4.3).
-pub fn overlap(one: &[&Step], other: &[&Step], n: u64, name: Name) -> f64 {
-    let of = |counted: &[&Step]| first(counted, n).map(|step| name(step).to_owned()).collect::<HashSet<_>>();
+/// Share of one crawl's keys after `n` fetches that the other crawl has at that point, too (W 4.3).
+pub fn overlap(one: &[&FetchStep], other: &[&FetchStep], n: u64, name: StepKey) -> f64 {
+    let of =
+        |counted: &[&FetchStep]| first(counted, n).map(|step| name(step).to_owned()).collect::<HashSet<_>>();
     let (one, other) = (of(one), of(other));
     one.intersection(&other).count() as f64 / one.len().max(1) as f64
 }
 
-/// What a reference crawl found of the topic (V 3.5).
-pub fn relevant<'a>(reference: &[&'a Step], name: Name) -> HashSet<&'a str> {
-    reference.iter().filter(|step| step.label == Label::About).map(|step| name(step)).collect()
+/// Keys of a reference crawl's pages about the topic (V 3.5).
+pub fn relevant<'a>(reference: &[&'a FetchStep], name: StepKey) -> HashSet<&'a str> {
+    reference.iter().filter(|step| step.label == FetchLabel::About).map(|step| name(step)).collect()
 }
 
-/// What a reference crawl found that a critic gives an R above this.
-pub fn relevant_above<'a>(reference: &[&'a Step], least: f64, name: Name) -> HashSet<&'a str> {
-    let is_relevant = |step: &&&Step| step.relevance.is_some_and(|relevance| relevance > least);
+/// Keys of a reference crawl's pages with an R above `least`.
+pub fn relevant_above<'a>(reference: &[&'a FetchStep], least: f64, name: StepKey) -> HashSet<&'a str> {
+    let is_relevant = |step: &&&FetchStep| step.relevance.is_some_and(|relevance| relevance > least);
     reference.iter().filter(is_relevant).map(|step| name(step)).collect()
 }
 
-/// Share of what a reference crawl found that another has visited after `n` fetches (V 3.5).
-pub fn coverage(reference: &HashSet<&str>, counted: &[&Step], n: u64, name: Name) -> f64 {
+/// Share of a reference crawl's keys that another crawl has visited after `n` fetches (V 3.5).
+pub fn coverage(reference: &HashSet<&str>, counted: &[&FetchStep], n: u64, name: StepKey) -> f64 {
     let visited: HashSet<&str> = first(counted, n).map(name).collect();
     reference.intersection(&visited).count() as f64 / reference.len().max(1) as f64
 }
@@ -95,16 +96,17 @@ pub fn shared_authorities(
     one.intersection(&other).count() as f64 / one.len().max(1) as f64
 }
 
-/// Share of the best `k` authorities that are about the topic, of those that count (W 4.6); `None` if none does.
-pub fn purity(authorities: &[Authority], steps: &[Step], k: usize) -> Option<f64> {
-    let labels: BTreeMap<&str, Label> = steps.iter().map(|step| (step.url.as_str(), step.label)).collect();
+/// Share of the best `k` counted authorities that are about the topic (W 4.6); `None` if none counts.
+pub fn purity(authorities: &[Authority], steps: &[FetchStep], k: usize) -> Option<f64> {
+    let labels: BTreeMap<&str, FetchLabel> =
+        steps.iter().map(|step| (step.url.as_str(), step.label)).collect();
     let best = authorities.iter().take(k).filter_map(|page| labels.get(page.url.as_str()));
     let counted: Vec<f64> =
-        best.filter(|label| label.counts()).map(|label| f64::from(*label == Label::About)).collect();
+        best.filter(|label| label.counts()).map(|label| f64::from(*label == FetchLabel::About)).collect();
     (!counted.is_empty()).then(|| mean(counted))
 }
 
-/// How many authorities there are at each distance from the start pages (W 4.5, V 3.6).
+/// Number of authorities at each distance from the start pages (W 4.5, V 3.6).
 pub fn distances<'a>(authorities: impl IntoIterator<Item = &'a Authority>) -> BTreeMap<u32, u64> {
     let mut counts = BTreeMap::new();
     for page in authorities {
@@ -113,7 +115,7 @@ pub fn distances<'a>(authorities: impl IntoIterator<Item = &'a Authority>) -> BT
     counts
 }
 
-/// Some thirty numbers of fetches, up to a budget.
+/// About thirty numbers of fetches, up to a budget.
 pub fn moments(budget: u64) -> Vec<u64> {
     let points = 32;
     let mut all: Vec<u64> = (1..=points).map(|at| (budget * at / points).max(1)).collect();
@@ -121,8 +123,7 @@ pub fn moments(budget: u64) -> Vec<u64> {
     all
 }
 
-/// How alike two orders of the same things are (Spearman): 1 if they are the same, -1 if one is the other turned round.
-/// Things that are worth the same share a rank.
+/// Spearman's rank correlation of two orders: 1 if they are equal, -1 if they are reversed. Equal values share a rank.
 pub fn rank_correlation(one: &[f64], other: &[f64]) -> f64 {
     let (one, other) = (ranks(one), ranks(other));
     let middle = mean(one.iter().copied());
@@ -145,7 +146,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-fn first<'a>(counted: &[&'a Step], n: u64) -> impl Iterator<Item = &'a Step> {
+fn first<'a>(counted: &[&'a FetchStep], n: u64) -> impl Iterator<Item = &'a FetchStep> {
     counted.iter().take(usize::try_from(n).unwrap_or(usize::MAX)).copied()
 }
 

@@ -1,5 +1,4 @@
-//! What a link costs under each strategy, with few and with many links waiting, and what it costs to change one's mind
-//! about a million of them.
+//! Cost of a link under each strategy, with few and with many queued links, and cost of reordering a million of them.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,68 +8,68 @@ use std::time::Instant;
 use porthole_crawl::{Fetch, Request};
 use porthole_page::{Extractor, Page};
 use porthole_store::{Batch, SqliteStore, Store};
-use porthole_strategy::{Aim, NameError, Source, Strategy, named};
-use porthole_topic::{Critic, Example, Options, Statistics, Taxonomy, Tuning, Tunings, train};
+use porthole_strategy::{CrawlGoal, NameError, SourcePage, Strategy, named};
+use porthole_topic::{Critic, Statistics, Taxonomy, TopicExample, TrainingOptions, Tuning, Tunings, train};
 use porthole_types::{CanonicalUrl, Judgment, ManualClock, NewUrl, Timestamp, TopicId, UrlId};
 use serde::Serialize;
 
 use porthole_webs::synth::{SynthError, SynthParams, SyntheticWeb};
 
-/// Why nothing could be measured.
+/// Errors of the benchmark.
 #[derive(Debug, thiserror::Error)]
-pub enum BenchError {
-    /// The web cannot be made.
+pub enum StrategyBenchError {
+    /// The synthetic web could not be created.
     #[error(transparent)]
     Web(#[from] SynthError),
-    /// The database refused.
+    /// A database error.
     #[error(transparent)]
     Store(#[from] porthole_store::Error),
-    /// There is no such strategy.
+    /// Unknown strategy.
     #[error(transparent)]
     Name(#[from] NameError),
 }
 
-/// What a strategy costs.
+/// Costs of a strategy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cost {
+pub struct StrategyCost {
     /// The strategy.
     pub strategy: String,
-    /// Microseconds a link while the first thousand come to wait.
+    /// Microseconds a link, for the first thousand queued links.
     pub few: f64,
-    /// The same while the last tenth of all come to wait.
+    /// Microseconds a link, for the last tenth of all queued links.
     pub many: f64,
-    /// The most links that the frontier heard of anew at once.
+    /// Largest number of links rescored at once.
     pub rescored: usize,
-    /// Seconds that it took at most to score links anew.
+    /// Longest rescoring in seconds.
     pub rescoring: f64,
 }
 
-/// What it costs the database that all priorities change.
+/// Cost of changing all priorities in the database.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reordering {
-    /// Queued URLs.
+    /// Number of queued URLs.
     pub urls: usize,
-    /// Seconds until the queue is in the new order, and it is safe on disk.
+    /// Seconds until the queue has the new order, durably.
     pub queue: f64,
-    /// Seconds until the table says so, too.
+    /// Seconds until the table has it, too.
     pub table: f64,
 }
 
-/// Pages to score links of, and what is looked for.
-pub struct Bench {
+/// Pages whose links are scored, and the goal.
+pub struct StrategyBench {
     pages: Vec<(CanonicalUrl, Page, Judgment)>,
-    aim: Aim,
+    goal: CrawlGoal,
 }
 
-/// The topic that is looked for.
+/// The topic of the goal.
 const TOPIC: &str = "/Recreation/Cycling";
 
-impl Bench {
+impl StrategyBench {
     /// Reads some pages of a synthetic web, with a critic that was trained on others.
     ///
     /// # Errors
     /// If the web cannot be made.
-    pub async fn new(seed: u64) -> Result<Bench, BenchError> {
+    pub async fn new(seed: u64) -> Result<StrategyBench, StrategyBenchError> {
         let clock = Arc::new(ManualClock::default());
         let web = SyntheticWeb::new(SynthParams { seed, pages: 20_000, ..SynthParams::default() }, clock)?;
         let (mut tree, mut lessons, mut pages) = (Taxonomy::new(), Vec::new(), Vec::new());
@@ -87,9 +86,9 @@ impl Bench {
                 }
             }
         }
-        let examples = lessons.iter().map(|(topic, counts)| Example { topic: *topic, counts });
+        let examples = lessons.iter().map(|(topic, counts)| TopicExample { topic: *topic, counts });
         let statistics = Statistics::of(examples);
-        let options = Options::default();
+        let options = TrainingOptions::default();
         let model = train(&tree, &statistics, &Tunings::default(), &Tuning::untried(), &options);
         if let Ok(good) = tree.find(TOPIC) {
             let _ = tree.mark(good);
@@ -100,15 +99,15 @@ impl Bench {
             (url, page, judgment)
         };
         let pages = pages.into_iter().map(&mut judged).collect();
-        Ok(Bench { pages, aim: Aim::new(&tree, Some(critic), seed) })
+        Ok(StrategyBench { pages, goal: CrawlGoal::new(&tree, Some(critic), seed) })
     }
 
-    /// Lets a strategy score links until so many wait.
+    /// Measures a strategy until this many links are queued.
     ///
     /// # Errors
     /// If there is no such strategy.
-    pub fn strategy(&self, name: &str, links: usize) -> Result<Cost, BenchError> {
-        let mut strategy = named(name, &self.aim)?;
+    pub fn strategy(&self, name: &str, links: usize) -> Result<StrategyCost, StrategyBenchError> {
+        let mut strategy = named(name, &self.goal)?;
         let (mut few, mut many) = (Timer::default(), Timer::default());
         let (mut most, mut rescoring, mut waiting) = (0, 0.0_f64, 0);
         for round in 0.. {
@@ -116,8 +115,8 @@ impl Bench {
                 break;
             }
             for (number, (url, page, judgment)) in self.pages.iter().enumerate() {
-                let (url, page) = elsewhere(url, page, round, number);
-                let source = Source {
+                let (url, page) = with_new_urls(url, page, round, number);
+                let source = SourcePage {
                     url: &url,
                     page: &page,
                     judgment: *judgment,
@@ -139,15 +138,15 @@ impl Bench {
             }
         }
         let strategy = name.to_owned();
-        Ok(Cost { strategy, few: few.each(), many: many.each(), rescored: most, rescoring })
+        Ok(StrategyCost { strategy, few: few.each(), many: many.each(), rescored: most, rescoring })
     }
 }
 
-/// Changes the priorities of so many queued URLs, up and down, in a new database.
+/// Changes the priorities of this many queued URLs, up and down, in a new database.
 ///
 /// # Errors
 /// If the database refuses.
-pub fn reorder(database: &Path, urls: usize) -> Result<Reordering, BenchError> {
+pub fn reorder(database: &Path, urls: usize) -> Result<Reordering, StrategyBenchError> {
     let mut store = SqliteStore::open(database)?;
     let name = |number: usize| format!("http://h{}.test/page/{number}", number % 997);
     let new = |number: usize| {
@@ -166,7 +165,7 @@ pub fn reorder(database: &Path, urls: usize) -> Result<Reordering, BenchError> {
     Ok(Reordering { urls: all.len(), queue, table: started.elapsed().as_secs_f64() })
 }
 
-/// Seconds, and links.
+/// Sum of seconds and links.
 #[derive(Clone, Copy, Debug, Default)]
 struct Timer {
     seconds: f64,
@@ -185,7 +184,7 @@ impl Timer {
     }
 }
 
-fn score(strategy: &mut dyn Strategy, source: &Source<'_>) {
+fn score(strategy: &mut dyn Strategy, source: &SourcePage<'_>) {
     strategy.arrived(source);
     let mut seen = HashSet::new();
     for link in &source.page.links {
@@ -195,8 +194,8 @@ fn score(strategy: &mut dyn Strategy, source: &Source<'_>) {
     }
 }
 
-/// The same page at another URL, with links to URLs that nobody has met.
-fn elsewhere(url: &CanonicalUrl, page: &Page, round: usize, number: usize) -> (CanonicalUrl, Page) {
+/// The same page at another URL, with links to new URLs.
+fn with_new_urls(url: &CanonicalUrl, page: &Page, round: usize, number: usize) -> (CanonicalUrl, Page) {
     let moved = |url: &CanonicalUrl, place: usize| {
         let text = format!("{}/{round}/{number}/{place}", url.as_str().trim_end_matches('/'));
         CanonicalUrl::parse(&text).unwrap_or_else(|_| url.clone())
@@ -214,7 +213,7 @@ mod tests {
 
     #[test]
     fn costs_are_measured() {
-        let bench = pollster::block_on(Bench::new(1)).unwrap();
+        let bench = pollster::block_on(StrategyBench::new(1)).unwrap();
         let cost = bench.strategy("porthole", 3_000).unwrap();
         assert!(cost.few > 0.0 && cost.many > 0.0, "{cost:?}");
         assert!(cost.rescored > 0 && cost.rescored <= 20_000, "{cost:?}");

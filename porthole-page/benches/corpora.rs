@@ -1,7 +1,7 @@
-//! The extractor on real pages: how fast beside `scraper` in the same run, and how far it agrees with an
-//! html5ever tree.
+//! The extractor on real pages: its speed compared with `scraper` in the same run, and its agreement with an html5ever
+//! tree.
 //!
-//! `cargo bench -p porthole-page [-- speed|agreement|alone]`; the corpora are looked for in `$CORPORA`, else in
+//! `cargo bench -p porthole-page [-- speed|agreement|alone]`; the corpora are expected in `$CORPORA`, else in
 //! `../shared/corpora`.
 
 #[path = "../tests/it/oracle.rs"]
@@ -17,7 +17,7 @@ use porthole_page::Extractor;
 use porthole_types::{CanonicalUrl, Headers};
 use porthole_warc::{BLOCK_LIMIT, WarcReader};
 
-struct Recorded {
+struct RecordedBench {
     url: CanonicalUrl,
     headers: Headers,
     body: Vec<u8>,
@@ -36,7 +36,7 @@ fn main() {
         let pages = read(file);
         println!("{name}: {} pages, {:.1} MB", pages.len(), bytes(&pages) / 1e6);
         if wanted == "alone" {
-            // For a profiler: nothing but the extractor.
+            // For a profiler: only the extractor.
             let mut extractor = Extractor::default();
             let took =
                 (0..5).map(|_| timed(|| extract_all(&mut extractor, &pages))).min().expect("five rounds");
@@ -53,7 +53,7 @@ fn main() {
     nested_lists();
 }
 
-fn read(file: File) -> Vec<Recorded> {
+fn read(file: File) -> Vec<RecordedBench> {
     let mut pages = Vec::new();
     let most = std::env::var("PAGES").ok().and_then(|n| n.parse().ok()).unwrap_or(usize::MAX);
     for record in WarcReader::new(file) {
@@ -65,18 +65,18 @@ fn read(file: File) -> Vec<Recorded> {
         if record.is_http_response()
             && let Ok(answer) = record.http(BLOCK_LIMIT)
         {
-            pages.push(Recorded { url, headers: answer.headers, body: answer.body });
+            pages.push(RecordedBench { url, headers: answer.headers, body: answer.body });
         }
     }
     pages
 }
 
-fn bytes(pages: &[Recorded]) -> f64 {
+fn bytes(pages: &[RecordedBench]) -> f64 {
     pages.iter().map(|page| page.body.len()).sum::<usize>() as f64
 }
 
-/// Five interleaved rounds of each; the best of each counts, as the least disturbed.
-fn speed(pages: &[Recorded]) {
+/// Five interleaved rounds of each; the best of each counts, because it is the least disturbed.
+fn speed(pages: &[RecordedBench]) {
     let megabytes = bytes(pages) / 1e6;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let mut extractor = Extractor::default();
@@ -92,7 +92,7 @@ fn speed(pages: &[Recorded]) {
     println!("  ratio {:.2} (by round: {})", rate(&ours) / rate(&theirs), each.join(" "));
 }
 
-fn extract_all(extractor: &mut Extractor, pages: &[Recorded]) -> usize {
+fn extract_all(extractor: &mut Extractor, pages: &[RecordedBench]) -> usize {
     pages.iter().map(|p| extractor.extract(&p.url, &p.headers, &p.body).links.len()).sum()
 }
 
@@ -119,14 +119,14 @@ fn with_scraper(body: &[u8]) -> usize {
     })
 }
 
-fn agreement(pages: &[Recorded], name: &str) {
+fn agreement(pages: &[RecordedBench], name: &str) {
     let mut extractor = Extractor::default();
     let mut same: BTreeMap<&str, usize> = BTreeMap::new();
     let mut causes: BTreeMap<String, usize> = BTreeMap::new();
     let mut html_pages = 0;
     for recorded in pages {
         let page = extractor.extract(&recorded.url, &recorded.headers, &recorded.body);
-        if page.format != porthole_page::Format::Html {
+        if page.format != porthole_page::PageFormat::Html {
             continue;
         }
         html_pages += 1;
@@ -162,7 +162,7 @@ fn agreement(pages: &[Recorded], name: &str) {
     }
 }
 
-/// The likeliest reason for a difference, from what the page has in it.
+/// The most likely reason for a difference, from the page's contents.
 fn cause(page: &porthole_page::Page, html: &str) -> &'static str {
     let lower = html.to_ascii_lowercase();
     match () {
@@ -175,7 +175,7 @@ fn cause(page: &porthole_page::Page, html: &str) -> &'static str {
     }
 }
 
-/// 250 KB of nested lists, which take trees seconds.
+/// 250 KB of nested lists, which take tree builders seconds.
 fn nested_lists() {
     let html = "<ul><li>".repeat(250_000 / 8);
     let url = CanonicalUrl::parse("http://example.com/").unwrap();

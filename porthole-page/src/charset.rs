@@ -1,17 +1,17 @@
-//! Which characters the bytes are: by byte order mark, header, `meta`, and at last by looking at them.
+//! Charset detection: by byte order mark, header, `meta`, and finally by content.
 
 use std::borrow::Cow;
 
 use chardetng::EncodingDetector;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-/// The standard looks for `meta charset` in this many bytes.
+/// Number of bytes that are searched for `meta charset`, as in the standard.
 const PRESCAN: usize = 1024;
 
-/// The detector has seen enough after this many bytes.
+/// Number of bytes passed to the detector.
 const DETECT: usize = 64 * 1024;
 
-/// A text with the charset that it was in, and whether bytes had to be replaced.
+/// Decoded text with its charset, and whether bytes had to be replaced.
 pub(crate) struct Decoded<'a> {
     pub(crate) text: Cow<'a, str>,
     pub(crate) charset: &'static str,
@@ -32,7 +32,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>, is_html: b
     }
 }
 
-/// UTF-8 if it is; else what the detector thinks.
+/// UTF-8 if the bytes are valid, else the detector's result.
 fn undeclared(bytes: &[u8]) -> Decoded<'_> {
     if simdutf8::basic::from_utf8(bytes).is_ok() {
         return decode_as(UTF_8, bytes);
@@ -63,7 +63,7 @@ fn charset_parameter(content_type: &str) -> Option<&str> {
 
 /// `<meta charset=…>` or `<meta http-equiv=content-type content="…; charset=…">` among the first bytes.
 fn meta_charset(head: &[u8]) -> Option<&'static Encoding> {
-    // Most pages without a charset in their headers have none here either.
+    // Fast path: most pages without a charset in their headers have none here either.
     head.windows(7).find(|word| word.eq_ignore_ascii_case(b"charset"))?;
     // Latin-1 keeps every byte, and tags and labels are ASCII.
     let head: String = head.iter().map(|&b| char::from(b).to_ascii_lowercase()).collect();
@@ -81,7 +81,7 @@ fn meta_charset(head: &[u8]) -> Option<&'static Encoding> {
     None
 }
 
-/// A page whose `meta` could be read as ASCII is not in UTF-16, whatever it says.
+/// A page whose `meta` can be read as ASCII is not in UTF-16, whatever it declares.
 fn believable(encoding: &'static Encoding) -> &'static Encoding {
     match encoding {
         _ if encoding == UTF_16LE || encoding == UTF_16BE => UTF_8,

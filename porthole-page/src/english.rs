@@ -6,16 +6,16 @@
 
 use wide::i8x16;
 
-use crate::words::{LONGEST, Word, vector};
+use crate::words::{LONGEST, PackedWord, vector};
 
 /// The stem of a word of ASCII letters in lower case: its letters, and how many of them there are.
-pub(crate) fn stem(word: Word) -> ([u8; LONGEST], usize) {
+pub(crate) fn stem(word: PackedWord) -> ([u8; LONGEST], usize) {
     let (letters, length) = word.bytes();
     if length < 3 {
         return (letters, length);
     }
     if let Some(stem) = exception(word) {
-        return Word::of(stem.as_bytes()).bytes();
+        return PackedWord::of(stem.as_bytes()).bytes();
     }
     let mut stem = Stem::new(letters, length);
     stem.drop_plural();
@@ -65,7 +65,7 @@ const fn exception_slot(first_part: u64) -> usize {
     (first_part.wrapping_mul(0xec48_ca03_6b70_0e61) >> 58) as usize
 }
 
-fn exception(word: Word) -> Option<&'static str> {
+fn exception(word: PackedWord) -> Option<&'static str> {
     let (exception, stem) = EXCEPTION_SLOTS[exception_slot(word.0[0])];
     (word.0 == [exception, 0, 0]).then_some(stem)
 }
@@ -433,7 +433,7 @@ mod tests {
     use super::*;
 
     fn stemmed(word: &str) -> String {
-        let (letters, length) = stem(Word::of(word.as_bytes()));
+        let (letters, length) = stem(PackedWord::of(word.as_bytes()));
         String::from_utf8(letters[..length].to_vec()).unwrap()
     }
 

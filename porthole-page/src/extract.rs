@@ -1,43 +1,43 @@
-//! The one way from bytes to a [`Page`].
+//! Extraction of a [`Page`] from bytes.
 
 use std::collections::BTreeMap;
 
 use porthole_types::{CanonicalUrl, Headers, TermId};
 
 use crate::charset;
-use crate::gather::{FoundLink, Gather, NONE};
-use crate::page::{Cuts, Format, LeafSpan, Link, LinkKind, Page, RobotsMeta};
+use crate::gather::{FoundLink, NONE, PageCollector};
+use crate::page::{Cuts, LeafSpan, Link, LinkKind, Page, PageFormat, RobotsMeta};
 use crate::pdf;
 use crate::references::{resolved, resolved_attribute};
 use crate::scripts::needs_scripts;
 use crate::simhash::simhash;
 use crate::steps;
-use crate::tag::{NO_TAG, Name};
-use crate::terms::{Language, Terms, Text};
+use crate::tag::{NO_TAG, TagName};
+use crate::terms::{Language, TermReader, Text};
 use crate::token::Tokenizer;
-use crate::tree::Tree;
+use crate::tree::TreeState;
 use crate::words::Words;
 
-/// Limits on what is read of one page.
+/// Limits of extraction a page.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Bytes of the body; what is beyond is not looked at.
+pub struct ExtractLimits {
+    /// Maximum bytes of the body; the rest is ignored.
     pub bytes: usize,
-    /// Links.
+    /// Maximum number of links.
     pub links: usize,
-    /// Attributes of one tag.
+    /// Maximum number of attributes of a tag.
     pub attributes: usize,
-    /// Steps that reading a PDF may take: about one for each byte read or unpacked.
+    /// Maximum number of steps for a PDF: about one for each byte read or decompressed.
     pub pdf_steps: usize,
-    /// Objects of a PDF.
+    /// Maximum number of objects of a PDF.
     pub pdf_objects: usize,
-    /// Bytes of text of a PDF.
+    /// Maximum bytes of text of a PDF.
     pub pdf_text: usize,
 }
 
-impl Default for Limits {
+impl Default for ExtractLimits {
     fn default() -> Self {
-        Limits {
+        ExtractLimits {
             bytes: 8 << 20,
             links: 10_000,
             attributes: 128,
@@ -48,30 +48,30 @@ impl Default for Limits {
     }
 }
 
-/// Reads pages. Holds only what makes the next page faster: the same bytes always give the same [`Page`].
+/// Extracts pages. Its state only affects speed: the same bytes always give the same [`Page`].
 pub struct Extractor {
-    limits: Limits,
-    terms: Terms,
+    limits: ExtractLimits,
+    terms: TermReader,
     words: Words,
     title_words: Words,
 }
 
 impl Extractor {
     /// An extractor with these limits.
-    pub fn new(limits: Limits) -> Self {
-        Extractor { limits, terms: Terms::new(), words: Words::default(), title_words: Words::default() }
+    pub fn new(limits: ExtractLimits) -> Self {
+        Extractor { limits, terms: TermReader::new(), words: Words::default(), title_words: Words::default() }
     }
 
-    /// Reads the page at `url` from its headers and body. Any bytes give a page.
+    /// Extracts the page at `url` from its headers and body. Never fails.
     pub fn extract(&mut self, url: &CanonicalUrl, headers: &Headers, body: &[u8]) -> Page {
         let read = &body[..body.len().min(self.limits.bytes)];
         let content_type = headers.get("content-type");
         let format = format_of(content_type, read);
         let mut page = match format {
-            Format::Html => self.html(url, content_type, read),
-            Format::Text => self.plain_text(content_type, read),
-            Format::Pdf => self.pdf(url, read),
-            Format::Other => Page::default(),
+            PageFormat::Html => self.html(url, content_type, read),
+            PageFormat::Text => self.plain_text(content_type, read),
+            PageFormat::Pdf => self.pdf(url, read),
+            PageFormat::Other => Page::default(),
         };
         page.format = format;
         page.cuts.bytes = (body.len() - read.len()) as u64;
@@ -83,7 +83,8 @@ impl Extractor {
         let decoded = charset::decode(body, content_type, true);
         let tokens = Tokenizer::new(&decoded.text, self.limits.attributes);
         let text = String::with_capacity(decoded.text.len() / 2);
-        let mut tree = Tree::new(tokens, Gather::new(self.limits.links, text, Vec::with_capacity(256)));
+        let mut tree =
+            TreeState::new(tokens, PageCollector::new(self.limits.links, text, Vec::with_capacity(256)));
         tree.run();
         let cuts = Cuts {
             bytes: 0,
@@ -96,7 +97,7 @@ impl Extractor {
         if !gather.moved.is_empty() {
             put_in_order(&mut gather);
         }
-        // Copies that repairs made come last; a stable sort puts them where they stand.
+        // Copies made by repairs come last; a stable sort puts them in document order.
         gather.links.sort_by_key(|link| (link.first, link.depth));
         let base = gather.base.and_then(|base| url.join(&resolved_attribute(base)).ok());
         let mut page = Page {
@@ -138,7 +139,7 @@ impl Extractor {
             title: folded(&document.title),
             text: document.text,
             leaves: document.leaves,
-            paths: vec![Name::A.path_byte()],
+            paths: vec![TagName::A.path_byte()],
             encrypted: document.is_encrypted,
             cuts: Cuts { links: document.links_cut, pdf: document.is_cut, ..Cuts::default() },
             ..Page::default()
@@ -171,7 +172,7 @@ impl Extractor {
         self.title_words.find(&page.title);
         let mut terms = Vec::with_capacity(self.title_words.len() + self.words.len());
         let mut ends = Vec::with_capacity(page.leaves.len() + 1);
-        // Leaves have a space between them, so a word that starts in a leaf is in it.
+        // Leaves are separated by spaces, so a word that starts in a leaf ends in it.
         let leaves = page.leaves.iter().map(|leaf| leaf.end as usize);
         let title = Text { text: &page.title, words: &self.title_words, language };
         self.terms.append(title, [page.title.len()].into_iter(), &mut terms, &mut ends);
@@ -188,21 +189,21 @@ impl Extractor {
     }
 }
 
-/// A term as people write it.
+/// A term with a readable word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spelled {
+pub struct TermSpelling {
     /// The term.
     pub term: TermId,
-    /// The word that it stands for most often in the page, in lower case.
+    /// The most frequent word of the term on the page, in lower case.
     pub word: String,
-    /// What it was made from: two terms with different stems and the same id are a collision.
+    /// Stem of the term: two terms with different stems and the same id are a collision.
     pub stem: String,
 }
 
 impl Extractor {
-    /// The terms of a page that this extractor read, each once for every stem, with a readable word. For
-    /// explanations; slower than reading the page.
-    pub fn vocabulary(&mut self, page: &Page) -> Vec<Spelled> {
+    /// The terms of a page that this extractor read, once for every stem, with a readable word. For explanations;
+    /// slower than extraction.
+    pub fn vocabulary(&mut self, page: &Page) -> Vec<TermSpelling> {
         let mut seen: BTreeMap<(TermId, String), BTreeMap<String, usize>> = BTreeMap::new();
         for text in [&page.title, &page.text] {
             self.words.find(text);
@@ -212,25 +213,25 @@ impl Extractor {
         }
         self.words.shrink();
         let spelled = seen.into_iter().map(|((term, stem), words)| {
-            // The most frequent; of equals the first in the alphabet.
+            // The most frequent; on ties the first in alphabetical order.
             let word = words.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
-            Spelled { term, word: word.map_or_else(String::new, |(word, _)| word), stem }
+            TermSpelling { term, word: word.map_or_else(String::new, |(word, _)| word), stem }
         });
         spelled.collect()
     }
 }
 
-/// Turns texts outside of pages into terms: URLs, names of topics, keywords.
+/// Splits texts outside of pages into terms: URLs, topic names, keywords.
 #[derive(Default)]
-pub struct Wording {
+pub struct TermSplitter {
     words: Words,
-    terms: Terms,
+    terms: TermReader,
     ends: Vec<u32>,
 }
 
-impl Wording {
-    /// Appends the terms of a text in a language (ISO 639-1), in order, without stop words: the terms that a page of
-    /// that language would have.
+impl TermSplitter {
+    /// Appends the terms of a text in a language (ISO 639-1), in order, without stop words, as a page of that language
+    /// would have them.
     pub fn append(&mut self, text: &str, language: &str, terms: &mut Vec<TermId>) {
         self.words.find(text);
         self.ends.clear();
@@ -242,30 +243,30 @@ impl Wording {
 
 impl Default for Extractor {
     fn default() -> Self {
-        Extractor::new(Limits::default())
+        Extractor::new(ExtractLimits::default())
     }
 }
 
-/// By the content type; without a telling one, by the first bytes.
-fn format_of(content_type: Option<&str>, body: &[u8]) -> Format {
+/// By the content type; if that is not conclusive, by the first bytes.
+fn format_of(content_type: Option<&str>, body: &[u8]) -> PageFormat {
     let kind = content_type.unwrap_or("").split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     match kind.as_str() {
-        // Servers that do not know the type say all kinds of things.
-        "application/pdf" | "application/x-pdf" => Format::Pdf,
-        _ if body.starts_with(b"%PDF-") => Format::Pdf,
-        "text/html" | "application/xhtml+xml" => Format::Html,
-        "text/plain" => Format::Text,
+        // Servers that do not know the type send various values.
+        "application/pdf" | "application/x-pdf" => PageFormat::Pdf,
+        _ if body.starts_with(b"%PDF-") => PageFormat::Pdf,
+        "text/html" | "application/xhtml+xml" => PageFormat::Html,
+        "text/plain" => PageFormat::Text,
         "" | "unknown/unknown" | "application/unknown" | "*/*" => sniffed(body),
-        _ => Format::Other,
+        _ => PageFormat::Other,
     }
 }
 
-fn sniffed(body: &[u8]) -> Format {
+fn sniffed(body: &[u8]) -> PageFormat {
     let start = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     match start.trim_ascii_start() {
-        [b'<', ..] => Format::Html,
-        text if !text[..text.len().min(512)].iter().any(|&b| b < 9) => Format::Text,
-        _ => Format::Other,
+        [b'<', ..] => PageFormat::Html,
+        text if !text[..text.len().min(512)].iter().any(|&b| b < 9) => PageFormat::Text,
+        _ => PageFormat::Other,
     }
 }
 
@@ -296,8 +297,8 @@ fn refresh_target(base: &CanonicalUrl, content: &str) -> Option<(u32, CanonicalU
     if target.is_empty() { None } else { Some((seconds, base.join(target).ok()?)) }
 }
 
-/// Repairs copy a link any number of times, so what one copy costs has to be bounded: a longer reference is no
-/// URL, and of a longer title or `rel` the start is enough.
+/// Repairs may copy a link any number of times, so the cost of a copy must be bounded: a longer reference is not a URL,
+/// and longer titles and `rel`s are truncated.
 const LONGEST_HREF: usize = 8 << 10;
 const LONGEST_TEXT: usize = 1 << 10;
 const NO_URL: &str = "http://[";
@@ -339,9 +340,9 @@ fn folded(text: &str) -> String {
     out
 }
 
-/// Puts moved leaves in front of those that they belong in front of.
-fn put_in_order(gather: &mut Gather<'_>) {
-    // A moved leaf sorts just before the leaf that it precedes, behind what was moved there earlier.
+/// Moves leaves in front of those that they precede.
+fn put_in_order(gather: &mut PageCollector<'_>) {
+    // A moved leaf sorts just before the leaf that it precedes, after leaves moved there earlier.
     let mut keys: Vec<(u32, bool, u32)> = (0..gather.next_leaf()).map(|leaf| (leaf, true, leaf)).collect();
     for &(leaf, before) in &gather.moved {
         keys[leaf as usize] = (before, false, leaf);

@@ -1,24 +1,22 @@
-//! What is kept of a page while its tags go by: the leaves in order with their text, the links, and the
-//! few things that head elements say.
+//! Collects the contents of a page while its tags are processed: leaves with their text, links, and head elements.
 //!
-//! Leaves are numbered as A 2.2.1 has it: every text node and every element without content, from left to
-//! right. Text of white space only is no leaf, comments do not exist, and `html`, `head` and `body`
-//! themselves are none. Where the standard's repairs put something in front of what came before it
-//! (text inside a table, misnested formatting), the leaf is remembered as moved, and put in its place at
-//! the end.
+//! Leaves are numbered as in A 2.2.1: every text node and every element without content, from left to right. White
+//! space alone is not a leaf, comments are ignored, and `html`, `head` and `body` are never leaves. Where the
+//! standard's repairs put something before earlier content (text inside a table, misnested formatting), the leaf is
+//! recorded as moved, and reordered at the end.
 
 use wide::i8x16;
 
 use crate::page::{LeafSpan, LinkKind};
 use crate::steps;
-use crate::tag::Name;
+use crate::tag::TagName;
 use crate::token::is_space;
 use crate::words::vector;
 
-/// No leaf, no link, no place.
+/// Stands for no leaf, link or position.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A link as it stood in the page.
+/// A link of the page.
 #[derive(Clone, Copy)]
 pub(crate) struct FoundLink<'a> {
     pub(crate) kind: LinkKind,
@@ -28,18 +26,18 @@ pub(crate) struct FoundLink<'a> {
     /// First and last leaf inside the element; `NONE` while it is open.
     pub(crate) first: u32,
     pub(crate) last: u32,
-    /// Where its tag path lies in `Gather::paths`.
+    /// Range of its tag path in `PageCollector::paths`.
     pub(crate) path: (u32, u8),
     pub(crate) depth: u16,
 }
 
 /// Collects leaves, text and links.
-pub(crate) struct Gather<'a> {
+pub(crate) struct PageCollector<'a> {
     pub(crate) text: String,
     pub(crate) leaves: Vec<LeafSpan>,
-    /// Leaves that belong in front of another: (leaf, the leaf that it precedes).
+    /// Leaves that precede another: (leaf, the leaf that it precedes).
     pub(crate) moved: Vec<(u32, u32)>,
-    /// Those of them that stand for an element that a repair emptied; what is open does not contain them.
+    /// Moved leaves that stand for an element emptied by a repair; open elements do not contain them.
     emptied: Vec<u32>,
     pub(crate) links: Vec<FoundLink<'a>>,
     pub(crate) paths: Vec<u8>,
@@ -48,22 +46,22 @@ pub(crate) struct Gather<'a> {
     pub(crate) language: Option<&'a str>,
     pub(crate) robots: Vec<&'a str>,
     pub(crate) refresh: Option<&'a str>,
-    /// Bytes of scripts in the page, and how many refer to a file.
+    /// Bytes of inline scripts, and number of external ones.
     pub(crate) script_bytes: usize,
     pub(crate) scripts: u32,
     pub(crate) links_cut: u32,
     most_links: usize,
-    /// The last leaf is a text node that more text would extend.
+    /// Whether the last leaf is a text node that more text would extend.
     text_open: bool,
-    /// White space was read since the last word of the open text node.
+    /// Whether there was white space since the last word of the open text node.
     space_waits: bool,
-    /// The fewest open elements since the last leaf.
+    /// Lowest depth since the last leaf.
     lowest: u16,
 }
 
-impl<'a> Gather<'a> {
+impl<'a> PageCollector<'a> {
     pub(crate) fn new(most_links: usize, text: String, leaves: Vec<LeafSpan>) -> Self {
-        Gather {
+        PageCollector {
             text,
             leaves,
             moved: Vec::new(),
@@ -85,7 +83,7 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// The number that the next leaf will have.
+    /// Number of the next leaf.
     pub(crate) fn next_leaf(&self) -> u32 {
         self.leaves.len() as u32
     }
@@ -94,8 +92,8 @@ impl<'a> Gather<'a> {
         self.text_open
     }
 
-    /// Starts a text leaf in `name`, the last of `depth` open elements, in front of leaf `before` unless that is `NONE`.
-    pub(crate) fn open_text(&mut self, name: Name, depth: usize, before: u32) {
+    /// Starts a text leaf in `name`, the last of `depth` open elements, before leaf `before` unless that is `NONE`.
+    pub(crate) fn open_text(&mut self, name: TagName, depth: usize, before: u32) {
         self.leaf(name, depth, before);
         if !self.text.is_empty() {
             self.text.push(' ');
@@ -107,7 +105,7 @@ impl<'a> Gather<'a> {
         self.space_waits = false;
     }
 
-    /// The open text leaf ends: an element starts or ends behind it.
+    /// Ends the open text leaf, because an element starts or ends after it.
     pub(crate) fn close_text(&mut self) {
         if self.text_open {
             self.text_open = false;
@@ -115,24 +113,24 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// A leaf without text: an element that has no content.
-    pub(crate) fn empty_leaf(&mut self, name: Name, depth: usize, before: u32) {
+    /// Adds a leaf without text: an element without content.
+    pub(crate) fn empty_leaf(&mut self, name: TagName, depth: usize, before: u32) {
         self.close_text();
         self.leaf(name, depth, before);
     }
 
-    /// A leaf for an element that a repair emptied, in front of leaf `before`.
-    pub(crate) fn emptied_leaf(&mut self, name: Name, depth: usize, before: u32) {
+    /// Adds a leaf for an element emptied by a repair, before leaf `before`.
+    pub(crate) fn emptied_leaf(&mut self, name: TagName, depth: usize, before: u32) {
         self.emptied.push(self.next_leaf());
         self.empty_leaf(name, depth, before);
     }
 
-    /// An element ended; `depth` elements are open now.
+    /// Called when an element ends; `depth` elements are open now.
     pub(crate) fn rise(&mut self, depth: usize) {
         self.lowest = self.lowest.min(depth as u16);
     }
 
-    fn leaf(&mut self, name: Name, depth: usize, before: u32) {
+    fn leaf(&mut self, name: TagName, depth: usize, before: u32) {
         let depth = depth as u16;
         let end = self.text.len() as u32;
         let (shared, tag) = (self.lowest.min(depth), name.path_byte());
@@ -143,7 +141,7 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// More text for the open leaf; runs of white space become one space, and none stands at the ends.
+    /// Appends text to the open leaf; runs of white space become one space, and are removed at the ends.
     pub(crate) fn push_text(&mut self, text: &str) {
         steps::add(1 + text.len());
         let bytes = text.as_bytes();
@@ -167,7 +165,7 @@ impl<'a> Gather<'a> {
         self.leaves.last().is_some_and(|leaf| leaf.start as usize == self.text.len())
     }
 
-    /// Keeps a link whose element stands below these tags; its number, or `NONE` if there are too many.
+    /// Adds a link below these tags; returns its number, or `NONE` if there are too many.
     pub(crate) fn link(&mut self, mut link: FoundLink<'a>, path: impl Iterator<Item = u8>) -> u32 {
         if self.links.len() >= self.most_links {
             self.links_cut += 1;
@@ -180,7 +178,7 @@ impl<'a> Gather<'a> {
         self.links.len() as u32 - 1
     }
 
-    /// A copy of a link, for the copy of its element that a repair made.
+    /// Copies a link, for the copy of its element made by a repair.
     pub(crate) fn copy_link(&mut self, link: u32, first: u32) -> u32 {
         if link == NONE {
             return NONE;
@@ -193,7 +191,7 @@ impl<'a> Gather<'a> {
         self.links.len() as u32 - 1
     }
 
-    /// The element of a link ended behind leaf `last`.
+    /// Ends the element of a link after leaf `last`.
     pub(crate) fn end_link(&mut self, link: u32, mut last: u32) {
         let Some(link) = self.links.get_mut(link as usize) else { return };
         for &emptied in self.emptied.iter().rev() {
@@ -206,12 +204,12 @@ impl<'a> Gather<'a> {
         link.last = last.max(link.first);
     }
 
-    /// The element of a link ended here.
+    /// Ends the element of a link here.
     pub(crate) fn end_link_here(&mut self, link: u32) {
         self.end_link(link, self.next_leaf().wrapping_sub(1));
     }
 
-    /// Forgets everything from a leaf on: a frameset took the body's place.
+    /// Removes everything from a leaf on: a frameset replaced the body.
     pub(crate) fn forget_from(&mut self, leaf: u32) {
         self.close_text();
         if let Some(first) = self.leaves.get(leaf as usize) {
@@ -225,8 +223,8 @@ impl<'a> Gather<'a> {
     }
 }
 
-/// How many bytes at the start have words with single spaces between them: what can be copied as it is.
-/// Ends before white space that is irregular or last; at least one byte long if the first is no white space.
+/// Length of the prefix of words separated by single spaces, which can be copied unchanged. Ends before irregular or
+/// trailing white space; at least 1 if the first byte is not white space.
 fn regular_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
     loop {
@@ -246,7 +244,7 @@ fn regular_prefix(bytes: &[u8]) -> usize {
             continue;
         }
         match bytes.get(at) {
-            // A control character that is no white space: go on behind it.
+            // A control character that is not white space: continue after it.
             Some(byte) if !is_space(*byte) => at += usize::from(*byte < b' '),
             Some(b' ') if bytes.get(at + 1).is_some_and(|&next| !is_space(next)) => at += 1,
             _ => return at,
@@ -254,7 +252,7 @@ fn regular_prefix(bytes: &[u8]) -> usize {
     }
 }
 
-/// `irregular` of 64 bytes, by the byte behind them, too: in long texts, a quarter of the steps.
+/// `irregular` of 64 bytes and the byte after them: a quarter of the steps in long texts.
 #[inline(always)]
 fn irregular_of_64(window: &[u8; 65]) -> usize {
     let (mut spaces, mut controls) = (0u64, 0u64);
@@ -268,8 +266,8 @@ fn irregular_of_64(window: &[u8; 65]) -> usize {
     (controls | spaces & blanks_behind).trailing_zeros() as usize
 }
 
-/// Where the first of sixteen bytes is that is a control character, or a space in front of a space or a control
-/// character; 16 if there is none. `next` is the byte behind them.
+/// Position of the first of sixteen bytes that is a control character, or a space before a space or a control
+/// character; 16 if there is none. `next` is the byte after them.
 #[inline(always)]
 fn irregular(window: [u8; 16], next: u8) -> usize {
     let (bytes, space) = (vector(&window), i8x16::splat(b' '.cast_signed()));
@@ -279,8 +277,8 @@ fn irregular(window: [u8; 16], next: u8) -> usize {
     (controls | spaces & blanks >> 1 | 1 << 16).trailing_zeros() as usize
 }
 
-/// Up to sixteen bytes with zeros behind them. Put together from numbers: to write few bytes to memory and to read
-/// sixteen back would have to wait for the writing.
+/// Up to sixteen bytes, zero-padded. Assembled in registers: a short write followed by a wide read would stall on store
+/// forwarding.
 #[inline(always)]
 fn filled(bytes: &[u8]) -> [u8; 16] {
     // The first and the last bytes, which may overlap.
@@ -325,8 +323,8 @@ mod tests {
     }
 
     fn pushed(pieces: &[&str]) -> String {
-        let mut gather = Gather::new(8, String::new(), Vec::new());
-        gather.open_text(Name::P, 1, NONE);
+        let mut gather = PageCollector::new(8, String::new(), Vec::new());
+        gather.open_text(TagName::P, 1, NONE);
         pieces.iter().for_each(|piece| gather.push_text(piece));
         gather.close_text();
         gather.text

@@ -1,5 +1,5 @@
-//! Bytes to [`Page`]: charset, title, visible text as numbered DOM leaves, links with their place among
-//! them, terms, language, fingerprint. A stream, pure, linear in the size of the input.
+//! Extracts a [`Page`] from bytes: charset, title, visible text as numbered DOM leaves, links with their positions
+//! among them, terms, language, fingerprint. Streaming, pure, and linear in the size of the input.
 //!
 //! ```
 //! use porthole_page::Extractor;
@@ -33,7 +33,7 @@ mod token;
 mod tree;
 mod words;
 
-pub use extract::{Extractor, Limits, Spelled, Wording};
-pub use page::{Cuts, Format, Leaf, Link, LinkKind, Page, RobotsMeta, TagPath};
+pub use extract::{ExtractLimits, Extractor, TermSpelling, TermSplitter};
+pub use page::{Cuts, Leaf, Link, LinkKind, Page, PageFormat, RobotsMeta, TagPath};
 pub use simhash::simhash;
 pub use terms::TERM_VERSION;

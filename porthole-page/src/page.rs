@@ -1,4 +1,4 @@
-//! What is known of a page once its bytes have been read.
+//! The extracted page.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ use porthole_types::{CanonicalUrl, TermId};
 
 use crate::tag;
 
-/// A page: its text as numbered leaves, its links with their places among them, its terms.
+/// A page: its text as numbered leaves, its links with their positions among them, its terms.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// What the bytes turned out to be.
-    pub format: Format,
-    /// The charset that they were read in, by its WHATWG name.
+    /// Format of the page.
+    pub format: PageFormat,
+    /// Charset of the page, by its WHATWG name.
     pub charset: &'static str,
-    /// Some bytes made no sense in that charset.
+    /// Whether some bytes were invalid in that charset.
     pub bad_bytes: bool,
-    /// The title, white space folded.
+    /// The title, white space collapsed.
     pub title: String,
-    /// The visible text: the leaves' texts with a space between any two.
+    /// The visible text: the leaves' texts, separated by spaces.
     pub text: String,
     /// ISO 639-1 code of the language, empty if unknown.
     pub language: &'static str,
@@ -25,52 +25,52 @@ pub struct Page {
     pub simhash: u64,
     /// The links, in document order.
     pub links: Vec<Link>,
-    /// References that are not URLs to crawl (`mailto:`, syntax errors).
+    /// Number of references that are not crawlable URLs (`mailto:`, syntax errors).
     pub links_refused: u32,
-    /// What `meta` and `X-Robots-Tag` ask for.
+    /// Directives of `meta` and `X-Robots-Tag`.
     pub robots: RobotsMeta,
-    /// Where the page wants to send its reader, and after how many seconds.
+    /// Seconds and target of a `meta` refresh.
     pub refresh: Option<(u32, CanonicalUrl)>,
-    /// The page shows next to nothing until its scripts have run.
+    /// Whether the page shows next to nothing without scripts.
     pub needs_scripts: bool,
-    /// A PDF that cannot be read without a key.
+    /// Whether the page is a PDF that needs a key.
     pub encrypted: bool,
-    /// What was left out because it was too much.
+    /// What was dropped because of limits.
     pub cuts: Cuts,
     pub(crate) leaves: Vec<LeafSpan>,
     /// Terms of the title, then of each leaf in order.
     pub(crate) terms: Vec<TermId>,
-    /// For each leaf, where its terms end; in front of them, where the title's do.
+    /// End of each leaf's terms; the first entry is the end of the title's.
     pub(crate) term_ends: Vec<u32>,
     pub(crate) paths: Vec<u8>,
 }
 
-/// What the bytes of a page turned out to be.
+/// Format of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum PageFormat {
     /// HTML or XHTML.
     Html,
     /// Plain text: one leaf, no links.
     Text,
-    /// PDF: a leaf for each piece of text that stands together or is in a link.
+    /// PDF: a leaf for each block of text or link.
     Pdf,
-    /// Something else, which is not read.
+    /// Any other format, which is not read.
     #[default]
     Other,
 }
 
-/// One link, with its place among the leaves.
+/// A link with its position among the leaves.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Where it leads.
+    /// Target URL.
     pub target: CanonicalUrl,
-    /// What kind of element it is.
+    /// Kind of element.
     pub kind: LinkKind,
     /// First leaf inside the element: l(a) in A 2.2.1.
     pub first_leaf: u32,
     /// Last leaf inside the element: r(a) in A 2.2.1.
     pub last_leaf: u32,
-    /// How many elements it stands in.
+    /// Number of elements around it.
     pub depth: u16,
     /// The `title` attribute.
     pub title: Option<Box<str>>,
@@ -79,7 +79,7 @@ pub struct Link {
     pub(crate) path: (u32, u8),
 }
 
-/// What kind of element a link is.
+/// Kind of a link's element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinkKind {
     /// `a href`.
@@ -98,10 +98,10 @@ pub enum LinkKind {
     Canonical,
 }
 
-/// What a page asks of robots.
+/// Robots directives of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RobotsMeta {
-    /// Do not keep this page in an index.
+    /// Do not index this page.
     pub noindex: bool,
     /// Do not follow its links.
     pub nofollow: bool,
@@ -109,45 +109,45 @@ pub struct RobotsMeta {
     pub noarchive: bool,
 }
 
-/// What was left out of a page because a limit was reached.
+/// What was dropped from a page because of limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cuts {
-    /// Bytes beyond the largest page that is read.
+    /// Number of bytes beyond the maximum.
     pub bytes: u64,
-    /// Links beyond the most that are kept.
+    /// Number of links beyond the maximum.
     pub links: u32,
-    /// Attributes beyond the most of one tag.
+    /// Number of attributes beyond the maximum of a tag.
     pub attributes: u32,
-    /// Start tags that stood too deep.
+    /// Number of start tags that were nested too deep.
     pub depth: u32,
-    /// The rest of a PDF, which would have taken too much work or given too much text.
+    /// Whether a part of a PDF was dropped because of too much work or text.
     pub pdf: bool,
 }
 
-/// A leaf's text, and its place in the tree.
+/// A leaf's text range and position in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LeafSpan {
     pub(crate) start: u32,
     pub(crate) end: u32,
     /// Number of elements around it.
     pub(crate) depth: u16,
-    /// Number of those that are also around the leaf in front of it.
+    /// Number of them that are also around the previous leaf.
     pub(crate) shared: u16,
-    /// The element that it is, or that its text stands in, as a byte of a tag path.
+    /// The element that it is, or that its text is in, as a byte of a tag path.
     pub(crate) tag: u8,
 }
 
-/// A leaf of the DOM, as A 2.2.1 numbers them.
+/// A leaf of the DOM, numbered as in A 2.2.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf<'a> {
-    /// Its text, white space folded; empty for an element without content.
+    /// Its text, white space collapsed; empty for an element without content.
     pub text: &'a str,
     /// Number of elements around it.
     pub depth: u16,
-    /// Number of those that are also around the leaf in front of it: the depth of their lowest common
-    /// ancestor. For a leaf that a repair moved, both numbers are those of the place it came from.
+    /// Number of them that are also around the previous leaf: the depth of their lowest common ancestor. For a leaf
+    /// moved by a repair, both numbers are those of its original position.
     pub shared: u16,
-    /// The element that it is, or that its text stands in; `?` for one that HTML does not know or that there is not.
+    /// The element that it is, or that its text is in; `?` if it is unknown to HTML or missing.
     pub tag: &'static str,
 }
 
@@ -175,7 +175,7 @@ impl Page {
         &self.terms
     }
 
-    /// How often each term occurs, title included, ordered by term.
+    /// Number of occurrences of each term, including the title, ordered by term.
     pub fn term_counts(&self) -> Vec<(TermId, u32)> {
         let mut terms = self.terms.clone();
         terms.sort_unstable();
@@ -189,9 +189,9 @@ impl Page {
         counts
     }
 
-    /// The text of a link's leaves.
+    /// Text of a link's leaves.
     pub fn anchor_text(&self, link: &Link) -> &str {
-        // Leaves are joined in order, so what lies between the first and the last belongs to the link.
+        // Leaves are joined in order, so everything between the first and the last belongs to the link.
         match (self.leaves.get(link.first_leaf as usize), self.leaves.get(link.last_leaf as usize)) {
             (Some(first), Some(last)) if last.end >= first.start => {
                 self.text[first.start as usize..last.end as usize].trim_matches(' ')
@@ -200,8 +200,8 @@ impl Page {
         }
     }
 
-    /// The leaves within `reach` of a link with their DOM offsets: 0 inside it, negative to its left,
-    /// positive to its right (A 2.2.1).
+    /// The leaves within `reach` of a link with their DOM offsets: 0 inside it, negative before it, positive after it
+    /// (A 2.2.1).
     pub fn around(&self, link: &Link, reach: u32) -> impl Iterator<Item = (i32, usize)> + use<> {
         let (first, last) = (link.first_leaf, link.last_leaf);
         let end = last.saturating_add(reach).min((self.leaves.len() as u32).saturating_sub(1));
@@ -211,19 +211,19 @@ impl Page {
         })
     }
 
-    /// The names of the elements around a link and its own, outermost first, at most the innermost 24.
+    /// Names of the elements around a link and of its own, outermost first, at most the innermost 24.
     pub fn tag_path(&self, link: &Link) -> TagPath<'_> {
         let (start, length) = link.path;
         TagPath(self.paths.get(start as usize..start as usize + length as usize).unwrap_or(&[]))
     }
 }
 
-/// The names of the elements around a link and its own. Shown as `body>ul>li>a`.
+/// Names of the elements around a link and of its own. Displayed as `body>ul>li>a`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TagPath<'a>(&'a [u8]);
 
 impl<'a> TagPath<'a> {
-    /// The names, outermost first; `?` for one that HTML does not know.
+    /// The names, outermost first; `?` if unknown to HTML.
     pub fn names(self) -> impl Iterator<Item = &'static str> + 'a {
         self.0.iter().map(|&byte| tag::spelling(byte))
     }
@@ -245,7 +245,7 @@ impl fmt::Debug for TagPath<'_> {
 }
 
 impl Link {
-    /// Whether `rel` asks not to follow it.
+    /// Whether `rel` has `nofollow`.
     pub fn is_nofollow(&self) -> bool {
         self.rel
             .as_deref()
@@ -254,7 +254,7 @@ impl Link {
 }
 
 impl LinkKind {
-    /// The word for it in tables and output.
+    /// Name in tables and output.
     pub fn name(self) -> &'static str {
         match self {
             LinkKind::Anchor => "anchor",
@@ -267,7 +267,7 @@ impl LinkKind {
         }
     }
 
-    /// The kind of a `link` element, if it is one that leads somewhere.
+    /// Kind of a `link` element with this `rel`, if it is a link to another page.
     pub(crate) fn of_rel(rel: &str) -> Option<LinkKind> {
         rel.split_ascii_whitespace().find_map(|word| match word.to_ascii_lowercase().as_str() {
             "next" => Some(LinkKind::Next),
@@ -279,7 +279,7 @@ impl LinkKind {
 }
 
 impl RobotsMeta {
-    /// Adds the directives of an `X-Robots-Tag`, which may be for one robot only: `name: directives`.
+    /// Adds the directives of an `X-Robots-Tag`, which may be addressed to one robot: `name: directives`.
     pub(crate) fn add_header(&mut self, value: &str) {
         match value.split_once(':') {
             Some((robot, directives))

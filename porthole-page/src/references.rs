@@ -11,7 +11,7 @@ pub(crate) fn resolved(text: &str) -> String {
     out
 }
 
-/// Calls `found` with the pieces of a text, its character references resolved.
+/// Calls `found` with the pieces of a text, with character references resolved.
 #[inline]
 pub(crate) fn each_piece(text: &str, mut found: impl FnMut(&str)) {
     let mut rest = text;
@@ -32,7 +32,7 @@ pub(crate) fn each_piece(text: &str, mut found: impl FnMut(&str)) {
     }
 }
 
-/// The value of an attribute with its character references resolved; their rules differ a little.
+/// An attribute value with character references resolved; the rules differ slightly from text.
 pub(crate) fn resolved_attribute(value: &str) -> Cow<'_, str> {
     match memchr(b'&', value.as_bytes()) {
         Some(_) => {
@@ -43,19 +43,19 @@ pub(crate) fn resolved_attribute(value: &str) -> Cow<'_, str> {
     }
 }
 
-/// How many bytes from the `&` on can belong to the reference.
+/// Number of bytes from the `&` on that can belong to the reference.
 fn reference_length(text: &str) -> usize {
     let name = text.bytes().skip(1).take_while(|b| b.is_ascii_alphanumeric() || *b == b'#').count();
     steps::add(name);
     1 + name + usize::from(text.as_bytes().get(1 + name) == Some(&b';'))
 }
 
-/// The few references that are most of those in pages; all others take the whole table.
+/// Fast path for the most frequent references; all others need the full table.
 fn frequent(reference: &str) -> Option<char> {
     let name = reference.strip_prefix('&')?.strip_suffix(';')?;
     if let Some(digits) = name.strip_prefix('#') {
         let number: u32 = digits.parse().ok().filter(|_| digits.len() < 6)?;
-        // Left out are controls, numbers that stand for Windows characters, and surrogates.
+        // Excluded are controls, numbers that stand for Windows characters, and surrogates.
         return if matches!(number, 0x20..0x7f | 0xa0..0xd800) { char::from_u32(number) } else { None };
     }
     Some(match name {

@@ -1,43 +1,43 @@
-//! Pages that are empty until their scripts have run: they are to be counted, not judged by what is not
-//! there. A short page that a person can read is not one of them, whatever scripts count its readers.
+//! Detection of pages that are empty without scripts. They are counted, not judged by their missing content. A short
+//! but readable page is not one of them, even if it has scripts for analytics.
 
 use memchr::memmem;
 
 use crate::page::{LinkKind, Page};
 
-/// A page with more terms or links shows something.
+/// A page with at least this many terms or links has content.
 const FEW_TERMS: usize = 20;
 const FEW_LINKS: usize = 4;
 
-/// Fewer bytes of scripts draw no page.
+/// Minimum bytes of scripts that can render a page.
 const MUCH_SCRIPT: usize = 256;
 
-/// What such pages say in the meantime.
-const EXCUSES: &[&str] = &["javascript", "loading", "please wait", "enable scripts"];
+/// Words of placeholder texts.
+const PLACEHOLDERS: &[&str] = &["javascript", "loading", "please wait", "enable scripts"];
 
-/// The ids of the elements that frameworks draw in.
+/// Ids of the elements that frameworks render into.
 const ROOTS: &[&str] =
     &["root", "app", "__next", "__nuxt", "___gatsby", "q-app", "react-root", "main-app", "svelte", "mount"];
 
-/// Whether a page shows next to nothing until its scripts have run.
+/// Whether a page shows next to nothing without scripts.
 pub(crate) fn needs_scripts(page: &Page, html: &str, scripts: u32, script_bytes: usize) -> bool {
     let anchors = page.links.iter().filter(|link| link.kind == LinkKind::Anchor).count();
     let frames = page.links.iter().any(|link| matches!(link.kind, LinkKind::Frame | LinkKind::Iframe));
     let body_terms = page.terms.len() - page.term_ends[0] as usize;
     let has_scripts = scripts > 0 || script_bytes > MUCH_SCRIPT;
-    // Frames and another address are something to go to.
+    // Frames and a refresh lead to content.
     if !has_scripts || body_terms >= FEW_TERMS || anchors >= FEW_LINKS || frames || page.refresh.is_some() {
         return false;
     }
-    body_terms == 0 && anchors == 0 || makes_excuses(&page.text) || has_empty_root(html)
+    body_terms == 0 && anchors == 0 || has_placeholder(&page.text) || has_empty_root(html)
 }
 
-fn makes_excuses(text: &str) -> bool {
+fn has_placeholder(text: &str) -> bool {
     let text = text.to_lowercase();
-    EXCUSES.iter().any(|excuse| text.contains(excuse))
+    PLACEHOLDERS.iter().any(|excuse| text.contains(excuse))
 }
 
-/// `<div id="root"></div>`, or a custom element that stands for the whole.
+/// Finds `<div id="root"></div>`, or a custom element for the whole page.
 fn has_empty_root(html: &str) -> bool {
     if memmem::find(html.as_bytes(), b"<app-root").is_some() {
         return true;
@@ -45,7 +45,7 @@ fn has_empty_root(html: &str) -> bool {
     memmem::find_iter(html.as_bytes(), b"id=").any(|at| is_empty_root(&html[at + 3..]))
 }
 
-/// From the value of an `id` on.
+/// Checks from the value of an `id` on.
 fn is_empty_root(html: &str) -> bool {
     const LONGEST_TAG: usize = 512;
     let value = html.trim_start_matches(['"', '\'']);

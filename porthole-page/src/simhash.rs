@@ -1,5 +1,5 @@
-//! A 64-bit fingerprint that changes little when a text changes little (Charikar's simhash over runs of
-//! three terms), for recognising near-duplicates.
+//! A 64-bit fingerprint that changes little when a text changes little (Charikar's simhash over runs of three terms),
+//! to detect near-duplicates.
 
 use porthole_types::TermId;
 
@@ -44,8 +44,8 @@ impl BitCounter {
         self.carry(hash, 0);
     }
 
-    /// 32 runs at a time, through a tree of adders: each takes three bits of one worth and gives one of it and one of twice
-    /// it, so that only one carry in 32 has to ripple.
+    /// Adds 32 runs at a time through a tree of carry-save adders: each takes three bits of one weight and gives one
+    /// bit of it and one of twice the weight, so that only one carry in 32 has to ripple.
     #[inline]
     fn add_32(&mut self, terms: &[TermId; 34]) {
         self.total += 32;
@@ -58,7 +58,7 @@ impl BitCounter {
         self.carry(carry, 5);
     }
 
-    /// Gives what is left to be carried: eights.
+    /// Returns the remaining carry, of weight eight.
     #[inline(always)]
     fn add_eight(&mut self, h: [u64; 8]) -> u64 {
         let [ones, twos, fours, ..] = self.planes;
@@ -73,7 +73,7 @@ impl BitCounter {
         eights
     }
 
-    /// The same for eights: what is left are the bits of 32.
+    /// The same for weight eight; returns the bits of weight 32.
     #[inline(always)]
     fn add_four(&mut self, eights: [u64; 4]) -> u64 {
         let (sum, sixteens_a) = adder(self.planes[3], eights[0], eights[1]);
@@ -99,7 +99,7 @@ impl BitCounter {
     }
 }
 
-/// The sum of three bits, for all 64 at once: ones, and twos.
+/// Full adder for 64 bits at once: sum and carry.
 #[inline]
 fn adder(a: u64, b: u64, c: u64) -> (u64, u64) {
     (a ^ b ^ c, a & b | (a ^ b) & c)

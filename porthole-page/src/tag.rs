@@ -1,10 +1,10 @@
-//! Tag names as small numbers, with what the HTML standard's tree construction says of each.
+//! Tag names as small numbers, with their properties in the HTML standard's tree construction.
 
-/// A tag name. Names that the standard knows are numbers below 256; any other name is a hash above.
+/// A tag name. Names in the standard are numbers below 256; any other name is a hash above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Name(u32);
+pub(crate) struct TagName(u32);
 
-/// Has an entry in the standard's "special" category: ends the search for a matching formatting element.
+/// In the standard's "special" category: ends the search for a matching formatting element.
 const SPECIAL: u16 = 1;
 /// Goes into the list of active formatting elements.
 const FORMATTING: u16 = 1 << 1;
@@ -12,9 +12,9 @@ const FORMATTING: u16 = 1 << 1;
 const VOID: u16 = 1 << 2;
 /// Ends the search "in scope".
 const SCOPE: u16 = 1 << 3;
-/// Its start tag closes an open `p`, and it has no further rule.
+/// Its start tag closes an open `p`, and it has no other rule.
 const BLOCK: u16 = 1 << 4;
-/// Its end tag closes what is open inside it, if it is in scope.
+/// Its end tag closes everything inside it, if it is in scope.
 const BLOCK_END: u16 = 1 << 5;
 /// Closed where its end tag is implied.
 const IMPLIED: u16 = 1 << 6;
@@ -22,26 +22,26 @@ const IMPLIED: u16 = 1 << 6;
 const HEADING: u16 = 1 << 7;
 /// Its content is text up to its end tag.
 const RAW: u16 = 1 << 8;
-/// Ends SVG or MathML when it starts inside it.
+/// Ends SVG or MathML if it starts inside it.
 const BREAKOUT: u16 = 1 << 9;
-/// Belongs into the head.
+/// Belongs in the head.
 const HEAD: u16 = 1 << 10;
 /// Formatting scope marker: `applet`, `marquee`, `object`.
 const MARKER: u16 = 1 << 11;
 
-/// Only makes sense in a table.
+/// Only allowed in a table.
 const PART: u16 = 1 << 12;
 
 macro_rules! tags {
     ($($constant:ident $name:literal $flags:expr;)*) => {
-        // Names that no rule mentions are only there for their flags and spelling.
+        // Names that no rule mentions are included for their flags and spelling.
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, dead_code)]
         #[repr(u8)]
-        enum Index { $($constant),* }
+        enum TagIndex { $($constant),* }
 
         #[allow(dead_code)]
-        impl Name {
-            $(pub(crate) const $constant: Name = Name(Index::$constant as u32);)*
+        impl TagName {
+            $(pub(crate) const $constant: TagName = TagName(TagIndex::$constant as u32);)*
         }
 
         const NAMES: &[&str] = &[$($name),*];
@@ -200,53 +200,56 @@ tags! {
     XMP "xmp" SPECIAL | RAW;
 }
 
-/// Number of names that the standard knows.
+/// Number of names in the standard.
 pub(crate) const KNOWN: usize = NAMES.len();
 
-impl Name {
-    /// The name spelt by these bytes, in any case.
-    pub(crate) fn of(bytes: &[u8]) -> Name {
-        if bytes.len() > 16 { Name::unknown(bytes) } else { Name::with_key(packed(bytes), bytes) }
+impl TagName {
+    /// The name spelt by these bytes, case-insensitive.
+    pub(crate) fn of(bytes: &[u8]) -> TagName {
+        if bytes.len() > 16 { TagName::unknown(bytes) } else { TagName::with_key(packed(bytes), bytes) }
     }
 
-    /// The name that starts at a place and is `length` bytes long.
+    /// The name of `length` bytes at a position.
     #[inline]
-    pub(crate) fn at(text: &[u8], start: usize, length: usize) -> Name {
+    pub(crate) fn at(text: &[u8], start: usize, length: usize) -> TagName {
         match text[start..].first_chunk::<8>() {
             Some(window) if length <= 8 => {
                 let used = u64::MAX.checked_shr(64 - 8 * length as u32).unwrap_or(0);
-                Name::with_key((lowered(u64::from_le_bytes(*window)) & used, 0), &text[start..start + length])
+                TagName::with_key(
+                    (lowered(u64::from_le_bytes(*window)) & used, 0),
+                    &text[start..start + length],
+                )
             }
-            _ => Name::of(&text[start..start + length]),
+            _ => TagName::of(&text[start..start + length]),
         }
     }
 
     #[inline]
-    fn with_key(key: (u64, u64), bytes: &[u8]) -> Name {
+    fn with_key(key: (u64, u64), bytes: &[u8]) -> TagName {
         let mut slot = slot_of(key);
         loop {
             match TABLE[slot] {
-                0 => return Name::unknown(bytes),
-                index if KEYS[index as usize - 1] == key => return Name(u32::from(index) - 1),
+                0 => return TagName::unknown(bytes),
+                index if KEYS[index as usize - 1] == key => return TagName(u32::from(index) - 1),
                 _ => slot = (slot + 1) % SLOTS,
             }
         }
     }
 
-    fn unknown(bytes: &[u8]) -> Name {
+    fn unknown(bytes: &[u8]) -> TagName {
         let mut hash: u32 = 0x811c_9dc5;
         for byte in bytes {
             hash = (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193);
         }
-        Name(hash | 0x8000_0000)
+        TagName(hash | 0x8000_0000)
     }
 
-    /// Its number, if the standard knows the name.
+    /// Its number, if it is in the standard.
     pub(crate) fn index(self) -> Option<usize> {
         (self.0 < KNOWN as u32).then_some(self.0 as usize)
     }
 
-    /// Its number in a tag path: 255 for a name that the standard does not know.
+    /// Its byte in a tag path: 255 for a name that is not in the standard.
     pub(crate) fn path_byte(self) -> u8 {
         u8::try_from(self.0).unwrap_or(u8::MAX)
     }
@@ -307,15 +310,15 @@ impl Name {
         self.flags() & PART != 0
     }
 
-    pub(crate) fn is_one_of(self, names: &[Name]) -> bool {
+    pub(crate) fn is_one_of(self, names: &[TagName]) -> bool {
         names.contains(&self)
     }
 }
 
-/// In the place of the byte of an element that there is not.
+/// Byte that stands for no element.
 pub(crate) const NO_TAG: u8 = u8::MAX;
 
-/// How a byte of a tag path is spelt.
+/// Spelling of a byte of a tag path.
 pub(crate) fn spelling(path_byte: u8) -> &'static str {
     NAMES.get(path_byte as usize).copied().unwrap_or("?")
 }
@@ -338,8 +341,8 @@ const fn packed(bytes: &[u8]) -> (u64, u64) {
     (low, high)
 }
 
-/// Sets bit 5 of eight bytes: lowers letters, and leaves digits and hyphens alone. What it does to other
-/// bytes never makes a name of letters, digits and hyphens.
+/// Sets bit 5 of eight bytes: lowers letters, and leaves digits and hyphens unchanged. Other bytes never become a valid
+/// name.
 const fn lowered(bytes: u64) -> u64 {
     bytes | 0x2020_2020_2020_2020
 }
@@ -358,7 +361,7 @@ static KEYS: [(u64, u64); KNOWN] = {
     keys
 };
 
-/// Open addressing: 0 is empty, otherwise one more than the name's number.
+/// Open addressing: 0 is empty, otherwise the name's number plus 1.
 static TABLE: [u8; SLOTS] = {
     let mut table = [0u8; SLOTS];
     let mut i = 0;
@@ -380,11 +383,11 @@ mod tests {
     #[test]
     fn every_known_name_is_found_in_any_case() {
         for (index, name) in NAMES.iter().enumerate() {
-            assert_eq!(Name::of(name.as_bytes()).index(), Some(index), "{name}");
-            assert_eq!(Name::of(name.to_uppercase().as_bytes()).index(), Some(index), "{name}");
+            assert_eq!(TagName::of(name.as_bytes()).index(), Some(index), "{name}");
+            assert_eq!(TagName::of(name.to_uppercase().as_bytes()).index(), Some(index), "{name}");
             assert_eq!(spelling(index as u8), *name);
             let text = format!("<{}  class=x>", name.to_uppercase());
-            assert_eq!(Name::at(text.as_bytes(), 1, name.len()).index(), Some(index), "{name}");
+            assert_eq!(TagName::at(text.as_bytes(), 1, name.len()).index(), Some(index), "{name}");
         }
     }
 
@@ -392,10 +395,12 @@ mod tests {
     fn other_names_are_told_apart() {
         let names = ["x", "my-element", "h7", "tablex", "a\u{e9}", "a-name-that-is-longer-than-sixteen"];
         for (i, one) in names.iter().enumerate() {
-            assert_eq!(Name::of(one.as_bytes()).index(), None);
-            assert_eq!(Name::of(one.as_bytes()), Name::of(one.to_ascii_uppercase().as_bytes()));
+            assert_eq!(TagName::of(one.as_bytes()).index(), None);
+            assert_eq!(TagName::of(one.as_bytes()), TagName::of(one.to_ascii_uppercase().as_bytes()));
             assert!(
-                names[i + 1..].iter().all(|other| Name::of(one.as_bytes()) != Name::of(other.as_bytes()))
+                names[i + 1..]
+                    .iter()
+                    .all(|other| TagName::of(one.as_bytes()) != TagName::of(other.as_bytes()))
             );
         }
     }

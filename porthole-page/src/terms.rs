@@ -1,4 +1,4 @@
-//! Words to terms: the language is found, stop words fall out, the rest is stemmed and hashed.
+//! Conversion of words to terms: language detection, stop words, stemming, hashing.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -8,12 +8,12 @@ use frostem::{Algorithm, Stemmer};
 use porthole_types::TermId;
 
 use crate::english;
-use crate::words::{Word, Words, mixed};
+use crate::words::{PackedWord, Words, mixed};
 
-/// Version of the rules from text to [`TermId`]. A model is only good for pages read with its version.
+/// Version of the rules from text to [`TermId`]. A model is only valid for pages read with its version.
 pub const TERM_VERSION: u32 = 1;
 
-/// The languages that have stop words and a stemmer here.
+/// The languages with stop words and a stemmer.
 const LANGUAGES: &[(&str, Algorithm)] = &[
     ("en", Algorithm::English),
     ("da", Algorithm::Danish),
@@ -32,27 +32,27 @@ const LANGUAGES: &[(&str, Algorithm)] = &[
     ("tr", Algorithm::Turkish),
 ];
 
-/// Words that vote on the language of a text.
+/// Number of words that are used to detect the language.
 const VOTERS: usize = 128;
 
-/// Bytes that the statistical detector looks at.
+/// Number of bytes passed to the statistical detector.
 const SAMPLE: usize = 1024;
 
-/// Entries of the cache of terms, for words of up to eight bytes and for longer ones: the words that make up most of any
-/// text, in reach of the processor's own caches. To stem another one costs less than to wait for memory.
+/// Entries of the term caches, for words of up to eight bytes and for longer ones: the most frequent words, small
+/// enough for the processor's caches. Stemming another word is cheaper than a memory access.
 const SHORT: usize = 16_384;
 const LONG: usize = 8_192;
 
-/// Words that are looked up together.
+/// Number of words that are looked up together.
 const STRETCH: usize = 64;
 
-/// Turns words into terms. Holds a cache of stems, so one is kept for many pages; what it gives does not
-/// depend on what it gave before.
-pub(crate) struct Terms {
+/// Converts words to terms. Holds a cache of stems, so it is reused for many pages; its results do not depend on
+/// earlier calls.
+pub(crate) struct TermReader {
     short: Box<[Short; SHORT]>,
     long: Box<[Cached; LONG]>,
     stemmers: Vec<Option<Stemmer>>,
-    /// The language of the last page, as a first guess for the next: only speed depends on it.
+    /// Language of the last page, as a guess for the next; affects only speed.
     guess: Language,
 }
 
@@ -64,48 +64,48 @@ pub(crate) struct Text<'a> {
     pub(crate) language: Language,
 }
 
-/// What is known of a word in a language. Aligned so that no entry lies across two cache lines.
+/// A cache entry: a word in a language. Aligned so that no entry spans two cache lines.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 struct Cached {
-    word: Word,
-    /// One more than the language's number; 0 is an empty entry.
+    word: PackedWord,
+    /// The language's number plus 1; 0 is an empty entry.
     language: u16,
-    known: Known,
+    known: CachedWord,
 }
 
-/// The same of an ASCII word of up to eight bytes: four entries a cache line.
+/// A cache entry for an ASCII word of up to eight bytes: four entries a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(16))]
 struct Short {
     /// The word, with the language in bits that ASCII leaves free; 0 is an empty entry.
     key: u64,
-    known: Known,
+    known: CachedWord,
 }
 
-/// What a word says.
+/// The cached result of a word.
 #[derive(Clone, Copy)]
-struct Known {
+struct CachedWord {
     term: TermId,
-    /// The languages that it is a stop word in; `NOTHING` if it says nothing in any.
+    /// Bit set of the languages in which it is a stop word; `NOTHING` if it is insignificant in all.
     stops: u16,
 }
 
-/// What is known of no word.
-const NONE: Known = Known { term: TermId(0), stops: 0 };
+/// Result of an empty entry.
+const NONE: CachedWord = CachedWord { term: TermId(0), stops: 0 };
 
-/// The bit of a word that says nothing in any language.
+/// The bit of a word that is insignificant in all languages.
 const NOTHING: u16 = 1 << 15;
 
-/// A language by its number in `LANGUAGES`, or none of them.
+/// A language by its number in `LANGUAGES`, or unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Language(u16);
 
 impl Language {
-    /// No stop words, no stems.
+    /// Unknown: no stop words, no stemming.
     pub(crate) const UNKNOWN: Language = Language(LANGUAGES.len() as u16);
 
-    /// The language of an ISO 639-1 code; if it is none of ours, without stop words and stems.
+    /// The language of an ISO 639-1 code; unknown if it is not supported.
     pub(crate) fn of_code(code: &str) -> Language {
         Language::of(code).unwrap_or(Language::UNKNOWN)
     }
@@ -118,21 +118,21 @@ impl Language {
     }
 }
 
-impl Default for Terms {
+impl Default for TermReader {
     fn default() -> Self {
-        Terms::new()
+        TermReader::new()
     }
 }
 
-impl Terms {
+impl TermReader {
     pub(crate) fn new() -> Self {
         let stemmers = LANGUAGES.iter().map(|_| None).collect();
-        Terms {
+        TermReader {
             short: vec![Short { key: 0, known: NONE }; SHORT]
                 .try_into()
                 .ok()
                 .expect("as many as there should be"),
-            long: vec![Cached { word: Word([0; 3]), language: 0, known: NONE }; LONG]
+            long: vec![Cached { word: PackedWord([0; 3]), language: 0, known: NONE }; LONG]
                 .try_into()
                 .ok()
                 .expect("as many as there should be"),
@@ -141,8 +141,8 @@ impl Terms {
         }
     }
 
-    /// Appends the terms of a text without its stop words, and for each of the places `ends` in the text the
-    /// number of terms up to there.
+    /// Appends the terms of a text without its stop words, and for each of the positions `ends` in the text the number
+    /// of terms up to there.
     pub(crate) fn append(
         &mut self,
         text: Text<'_>,
@@ -173,16 +173,16 @@ impl Terms {
             }
             used += count;
         });
-        // What comes behind all of the places is not wanted.
+        // Terms after the last position are dropped.
         used = if end.is_none() { term_ends.last().map_or(0, |end| *end as usize) } else { used };
         term_ends.extend(end.into_iter().chain(ends).map(|_| used as u32));
         terms.truncate(used);
     }
 
-    /// Tells what is known of the first `count` words of a text, up to 64 at a time, with the number of the first of them: first
-    /// the short ones that the cache answers, without a branch on it; then the others.
+    /// Calls `tell` with the results of the first `count` words of a text, up to 64 at a time, with the index of the
+    /// first of them. Short words are answered by the cache first, without branches, then the others.
     #[inline(always)]
-    fn look_up_all(&mut self, count: usize, text: Text<'_>, mut tell: impl FnMut(usize, &[Known])) {
+    fn look_up_all(&mut self, count: usize, text: Text<'_>, mut tell: impl FnMut(usize, &[CachedWord])) {
         let Text { text, words, language } = text;
         let mut keys = [0; STRETCH];
         let mut known = [NONE; STRETCH];
@@ -199,8 +199,7 @@ impl Terms {
         }
     }
 
-    /// The keys of the words from a place on. Entries are touched before they are looked at: with so little else to do, many
-    /// of them are on their way from memory at once.
+    /// The cache keys of the words from an index on. The entries are read ahead, so that the memory accesses overlap.
     #[inline(never)]
     fn touch(&self, words: &Words, text: &str, from: usize, language: Language, keys: &mut [u64]) {
         let mark = language.mark();
@@ -212,9 +211,9 @@ impl Terms {
         black_box(touched);
     }
 
-    /// What is known of the words with these keys; a bit for each that is not in the cache.
+    /// The cached results of these keys; a bit for each miss.
     #[inline(never)]
-    fn look(&self, keys: &[u64], known: &mut [Known; STRETCH]) -> u64 {
+    fn look(&self, keys: &[u64], known: &mut [CachedWord; STRETCH]) -> u64 {
         let mut missing = 0;
         for (index, (known, &key)) in known.iter_mut().zip(keys).enumerate() {
             let cached = &self.short[slot::<SHORT>(mixed(key))];
@@ -224,9 +223,9 @@ impl Terms {
         missing
     }
 
-    /// What is known of a word.
+    /// Looks up a word.
     #[inline]
-    fn entry(&mut self, word: Word, language: Language) -> Known {
+    fn entry(&mut self, word: PackedWord, language: Language) -> CachedWord {
         if let Some(short) = word.short() {
             let key = short | language.mark();
             let slot = slot::<SHORT>(mixed(key));
@@ -243,20 +242,20 @@ impl Terms {
     }
 
     #[inline(never)]
-    fn look_up(&mut self, word: Word, language: Language) -> Known {
+    fn look_up(&mut self, word: PackedWord, language: Language) -> CachedWord {
         let stops = stop_words().get(word);
-        let stops = stops | if word.says_nothing() { NOTHING } else { 0 };
+        let stops = stops | if word.is_insignificant() { NOTHING } else { 0 };
         let is_term = stops & (language.mask() | NOTHING) == 0;
         let term = if is_term { self.term(word, language) } else { TermId(0) };
-        Known { term, stops }
+        CachedWord { term, stops }
     }
 
-    fn term(&mut self, word: Word, language: Language) -> TermId {
+    fn term(&mut self, word: PackedWord, language: Language) -> TermId {
         self.with_stem(word, language, TermId::of)
     }
 
     #[inline(always)]
-    fn with_stem<T>(&mut self, word: Word, language: Language, then: impl FnOnce(&[u8]) -> T) -> T {
+    fn with_stem<T>(&mut self, word: PackedWord, language: Language, then: impl FnOnce(&[u8]) -> T) -> T {
         if language == ENGLISH && word.is_plain() {
             let (stem, length) = english::stem(word);
             return then(&stem[..length]);
@@ -264,7 +263,7 @@ impl Terms {
         let (bytes, length) = word.bytes();
         let text = std::str::from_utf8(&bytes[..length]).unwrap_or("");
         match self.stemmers.get_mut(language.0 as usize) {
-            // A word with a digit in it is its own stem.
+            // A word with a digit is not stemmed.
             Some(slot) if !text.bytes().any(|b| b.is_ascii_digit()) => {
                 let stemmer = slot.get_or_insert_with(|| Stemmer::new(LANGUAGES[language.0 as usize].1));
                 then(stemmer.stem(text).as_bytes())
@@ -282,9 +281,9 @@ impl Terms {
     ) -> Vec<(TermId, String, String)> {
         let language = Language::of_code(language);
         let dropped = language.mask() | NOTHING;
-        let is_term = |(_, entry): &(Word, Known)| entry.stops & dropped == 0;
+        let is_term = |(_, entry): &(PackedWord, CachedWord)| entry.stops & dropped == 0;
         let known = words.iter(text).map(|word| (word, self.look_up(word, language))).collect::<Vec<_>>();
-        let spell = |(word, entry): (Word, Known)| {
+        let spell = |(word, entry): (PackedWord, CachedWord)| {
             let (bytes, length) = word.bytes();
             let stem = self.with_stem(word, language, |stem| String::from_utf8_lossy(stem).into_owned());
             (entry.term, String::from_utf8_lossy(&bytes[..length]).into_owned(), stem)
@@ -292,8 +291,7 @@ impl Terms {
         known.into_iter().filter(is_term).map(spell).collect()
     }
 
-    /// The language of a text, and its code: by the stop words that occur, else by what the page says,
-    /// else by a statistical detector.
+    /// Language of a text and its code: by stop words, else by the page's declaration, else by a statistical detector.
     pub(crate) fn language(
         &mut self,
         words: &Words,
@@ -315,12 +313,12 @@ impl Terms {
         let votes = self.votes(words, text);
         let best = (0..LANGUAGES.len()).max_by_key(|&i| (votes[i], std::cmp::Reverse(i))).unwrap_or(0);
         let second = (0..LANGUAGES.len()).filter(|&i| i != best).map(|i| votes[i]).max().unwrap_or(0);
-        // Every sixteenth word, and clearly more than any other language would claim.
+        // At least every sixteenth word, and clearly more than in any other language.
         if votes[best] >= 4 && votes[best] * 16 >= voters && votes[best] * 4 >= second * 5 {
             return (Language(best as u16), LANGUAGES[best].0);
         }
         let declared = declared.and_then(Language::of);
-        // What the page says is believed if its words do not speak against it.
+        // The declared language is used unless the words contradict it.
         if let Some(language) =
             declared.filter(|l| votes[l.0 as usize] * 5 >= votes[best] * 4 && votes[best] > 0)
         {
@@ -337,13 +335,13 @@ impl Terms {
         }
     }
 
-    /// How many of the first words are stop words of each language.
+    /// Number of stop words of each language among the first words.
     fn votes(&mut self, words: &Words, text: &str) -> [u16; LANGUAGES.len()] {
         let voters = words.len().min(VOTERS);
         let mut votes = [0; LANGUAGES.len()];
         self.look_up_all(voters, Text { text, words, language: self.guess }, |_, known| {
-            for Known { stops, .. } in known {
-                // All languages, whether it is a stop word in them or not: that can be done at once.
+            for CachedWord { stops, .. } in known {
+                // Unconditionally for all languages, so that the loop can be vectorised.
                 votes.iter_mut().enumerate().for_each(|(language, votes)| *votes += stops >> language & 1);
             }
         });
@@ -351,7 +349,7 @@ impl Terms {
     }
 }
 
-/// Where the entry of a word with this mixed number is, if it has one.
+/// Slot of a word with this hash, if it is cacheable.
 #[inline(always)]
 fn slot<const ENTRIES: usize>(mixed: u64) -> usize {
     (mixed >> (64 - ENTRIES.trailing_zeros())) as usize
@@ -359,21 +357,20 @@ fn slot<const ENTRIES: usize>(mixed: u64) -> usize {
 
 impl Cached {
     #[inline]
-    fn is(&self, word: Word, language: Language) -> bool {
+    fn is(&self, word: PackedWord, language: Language) -> bool {
         let ([a, b, c], [x, y, z]) = (self.word.0, word.0);
-        // In one expression without branches, and number by number: compared as one block, the word would
-        // take a detour through memory.
+        // One expression without branches, compared number by number: a block comparison would go through memory.
         (a ^ x) | (b ^ y) | (c ^ z) | u64::from(self.language ^ (language.0 + 1)) == 0
     }
 }
 
 impl Language {
-    /// Its number, which is never 0, in the bits of a word's first bytes that ASCII leaves free.
+    /// Its number plus 1 in the bits of a word's first bytes that ASCII leaves free.
     fn mark(self) -> u64 {
         (0..8).map(|bit| u64::from((self.0 + 1) >> bit & 1) << (8 * bit + 7)).sum()
     }
 
-    /// Its bit in a set of languages; none for a language that is not known.
+    /// Its bit in a set of languages; 0 if unknown.
     fn mask(self) -> u16 {
         if self == Language::UNKNOWN { 0 } else { 1 << self.0 }
     }
@@ -381,30 +378,29 @@ impl Language {
 
 const ENGLISH: Language = Language(0);
 
-/// Every stop word with the set of languages that it is one in.
+/// All stop words with the languages in which they are stop words.
 struct StopWords {
-    languages: HashMap<Word, u16, foldhash::fast::FixedState>,
-    /// A bit for each word by its `mixed` number, and hardly any for others. Most words are no stop words, and are
-    /// known as such from these few lines of memory.
+    languages: HashMap<PackedWord, u16, foldhash::fast::FixedState>,
+    /// A Bloom filter by `mixed` number. Most words are not stop words, which is known from these few cache lines.
     hints: [u64; HINTS / 64],
 }
 
 const HINTS: usize = 1 << 15;
 
 impl StopWords {
-    fn add(&mut self, word: Word, language: usize) {
+    fn add(&mut self, word: PackedWord, language: usize) {
         *self.languages.entry(word).or_insert(0) |= 1 << language;
         let (at, bit) = StopWords::hint(word);
         self.hints[at] |= bit;
     }
 
-    /// The languages that a word is a stop word in.
-    fn get(&self, word: Word) -> u16 {
+    /// Bit set of the languages in which a word is a stop word.
+    fn get(&self, word: PackedWord) -> u16 {
         let (at, bit) = StopWords::hint(word);
         if self.hints[at] & bit == 0 { 0 } else { self.languages.get(&word).copied().unwrap_or(0) }
     }
 
-    fn hint(word: Word) -> (usize, u64) {
+    fn hint(word: PackedWord) -> (usize, u64) {
         let hint = (word.mixed() >> (64 - HINTS.trailing_zeros())) as usize;
         (hint / 64, 1 << (hint % 64))
     }
@@ -416,9 +412,9 @@ fn stop_words() -> &'static StopWords {
         let mut stop_words = StopWords { languages: HashMap::default(), hints: [0; HINTS / 64] };
         for (index, (code, _)) in LANGUAGES.iter().enumerate() {
             for word in stop_words::lookup(code).unwrap_or(&[]) {
-                // Lists have "don't"; our words end at the apostrophe.
+                // Lists have "don't"; words end at the apostrophe here.
                 for part in word.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 1) {
-                    stop_words.add(Word::of(part.to_lowercase().as_bytes()), index);
+                    stop_words.add(PackedWord::of(part.to_lowercase().as_bytes()), index);
                 }
             }
         }
@@ -426,7 +422,7 @@ fn stop_words() -> &'static StopWords {
     })
 }
 
-/// ISO 639-1 for the detector's languages.
+/// ISO 639-1 codes of the detector's languages.
 fn two_letters(lang: whatlang::Lang) -> Option<&'static str> {
     const CODES: &[(&str, &str)] = &[
         ("afr", "af"),
@@ -512,7 +508,7 @@ mod tests {
         words
     }
 
-    fn terms_with(terms: &mut Terms, text: &str, code: &str) -> Vec<TermId> {
+    fn terms_with(terms: &mut TermReader, text: &str, code: &str) -> Vec<TermId> {
         let words = found(text);
         let language = Language::of(code).unwrap_or(Language::UNKNOWN);
         let mut out = Vec::new();
@@ -526,7 +522,7 @@ mod tests {
     }
 
     fn terms(text: &str, code: &str) -> Vec<TermId> {
-        terms_with(&mut Terms::new(), text, code)
+        terms_with(&mut TermReader::new(), text, code)
     }
 
     #[test]
@@ -534,7 +530,7 @@ mod tests {
         let text = "the bicycles are running on the road";
         let (mut terms, mut ends) = (Vec::new(), Vec::new());
         let places = [0, 12, 24, text.len()].into_iter();
-        Terms::new().append(
+        TermReader::new().append(
             Text { text, words: &found(text), language: ENGLISH },
             places,
             &mut terms,
@@ -564,8 +560,8 @@ mod tests {
 
     #[test]
     fn the_cache_changes_nothing() {
-        let mut shared = Terms::new();
-        // Far more words than the cache has entries, twice over, in two languages.
+        let mut shared = TermReader::new();
+        // Far more words than cache entries, twice over, in two languages.
         let text: String = (0..400_000u32).map(|i| format!("{} ", spelt((i % 200_000) * 7))).collect();
         for code in ["en", "fr", "en"] {
             let warm = terms_with(&mut shared, &text, code);
@@ -600,7 +596,7 @@ mod tests {
             ("xyzzy plugh", Some("en-GB"), "en"),
             ("", None, ""),
         ] {
-            assert_eq!(Terms::new().language(&found(text), text, declared).1, code, "for {text}");
+            assert_eq!(TermReader::new().language(&found(text), text, declared).1, code, "for {text}");
         }
     }
 }

@@ -1,25 +1,25 @@
-//! The tokenizer: text to tags and text, as slices of the input, after the HTML standard's section 13.2.5.
+//! The tokenizer: splits text into tags and text, as slices of the input, after section 13.2.5 of the HTML standard.
 //!
-//! Nothing is copied and no character reference is resolved here. Every byte is looked at a constant
-//! number of times, whatever the input.
+//! Nothing is copied, and character references are not resolved here. Every byte is read a bounded number of times, for
+//! any input.
 
 use crate::steps::{self, memchr, memchr2};
-use crate::tag::Name;
+use crate::tag::TagName;
 
 /// One token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Token<'a> {
     /// White space between tags.
     Blank,
-    /// Character data with more than white space, references unresolved.
+    /// Character data with more than white space; references are unresolved.
     Text(&'a str),
-    /// Character data in which `&` has no meaning (CDATA).
+    /// Character data without references (CDATA).
     Literal(&'a str),
     /// A start tag; its attributes are in [`Tokenizer::attributes`].
-    Start { name: Name, self_closing: bool },
+    Start { name: TagName, self_closing: bool },
     /// An end tag.
-    End(Name),
-    /// A doctype, from behind the word to before the `>`.
+    End(TagName),
+    /// A doctype, from after the keyword to before the `>`.
     Doctype(&'a str),
     /// The end of the input.
     Eof,
@@ -36,13 +36,13 @@ pub(crate) struct Attribute<'a> {
 pub(crate) struct Tokenizer<'a> {
     text: &'a str,
     at: usize,
-    /// Whether the text that was read last has a `&`.
+    /// Whether the last text has a `&`.
     pub(crate) has_references: bool,
     attributes: Vec<Attribute<'a>>,
-    /// Where the attributes of the tag that was read last start.
+    /// Start of the attributes of the last tag.
     attributes_start: usize,
     most_attributes: usize,
-    /// Attributes that were dropped because a tag had too many.
+    /// Number of attributes that were dropped because a tag had too many.
     pub(crate) attributes_cut: u32,
 }
 
@@ -59,24 +59,24 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// The attributes of the start tag that was read last.
+    /// The attributes of the last start tag.
     #[cfg(test)]
     pub(crate) fn attributes(&self) -> &[Attribute<'a>] {
         &self.attributes
     }
 
-    /// The attributes of the tag that was read last, as they are written.
+    /// The attributes of the last tag, as written.
     pub(crate) fn attributes_text(&self) -> &'a str {
         &self.text[self.attributes_start..self.at]
     }
 
-    /// The value of an attribute of the start tag that was read last; the first one counts.
+    /// The value of an attribute of the last start tag; of duplicates the first.
     pub(crate) fn attribute(&self, name: &str) -> Option<&'a str> {
         let found = self.attributes.iter().position(|a| a.name.eq_ignore_ascii_case(name));
         steps::passed(found, &self.attributes).map(|at| self.attributes[at].value)
     }
 
-    /// The next token. `foreign` says whether the current element is SVG or MathML, where CDATA exists.
+    /// The next token. `foreign` tells whether the current element is SVG or MathML, where CDATA exists.
     pub(crate) fn next(&mut self, foreign: bool) -> Token<'a> {
         loop {
             steps::add(1);
@@ -106,19 +106,19 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// The content of an element whose content is text only, up to and over its end tag.
-    pub(crate) fn raw_text(&mut self, name: Name) -> &'a str {
+    /// The content of a text-only element; consumes its end tag.
+    pub(crate) fn raw_text(&mut self, name: TagName) -> &'a str {
         let start = self.at;
-        let end = if name == Name::SCRIPT { self.script_end() } else { self.end_tag_from(start, name) };
+        let end = if name == TagName::SCRIPT { self.script_end() } else { self.end_tag_from(start, name) };
         self.at = end;
         if end < self.text.len() {
-            // Over the end tag itself; what stands in it does not matter.
+            // Consume the end tag; its attributes do not matter.
             self.tag(2);
         }
         &self.text[start..end]
     }
 
-    /// All that is left, as text: what follows `<plaintext>`.
+    /// The rest of the input as text: the content of `<plaintext>`.
     pub(crate) fn rest(&mut self) -> &'a str {
         let start = std::mem::replace(&mut self.at, self.text.len());
         &self.text[start..]
@@ -129,7 +129,7 @@ impl<'a> Tokenizer<'a> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         let mut from = start;
-        // White space between two tags is most of the texts there are, and short.
+        // Most texts are short white space between two tags.
         while from < bytes.len() && is_space(bytes[from]) {
             from += 1;
         }
@@ -149,7 +149,7 @@ impl<'a> Tokenizer<'a> {
                     from += at + 1;
                     continue;
                 }
-                // A `<` that opens nothing is text.
+                // A `<` that opens no markup is text.
                 Some(at) if !opens_markup(rest.get(at + 1)) => {
                     from += at + 1;
                     continue;
@@ -161,12 +161,12 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// A start or end tag whose name starts `skip` bytes on; nothing if the input ends within it.
+    /// A start or end tag whose name starts after `skip` bytes; `None` if the input ends within it.
     fn tag(&mut self, skip: usize) -> Option<Token<'a>> {
         let bytes = self.text.as_bytes();
         let start = self.at + skip;
         let at = start + name_length(&bytes[start..], ends_name);
-        let name = Name::at(bytes, start, at - start);
+        let name = TagName::at(bytes, start, at - start);
         self.at = at;
         let self_closing = if bytes.get(at) == Some(&b'>') {
             // Most tags have no attributes.
@@ -179,7 +179,7 @@ impl<'a> Tokenizer<'a> {
         Some(if skip == 2 { Token::End(name) } else { Token::Start { name, self_closing } })
     }
 
-    /// Reads attributes up to and over the `>`. Whether the tag closes itself; nothing at the input's end.
+    /// Reads attributes, and consumes the `>`. Returns whether the tag is self-closing; `None` at the end of the input.
     fn read_attributes(&mut self) -> Option<bool> {
         let bytes = self.text.as_bytes();
         self.attributes.clear();
@@ -209,7 +209,7 @@ impl<'a> Tokenizer<'a> {
         None
     }
 
-    /// Reads one attribute and gives the place behind it; nothing at the input's end.
+    /// Reads one attribute, and returns the position after it; `None` at the end of the input.
     fn attribute_at(&mut self, start: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let at = start + 1 + name_length(&bytes[start + 1..], |byte| ends_name(byte) || byte == b'=');
@@ -257,7 +257,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// `<!…`: a doctype or CDATA is a token, a comment is nothing.
+    /// `<!…`: a doctype or CDATA is a token, a comment is skipped.
     fn markup_declaration(&mut self, foreign: bool) -> Option<Token<'a>> {
         let rest = &self.text[self.at + 2..];
         if rest.starts_with("--") {
@@ -280,7 +280,7 @@ impl<'a> Tokenizer<'a> {
         Some(Token::Doctype(&self.text[(start + 7).min(end)..end]))
     }
 
-    /// Over a comment: `<!-->` and `<!--->` are whole ones, others end with `-->` or `--!>`.
+    /// Skips a comment: `<!-->` and `<!--->` are complete, others end with `-->` or `--!>`.
     fn comment(&mut self) {
         let bytes = self.text.as_bytes();
         let open = self.at + 4;
@@ -305,8 +305,8 @@ impl<'a> Tokenizer<'a> {
         self.at += memchr(byte, rest).map_or(rest.len(), |length| length + 1);
     }
 
-    /// Where `</name` with a delimiter behind it stands, from a place on; else the end.
-    fn end_tag_from(&self, mut from: usize, name: Name) -> usize {
+    /// Position of `</name` followed by a delimiter; else the end.
+    fn end_tag_from(&self, mut from: usize, name: TagName) -> usize {
         let bytes = self.text.as_bytes();
         while let Some(length) = memchr(b'<', &bytes[from..]) {
             from += length;
@@ -318,7 +318,7 @@ impl<'a> Tokenizer<'a> {
         bytes.len()
     }
 
-    /// The end of a script, which may hide its own end tag in `<!-- <script> … -->`.
+    /// The end of a script, which may hide its end tag in `<!-- <script> … -->`.
     fn script_end(&self) -> usize {
         let bytes = self.text.as_bytes();
         let mut state = Script::Plain;
@@ -330,12 +330,12 @@ impl<'a> Tokenizer<'a> {
                 _ if rest.starts_with(b"-->") => state = Script::Plain,
                 Script::Plain if rest.starts_with(b"<!--") => {
                     state = Script::Hidden;
-                    // The dashes may be those of `-->` already.
+                    // The dashes may already be those of `-->`.
                     from += 1;
                 }
-                Script::Hidden if self.is_tag(from, 1, Name::SCRIPT) => state = Script::Nested,
-                Script::Nested if self.is_end_tag(from, Name::SCRIPT) => state = Script::Hidden,
-                Script::Plain | Script::Hidden if self.is_end_tag(from, Name::SCRIPT) => return from,
+                Script::Hidden if self.is_tag(from, 1, TagName::SCRIPT) => state = Script::Nested,
+                Script::Nested if self.is_end_tag(from, TagName::SCRIPT) => state = Script::Hidden,
+                Script::Plain | Script::Hidden if self.is_end_tag(from, TagName::SCRIPT) => return from,
                 _ => {}
             }
             from += 1;
@@ -343,22 +343,22 @@ impl<'a> Tokenizer<'a> {
         bytes.len()
     }
 
-    fn is_end_tag(&self, at: usize, name: Name) -> bool {
+    fn is_end_tag(&self, at: usize, name: TagName) -> bool {
         self.text.as_bytes().get(at + 1) == Some(&b'/') && self.is_tag(at, 2, name)
     }
 
-    fn is_tag(&self, at: usize, skip: usize, name: Name) -> bool {
+    fn is_tag(&self, at: usize, skip: usize, name: TagName) -> bool {
         const LONGEST: usize = 10;
         let rest = &self.text.as_bytes()[(at + skip).min(self.text.len())..];
         let rest = &rest[..rest.len().min(LONGEST)];
-        rest.iter().position(|&b| ends_name(b)).is_some_and(|length| Name::of(&rest[..length]) == name)
+        rest.iter().position(|&b| ends_name(b)).is_some_and(|length| TagName::of(&rest[..length]) == name)
     }
 }
 
-/// How many bytes at the start belong to the name of a tag or an attribute.
+/// Length of a tag or attribute name at the start.
 #[inline(always)]
 fn name_length(bytes: &[u8], ends_name: impl Fn(u8) -> bool) -> usize {
-    // Names are short, and how short cannot be foreseen: eight bytes at once cost less than a loop.
+    // Names are short and of unpredictable length: eight bytes at once are cheaper than a loop.
     if let Some(window) = bytes.first_chunk::<8>() {
         let length = first_sign(u64::from_le_bytes(*window));
         if window.get(length).is_some_and(|&byte| ends_name(byte)) {
@@ -369,20 +369,20 @@ fn name_length(bytes: &[u8], ends_name: impl Fn(u8) -> bool) -> usize {
     steps::passed(bytes.iter().position(|&byte| ends_name(byte)), bytes).unwrap_or(bytes.len())
 }
 
-/// Which of eight bytes is the first that is below `0`, a `>` or a `=`: no letter or digit, and all that can end a
-/// name.
+/// Index of the first of eight bytes that is below `0`, a `>` or a `=`: not a letter or digit, and possibly the end of
+/// a name.
 #[inline(always)]
 fn first_sign(bytes: u64) -> usize {
     const fn repeated(byte: u8) -> u64 {
         u64::from_le_bytes([byte; 8])
     }
-    // The top bit of every byte below `limit` is set; what is borrowed only spoils bytes behind the first.
+    // Sets the top bit of every byte below `limit`; borrows only affect bytes after the first.
     let below = |bytes: u64, limit: u8| bytes.wrapping_sub(repeated(limit)) & !bytes & repeated(0x80);
     let signs = below(bytes, b'0') | below(bytes ^ repeated(b'>'), 1) | below(bytes ^ repeated(b'='), 1);
     signs.trailing_zeros() as usize / 8
 }
 
-/// What a script's text is inside of.
+/// State inside a script's text.
 enum Script {
     Plain,
     Hidden,
@@ -490,7 +490,7 @@ mod tests {
             ("</scriptx>never", "</scriptx>never", ""),
         ] {
             let mut tokenizer = Tokenizer::new(input, 8);
-            assert_eq!(tokenizer.raw_text(Name::SCRIPT), content, "for {input}");
+            assert_eq!(tokenizer.raw_text(TagName::SCRIPT), content, "for {input}");
             assert_eq!(tokenizer.rest(), rest, "for {input}");
         }
     }

@@ -1,5 +1,5 @@
-//! Text to words: runs of letters and digits, in lower case, as fixed-size keys. Scripts that put no
-//! spaces between words give overlapping pairs of characters instead.
+//! Splits text into words: runs of letters and digits, in lower case, as fixed-size keys. Scripts without spaces
+//! between words give overlapping pairs of characters instead.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -8,33 +8,33 @@ use wide::{bytemuck, i8x16};
 
 use crate::steps;
 
-/// Words are cut to this many bytes; what is longer tells no more.
+/// Words are truncated to this many bytes; longer ones carry no more information.
 pub(crate) const LONGEST: usize = 24;
 
-/// Runs longer than this are no words but data, and are left out.
+/// Longer runs are data, not words, and are dropped.
 const DATA: usize = 64;
 
-/// A word of 2 to 24 bytes in lower case, filled up with zeros.
+/// A word of 2 to 24 bytes in lower case, zero-padded.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Word(pub(crate) [u64; 3]);
+pub(crate) struct PackedWord(pub(crate) [u64; 3]);
 
-impl Hash for Word {
+impl Hash for PackedWord {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.mixed());
     }
 }
 
-impl Word {
-    /// The word spelt by these bytes, which are in lower case already; cut if it is too long.
-    pub(crate) fn of(bytes: &[u8]) -> Word {
+impl PackedWord {
+    /// The word of these lower-case bytes; truncated if it is too long.
+    pub(crate) fn of(bytes: &[u8]) -> PackedWord {
         let mut filled = [0u8; LONGEST];
         let length = bytes.len().min(LONGEST);
         filled[..length].copy_from_slice(&bytes[..length]);
         let part = |k: usize| u64::from_le_bytes(filled[8 * k..8 * k + 8].try_into().expect("eight bytes"));
-        Word([part(0), part(1), part(2)])
+        PackedWord([part(0), part(1), part(2)])
     }
 
-    /// The word's bytes, and how many of them there are.
+    /// The word's bytes, and their number.
     pub(crate) fn bytes(self) -> ([u8; LONGEST], usize) {
         let mut out = [0u8; LONGEST];
         for (chunk, part) in out.chunks_exact_mut(8).zip(self.0) {
@@ -43,16 +43,16 @@ impl Word {
         (out, self.len())
     }
 
-    /// How many bytes it has.
+    /// Number of bytes.
     pub(crate) fn len(self) -> usize {
-        // Only the last part that is used may have zeros, and those behind its bytes.
+        // Only the last used part may have zeros, and only at its end.
         let [a, b, c] = self.0;
         LONGEST - (a.leading_zeros() + b.leading_zeros() + c.leading_zeros()) as usize / 8
     }
 
-    /// Whether it says nothing, in any language: a single character, or a number of more than four digits (prices,
-    /// ids, telephones; years do say something).
-    pub(crate) fn says_nothing(self) -> bool {
+    /// Whether it is insignificant in any language: a single character, or a number of more than four digits (prices,
+    /// ids, telephones; years are significant).
+    pub(crate) fn is_insignificant(self) -> bool {
         if self.is_plain() {
             return self.len() < 2;
         }
@@ -62,21 +62,21 @@ impl Word {
         characters < 2 || length > 4 && bytes[..length].iter().all(u8::is_ascii_digit)
     }
 
-    /// Whether it is spelt in ASCII letters only.
+    /// Whether it has only ASCII letters.
     pub(crate) fn is_plain(self) -> bool {
-        // Among letters, digits and what is beyond ASCII, letters have bit 6 and not bit 7.
+        // Among letters, digits and non-ASCII bytes, only letters have bit 6 and not bit 7.
         let odd = |part: u64| (part & repeated(0x80)) | (part & !(part >> 2)) & repeated(0x10);
         self.0.into_iter().fold(0, |all, part| all | odd(part)) == 0
     }
 
-    /// A number that is different for most different words.
+    /// A hash of the word.
     #[inline(always)]
     pub(crate) fn mixed(self) -> u64 {
         let [a, b, c] = self.0;
         mixed(a ^ b.rotate_left(23) ^ c.rotate_left(47))
     }
 
-    /// The number that its bytes are, if there are up to eight of them and all are ASCII.
+    /// Its bytes as a number, if there are at most eight and all are ASCII.
     #[inline(always)]
     pub(crate) fn short(self) -> Option<u64> {
         let [first, rest @ ..] = self.0;
@@ -85,22 +85,22 @@ impl Word {
 
     /// `length` ASCII letters and digits at the start of `bytes`.
     #[inline(always)]
-    fn ascii(bytes: &[u8; LONGEST], length: usize) -> Word {
+    fn ascii(bytes: &[u8; LONGEST], length: usize) -> PackedWord {
         const LOWER: u64 = repeated(0x20);
         let [a, b, c] = &USED[length.min(LONGEST)];
         let part = |k: usize| u64::from_le_bytes(bytes[8 * k..8 * k + 8].try_into().expect("eight bytes"));
-        // Setting bit 5 lowers letters and leaves digits alone.
-        Word([(part(0) | LOWER) & a, (part(1) | LOWER) & b, (part(2) | LOWER) & c])
+        // Setting bit 5 lowers letters and leaves digits unchanged.
+        PackedWord([(part(0) | LOWER) & a, (part(1) | LOWER) & b, (part(2) | LOWER) & c])
     }
 }
 
-/// A number whose high bits are different for most different numbers.
+/// Mixes a number; the high bits differ for most different numbers.
 #[inline(always)]
 pub(crate) fn mixed(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// For each length of a short word, the bits that it uses; none of a longer one.
+/// By length of a short word, the bits that it uses; none for longer ones.
 static USED_SHORT: [u64; 10] = {
     let mut used = [0; 10];
     let mut length = 1;
@@ -111,7 +111,7 @@ static USED_SHORT: [u64; 10] = {
     used
 };
 
-/// For each length of a word, the bits of its three parts that it uses.
+/// By length of a word, the bits that it uses in its three parts.
 static USED: [[u64; 3]; LONGEST + 1] = {
     let mut used = [[0u64; 3]; LONGEST + 1];
     let mut length = 0;
@@ -126,15 +126,15 @@ static USED: [[u64; 3]; LONGEST + 1] = {
     used
 };
 
-/// The words of a text, as places in it: cheap to find, spelt only when they are looked at.
+/// The words of a text, as positions in it: cheap to find, and only built when read.
 #[derive(Default)]
 pub(crate) struct Words {
     spans: Vec<Span>,
-    /// Words that are not just letters in the text: with characters beyond ASCII, in lower case.
-    wide: Vec<Word>,
+    /// Words with non-ASCII characters, in lower case.
+    wide: Vec<PackedWord>,
 }
 
-/// Where a word starts, and how long it is; or, with the top bit set, which of the wide words it is.
+/// Start and length of a word; or, with the top bit set, the index of a wide word.
 #[derive(Clone, Copy)]
 struct Span {
     start: u32,
@@ -143,19 +143,19 @@ struct Span {
 
 const WIDE: u32 = 1 << 31;
 
-/// Words whose memory is kept from page to page.
+/// Maximum capacity, in words, that is kept from page to page.
 const MOST_KEPT: usize = 1 << 16;
 
 impl Words {
-    /// Finds the words of a text, instead of those that were found before.
+    /// Finds the words of a text, replacing those found before.
     pub(crate) fn find(&mut self, text: &str) {
         self.spans.clear();
         self.wide.clear();
         let bytes = text.as_bytes();
-        // Where the run that reaches over from the last stretch starts, and whether it has a wide character.
+        // Start of the run that continues from the last chunk, and whether it has a wide character.
         let mut open: Option<(usize, bool)> = None;
         for base in (0..bytes.len()).step_by(64) {
-            let Masks { letters, wide } = Masks::of(&bytes[base..]);
+            let ByteMasks { letters, wide } = ByteMasks::of(&bytes[base..]);
             // Bits where a run of letters starts or ends.
             let mut edges = letters ^ (letters << 1 | u64::from(open.is_some()));
             let mut left = edges.count_ones();
@@ -196,7 +196,7 @@ impl Words {
         }
     }
 
-    /// The words of a run that has characters beyond ASCII, some of which may belong to no word.
+    /// Adds the words of a run with non-ASCII characters, some of which may belong to no word.
     fn wide_run(&mut self, text: &str, start: usize, end: usize) {
         steps::add(end - start);
         wide_words(&text[start..end], |word| {
@@ -210,28 +210,28 @@ impl Words {
         self.spans.len()
     }
 
-    /// How many of some words start before a place.
+    /// Number of words in a range that start before a position.
     pub(crate) fn starting_before(&self, place: usize, words: Range<usize>) -> usize {
         let count = self.spans[words].iter().take_while(|span| (span.start as usize) < place).count();
         steps::add(1 + count);
         count
     }
 
-    /// The words, spelt from the text that they were found in.
+    /// The words, built from the text that they were found in.
     #[inline(always)]
-    pub(crate) fn iter<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Word> + 'a {
+    pub(crate) fn iter<'a>(&'a self, text: &'a str) -> impl Iterator<Item = PackedWord> + 'a {
         self.spans.iter().map(|&span| self.spelt(text.as_bytes(), span))
     }
 
-    /// The words from a place on, each as the number that its bytes are ([`Word::short`]). Some are 0, which says nothing: the
-    /// long ones, the wide ones, and the text's last.
+    /// The words from an index on, each as a number ([`PackedWord::short`]). 0 stands for long words, wide words, and
+    /// the text's last word.
     #[inline(always)]
     pub(crate) fn short<'a>(&'a self, text: &'a str, from: usize) -> impl Iterator<Item = u64> + 'a {
         let text = text.as_bytes();
         self.spans[from..].iter().map(move |&Span { start, length }| {
             let start = start as usize;
             match text.get(start..start + 8) {
-                // What is wide has a length that is far beyond.
+                // A wide word has a length far beyond the maximum.
                 Some(window) => {
                     let bytes = u64::from_le_bytes(*window.first_chunk().expect("eight bytes"));
                     (bytes | repeated(0x20)) & USED_SHORT[length.min(9) as usize]
@@ -242,48 +242,48 @@ impl Words {
     }
 
     /// A word of the text that the words were found in.
-    pub(crate) fn get(&self, text: &str, index: usize) -> Word {
+    pub(crate) fn get(&self, text: &str, index: usize) -> PackedWord {
         self.spelt(text.as_bytes(), self.spans[index])
     }
 
     #[inline(always)]
-    fn spelt(&self, text: &[u8], Span { start, length }: Span) -> Word {
+    fn spelt(&self, text: &[u8], Span { start, length }: Span) -> PackedWord {
         if length & WIDE != 0 {
             return self.wide[(length ^ WIDE) as usize];
         }
         let (start, length) = (start as usize, length as usize);
         match text.get(start..start + LONGEST) {
-            Some(window) => Word::ascii(window.first_chunk().expect("a whole window"), length),
-            // Too near the text's end to read a whole window.
-            None => Word::of(text[start..start + length].to_ascii_lowercase().as_slice()),
+            Some(window) => PackedWord::ascii(window.first_chunk().expect("a whole window"), length),
+            // Too close to the text's end to read a whole window.
+            None => PackedWord::of(text[start..start + length].to_ascii_lowercase().as_slice()),
         }
     }
 
-    /// Gives memory back that only a page of very many words needs.
+    /// Frees memory that only a page with very many words needs.
     pub(crate) fn shrink(&mut self) {
         self.spans.shrink_to(MOST_KEPT);
         self.wide.shrink_to(MOST_KEPT);
     }
 }
 
-/// Whether a bit is set from one place on up to another.
+/// Whether a bit is set in a range.
 #[inline(always)]
 fn any_within(mask: u64, from: usize, to: usize) -> bool {
     let below = u64::MAX.checked_shr(64 - to as u32).unwrap_or(0);
     mask & below & (u64::MAX << from) != 0
 }
 
-/// What 64 bytes are, a bit a byte.
-struct Masks {
-    /// Letters, digits, and bytes of characters beyond ASCII.
+/// Classes of 64 bytes, one bit a byte.
+struct ByteMasks {
+    /// Letters, digits, and bytes of non-ASCII characters.
     letters: u64,
-    /// Bytes of characters beyond ASCII.
+    /// Bytes of non-ASCII characters.
     wide: u64,
 }
 
-impl Masks {
+impl ByteMasks {
     #[inline(always)]
-    fn of(bytes: &[u8]) -> Masks {
+    fn of(bytes: &[u8]) -> ByteMasks {
         let mut filled = [0u8; 64];
         let window: &[u8; 64] = match bytes.first_chunk() {
             Some(window) => window,
@@ -292,7 +292,7 @@ impl Masks {
                 &filled
             }
         };
-        let mut masks = Masks { letters: 0, wide: 0 };
+        let mut masks = ByteMasks { letters: 0, wide: 0 };
         for (index, sixteen) in window.as_chunks::<16>().0.iter().enumerate() {
             let bytes = vector(sixteen);
             let lower = bytes | i8x16::splat(0x20);
@@ -304,10 +304,10 @@ impl Masks {
     }
 }
 
-/// Sixteen bytes to compare at once. As signed numbers, those beyond ASCII are below all others.
+/// Sixteen bytes as a vector. As signed numbers, non-ASCII bytes are below all others.
 #[inline(always)]
 pub(crate) fn vector(bytes: &[u8; 16]) -> i8x16 {
-    // A cast is one load; a conversion byte by byte is not always made into one.
+    // A cast is one load; a bytewise conversion is not always optimised to one.
     bytemuck::cast(*bytes)
 }
 
@@ -321,8 +321,8 @@ const fn repeated(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-/// Calls `found` with the words of a run of letters, some beyond ASCII.
-fn wide_words(run: &str, mut found: impl FnMut(Word)) {
+/// Calls `found` with the words of a run of letters, some non-ASCII.
+fn wide_words(run: &str, mut found: impl FnMut(PackedWord)) {
     let mut word = String::with_capacity(DATA);
     let mut previous: Option<char> = None;
     for c in run.chars() {
@@ -331,14 +331,14 @@ fn wide_words(run: &str, mut found: impl FnMut(Word)) {
         }
         if is_unspaced(c) {
             if let Some(previous) = previous {
-                found(Word::of(String::from_iter([previous, c]).as_bytes()));
+                found(PackedWord::of(String::from_iter([previous, c]).as_bytes()));
             }
             previous = Some(c);
             continue;
         }
         previous = None;
         if is_word_char(c) {
-            // Most of the letters around one that is wide are not.
+            // Most letters around a wide one are ASCII.
             if c.is_ascii() {
                 word.push(c.to_ascii_lowercase());
             } else {
@@ -352,26 +352,26 @@ fn wide_words(run: &str, mut found: impl FnMut(Word)) {
     finish(&mut word, &mut found);
 }
 
-fn finish(word: &mut String, found: &mut impl FnMut(Word)) {
+fn finish(word: &mut String, found: &mut impl FnMut(PackedWord)) {
     if !word.is_empty() && !word.starts_with(OVERLONG) {
-        found(Word::of(&word.as_bytes()[..word.floor_char_boundary(LONGEST)]));
+        found(PackedWord::of(&word.as_bytes()[..word.floor_char_boundary(LONGEST)]));
     }
     word.clear();
 }
 
-/// Stands for a run that is too long to be a word; never part of one, since it is no letter.
+/// Stands for a run that is too long; never part of a word, because it is not a letter.
 const OVERLONG: &str = "\u{1}";
 
 fn is_word_char(c: char) -> bool {
     match c {
-        // The most frequent ones first: ASCII, Latin-1 signs, typographic quotes and dashes.
+        // Most frequent first: ASCII, Latin-1 signs, typographic quotes and dashes.
         '\0'..='\x7f' => c.is_ascii_alphanumeric(),
         '\u{80}'..='\u{a9}' | '\u{2000}'..='\u{206f}' => false,
         _ => c.is_alphanumeric() || is_mark(c),
     }
 }
 
-/// Marks that belong to the letter before them.
+/// Combining marks, which belong to the letter before them.
 fn is_mark(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5c7}' | '\u{610}'..='\u{61a}'
@@ -379,7 +379,7 @@ fn is_mark(c: char) -> bool {
         | '\u{e31}'..='\u{e4e}' | '\u{eb1}'..='\u{ece}' | '\u{102b}'..='\u{103e}' | '\u{17b4}'..='\u{17d3}')
 }
 
-/// Scripts that put no spaces between words.
+/// Scripts without spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
@@ -393,11 +393,11 @@ mod tests {
     fn words(text: &str) -> Vec<String> {
         let mut words = Words::default();
         words.find(text);
-        let spelt = |word: Word| {
+        let spelt = |word: PackedWord| {
             let (bytes, length) = word.bytes();
             String::from_utf8(bytes[..length].to_vec()).unwrap()
         };
-        words.iter(text).filter(|word| !word.says_nothing()).map(spelt).collect()
+        words.iter(text).filter(|word| !word.is_insignificant()).map(spelt).collect()
     }
 
     #[test]
@@ -406,7 +406,7 @@ mod tests {
             for place in 0..64 {
                 let mut bytes = [b'-'; 64];
                 bytes[place] = byte;
-                let Masks { letters, wide } = Masks::of(&bytes);
+                let ByteMasks { letters, wide } = ByteMasks::of(&bytes);
                 let bit = |is: bool| u64::from(is) << place;
                 let expected = (bit(byte.is_ascii_alphanumeric() || byte >= 0x80), bit(byte >= 0x80));
                 assert_eq!((letters, wide), expected, "{byte} at {place}");
@@ -434,7 +434,7 @@ mod tests {
         ] {
             assert_eq!(words(text), expected, "for {text}");
         }
-        // Wherever it stands among the stretches of 64 bytes, a word is the same.
+        // A word is the same at any position relative to the chunks of 64 bytes.
         for gap in 0..130 {
             let text = format!("{}Word na\u{ef}ve {} end", " ".repeat(gap), "-".repeat(gap));
             assert_eq!(words(&text), ["word", "na\u{ef}ve", "end"], "after {gap}");

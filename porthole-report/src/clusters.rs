@@ -1,58 +1,58 @@
-//! What was collected, in groups (W 4.6, V 3.6): pages with words in common, found without a word about their topics.
+//! Clusters of collected pages (W 4.6, V 3.6): pages with words in common, independent of their topics.
 //!
-//! Spherical k-means over tf-idf, from a seed; the number of groups follows from the number of pages.
+//! Spherical k-means over tf-idf, deterministic; the number of clusters depends on the number of pages.
 
 use std::collections::{BTreeMap, HashMap};
 
 use porthole_types::TermId;
 
-/// A group of pages.
+/// A cluster of pages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
-    /// Its pages, those nearest to its middle first.
+    /// Its pages, nearest to the centroid first.
     pub pages: Vec<usize>,
-    /// Terms that tell it from the others, the strongest first.
+    /// Terms that distinguish it from the other clusters, strongest first.
     pub terms: Vec<TermId>,
 }
 
-/// Rounds in which pages change their groups, at most.
+/// Maximum number of k-means rounds.
 const ROUNDS: usize = 20;
 
-/// Terms that a group is described by.
+/// Number of terms that describe a cluster.
 const TERMS: usize = 8;
 
-/// Fewer pages than this are no group.
+/// Minimum number of pages of a cluster.
 const FEWEST: usize = 3;
 
-/// Puts pages into groups by the terms on them; the largest group first. Groups of very few pages are left out.
+/// Clusters pages by their terms; largest cluster first. Very small clusters are dropped.
 pub fn clusters(pages: &[Vec<(TermId, u32)>]) -> Vec<Cluster> {
     let vectors = vectors(pages);
     let count = ((pages.len() as f64 / 2.0).sqrt() as usize).clamp(1, 12);
-    let mut middles = first_middles(&vectors, count);
+    let mut centroids = initial_centroids(&vectors, count);
     let mut groups = vec![usize::MAX; vectors.len()];
     for _ in 0..ROUNDS {
-        let next: Vec<usize> = vectors.iter().map(|vector| nearest(vector, &middles)).collect();
+        let next: Vec<usize> = vectors.iter().map(|vector| nearest(vector, &centroids)).collect();
         if next == groups {
             break;
         }
         groups = next;
-        middles = (0..middles.len()).map(|group| middle(&vectors, &groups, group)).collect();
+        centroids = (0..centroids.len()).map(|group| centroid(&vectors, &groups, group)).collect();
     }
-    let overall = middle(&vectors, &vec![0; vectors.len()], 0);
-    let mut found: Vec<Cluster> = (0..middles.len())
-        .map(|group| describe(&vectors, &groups, group, &middles[group], &overall))
+    let overall = centroid(&vectors, &vec![0; vectors.len()], 0);
+    let mut found: Vec<Cluster> = (0..centroids.len())
+        .map(|group| describe(&vectors, &groups, group, &centroids[group], &overall))
         .filter(|cluster| cluster.pages.len() >= FEWEST)
         .collect();
     found.sort_by_key(|cluster| std::cmp::Reverse(cluster.pages.len()));
     found
 }
 
-/// Terms and their weights; of length 1 as a whole.
+/// A unit vector of terms and weights.
 type Vector = Vec<(TermId, f64)>;
-/// The same, to be looked up in.
-type Middle = HashMap<TermId, f64>;
+/// A centroid, as a map.
+type ClusterCentroid = HashMap<TermId, f64>;
 
-/// tf-idf without terms that nearly all pages or only one page has: they tell nothing apart.
+/// tf-idf vectors without terms that nearly all pages or only one page has.
 fn vectors(pages: &[Vec<(TermId, u32)>]) -> Vec<Vector> {
     let mut documents: BTreeMap<TermId, usize> = BTreeMap::new();
     for page in pages {
@@ -73,35 +73,35 @@ fn of_length_one(mut vector: Vector) -> Vector {
     vector
 }
 
-/// Pages that are far from each other: the first, then always the one that is least like those chosen.
-fn first_middles(vectors: &[Vector], count: usize) -> Vec<Middle> {
+/// Initial centroids: the first page, then repeatedly the page least similar to those chosen.
+fn initial_centroids(vectors: &[Vector], count: usize) -> Vec<ClusterCentroid> {
     let Some(first) = vectors.iter().position(|vector| !vector.is_empty()) else { return Vec::new() };
-    let as_middle = |page: usize| vectors[page].iter().copied().collect::<Middle>();
-    let mut middles = vec![as_middle(first)];
-    let mut closest: Vec<f64> = vectors.iter().map(|vector| likeness(vector, &middles[0])).collect();
-    while middles.len() < count {
+    let as_middle = |page: usize| vectors[page].iter().copied().collect::<ClusterCentroid>();
+    let mut centroids = vec![as_middle(first)];
+    let mut closest: Vec<f64> = vectors.iter().map(|vector| similarity(vector, &centroids[0])).collect();
+    while centroids.len() < count {
         let candidates = (0..vectors.len()).filter(|page| vectors[*page].len() >= TERMS);
         let Some(next) = candidates.min_by(|a, b| closest[*a].total_cmp(&closest[*b])) else { break };
-        let middle = as_middle(next);
+        let centroid = as_middle(next);
         for (close, vector) in closest.iter_mut().zip(vectors) {
-            *close = close.max(likeness(vector, &middle));
+            *close = close.max(similarity(vector, &centroid));
         }
-        middles.push(middle);
+        centroids.push(centroid);
     }
-    middles
+    centroids
 }
 
-fn likeness(vector: &Vector, middle: &Middle) -> f64 {
-    vector.iter().map(|(term, weight)| weight * middle.get(term).copied().unwrap_or(0.0)).sum()
+fn similarity(vector: &Vector, centroid: &ClusterCentroid) -> f64 {
+    vector.iter().map(|(term, weight)| weight * centroid.get(term).copied().unwrap_or(0.0)).sum()
 }
 
-fn nearest(vector: &Vector, middles: &[Middle]) -> usize {
-    let near = |group: &usize| likeness(vector, &middles[*group]);
-    // Of equals the first.
-    (0..middles.len()).rev().max_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(0)
+fn nearest(vector: &Vector, centroids: &[ClusterCentroid]) -> usize {
+    let near = |group: &usize| similarity(vector, &centroids[*group]);
+    // On ties the first.
+    (0..centroids.len()).rev().max_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(0)
 }
 
-fn middle(vectors: &[Vector], groups: &[usize], group: usize) -> Middle {
+fn centroid(vectors: &[Vector], groups: &[usize], group: usize) -> ClusterCentroid {
     let mut sum: BTreeMap<TermId, f64> = BTreeMap::new();
     for (vector, _) in vectors.iter().zip(groups).filter(|(_, own)| **own == group) {
         vector.iter().for_each(|(term, weight)| *sum.entry(*term).or_default() += weight);
@@ -113,16 +113,16 @@ fn describe(
     vectors: &[Vector],
     groups: &[usize],
     group: usize,
-    middle: &Middle,
-    overall: &Middle,
+    centroid: &ClusterCentroid,
+    overall: &ClusterCentroid,
 ) -> Cluster {
     let mut pages: Vec<usize> =
         (0..vectors.len()).filter(|page| groups[*page] == group && !vectors[*page].is_empty()).collect();
-    let near = |page: &usize| likeness(&vectors[*page], middle);
+    let near = |page: &usize| similarity(&vectors[*page], centroid);
     pages.sort_by(|a, b| near(b).total_cmp(&near(a)).then(a.cmp(b)));
     let excess =
         |(term, weight): (&TermId, &f64)| (*term, weight - overall.get(term).copied().unwrap_or(0.0));
-    let mut terms: Vec<(TermId, f64)> = middle.iter().map(excess).collect();
+    let mut terms: Vec<(TermId, f64)> = centroid.iter().map(excess).collect();
     terms.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     Cluster { pages, terms: terms.into_iter().take(TERMS).map(|(term, _)| term).collect() }
 }

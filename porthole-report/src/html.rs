@@ -1,4 +1,4 @@
-//! Reports as one HTML file that needs nothing else: readable in the dark and in the light, on paper and on a phone.
+//! Reports as one self-contained HTML file, for dark and light screens, print and phones.
 
 use std::fmt::Write;
 
@@ -6,52 +6,52 @@ use crate::svg::{self, Chart};
 
 /// A report.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// What it is about.
+pub struct HtmlReport {
+    /// Title of the report.
     pub title: String,
-    /// The first lines, as HTML.
+    /// Introduction, as HTML.
     pub lead: String,
-    /// What it has to say, in this order.
+    /// Sections in order.
     pub sections: Vec<Section>,
 }
 
-/// A part of a report.
+/// A section of a report.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// The word for it in links and file names.
+    /// Identifier in links and file names.
     pub id: String,
-    /// What it shows.
+    /// Title of the section.
     pub title: String,
-    /// Where it is from, or how it is to be read; small, beside the title.
+    /// Source or reading hint, in small print next to the title.
     pub note: String,
-    /// What it says, in words, one paragraph each.
+    /// Paragraphs of text.
     pub words: Vec<String>,
-    /// Drawings, side by side where there is room.
+    /// Charts, side by side if there is room.
     pub charts: Vec<Chart>,
-    /// Drawings that are there already, as SVG.
+    /// Existing drawings, as SVG.
     pub drawings: Vec<String>,
-    /// The numbers behind them.
-    pub table: Table,
-    /// Whether the table is the thing to look at, not what is behind a drawing.
+    /// Numbers behind the charts.
+    pub table: HtmlTable,
+    /// Whether the table is the main content, rather than the data of a chart.
     pub table_first: bool,
 }
 
-/// Rows of cells.
+/// A table of text cells.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
-    /// What stands over the columns.
+pub struct HtmlTable {
+    /// Column heads.
     pub head: Vec<String>,
     /// The rows.
     pub rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl HtmlTable {
     /// A table without rows.
     pub fn new(head: &[&str]) -> Self {
-        Table { head: head.iter().map(|&cell| cell.to_owned()).collect(), rows: Vec::new() }
+        HtmlTable { head: head.iter().map(|&cell| cell.to_owned()).collect(), rows: Vec::new() }
     }
 
-    /// As comma-separated values.
+    /// The table as comma-separated values.
     pub fn to_csv(&self) -> String {
         let cell = |cell: &String| match cell.contains([',', '"', '\n', '\r']) {
             true => format!("\"{}\"", cell.replace('"', "\"\"")),
@@ -78,8 +78,8 @@ impl Table {
     }
 }
 
-impl Report {
-    /// The whole file.
+impl HtmlReport {
+    /// The complete HTML file.
     pub fn to_html(&self) -> String {
         let title = escaped(&self.title);
         let mut html = format!(
@@ -148,12 +148,12 @@ fn drawn(chart: &Chart) -> String {
     html + "</figure>\n"
 }
 
-/// Text as HTML has it.
+/// Text with HTML special characters escaped.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Text in which a URL that stands alone leads to its page. Other schemes than the web's stay text.
+/// Text as HTML, with a link if the whole text is an http or https URL.
 fn linked(text: &str) -> String {
     let is_url = (text.starts_with("http://") || text.starts_with("https://")) && !text.contains(' ');
     let text = escaped(text);
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_report_is_whole_and_obeys_nobody() {
-        let mut table = Table::new(&["page", "score"]);
+        let mut table = HtmlTable::new(&["page", "score"]);
         table.rows.push(vec!["http://a.test/?x=\"&y".into(), "0.5".into()]);
         table.rows.push(vec!["javascript:alert(1), <b>".into(), "a \"word\"".into()]);
         assert_eq!(
@@ -210,8 +210,8 @@ mod tests {
             "page,score\n\"http://a.test/?x=\"\"&y\",0.5\n\"javascript:alert(1), <b>\",\"a \"\"word\"\"\"\n"
         );
         let section = Section { id: "one".into(), title: "1 < 2".into(), table, ..Section::default() };
-        let html =
-            Report { title: "<script>".into(), sections: vec![section], ..Report::default() }.to_html();
+        let html = HtmlReport { title: "<script>".into(), sections: vec![section], ..HtmlReport::default() }
+            .to_html();
         assert!(html.contains("<a href=\"http://a.test/?x=&quot;&amp;y\""), "{html}");
         assert!(html.contains("<td class=n>0.5") && html.contains("<h2>1 &lt; 2</h2>"), "{html}");
         assert!(

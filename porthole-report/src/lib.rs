@@ -1,4 +1,4 @@
-//! Reports: HTML pages that need nothing else, SVG charts, groups of similar pages, and the figures of a series.
+//! Reports: self-contained HTML pages, SVG charts, clusters of similar pages, and summaries of series.
 
 pub mod clusters;
 pub mod html;

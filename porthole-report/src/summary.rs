@@ -1,12 +1,12 @@
-//! Figures of a series of values in the order in which they came.
+//! Summaries of a series of values in the order of their fetches.
 
-/// The mean; 0 of nothing.
+/// Mean of the values; 0 if there are none.
 pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
     if count == 0 { 0.0 } else { sum / f64::from(count) }
 }
 
-/// The mean over the last `window` fetches, after each one (W Fig. 3, V Fig. 5).
+/// Moving average over the last `window` fetches, after each one (W Fig. 3, V Fig. 5).
 pub fn moving(values: &[f64], window: usize) -> Vec<f64> {
     let mut sum = 0.0;
     let mut means = Vec::with_capacity(values.len());
@@ -32,7 +32,7 @@ pub fn loss(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
         .collect()
 }
 
-/// How many values lie in each of so many equal parts of 0..=1 (W Fig. 5).
+/// Number of values in each of `parts` equal bins of 0..=1 (W Fig. 5).
 pub fn histogram(values: impl IntoIterator<Item = f64>, parts: usize) -> Vec<u64> {
     let mut counts = vec![0; parts];
     for value in values {

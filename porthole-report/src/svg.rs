@@ -1,76 +1,76 @@
-//! Small drawings of measurements: lines, dots and stacked bars between two labelled axes.
+//! Small charts: lines, dots and stacked bars between two labelled axes.
 
 use std::fmt::Write;
 
-/// A drawing with two axes.
+/// A chart with two axes.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What it shows.
+    /// Title of the chart.
     pub title: String,
-    /// The axis to the right.
+    /// Horizontal axis.
     pub x: Axis,
-    /// The axis upwards.
+    /// Vertical axis.
     pub y: Axis,
-    /// What is drawn between them.
+    /// Marks to draw.
     pub marks: Marks,
 }
 
 /// An axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it counts, with the unit.
+    /// Quantity and unit.
     pub label: String,
-    /// How numbers become places.
+    /// Scale of the axis.
     pub scale: Scale,
 }
 
-/// How numbers become places.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// From 0, or from the least that is below it, in equal steps.
+    /// Linear, from 0 or from a smaller minimum.
     Linear,
-    /// In equal steps from the least number, which may be below 0, to the most: for what hardly differs.
+    /// Linear from the minimum to the maximum, for values that hardly differ.
     Close,
-    /// By powers of ten; numbers that are not above 0 are left out.
+    /// Logarithmic; values that are not positive are dropped.
     Log,
 }
 
-/// What is drawn.
+/// Marks of a chart.
 #[derive(Clone, Debug)]
 pub enum Marks {
     /// Lines and dots.
     Points(Vec<Series>),
-    /// A value and an interval around it a row, from top to bottom.
-    Ranges(Vec<Range>),
-    /// Bars side by side, each of parts one on the other.
+    /// A value with an interval in each row, from top to bottom.
+    Ranges(Vec<ValueRange>),
+    /// Stacked bars.
     Bars {
-        /// What each part is.
+        /// Names of the parts.
         parts: Vec<String>,
         /// The bars.
-        bars: Vec<Bar>,
+        bars: Vec<ChartBar>,
     },
 }
 
-/// A value and an interval around it.
+/// A value with an interval.
 #[derive(Clone, Debug)]
-pub struct Range {
-    /// What it is of.
+pub struct ValueRange {
+    /// Label of the row.
     pub name: String,
     /// The value.
     pub value: f64,
-    /// The lower end,
+    /// Lower end.
     pub low: f64,
-    /// and the upper one.
+    /// Upper end.
     pub high: f64,
 }
 
-/// Points that belong together.
+/// A series of points.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// For the legend.
+    /// Name in the legend.
     pub name: String,
     points: Vec<(f64, f64)>,
-    /// What is drawn above and below each point; nothing where there is none.
+    /// Error above and below each point; 0 for none.
     errors: Vec<f64>,
     joined: bool,
     dotted: bool,
@@ -78,12 +78,12 @@ pub struct Series {
 
 /// A bar.
 #[derive(Clone, Debug)]
-pub struct Bar {
-    /// What stands under it.
+pub struct ChartBar {
+    /// Label below the bar.
     pub name: String,
-    /// Its parts, from the bottom.
+    /// Heights of the parts, from the bottom.
     pub parts: Vec<f64>,
-    /// What stands over it.
+    /// Label above the bar.
     pub note: String,
 }
 
@@ -93,12 +93,12 @@ impl Series {
         Series { name: name.to_owned(), points, errors: Vec::new(), joined: true, dotted: true }
     }
 
-    /// A line.
+    /// A line without dots.
     pub fn curve(name: &str, points: Vec<(f64, f64)>) -> Self {
         Series { name: name.to_owned(), points, errors: Vec::new(), joined: true, dotted: false }
     }
 
-    /// A line whose points have an error, up and down.
+    /// A line with error bars.
     pub fn with_errors(name: &str, points: Vec<(f64, f64)>, errors: Vec<f64>) -> Self {
         Series { errors, ..Series::curve(name, points) }
     }
@@ -109,7 +109,7 @@ impl Series {
     }
 }
 
-/// Charts two to a row, as one SVG document.
+/// Charts in two columns, as one SVG document.
 pub fn page(charts: &[Chart]) -> String {
     let rows = charts.len().div_ceil(2);
     let (width, height) = (2.0 * WIDTH, rows as f64 * HEIGHT);
@@ -126,10 +126,10 @@ pub fn page(charts: &[Chart]) -> String {
     svg
 }
 
-/// One chart for a page of HTML: it takes the colours of the page, and its legend and title stand outside.
+/// One chart for an HTML page: it uses the colours of the page, and has neither legend nor title.
 pub fn inline(chart: &Chart) -> String {
     let rows = if let Marks::Ranges(rows) = &chart.marks { rows.len() } else { 0 };
-    // A row of its own for every range.
+    // One row for every range.
     let height = if rows > 0 { rows as f64 * ROW + BELOW + 10.0 } else { HEIGHT - INLINE_TOP };
     format!(
         "<svg class=chart viewBox=\"0 0 {WIDTH} {height}\" role=img aria-label=\"{}\" font-size=\"12\">\n\
@@ -140,7 +140,7 @@ pub fn inline(chart: &Chart) -> String {
     )
 }
 
-/// The line of a legend that belongs to the series of this number.
+/// Legend symbol of the series with this number.
 pub fn key(number: usize) -> String {
     let style = style(number);
     format!("<svg viewBox=\"0 0 24 8\"><path d=\"M0 4H24\" stroke-width=\"3\" {style}/></svg>")
@@ -157,9 +157,9 @@ impl Chart {
     }
 }
 
-/// Cut off at the top of a chart whose legend stands outside.
+/// Height removed at the top of a chart whose legend is outside.
 const INLINE_TOP: f64 = 58.0;
-/// A row of a chart of ranges, and what is under the last one.
+/// Height of a row of a chart of ranges, and of the space below the last one.
 const ROW: f64 = 24.0;
 const BELOW: f64 = 55.0;
 
@@ -170,12 +170,11 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 70.0;
 const BOTTOM: f64 = HEIGHT - 55.0;
-/// Told apart by the colour-blind, too.
+/// Distinguishable with colour blindness.
 const COLOURS: [&str; 8] =
     ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#999999", "#000000", "#56b4e9", "#b58900"];
 
-/// The attributes by which a series is drawn: a page may have colours of its own; when they are used up, lines are
-/// dashed.
+/// Attributes of a series: the page may define its own colours; after the last colour, lines are dashed.
 fn style(number: usize) -> String {
     let (colour, round) = (number % COLOURS.len(), number / COLOURS.len());
     let dash = ["", ";stroke-dasharray:7 4", ";stroke-dasharray:2 3"][round.min(2)];
@@ -183,14 +182,14 @@ fn style(number: usize) -> String {
     format!("stroke=\"{plain}\" style=\"stroke:var(--s{colour},{plain}){dash}\"")
 }
 
-/// The same for what is filled.
+/// The same for filled shapes.
 fn fill(number: usize) -> String {
     let colour = number % COLOURS.len();
     let plain = COLOURS[colour];
     format!("fill=\"{plain}\" style=\"fill:var(--s{colour},{plain})\"")
 }
 
-/// From numbers to places on one axis.
+/// Maps values to coordinates on one axis.
 struct Ruler {
     scale: Scale,
     range: (f64, f64),
@@ -242,7 +241,7 @@ impl Ruler {
         }
     }
 
-    /// Round numbers from one to another, some five of them; 0 is one if it lies between.
+    /// About five round numbers in a range; 0 is included if it is in the range.
     fn steps(from: f64, to: f64) -> Vec<f64> {
         if to <= from {
             return vec![from];
@@ -257,7 +256,7 @@ impl Ruler {
     }
 }
 
-/// A range with a little room on both sides.
+/// A range with a margin on both sides.
 fn close(least: f64, most: f64) -> (f64, f64) {
     let room = 0.04 * (most - least);
     match room > 0.0 && room.is_finite() {
@@ -288,8 +287,8 @@ fn draw(chart: &Chart, is_inline: bool) -> String {
     svg
 }
 
-/// Rows from top to bottom, each with its name over its line.
-fn draw_ranges(chart: &Chart, rows: &[Range]) -> String {
+/// Draws rows from top to bottom, each with its name above its line.
+fn draw_ranges(chart: &Chart, rows: &[ValueRange]) -> String {
     let all = || rows.iter().flat_map(|row| [row.low, row.value, row.high]);
     let (least, most) =
         all().fold((0.0_f64, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
@@ -323,7 +322,7 @@ fn draw_ranges(chart: &Chart, rows: &[Range]) -> String {
     svg
 }
 
-/// Where the names of a chart of ranges end.
+/// Right edge of the names in a chart of ranges.
 const NAMES: f64 = 150.0;
 const GRID: &str = "#88888844";
 
@@ -347,7 +346,7 @@ fn draw_series(chart: &Chart, series: &[Series]) -> String {
         for ((across, up), error) in
             series.points.iter().zip(&series.errors).filter(|(_, error)| **error > 0.0)
         {
-            // Not beyond the axes.
+            // Clipped at the axes.
             let (low, high) = (up - error, (up + error).min(y.range.1));
             let low = if y.scale == Scale::Log { low } else { low.max(y.range.0) };
             if x.shows(*across) && y.shows(low) && y.shows(high) {
@@ -362,7 +361,7 @@ fn draw_series(chart: &Chart, series: &[Series]) -> String {
     svg
 }
 
-fn draw_bars(chart: &Chart, bars: &[Bar]) -> String {
+fn draw_bars(chart: &Chart, bars: &[ChartBar]) -> String {
     let heights = bars.iter().map(|bar| bar.parts.iter().sum::<f64>());
     let y = Ruler::new(chart.y.scale, heights, (BOTTOM, TOP));
     let mut svg = ticks_y(&y);
@@ -405,7 +404,7 @@ fn ticks_y(ruler: &Ruler) -> String {
     ruler.ticks().into_iter().map(tick).collect()
 }
 
-/// Names beside their colours, under the title; on a second line what does not fit into the first.
+/// Names next to their colours, below the title, on two lines if needed.
 fn legend<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let (mut svg, mut x, mut y) = (String::new(), LEFT, 31.0);
     for (at, name) in names.enumerate() {
@@ -429,7 +428,7 @@ fn escaped(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
-/// A tick's number, without noise behind the point.
+/// A tick label without rounding noise.
 fn number(value: f64) -> String {
     let rounded = format!("{value:.4}");
     let short = rounded.trim_end_matches('0').trim_end_matches('.');
@@ -477,7 +476,7 @@ mod tests {
             y: axis("up", Scale::Linear),
             marks: Marks::Points(vec![Series::line("one", vec![(0.0, 1.0), (1.0, 2.0), (10.0, 3.0)])]),
         };
-        let bar = Bar { name: "first".into(), parts: vec![1.0, 2.0], note: "3 in all".into() };
+        let bar = ChartBar { name: "first".into(), parts: vec![1.0, 2.0], note: "3 in all".into() };
         let bars = Chart {
             marks: Marks::Bars { parts: vec!["low".into(), "high".into()], bars: vec![bar] },
             ..points.clone()
@@ -490,12 +489,12 @@ mod tests {
         let errors = Series::with_errors("two", lines, vec![1.0, 0.0, 2.0]);
         let with_errors =
             Chart { x: axis("x", Scale::Linear), marks: Marks::Points(vec![errors]), ..points.clone() };
-        // An error of nothing is not drawn, and none reaches below the axis.
+        // A zero error is not drawn, and no error bar reaches below the axis.
         let drawn = inline(&with_errors);
         assert_eq!(drawn.matches("V").count() - drawn.matches(&format!(" {TOP}V")).count(), 2, "{drawn}");
         assert!(drawn.contains(&format!(" {BOTTOM:.1}V")), "{drawn}");
         let svg = page(&[points, bars]);
-        // What a logarithm cannot show is left out.
+        // Values without a logarithm are dropped.
         assert_eq!(svg.matches("<circle").count(), 2);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }

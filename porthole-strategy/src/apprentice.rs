@@ -1,10 +1,10 @@
-//! The apprentice of A: it watches which links of which pages led to what, and learns to tell the worth of a link from
-//! what stands around it.
+//! The apprentice of A: it observes which links led to which pages, and learns to predict a link's relevance from the
+//! text around it.
 //!
-//! A page that came is kept as a [`PageContext`] as long as links of it wait. When the target of a link comes, link and outcome
-//! are an instance to learn from; so is a link to a page that came before. At first links are worth what soft focus says;
-//! after so many pages the apprentice is trained, says anew what all waiting links are worth, and goes on so
-//! (A 3.7). With lessons of an earlier crawl it begins trained (A 3.5).
+//! A fetched page is kept as a [`PageContext`] as long as links of it wait. When the target of a link is fetched, link
+//! and outcome become a training instance; so does a link to a page that was fetched before. At first, priorities are
+//! those of soft focus. After a number of pages the apprentice is trained and rescores all waiting links, and this is
+//! repeated as the crawl grows (A 3.7). With lessons of an earlier crawl it starts trained (A 3.5).
 
 mod context;
 mod counts;
@@ -31,68 +31,68 @@ use porthole_topic::Critic;
 use porthole_types::{CanonicalUrl, TopicId, UrlId};
 
 use crate::parameters::Parameters;
-use crate::{Aim, Discipline, NameError, Part, PriorityMerge, Source, StateError, Strategy};
-use context::{Outcomes, PageContext, Place};
+use crate::{CrawlGoal, Discipline, NameError, Part, PriorityMerge, SourcePage, StateError, Strategy};
+use context::{LinkPosition, Outcomes, PageContext};
 use counts::is_surprising;
-use feature::Weighed;
-use learner::Learner;
-use memory::Memory;
-use reach::{FARTHEST, Placed, Reach};
-use scoring::Scorer;
-use settings::{Parents, Settings};
+use feature::WeightedFeature;
+use learner::ApprenticeLearner;
+use memory::LinkMemory;
+use reach::{FARTHEST, PositionedInstance, Reach};
+use scoring::LinkScorer;
+use settings::{ApprenticeSettings, Parents};
 
 pub use diagnostics::AtOffset;
 pub use lessons::Lessons;
 pub use offline::{OfflineLearner, TrainingSet};
-pub use settings::{Encoding, Kind, Terms, Topics};
-pub use study::{InQueue, PageTopics, Study};
+pub use settings::{Encoding, LearnerKind, TermEncoding, TopicEncoding};
+pub use study::{CrawlTranscript, PageTopics, QueuedEstimate};
 pub use validation::Accuracy;
 
-/// The strategy.
+/// The apprentice strategy.
 pub struct Apprentice {
-    settings: Settings,
-    /// For the topics of source pages, if they are features.
+    settings: ApprenticeSettings,
+    /// Classifies source pages, if their topics are features.
     critic: Option<Critic>,
-    /// The names of the topics on the way to each, by id: hashed.
+    /// Hashed names of each topic and its ancestors, by topic id.
     prefixes: Vec<Vec<u32>>,
-    memory: Memory,
-    learner: Learner,
-    /// Knows what was learnt at the last training.
-    scorer: Scorer,
-    /// What decides how far around links to look, as long as that is open.
+    memory: LinkMemory,
+    learner: ApprenticeLearner,
+    /// Scores by the model of the last training.
+    scorer: LinkScorer,
+    /// Instances that decide the maximum offset, until it is decided.
     reach: Option<Reach>,
-    /// How far pages and their links were apart, in intervals: for learning from surprises alone.
+    /// Histogram of the differences in relevance between pages and their links, to learn from surprises only.
     differences: [u64; counts::DIFFERENCES],
-    /// Pages that came.
+    /// Number of fetched pages.
     pages: u64,
-    /// So many pages make the next training due; 0 for never.
+    /// Number of pages at which the next training is due; 0 for never.
     next_training: u64,
-    /// What is said anew and was not asked for yet.
+    /// Rescored URLs that were not returned yet.
     changed: Vec<(UrlId, f64)>,
-    /// Of so many URLs it is said at a time what they are worth now.
+    /// Maximum number of URLs that are rescored at a time.
     piece: usize,
 }
 
 impl Apprentice {
     /// An apprentice by its parameters, which the README explains.
-    pub(crate) fn new(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Apprentice, NameError> {
-        let mut settings = Settings::read(parameters)?;
-        let mut learner = Learner::new(settings.learner, settings.length);
-        if let Some(lessons) = &aim.lessons {
+    pub(crate) fn new(parameters: &mut Parameters<'_>, goal: &CrawlGoal) -> Result<Apprentice, NameError> {
+        let mut settings = ApprenticeSettings::read(parameters)?;
+        let mut learner = ApprenticeLearner::new(settings.learner, settings.length);
+        if let Some(lessons) = &goal.lessons {
             if settings.is_reach_chosen {
-                // It was chosen when they were learnt (A 3.5).
+                // The offset was chosen when the lessons were learnt (A 3.5).
                 settings.encoding.d_max = lessons.d_max();
             }
             lessons.check(&settings, parameters.strategy())?;
-            learner.begin_with(lessons.counts());
+            learner.start_from(lessons.counts());
         }
-        let is_reach_open = settings.is_reach_chosen && aim.lessons.is_none();
+        let is_reach_open = settings.is_reach_chosen && goal.lessons.is_none();
         let mut apprentice = Apprentice {
-            critic: aim.critic.clone().filter(|_| settings.encoding.classes),
-            prefixes: if settings.encoding.has_topics() { prefixes(&aim.paths) } else { Vec::new() },
-            memory: Memory::new(settings.remembered),
+            critic: goal.critic.clone().filter(|_| settings.encoding.classes),
+            prefixes: if settings.encoding.has_topics() { prefixes(&goal.paths) } else { Vec::new() },
+            memory: LinkMemory::new(settings.remembered),
             learner,
-            scorer: Scorer::default(),
+            scorer: LinkScorer::default(),
             reach: is_reach_open.then(Reach::default),
             differences: [0; counts::DIFFERENCES],
             pages: 0,
@@ -105,17 +105,17 @@ impl Apprentice {
         Ok(apprentice)
     }
 
-    /// Something else was learnt than the scorer knows.
+    /// Rebuilds the scorer after training.
     fn trained(&mut self) {
-        self.scorer = Scorer::new(&self.learner, &self.settings.encoding);
+        self.scorer = LinkScorer::new(&self.learner, &self.settings.encoding);
     }
 
-    fn context(&mut self, source: &Source<'_>) -> PageContext {
+    fn context(&mut self, source: &SourcePage<'_>) -> PageContext {
         let encoding = &self.settings.encoding;
         let farthest =
             if self.settings.is_reach_chosen { FARTHEST.max(encoding.d_max) } else { encoding.d_max };
         let mut context =
-            PageContext::new(source.page, source.judgment.relevance, &encoding.reaching(farthest));
+            PageContext::new(source.page, source.judgment.relevance, &encoding.with_d_max(farthest));
         context.source = source.url.id();
         if let Some(names) = self.prefixes.get(usize::from(source.judgment.best.0)) {
             context.page_features.extend(feature::of_topic(names, encoding.topics));
@@ -132,15 +132,15 @@ impl Apprentice {
         context
     }
 
-    /// Learns what a link led to, unless only surprises teach and it is none.
-    fn learn(&mut self, link: Described, source: f32, target: f32) {
+    /// Learns the outcome of a link, unless only surprises are learnt and it is none.
+    fn learn(&mut self, link: TrainingLink, source: f32, target: f32) {
         let difference = f64::from((source - target).abs());
         if !is_surprising(&mut self.differences, difference, self.settings.surprises) {
             return;
         }
         match link {
-            Described::Near(features) => self.learner.learn(&features, f64::from(target)),
-            Described::All(placed) => {
+            TrainingLink::Near(features) => self.learner.learn(&features, f64::from(target)),
+            TrainingLink::All(placed) => {
                 self.learner.learn(&placed.within(self.settings.encoding.d_max), f64::from(target));
                 let Some(reach) = &mut self.reach else { return };
                 reach.keep(placed, f64::from(target));
@@ -152,20 +152,20 @@ impl Apprentice {
         }
     }
 
-    /// Decides how far around links to look; if that is another distance than before, all is learnt anew.
+    /// Chooses the maximum offset; if it differs from the current one, the learner is rebuilt.
     fn choose_reach(&mut self) {
         let Some(reach) = &self.reach else { return };
         let Some(d_max) = reach.best().filter(|d_max| *d_max != self.settings.encoding.d_max) else { return };
         self.settings.encoding.d_max = d_max;
         let was_trained = self.learner.is_trained();
-        self.learner = Learner::new(self.settings.learner, self.settings.length);
+        self.learner = ApprenticeLearner::new(self.settings.learner, self.settings.length);
         reach.teach(&mut self.learner, d_max);
         if was_trained {
             self.learner.train();
         }
         self.trained();
-        if self.memory.is_behind() {
-            self.score_all_anew();
+        if self.memory.is_rescoring() {
+            self.rescore_all();
         }
     }
 
@@ -181,32 +181,32 @@ impl Apprentice {
         }
         let grown = (self.pages as f64 * self.settings.growth) as u64;
         self.next_training = grown.max(self.pages + 1);
-        self.score_all_anew();
+        self.rescore_all();
         if self.piece == usize::MAX {
             self.changed = self.scored();
         }
     }
 
-    /// The next piece of what is being scored anew.
+    /// The next chunk of rescored URLs.
     fn scored(&mut self) -> Vec<(UrlId, f64)> {
         let (learner, encoding, scorer) = (&self.learner, &self.settings.encoding, &mut self.scorer);
-        let score = |number: u32, context: &PageContext, link: &Place, outcomes: &Outcomes| {
+        let score = |number: u32, context: &PageContext, link: &LinkPosition, outcomes: &Outcomes| {
             scorer.score(learner, encoding, (number, context), link, outcomes)
         };
-        self.memory.say_anew(self.piece, self.settings.parents, score)
+        self.memory.rescore_chunk(self.piece, self.settings.parents, score)
     }
 }
 
 /// A link to learn from.
-enum Described {
-    /// What is near enough.
-    Near(Vec<Weighed>),
-    /// All that can be seen from it, as long as it is open how far to look.
-    All(Placed),
+enum TrainingLink {
+    /// Features within the maximum offset.
+    Near(Vec<WeightedFeature>),
+    /// All features with their offsets, while the maximum offset is undecided.
+    All(PositionedInstance),
 }
 
-/// What a link is worth: soft focus as long as nothing is learnt.
-fn score(learner: &Learner, context: &PageContext, features: &[Weighed]) -> f64 {
+/// Priority of a link: soft focus until the learner is trained.
+fn score(learner: &ApprenticeLearner, context: &PageContext, features: &[WeightedFeature]) -> f64 {
     learner.score(features).unwrap_or(f64::from(context.relevance))
 }
 
@@ -234,12 +234,12 @@ impl Strategy for Apprentice {
         Discipline { merge, ..Discipline::default() }
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         let (id, relevance) = (source.url.id(), source.judgment.relevance as f32);
         let (encoding, is_open) = (self.settings.encoding, self.reach.is_some());
-        let describe = |context: &PageContext, link: &Place, outcomes: &Outcomes| match is_open {
-            true => Described::All(Placed::new(context, link, &encoding, outcomes)),
-            false => Described::Near(context.features(link, &encoding, outcomes)),
+        let describe = |context: &PageContext, link: &LinkPosition, outcomes: &Outcomes| match is_open {
+            true => TrainingLink::All(PositionedInstance::new(context, link, &encoding, outcomes)),
+            false => TrainingLink::Near(context.features(link, &encoding, outcomes)),
         };
         for (link, estimate) in self.memory.resolve(id, describe) {
             self.learn(link, estimate, relevance);
@@ -255,10 +255,10 @@ impl Strategy for Apprentice {
         self.memory.forget(url.id());
     }
 
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         let target = link.target.id();
         if self.memory.newest().is_none_or(|context| context.source != source.url.id()) {
-            // Asked out of turn: answered, and not learnt from.
+            // Not a link of the last page: scored, but not learnt from.
             let context = self.context(source);
             let features =
                 context.features(&context.link(link), &self.settings.encoding, self.memory.outcomes());
@@ -272,8 +272,10 @@ impl Strategy for Apprentice {
             Some(_) if target == source.url.id() => Some(worth),
             Some(outcome) => {
                 let link = match self.reach {
-                    Some(_) => Described::All(Placed::new(context, &place, encoding, outcomes)),
-                    None => Described::Near(context.features(&place, encoding, outcomes)),
+                    Some(_) => {
+                        TrainingLink::All(PositionedInstance::new(context, &place, encoding, outcomes))
+                    }
+                    None => TrainingLink::Near(context.features(&place, encoding, outcomes)),
                 };
                 self.learn(link, estimate, outcome);
                 Some(worth)
@@ -288,17 +290,17 @@ impl Strategy for Apprentice {
         changed
     }
 
-    fn in_pieces(&mut self, piece: usize) {
+    fn set_rescore_chunk(&mut self, piece: usize) {
         self.piece = piece.max(1);
     }
 
-    fn score_all_anew(&mut self) {
+    fn rescore_all(&mut self) {
         if self.learner.is_trained() {
-            self.memory.begin_anew();
+            self.memory.start_rescoring();
         }
     }
 
-    fn explain(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {
+    fn explain(&mut self, source: &SourcePage<'_>, link: &Link) -> Vec<Part> {
         self.parts(source, link)
     }
 

@@ -1,23 +1,23 @@
-//! ARC and Clever: links weigh more where the topic's words are near their anchors; authority in the graph that is
-//! known decides.
+//! ARC and Clever: links are ordered by authority in the known graph, where links with the topic's words near their
+//! anchors weigh more.
 //!
-//! The weight of a link is 1 and for every keyword in a leaf within `reach` of it 1 / (1 + distance) more. Decided here: all
-//! links count, also within sites; hubs and authorities are found by five rounds, as in Clever, after every few pages; in
-//! between a new page is as good a hub as the authorities it links to, and adds that to what it links to.
+//! The weight of a link is 1, plus 1 / (1 + distance) for every keyword in a leaf within `reach` of it. Our choices:
+//! all links count, also within sites; hubs and authorities are computed by five rounds, as in Clever, after every few
+//! pages; in between, a new page has the hub score of the authorities it links to, and adds that to its targets.
 
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};
 
 use crate::catalogue::NameError;
 use crate::keywords::Keywords;
-use crate::known::{Known, Schedule};
+use crate::known::{KnownGraph, Schedule};
 use crate::parameters::Parameters;
-use crate::{Aim, Discipline, PriorityMerge, Saved, Saver, Source, StateError, Strategy};
+use crate::{CrawlGoal, Discipline, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy};
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 25;
 
-/// After so many pages authorities are found anew.
+/// Pages between two computations of authorities.
 const EVERY: u64 = 5;
 
 /// Rounds from authorities to hubs and back.
@@ -28,10 +28,10 @@ const ROUNDS: usize = 5;
 pub struct Arc {
     reach: u32,
     keywords: Keywords,
-    known: Known,
-    /// By number, the largest being 1.
+    known: KnownGraph,
+    /// Authority by URL number; the largest is 1.
     authority: Vec<f64>,
-    /// What makes the best hub, and the best authority, 1.
+    /// Factors that scale the best hub and the best authority to 1.
     best: (f64, f64),
     schedule: Schedule,
     changed: Vec<(UrlId, f64)>,
@@ -39,13 +39,13 @@ pub struct Arc {
 
 impl Arc {
     /// Parameter: `reach`, in leaves.
-    pub(crate) fn new(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Arc, NameError> {
+    pub(crate) fn new(parameters: &mut Parameters<'_>, goal: &CrawlGoal) -> Result<Arc, NameError> {
         Ok(Arc {
             reach: parameters.number("reach", 5, 0..=1_000)?,
-            keywords: Keywords::new(aim),
-            known: Known::default(),
+            keywords: Keywords::new(goal),
+            known: KnownGraph::default(),
             authority: Vec::new(),
-            // Before anything is found, every page is a hub like any other.
+            // Before the first computation, every page is an average hub.
             best: (0.0, 100.0),
             schedule: Schedule::new(EVERY),
             changed: Vec::new(),
@@ -73,7 +73,7 @@ impl Arc {
     }
 }
 
-/// Divides by the largest; which that is.
+/// Divides all scores by the largest, and returns the largest.
 fn to_unit(scores: &mut [f64]) -> f64 {
     let largest = scores.iter().copied().fold(0.0, f64::max);
     if largest > 0.0 {
@@ -82,8 +82,8 @@ fn to_unit(scores: &mut [f64]) -> f64 {
     largest
 }
 
-/// 1, and more for every keyword near a link.
-fn weight(source: &Source<'_>, link: &Link, reach: u32, keywords: &Keywords) -> f32 {
+/// Weight of a link: 1, and more for every keyword near it.
+fn weight(source: &SourcePage<'_>, link: &Link, reach: u32, keywords: &Keywords) -> f32 {
     let near = source.page.around(link, reach).map(|(distance, leaf)| {
         keywords.hits(source.page.leaf_terms(leaf)) as f32 / (1 + distance.unsigned_abs()) as f32
     });
@@ -99,9 +99,10 @@ impl Strategy for Arc {
         Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         let (reach, keywords) = (self.reach, &self.keywords);
-        let Some((_, links)) = self.known.came(source, |link| weight(source, link, reach, keywords)) else {
+        let Some((_, links)) = self.known.record_page(source, |link| weight(source, link, reach, keywords))
+        else {
             return;
         };
         self.authority.resize(self.known.len(), 0.0);
@@ -123,7 +124,7 @@ impl Strategy for Arc {
         self.known.settled(url.id());
     }
 
-    fn priority(&mut self, _: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, _: &SourcePage<'_>, link: &Link) -> Option<f64> {
         Some(self.known.find(link.target.id()).map_or(0.0, |number| self.authority[number as usize]))
     }
 
@@ -144,7 +145,7 @@ impl Strategy for Arc {
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
         let mut saved = Saved::new(saved, FORM)?;
         self.schedule.restore(&mut saved)?;
-        self.known = Known::restored(&mut saved)?;
+        self.known = KnownGraph::restored(&mut saved)?;
         self.authority = (0..self.known.len()).map(|_| saved.f64()).collect::<Result<_, _>>()?;
         self.best = (saved.f64()?, saved.f64()?);
         saved.finish()
@@ -153,16 +154,16 @@ impl Strategy for Arc {
 
 #[cfg(test)]
 mod tests {
-    use crate::harness::{Harness, Web, aim, url};
+    use crate::harness::{Harness, TestWeb, goal, url};
 
     #[test]
     fn words_near_an_anchor_make_a_link_weigh_more() {
         // a: owl in the anchor, 2. b: the leaf beside it, 1.5. c: two leaves away, 1.33. d: too far, 1.
         let html = "<a href=/a>owl</a><a href=/b>x</a><a href=/c>x</a><p>x</p><a href=/d>x</a>";
-        let web = Web::new(&[("/s", html, 0.5)]);
-        let mut arc = Harness::new(&web, "arc:reach=2", &aim("owl", 1), &[url("/s")]);
+        let web = TestWeb::new(&[("/s", html, 0.5)]);
+        let mut arc = Harness::new(&web, "arc:reach=2", &goal("owl", 1), &[url("/s")]);
         arc.step();
-        // Hundredths of the weight, before anything was found.
+        // Hundredths of the weight, before the first computation.
         assert_eq!(arc.frontier(), "/a 2, /b 2, /c 1, /d 1");
         let of = |path: &str| {
             let place = ["/a", "/b", "/c", "/d"].iter().position(|other| *other == path).unwrap();
@@ -173,8 +174,9 @@ mod tests {
 
     #[test]
     fn good_hubs_make_authorities() {
-        // h1 and h2 both link to x and y, so they are hubs, and z, which h1 alone links to, comes before w of a lonely page.
-        let web = Web::new(&[
+        // h1 and h2 both link to x and y, so they are hubs; z, which only h1 links to, ranks above w of an isolated
+        // page.
+        let web = TestWeb::new(&[
             ("/s", "<a href=/h1></a><a href=/h2></a><a href=/lonely></a><a href=/n></a>", 0.5),
             ("/h1", "<a href=/x></a><a href=/y></a><a href=/z></a>", 0.5),
             ("/h2", "<a href=/x></a><a href=/y></a>", 0.5),
@@ -184,7 +186,7 @@ mod tests {
         let mut arc = Harness::new(
             &web,
             "arc",
-            &aim("owl", 1),
+            &goal("owl", 1),
             &[url("/s"), url("/h1"), url("/h2"), url("/lonely"), url("/n")],
         );
         arc.run(5);

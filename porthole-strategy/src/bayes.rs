@@ -1,4 +1,4 @@
-//! A small naive Bayes over bags of terms, trained anew each time.
+//! A small naive Bayes classifier over bags of terms, rebuilt at each training.
 
 use std::collections::HashMap;
 
@@ -10,24 +10,24 @@ use crate::{Saved, Saver, StateError};
 /// Multinomial naive Bayes with add-one smoothing; classes by number.
 #[derive(Debug, Default)]
 pub(crate) struct Bayes {
-    /// How many bags each class had, and how many terms all of them.
+    /// Number of bags, and of terms in all of them, by class.
     classes: Vec<(u32, u32)>,
-    /// How often a term was in the bags of each class.
+    /// Number of occurrences of each term in the bags of each class.
     terms: HashMap<TermId, Vec<u32>, FixedState>,
 }
 
 impl Bayes {
-    /// Without any bag.
+    /// An untrained classifier.
     pub(crate) fn new(classes: usize) -> Bayes {
         Bayes { classes: vec![(0, 0); classes], terms: HashMap::default() }
     }
 
-    /// Whether it has seen anything.
+    /// Whether any bag was added.
     pub(crate) fn is_trained(&self) -> bool {
         self.classes.iter().any(|(bags, _)| *bags > 0)
     }
 
-    /// Learns that a bag is of a class.
+    /// Adds a bag to a class.
     pub(crate) fn add(&mut self, class: usize, bag: &[TermId]) {
         self.classes[class].0 += 1;
         self.classes[class].1 += bag.len() as u32;
@@ -37,8 +37,7 @@ impl Bayes {
         }
     }
 
-    /// How probable each class is for a bag. Before the bag is looked at, classes are as probable as they were frequent,
-    /// or all those that were seen alike.
+    /// Probability of each class for a bag. The prior is the frequency of each class, or uniform over all classes seen.
     pub(crate) fn classes_of(&self, bag: &[TermId], by_frequency: bool) -> Vec<f64> {
         let vocabulary = self.terms.len() as f64;
         let log = |(class, &(bags, length)): (usize, &(u32, u32))| {
@@ -47,7 +46,7 @@ impl Bayes {
             }
             let prior = if by_frequency { f64::from(bags).ln() } else { 0.0 };
             let all = (f64::from(length) + vocabulary).ln();
-            // What was never seen says nothing of any class.
+            // A term that no class has seen is no evidence for any class.
             let seen = bag.iter().filter_map(|term| self.terms.get(term));
             prior + seen.map(|counts| (f64::from(counts[class]) + 1.0).ln() - all).sum::<f64>()
         };

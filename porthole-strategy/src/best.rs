@@ -1,8 +1,8 @@
-//! Best-N-First (P 3, Fig. 1): the best N links are taken and fetched in any order, then the next N.
+//! Best-N-First (P 3, Fig. 1): takes the best N links, fetches them in any order, then takes the next N.
 //!
-//! A link is worth the cosine of the topic's keywords and the page it is on. At most MAX_BUFFER links wait; when there are
-//! more, the worst makes room for the next. Where the paper leaves it open: a link that is found again keeps its higher
-//! score, and of links with the same score the one that was found first is the better one.
+//! A link's priority is the cosine of the topic's keywords and the page it is on. At most MAX_BUFFER links are queued;
+//! beyond that, the worst is evicted for the next. Our choices where the paper is silent: a link that is found again
+//! keeps its higher score, and of links with equal scores the one found first is better.
 
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};
@@ -11,12 +11,14 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::catalogue::NameError;
 use crate::keywords::Keywords;
 use crate::parameters::Parameters;
-use crate::{Aim, Discipline, PriorityMerge, Saved, Saver, Selection, Source, StateError, Strategy};
+use crate::{
+    CrawlGoal, Discipline, PriorityMerge, Saved, Saver, Selection, SourcePage, StateError, Strategy,
+};
 
 mod local_rank;
 use local_rank::LocalRank;
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 20;
 
 /// MAX_BUFFER of P 2.2.
@@ -26,34 +28,34 @@ const BUFFER: usize = 256;
 #[derive(Debug)]
 pub struct BestN {
     name: String,
-    size: Size,
+    size: BatchSize,
     buffer: usize,
     seed: u64,
     keywords: Keywords,
-    /// The estimates of links by rank_KW,PR instead of the cosine.
+    /// Scores links by rank_KW,PR instead of the cosine.
     rank: Option<LocalRank>,
-    /// The page that came last, and what its links are worth.
+    /// The page that arrived last, and the priority of its links.
     last: (UrlId, f64),
 }
 
-/// How many links a batch has.
+/// Number of links in a batch.
 #[derive(Clone, Copy, Debug)]
-enum Size {
+enum BatchSize {
     Fixed(usize),
     Adaptive(Adaptive),
 }
 
-/// N that follows the harvest, which P 7 leaves open: after N pages, their mean relevance is compared with that of the
-/// batch before. While it holds (nine tenths of it are enough), N doubles: what is found is everywhere, and there is room to explore. When it falls,
-/// N halves: back to what is surely good.
+/// N that follows the harvest, a question that P 7 leaves open. After N pages, their mean relevance is compared with
+/// that of the previous batch. While it holds (at least nine tenths), N doubles: relevant pages are common, so there is
+/// room to explore. When it falls, N halves, back to the surest links.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Adaptive {
     n: usize,
     most: usize,
-    /// What was told since N changed last: how many, and their relevance.
+    /// Pages since N last changed, and the sum of their relevance.
     told: usize,
     relevance: f64,
-    /// The mean of the batch before.
+    /// Mean relevance of the previous batch.
     before: f64,
 }
 
@@ -72,34 +74,38 @@ impl Adaptive {
 }
 
 impl BestN {
-    /// So many at a time. Parameters: `buffer` is MAX_BUFFER, `rank=kwpr` estimates links by rank_KW,PR.
-    pub(crate) fn fixed(n: usize, parameters: &mut Parameters<'_>, aim: &Aim) -> Result<BestN, NameError> {
-        BestN::new(Size::Fixed(n), parameters, aim)
+    /// A fixed N. Parameters: `buffer` is MAX_BUFFER, `rank=kwpr` scores links by rank_KW,PR.
+    pub(crate) fn fixed(
+        n: usize,
+        parameters: &mut Parameters<'_>,
+        goal: &CrawlGoal,
+    ) -> Result<BestN, NameError> {
+        BestN::new(BatchSize::Fixed(n), parameters, goal)
     }
 
-    /// As many at a time as the harvest suggests; parameters as above, and `most`.
-    pub(crate) fn adaptive(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<BestN, NameError> {
+    /// An N that follows the harvest. Parameters as for [`fixed`](BestN::fixed), and `most`, the largest N.
+    pub(crate) fn adaptive(parameters: &mut Parameters<'_>, goal: &CrawlGoal) -> Result<BestN, NameError> {
         let most = parameters.number("most", BUFFER, 1..=1_000_000)?;
         let adaptive = Adaptive { n: 1, most, told: 0, relevance: 0.0, before: 0.0 };
-        BestN::new(Size::Adaptive(adaptive), parameters, aim)
+        BestN::new(BatchSize::Adaptive(adaptive), parameters, goal)
     }
 
-    fn new(size: Size, parameters: &mut Parameters<'_>, aim: &Aim) -> Result<BestN, NameError> {
+    fn new(size: BatchSize, parameters: &mut Parameters<'_>, goal: &CrawlGoal) -> Result<BestN, NameError> {
         let buffer = parameters.number("buffer", BUFFER, 1..=1_000_000)?;
         let is_rank = parameters.word("rank", &["cosine", "kwpr"])? == "kwpr";
         Ok(BestN {
             name: parameters.strategy().to_owned(),
             size,
             buffer,
-            seed: aim.seed,
-            keywords: Keywords::new(aim),
+            seed: goal.seed,
+            keywords: Keywords::new(goal),
             rank: is_rank.then(LocalRank::default),
             last: (UrlId(0), 0.0),
         })
     }
 
     fn tell(&mut self, relevance: f64) {
-        if let Size::Adaptive(adaptive) = &mut self.size {
+        if let BatchSize::Adaptive(adaptive) = &mut self.size {
             adaptive.tell(relevance);
         }
     }
@@ -112,8 +118,8 @@ impl Strategy for BestN {
 
     fn discipline(&self) -> Discipline {
         let n = match self.size {
-            Size::Fixed(n) => n,
-            Size::Adaptive(adaptive) => adaptive.n,
+            BatchSize::Fixed(n) => n,
+            BatchSize::Adaptive(adaptive) => adaptive.n,
         };
         Discipline {
             selection: Selection::Batch(n),
@@ -123,12 +129,12 @@ impl Strategy for BestN {
         }
     }
 
-    /// `randomize` of P Fig. 1: by a hash of the seed and the URL, so that nothing has to be remembered.
+    /// `randomize` of P Fig. 1: ordered by a hash of seed and URL, so that no generator state has to be saved.
     fn arrange(&mut self, batch: &mut [UrlId]) {
         batch.sort_by_key(|url| xxh3_64_with_seed(&url.0.to_le_bytes(), self.seed));
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         self.tell(source.judgment.relevance);
         if let Some(rank) = &mut self.rank {
             rank.arrived(source, &self.keywords);
@@ -142,7 +148,7 @@ impl Strategy for BestN {
         }
     }
 
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         if let Some(rank) = &self.rank {
             return Some(rank.priority(link.target.id(), &self.keywords));
         }
@@ -159,9 +165,9 @@ impl Strategy for BestN {
     fn save(&self) -> Option<Vec<u8>> {
         let mut saver = Saver::new(FORM);
         match (self.size, &self.rank) {
-            (Size::Fixed(_), None) => return None,
-            (Size::Fixed(_), _) => {}
-            (Size::Adaptive(Adaptive { n, told, relevance, before, .. }), _) => {
+            (BatchSize::Fixed(_), None) => return None,
+            (BatchSize::Fixed(_), _) => {}
+            (BatchSize::Adaptive(Adaptive { n, told, relevance, before, .. }), _) => {
                 saver.u64(n as u64);
                 saver.u64(told as u64);
                 saver.f64(relevance);
@@ -176,7 +182,7 @@ impl Strategy for BestN {
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
         let mut saved = Saved::new(saved, FORM)?;
-        if let Size::Adaptive(adaptive) = &mut self.size {
+        if let BatchSize::Adaptive(adaptive) = &mut self.size {
             adaptive.n = usize::try_from(saved.u64()?).map_err(|_| StateError)?.clamp(1, adaptive.most);
             adaptive.told = usize::try_from(saved.u64()?).map_err(|_| StateError)?;
             (adaptive.relevance, adaptive.before) = (saved.f64()?, saved.f64()?);

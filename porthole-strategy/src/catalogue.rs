@@ -1,4 +1,4 @@
-//! The strategies by name, with their parameters: `best-256:buffer=1000`.
+//! Strategies by name, with parameters: `best-256:buffer=1000`.
 
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};
@@ -6,12 +6,12 @@ use porthole_types::{CanonicalUrl, UrlId};
 use crate::apprentice::Apprentice;
 use crate::parameters::Parameters;
 use crate::{
-    Aim, Arc, BestN, Breadth, Centroid, Cho, ContextGraph, Discipline, Fifo, Fish, Hard, InfoSpiders,
-    Intelligent, Location, Opic, Part, Porthole, RlSpider, Shark, Soft, Source, StateError, Strategy,
+    Arc, BestN, Breadth, Centroid, Cho, ContextGraph, CrawlGoal, Discipline, Fifo, Fish, Hard, InfoSpiders,
+    Intelligent, Location, Opic, Part, Porthole, RlSpider, Shark, Soft, SourcePage, StateError, Strategy,
     Unfocused,
 };
 
-/// The strategies, group by group, for people who choose.
+/// Strategy names by group, for help texts.
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("our own", &["porthole"]),
     ("plain", &["soft", "hard", "unfocused", "breadth", "fifo-256", "centroid"]),
@@ -24,7 +24,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("learning", &["apprentice"]),
 ];
 
-/// The names of strategies. `best-N` and `fifo-M` take any number.
+/// Names of all strategies. `best-N` and `fifo-M` accept any number.
 pub const NAMES: &[&str] = &flat();
 
 const COUNT: usize = {
@@ -50,13 +50,13 @@ const fn flat() -> [&'static str; COUNT] {
     names
 }
 
-/// Why a name leads to no strategy.
+/// Errors in the name of a strategy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// No strategy is called that.
+    /// No strategy has this name.
     #[error("there is no strategy {name:?}; there are {}", NAMES.join(", "))]
     Strategy {
-        /// What was asked for.
+        /// The name given.
         name: String,
     },
     /// The strategy has no such parameter.
@@ -64,9 +64,9 @@ pub enum NameError {
     Parameter {
         /// The strategy.
         strategy: String,
-        /// What was asked for.
+        /// The parameter given.
         key: String,
-        /// What there is.
+        /// The strategy's parameters.
         known: String,
     },
     /// A parameter without a value.
@@ -74,27 +74,27 @@ pub enum NameError {
     NoValue {
         /// The strategy.
         strategy: String,
-        /// What was written.
+        /// The text given.
         key: String,
     },
-    /// A value that a parameter cannot have.
-    #[error("{key}={value} means nothing to the strategy {strategy:?}; {key} is {wanted}")]
+    /// A value that the parameter does not accept.
+    #[error("invalid parameter {key}={value} of the strategy {strategy:?}: {key} is {wanted}")]
     Value {
         /// The strategy.
         strategy: String,
         /// The parameter.
         key: String,
-        /// What was asked for.
+        /// The value given.
         value: String,
-        /// What can be.
+        /// The accepted values.
         wanted: String,
     },
 }
 
-/// The strategy of a name, with its parameters, after what is looked for.
-pub fn named(name: &str, aim: &Aim) -> Result<Box<dyn Strategy>, NameError> {
+/// Builds the strategy with this name and its parameters for a goal.
+pub fn named(name: &str, goal: &CrawlGoal) -> Result<Box<dyn Strategy>, NameError> {
     let mut parameters = Parameters::parse(name)?;
-    let Some(strategy) = plain(&mut parameters, aim)? else {
+    let Some(strategy) = plain(&mut parameters, goal)? else {
         return Err(NameError::Strategy { name: parameters.strategy().to_owned() });
     };
     parameters.finish()?;
@@ -105,48 +105,48 @@ pub fn named(name: &str, aim: &Aim) -> Result<Box<dyn Strategy>, NameError> {
     })
 }
 
-fn plain(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Option<Box<dyn Strategy>>, NameError> {
+fn plain(parameters: &mut Parameters<'_>, goal: &CrawlGoal) -> Result<Option<Box<dyn Strategy>>, NameError> {
     Ok(Some(match parameters.strategy() {
-        "porthole" => Box::new(Porthole::new(parameters, aim)?),
+        "porthole" => Box::new(Porthole::new(parameters, goal)?),
         "soft" => Box::new(Soft),
         "hard" => Box::new(Hard),
-        // The lab's experiments call it by what it does.
-        "unfocused" | "random" => Box::new(Unfocused::new(aim.seed)),
+        // The lab's experiments call this strategy `random`.
+        "unfocused" | "random" => Box::new(Unfocused::new(goal.seed)),
         "breadth" => Box::new(Breadth),
-        "apprentice" => Box::new(Apprentice::new(parameters, aim)?),
-        "best-adaptive" => Box::new(BestN::adaptive(parameters, aim)?),
+        "apprentice" => Box::new(Apprentice::new(parameters, goal)?),
+        "best-adaptive" => Box::new(BestN::adaptive(parameters, goal)?),
         "fish" => Box::new(Fish::new(parameters)?),
-        "arc" => Box::new(Arc::new(parameters, aim)?),
+        "arc" => Box::new(Arc::new(parameters, goal)?),
         "centroid" => Box::new(Centroid::new(parameters)?),
         "cho-backlinks" => Box::new(Cho::backlinks()),
         "cho-pagerank" => Box::new(Cho::page_rank()),
         "cho-location" => Box::new(Location),
-        "cho-hot" => Box::new(Cho::hot(aim)),
+        "cho-hot" => Box::new(Cho::hot(goal)),
         "context-graph" => Box::new(ContextGraph::new(parameters)?),
         "rl-spider" => Box::new(RlSpider::new(parameters)?),
-        "infospiders" => Box::new(InfoSpiders::new(parameters, aim)?),
+        "infospiders" => Box::new(InfoSpiders::new(parameters, goal)?),
         "intelligent" => Box::new(Intelligent::new(parameters)?),
         "opic" => Box::new(Opic::default()),
-        "shark" => Box::new(Shark::new(parameters, aim)?),
+        "shark" => Box::new(Shark::new(parameters, goal)?),
         other => match (numbered(other, "best-"), numbered(other, "fifo-")) {
-            (Some(n), _) => Box::new(BestN::fixed(n, parameters, aim)?),
+            (Some(n), _) => Box::new(BestN::fixed(n, parameters, goal)?),
             (_, Some(most)) => Box::new(Fifo::new(most)),
             _ => return Ok(None),
         },
     }))
 }
 
-/// The number behind a word: at least 1.
+/// The number after a prefix, if it is at least 1.
 fn numbered(name: &str, word: &str) -> Option<usize> {
     name.strip_prefix(word)?.parse().ok().filter(|number| *number > 0)
 }
 
-/// The name, if there is a strategy that has it.
+/// Checks that a name is that of a strategy, and returns it.
 pub fn checked(name: &str) -> Result<String, NameError> {
-    named(name, &Aim::nothing(0)).map(|_| name.to_owned())
+    named(name, &CrawlGoal::nothing(0)).map(|_| name.to_owned())
 }
 
-/// A strategy that is called by its parameters, too, since it is another one with others.
+/// A strategy whose name includes its parameters, because other parameters make a different strategy.
 struct ParameterizedStrategy {
     name: String,
     strategy: Box<dyn Strategy>,
@@ -169,7 +169,7 @@ impl Strategy for ParameterizedStrategy {
         self.strategy.arrange(batch);
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         self.strategy.arrived(source);
     }
 
@@ -177,7 +177,7 @@ impl Strategy for ParameterizedStrategy {
         self.strategy.settled(url);
     }
 
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         self.strategy.priority(source, link)
     }
 
@@ -185,15 +185,15 @@ impl Strategy for ParameterizedStrategy {
         self.strategy.rescored()
     }
 
-    fn in_pieces(&mut self, piece: usize) {
-        self.strategy.in_pieces(piece);
+    fn set_rescore_chunk(&mut self, piece: usize) {
+        self.strategy.set_rescore_chunk(piece);
     }
 
-    fn score_all_anew(&mut self) {
-        self.strategy.score_all_anew();
+    fn rescore_all(&mut self) {
+        self.strategy.rescore_all();
     }
 
-    fn explain(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {
+    fn explain(&mut self, source: &SourcePage<'_>, link: &Link) -> Vec<Part> {
         self.strategy.explain(source, link)
     }
 
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn a_name_carries_parameters_and_says_what_is_wrong_with_them() {
         assert_eq!(refusal("best-7:buffer=9,rank=kwpr"), "there is best-7:buffer=9,rank=kwpr");
-        assert_eq!(named("best-7:buffer=9", &Aim::nothing(1)).unwrap().discipline().bound, Some(9));
+        assert_eq!(named("best-7:buffer=9", &CrawlGoal::nothing(1)).unwrap().discipline().bound, Some(9));
         assert!(
             refusal("psychic:power=3")
                 .starts_with("there is no strategy \"psychic\"; there are porthole, soft, hard")
@@ -230,11 +230,11 @@ mod tests {
         assert_eq!(refusal("soft:a=1"), "the strategy \"soft\" has no parameter \"a\"; it has none");
         assert_eq!(
             refusal("best-7:rank=pr"),
-            "rank=pr means nothing to the strategy \"best-7\"; rank is cosine or kwpr"
+            "invalid parameter rank=pr of the strategy \"best-7\": rank is cosine or kwpr"
         );
         assert_eq!(
             refusal("best-7:buffer=none"),
-            "buffer=none means nothing to the strategy \"best-7\"; buffer is a number from 1 to 1000000"
+            "invalid parameter buffer=none of the strategy \"best-7\": buffer is a number from 1 to 1000000"
         );
         assert_eq!(
             refusal("best-7:buffer"),

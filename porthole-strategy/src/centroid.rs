@@ -1,8 +1,8 @@
-//! The crawler without negative examples (A 2.1): links by the TFIDF cosine of their page and the centroid of the
-//! pages that were relevant so far. It is there to be compared with, since it drifts.
+//! The crawler without negative examples (A 2.1): a link's priority is the TFIDF cosine of its page and the centroid of
+//! the relevant pages so far. It drifts, and exists for comparison.
 //!
-//! Decided here: a page is relevant if the critic finds it on topic (`of=starts` has the start pages alone instead); a term
-//! weighs (1 + ln tf) ln(1 + n / df), with what was seen until then.
+//! Our choices: a page is relevant if the critic finds it on topic (with `of=starts`, the start pages only); a term
+//! weighs (1 + ln tf) ln(1 + n / df), from the pages seen so far.
 
 use std::collections::HashMap;
 
@@ -12,29 +12,29 @@ use porthole_types::{TermId, UrlId};
 
 use crate::catalogue::NameError;
 use crate::parameters::Parameters;
-use crate::{Saved, Saver, Source, StateError, Strategy};
+use crate::{Saved, Saver, SourcePage, StateError, Strategy};
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 26;
 
-/// Terms that are counted; what is met later is not.
+/// Maximum number of terms that are counted; later ones are ignored.
 const MOST_TERMS: usize = 500_000;
 
-/// Links by the centroid of relevant pages.
+/// Links by the centroid of the relevant pages.
 #[derive(Debug)]
 pub struct Centroid {
     only_starts: bool,
     pages: u64,
-    /// In how many pages a term was, and the sum of what it weighs in the relevant ones.
+    /// By term: number of pages with it, and the sum of its weights in the relevant ones.
     terms: HashMap<TermId, (u32, f32), FixedState>,
-    /// The square of the centroid's length.
+    /// Squared length of the centroid.
     square: f64,
-    /// The page that came last, and what its links are worth.
+    /// The page that arrived last, and the priority of its links.
     last: (UrlId, f64),
 }
 
 impl Centroid {
-    /// Parameter: `of=starts` for the start pages alone.
+    /// Parameter: `of=starts` takes the centroid of the start pages only.
     pub(crate) fn new(parameters: &mut Parameters<'_>) -> Result<Centroid, NameError> {
         let only_starts = parameters.word("of", &["relevant", "starts"])? == "starts";
         Ok(Centroid { only_starts, pages: 0, terms: HashMap::default(), square: 0.0, last: (UrlId(0), 0.0) })
@@ -49,7 +49,7 @@ impl Centroid {
         }
     }
 
-    /// The page as a vector of length 1.
+    /// The page as a unit vector.
     fn vector(&self, counts: &[(TermId, u32)]) -> Vec<(TermId, f64)> {
         let weight = |&(term, count): &(TermId, u32)| {
             let df = self.terms.get(&term).map_or(1, |(df, _)| (*df).max(1));
@@ -90,7 +90,7 @@ impl Strategy for Centroid {
         "centroid"
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         let counts = source.page.term_counts();
         self.count(&counts);
         let vector = self.vector(&counts);
@@ -100,7 +100,7 @@ impl Strategy for Centroid {
         self.last = (source.url.id(), self.cosine(&vector));
     }
 
-    fn priority(&mut self, source: &Source<'_>, _: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, _: &Link) -> Option<f64> {
         if self.last.0 == source.url.id() {
             return Some(self.last.1);
         }
@@ -135,28 +135,28 @@ impl Strategy for Centroid {
 
 #[cfg(test)]
 mod tests {
-    use crate::harness::{Harness, Web, aim, url};
+    use crate::harness::{Harness, TestWeb, goal, url};
 
     #[test]
     fn links_are_worth_what_their_page_has_of_the_centroid_which_drifts() {
-        let web = Web::new(&[
+        let web = TestWeb::new(&[
             ("/s", "owl hawk <a href=/a></a>", 0.9),
             ("/a", "owl milk <a href=/b></a>", 0.9),
             ("/b", "milk milk <a href=/c></a>", 0.1),
             ("/c", "rock <a href=/d></a>", 0.1),
         ]);
         let crawl = |name: &str, steps| {
-            let mut crawl = Harness::new(&web, name, &aim("", 1), &[url("/s")]);
+            let mut crawl = Harness::new(&web, name, &goal("", 1), &[url("/s")]);
             crawl.run(steps);
             crawl.frontier()
         };
         // The centroid is the page itself.
         assert_eq!(crawl("centroid", 1), "/a 100");
-        // At a: owl is in both pages, ln 2 = 0.69, milk in one, ln 3 = 1.10, so a is (owl 0.53, milk 0.85). The start was
-        // (0.71, 0.71) with ln 2 each. The sum is (owl 1.24, hawk 0.71, milk 0.85), of length 1.66:
-        // (0.53 * 1.24 + 0.85 * 0.85) / 1.66 = 0.83.
+        // At a: owl is in both pages, ln 2 = 0.69, milk in one, ln 3 = 1.10, so a is (owl 0.53, milk 0.85). The start
+        // was (0.71, 0.71) with ln 2 each. The sum is (owl 1.24, hawk 0.71, milk 0.85), of length 1.66: (0.53 * 1.24 +
+        // 0.85 * 0.85) / 1.66 = 0.83.
         assert_eq!(crawl("centroid", 2), "/b 83");
-        // It has drifted to milk, 0.85 / 1.66; the starts alone have not: only owl is theirs, 0.53 * 0.71.
+        // The centroid has drifted to milk, 0.85 / 1.66; that of the starts has not: it has only owl, 0.53 * 0.71.
         assert_eq!(crawl("centroid", 3), "/c 51");
         assert_eq!(crawl("centroid", 4), "/d 0");
         assert_eq!(

@@ -1,43 +1,42 @@
-//! The orders of Cho, Garcia-Molina and Page: by backlinks, by PageRank, by location, and with a hot queue.
+//! The orderings of Cho, Garcia-Molina and Page: by backlinks, by PageRank, by location, and with a hot queue.
 //!
-//! All count on what is known at the time. Decided here: PageRank is computed after every so many pages, and what is met in
-//! between gets what its parents hand down; among several pages that link to a URL, all count; the hot queue is ordered by
-//! backlinks.
+//! All use the graph known so far. Our choices: PageRank is computed every few pages, and URLs found in between get the
+//! share of rank that their parents pass on; all pages that link to a URL count; the hot queue is ordered by backlinks.
 
-use porthole_page::{Link, Wording};
+use porthole_page::{Link, TermSplitter};
 use porthole_types::{CanonicalUrl, TermId, UrlId};
 
 use crate::keywords::{Keywords, around};
-use crate::known::{Known, Schedule};
-use crate::{Aim, Discipline, PriorityMerge, Saved, Saver, Source, StateError, Strategy, in_layer};
+use crate::known::{KnownGraph, Schedule};
+use crate::{CrawlGoal, Discipline, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy, in_layer};
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 23;
 
-/// PageRank is computed after so many pages, and then again and again.
+/// Pages between two computations of PageRank.
 const EVERY: u64 = 25;
 
-/// How often PageRank follows a link.
+/// Probability that PageRank follows a link.
 const DAMPING: f32 = 0.85;
 
-/// By which importance links are ordered.
+/// The importance that orders links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Importance {
     Backlinks,
     PageRank,
 }
 
-/// Links by backlinks or PageRank over what is known.
+/// Links by backlinks or PageRank in the known graph.
 #[derive(Debug)]
 pub struct Cho {
     name: &'static str,
     importance: Importance,
-    known: Known,
-    /// By number: how many pages link there.
+    known: KnownGraph,
+    /// Number of pages that link to a URL, by URL number.
     backlinks: Vec<u32>,
-    /// By number: the rank, as a share of the largest.
+    /// PageRank as a share of the largest, by URL number.
     ranks: Vec<f32>,
-    /// How many URLs were known when ranks were computed.
+    /// Number of URLs known when PageRank was last computed.
     ranked: usize,
     schedule: Schedule,
     hot: Option<Hot>,
@@ -46,25 +45,25 @@ pub struct Cho {
 
 impl Cho {
     fn new(name: &'static str, importance: Importance, hot: Option<Hot>) -> Cho {
-        let (known, backlinks, ranks, ranked) = (Known::default(), Vec::new(), Vec::new(), 0);
+        let (known, backlinks, ranks, ranked) = (KnownGraph::default(), Vec::new(), Vec::new(), 0);
         let schedule = Schedule::new(EVERY);
         Cho { name, importance, known, backlinks, ranks, ranked, schedule, hot, changed: Vec::new() }
     }
 
-    /// The most linked to first.
+    /// Most backlinks first.
     pub fn backlinks() -> Cho {
         Cho::new("cho-backlinks", Importance::Backlinks, None)
     }
 
-    /// The highest rank first.
+    /// Highest PageRank first.
     pub fn page_rank() -> Cho {
         Cho::new("cho-pagerank", Importance::PageRank, None)
     }
 
-    /// Hot ones first: whose anchor or URL has a word of the topic, or which are less than three links behind a page that has
-    /// one in its title or ten of them.
-    pub fn hot(aim: &Aim) -> Cho {
-        Cho::new("cho-hot", Importance::Backlinks, Some(Hot::new(aim)))
+    /// Hot links first: links whose anchor or URL contains a word of the topic, or that are fewer than three links
+    /// behind a page with a topic word in its title or ten of them in its text.
+    pub fn hot(goal: &CrawlGoal) -> Cho {
+        Cho::new("cho-hot", Importance::Backlinks, Some(Hot::new(goal)))
     }
 
     fn worth(&self, number: u32) -> f64 {
@@ -97,8 +96,8 @@ impl Strategy for Cho {
         Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
-        let Some((page, links)) = self.known.came(source, |_| 1.0) else { return };
+    fn arrived(&mut self, source: &SourcePage<'_>) {
+        let Some((page, links)) = self.known.record_page(source, |_| 1.0) else { return };
         self.backlinks.resize(self.known.len(), 0);
         self.ranks.resize(self.known.len(), 0.0);
         let share = DAMPING * self.ranks[page as usize] / links.len().max(1) as f32;
@@ -121,7 +120,7 @@ impl Strategy for Cho {
         self.known.settled(url.id());
     }
 
-    fn priority(&mut self, _: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, _: &SourcePage<'_>, link: &Link) -> Option<f64> {
         let last = if self.hot.is_some() { in_layer(1, 0.0) } else { 0.0 };
         Some(self.known.find(link.target.id()).map_or(last, |number| self.worth(number)))
     }
@@ -149,7 +148,7 @@ impl Strategy for Cho {
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
         let mut saved = Saved::new(saved, FORM)?;
         self.schedule.restore(&mut saved)?;
-        self.known = Known::restored(&mut saved)?;
+        self.known = KnownGraph::restored(&mut saved)?;
         self.ranked = saved.length(0)?;
         (self.backlinks, self.ranks) = (Vec::new(), Vec::new());
         for _ in 0..self.known.len() {
@@ -164,13 +163,13 @@ impl Strategy for Cho {
     }
 }
 
-/// Which links are hot.
+/// Decides which links are hot.
 struct Hot {
     keywords: Keywords,
-    wording: Wording,
-    /// By number.
+    wording: TermSplitter,
+    /// By URL number.
     is_hot: Vec<bool>,
-    /// By number: links since the last page that is hot itself.
+    /// By URL number: number of links since the last page that is hot by its own text.
     distance: Vec<u8>,
 }
 
@@ -180,16 +179,16 @@ impl std::fmt::Debug for Hot {
     }
 }
 
-/// Links to a hot page's surroundings are hot up to this distance.
+/// Links are hot if they are at less than this distance from a hot page.
 const NEAR: u8 = 3;
 
-/// A page with so many words of the topic is hot.
+/// A page with this many topic words is hot.
 const MANY: usize = 10;
 
 impl Hot {
-    fn new(aim: &Aim) -> Hot {
+    fn new(goal: &CrawlGoal) -> Hot {
         let (is_hot, distance) = (Vec::new(), Vec::new());
-        Hot { keywords: Keywords::new(aim), wording: Wording::default(), is_hot, distance }
+        Hot { keywords: Keywords::new(goal), wording: TermSplitter::default(), is_hot, distance }
     }
 
     fn words(&mut self, text: &str) -> Vec<TermId> {
@@ -198,7 +197,7 @@ impl Hot {
         terms
     }
 
-    fn arrived(&mut self, source: &Source<'_>, page: u32, known: &Known) {
+    fn arrived(&mut self, source: &SourcePage<'_>, page: u32, known: &KnownGraph) {
         self.is_hot.resize(known.len(), false);
         self.distance.resize(known.len(), u8::MAX);
         let title = self.words(&source.page.title);
@@ -219,7 +218,7 @@ impl Hot {
     }
 }
 
-/// By location: the fewer slashes, the sooner, and `home` in the URL counts for something.
+/// By location: URLs with fewer slashes first; `home` in the URL adds a bonus.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Location;
 
@@ -228,7 +227,7 @@ impl Strategy for Location {
         "cho-location"
     }
 
-    fn priority(&mut self, _: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, _: &SourcePage<'_>, link: &Link) -> Option<f64> {
         let slashes = link.target.path().trim_end_matches('/').matches('/').count();
         let home = f64::from(u8::from(link.target.as_str().to_ascii_lowercase().contains("home")));
         Some(0.9 / (1 + slashes) as f64 + 0.1 * home)
@@ -237,11 +236,11 @@ impl Strategy for Location {
 
 #[cfg(test)]
 mod tests {
-    use crate::harness::{Harness, Web, aim, url};
+    use crate::harness::{Harness, TestWeb, goal, url};
 
     fn frontier(name: &str, pages: &[(&str, &str, f64)], steps: usize) -> String {
-        let web = Web::new(pages);
-        let mut crawl = Harness::new(&web, name, &aim("owl", 1), &[url("/s")]);
+        let web = TestWeb::new(pages);
+        let mut crawl = Harness::new(&web, name, &goal("owl", 1), &[url("/s")]);
         crawl.run(steps);
         crawl.frontier()
     }
@@ -267,10 +266,10 @@ mod tests {
         pages[1].1 += "<a href=/z></a>";
         pages.push(("/x".to_owned(), "<a href=/y></a>".to_owned()));
         let pages: Vec<_> = pages.iter().map(|(path, html)| (&**path, &**html, 0.5)).collect();
-        let web = Web::new(&pages);
-        let way = Harness::new(&web, "cho-pagerank", &aim("", 1), &[url("/s")]).run(99);
-        // Ranks are known after 25 pages: x comes at once, then y, which gets all that x has, though z was found long before;
-        // z has half of what n0 has, and that is more than a thirtieth of what the start has.
+        let web = TestWeb::new(&pages);
+        let way = Harness::new(&web, "cho-pagerank", &goal("", 1), &[url("/s")]).run(99);
+        // Ranks are known after 25 pages: x is fetched at once, then y, which gets all of x's rank, though z was found
+        // long before; z gets half of n0's rank, which is more than a thirtieth of the start's.
         assert!(way.starts_with("/s /n0 /n1 /n2 "), "{way}");
         assert!(way.ends_with("/n23 /x /y /z /n24 /n25 /n26 /n27 /n28 /n29"), "{way}");
     }
@@ -285,14 +284,14 @@ mod tests {
     #[test]
     fn hot_links_come_before_all_others() {
         let pages = [
-            // b by its anchor, c by its URL; a has nothing.
+            // b is hot by its anchor, c by its URL; a is not hot.
             ("/s", "<a href=/a></a><a href=/b>owl</a><a href=/owl/c></a>", 0.5),
             ("/b", "<title>owl</title><a href=/d></a>", 0.5),
-            // One behind the hot page b, two, and three, which is too far.
+            // One and two links behind the hot page b, and three, which is too far.
             ("/d", "<a href=/e></a>", 0.5),
             ("/e", "<a href=/f></a>", 0.5),
         ];
-        // Half of the worth within the layer; the second layer is 1 below.
+        // Half of the priority within the layer; the second layer is 1 lower.
         assert_eq!(frontier("cho-hot", &pages, 1), "/b 25, /owl/c 25, /a -75");
         assert_eq!(frontier("cho-hot", &pages, 2), "/owl/c 25, /d 25, /a -75");
         assert_eq!(frontier("cho-hot", &pages, 4), "/e 25, /a -75");

@@ -1,11 +1,11 @@
-//! Context graphs (Diligenti et al.): how many links is a page away from what is looked for?
+//! Context graphs (Diligenti et al.): estimates how many links a page is away from a page on topic.
 //!
-//! Layer 0 is what is on topic, layer 1 links there, layer 2 links to layer 1, and so on; a naive Bayes tells the layer of a page
-//! by its words. Links of a page wait in the queue of its layer, and the nearest queue that is not empty is next.
-//! Decided here: there is no search engine to ask for backlinks, so layers are learnt online, from the graph of the crawl
-//! itself, anew after every so many pages, and then all that waits is put where it belongs. A page that leads nowhere is an
-//! example of "other" once one of its links has come. A page that the critic finds on topic is in layer 0 for sure. Words are the
-//! forty most frequent of a page. Before anything is learnt, pages that are not on topic are "other".
+//! Layer 0 is on topic, layer 1 links to layer 0, layer 2 links to layer 1, and so on. A naive Bayes classifier
+//! predicts a page's layer from its words. Links of a page are queued by its layer, and the lowest layer that is not
+//! empty is next. Our choices: without a search engine to ask for backlinks, layers are learnt online from the crawl's
+//! own graph, again after every few pages, and then all queued links are rescored. A page that leads nowhere is an
+//! example of "other" once one of its links was fetched. A page that the critic finds on topic is in layer 0. A page is
+//! represented by its forty most frequent words. Before the first training, pages that are not on topic are "other".
 
 use std::collections::VecDeque;
 
@@ -14,48 +14,48 @@ use porthole_types::{CanonicalUrl, TermId, UrlId};
 
 use crate::bayes::Bayes;
 use crate::catalogue::NameError;
-use crate::known::{Known, Schedule};
+use crate::known::{KnownGraph, Schedule};
 use crate::parameters::Parameters;
-use crate::{Discipline, PriorityMerge, Saved, Saver, Source, StateError, Strategy, in_layer};
+use crate::{Discipline, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy, in_layer};
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 27;
 
-/// Pages that are learnt from, at most; the oldest are forgotten.
+/// Maximum number of training pages; the oldest are forgotten.
 const MOST_PAGES: usize = 20_000;
 
-/// Words of a page that count.
+/// Number of words that represent a page.
 const WORDS: usize = 40;
 
 /// Queues by layer.
 #[derive(Debug)]
 pub struct ContextGraph {
-    /// Layers besides layer 0; "other" is behind them.
+    /// Number of layers besides layer 0; the class "other" comes after them.
     layers: usize,
-    known: Known,
-    pages: VecDeque<Seen>,
+    known: KnownGraph,
+    pages: VecDeque<LayeredPage>,
     bayes: Bayes,
     schedule: Schedule,
-    /// By number: the best that any page says of it.
+    /// Highest priority that any page gives a URL, by URL number.
     worth: Vec<f32>,
     changed: Vec<(UrlId, f64)>,
 }
 
-/// A page that came.
+/// A fetched page.
 #[derive(Debug)]
-struct Seen {
+struct LayeredPage {
     number: u32,
     on_topic: bool,
     words: Vec<TermId>,
 }
 
 impl ContextGraph {
-    /// Parameters: `layers` around what is on topic, and after how many pages they are learnt (`every`).
+    /// Parameters: the number of `layers` around the topic, and the pages between two trainings (`every`).
     pub(crate) fn new(parameters: &mut Parameters<'_>) -> Result<ContextGraph, NameError> {
         let layers = parameters.number("layers", 3, 1..=20)?;
         Ok(ContextGraph {
             layers,
-            known: Known::default(),
+            known: KnownGraph::default(),
             pages: VecDeque::new(),
             bayes: Bayes::new(layers + 1),
             schedule: Schedule::new(parameters.number("every", 25, 1..=1_000_000)?),
@@ -64,7 +64,7 @@ impl ContextGraph {
         })
     }
 
-    /// What links of a page are worth: by its layer, then by how sure that is.
+    /// Priority of a page's links: by its layer, then by the probability of that layer.
     fn worth_of(&self, on_topic: bool, words: &[TermId]) -> f64 {
         if on_topic {
             return in_layer(0, 1.0);
@@ -73,13 +73,14 @@ impl ContextGraph {
         if !self.bayes.is_trained() {
             return in_layer(last as u32 + 1, 0.0);
         }
-        // Class 0 is layer 1, and so on; of equally probable ones the farthest: nothing speaks for the others.
+        // Class 0 is layer 1, and so on. Among equally probable layers take the farthest: there is no evidence for the
+        // nearer ones.
         let classes = self.bayes.classes_of(words, false);
         let best = (0..=last).max_by(|a, b| classes[*a].total_cmp(&classes[*b])).unwrap_or(last);
         in_layer(best as u32 + 1, classes[best])
     }
 
-    /// The layers of all that is known: how many links away something on topic is.
+    /// Layer of every known URL: its distance from a page on topic.
     fn distances(&self) -> Vec<usize> {
         let mut links_to: Vec<Vec<u32>> = vec![Vec::new(); self.known.len()];
         for link in self.known.links() {
@@ -103,7 +104,7 @@ impl ContextGraph {
     fn learn(&mut self) {
         let distances = self.distances();
         let mut leads_on = vec![false; self.known.len()];
-        let came = |number: u32| !self.known.waits(number);
+        let came = |number: u32| !self.known.is_waiting(number);
         for link in self.known.links().iter().filter(|link| came(link.to)) {
             leads_on[link.from as usize] = true;
         }
@@ -115,19 +116,19 @@ impl ContextGraph {
                 _ => {}
             }
         }
-        self.put_all();
+        self.rescore_waiting();
     }
 
-    /// Puts all that waits where it belongs now.
-    fn put_all(&mut self) {
-        let mut says = vec![f32::MIN; self.known.len()];
+    /// Rescores all queued links.
+    fn rescore_waiting(&mut self) {
+        let mut worth_of_links = vec![f32::MIN; self.known.len()];
         for page in &self.pages {
-            says[page.number as usize] = self.worth_of(page.on_topic, &page.words) as f32;
+            worth_of_links[page.number as usize] = self.worth_of(page.on_topic, &page.words) as f32;
         }
         self.worth.fill(f32::MIN);
         for link in self.known.links() {
             let worth = &mut self.worth[link.to as usize];
-            *worth = worth.max(says[link.from as usize]);
+            *worth = worth.max(worth_of_links[link.from as usize]);
         }
         let known = &self.known;
         let all = known.waiting().filter(|number| self.worth[*number as usize] > f32::MIN);
@@ -136,7 +137,7 @@ impl ContextGraph {
     }
 }
 
-/// The most frequent words of a page, each once.
+/// The most frequent words of a page, without duplicates.
 pub(crate) fn frequent(page: &Page, most: usize) -> Vec<TermId> {
     let mut counts = page.term_counts();
     counts.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -152,19 +153,19 @@ impl Strategy for ContextGraph {
         Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
-        let Some((number, links)) = self.known.came(source, |_| 1.0) else { return };
+    fn arrived(&mut self, source: &SourcePage<'_>) {
+        let Some((number, links)) = self.known.record_page(source, |_| 1.0) else { return };
         self.worth.resize(self.known.len(), f32::MIN);
         let words = frequent(source.page, WORDS);
-        let says = self.worth_of(source.on_topic, &words) as f32;
+        let worth_of_links = self.worth_of(source.on_topic, &words) as f32;
         for link in &self.known.links()[links] {
             let worth = &mut self.worth[link.to as usize];
-            *worth = worth.max(says);
+            *worth = worth.max(worth_of_links);
         }
         if self.pages.len() == MOST_PAGES {
             self.pages.pop_front();
         }
-        self.pages.push_back(Seen { number, on_topic: source.on_topic, words });
+        self.pages.push_back(LayeredPage { number, on_topic: source.on_topic, words });
         if self.schedule.is_due(self.known.page_count() as u64) {
             self.learn();
         }
@@ -174,7 +175,7 @@ impl Strategy for ContextGraph {
         self.known.settled(url.id());
     }
 
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         let known = self.known.find(link.target.id()).map(|number| self.worth[number as usize]);
         Some(match known.filter(|worth| *worth > f32::MIN) {
             Some(worth) => f64::from(worth),
@@ -204,7 +205,7 @@ impl Strategy for ContextGraph {
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
         let mut saved = Saved::new(saved, FORM)?;
         self.schedule.restore(&mut saved)?;
-        self.known = Known::restored(&mut saved)?;
+        self.known = KnownGraph::restored(&mut saved)?;
         self.worth = (0..self.known.len()).map(|_| saved.f32()).collect::<Result<_, _>>()?;
         self.bayes = Bayes::restored(self.layers + 1, &mut saved)?;
         self.pages.clear();
@@ -214,7 +215,7 @@ impl Strategy for ContextGraph {
                 return Err(StateError);
             }
             let on_topic = saved.u32()? != 0;
-            self.pages.push_back(Seen { number, on_topic, words: saved.terms()? });
+            self.pages.push_back(LayeredPage { number, on_topic, words: saved.terms()? });
         }
         saved.finish()
     }
@@ -222,11 +223,11 @@ impl Strategy for ContextGraph {
 
 #[cfg(test)]
 mod tests {
-    use crate::harness::{Harness, Web, aim, url};
+    use crate::harness::{Harness, TestWeb, goal, url};
 
     #[test]
     fn pages_that_lead_there_are_told_by_their_words() {
-        let web = Web::new(&[
+        let web = TestWeb::new(&[
             // Lists lead to owls, doors to lists, gates to doors; cheese leads to cheese.
             ("/s", "gate <a href=/d1></a><a href=/c1></a><a href=/d2></a>", 0.1),
             ("/d1", "door <a href=/l1></a>", 0.1),
@@ -240,13 +241,13 @@ mod tests {
             ("/o2", "owl", 0.9),
         ]);
         let starts = ["/s", "/d1", "/l1", "/o1", "/c1", "/c2"].map(url);
-        let mut crawl = Harness::new(&web, "context-graph:every=6", &aim("", 1), &starts);
+        let mut crawl = Harness::new(&web, "context-graph:every=6", &goal("", 1), &starts);
         crawl.run(5);
-        // Nothing is learnt yet: all wait behind layers 1 to 3.
+        // Untrained: all links are queued after layers 1 to 3.
         assert_eq!(crawl.frontier(), "/c2 100, /d2 -400");
         crawl.run(6);
-        // One page for each class, of one word out of four: its own word has 2/5 there and 1/5 in each other class. So a page of
-        // that word is in its class by 0.4, which half of counts within the layer.
+        // One page for each class, of one word out of four: its own word has 2/5 there and 1/5 in each other class. So
+        // a page of that word has probability 0.4 of its class, half of which counts within the layer.
         assert_eq!(crawl.frontier(), "/d2 -280, /c3 -380");
         crawl.run(7);
         assert_eq!(crawl.frontier(), "/l2 -180, /c3 -380");

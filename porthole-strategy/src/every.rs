@@ -1,11 +1,11 @@
-//! What is true of every strategy, whoever adds it to the catalogue.
+//! Tests that hold for every strategy in the catalogue.
 
 use porthole_types::CanonicalUrl;
 
-use crate::harness::{Harness, Web, aim};
+use crate::harness::{Harness, TestWeb, goal};
 use crate::{NAMES, StateError, named};
 
-/// Every name, and some that carry parameters which change what has to be remembered.
+/// All names, and some with parameters that change the saved state.
 fn names() -> impl Iterator<Item = &'static str> {
     NAMES.iter().copied().chain(["best-4:rank=kwpr,buffer=20", "best-adaptive:rank=kwpr"])
 }
@@ -16,18 +16,18 @@ const WORDS: &str = "owl hawk feather";
 fn told_the_same_it_does_the_same() {
     for name in names() {
         for seed in 0..3 {
-            let (web, aim) = (Web::drawn(seed, 90), aim(WORDS, seed));
+            let (web, goal) = (TestWeb::drawn(seed, 90), goal(WORDS, seed));
             let starts = web.first(3);
-            let mut whole = Harness::new(&web, name, &aim, &starts);
+            let mut whole = Harness::new(&web, name, &goal, &starts);
             let way = whole.run(usize::MAX);
             for cut in [1, 7, 26, 60] {
-                let mut first = Harness::new(&web, name, &aim, &starts);
+                let mut first = Harness::new(&web, name, &goal, &starts);
                 first.run(cut);
-                let mut again = first.resumed(name, &aim, None);
+                let mut again = first.resumed(name, &goal, None);
                 assert_eq!(again.strategy.save(), first.strategy.save(), "{name} told again after {cut}");
                 assert_eq!(again.run(usize::MAX), way, "{name} told again after {cut}");
                 if let Some(saved) = first.strategy.save() {
-                    let mut restored = first.resumed(name, &aim, Some(&saved));
+                    let mut restored = first.resumed(name, &goal, Some(&saved));
                     assert_eq!(restored.strategy.save(), Some(saved), "{name} restored after {cut}");
                     assert_eq!(restored.run(usize::MAX), way, "{name} restored after {cut}");
                     assert_eq!(restored.strategy.save(), whole.strategy.save(), "{name} in the end");
@@ -40,25 +40,25 @@ fn told_the_same_it_does_the_same() {
 #[test]
 fn what_is_damaged_is_not_restored() {
     for name in names() {
-        let (web, aim) = (Web::drawn(1, 60), aim(WORDS, 1));
-        let mut crawl = Harness::new(&web, name, &aim, &web.first(3));
+        let (web, goal) = (TestWeb::drawn(1, 60), goal(WORDS, 1));
+        let mut crawl = Harness::new(&web, name, &goal, &web.first(3));
         crawl.run(40);
         let Some(saved) = crawl.strategy.save() else { continue };
         for length in (0..saved.len()).step_by(1 + saved.len() / 200) {
-            let restored = named(name, &aim).unwrap().restore(&saved[..length]);
+            let restored = named(name, &goal).unwrap().restore(&saved[..length]);
             assert_eq!(restored, Err(StateError), "{name}: {length} of {} bytes", saved.len());
         }
         let longer = [&saved[..], &[0]].concat();
-        assert_eq!(named(name, &aim).unwrap().restore(&longer), Err(StateError), "{name}");
+        assert_eq!(named(name, &goal).unwrap().restore(&longer), Err(StateError), "{name}");
     }
 }
 
 #[test]
 fn priorities_are_numbers_and_starts_come_first() {
     for name in names() {
-        let (web, aim) = (Web::drawn(5, 60), aim(WORDS, 5));
+        let (web, goal) = (TestWeb::drawn(5, 60), goal(WORDS, 5));
         let starts = web.first(3);
-        let mut crawl = Harness::new(&web, name, &aim, &starts);
+        let mut crawl = Harness::new(&web, name, &goal, &starts);
         while crawl.step() {
             let worst = crawl.waiting_priorities().fold(f64::MIN, f64::max);
             assert!(worst <= 1.0, "{name}: {worst}");
@@ -72,10 +72,10 @@ fn priorities_are_numbers_and_starts_come_first() {
 #[test]
 fn asking_for_an_explanation_teaches_nothing() {
     for name in names() {
-        let (web, aim) = (Web::drawn(2, 60), aim(WORDS, 2));
+        let (web, goal) = (TestWeb::drawn(2, 60), goal(WORDS, 2));
         let starts = web.first(3);
-        let way = Harness::new(&web, name, &aim, &starts).run(usize::MAX);
-        let mut asked = Harness::new(&web, name, &aim, &starts);
+        let way = Harness::new(&web, name, &goal, &starts).run(usize::MAX);
+        let mut asked = Harness::new(&web, name, &goal, &starts);
         asked.explains = true;
         assert_eq!(asked.run(usize::MAX), way, "{name}");
     }

@@ -1,10 +1,11 @@
 //! Fish search (De Bra, Post): fish that find food breed, others die out.
 //!
-//! A link is followed as long as its depth lasts. Links of a relevant page get the full depth and come first; those of an
-//! irrelevant page get one less than the page had, and come behind them. Of each page only the first links count, half as
-//! many again on a relevant one; the others come last of all. What the summary leaves open is decided as in the account of it in the paper on shark
-//! search: the scores are 1, 0.5 and 0, and what several pages say of a link, the best of it counts. A page is relevant if
-//! the critic says that it is on topic. A page that nobody announced, such as a start, has the full depth.
+//! Each link has a remaining depth. Links of a relevant page get the full depth and come first; links of an irrelevant
+//! page get one less than the page had, and come after them. Only the first links of each page count, half as many
+//! again on a relevant page; the rest come last. What the summary leaves open is decided as in the shark search paper's
+//! account of it: the scores are 1, 0.5 and 0, and of several pages that link to a URL the best score counts. A page is
+//! relevant if the critic finds it on topic. A page that was not found through a link, such as a start page, has the
+//! full depth.
 
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};
@@ -12,9 +13,9 @@ use porthole_types::{CanonicalUrl, UrlId};
 use crate::catalogue::NameError;
 use crate::parameters::Parameters;
 use crate::queued::Queued;
-use crate::{MOST_QUEUED, Saved, Saver, Source, StateError, Strategy};
+use crate::{MOST_QUEUED, Saved, Saver, SourcePage, StateError, Strategy};
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 21;
 
 /// Fish search.
@@ -22,11 +23,11 @@ const FORM: u32 = 21;
 pub struct Fish {
     /// The full depth.
     depth: u32,
-    /// How many links of an irrelevant page count.
+    /// Number of links of an irrelevant page that count.
     width: usize,
-    /// The depths of links.
+    /// Remaining depth by link.
     depths: Queued<u32>,
-    /// The page that came last, and the depth that it had.
+    /// The page that arrived last, and its remaining depth.
     last: (UrlId, u32),
 }
 
@@ -38,8 +39,8 @@ impl Fish {
         Ok(Fish { depth, width, depths: Queued::new(MOST_QUEUED), last: (UrlId(0), depth) })
     }
 
-    /// The depth that the links of a page have; none of a page whose own is used up.
-    fn depth_of_links(&self, source: &Source<'_>) -> Option<u32> {
+    /// Remaining depth of a page's links; `None` if the page has none left.
+    fn depth_of_links(&self, source: &SourcePage<'_>) -> Option<u32> {
         if source.on_topic { Some(self.depth) } else { self.last.1.checked_sub(1) }
     }
 }
@@ -49,7 +50,7 @@ impl Strategy for Fish {
         "fish"
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         let url = source.url.id();
         self.last = (url, self.depths.remove(url).unwrap_or(self.depth));
         let Some(depth) = self.depth_of_links(source) else { return };
@@ -63,7 +64,7 @@ impl Strategy for Fish {
         self.depths.remove(url.id());
     }
 
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         self.depth_of_links(source)?;
         let place =
             source.page.links.iter().position(|other| std::ptr::eq(other, link)).unwrap_or(usize::MAX);
@@ -89,14 +90,14 @@ impl Strategy for Fish {
 
 #[cfg(test)]
 mod tests {
-    use crate::harness::{Harness, Web, aim, url};
+    use crate::harness::{Harness, TestWeb, goal, url};
 
     #[test]
     fn fish_that_find_food_breed_and_others_die_out() {
         let link = |to: &str| format!("<a href={to}></a>");
         let pages = [
             ("/s", link("/dry1") + &link("/food"), 0.9),
-            // One link after the other where there is nothing: with a depth of 2, the third is the end.
+            // A chain of irrelevant pages: with a depth of 2, the third is the end.
             ("/dry1", link("/dry2"), 0.1),
             ("/dry2", link("/dry3"), 0.1),
             ("/dry3", link("/dry4"), 0.1),
@@ -106,15 +107,15 @@ mod tests {
         ];
         let web = |skip: &str| {
             let pages = pages.iter().filter(|(path, ..)| *path != skip);
-            Web::new(&pages.map(|(path, html, r)| (*path, &**html, *r)).collect::<Vec<_>>())
+            TestWeb::new(&pages.map(|(path, html, r)| (*path, &**html, *r)).collect::<Vec<_>>())
         };
-        // Links of relevant pages first: dry3 is one, too, and begins anew with the full depth.
+        // Links of relevant pages first: dry3 is relevant, too, and starts again with the full depth.
         let full = web("");
-        let mut fish = Harness::new(&full, "fish:depth=2", &aim("", 1), &[url("/s")]);
+        let mut fish = Harness::new(&full, "fish:depth=2", &goal("", 1), &[url("/s")]);
         assert_eq!(fish.run(99), "/s /dry1 /food /dry3 /more /dry2 /dry4 /dry5");
-        // Without food on the way the depth is used up: 2 at dry1, 1, 0 at dry3, whose links are not followed.
+        // Without relevant pages the depth is used up: 2 at dry1, 1, 0 at dry3, whose links are not followed.
         let hungry = web("/food");
-        let mut fish = Harness::new(&hungry, "fish:depth=2", &aim("", 1), &[url("/s")]);
+        let mut fish = Harness::new(&hungry, "fish:depth=2", &goal("", 1), &[url("/s")]);
         assert_eq!(fish.run(99), "/s /dry1 /food /dry2 /dry3");
     }
 
@@ -124,8 +125,8 @@ mod tests {
         for (relevance, frontier) in
             [(0.9, "/0 100, /1 100, /2 100, /3 0, /4 0"), (0.1, "/0 50, /1 50, /2 0, /3 0, /4 0")]
         {
-            let web = Web::new(&[("/s", &links, relevance)]);
-            let mut fish = Harness::new(&web, "fish:width=2", &aim("", 1), &[url("/s")]);
+            let web = TestWeb::new(&[("/s", &links, relevance)]);
+            let mut fish = Harness::new(&web, "fish:width=2", &goal("", 1), &[url("/s")]);
             fish.step();
             assert_eq!(fish.frontier(), frontier);
         }

@@ -1,47 +1,47 @@
-//! A tiny crawl for tests: pages by hand, a frontier that honours the discipline of a strategy, one fetch at a time.
+//! A small crawl for tests: hand-written pages, a frontier that follows a strategy's discipline, one fetch at a time.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use porthole_page::{Extractor, Page};
 use porthole_types::{CanonicalUrl, Headers, Judgment, TermId, TopicId, UrlId};
 
-use crate::{Aim, PriorityMerge, Selection, Source, Strategy, named};
+use crate::{CrawlGoal, PriorityMerge, Selection, SourcePage, Strategy, named};
 
-/// A page by hand.
+/// A hand-written page.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct TestPage {
     pub(crate) url: CanonicalUrl,
     pub(crate) page: Page,
     pub(crate) relevance: f64,
     pub(crate) on_topic: bool,
 }
 
-impl Told {
-    fn source(&self, depth: u32) -> Source<'_> {
+impl TestPage {
+    fn source(&self, depth: u32) -> SourcePage<'_> {
         let judgment = Judgment { relevance: self.relevance, best: TopicId(0) };
-        Source { url: &self.url, page: &self.page, judgment, on_topic: self.on_topic, depth }
+        SourcePage { url: &self.url, page: &self.page, judgment, on_topic: self.on_topic, depth }
     }
 }
 
 /// Pages by their paths on one site.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Web(BTreeMap<UrlId, Told>);
+pub(crate) struct TestWeb(BTreeMap<UrlId, TestPage>);
 
-impl Web {
-    /// From (path, HTML, relevance); on topic is what is at least half relevant.
-    pub(crate) fn new(pages: &[(&str, &str, f64)]) -> Web {
+impl TestWeb {
+    /// From (path, HTML, relevance); a page with a relevance of at least 0.5 is on topic.
+    pub(crate) fn new(pages: &[(&str, &str, f64)]) -> TestWeb {
         let mut extractor = Extractor::default();
         let headers: Headers = [("content-type", "text/html")].into_iter().collect();
         let told = |(path, html, relevance): &(&str, &str, f64)| {
             let url = url(path);
             let page = extractor.extract(&url, &headers, html.as_bytes());
-            (url.id(), Told { url, page, relevance: *relevance, on_topic: *relevance >= 0.5 })
+            (url.id(), TestPage { url, page, relevance: *relevance, on_topic: *relevance >= 0.5 })
         };
-        Web(pages.iter().map(told).collect())
+        TestWeb(pages.iter().map(told).collect())
     }
 
-    /// Something of everything: pages of a few words and links, drawn from a seed. Some links lead nowhere.
-    pub(crate) fn drawn(seed: u64, pages: u64) -> Web {
+    /// Random pages of a few words and links, from a seed. Some links are dead.
+    pub(crate) fn drawn(seed: u64, pages: u64) -> TestWeb {
         let draw = |a: u64, b: u64, below: u64| {
             xxhash_rust::xxh3::xxh3_64_with_seed(&[a.to_le_bytes(), b.to_le_bytes()].concat(), seed) % below
         };
@@ -62,17 +62,17 @@ impl Web {
             }
             html
         };
-        // Every page under all the words that links know it by.
+        // Each page is stored under every word that links use for it.
         let mut all = Vec::new();
         for page in 0..pages {
             let relevance =
                 if page.is_multiple_of(3) { 0.9 - page as f64 / 1e4 } else { 0.1 + page as f64 / 1e4 };
             all.push((format!("/{page}/{}", word(page, 0)), html(page), relevance));
         }
-        Web::new(&all.iter().map(|(path, html, r)| (&**path, &**html, *r)).collect::<Vec<_>>())
+        TestWeb::new(&all.iter().map(|(path, html, r)| (&**path, &**html, *r)).collect::<Vec<_>>())
     }
 
-    /// Tells a strategy of a page.
+    /// Passes a page to a strategy.
     pub(crate) fn tell(&self, strategy: &mut dyn Strategy, path: &str) {
         tell(strategy, self, &url(path), 0);
     }
@@ -90,17 +90,17 @@ pub(crate) fn url(path: &str) -> CanonicalUrl {
 /// The terms of words.
 pub(crate) fn terms(words: &str) -> Vec<TermId> {
     let mut terms = Vec::new();
-    porthole_page::Wording::default().append(words, "en", &mut terms);
+    porthole_page::TermSplitter::default().append(words, "en", &mut terms);
     terms
 }
 
-/// What is looked for: these words, with a seed.
-pub(crate) fn aim(keywords: &str, seed: u64) -> Aim {
-    Aim { keywords: terms(keywords), seed, ..Aim::default() }
+/// A goal with these keywords and a seed.
+pub(crate) fn goal(keywords: &str, seed: u64) -> CrawlGoal {
+    CrawlGoal { keywords: terms(keywords), seed, ..CrawlGoal::default() }
 }
 
 #[derive(Clone, Debug)]
-struct Waiting {
+struct TestQueueEntry {
     url: CanonicalUrl,
     depth: u32,
     priority: f64,
@@ -109,24 +109,29 @@ struct Waiting {
 
 /// A crawl of a web by a strategy.
 pub(crate) struct Harness<'w> {
-    web: &'w Web,
+    web: &'w TestWeb,
     pub(crate) strategy: Box<dyn Strategy>,
-    waiting: Vec<Waiting>,
-    /// Everything that is known, in the order in which it became so.
+    waiting: Vec<TestQueueEntry>,
+    /// All known URLs, in the order in which they were found.
     known: Vec<UrlId>,
-    batch: VecDeque<Waiting>,
-    /// The way, as paths.
+    batch: VecDeque<TestQueueEntry>,
+    /// Paths in the order of their fetches.
     pub(crate) way: Vec<String>,
     depths: Vec<u32>,
-    /// The most that waited at any time.
+    /// Largest queue length so far.
     pub(crate) most_waiting: usize,
-    /// Asks for explanations all the time.
+    /// Whether to ask for explanations all the time.
     pub(crate) explains: bool,
 }
 
 impl<'w> Harness<'w> {
-    pub(crate) fn new(web: &'w Web, name: &str, aim: &Aim, starts: &[CanonicalUrl]) -> Harness<'w> {
-        let strategy = named(name, aim).unwrap();
+    pub(crate) fn new(
+        web: &'w TestWeb,
+        name: &str,
+        goal: &CrawlGoal,
+        starts: &[CanonicalUrl],
+    ) -> Harness<'w> {
+        let strategy = named(name, goal).unwrap();
         let (waiting, known, batch) = (Vec::new(), Vec::new(), VecDeque::new());
         let (way, depths, most_waiting, explains) = (Vec::new(), Vec::new(), 0, false);
         let mut harness =
@@ -137,9 +142,9 @@ impl<'w> Harness<'w> {
         harness
     }
 
-    /// As if killed: another strategy that was saved and restored, or told all of it again, and the same frontier.
-    pub(crate) fn resumed(&self, name: &str, aim: &Aim, saved: Option<&[u8]>) -> Harness<'w> {
-        let mut strategy = named(name, aim).unwrap();
+    /// The same crawl after a crash: the strategy is restored from its saved state or fed all calls again.
+    pub(crate) fn resumed(&self, name: &str, goal: &CrawlGoal, saved: Option<&[u8]>) -> Harness<'w> {
+        let mut strategy = named(name, goal).unwrap();
         match saved {
             Some(saved) => strategy.restore(saved).unwrap(),
             None => self.way.iter().zip(&self.depths).for_each(|(path, depth)| {
@@ -163,7 +168,7 @@ impl<'w> Harness<'w> {
     fn enqueue(&mut self, url: &CanonicalUrl, depth: u32, priority: f64) {
         if self.known.contains(&url.id()) {
             let waits = self.waiting.iter_mut().find(|waiting| waiting.url == *url);
-            // Starts keep their place.
+            // Start URLs keep their priorities.
             let Some(waiting) = waits.filter(|waiting| waiting.depth > 0) else { return };
             let is_last = self.strategy.discipline().merge == PriorityMerge::Latest;
             waiting.priority = if is_last { priority } else { waiting.priority.max(priority) };
@@ -175,14 +180,14 @@ impl<'w> Harness<'w> {
         }
         let place = self.known.len();
         self.known.push(url.id());
-        self.waiting.push(Waiting { url: url.clone(), depth, priority, place });
+        self.waiting.push(TestQueueEntry { url: url.clone(), depth, priority, place });
         if discipline.bound.is_some_and(|bound| self.waiting.len() > bound) {
             self.evict();
         }
         self.most_waiting = self.most_waiting.max(self.waiting.len());
     }
 
-    /// The worst goes, and is not known any more.
+    /// Evicts the worst URL and forgets it.
     fn evict(&mut self) {
         self.sort();
         if let Some(worst) = self.waiting.pop() {
@@ -195,12 +200,12 @@ impl<'w> Harness<'w> {
         self.waiting.sort_by(|a, b| b.priority.total_cmp(&a.priority).then(a.place.cmp(&b.place)));
     }
 
-    fn take(&mut self, n: usize) -> VecDeque<Waiting> {
+    fn take(&mut self, n: usize) -> VecDeque<TestQueueEntry> {
         self.sort();
         self.waiting.drain(..n.min(self.waiting.len())).collect()
     }
 
-    fn next(&mut self) -> Option<Waiting> {
+    fn next(&mut self) -> Option<TestQueueEntry> {
         match self.strategy.discipline().selection {
             Selection::Best => self.take(1).pop_front(),
             Selection::Batch(n) => {
@@ -231,7 +236,7 @@ impl<'w> Harness<'w> {
         self.waiting.iter().map(|waiting| waiting.priority)
     }
 
-    /// Asks about all links of what came last.
+    /// Scores all links of the page that arrived last.
     fn ask(&mut self, url: &CanonicalUrl, depth: u32) {
         let Some(told) = self.web.0.get(&url.id()) else { return };
         let source = told.source(depth);
@@ -240,7 +245,7 @@ impl<'w> Harness<'w> {
         }
     }
 
-    /// Fetches one more; whether there was one.
+    /// Fetches one more URL; returns whether there was one.
     pub(crate) fn step(&mut self) -> bool {
         let Some(next) = self.next() else { return false };
         self.way.push(next.url.path().to_owned());
@@ -260,24 +265,25 @@ impl<'w> Harness<'w> {
         true
     }
 
-    /// The way of a crawl to its end, or of so many fetches.
+    /// Crawls to the end or for `most` fetches, and returns the paths in the order fetched.
     pub(crate) fn run(&mut self, most: usize) -> String {
         while self.way.len() < most && self.step() {}
         self.way.join(" ")
     }
 
-    /// What waits, the best first, with its priority in hundredths.
+    /// The queue, best first, with priorities in hundredths.
     pub(crate) fn frontier(&mut self) -> String {
         self.sort();
-        let one = |waiting: &Waiting| format!("{} {:.0}", waiting.url.path(), waiting.priority * 100.0);
+        let one =
+            |waiting: &TestQueueEntry| format!("{} {:.0}", waiting.url.path(), waiting.priority * 100.0);
         self.waiting.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Tells a strategy what became of a URL; its links with their priorities, each target once.
+/// Reports the result of a URL to a strategy, and returns the page's links with their priorities, each target once.
 pub(crate) fn tell(
     strategy: &mut dyn Strategy,
-    web: &Web,
+    web: &TestWeb,
     url: &CanonicalUrl,
     depth: u32,
 ) -> Vec<(CanonicalUrl, f64)> {

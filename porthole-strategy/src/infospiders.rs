@@ -1,15 +1,15 @@
-//! InfoSpiders (Menczer, Belew): a population of agents that live on what they find.
+//! InfoSpiders (Menczer, Belew): a population of agents that gain energy from relevant pages.
 //!
-//! Each agent has energy, a list of keywords, a small net, and the links that it knows. When it is its turn, it follows a link,
-//! drawn by softmax over what its net makes of the keywords near each link, and learns: the net is moved towards the
-//! similarity of the page that came. Energy grows by that similarity and falls by a cost; above a threshold an agent
-//! splits, at 0 it dies.
-//! Decided here: an input of the net is a keyword's nearness to the link, the sum of 1 / (1 + distance) over the leaves around it; the net is
-//! one layer with tanh; the cost is the mean similarity of all pages so far, so that an average page keeps an agent where it is; a
-//! child takes half of the energy and every other link, its weights are changed a little, and it learns the most frequent new word of
-//! the page as a keyword. An agent keeps its best links. A page that no agent was after, such as a start, brings a new agent
-//! into being, and when none has a link to follow, the best that was seen by any is next. Draws come from the seed, the number of turns and the
-//! link, so nothing follows from being asked.
+//! Each agent has energy, a list of keywords, a small neural net, and links. In its turn it follows a link, drawn by
+//! softmax over its net's scores of the keywords near each link, and trains the net towards the similarity of the
+//! fetched page. Energy grows by that similarity and falls by a cost; above a threshold an agent splits, at 0 it dies.
+//! Our choices: an input of the net is a keyword's nearness to the link, the sum of 1 / (1 + distance) over the leaves
+//! around it; the net is one layer with tanh; the cost is the mean similarity of all pages so far, so that an average
+//! page leaves an agent's energy unchanged; a child takes half of the energy and every other link, its weights are
+//! mutated, and it adds the most frequent new word of the page to its keywords. An agent keeps its best links. A page
+//! that belongs to no agent, such as a start page, creates a new agent. If no agent has a link to follow, the best link
+//! seen by any is next. Random numbers are derived from the seed, the number of turns and the link, so `choose` has no
+//! side effects.
 
 use std::collections::VecDeque;
 
@@ -21,61 +21,62 @@ use crate::catalogue::NameError;
 use crate::context_graph::frequent;
 use crate::keywords::Keywords;
 use crate::parameters::Parameters;
-use crate::{Aim, Discipline, Saved, Saver, Selection, Source, StateError, Strategy};
+use crate::{CrawlGoal, Discipline, Saved, Saver, Selection, SourcePage, StateError, Strategy};
 
 mod agent;
 use agent::Agent;
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 30;
 
-/// Links that an agent offers when it is asked: some may be under way.
+/// Number of links that an agent offers at a time: some may be in flight.
 const OFFERED: usize = 4;
 
 /// A population of agents.
 #[derive(Debug)]
 pub struct InfoSpiders {
-    settings: Settings,
+    settings: AgentSettings,
     seed: u64,
     keywords: Keywords,
     first_keywords: Vec<TermId>,
-    /// In the order of their turns.
+    /// Agents in the order of their turns.
     agents: VecDeque<Agent>,
-    /// Agents so far, which numbers them, and turns so far.
+    /// Number of agents created so far, which is the next id, and of turns so far.
     born: u64,
     turns: u64,
-    /// What all pages were like, added up.
+    /// Sum of the similarities of all pages.
     similarity: f64,
 }
 
-/// How agents live.
+/// Parameters of all agents.
 #[derive(Clone, Copy, Debug)]
-struct Settings {
-    /// Agents at most.
+struct AgentSettings {
+    /// Maximum number of agents.
     most: usize,
-    /// How greedy softmax is.
+    /// Greediness of softmax.
     beta: f64,
-    /// What similarity is worth in energy.
+    /// Energy gained by a similarity of 1.
     gain: f64,
-    /// An agent with so much energy splits; it is born with half of that.
+    /// An agent with this much energy splits; a new agent starts with half of it.
     threshold: f64,
 }
 
 impl InfoSpiders {
-    /// Parameters: `agents` at most, `beta` of softmax, `gain` of energy, and the `threshold` to split.
-    pub(crate) fn new(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<InfoSpiders, NameError> {
-        let settings = Settings {
+    /// Parameters: the maximum number of `agents`, `beta` of softmax, the `gain` of energy, and the `threshold` to
+    /// split.
+    pub(crate) fn new(parameters: &mut Parameters<'_>, goal: &CrawlGoal) -> Result<InfoSpiders, NameError> {
+        let settings = AgentSettings {
             most: parameters.number("agents", 32, 1..=10_000)?,
             beta: parameters.number("beta", 5.0, 0.0..=1_000.0)?,
             gain: parameters.number("gain", 5.0, 0.0..=1_000.0)?,
             threshold: parameters.number("threshold", 2.0, 0.001..=1_000_000.0)?,
         };
-        let (agents, keywords) = (VecDeque::new(), Keywords::new(aim));
+        let (agents, keywords) = (VecDeque::new(), Keywords::new(goal));
         let (born, turns, similarity) = (0, 0, 0.0);
-        let first_keywords = aim.keywords.clone();
+        let first_keywords = goal.keywords.clone();
         Ok(InfoSpiders {
             settings,
-            seed: aim.seed,
+            seed: goal.seed,
             keywords,
             first_keywords,
             agents,
@@ -85,13 +86,13 @@ impl InfoSpiders {
         })
     }
 
-    /// A number in 0..1 for a purpose.
+    /// A pseudorandom number in 0..1, determined by the seed and `purpose`.
     fn draw(&self, purpose: &[u64]) -> f64 {
         let bytes: Vec<u8> = purpose.iter().flat_map(|number| number.to_le_bytes()).collect();
         ((xxh3_64_with_seed(&bytes, self.seed) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// An agent's links in the order in which it would follow them: softmax without putting back, by Gumbel noise.
+    /// An agent's links in the order in which it follows them: softmax without replacement, by Gumbel noise.
     fn preferences(&self, agent: &Agent) -> Vec<UrlId> {
         let noisy = |(url, score): (UrlId, f64)| {
             let noise = -(-self.draw(&[self.turns, agent.id, url.0]).ln()).ln();
@@ -102,9 +103,9 @@ impl InfoSpiders {
         links.into_iter().take(OFFERED).map(|(_, url)| url).collect()
     }
 
-    /// The agent whose page it is: the next in turn that is after it, or a new one.
+    /// Removes and returns the agent that has this URL, the next in turn, or a new agent.
     fn owner(&mut self, url: UrlId) -> Agent {
-        if let Some(place) = self.agents.iter().position(|agent| agent.is_after(url)) {
+        if let Some(place) = self.agents.iter().position(|agent| agent.has_link(url)) {
             return self.agents.remove(place).expect("it was there a moment ago");
         }
         self.born += 1;
@@ -115,11 +116,11 @@ impl InfoSpiders {
         self.agents.iter_mut().for_each(|agent| agent.forget(url));
     }
 
-    /// Splits what an agent has with a child.
-    fn split(&mut self, agent: &mut Agent, source: &Source<'_>) -> Agent {
+    /// Splits an agent, and returns the child.
+    fn split(&mut self, agent: &mut Agent, source: &SourcePage<'_>) -> Agent {
         self.born += 1;
         let id = self.born;
-        let new_word = frequent(source.page, 8).into_iter().find(|word| !agent.knows(*word));
+        let new_word = frequent(source.page, 8).into_iter().find(|word| !agent.has_keyword(*word));
         agent.split(id, new_word, |place| self.draw(&[id, place]) - 0.5)
     }
 }
@@ -133,7 +134,7 @@ impl Strategy for InfoSpiders {
         Discipline { selection: Selection::Own, ..Discipline::default() }
     }
 
-    /// All first choices in turn, then all second ones, and so on.
+    /// The first choices of all agents in turn, then all second choices, and so on.
     fn choose(&mut self, n: usize) -> Vec<UrlId> {
         let agents = self.agents.iter().take(n.saturating_mul(2).max(8));
         let preferences: Vec<Vec<UrlId>> = agents.map(|agent| self.preferences(agent)).collect();
@@ -143,7 +144,7 @@ impl Strategy for InfoSpiders {
             .collect()
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         let url = source.url.id();
         let similarity = self.keywords.cosine(source.page.terms());
         self.turns += 1;
@@ -154,7 +155,7 @@ impl Strategy for InfoSpiders {
         agent.energy += self.settings.gain * (similarity - cost);
         self.forget(url);
         agent.forget(url);
-        agent.look_at(source);
+        agent.add_links(source);
         if agent.energy <= 0.0 {
             return;
         }
@@ -162,7 +163,7 @@ impl Strategy for InfoSpiders {
             .then(|| self.split(&mut agent, source));
         self.agents.push_back(agent);
         self.agents.extend(child);
-        // Agents that starts brought into being may be too many.
+        // Start pages may have created too many agents.
         self.agents.truncate(self.settings.most);
     }
 
@@ -171,8 +172,8 @@ impl Strategy for InfoSpiders {
         self.forget(url.id());
     }
 
-    /// What an agent without experience makes of it, for the time when no agent has a choice.
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    /// Score by an untrained agent, used when no agent has a choice.
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         let near = agent::nearness(source.page, link, &self.first_keywords);
         let all: f64 = near.iter().map(|near| f64::from(*near)).sum();
         Some(all / (1.0 + all))

@@ -1,10 +1,11 @@
-//! Intelligent crawling (Aggarwal, Al-Garawi, Yu): which signs went together with relevant pages so far?
+//! Intelligent crawling (Aggarwal, Al-Garawi, Yu): learns which properties of links went together with relevant pages.
 //!
-//! A sign E has the interest ratio P(C|E) / P(C), learnt online from the pages that came, C being on topic. Signs are words of
-//! the pages that link to a URL, tokens of the URL, whether those pages are on topic, and how many of the siblings that came
-//! are. A link is worth P(C) times the product of its ratios, in a form that stays below 1. Decided here: ratios are smoothed by one
-//! page that is as relevant as all are; of words and tokens only those count whose share differs by two standard deviations
-//! or more, and of those the geometric mean; all four kinds weigh the same; all that waits is valued again after every so many pages.
+//! A sign E has the interest ratio P(C|E) / P(C), learnt online from the fetched pages, where C means on topic. Signs
+//! are words of the pages that link to a URL, tokens of the URL, whether those pages are on topic, and the share of
+//! fetched siblings that are. A link's priority is P(C) times the product of its ratios, in a form that stays below 1.
+//! Our choices: ratios are smoothed by one page of average relevance; only words and tokens whose share differs by at
+//! least two standard deviations count, by their geometric mean; all four kinds weigh the same; queued links are
+//! rescored every few pages.
 
 use std::collections::HashMap;
 
@@ -18,45 +19,45 @@ use crate::context_graph::frequent;
 use crate::known::Schedule;
 use crate::parameters::Parameters;
 use crate::queued::Queued;
-use crate::{Discipline, Part, PriorityMerge, Saved, Saver, Source, StateError, Strategy};
+use crate::{Discipline, Part, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy};
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 29;
 
-/// Links and pages that are remembered, and signs that are counted.
+/// Maximum numbers of remembered links, remembered pages and counted signs.
 const MOST_LINKS: usize = 200_000;
 const MOST_PAGES: usize = 50_000;
 const MOST_SIGNS: usize = 500_000;
 
-/// Words of a page, tokens of a URL and pages that link to it that count.
+/// Maximum numbers of words of a page, tokens of a URL, and parents of a link that count.
 const WORDS: usize = 32;
 const TOKENS: usize = 8;
 const PARENTS: usize = 4;
 
-/// Shares of siblings on topic are told apart by quarters.
+/// The share of siblings on topic is divided into this many ranges.
 const QUARTERS: u32 = 4;
 
-/// Links by what their signs went together with.
+/// Links by the relevance of earlier pages with the same signs.
 #[derive(Debug)]
 pub struct Intelligent {
-    /// Pages that were links before they came, and how many of them were on topic.
-    all: Tally,
-    signs: HashMap<Sign, Tally, FixedState>,
-    pages: Queued<Parent>,
-    links: Queued<Candidate>,
+    /// Fetched pages that were found through a link, and how many of them were on topic.
+    all: Cooccurrence,
+    signs: HashMap<Sign, Cooccurrence, FixedState>,
+    pages: Queued<ParentPage>,
+    links: Queued<CandidateLink>,
     page_count: u64,
     schedule: Schedule,
     changed: Vec<(UrlId, f64)>,
 }
 
-/// How often something was, and how often together with a page on topic.
+/// Number of pages with a sign, and how many of them were on topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Tally {
+struct Cooccurrence {
     pages: u32,
     good: u32,
 }
 
-/// Something that a link can have: its kind, and which one.
+/// A sign: its kind, and its value.
 type Sign = (u32, u32);
 
 const WORD: u32 = 0;
@@ -68,31 +69,31 @@ const KINDS: [(u32, &str); 4] = [
     (WORD, "words of the pages that link to it"),
     (TOKEN, "its URL"),
     (PARENT, "whether the pages that link to it are on topic"),
-    (SIBLINGS, "what else they link to"),
+    (SIBLINGS, "other pages that they link to"),
 ];
 
-/// A page that came.
+/// A fetched page.
 #[derive(Debug)]
-struct Parent {
+struct ParentPage {
     on_topic: bool,
     words: Vec<TermId>,
-    children: Tally,
+    children: Cooccurrence,
 }
 
-/// A link that waits.
+/// A queued link.
 #[derive(Debug, Default)]
-struct Candidate {
+struct CandidateLink {
     parents: Vec<UrlId>,
     tokens: Vec<u32>,
 }
 
-impl Tally {
+impl Cooccurrence {
     fn add(&mut self, good: bool) {
         self.pages += 1;
         self.good += u32::from(good);
     }
 
-    /// The share of pages on topic, which is never 0 or 1.
+    /// Smoothed share of pages on topic, never 0 or 1.
     fn share(self) -> f64 {
         (f64::from(self.good) + 1.0) / (f64::from(self.pages) + 2.0)
     }
@@ -110,10 +111,10 @@ impl Tally {
 }
 
 impl Intelligent {
-    /// Parameter: after how many pages all is valued again (`every`).
+    /// Parameter: `every`, the pages between two rescorings.
     pub(crate) fn new(parameters: &mut Parameters<'_>) -> Result<Intelligent, NameError> {
         Ok(Intelligent {
-            all: Tally::default(),
+            all: Cooccurrence::default(),
             signs: HashMap::default(),
             pages: Queued::new(MOST_PAGES),
             links: Queued::new(MOST_LINKS),
@@ -123,13 +124,13 @@ impl Intelligent {
         })
     }
 
-    /// All signs of a link, each once.
-    fn signs_of(&self, candidate: &Candidate) -> Vec<Sign> {
+    /// Signs of a link, without duplicates.
+    fn signs_of(&self, candidate: &CandidateLink) -> Vec<Sign> {
         let mut signs: Vec<Sign> = candidate.tokens.iter().map(|token| (TOKEN, *token)).collect();
         for parent in candidate.parents.iter().filter_map(|parent| self.pages.get(*parent)) {
             signs.extend(parent.words.iter().map(|word| (WORD, word.0)));
             signs.push((PARENT, u32::from(parent.on_topic)));
-            let Tally { pages, good } = parent.children;
+            let Cooccurrence { pages, good } = parent.children;
             signs.extend((good * QUARTERS).checked_div(pages).map(|quarter| (SIBLINGS, quarter)));
         }
         signs.sort_unstable();
@@ -137,8 +138,8 @@ impl Intelligent {
         signs
     }
 
-    /// What each kind of sign says, as a logarithm.
-    fn kinds(&self, candidate: &Candidate) -> [f64; KINDS.len()] {
+    /// Logarithm of the combined interest ratio, by kind of sign.
+    fn kinds(&self, candidate: &CandidateLink) -> [f64; KINDS.len()] {
         let (signs, share) = (self.signs_of(candidate), self.all.share());
         KINDS.map(|(kind, _)| {
             let tallies = signs.iter().filter(|sign| sign.0 == kind).filter_map(|sign| self.signs.get(sign));
@@ -149,13 +150,13 @@ impl Intelligent {
         })
     }
 
-    fn worth(&self, candidate: &Candidate) -> f64 {
+    fn worth(&self, candidate: &CandidateLink) -> f64 {
         let odds = self.all.share() * self.kinds(candidate).iter().sum::<f64>().exp();
         odds / (1.0 + odds)
     }
 
-    /// A link came: what its signs went together with is known.
-    fn learn(&mut self, candidate: &Candidate, good: bool) {
+    /// Counts the signs of a link whose page was fetched.
+    fn learn(&mut self, candidate: &CandidateLink, good: bool) {
         self.all.add(good);
         for sign in self.signs_of(candidate) {
             if self.signs.len() < MOST_SIGNS || self.signs.contains_key(&sign) {
@@ -169,16 +170,16 @@ impl Intelligent {
         }
     }
 
-    /// A link of a page as it would be if it were met now.
-    fn candidate(&self, source: &Source<'_>, link: &Link) -> Candidate {
+    /// The link as a candidate, merged with what is known of its target.
+    fn candidate(&self, source: &SourcePage<'_>, link: &Link) -> CandidateLink {
         match self.links.get(link.target.id()) {
-            Some(known) => Candidate { parents: known.parents.clone(), tokens: known.tokens.clone() },
-            None => Candidate { parents: vec![source.url.id()], tokens: tokens(&link.target) },
+            Some(known) => CandidateLink { parents: known.parents.clone(), tokens: known.tokens.clone() },
+            None => CandidateLink { parents: vec![source.url.id()], tokens: tokens(&link.target) },
         }
     }
 }
 
-/// The tokens of a URL: runs of letters, each once.
+/// Tokens of a URL: runs of letters, without duplicates.
 fn tokens(url: &CanonicalUrl) -> Vec<u32> {
     let text = url.as_str().to_ascii_lowercase();
     let behind = text.split_once("://").map_or(&*text, |(_, behind)| behind);
@@ -198,21 +199,22 @@ impl Strategy for Intelligent {
         Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         let url = source.url.id();
         self.page_count += 1;
         if let Some(candidate) = self.links.remove(url) {
             self.learn(&candidate, source.on_topic);
         }
         let (on_topic, words) = (source.on_topic, frequent(source.page, WORDS));
-        self.pages.entry(url, || Parent { on_topic, words, children: Tally::default() });
+        self.pages.entry(url, || ParentPage { on_topic, words, children: Cooccurrence::default() });
         for link in &source.page.links {
             let target = link.target.id();
             if self.pages.get(target).is_some() {
                 continue;
             }
-            let candidate =
-                self.links.entry(target, || Candidate { parents: Vec::new(), tokens: tokens(&link.target) });
+            let candidate = self
+                .links
+                .entry(target, || CandidateLink { parents: Vec::new(), tokens: tokens(&link.target) });
             if candidate.parents.len() < PARENTS && !candidate.parents.contains(&url) {
                 candidate.parents.push(url);
             }
@@ -226,7 +228,7 @@ impl Strategy for Intelligent {
         self.links.remove(url.id());
     }
 
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         Some(self.worth(&self.candidate(source, link)))
     }
 
@@ -234,9 +236,9 @@ impl Strategy for Intelligent {
         std::mem::take(&mut self.changed)
     }
 
-    /// As logarithms, which add up where ratios multiply.
-    fn explain(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {
-        let all = Part { what: "how much is on topic at all".to_owned(), adds: self.all.share().ln() };
+    /// Logarithms, which add up where ratios multiply.
+    fn explain(&mut self, source: &SourcePage<'_>, link: &Link) -> Vec<Part> {
+        let all = Part { what: "share of all pages on topic".to_owned(), adds: self.all.share().ln() };
         let kinds = KINDS.iter().zip(self.kinds(&self.candidate(source, link)));
         let parts = kinds.map(|((_, what), adds)| Part { what: (*what).to_owned(), adds });
         std::iter::once(all).chain(parts).collect()
@@ -281,30 +283,30 @@ impl Strategy for Intelligent {
         }
         self.pages.restore(&mut saved, 20, |saved| {
             let (on_topic, children) = (saved.u32()? != 0, read_tally(saved)?);
-            Ok(Parent { on_topic, children, words: saved.terms()? })
+            Ok(ParentPage { on_topic, children, words: saved.terms()? })
         })?;
         self.links.restore(&mut saved, 16, |saved| {
             let parents = (0..saved.length(8)?).map(|_| saved.url()).collect::<Result<_, _>>()?;
             let tokens = (0..saved.length(4)?).map(|_| saved.u32()).collect::<Result<_, _>>()?;
-            Ok(Candidate { parents, tokens })
+            Ok(CandidateLink { parents, tokens })
         })?;
         saved.finish()
     }
 }
 
-fn save_tally(tally: Tally, saver: &mut Saver) {
+fn save_tally(tally: Cooccurrence, saver: &mut Saver) {
     saver.u32(tally.pages);
     saver.u32(tally.good);
 }
 
-fn read_tally(saved: &mut Saved<'_>) -> Result<Tally, StateError> {
-    Ok(Tally { pages: saved.u32()?, good: saved.u32()? })
+fn read_tally(saved: &mut Saved<'_>) -> Result<Cooccurrence, StateError> {
+    Ok(Cooccurrence { pages: saved.u32()?, good: saved.u32()? })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::{Web, url};
+    use crate::harness::{TestWeb, url};
 
     #[test]
     fn signs_of_what_came_decide_what_comes() {
@@ -314,23 +316,24 @@ mod tests {
             .concat();
         let mut pages = vec![("/s", &*links, 0.1), ("/owl/1", "", 0.9), ("/owl/2", "", 0.9)];
         pages.extend(["/cat/1", "/cat/2", "/cat/3", "/cat/4"].map(|path| (path, "", 0.1)));
-        let web = Web::new(&pages);
+        let web = TestWeb::new(&pages);
         let mut strategy = Intelligent::new(&mut Parameters::parse("intelligent").unwrap()).unwrap();
         pages.iter().for_each(|(path, ..)| web.tell(&mut strategy, path));
-        assert_eq!(strategy.all, Tally { pages: 6, good: 2 });
+        assert_eq!(strategy.all, Cooccurrence { pages: 6, good: 2 });
         let share = strategy.all.share();
         assert!((share - 0.375).abs() < 1e-12, "(2 + 1) / (6 + 2)");
         let kinds = |path: &str| strategy.kinds(strategy.links.get(url(path).id()).unwrap());
         let [words, token, parent, siblings] = kinds("/owl/9");
-        // Owl: 2 of 2, so (2 + 0.375) / 3 / 0.375; site and test are in all six, so they say nothing. 2 of 2 is 0.625 from the
-        // share, whose deviation is sqrt(0.375 * 0.625 / 2) = 0.342: not yet two of them, so owl does not count either.
+        // Owl: 2 of 2, so (2 + 0.375) / 3 / 0.375; site and test are in all six, so their ratio is 1. 2 of 2 is 0.625
+        // from the share, whose deviation is sqrt(0.375 * 0.625 / 2) = 0.342: less than two deviations, so owl does not
+        // count either.
         assert_eq!((words, token), (0.0, 0.0));
         // Parents that are not on topic: 2 of 6, (2 + 0.375) / 7 / 0.375 = 0.905.
         assert!((parent - 0.905_f64.ln()).abs() < 1e-3, "{parent}");
         // 2 of its 6 siblings are good: the second quarter, as it was for /cat/4 alone: 0 of 1, 0.375 / 2 / 0.375 = 0.5.
         assert!((siblings - 0.5_f64.ln()).abs() < 1e-12, "{siblings}");
-        // One more owl makes it count: 3 of 3 with 4 of 9 at large, 0.556 away where two deviations are 0.574; a fourth does.
-        let tally = |pages, good| Tally { pages, good };
+        // 3 of 3 with 4 of 9 overall is 0.556 away, below two deviations (0.574); 4 of 4 is above.
+        let tally = |pages, good| Cooccurrence { pages, good };
         assert!(!tally(3, 3).is_significant(4.0 / 9.0) && tally(4, 4).is_significant(0.5));
         assert!((tally(4, 4).interest(0.5) - 1.8_f64.ln()).abs() < 1e-12, "(4 + 0.5) / 5 / 0.5");
     }
@@ -341,7 +344,8 @@ mod tests {
         let links: String = (0..40).map(|n| format!("<a href={}></a>", path(n))).collect();
         let mut pages = vec![("/s".to_owned(), links, 0.1)];
         pages.extend((0..30).map(|n| (path(n), String::new(), if n % 2 == 0 { 0.9 } else { 0.1 })));
-        let web = Web::new(&pages.iter().map(|(path, html, r)| (&**path, &**html, *r)).collect::<Vec<_>>());
+        let web =
+            TestWeb::new(&pages.iter().map(|(path, html, r)| (&**path, &**html, *r)).collect::<Vec<_>>());
         let mut strategy = Intelligent::new(&mut Parameters::parse("intelligent").unwrap()).unwrap();
         pages[..25].iter().for_each(|(path, ..)| web.tell(&mut strategy, path));
         let worth = |path: &str| strategy.worth(strategy.links.get(url(path).id()).unwrap());

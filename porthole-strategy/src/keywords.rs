@@ -1,4 +1,4 @@
-//! The topic's words, and how much of them is in a text.
+//! The topic's keywords, and similarity of texts to them.
 
 use std::collections::HashSet;
 
@@ -6,33 +6,33 @@ use foldhash::fast::FixedState;
 use porthole_page::{Link, Page};
 use porthole_types::TermId;
 
-use crate::Aim;
+use crate::CrawlGoal;
 
-/// The topic's words, as a query whose words weigh the same.
+/// The topic's keywords, as a query with equal weights.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Keywords(HashSet<TermId, FixedState>);
 
 impl Keywords {
-    pub(crate) fn new(aim: &Aim) -> Keywords {
-        Keywords(aim.keywords.iter().copied().collect())
+    pub(crate) fn new(goal: &CrawlGoal) -> Keywords {
+        Keywords(goal.keywords.iter().copied().collect())
     }
 
-    /// How many there are.
+    /// Number of keywords.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// How many of the terms are keywords.
+    /// Number of terms that are keywords, with repetitions.
     pub(crate) fn hits(&self, terms: &[TermId]) -> usize {
         terms.iter().filter(|term| self.0.contains(term)).count()
     }
 
-    /// How many of the keywords are among the terms.
+    /// Number of distinct keywords among the terms.
     pub(crate) fn contained(&self, terms: &[TermId]) -> usize {
         terms.iter().filter(|term| self.0.contains(term)).collect::<HashSet<_>>().len()
     }
 
-    /// The cosine of the keywords and how often each term occurs (P 3).
+    /// Cosine of the keywords and the term counts (P 3).
     pub(crate) fn cosine(&self, terms: &[TermId]) -> f64 {
         if self.hits(terms) == 0 {
             return 0.0;
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn the_cosine_is_that_of_the_counts() {
-        let aim = Aim { keywords: [1, 2, 3, 4].map(TermId).to_vec(), ..Aim::default() };
-        let keywords = Keywords::new(&aim);
+        let goal = CrawlGoal { keywords: [1, 2, 3, 4].map(TermId).to_vec(), ..CrawlGoal::default() };
+        let keywords = Keywords::new(&goal);
         // Twice 1, once 2, twice 9: (2 + 1) / (sqrt 9 * sqrt 4).
         let terms = [9, 1, 2, 1, 9].map(TermId);
         assert!((keywords.cosine(&terms) - 0.5).abs() < 1e-12);

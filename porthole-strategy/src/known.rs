@@ -1,58 +1,58 @@
-//! The part of the web that a strategy has seen: pages that came, and what they link to.
+//! The part of the web that a strategy has seen: fetched pages and their links.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use foldhash::fast::FixedState;
-use porthole_distill::{Graph, Node, PageRankOptions, page_rank};
+use porthole_distill::{DistillGraph, DistillNode, PageRankOptions, page_rank};
 use porthole_page::Link;
 use porthole_types::UrlId;
 
-use crate::{Saved, Saver, Source, StateError};
+use crate::{Saved, Saver, SourcePage, StateError};
 
-/// URLs that are remembered: what is met later is not part of the graph.
+/// Maximum number of URLs; later ones are not part of the graph.
 const MOST_URLS: usize = 1_000_000;
 
-/// Links that are remembered.
+/// Maximum number of links.
 const MOST_LINKS: usize = 4_000_000;
 
-/// URLs with numbers in the order in which they were met, and the links between them; bounded, some 100 MB at most.
+/// URLs, numbered in the order in which they were found, and the links between them. Bounded: about 100 MB at most.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownGraph {
     numbers: HashMap<UrlId, u32, FixedState>,
     urls: Vec<UrlId>,
-    /// Whether it came, or will not.
+    /// Whether the URL was fetched or will not be, by URL number.
     done: Vec<bool>,
-    links: Vec<Edge>,
-    /// Pages that came, with the end of their links among all links.
+    links: Vec<KnownEdge>,
+    /// Fetched pages, with the end of their links in `links`.
     pages: Vec<(u32, u32)>,
 }
 
 /// A link between two URLs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Edge {
+pub(crate) struct KnownEdge {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) weight: f32,
 }
 
-impl Known {
-    /// How many URLs are known.
+impl KnownGraph {
+    /// Number of known URLs.
     pub(crate) fn len(&self) -> usize {
         self.urls.len()
     }
 
-    /// How many pages came.
+    /// Number of fetched pages.
     pub(crate) fn page_count(&self) -> usize {
         self.pages.len()
     }
 
-    /// The number of a URL, if it has one.
+    /// Number of a URL, if it is known.
     pub(crate) fn find(&self, url: UrlId) -> Option<u32> {
         self.numbers.get(&url).copied()
     }
 
-    /// The number of a URL, which it gets if there is room.
+    /// Number of a URL; an unknown URL is added if there is room.
     pub(crate) fn number(&mut self, url: UrlId) -> Option<u32> {
         if let Some(number) = self.find(url) {
             return Some(number);
@@ -64,31 +64,31 @@ impl Known {
         Some(number)
     }
 
-    /// The URL of a number.
+    /// URL with a number.
     pub(crate) fn url(&self, number: u32) -> UrlId {
         self.urls[number as usize]
     }
 
-    /// The numbers of those that neither came nor failed.
+    /// Numbers of URLs that were neither fetched nor settled.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = u32> {
         (0..self.urls.len() as u32).filter(|&number| !self.done[number as usize])
     }
 
-    /// Whether it neither came nor failed.
-    pub(crate) fn waits(&self, number: u32) -> bool {
+    /// Whether a URL was neither fetched nor settled.
+    pub(crate) fn is_waiting(&self, number: u32) -> bool {
         !self.done[number as usize]
     }
 
-    /// All links, those of a page together, in the order in which the pages came.
-    pub(crate) fn links(&self) -> &[Edge] {
+    /// All links, grouped by page, in the order in which the pages were fetched.
+    pub(crate) fn links(&self) -> &[KnownEdge] {
         &self.links
     }
 
-    /// A page came. Its number and its links, each target once with its greatest weight and none to itself; `None` if it
-    /// came before, or there is no room for it.
-    pub(crate) fn came(
+    /// Adds a fetched page. Returns its number and its links, each target once with its largest weight, without links
+    /// to itself; `None` if the page was added before or there is no room.
+    pub(crate) fn record_page(
         &mut self,
-        source: &Source<'_>,
+        source: &SourcePage<'_>,
         mut weigh: impl FnMut(&Link) -> f32,
     ) -> Option<(u32, Range<usize>)> {
         let from = self.number(source.url.id())?;
@@ -105,7 +105,7 @@ impl Known {
                 Some(&place) => self.links[place].weight = self.links[place].weight.max(weight),
                 None if self.links.len() < MOST_LINKS => {
                     places.insert(to, self.links.len());
-                    self.links.push(Edge { from, to, weight });
+                    self.links.push(KnownEdge { from, to, weight });
                 }
                 None => break,
             }
@@ -114,18 +114,18 @@ impl Known {
         Some((from, start..self.links.len()))
     }
 
-    /// A URL will not come.
+    /// Marks a URL that will not yield a page.
     pub(crate) fn settled(&mut self, url: UrlId) {
         if let Some(number) = self.find(url) {
             self.done[number as usize] = true;
         }
     }
 
-    /// PageRank of all that is known, as shares of the largest.
+    /// PageRank of all known URLs, as shares of the largest.
     pub(crate) fn ranks(&self) -> Vec<f64> {
-        let nodes = vec![Node { site: 0, relevance: 0.0, fetched: false }; self.urls.len()];
+        let nodes = vec![DistillNode { site: 0, relevance: 0.0, fetched: false }; self.urls.len()];
         let options = PageRankOptions { tolerance: 1e-6, max_iterations: 50, ..PageRankOptions::default() };
-        let graph = Graph::new(&nodes, &self.links, |link| (link.from, link.to));
+        let graph = DistillGraph::new(&nodes, &self.links, |link| (link.from, link.to));
         let ranks = graph
             .and_then(|graph| page_rank(&graph, &options))
             .map_or_else(|_| Vec::new(), |rank| rank.ranks);
@@ -140,7 +140,7 @@ impl Known {
             saver.u32(u32::from(*done));
         }
         saver.length(self.links.len());
-        for Edge { from, to, weight } in &self.links {
+        for KnownEdge { from, to, weight } in &self.links {
             saver.u32(*from);
             saver.u32(*to);
             saver.f32(*weight);
@@ -152,8 +152,8 @@ impl Known {
         }
     }
 
-    pub(crate) fn restored(saved: &mut Saved<'_>) -> Result<Known, StateError> {
-        let mut known = Known::default();
+    pub(crate) fn restored(saved: &mut Saved<'_>) -> Result<KnownGraph, StateError> {
+        let mut known = KnownGraph::default();
         for number in 0..saved.length(12)? {
             let url = saved.url()?;
             known.numbers.insert(url, number as u32);
@@ -164,7 +164,7 @@ impl Known {
             |number: u32| if (number as usize) < known.urls.len() { Ok(number) } else { Err(StateError) };
         for _ in 0..saved.length(12)? {
             let (from, to) = (inside(saved.u32()?)?, inside(saved.u32()?)?);
-            known.links.push(Edge { from, to, weight: saved.f32()? });
+            known.links.push(KnownEdge { from, to, weight: saved.f32()? });
         }
         for _ in 0..saved.length(8)? {
             known.pages.push((inside(saved.u32()?)?, saved.u32()?));
@@ -173,8 +173,8 @@ impl Known {
     }
 }
 
-/// When something costly is due: after so many pages, and again when there are an eighth more, so that all of it together
-/// stays a small part of the work.
+/// Schedule of a costly computation: due after `every` pages, and again whenever the pages have grown by an eighth, so
+/// that its total cost stays a small part of the work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Schedule {
     every: u64,
@@ -186,7 +186,7 @@ impl Schedule {
         Schedule { every, next: every }
     }
 
-    /// Whether it is due after so many pages; it is not before the next time, then.
+    /// Whether the computation is due at this number of pages; if so, schedules the next.
     pub(crate) fn is_due(&mut self, pages: u64) -> bool {
         let is_due = pages >= self.next;
         if is_due {

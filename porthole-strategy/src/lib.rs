@@ -1,7 +1,7 @@
-//! Which link next: a strategy looks at a page that was fetched and judged, and says what each of its links is
-//! worth. Pure: it sees only pages that were fetched, reads no clock, and draws from the seed it was given.
+//! Crawl strategies: a strategy receives each fetched and judged page and assigns a priority to each of its links.
+//! Strategies are pure. They see only pages that were fetched, read no clock, and derive every random choice from the
+//! seed that they were given.
 
-mod aim;
 pub mod apprentice;
 mod arc;
 mod bayes;
@@ -13,6 +13,7 @@ mod context_graph;
 #[cfg(test)]
 mod every;
 mod fish;
+mod goal;
 #[cfg(test)]
 mod harness;
 mod infospiders;
@@ -31,7 +32,6 @@ mod state;
 use porthole_page::{Link, Page};
 use porthole_types::{CanonicalUrl, Judgment, UrlId};
 
-pub use aim::Aim;
 pub use apprentice::Apprentice;
 pub use arc::Arc;
 pub use best::BestN;
@@ -40,6 +40,7 @@ pub use centroid::Centroid;
 pub use cho::{Cho, Location};
 pub use context_graph::ContextGraph;
 pub use fish::Fish;
+pub use goal::CrawlGoal;
 pub use infospiders::InfoSpiders;
 pub use intelligent::Intelligent;
 pub use opic::Opic;
@@ -49,144 +50,146 @@ pub use shark::Shark;
 pub use simple::{Breadth, Fifo, Hard, Soft, Unfocused};
 pub use state::{Saved, Saver, StateError};
 
-/// Links that a strategy remembers something of, at most; after that, it forgets those that it met first.
+/// Maximum number of links that a strategy keeps state for. Beyond it, the oldest links are forgotten.
 const MOST_QUEUED: usize = 1_000_000;
 
 /// A fetched page whose links are to be scored.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// Its URL.
+pub struct SourcePage<'a> {
+    /// URL of the page.
     pub url: &'a CanonicalUrl,
-    /// What it holds.
+    /// Content of the page.
     pub page: &'a Page,
-    /// What the critic says of it.
+    /// The critic's judgment of the page.
     pub judgment: Judgment,
-    /// Whether its best leaf is good, or below a good topic.
+    /// Whether the page's best leaf topic is good or below a good topic.
     pub on_topic: bool,
-    /// How many links it is away from a start.
+    /// Number of links between a start page and this page.
     pub depth: u32,
 }
 
-/// How a strategy has work taken from the frontier.
+/// How URLs are taken from the frontier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Discipline {
-    /// Which URLs are next.
+    /// How the next URLs are selected.
     pub selection: Selection,
-    /// So many URLs wait at most; the worst are evicted (MAX_BUFFER of P 2.2).
+    /// Maximum number of queued URLs; the worst are evicted (MAX_BUFFER of P 2.2).
     pub bound: Option<usize>,
-    /// A full queue makes room before a link is added, so that the last one that a page adds stays, however bad it is
-    /// (P Fig. 1); otherwise the worst go, whenever they were added.
+    /// When the queue is full, evict the worst URL before a link is added, so that the last link of a page stays
+    /// whatever its priority (P Fig. 1). If false, the worst URLs are evicted regardless of when they were added.
     pub protect_newest: bool,
-    /// What counts when several pages link to the same URL.
+    /// How the priorities of several links to the same URL are merged.
     pub merge: PriorityMerge,
 }
 
-/// Which URLs are next.
+/// How the next URLs are selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
-    /// The best, whenever there is room for one more.
+    /// The best URL, whenever a fetch slot is free.
     #[default]
     Best,
-    /// The best so many, which are finished before the frontier is looked at again (Best-N-First, P 2.2).
+    /// The best N URLs, all of which are finished before the next N are selected (Best-N-First, P 2.2).
     Batch(usize),
-    /// Those that the strategy chooses itself, such as agents with links of their own.
+    /// The strategy selects by itself, such as agents that each have their own links.
     Own,
 }
 
-/// What counts when several pages link to the same URL (A footnote 1).
+/// How the priorities of several links to the same URL are merged (A footnote 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PriorityMerge {
-    /// The highest priority that was given.
+    /// Keep the highest priority.
     #[default]
     Max,
-    /// The last one that was given, up or down: the strategy has put together itself what all pages say.
+    /// Keep the latest priority, whether higher or lower: the strategy has already merged all source pages.
     Latest,
 }
 
-/// A part of what a link is worth, for explanations.
+/// One term of the sum that makes a link's priority, for explanations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// What it is, in words.
+    /// Description shown to users.
     pub what: String,
-    /// How much it adds.
+    /// Contribution to the priority.
     pub adds: f64,
 }
 
-/// The priority of a link in one of several layers, the lowest first, as context graphs have them: whatever it is worth
-/// within its layer (in 0..=1), it comes after all links of lower layers.
+/// Priority of a link in one of several layers, as context graphs have them. `worth` (clamped to 0..=1) orders links
+/// within a layer; every link of a lower layer comes before every link of a higher one.
 pub fn in_layer(layer: u32, worth: f64) -> f64 {
     worth.clamp(0.0, 1.0) * 0.5 - f64::from(layer)
 }
 
-/// Gives links their priorities, and learns from what becomes of them.
+/// Assigns priorities to links, and learns from the pages that they lead to.
 ///
-/// Of every page that comes, a strategy hears once ([`arrived`](Strategy::arrived)); then it is asked about its links,
-/// one by one. What it does follows from what it was told, in this order, and from nothing else: whoever tells it the
-/// same again gets the same strategy.
+/// For every fetched page, [`arrived`](Strategy::arrived) is called once, then [`priority`](Strategy::priority) for
+/// each of its links. A strategy's behaviour depends only on the calls that it received and their order: repeating
+/// the same calls yields the same strategy.
 pub trait Strategy: Send {
-    /// The word for it in commands, tables and reports.
+    /// Name of the strategy in commands, tables and reports.
     fn name(&self) -> &str;
 
-    /// How work is taken from the frontier; the best next, if nothing else is said. The size of a batch is asked before
-    /// each, the rest once a run.
+    /// How URLs are taken from the frontier; by default, the best URL is next. The batch size is read before each
+    /// batch, all other fields once a run.
     fn discipline(&self) -> Discipline {
         Discipline::default()
     }
 
-    /// Under [`Selection::Own`]: which of the queued URLs are next, the first choice first. The first `n` that can be had
-    /// are taken: what is not queued any more, under way or not yet due is passed over. If none can be had, the best of
-    /// the queue is next; starts come before all others. Nothing may follow from being asked.
+    /// Under [`Selection::Own`]: the queued URLs to fetch next, best first. The first `n` that can be fetched are
+    /// taken; URLs that are no longer queued, in flight or not yet due are skipped. If none can be fetched, the best
+    /// URL of the queue is next. Start URLs come before all others. The call must not change the strategy's later
+    /// behaviour.
     fn choose(&mut self, n: usize) -> Vec<UrlId> {
         let _ = n;
         Vec::new()
     }
 
-    /// Under [`Selection::Batch`]: the order in which a batch is fetched; the best first, if nothing else is said.
+    /// Under [`Selection::Batch`]: sorts a batch into the order in which it is fetched; by default, best first.
     fn arrange(&mut self, batch: &mut [UrlId]) {
         let _ = batch;
     }
 
-    /// A page came, and this is what it turned out to be. It is asked about its links next.
-    fn arrived(&mut self, source: &Source<'_>) {
+    /// Called once for each fetched and judged page, before its links are scored.
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         let _ = source;
     }
 
-    /// A URL brought no page and will not: it failed, was left out, or leads elsewhere.
+    /// Called when a URL yielded no page and never will: the fetch failed, was skipped, or redirected.
     fn settled(&mut self, url: &CanonicalUrl) {
         let _ = url;
     }
 
-    /// What a link of the page that came last is worth, larger is sooner; `None` if it is not to be followed.
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64>;
+    /// Priority of a link of the page that arrived last; higher is fetched sooner. `None` if the link must not be
+    /// followed.
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64>;
 
-    /// What other queued URLs are worth from now on, since the last time that this was asked: of some, because something
-    /// was learnt that touches them, or of all, after training.
+    /// Queued URLs whose priorities changed since the last call, with their new priorities: some of them after a page
+    /// arrived, or all of them after training.
     fn rescored(&mut self) -> Vec<(UrlId, f64)> {
         Vec::new()
     }
 
-    /// From now on, where training changes what all queued URLs are worth, [`rescored`](Strategy::rescored) may say it of
-    /// some `piece` of them at a time: if it was so many, more may follow. All at once, if nothing else is said.
-    fn in_pieces(&mut self, piece: usize) {
+    /// Allows [`rescored`](Strategy::rescored) to return the changes of a training in chunks of `piece` URLs: a result
+    /// of that length means that more may follow. By default, all changes are returned at once.
+    fn set_rescore_chunk(&mut self, piece: usize) {
         let _ = piece;
     }
 
-    /// Whoever was told what all queued URLs are worth since the last training has not heard all of it: says it again, if
-    /// it is a strategy that says it in pieces.
-    fn score_all_anew(&mut self) {}
+    /// Restarts rescoring after the last training from the beginning, for a caller that lost part of the changes. Only
+    /// strategies that rescore in chunks need it.
+    fn rescore_all(&mut self) {}
 
-    /// What a link's priority is made of, without learning anything from the question.
-    fn explain(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {
+    /// The contributions to a link's priority. Does not change the strategy.
+    fn explain(&mut self, source: &SourcePage<'_>, link: &Link) -> Vec<Part> {
         let priority = self.priority(source, link);
         priority.map(|adds| Part { what: self.name().to_owned(), adds }).into_iter().collect()
     }
 
-    /// All that it has to remember to go on as if nothing had happened; `None` if that is nothing.
+    /// State that must be stored to resume the strategy; `None` if it has none.
     fn save(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// Goes on from what was saved.
+    /// Resumes from saved state.
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
         let _ = saved;
         Ok(())

@@ -1,45 +1,46 @@
-//! OPIC (Abiteboul, Preda, Cobena): every page has cash, which it shares among its links when it is fetched; the
-//! richest is next.
+//! OPIC (Abiteboul, Preda, Cobena): every page has cash, which it distributes to its links when it is fetched; the
+//! richest URL is next.
 //!
-//! Decided here: a start has cash 1. No page is fetched again for its cash, so what would go to a page that came before, or
-//! belongs to a page without links or to a URL that will not come, is shared evenly by all that wait (the virtual page of the
-//! paper): no cash is lost. That raises all alike, so only what a link has more than that is kept.
+//! Our choices: a start page has cash 1. No page is fetched again for its cash, so cash that would go to a fetched
+//! page, or belongs to a page without links or to a URL that will not be fetched, is distributed evenly over all
+//! waiting URLs (the virtual page of the paper): no cash is lost. Even distribution raises all alike, so it is kept in
+//! one number, and only the rest is stored by URL.
 
 use porthole_page::Link;
 use porthole_types::CanonicalUrl;
 
-use crate::known::Known;
-use crate::{Discipline, PriorityMerge, Saved, Saver, Source, StateError, Strategy};
+use crate::known::KnownGraph;
+use crate::{Discipline, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy};
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 24;
 
 /// Online importance.
 #[derive(Debug, Default)]
 pub struct Opic {
-    known: Known,
-    /// By number: its cash without what all got since the first page.
+    known: KnownGraph,
+    /// By URL number: its cash without the amount that all URLs received.
     cash: Vec<f64>,
-    /// What each that waits has got so far, since the first page.
-    all_got: f64,
-    /// Cash that nobody waits for.
-    purse: f64,
-    /// How many wait.
+    /// Cash that every waiting URL received since the first page.
+    shared_by_all: f64,
+    /// Cash to distribute while no URL is waiting.
+    unassigned: f64,
+    /// Number of waiting URLs.
     waiting: u64,
 }
 
 impl Opic {
-    /// Meets URLs that are new: they have nothing yet.
-    fn meet(&mut self) {
+    /// Adds new URLs, without cash.
+    fn add_new_urls(&mut self) {
         let new = self.known.len() - self.cash.len();
-        self.cash.resize(self.known.len(), -self.all_got);
+        self.cash.resize(self.known.len(), -self.shared_by_all);
         self.waiting += new as u64;
     }
 
-    /// Shares the purse among all that wait.
-    fn share_purse(&mut self) {
+    /// Distributes the unassigned cash over all waiting URLs.
+    fn distribute_unassigned(&mut self) {
         if self.waiting > 0 {
-            self.all_got += std::mem::take(&mut self.purse) / self.waiting as f64;
+            self.shared_by_all += std::mem::take(&mut self.unassigned) / self.waiting as f64;
         }
     }
 }
@@ -53,41 +54,43 @@ impl Strategy for Opic {
         Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         let announced = self.known.find(source.url.id());
-        let Some((page, links)) = self.known.came(source, |_| 1.0) else { return };
-        self.meet();
+        let Some((page, links)) = self.known.record_page(source, |_| 1.0) else { return };
+        self.add_new_urls();
         self.waiting -= 1;
-        let cash = announced.map_or(1.0, |number| self.cash[number as usize] + self.all_got);
+        let cash = announced.map_or(1.0, |number| self.cash[number as usize] + self.shared_by_all);
         self.cash[page as usize] = 0.0;
         let share = cash / links.len().max(1) as f64;
         if links.is_empty() {
-            self.purse += cash;
+            self.unassigned += cash;
         }
         for link in &self.known.links()[links] {
-            if self.known.waits(link.to) {
+            if self.known.is_waiting(link.to) {
                 self.cash[link.to as usize] += share;
             } else {
-                self.purse += share;
+                self.unassigned += share;
             }
         }
-        self.share_purse();
+        self.distribute_unassigned();
     }
 
     fn settled(&mut self, url: &CanonicalUrl) {
-        let Some(number) = self.known.find(url.id()).filter(|&number| self.known.waits(number)) else {
+        let Some(number) = self.known.find(url.id()).filter(|&number| self.known.is_waiting(number)) else {
             return;
         };
         self.known.settled(url.id());
         self.waiting -= 1;
-        self.purse += self.cash[number as usize] + self.all_got;
-        self.share_purse();
+        self.unassigned += self.cash[number as usize] + self.shared_by_all;
+        self.distribute_unassigned();
     }
 
-    fn priority(&mut self, _: &Source<'_>, link: &Link) -> Option<f64> {
-        let cash =
-            self.known.find(link.target.id()).map_or(-self.all_got, |number| self.cash[number as usize]);
-        // In the same order, and below 1.
+    fn priority(&mut self, _: &SourcePage<'_>, link: &Link) -> Option<f64> {
+        let cash = self
+            .known
+            .find(link.target.id())
+            .map_or(-self.shared_by_all, |number| self.cash[number as usize]);
+        // Keeps the order, and stays below 1.
         Some(cash / (1.0 + cash.abs()))
     }
 
@@ -95,45 +98,46 @@ impl Strategy for Opic {
         let mut saver = Saver::new(FORM);
         self.known.save(&mut saver);
         self.cash.iter().for_each(|cash| saver.f64(*cash));
-        saver.f64(self.all_got);
-        saver.f64(self.purse);
+        saver.f64(self.shared_by_all);
+        saver.f64(self.unassigned);
         saver.u64(self.waiting);
         Some(saver.finish())
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
         let mut saved = Saved::new(saved, FORM)?;
-        self.known = Known::restored(&mut saved)?;
+        self.known = KnownGraph::restored(&mut saved)?;
         self.cash = (0..self.known.len()).map(|_| saved.f64()).collect::<Result<_, _>>()?;
-        (self.all_got, self.purse, self.waiting) = (saved.f64()?, saved.f64()?, saved.u64()?);
+        (self.shared_by_all, self.unassigned, self.waiting) = (saved.f64()?, saved.f64()?, saved.u64()?);
         saved.finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::harness::{Harness, Web, aim, url};
+    use crate::harness::{Harness, TestWeb, goal, url};
 
     #[test]
     fn the_richest_is_next_and_no_cash_is_lost() {
-        let web = Web::new(&[
+        let web = TestWeb::new(&[
             ("/s", "<a href=/a></a><a href=/b></a>", 0.5),
             ("/a", "<a href=/b></a><a href=/c></a>", 0.5),
             ("/b", "<a href=/s></a><a href=/d></a><a href=/e></a>", 0.5),
             ("/d", "", 0.5),
         ]);
-        let mut opic = Harness::new(&web, "opic", &aim("", 1), &[url("/s")]);
-        // Shown is c / (1 + c). One unit: a and b have a half each.
+        let mut opic = Harness::new(&web, "opic", &goal("", 1), &[url("/s")]);
+        // Displayed is c / (1 + c). One unit: a and b have a half each.
         opic.step();
         assert_eq!(opic.frontier(), "/a 33, /b 33");
         // Half a unit more: b 0.75, c 0.25.
         opic.step();
         assert_eq!(opic.frontier(), "/b 43, /c 20");
-        // 0.75 in three: d and e 0.25 each; the start's third is shared by c, d and e, which have 1/3 each now. d and e came
-        // before that, so that all three gain: they are equal still.
+        // 0.75 in three: d and e 0.25 each; the start's third is distributed over c, d and e, which have 1/3 each now.
+        // d and e were found before that, so all three gain and stay equal.
         opic.step();
         assert_eq!(opic.frontier(), "/c 20, /d 20, /e 20");
-        // c does not come: its third is shared. d has no links, and e gets all of it; nothing of it shows, as it was all alike.
+        // c is not fetched: its third is distributed. d has no links, so e gets its cash, which does not show in
+        // priorities.
         assert_eq!(opic.run(99), "/s /a /b /c /d /e");
     }
 }

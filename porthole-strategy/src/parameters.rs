@@ -1,4 +1,4 @@
-//! What a strategy's name may carry: `shark:delta=0.5,beta=0.8`.
+//! Parameters in a strategy's name: `shark:delta=0.5,beta=0.8`.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::catalogue::NameError;
 
-/// The parameters behind a strategy's name. Whoever reads them asks for each once, and says when that was all.
+/// Parameters of a strategy's name. The constructor takes each parameter once, then calls `finish`.
 #[derive(Debug)]
 pub(crate) struct Parameters<'a> {
     strategy: &'a str,
@@ -15,7 +15,7 @@ pub(crate) struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// The name in front of the colon, and the parameters behind it.
+    /// Splits a name at the colon, and parses the parameters after it.
     pub(crate) fn parse(name: &'a str) -> Result<Parameters<'a>, NameError> {
         let (strategy, rest) = name.split_once(':').unwrap_or((name, ""));
         let mut given = Vec::new();
@@ -55,7 +55,7 @@ impl<'a> Parameters<'a> {
             .ok_or_else(|| self.bad(key, value, wanted()))
     }
 
-    /// A number within a range, or a word: that is `None`.
+    /// A number within a range, or `None` for the given word.
     pub(crate) fn number_or<T: FromStr + PartialOrd + Display>(
         &mut self,
         word: &'static str,
@@ -75,7 +75,7 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// One of some words; the first is the default.
+    /// One of several words; the first is the default.
     pub(crate) fn word(
         &mut self,
         key: &'static str,
@@ -91,7 +91,7 @@ impl<'a> Parameters<'a> {
         NameError::Value { strategy, key, value, wanted }
     }
 
-    /// Those were all that there are.
+    /// Checks that all given parameters were taken.
     pub(crate) fn finish(&self) -> Result<(), NameError> {
         match self.given.first() {
             None => Ok(()),

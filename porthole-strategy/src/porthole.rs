@@ -1,8 +1,9 @@
-//! Our own: an online learner that estimates what a link is worth from the evidence of all pages that have it.
+//! Our own strategy: an online learner that estimates a link's relevance from the evidence of all pages that link to
+//! it.
 //!
-//! A link that waits is described by a few numbers ([`FEATURES`]) and by hashed features: its own words, its place in the
-//! layout, its host. When the page behind it comes, the learner is told how relevant it is; now and then all links that wait
-//! are scored anew. Which parts pay, and which were tried and did not, is in docs/decisions/porthole-strategy.md.
+//! A waiting link is described by dense features ([`FEATURES`]) and hashed features: its own words, its place in the
+//! layout, its host. When its page is fetched, the learner is trained with the page's relevance; from time to time all
+//! waiting links are rescored. docs/decisions/porthole-strategy.md lists which features pay, and which were rejected.
 
 mod evidence;
 mod learner;
@@ -12,52 +13,51 @@ use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};
 
 use self::evidence::{Evidence, Waiting};
-use self::learner::{DENSE, Dense, Learner, logistic};
+use self::learner::{DENSE, Dense, LinkEstimator, logistic};
 use self::reading::LinkReader;
 use crate::catalogue::NameError;
 use crate::parameters::Parameters;
-use crate::{Aim, Discipline, Part, PriorityMerge, Saved, Saver, Source, StateError, Strategy};
+use crate::{CrawlGoal, Discipline, Part, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy};
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 40;
 
-/// The numbers that describe a link: what they are called, the weight that each has before anything is learnt, how far that
-/// may be off, and the group by which experiments leave them out. Weights were found on the development topics of the
-/// schools web.
+/// The dense features of a link: name, initial weight, standard deviation of that weight, and the group by which
+/// experiments disable it. The weights were found on the development topics of the schools web.
 const FEATURES: [(&str, f32, f32, &str); DENSE] = [
-    ("what is usual", -0.8, 0.3, ""),
-    ("what the pages that link to it are worth", 0.5, 0.25, "parents"),
+    ("base rate", -0.8, 0.3, ""),
+    ("relevance of the pages that link to it", 0.5, 0.25, "parents"),
     ("what the critic says of its own words", 0.45, 0.25, "words"),
     ("what the critic says of the words around it, at best", 0.25, 0.25, "around"),
-    ("what the critic says of the words around it, all in all", 0.2, 0.25, "around"),
-    ("what other links of these pages led to", 0.3, 0.25, "siblings"),
-    ("what other pages of its host are worth", 0.1, 0.2, "host"),
-    ("what the links beside it led to", 0.35, 0.25, "beside"),
-    ("how many pages link to it", 0.1, 0.25, "count"),
-    ("what pages with its words are worth", 0.2, 0.2, "lore"),
-    ("what pages with the most telling of its words are worth", 0.1, 0.2, "lore"),
+    ("what the critic says of the words around it, on average", 0.2, 0.25, "around"),
+    ("relevance of other targets of these pages", 0.3, 0.25, "siblings"),
+    ("relevance of other pages on its host", 0.1, 0.2, "host"),
+    ("relevance of the targets of adjacent links", 0.35, 0.25, "beside"),
+    ("number of pages that link to it", 0.1, 0.25, "count"),
+    ("relevance of pages with its words", 0.2, 0.2, "lore"),
+    ("relevance of pages with its most significant words", 0.1, 0.2, "lore"),
 ];
 
-/// What can be left out.
+/// Feature groups that can be disabled.
 const GROUPS: [&str; 9] =
     ["parents", "words", "around", "siblings", "host", "beside", "count", "lore", "hashed"];
 
-/// Pages between two times that all links are scored anew, at least; with many links, so many that there are at most
-/// `SCORED_A_PAGE` of them a page.
+/// Minimum number of pages between two rescorings of all links. With many links it is larger, so that at most
+/// `SCORED_A_PAGE` links are rescored a page on average.
 const BETWEEN_SCORINGS: u64 = 10;
 const SCORED_A_PAGE: u64 = 250;
 
-/// The frontier hears of a link again when it is worth this much more or less, as a share of it.
+/// Relative change of a link's priority from which the frontier is updated.
 const MATTERS: f32 = 0.05;
 
-/// Links that are remembered at most: each costs some 200 bytes.
+/// Default maximum number of remembered links, of about 200 bytes each.
 const LINKS: usize = 250_000;
 
-/// Estimates the worth of links from all evidence, and learns.
+/// Estimates the relevance of links from all evidence, and learns online.
 pub struct Porthole {
     reader: LinkReader,
     evidence: Evidence,
-    learner: Learner,
+    learner: LinkEstimator,
     /// Whether each feature is used.
     uses: [bool; DENSE],
     uses_hashed: bool,
@@ -66,8 +66,8 @@ pub struct Porthole {
 }
 
 impl Porthole {
-    /// Parameters: `links=N` remembers so many at most; `parents=off` and so on leave a part of the evidence out.
-    pub(crate) fn new(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Porthole, NameError> {
+    /// Parameters: `links=N` is the maximum number of remembered links; `parents=off` and so on disable feature groups.
+    pub(crate) fn new(parameters: &mut Parameters<'_>, goal: &CrawlGoal) -> Result<Porthole, NameError> {
         let links = parameters.number("links", LINKS, 1..=100_000_000)?;
         let mut off = Vec::new();
         for group in GROUPS {
@@ -79,9 +79,9 @@ impl Porthole {
         let weights = FEATURES.map(|(_, weight, _, _)| weight);
         let deviations = FEATURES.map(|(_, _, deviation, _)| deviation);
         Ok(Porthole {
-            reader: LinkReader::new(aim.critic.as_ref()),
+            reader: LinkReader::new(goal.critic.as_ref()),
             evidence: Evidence::new(links),
-            learner: Learner::new(weights, deviations),
+            learner: LinkEstimator::new(weights, deviations),
             uses,
             uses_hashed: !off.contains(&"hashed"),
             came: 0,
@@ -112,7 +112,7 @@ impl Strategy for Porthole {
         Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         let (url, relevance) = (source.url.id(), source.judgment.relevance);
         if let Some(waiting) = self.evidence.waiting(url) {
             let (dense, hashed) = (self.dense(waiting), self.hashed(waiting).to_vec());
@@ -128,10 +128,10 @@ impl Strategy for Porthole {
         self.evidence.settled(url.id());
     }
 
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         let url = link.target.id();
         if let Some(came) = self.evidence.outcome(url) {
-            // Nobody asks: it is not queued. A revisit would be for this.
+            // The page was fetched, so the link is not queued. The value would only be used for a revisit.
             return Some(f64::from(came));
         }
         let said = self.reader.read(source, link, self.evidence.waiting(url));
@@ -161,13 +161,13 @@ impl Strategy for Porthole {
         changed
     }
 
-    fn explain(&mut self, _: &Source<'_>, link: &Link) -> Vec<Part> {
+    fn explain(&mut self, _: &SourcePage<'_>, link: &Link) -> Vec<Part> {
         let Some(waiting) = self.evidence.waiting(link.target.id()) else { return Vec::new() };
         let parts = self.learner.parts(&self.dense(waiting));
         let named =
             FEATURES.iter().zip(parts).map(|((what, ..), adds)| Part { what: (*what).to_owned(), adds });
         let hashed = self.learner.of_hashed(self.hashed(waiting));
-        let what = "its words, layout and host, as learnt".to_owned();
+        let what = "its words, layout and host, learnt".to_owned();
         named.chain([Part { what, adds: hashed }]).collect()
     }
 

@@ -1,4 +1,4 @@
-//! What is remembered of URLs until they come.
+//! A bounded map of values by URL, for state that strategies keep until a URL is fetched.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,12 +7,12 @@ use porthole_types::UrlId;
 
 use crate::{Saved, Saver, StateError};
 
-/// Something about each of many URLs, in the order in which they were added; when there are too many, the oldest goes.
+/// A value for each of many URLs, in insertion order. When it is full, the oldest entry is evicted.
 #[derive(Debug)]
 pub(crate) struct Queued<V> {
-    /// The oldest first, in one piece of memory, since all of them are looked at again and again; a gap where one was.
+    /// Oldest first, contiguous because all entries are scanned often; `None` where an entry was removed.
     entries: VecDeque<Option<(UrlId, V)>>,
-    /// The number of each entry, counted from the first that there ever was.
+    /// Number of each entry, counted from the first one ever added.
     numbers: HashMap<UrlId, u64, FixedState>,
     /// The number of the first entry.
     first: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Queued<V> {
 }
 
 impl<V> Queued<V> {
-    /// With room for so many.
+    /// A map of at most `most` entries.
     pub(crate) fn new(most: usize) -> Queued<V> {
         Queued { entries: VecDeque::new(), numbers: HashMap::default(), first: 0, most: most.max(1) }
     }
@@ -35,7 +35,7 @@ impl<V> Queued<V> {
         self.entries.get_mut(at)?.as_mut().map(|(_, value)| value)
     }
 
-    /// What is remembered of a URL, from now on if nothing was.
+    /// The value of a URL; `new` is inserted if there is none.
     pub(crate) fn entry(&mut self, url: UrlId, new: impl FnOnce() -> V) -> &mut V {
         let at = match self.numbers.get(&url) {
             Some(number) => self.place(*number),
@@ -59,7 +59,7 @@ impl<V> Queued<V> {
         self.entries.get_mut(at)?.take().map(|(_, value)| value)
     }
 
-    /// All of them, the oldest first.
+    /// All entries, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (UrlId, &V)> {
         self.entries.iter().flatten().map(|(url, value)| (*url, value))
     }
@@ -93,7 +93,7 @@ impl<V> Queued<V> {
         }
     }
 
-    /// As it was saved; each entry is of at least `size` bytes besides its URL.
+    /// Restores saved entries; each has at least `size` bytes besides its URL.
     pub(crate) fn restore<'a>(
         &mut self,
         saved: &mut Saved<'a>,
@@ -122,7 +122,7 @@ mod tests {
         }
         assert_eq!(*queued.entry(UrlId(2), || 0), 4);
         assert_eq!(queued.remove(UrlId(1)), Some(1));
-        // 1 comes back as the newest: 2 and 3 go before it.
+        // 1 is added again as the newest: 2 and 3 are evicted before it.
         for number in [1, 4, 5] {
             queued.entry(UrlId(number), || number);
         }

@@ -1,12 +1,12 @@
-//! The reinforcement learning spider (Rennie, McCallum): a link is worth the relevant pages behind it, each the
-//! less, the more links it is away.
+//! The reinforcement learning spider (Rennie, McCallum): a link's value is the discounted number of relevant pages that
+//! can be reached through it.
 //!
-//! What a page was worth is known once what is behind it came: 1 if it is on topic, and gamma for each step to those that were
-//! found by way of it. The values are put into bins, naive Bayes tells by a link's words how probable each bin is, and the link
-//! is worth what that makes on average. Decided here: it learns online, from its own crawl, anew after every so many pages,
-//! and then values all that waits again; a page counts for the page that it was found on first; the words are those of the anchor, of the leaves
-//! around it and of the title (headings are not told from other text here). Before anything is learnt, a link is worth the
-//! relevance of its page.
+//! A page's value is known once the pages behind it were fetched: 1 if it is on topic, plus gamma^n for each relevant
+//! page found n links behind it. Values are put into bins; naive Bayes predicts the bins' probabilities from a link's
+//! words, and the priority is the expected value. Our choices: it learns online, from its own crawl, again after every
+//! few pages, and then rescores all waiting links; a page counts for the page that it was first found on; the words are
+//! those of the anchor, of the leaves around it and of the title (headings are not distinguished from other text).
+//! Before the first training, a link's priority is the relevance of its page.
 
 use porthole_page::{Link, Page};
 use porthole_types::{CanonicalUrl, TermId, UrlId};
@@ -17,47 +17,48 @@ use crate::keywords::around;
 use crate::known::Schedule;
 use crate::parameters::Parameters;
 use crate::queued::Queued;
-use crate::{Saved, Saver, Source, StateError, Strategy};
+use crate::{Saved, Saver, SourcePage, StateError, Strategy};
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 28;
 
-/// Links whose words are remembered, and pages that are learnt from: 130 bytes each.
+/// Maximum numbers of links whose words are remembered and of training pages: 130 bytes each.
 const MOST_LINKS: usize = 200_000;
 const MOST_PAGES: usize = 20_000;
 
-/// Words of the anchor, around it, and of the title that count.
+/// Maximum number of words of the anchor, around it, and of the title.
 const WORDS: [usize; 3] = [8, 16, 8];
 
-/// Where bins end; the last has no end. With gamma a half: nothing, something far away, near, the page itself, and more.
+/// Upper bounds of the bins; the last bin is unbounded. With gamma 1/2: nothing, something far away, near, the page
+/// itself, and more.
 const BINS: [f32; 4] = [0.05, 0.4, 0.9, 1.3];
 
 /// Links by the discounted number of relevant pages behind them.
 #[derive(Debug)]
 pub struct RlSpider {
     gamma: f32,
-    links: Queued<Seen>,
-    pages: Queued<Seen>,
+    links: Queued<SeenLink>,
+    pages: Queued<SeenLink>,
     page_count: u64,
     schedule: Schedule,
     bayes: Bayes,
-    /// What the pages of each bin were worth on average.
+    /// Mean value of the pages in each bin.
     values: [f64; BINS.len() + 1],
     title: (UrlId, Vec<TermId>),
     changed: Vec<(UrlId, f64)>,
 }
 
-/// A link, by its words; once it came, with what it turned out to be worth.
+/// A link by its words; once fetched, with its value.
 #[derive(Debug)]
-struct Seen {
-    /// On which page it was found first.
+struct SeenLink {
+    /// The page it was first found on.
     parent: UrlId,
     words: Vec<TermId>,
     value: f32,
 }
 
 impl RlSpider {
-    /// Parameters: `gamma`, and after how many pages it learns (`every`).
+    /// Parameters: `gamma`, and `every`, the pages between two trainings.
     pub(crate) fn new(parameters: &mut Parameters<'_>) -> Result<RlSpider, NameError> {
         Ok(RlSpider {
             gamma: parameters.number("gamma", 0.5, 0.0..=0.9)?,
@@ -72,7 +73,7 @@ impl RlSpider {
         })
     }
 
-    fn words(&self, source: &Source<'_>, link: &Link) -> Vec<TermId> {
+    fn words(&self, source: &SourcePage<'_>, link: &Link) -> Vec<TermId> {
         let anchor = around(source.page, link, 0);
         let beside = source.page.around(link, 2).filter(|(distance, _)| *distance != 0);
         let beside = beside.flat_map(|(_, leaf)| source.page.leaf_terms(leaf)).copied();
@@ -81,14 +82,14 @@ impl RlSpider {
         words.chain(title.into_iter().take(WORDS[2])).collect()
     }
 
-    /// What a link with these words is worth; not above 1.
+    /// Expected value of a link with these words, at most 1.
     fn worth(&self, words: &[TermId]) -> f64 {
         let classes = self.bayes.classes_of(words, true);
         let value: f64 = classes.iter().zip(&self.values).map(|(share, value)| share * value).sum();
         value / (1.0 + value)
     }
 
-    /// A relevant page: it is worth 1, the page it was found on gamma more, and so on.
+    /// Credits a relevant page: 1 to the page, gamma to the page it was found on, and so on.
     fn reward(&mut self, url: UrlId) {
         let (mut url, mut reward) = (url, 1.0);
         while reward > 0.01
@@ -127,13 +128,13 @@ impl Strategy for RlSpider {
         "rl-spider"
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         let url = source.url.id();
         self.page_count += 1;
         self.title = (url, title(source.page));
         let seen = self.links.remove(url);
-        // A start was found nowhere, and no words led to it.
-        let start = || Seen { parent: UrlId(0), words: Vec::new(), value: 0.0 };
+        // A start page has no parent and no anchor words.
+        let start = || SeenLink { parent: UrlId(0), words: Vec::new(), value: 0.0 };
         self.pages.entry(url, || seen.unwrap_or_else(start));
         if source.on_topic {
             self.reward(url);
@@ -142,7 +143,7 @@ impl Strategy for RlSpider {
             let target = link.target.id();
             if self.pages.get(target).is_none() && self.links.get(target).is_none() {
                 let words = self.words(source, link);
-                self.links.entry(target, || Seen { parent: url, words, value: 0.0 });
+                self.links.entry(target, || SeenLink { parent: url, words, value: 0.0 });
             }
         }
         if self.schedule.is_due(self.page_count) {
@@ -154,7 +155,7 @@ impl Strategy for RlSpider {
         self.links.remove(url.id());
     }
 
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         if !self.bayes.is_trained() {
             let relevance = source.judgment.relevance;
             return Some(relevance / (1.0 + relevance));
@@ -192,7 +193,7 @@ impl Strategy for RlSpider {
         }
         for seen in [&mut self.links, &mut self.pages] {
             seen.restore(&mut saved, 20, |saved| {
-                Ok(Seen { parent: saved.url()?, value: saved.f32()?, words: saved.terms()? })
+                Ok(SeenLink { parent: saved.url()?, value: saved.f32()?, words: saved.terms()? })
             })?;
         }
         saved.finish()
@@ -202,14 +203,14 @@ impl Strategy for RlSpider {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::{Harness, Web, aim, url};
+    use crate::harness::{Harness, TestWeb, goal, url};
 
-    /// So that links have no words in common.
+    /// Separates links, so that they have no words in common.
     const FAR: &str = "<p></p><p></p><p></p>";
 
-    fn web() -> Web {
-        Web::new(&[
-            // "Staff" leads to owls by way of a list; "shop" leads nowhere.
+    fn web() -> TestWeb {
+        TestWeb::new(&[
+            // "Staff" leads to owls through a list; "shop" leads nowhere.
             (
                 "/s",
                 &["a>staff", "b>shop", "e>shop", "f>staff"]
@@ -239,9 +240,9 @@ mod tests {
     fn words_that_led_to_something_come_first() {
         let web = web();
         let starts = ["/s", "/a", "/c", "/d", "/b"].map(url);
-        let mut crawl = Harness::new(&web, "rl-spider:every=5", &aim("", 1), &starts);
+        let mut crawl = Harness::new(&web, "rl-spider:every=5", &goal("", 1), &starts);
         crawl.run(4);
-        // Not learnt yet: relevance 0.1 / 1.1 everywhere.
+        // Untrained: relevance 0.1 / 1.1 everywhere.
         assert_eq!(crawl.frontier(), "/b 100, /e 9, /f 9");
         crawl.run(5);
         let frontier = crawl.frontier();

@@ -1,10 +1,11 @@
-//! Shark search (Hersovici et al.): fish search that looks at the links, and whose fish inherit.
+//! Shark search (Hersovici et al.): fish search that scores single links and lets them inherit scores.
 //!
-//! inherited(v) = delta sim(u) if that is above 0, else delta inherited(u); neighbourhood = beta sim(anchor) +
-//! (1 - beta) context, where the context is 1 if the anchor has to do with the topic, else the similarity of the text
-//! around it; priority = gamma inherited + (1 - gamma) neighbourhood. Similarity is the cosine with the topic's keywords.
-//! Decided here: the text around a link is that of the leaves within a distance of `reach`, the anchor's own among them; of
-//! what several pages say, the best counts; the depth budget of fish search is left out, since inherited scores decay.
+//! inherited(v) = delta sim(u) if that is above 0, else delta inherited(u); neighbourhood = beta sim(anchor) + (1 -
+//! beta) context, where the context is 1 if the anchor has to do with the topic, else the similarity of the text around
+//! it; priority = gamma inherited + (1 - gamma) neighbourhood. Similarity is the cosine with the topic's keywords. Our
+//! choices: the text around a link is that of the leaves within a distance of `reach`, including the anchor's own; of
+//! several pages that link to a URL the best score counts; there is no depth budget as in fish search, because
+//! inherited scores decay.
 
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};
@@ -13,9 +14,9 @@ use crate::catalogue::NameError;
 use crate::keywords::{Keywords, around};
 use crate::parameters::Parameters;
 use crate::queued::Queued;
-use crate::{Aim, MOST_QUEUED, Part, Saved, Saver, Source, StateError, Strategy};
+use crate::{CrawlGoal, MOST_QUEUED, Part, Saved, Saver, SourcePage, StateError, Strategy};
 
-/// The form of what is saved.
+/// Version of the saved format.
 const FORM: u32 = 22;
 
 /// Shark search.
@@ -26,28 +27,28 @@ pub struct Shark {
     gamma: f64,
     reach: u32,
     keywords: Keywords,
-    /// What links have inherited.
+    /// Inherited score by link.
     inherited: Queued<f32>,
-    /// The page that came last, and what its links inherit.
+    /// The page that arrived last, and the score that its links inherit.
     last: (UrlId, f32),
 }
 
 impl Shark {
     /// Parameters: `delta`, `beta`, `gamma` as in the formula, `reach` in leaves.
-    pub(crate) fn new(parameters: &mut Parameters<'_>, aim: &Aim) -> Result<Shark, NameError> {
+    pub(crate) fn new(parameters: &mut Parameters<'_>, goal: &CrawlGoal) -> Result<Shark, NameError> {
         Ok(Shark {
             delta: parameters.number("delta", 0.5, 0.0..=1.0)?,
             beta: parameters.number("beta", 0.8, 0.0..=1.0)?,
             gamma: parameters.number("gamma", 0.8, 0.0..=1.0)?,
             reach: parameters.number("reach", 4, 0..=1_000)?,
-            keywords: Keywords::new(aim),
+            keywords: Keywords::new(goal),
             inherited: Queued::new(MOST_QUEUED),
             last: (UrlId(0), 0.0),
         })
     }
 
-    /// What links of a page inherit; of a page that nobody announced nothing is inherited but its own similarity.
-    fn handed_down(&self, source: &Source<'_>) -> f32 {
+    /// Score that a page's links inherit; a page that was not found through a link passes on only its own similarity.
+    fn score_passed_on(&self, source: &SourcePage<'_>) -> f32 {
         if self.last.0 == source.url.id() {
             return self.last.1;
         }
@@ -55,7 +56,7 @@ impl Shark {
         (self.delta * similarity) as f32
     }
 
-    fn neighbourhood(&self, source: &Source<'_>, link: &Link) -> f64 {
+    fn neighbourhood(&self, source: &SourcePage<'_>, link: &Link) -> f64 {
         let anchor = self.keywords.cosine(&around(source.page, link, 0));
         let context =
             if anchor > 0.0 { 1.0 } else { self.keywords.cosine(&around(source.page, link, self.reach)) };
@@ -68,7 +69,7 @@ impl Strategy for Shark {
         "shark"
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         let url = source.url.id();
         let own = self.inherited.remove(url).unwrap_or(0.0);
         let similarity = self.keywords.cosine(source.page.terms());
@@ -84,12 +85,12 @@ impl Strategy for Shark {
         self.inherited.remove(url.id());
     }
 
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         Some(self.explain(source, link).iter().map(|part| part.adds).sum())
     }
 
-    fn explain(&mut self, source: &Source<'_>, link: &Link) -> Vec<Part> {
-        let inherited = self.gamma * f64::from(self.handed_down(source));
+    fn explain(&mut self, source: &SourcePage<'_>, link: &Link) -> Vec<Part> {
+        let inherited = self.gamma * f64::from(self.score_passed_on(source));
         let nearby = (1.0 - self.gamma) * self.neighbourhood(source, link);
         let part = |what: &str, adds| Part { what: what.to_owned(), adds };
         vec![part("inherited", inherited), part("anchor and what is around it", nearby)]
@@ -110,11 +111,11 @@ impl Strategy for Shark {
 
 #[cfg(test)]
 mod tests {
-    use crate::harness::{Harness, Web, aim, url};
+    use crate::harness::{Harness, TestWeb, goal, url};
 
     #[test]
     fn scores_are_inherited_and_links_of_one_page_differ() {
-        let web = Web::new(&[
+        let web = TestWeb::new(&[
             // Its terms: owl 1, tree 1, stone 1, rock 3, so that its cosine with (owl) is 1 / sqrt 12 = 0.289.
             (
                 "/s",
@@ -124,12 +125,12 @@ mod tests {
             ("/c", "<a href=/d></a>", 0.5),
             ("/d", "<a href=/e></a>", 0.5),
         ]);
-        let mut shark = Harness::new(&web, "shark:reach=1", &aim("owl", 1), &[url("/s")]);
+        let mut shark = Harness::new(&web, "shark:reach=1", &goal("owl", 1), &[url("/s")]);
         shark.step();
         // Inherited 0.8 * 0.5 * 0.289 = 0.115. At a 0.2 * (0.8 + 0.2) more. At b the text around is owl, tree, stone:
         // 0.2 * 0.2 * 0.577 = 0.023 more. At c nothing.
         assert_eq!(shark.frontier(), "/a 32, /b 14, /c 12");
-        // What c hands down is half of what it inherited, as it has nothing of its own, and d half of that again.
+        // c passes on half of what it inherited, because its own similarity is 0, and d half of that again.
         shark.run(5);
         assert_eq!((shark.way.join(" "), shark.frontier()), ("/s /a /b /c /d".to_owned(), "/e 3".to_owned()));
     }

@@ -1,31 +1,31 @@
-//! The simple orders: by the source page alone, or by nothing.
+//! The simple orderings: by the source page alone, or by none of its properties.
 
 use porthole_page::Link;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::{Discipline, Source, Strategy};
+use crate::{Discipline, SourcePage, Strategy};
 
-/// Soft focus: a link is worth R(u) of the page it is on (W 3.1).
+/// Soft focus: a link's priority is R(u) of the page it is on (W 3.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Soft;
 
-/// Hard focus: links are followed only from pages whose best leaf is good or below a good topic, first found first
+/// Hard focus: follows only links of pages whose best leaf topic is good or below a good topic, in the order found
 /// (W 3.1, 3.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hard;
 
-/// Unfocused: all links, in an order that has nothing to do with them (W 4.2). The same seed gives the same order.
+/// Unfocused: follows all links in random order (W 4.2). The same seed gives the same order.
 #[derive(Clone, Copy, Debug)]
 pub struct Unfocused {
     seed: u64,
 }
 
-/// Breadth first: in the order in which they were found.
+/// Breadth first: links in the order in which they were found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Breadth;
 
-/// Breadth first with a bounded queue (P 5.2): what was found first comes first, and what is found while the queue is full
-/// is not remembered. Once it is full, each page has room for one of its links.
+/// Breadth first with a bounded queue (P 5.2): links in the order in which they were found; links found while the queue
+/// is full are dropped. Once it is full, each page has room for one of its links.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     name: String,
@@ -37,7 +37,7 @@ impl Strategy for Soft {
         "soft"
     }
 
-    fn priority(&mut self, source: &Source<'_>, _: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, _: &Link) -> Option<f64> {
         Some(source.judgment.relevance)
     }
 }
@@ -47,13 +47,13 @@ impl Strategy for Hard {
         "hard"
     }
 
-    fn priority(&mut self, source: &Source<'_>, _: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, _: &Link) -> Option<f64> {
         source.on_topic.then_some(0.0)
     }
 }
 
 impl Unfocused {
-    /// An order of its own for every seed.
+    /// The random order of a seed.
     pub fn new(seed: u64) -> Self {
         Unfocused { seed }
     }
@@ -64,8 +64,8 @@ impl Strategy for Unfocused {
         "unfocused"
     }
 
-    fn priority(&mut self, _: &Source<'_>, link: &Link) -> Option<f64> {
-        // By the URL: however often it is found, it has one place in the order.
+    fn priority(&mut self, _: &SourcePage<'_>, link: &Link) -> Option<f64> {
+        // Hashing the URL gives it one position in the order, however often it is found.
         Some(
             (xxh3_64_with_seed(link.target.as_str().as_bytes(), self.seed) >> 40) as f64
                 / (1_u64 << 24) as f64,
@@ -78,13 +78,13 @@ impl Strategy for Breadth {
         "breadth"
     }
 
-    fn priority(&mut self, _: &Source<'_>, _: &Link) -> Option<f64> {
+    fn priority(&mut self, _: &SourcePage<'_>, _: &Link) -> Option<f64> {
         Some(0.0)
     }
 }
 
 impl Fifo {
-    /// With room for so many.
+    /// With a queue of at most `most` URLs.
     pub fn new(most: usize) -> Self {
         Fifo { name: format!("fifo-{most}"), most }
     }
@@ -95,12 +95,12 @@ impl Strategy for Fifo {
         &self.name
     }
 
-    /// All are worth the same, so the last found are the worst.
+    /// All links have equal priority, so the last ones found are evicted.
     fn discipline(&self) -> Discipline {
         Discipline { bound: Some(self.most), ..Discipline::default() }
     }
 
-    fn priority(&mut self, _: &Source<'_>, _: &Link) -> Option<f64> {
+    fn priority(&mut self, _: &SourcePage<'_>, _: &Link) -> Option<f64> {
         Some(0.0)
     }
 }
@@ -110,7 +110,7 @@ mod tests {
     use porthole_page::Extractor;
     use porthole_types::{CanonicalUrl, Headers, Judgment, TopicId};
 
-    use crate::{Aim, NAMES, Source, named};
+    use crate::{CrawlGoal, NAMES, SourcePage, named};
 
     /// The priorities of three links of a page with this judgment.
     fn priorities(name: &str, relevance: f64, on_topic: bool, seed: u64) -> Vec<Option<f64>> {
@@ -118,8 +118,8 @@ mod tests {
         let html = b"<a href=/x>x</a><a href=/y>y</a><a href=/x>x again</a>";
         let page = Extractor::default().extract(&url, &Headers::new(), html);
         let judgment = Judgment { relevance, best: TopicId(3) };
-        let source = Source { url: &url, page: &page, judgment, on_topic, depth: 0 };
-        let mut strategy = named(name, &Aim::nothing(seed)).unwrap();
+        let source = SourcePage { url: &url, page: &page, judgment, on_topic, depth: 0 };
+        let mut strategy = named(name, &CrawlGoal::nothing(seed)).unwrap();
         page.links.iter().map(|link| strategy.priority(&source, link)).collect()
     }
 
@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn names_lead_to_strategies() {
         for name in NAMES {
-            assert_eq!(named(name, &Aim::nothing(1)).unwrap().name(), *name);
+            assert_eq!(named(name, &CrawlGoal::nothing(1)).unwrap().name(), *name);
         }
-        assert!(named("psychic", &Aim::nothing(1)).is_err());
+        assert!(named("psychic", &CrawlGoal::nothing(1)).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! A home for "none of these": any tree of topics is smaller than the web, and a page about something that it lacks would
-//! go to whichever topic is least unlike it. A leaf of its own takes such pages in, with pages of the crawl as examples.
+//! The background topic. Any topic tree is smaller than the web, and a page about a missing topic would be assigned to
+//! the least dissimilar one. A separate leaf collects such pages, with pages of the crawl as examples.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,19 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::taxonomy::{Taxonomy, TaxonomyError};
 
-/// The leaf below the root for what is about no topic of the tree. It is never good.
+/// Name of the leaf below the root for pages about no topic of the tree. It is never good.
 pub const BACKGROUND: &str = "Background";
 
 /// A page with less relevance than this may be an example of the background.
 pub const IRRELEVANT: f64 = 0.2;
 
-/// The background of a tree. A topic of that name that is good, or has others below it, is somebody's own.
+/// The background leaf of a tree. A topic with that name that is good or has children belongs to the user and is not
+/// it.
 pub fn background(tree: &Taxonomy) -> Option<TopicId> {
     tree.find(BACKGROUND).ok().filter(|&id| tree.is_leaf(id) && !tree.is_good(id))
 }
 
-/// The background of a tree, made if there is none; `None` if the name is taken by a topic of somebody's own.
+/// The background leaf, added if there is none; `None` if the name is taken by a topic of the user.
 pub fn add_background(tree: &mut Taxonomy) -> Result<Option<TopicId>, TaxonomyError> {
     if tree.find(BACKGROUND).is_err() {
         tree.add(TopicId::ROOT, BACKGROUND)?;
@@ -27,9 +28,9 @@ pub fn add_background(tree: &mut Taxonomy) -> Result<Option<TopicId>, TaxonomyEr
     Ok(background(tree))
 }
 
-/// A random sample of pages, of at most so many and at most so many a site. Which pages those are follows from the
-/// seed and the pages alone, not from the order in which they come, and a page more changes it by a page at most:
-/// each has a number drawn by its URL, and the smallest stay.
+/// A random sample of pages, of bounded size in total and a site. It depends on the seed and the set of pages only, not
+/// on their order, and one more page changes it by at most one page: each page gets a pseudorandom number from its URL,
+/// and the smallest numbers are kept.
 #[derive(Clone, Debug)]
 pub struct Sample<T> {
     most: usize,
@@ -39,12 +40,12 @@ pub struct Sample<T> {
 }
 
 impl<T> Sample<T> {
-    /// Nothing yet.
+    /// An empty sample.
     pub fn new(most: usize, most_a_site: usize, seed: u64) -> Self {
         Sample { most, most_a_site: most_a_site.max(1), seed, kept: BTreeMap::new() }
     }
 
-    /// Takes a page in, if it is drawn.
+    /// Adds a page, if it is drawn.
     pub fn offer(&mut self, url: UrlId, site: SiteId, page: T) {
         let key = (xxh3_64_with_seed(&url.0.to_le_bytes(), self.seed), url);
         if self.kept.len() >= self.most && self.kept.last_key_value().is_none_or(|(last, _)| key > *last) {
@@ -61,7 +62,7 @@ impl<T> Sample<T> {
         }
     }
 
-    /// The pages that were drawn, in the order of their numbers: any first part of them is a sample, too.
+    /// The sampled pages by their numbers: any prefix is a sample, too.
     pub fn into_pages(self) -> impl Iterator<Item = T> {
         self.kept.into_values().map(|(_, page)| page)
     }

@@ -1,5 +1,5 @@
-//! Whether what is good is too narrow: a topic whose pages commingle with those of its siblings is found sooner when
-//! they are good, too, or the topic above all of them (W 2.2).
+//! Detects good topics that are too narrow: if the pages of a topic commingle with those of its siblings, the crawl
+//! should mark the siblings good as well, or their parent (W 2.2).
 
 use std::collections::BTreeMap;
 
@@ -8,48 +8,47 @@ use porthole_types::TopicId;
 use crate::background::background;
 use crate::taxonomy::Taxonomy;
 
-/// What the pages of a crawl are about: of every topic, those that it is best for.
-pub type Census = BTreeMap<TopicId, Found>;
+/// For every topic, the crawled pages that it is the best topic of.
+pub type Census = BTreeMap<TopicId, TopicPages>;
 
 /// Pages of a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Found {
-    /// How many.
+pub struct TopicPages {
+    /// Number of pages.
     pub pages: u64,
-    /// The sum of their R(d).
+    /// Sum of their R(d).
     pub relevance: f64,
 }
 
-/// A topic that might be good, too.
+/// A proposal to mark one more topic good.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Broadening {
     /// The topic to mark.
     pub topic: TopicId,
-    /// The good topics that it commingles with: right below it, or its siblings.
+    /// The good topics that it commingles with: its children, or its siblings.
     pub good: Vec<TopicId>,
-    /// Whether it is above them: they have to be unmarked then.
+    /// Whether it is their parent: then they have to be unmarked.
     pub is_above: bool,
-    /// Pages about it, and about no good topic.
-    pub found: Found,
+    /// Pages about it, without those about good topics.
+    pub found: TopicPages,
     /// Pages about those good topics.
-    pub own: Found,
+    pub own: TopicPages,
 }
 
-/// Fewer pages say nothing.
+/// Minimum number of pages of the good topics.
 const FEWEST: u64 = 10;
 
-/// A sibling is reached when there are so many of its pages to one of the good topics'.
+/// Minimum number of a sibling's pages, as a share of the good topics' pages.
 const REACHED: f64 = 0.3;
 
-/// And more of them than this, times what a topic elsewhere in the tree has: crawls go astray everywhere.
+/// The sibling also needs this many times the pages of an average topic elsewhere: all crawls fetch off-topic pages.
 const LIFT: f64 = 2.0;
 
-/// The critic is torn when a sibling's pages have so much relevance to one of the good topics'.
+/// Minimum relevance of a sibling's pages, as a share of that of the good topics' pages: the critic confuses them.
 const TORN: f64 = 0.15;
 
-/// Topics to mark because good ones commingle with them, in the order of the tree: first the topic above, which
-/// covers all of them, then the siblings one by one, those with the most pages first. What is above is never the
-/// root: then everything would be good.
+/// Topics to mark because good topics commingle with them, in tree order: first the parent, which covers all of them,
+/// then the siblings, those with the most pages first. The root is never proposed: everything would be good.
 pub fn broaden(tree: &Taxonomy, census: &Census) -> Vec<Broadening> {
     let mut families: BTreeMap<TopicId, Vec<TopicId>> = BTreeMap::new();
     for good in tree.good().filter(|&good| good != TopicId::ROOT) {
@@ -63,13 +62,13 @@ fn of_family(tree: &Taxonomy, census: &Census, parent: TopicId, good: &[TopicId]
     let background = background(tree);
     let siblings = tree.children(parent).iter().copied();
     let siblings = siblings.filter(|sibling| !has_good(tree, *sibling) && Some(*sibling) != background);
-    let all: Vec<(TopicId, Found)> =
+    let all: Vec<(TopicId, TopicPages)> =
         siblings.map(|sibling| (sibling, below(tree, census, sibling))).collect();
     let chance = |sibling: TopicId| {
         let leaves = leaves(tree, &tree.below(sibling)).max(1);
         leaves as f64 * a_leaf_elsewhere(tree, census, parent, sibling)
     };
-    let mut near: Vec<(TopicId, Found)> =
+    let mut near: Vec<(TopicId, TopicPages)> =
         all.iter().filter(|(sibling, found)| commingles(found, &own, chance(*sibling))).copied().collect();
     if near.is_empty() {
         return Vec::new();
@@ -81,15 +80,15 @@ fn of_family(tree: &Taxonomy, census: &Census, parent: TopicId, good: &[TopicId]
     above.into_iter().chain(near.into_iter().map(|(topic, found)| broadening(topic, false, found))).collect()
 }
 
-fn commingles(sibling: &Found, own: &Found, elsewhere: f64) -> bool {
+fn commingles(sibling: &TopicPages, own: &TopicPages, elsewhere: f64) -> bool {
     let pages = sibling.pages as f64;
     let is_reached = pages >= REACHED * own.pages as f64 && pages >= LIFT * elsewhere;
     let is_torn = sibling.relevance >= TORN * own.relevance && own.relevance > 0.0;
     sibling.pages >= FEWEST && (is_reached || is_torn)
 }
 
-/// Pages of a leaf, on average, among the topics that are not below the parent; where that is the root, among its
-/// other children that nothing good is in. The background is no topic.
+/// Mean number of pages of a leaf that is not below the parent; if the parent is the root, of its other children
+/// without good topics. The background does not count.
 fn a_leaf_elsewhere(tree: &Taxonomy, census: &Census, parent: TopicId, sibling: TopicId) -> f64 {
     let background = background(tree);
     let near: Vec<TopicId> = match parent {
@@ -112,12 +111,12 @@ fn leaves(tree: &Taxonomy, topics: &[TopicId]) -> usize {
     topics.iter().filter(|&&topic| tree.is_leaf(topic)).count()
 }
 
-fn below(tree: &Taxonomy, census: &Census, topic: TopicId) -> Found {
+fn below(tree: &Taxonomy, census: &Census, topic: TopicId) -> TopicPages {
     sum(tree.below(topic).iter().map(|id| census.get(id).copied().unwrap_or_default()))
 }
 
-fn sum(all: impl Iterator<Item = Found>) -> Found {
-    all.fold(Found::default(), |sum, found| Found {
+fn sum(all: impl Iterator<Item = TopicPages>) -> TopicPages {
+    all.fold(TopicPages::default(), |sum, found| TopicPages {
         pages: sum.pages + found.pages,
         relevance: sum.relevance + found.relevance,
     })
@@ -131,7 +130,7 @@ fn has_good(tree: &Taxonomy, topic: TopicId) -> bool {
 mod tests {
     use super::*;
 
-    /// Mutual funds are good; pages and mean relevance of topics, and what is proposed.
+    /// Checks the proposals for pages and mean relevance by topic; mutual funds are good.
     fn check(census: &[(&str, u64, f64)], expected: &[&str]) {
         let mut tree = Taxonomy::new();
         let good = tree.add_path("/Business/Funds").unwrap();
@@ -139,7 +138,7 @@ mod tests {
             tree.add_path(path).unwrap();
         }
         tree.mark(good).unwrap();
-        let found = |pages: u64, mean: f64| Found { pages, relevance: mean * pages as f64 };
+        let found = |pages: u64, mean: f64| TopicPages { pages, relevance: mean * pages as f64 };
         let census: Census = census
             .iter()
             .map(|&(path, pages, mean)| (tree.find(path).unwrap(), found(pages, mean)))
@@ -156,7 +155,7 @@ mod tests {
         let commingled = ["/Business", "/Business/Stocks"];
         check(&[("/Business/Funds", 100, 0.9), ("/Business/Stocks", 80, 0.1)], &commingled);
         check(&[("/Business/Stocks", 80, 0.0), ("/Arts/Music", 30, 0.0)], &commingled);
-        // Few pages, but the critic cannot tell whose they are.
+        // Few pages, but the critic cannot tell them apart.
         check(&[("/Business/Funds", 100, 0.9), ("/Business/Stocks", 25, 0.6)], &commingled);
     }
 
@@ -178,12 +177,12 @@ mod tests {
         let mut tree = Taxonomy::new();
         let [funds, stocks] = ["/Funds", "/Stocks"].map(|path| tree.add_path(path).unwrap());
         tree.mark(funds).unwrap();
-        let found = Found { pages: 50, relevance: 5.0 };
+        let found = TopicPages { pages: 50, relevance: 5.0 };
         let proposed = broaden(&tree, &Census::from([(funds, found), (stocks, found)]));
         assert_eq!(proposed.iter().map(|proposal| proposal.topic).collect::<Vec<_>>(), [stocks]);
-        // Reached as much as others, it is only one of the places where the crawl went astray.
+        // Reached no more than others: ordinary off-topic pages.
         let music = tree.add_path("/Music").unwrap();
-        let found = Found { relevance: 0.0, ..found };
+        let found = TopicPages { relevance: 0.0, ..found };
         let astray = Census::from([(funds, found), (stocks, found), (music, found)]);
         assert_eq!(broaden(&tree, &astray), []);
         tree.mark(stocks).unwrap();

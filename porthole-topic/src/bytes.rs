@@ -1,50 +1,50 @@
-//! Models and statistics as bytes: a header with versions, arrays of little-endian numbers, a checksum.
+//! Binary format of models and statistics: a header with versions, arrays of little-endian numbers, a checksum.
 //!
-//! Read in one go: what is not exactly what was written is refused with a reason, before any of it is believed.
+//! The whole input is checked before any of it is used; anything that differs from what was written is rejected.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Why bytes are not what they should be.
+/// Errors in binary input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// Something else altogether.
-    #[error("this is no {0}")]
+    /// Not a file of this kind.
+    #[error("this is not a {0}")]
     NotOurs(&'static str),
     /// Written by another version of the program.
     #[error("the {what} has format {found}, and this program reads format {expected}: train again")]
     Version {
-        /// What was to be read.
+        /// The kind of file.
         what: &'static str,
-        /// The version it has.
+        /// The version found.
         found: u32,
-        /// The version that is read.
+        /// The supported version.
         expected: u32,
     },
-    /// Made from terms that this program does not make.
+    /// Made with another version of the term rules.
     #[error(
         "the {what} was made with terms of version {found}, and this program makes version {expected}: train again"
     )]
     Terms {
-        /// What was to be read.
+        /// The kind of file.
         what: &'static str,
-        /// The version it has.
+        /// The version found.
         found: u32,
-        /// The version that is made.
+        /// The supported version.
         expected: u32,
     },
-    /// Cut off, or changed after it was written.
-    #[error("the {0} is damaged or cut off: train again")]
+    /// Truncated, or changed after it was written.
+    #[error("the {0} is damaged or truncated: train again")]
     Damaged(&'static str),
 }
 
-/// Writes a header and arrays; a checksum over all of it comes last.
-pub(crate) struct Writer {
+/// Writes a header and arrays, then a checksum over all of it.
+pub(crate) struct SectionWriter {
     bytes: Vec<u8>,
 }
 
-impl Writer {
-    pub(crate) fn new(magic: &[u8; 8], version: u32, term_version: u32) -> Writer {
-        let mut writer = Writer { bytes: magic.to_vec() };
+impl SectionWriter {
+    pub(crate) fn new(magic: &[u8; 8], version: u32, term_version: u32) -> SectionWriter {
+        let mut writer = SectionWriter { bytes: magic.to_vec() };
         writer.u32(version);
         writer.u32(term_version);
         writer
@@ -58,7 +58,7 @@ impl Writer {
         self.bytes.extend(value.to_le_bytes());
     }
 
-    /// A number that is mostly small, seven bits a byte.
+    /// A varint: seven bits a byte.
     pub(crate) fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.bytes.push(value as u8 | 0x80);
@@ -72,7 +72,7 @@ impl Writer {
         self.bytes.extend(text.as_bytes());
     }
 
-    /// An array with its length in front.
+    /// An array with a length prefix.
     pub(crate) fn array<const N: usize>(&mut self, values: impl ExactSizeIterator<Item = [u8; N]>) {
         self.u32(values.len() as u32);
         self.bytes.reserve(values.len() * N);
@@ -85,7 +85,7 @@ impl Writer {
         self.bytes
     }
 
-    /// The same, compressed, with the first eight bytes in front so that a file is known by them.
+    /// As `finish`, compressed; the magic number precedes the compressed data.
     pub(crate) fn finish_compressed(self) -> Vec<u8> {
         let bytes = self.finish();
         let packed = zstd::bulk::compress(&bytes, COMPRESSION).expect("memory takes any number of bytes");
@@ -93,13 +93,13 @@ impl Writer {
     }
 }
 
-/// Slow to write, done once; fast to read.
+/// Compression level: slow to write, done once; fast to read.
 const COMPRESSION: i32 = 19;
 
-/// More than any taxonomy needs, and what a damaged file may cost at most.
+/// Maximum size after decompression: more than any taxonomy needs. Limits the cost of a damaged file.
 const LARGEST: usize = 1 << 28;
 
-/// What [`Writer::finish_compressed`] was given.
+/// Decompresses the output of [`SectionWriter::finish_compressed`].
 pub(crate) fn decompressed(
     what: &'static str,
     magic: &[u8; 8],
@@ -111,36 +111,36 @@ pub(crate) fn decompressed(
     }
     let (length, packed) = rest.split_first_chunk::<4>().ok_or(FormatError::Damaged(what))?;
     let length = u32::from_le_bytes(*length) as usize;
-    // A compressed byte can hold very many, but not more than this.
+    // The length is untrusted input.
     if length > LARGEST {
         return Err(FormatError::Damaged(what));
     }
     zstd::bulk::decompress(packed, length).map_err(|_| FormatError::Damaged(what))
 }
 
-/// Reads what a [`Writer`] wrote.
-pub(crate) struct Reader<'a> {
+/// Reads the output of a [`SectionWriter`].
+pub(crate) struct SectionReader<'a> {
     what: &'static str,
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
-    /// Checks header and checksum. Returns the version of the terms, too.
+impl<'a> SectionReader<'a> {
+    /// Checks header and checksum. Returns the term version, too.
     pub(crate) fn new(
         what: &'static str,
         magic: &[u8; 8],
         version: u32,
         bytes: &'a [u8],
-    ) -> Result<(Reader<'a>, u32), FormatError> {
+    ) -> Result<(SectionReader<'a>, u32), FormatError> {
         let Some((found, rest)) = bytes.split_first_chunk::<8>() else {
             return Err(FormatError::NotOurs(what));
         };
         if found != magic {
             return Err(FormatError::NotOurs(what));
         }
-        let mut reader = Reader { what, rest };
+        let mut reader = SectionReader { what, rest };
         let found = reader.u32()?;
-        // Another version may have its checksum elsewhere, so the version is looked at first.
+        // Check the version first: another version may have its checksum elsewhere.
         if found != version {
             return Err(FormatError::Version { what, found, expected: version });
         }
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
         String::from_utf8(text.to_vec()).map_err(|_| self.damaged())
     }
 
-    /// An array; what it claims to hold has to be there before room is made for it.
+    /// An array. Its length is checked against the input before memory is allocated.
     pub(crate) fn array<T, const N: usize>(
         &mut self,
         of: impl Fn([u8; N]) -> T,
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
         Ok(bytes.as_chunks::<N>().0.iter().map(|chunk| of(*chunk)).collect())
     }
 
-    /// Nothing may be left over.
+    /// Checks that the input was read completely.
     pub(crate) fn finish(self) -> Result<(), FormatError> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.damaged()) }
     }

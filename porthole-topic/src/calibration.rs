@@ -1,53 +1,53 @@
-//! How far a decision is to be believed.
+//! Calibration of decisions.
 //!
-//! Naive Bayes takes every word of a page for a witness of its own, so that on a long page one class is almost
-//! certain, right or wrong. Here a page of n words counts as n/(1+n/saturation)^power of them: short pages keep
-//! their evidence, long ones are tempered. Only what the words say is tempered, not the prior: what is known
-//! before a page is read does not depend on its length. The children of a node still sum to it.
+//! Naive Bayes treats every word of a page as independent evidence, so that on a long page one class is almost certain,
+//! right or wrong. With calibration, a page of n words counts as n/(1+n/saturation)^power words: short pages keep their
+//! evidence, that of long pages is reduced. Only the evidence of words is scaled, not the prior, which does not depend
+//! on the page's length. The probabilities of a node's children still sum to that of the node.
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-/// The tempering of one decision.
+/// Calibration parameters of one decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// Words from which on more of them say less; infinite for none.
+    /// Number of words from which further words count less; infinite for no calibration.
     pub saturation: f64,
-    /// How much less: 1 means that no page counts as more than `saturation` words.
+    /// Strength of the reduction: 1 means that no page counts as more than `saturation` words.
     pub power: f64,
 }
 
-/// What a decision said of a document whose class is known.
+/// Scores of a decision for a document of known class.
 #[derive(Clone, Debug)]
-pub(crate) struct Scored {
-    /// What its words say for each class, before calibration and normalisation.
+pub(crate) struct ScoredDocument {
+    /// Evidence of its words for each class, before calibration and normalisation.
     pub(crate) evidence: Vec<f64>,
-    /// ln Pr of the classes before it was read.
+    /// ln of the classes' prior probabilities.
     pub(crate) logpriors: Arc<[f64]>,
-    /// Words that took part.
+    /// Number of words that are features.
     pub(crate) length: f64,
-    /// At least one.
+    /// True classes; at least one.
     pub(crate) classes: Vec<u16>,
 }
 
 impl Calibration {
-    /// Scores are taken as they are.
+    /// No calibration.
     pub const NONE: Calibration = Calibration { saturation: f64::INFINITY, power: 1.0 };
 
-    /// What the evidence of a document of so many words is multiplied with.
+    /// Factor for the evidence of a document of `length` words.
     #[inline]
     pub fn factor(&self, length: f64) -> f64 {
         if self.saturation.is_finite() { (1.0 + length / self.saturation).powf(-self.power) } else { 1.0 }
     }
 
-    /// The calibration under which these documents' classes are most probable.
-    pub(crate) fn fitted(documents: &[Scored]) -> Calibration {
+    /// The calibration that maximises the likelihood of these documents' classes.
+    pub(crate) fn fitted(documents: &[ScoredDocument]) -> Calibration {
         let loss = |calibration: &Calibration| mean_log_loss(documents, calibration);
         let mut best = (loss(&Calibration::NONE), Calibration::NONE);
         for power in [0.5, 1.0] {
             let at = |log: f64| Calibration { saturation: log.exp(), power };
-            // Along one power the loss falls and rises once: from a tenth of a word to a million.
+            // For a fixed power the loss is unimodal in the saturation: search from a tenth of a word to a million.
             let found = lowest(|log| loss(&at(log)), 0.1_f64.ln(), 1e6_f64.ln());
             let candidate = (loss(&at(found)), at(found));
             if candidate.0 < best.0 {
@@ -58,22 +58,22 @@ impl Calibration {
     }
 }
 
-/// Mean of -ln Pr[true class]: what being wrong with certainty costs.
-pub(crate) fn mean_log_loss(documents: &[Scored], calibration: &Calibration) -> f64 {
-    let loss = |document: &Scored| -log_sum(&document.probabilities(calibration), &document.classes);
-    // In pieces of a fixed size, so that the sum does not depend on the number of cores.
+/// Mean of -ln Pr[true class].
+pub(crate) fn mean_log_loss(documents: &[ScoredDocument], calibration: &Calibration) -> f64 {
+    let loss = |document: &ScoredDocument| -log_sum(&document.probabilities(calibration), &document.classes);
+    // Chunks of a fixed size, so that the sum does not depend on the number of cores.
     let sums: Vec<f64> = documents.par_chunks(1_000).map(|piece| piece.iter().map(loss).sum()).collect();
     sums.iter().sum::<f64>() / documents.len().max(1) as f64
 }
 
-/// ln of the probability of any of these classes.
+/// ln of the total probability of these classes.
 pub(crate) fn log_sum(probabilities: &[f64], classes: &[u16]) -> f64 {
     let of = |class: &u16| probabilities[usize::from(*class)];
     let top = classes.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
     top + classes.iter().map(|class| (of(class) - top).exp()).sum::<f64>().ln()
 }
 
-/// Where a function that falls and then rises is lowest, by golden section.
+/// Minimum of a unimodal function, by golden section search.
 fn lowest(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     const RATIO: f64 = 0.618_033_988_749_895;
     let (mut a, mut b) = (high - RATIO * (high - low), low + RATIO * (high - low));
@@ -92,7 +92,7 @@ fn lowest(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-impl Scored {
+impl ScoredDocument {
     /// ln Pr of each class.
     pub(crate) fn probabilities(&self, calibration: &Calibration) -> Vec<f64> {
         let mut scores = self.evidence.clone();
@@ -102,7 +102,7 @@ impl Scored {
     }
 }
 
-/// Evidence to log probabilities that sum to 1 (V eq. 2, with the prior inside the normalisation).
+/// Turns evidence into log probabilities of sum 1 (V eq. 2, with the prior inside the normalisation).
 pub(crate) fn normalise(scores: &mut [f64], logpriors: impl Iterator<Item = f64>, factor: f64) {
     scores.iter_mut().zip(logpriors).for_each(|(score, logprior)| *score = logprior + *score * factor);
     let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,43 +1,43 @@
-//! The critic: a page's terms against the model, from the root down.
+//! The critic: classifies a page's terms by the model, from the root down.
 
 use std::sync::Arc;
 
 use porthole_types::{Judgment, Mark, TermId, TopicId};
 
-use crate::model::{Model, NO_DECISION, Reading};
-use crate::statistics::Counts;
+use crate::model::{CriticModel, MatchedTerms, NO_DECISION};
+use crate::statistics::TermFrequencies;
 use crate::taxonomy::Taxonomy;
 
 /// Judges pages by a model and the marks of a tree.
 ///
-/// Only the nodes that matter are looked at: those on the way to good topics, for R(d), and those that the best
-/// leaf is found through. Keeps its working space from page to page.
+/// Evaluates only the nodes that it needs: those on the paths to good topics, for R(d), and those on the way to the
+/// best leaf. Reuses its buffers from page to page.
 #[derive(Clone, Debug)]
 pub struct Critic {
-    /// Shared with the critics of other threads: it is most of the memory.
-    model: Arc<Model>,
+    /// Shared with the critics of other threads, because it is most of the memory.
+    model: Arc<CriticModel>,
     marks: Vec<Mark>,
-    /// Other marks, by which links are followed, if they are not the same.
+    /// Other marks that decide which links are followed, if they differ.
     toward: Option<Vec<Mark>>,
     tempered: bool,
-    reading: Reading,
-    /// Classes that were reached and not gone into, with their log probabilities.
+    reading: MatchedTerms,
+    /// Classes that were reached but not expanded, with their log probabilities.
     pool: Vec<(f64, u32)>,
     scores: Vec<f64>,
     decided: usize,
-    /// Of the last page.
+    /// Best leaf of the last page.
     best: TopicId,
 }
 
 impl Critic {
     /// A critic for the good topics of a tree.
-    pub fn new(model: Model, tree: &Taxonomy) -> Critic {
+    pub fn new(model: CriticModel, tree: &Taxonomy) -> Critic {
         Critic {
             model: Arc::new(model),
             marks: tree.marks(),
             toward: None,
             tempered: true,
-            reading: Reading::default(),
+            reading: MatchedTerms::default(),
             pool: Vec::new(),
             scores: Vec::new(),
             decided: 0,
@@ -45,25 +45,25 @@ impl Critic {
         }
     }
 
-    /// The same without calibration: the formulas of the papers as they stand.
+    /// Disables calibration: the formulas of the papers as they stand.
     pub fn uncalibrated(mut self) -> Critic {
         self.tempered = false;
         self
     }
 
-    /// The same, which says by these marks what pages are worth to the links on them ([`steering`](Critic::steering)).
+    /// Sets other marks by which pages are rated for the links on them ([`steering`](Critic::steering)).
     pub fn toward(mut self, marks: Vec<Mark>) -> Critic {
         self.toward = Some(marks);
         self
     }
 
-    /// Whether there are other marks to steer by.
-    pub fn is_toward_more(&self) -> bool {
+    /// Whether other marks were set.
+    pub fn has_steering_marks(&self) -> bool {
         self.toward.is_some()
     }
 
-    /// What the last page that was judged is worth by the other marks, if there are any. The page is not read again: R is
-    /// another sum over the same decisions.
+    /// Judgment of the last page by the other marks, if there are any. The page is not classified again: R is another
+    /// sum over the same decisions.
     pub fn steering(&mut self) -> Option<Judgment> {
         let wide = self.toward.take()?;
         let narrow = std::mem::replace(&mut self.marks, wide);
@@ -72,38 +72,42 @@ impl Critic {
         Some(Judgment { relevance, best: self.best })
     }
 
-    /// Takes the marks of the tree as it is now.
-    pub fn remark(&mut self, tree: &Taxonomy) {
+    /// Updates the marks from the tree.
+    pub fn update_marks(&mut self, tree: &Taxonomy) {
         self.marks = tree.marks();
     }
 
-    /// The same for R(d) alone, quicker: it knows only the decisions on the way to good topics, so that its best leaf is
-    /// of no use. For questions about very many short texts.
-    pub fn narrowed(&self) -> Critic {
+    /// A faster critic for R(d) only: it has only the decisions on the paths to good topics, so its best leaf is
+    /// meaningless. For large numbers of short texts.
+    pub fn relevance_only(&self) -> Critic {
         let mut decisions = self.model.decisions();
         decisions.retain(|decision| self.mark(decision.node) == Mark::Path);
-        let model =
-            Model::assemble(self.model.kind(), self.model.shape(), self.model.term_version(), &decisions);
+        let model = CriticModel::assemble(
+            self.model.kind(),
+            self.model.shape(),
+            self.model.term_version(),
+            &decisions,
+        );
         Critic { model: Arc::new(model), ..self.clone() }
     }
 
     /// The model.
-    pub fn model(&self) -> &Model {
+    pub fn model(&self) -> &CriticModel {
         &self.model
     }
 
-    /// Decisions that were made for the last page.
+    /// Number of decisions evaluated for the last page.
     pub fn decided(&self) -> usize {
         self.decided
     }
 
     /// R(d) (V eq. 3) and the most probable leaf.
-    pub fn judge(&mut self, counts: &Counts) -> Judgment {
+    pub fn judge(&mut self, counts: &TermFrequencies) -> Judgment {
         self.model.read(counts, &mut self.reading);
         self.judge_reading()
     }
 
-    /// The same of a page's terms as they stand, any number of times: nobody has to count and sort them.
+    /// As `judge`, for a page's terms with repetitions, in any order: no counting or sorting is needed.
     pub fn judge_terms(&mut self, terms: &[TermId]) -> Judgment {
         self.model.read_terms(terms, &mut self.reading);
         self.judge_reading()
@@ -111,24 +115,24 @@ impl Critic {
 
     fn judge_reading(&mut self) -> Judgment {
         let relevance = self.relevance_of_reading();
-        // R needed the decisions on the path; the best leaf goes on from what they left.
+        // R needed the decisions on the paths; the best leaf continues from the remaining pool.
         self.best = self.best_in_pool();
         Judgment { relevance, best: self.best }
     }
 
-    /// R(d) alone: only the nodes on the way to good topics are evaluated (V 2.1.3).
-    pub fn relevance(&mut self, counts: &Counts) -> f64 {
+    /// R(d) only: evaluates only the nodes on the paths to good topics (V 2.1.3).
+    pub fn relevance(&mut self, counts: &TermFrequencies) -> f64 {
         self.model.read(counts, &mut self.reading);
         self.relevance_of_reading()
     }
 
-    /// R(d) alone of terms as they stand.
+    /// R(d) only, for terms with repetitions, in any order.
     pub fn relevance_of_terms(&mut self, terms: &[TermId]) -> f64 {
         self.model.read_terms(terms, &mut self.reading);
         self.relevance_of_reading()
     }
 
-    /// The same if it is more than `least`; otherwise any number up to `least`, as soon as that is certain.
+    /// R(d) if it exceeds `least`; otherwise some number up to `least`, as soon as that bound is certain.
     pub fn relevance_beyond(&mut self, terms: &[TermId], least: f64) -> f64 {
         self.model.read_terms(terms, &mut self.reading);
         self.relevance_of_reading_beyond(least)
@@ -145,7 +149,7 @@ impl Critic {
         }
         let mut relevance = 0.0;
         let mut at = 0;
-        // Classes on the path leave the pool and their children come into it, behind: one pass sees all.
+        // Classes on a path are replaced by their children, which are appended: one pass visits all.
         while at < self.pool.len() {
             let (probability, class) = self.pool[at];
             match self.class_mark(class) {
@@ -164,16 +168,17 @@ impl Critic {
         relevance.min(1.0)
     }
 
-    /// What the classes from a place of the pool on can add to R at most: what is below a class is not more probable.
+    /// Upper bound of what the classes from `at` on can add to R: a descendant is never more probable than its
+    /// ancestor.
     fn at_most(&self, at: usize) -> f64 {
         let counts = |class: u32| !matches!(self.class_mark(class), Mark::Null);
         let rest = self.pool[at..].iter().filter(|(_, class)| counts(*class));
         rest.map(|(probability, _)| probability.exp()).sum()
     }
 
-    /// The most probable leaf and its probability, best first: the most probable class is gone into until it
-    /// is a leaf (V 2.1.1). What is left cannot be more probable, so it is the best of all.
-    pub fn best(&mut self, counts: &Counts) -> (TopicId, f64) {
+    /// The most probable leaf and its probability, by best-first search: the most probable class is expanded until it
+    /// is a leaf (V 2.1.1). No remaining class can be more probable.
+    pub fn best(&mut self, counts: &TermFrequencies) -> (TopicId, f64) {
         self.model.read(counts, &mut self.reading);
         self.start();
         let best = self.best_in_pool();
@@ -182,8 +187,8 @@ impl Critic {
         (best, if self.pool.is_empty() { 1.0 } else { probability.exp() })
     }
 
-    /// Pr\[c|d\] of every topic that the model knows, by going everywhere; ordered by topic.
-    pub fn all(&mut self, counts: &Counts) -> Vec<(TopicId, f64)> {
+    /// Pr\[c|d\] of every topic in the model, by evaluating all nodes; ordered by topic.
+    pub fn all(&mut self, counts: &TermFrequencies) -> Vec<(TopicId, f64)> {
         self.model.read(counts, &mut self.reading);
         self.start();
         let mut all = Vec::with_capacity(self.model.classes.len());
@@ -197,8 +202,8 @@ impl Critic {
         all
     }
 
-    /// ln Pr\[ci|c0,d\] of the classes of one node; nothing if nothing is decided there.
-    pub fn children(&mut self, node: TopicId, counts: &Counts) -> Vec<(TopicId, f64)> {
+    /// ln Pr\[ci|c0,d\] of the classes of one node; empty if the model has no decision there.
+    pub fn children(&mut self, node: TopicId, counts: &TermFrequencies) -> Vec<(TopicId, f64)> {
         let Some(number) = self.model.heads.iter().position(|head| head.node == node) else {
             return Vec::new();
         };
@@ -208,7 +213,7 @@ impl Critic {
         classes.iter().map(|class| class.topic).zip(self.scores.iter().copied()).collect()
     }
 
-    /// Decides at the root about what was read.
+    /// Evaluates the root's decision.
     fn start(&mut self) {
         self.pool.clear();
         self.decided = 0;
@@ -220,8 +225,8 @@ impl Critic {
     fn best_in_pool(&mut self) -> TopicId {
         loop {
             let most = (0..self.pool.len()).max_by(|&a, &b| {
-                // Of equals the first in the model, in whatever order they were reached: a class comes before all
-                // that is below it, so going into one of them or not does not change who is first.
+                // On ties the first in the model, independent of the order of expansion: a class comes before its
+                // descendants, so expanding one of the tied classes does not change which is first.
                 self.pool[a].0.total_cmp(&self.pool[b].0).then(self.pool[b].1.cmp(&self.pool[a].1))
             });
             let Some(most) = most else { return TopicId::ROOT };
@@ -233,7 +238,7 @@ impl Critic {
         }
     }
 
-    /// Puts a class's children in its place.
+    /// Replaces a class by its children.
     fn expand(&mut self, at: usize) {
         let (probability, class) = self.pool.swap_remove(at);
         self.decide(self.model.next[class as usize], probability);

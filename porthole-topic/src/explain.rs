@@ -1,4 +1,4 @@
-//! Why the critic says what it says, and what it proposes for examples: in topics and words, not in numbers alone.
+//! Explanations of judgments, and proposals of topics for examples, with the decisive words.
 
 use std::collections::HashMap;
 
@@ -6,23 +6,23 @@ use foldhash::fast::FixedState;
 use porthole_types::{TermId, TopicId};
 
 use crate::critic::Critic;
-use crate::model::Kind;
-use crate::statistics::Counts;
+use crate::model::ModelKind;
+use crate::statistics::TermFrequencies;
 use crate::taxonomy::Taxonomy;
 
-/// One step on the way from the root to a topic.
+/// One step on the path from the root to a topic.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    /// The topic that the step leads to.
+pub struct DescentStep {
+    /// Topic that the step leads to.
     pub topic: TopicId,
     /// Pr\[c|d\].
     pub probability: f64,
     /// Pr\[c|parent(c),d\].
     pub given_parent: f64,
-    /// The page's terms that speak most for it against its siblings, the strongest first: what each adds to the
-    /// log odds.
+    /// The page's terms that support it most against its siblings, strongest first, with their contributions to the log
+    /// odds.
     pub words_for: Vec<(TermId, f64)>,
-    /// Those that speak most against it.
+    /// The page's terms that count most against it.
     pub words_against: Vec<(TermId, f64)>,
 }
 
@@ -33,46 +33,51 @@ pub struct Proposal {
     pub topic: TopicId,
     /// Mean of Pr\[c|d\] over the examples.
     pub probability: f64,
-    /// Examples whose best leaf it is, or is below it.
+    /// Number of examples whose best leaf is the topic or below it.
     pub examples: usize,
-    /// How much more is known when it is known that they are about it: p ln(p / Pr\[c\]). High for topics that
-    /// are probable for the examples and not for any page; 0 for the root.
+    /// Information that the topic gives about the examples: p ln(p / Pr\[c\]). High for topics that are probable for
+    /// the examples but not for an average page; 0 for the root.
     pub score: f64,
-    /// The words that decide for it, the strongest first, over all examples.
+    /// The decisive words over all examples, strongest first.
     pub words: Vec<(TermId, f64)>,
 }
 
-/// What each term adds to the log odds of a class.
-type Telling = HashMap<TermId, f64, FixedState>;
+/// Contribution of each term to the log odds of a class.
+type TermContributions = HashMap<TermId, f64, FixedState>;
 
 impl Critic {
-    /// The way from the root to the best leaf, with the most telling words of each step.
-    pub fn explain(&mut self, counts: &Counts, most: usize) -> Vec<Step> {
+    /// The path from the root to the best leaf, with the decisive words of each step.
+    pub fn explain(&mut self, counts: &TermFrequencies, most: usize) -> Vec<DescentStep> {
         let (best, _) = self.best(counts);
         self.explain_topic(best, counts, most)
     }
 
-    /// The way from the root to a topic; empty if the model does not know it.
-    pub fn explain_topic(&mut self, topic: TopicId, counts: &Counts, most: usize) -> Vec<Step> {
+    /// The path from the root to a topic; empty if it is not in the model.
+    pub fn explain_topic(
+        &mut self,
+        topic: TopicId,
+        counts: &TermFrequencies,
+        most: usize,
+    ) -> Vec<DescentStep> {
         let mut probability = 1.0;
         let mut steps = Vec::new();
-        for (decision, class) in self.way_to(topic) {
+        for (decision, class) in self.path_to(topic) {
             let head = self.model().heads[decision as usize];
             let step = self.model().classes[class as usize].topic;
             let children = self.children(head.node, counts);
             let given_parent = children[(class - head.first_class) as usize].1.exp();
             probability *= given_parent;
-            let mut telling = Telling::default();
-            self.add_telling(decision, class, &children, counts, &mut telling);
+            let mut contributions = TermContributions::default();
+            self.add_contributions(decision, class, &children, counts, &mut contributions);
             let (words_for, words_against) =
-                (strongest(&telling, most, 1.0), strongest(&telling, most, -1.0));
-            steps.push(Step { topic: step, probability, given_parent, words_for, words_against });
+                (strongest(&contributions, most, 1.0), strongest(&contributions, most, -1.0));
+            steps.push(DescentStep { topic: step, probability, given_parent, words_for, words_against });
         }
         steps
     }
 
-    /// The topics that examples fit best, the best first, each with the words that decide (W 2.1).
-    pub fn propose(&mut self, tree: &Taxonomy, examples: &[&Counts], most: usize) -> Vec<Proposal> {
+    /// The topics that fit the examples best, best first, with the decisive words (W 2.1).
+    pub fn propose(&mut self, tree: &Taxonomy, examples: &[&TermFrequencies], most: usize) -> Vec<Proposal> {
         let mut found: HashMap<TopicId, Proposal, FixedState> = HashMap::default();
         let share = 1.0 / examples.len().max(1) as f64;
         for counts in examples {
@@ -100,21 +105,21 @@ impl Critic {
         proposals
     }
 
-    /// The words that decide for a topic at the decision right above it, summed over examples.
-    fn deciding(&mut self, topic: TopicId, examples: &[&Counts]) -> Vec<(TermId, f64)> {
-        let mut telling = Telling::default();
-        if let Some((decision, class)) = self.way_to(topic).last().copied() {
+    /// The decisive words for a topic at its parent's decision, summed over the examples.
+    fn deciding(&mut self, topic: TopicId, examples: &[&TermFrequencies]) -> Vec<(TermId, f64)> {
+        let mut contributions = TermContributions::default();
+        if let Some((decision, class)) = self.path_to(topic).last().copied() {
             let node = self.model().heads[decision as usize].node;
             for counts in examples {
                 let children = self.children(node, counts);
-                self.add_telling(decision, class, &children, counts, &mut telling);
+                self.add_contributions(decision, class, &children, counts, &mut contributions);
             }
         }
-        strongest(&telling, WORDS, 1.0)
+        strongest(&contributions, WORDS, 1.0)
     }
 
-    /// The decisions from the root to a topic, each with the class that leads on.
-    fn way_to(&self, topic: TopicId) -> Vec<(u32, u32)> {
+    /// The decisions from the root to a topic, each with the class on the path.
+    fn path_to(&self, topic: TopicId) -> Vec<(u32, u32)> {
         let model = self.model();
         let mut way = Vec::new();
         let mut wanted = topic;
@@ -130,15 +135,15 @@ impl Critic {
         way
     }
 
-    /// What each term adds to the log odds of a class against its siblings, these weighed by how probable they
-    /// are if it is not that class.
-    fn add_telling(
+    /// Adds each term's contribution to the log odds of a class against its siblings, which are weighted by their
+    /// probabilities given that it is not that class.
+    fn add_contributions(
         &self,
         decision: u32,
         class: u32,
         children: &[(TopicId, f64)],
-        counts: &Counts,
-        telling: &mut Telling,
+        counts: &TermFrequencies,
+        contributions: &mut TermContributions,
     ) {
         let model = self.model();
         let head = &model.heads[decision as usize];
@@ -146,10 +151,10 @@ impl Critic {
         let others: Vec<f64> = children.iter().map(|(_, log)| log.exp()).collect();
         let rest: f64 = others.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, p)| p).sum();
         let said = counts.iter().filter_map(|&(term, count)| {
-            let (scale, gains) = model.says(decision, term)?;
+            let (scale, gains) = model.contributions(decision, term)?;
             let weight = match model.kind() {
-                Kind::NaiveBayes => head.counting.weight(count),
-                Kind::Logistic => f64::from(count).ln_1p() * f64::from(scale),
+                ModelKind::NaiveBayes => head.counting.weight(count),
+                ModelKind::Logistic => f64::from(count).ln_1p() * f64::from(scale),
             };
             let against = gains.iter().zip(&others).enumerate().filter(|(other, _)| *other != at);
             let against: f64 = against.map(|(_, (gain, p))| gain * p / rest.max(f64::MIN_POSITIVE)).sum();
@@ -159,15 +164,15 @@ impl Critic {
         let length: f64 = said.iter().map(|(_, weight, _)| weight).sum();
         let squares: f64 = said.iter().map(|(_, weight, _)| weight * weight).sum();
         let factor = match model.kind() {
-            Kind::NaiveBayes => head.calibration.factor(length),
-            Kind::Logistic => 1.0 / squares.sqrt().max(f64::MIN_POSITIVE),
+            ModelKind::NaiveBayes => head.calibration.factor(length),
+            ModelKind::Logistic => 1.0 / squares.sqrt().max(f64::MIN_POSITIVE),
         };
         for (term, weight, difference) in said {
-            *telling.entry(term).or_default() += weight * difference * factor;
+            *contributions.entry(term).or_default() += weight * difference * factor;
         }
     }
 
-    /// Pr\[c\] of every topic, before any page is seen.
+    /// Prior probability of every topic.
     fn priors(&self) -> HashMap<TopicId, f64, FixedState> {
         let model = self.model();
         let mut priors: HashMap<TopicId, f64, FixedState> = HashMap::default();
@@ -189,12 +194,12 @@ impl Proposal {
     }
 }
 
-/// Words that are kept of a proposal.
+/// Number of words listed for a proposal.
 const WORDS: usize = 12;
 
 /// The terms with the largest values of one sign.
-fn strongest(telling: &Telling, most: usize, sign: f64) -> Vec<(TermId, f64)> {
-    let mut words: Vec<_> = telling.iter().map(|(&term, &value)| (term, value)).collect();
+fn strongest(contributions: &TermContributions, most: usize, sign: f64) -> Vec<(TermId, f64)> {
+    let mut words: Vec<_> = contributions.iter().map(|(&term, &value)| (term, value)).collect();
     words.retain(|(_, value)| value * sign > 0.0);
     words.sort_by(|a, b| (b.1 * sign).total_cmp(&(a.1 * sign)).then(a.0.cmp(&b.0)));
     words.truncate(most);

@@ -1,5 +1,5 @@
-//! More examples from specialty sites: where most pages are about a topic, those that the critic is sure of can teach it
-//! (W 1). They stay only if what a person has shown is told apart no worse with them.
+//! Additional examples from specialty sites: if most pages of a site are about a topic, those that the critic is sure
+//! of can serve as examples (W 1). They are kept only if the user's own examples are classified no worse with them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,38 +8,37 @@ use foldhash::fast::FixedState;
 use porthole_types::TopicId;
 
 use crate::naive_bayes::Tuning;
-use crate::problem::{Problem, Shape, Table, problems};
-use crate::statistics::{Example, Statistics};
+use crate::problem::{ClassTermTable, ClassifierShape, DecisionProblem, problems};
+use crate::statistics::{Statistics, TopicExample};
 use crate::taxonomy::Taxonomy;
-use crate::train::{Options, Tunings, labelled};
+use crate::train::{TrainingOptions, Tunings, labelled};
 use crate::tune::{Choice, tune};
 
-/// A site most of whose pages are about a topic.
+/// A site with mostly pages about a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Specialty<S> {
     /// The site.
     pub site: S,
-    /// Its pages that were fetched.
+    /// Number of its fetched pages.
     pub pages: u32,
-    /// Those that are about the topic.
+    /// Number of its pages about the topic.
     pub on_topic: u32,
 }
 
-/// Fewer pages do not make a specialty.
+/// Minimum number of pages of a specialty site.
 const FEWEST_PAGES: u32 = 5;
 
-/// The part of a site's pages that has to be about the topic.
+/// Minimum share of a site's pages about the topic.
 const DENSE: f64 = 0.6;
 
 impl<S> Specialty<S> {
-    /// The part of its pages that are about the topic, as far as so few can tell.
+    /// Smoothed share of its pages about the topic.
     pub fn density(&self) -> f64 {
         f64::from(self.on_topic + 1) / f64::from(self.pages + 2)
     }
 }
 
-/// The specialty sites among those of these pages, of which it is said whether they are about the topic: the densest
-/// first.
+/// Specialty sites, densest first, from pairs of a page's site and whether the page is about the topic.
 pub fn specialty_sites<S: Clone + Eq + Hash + Ord>(
     pages: impl IntoIterator<Item = (S, bool)>,
 ) -> Vec<Specialty<S>> {
@@ -56,57 +55,57 @@ pub fn specialty_sites<S: Clone + Eq + Hash + Ord>(
     sites
 }
 
-/// How well examples are told apart by a critic that has not learnt from them.
+/// Accuracy of a critic on examples that it was not trained on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeldOut {
-    /// Examples at the nodes above the topic, each counted at each of them.
+    /// Number of examples at the topic's ancestors, counted once for each ancestor.
     pub examples: usize,
-    /// The part of them that went the right way.
+    /// Share of them that were assigned to the right child.
     pub accuracy: f64,
-    /// Mean of -ln Pr\[the right way\].
+    /// Mean of -ln Pr\[right child\].
     pub log_loss: f64,
 }
 
-/// By this part of it, and by this, a log loss may rise: less is chance.
+/// Relative and absolute increase of the log loss that is ignored as noise.
 const SLACK: (f64, f64) = (0.02, 0.005);
 
 impl HeldOut {
-    /// Whether this is as good as that. The accuracy must not fall; and it hardly moves with a few pages more, so
-    /// neither may the probabilities get worse.
+    /// Whether this is at least as good as `before`. The accuracy must not fall; because it hardly changes with a few
+    /// more pages, the log loss must not rise either.
     pub fn is_no_worse_than(&self, before: &HeldOut) -> bool {
         self.accuracy >= before.accuracy && self.log_loss <= before.log_loss * (1.0 + SLACK.0) + SLACK.1
     }
 }
 
-/// Tries pages as examples of a topic.
+/// Tests pages as additional examples of a topic.
 pub struct Grower<'a> {
-    problems: Vec<(Problem, Tuning)>,
+    problems: Vec<(DecisionProblem, Tuning)>,
     statistics: Statistics,
-    /// What a person has shown: these alone are held out.
-    originals: Vec<Example<'a>>,
+    /// The user's examples; only these are held out.
+    originals: Vec<TopicExample<'a>>,
     folds: usize,
     held_out: HeldOut,
 }
 
 impl<'a> Grower<'a> {
-    /// Starts with what there is: the counts of all examples, and of them those that a person has shown. `None` if
-    /// those are too few to measure anything by. Measured by naive Bayes, with what was chosen at each node.
+    /// Starts with the counts of all examples, and the user's own examples. `None` if the latter are too few to measure
+    /// accuracy. Uses naive Bayes with the tunings chosen at each node.
     pub fn new(
         tree: &Taxonomy,
         topic: TopicId,
         statistics: Statistics,
-        originals: Vec<Example<'a>>,
+        originals: Vec<TopicExample<'a>>,
         tunings: &Tunings,
-        options: &Options,
+        options: &TrainingOptions,
     ) -> Option<Self> {
         let way: Vec<TopicId> = match options.shape {
-            Shape::Tree => std::iter::once(topic).chain(tree.ancestors(topic)).collect(),
-            Shape::Flat | Shape::TwoClass => vec![TopicId::ROOT],
+            ClassifierShape::Tree => std::iter::once(topic).chain(tree.ancestors(topic)).collect(),
+            ClassifierShape::Flat | ClassifierShape::TwoClass => vec![TopicId::ROOT],
         };
         let problems = problems(tree, &statistics, options.shape).into_iter();
         let problems = problems.filter(|problem| problem.classes.len() > 1 && way.contains(&problem.node));
         let folds = options.folds.max(2);
-        let problems: Vec<(Problem, Tuning)> = problems
+        let problems: Vec<(DecisionProblem, Tuning)> = problems
             .filter(|problem| can_be_measured(problem, &statistics, &originals, folds))
             .map(|problem| {
                 let tuning = tunings.get(&problem.node).copied().unwrap_or_default();
@@ -117,14 +116,14 @@ impl<'a> Grower<'a> {
         Some(Grower { problems, statistics, originals, folds, held_out })
     }
 
-    /// How well the examples that a person has shown are told apart now.
+    /// Current accuracy on the user's examples.
     pub fn held_out(&self) -> HeldOut {
         self.held_out
     }
 
-    /// Learns from pages, unless what a person has shown is told apart worse with them: then nothing is learnt, and
-    /// `Err` says how it would be.
-    pub fn try_add(&mut self, pages: &[Example<'_>]) -> Result<HeldOut, HeldOut> {
+    /// Adds pages as examples, unless the user's examples are classified worse with them: then nothing changes, and
+    /// `Err` has the accuracy that would result.
+    pub fn try_add(&mut self, pages: &[TopicExample<'_>]) -> Result<HeldOut, HeldOut> {
         let mut statistics = self.statistics.clone();
         pages.iter().for_each(|page| statistics.add(*page));
         let held_out = measure(&self.problems, &statistics, &self.originals, self.folds);
@@ -137,11 +136,11 @@ impl<'a> Grower<'a> {
     }
 }
 
-/// Whether every class has examples left, whichever part is held out.
+/// Whether every class has examples left, whichever fold is held out.
 fn can_be_measured(
-    problem: &Problem,
+    problem: &DecisionProblem,
     statistics: &Statistics,
-    originals: &[Example<'_>],
+    originals: &[TopicExample<'_>],
     folds: usize,
 ) -> bool {
     let mut held = vec![0; problem.classes.len()];
@@ -156,9 +155,9 @@ fn can_be_measured(
 }
 
 fn measure(
-    problems: &[(Problem, Tuning)],
+    problems: &[(DecisionProblem, Tuning)],
     statistics: &Statistics,
-    originals: &[Example<'_>],
+    originals: &[TopicExample<'_>],
     folds: usize,
 ) -> Option<HeldOut> {
     let (mut examples, mut right, mut loss) = (0, 0.0, 0.0);
@@ -171,7 +170,7 @@ fn measure(
             calibrate: true,
             folds,
         };
-        let found = tune(&Table::new(problem, statistics), &labelled, &choice);
+        let found = tune(&ClassTermTable::new(problem, statistics), &labelled, &choice);
         examples += labelled.len();
         right += found.chosen.accuracy * labelled.len() as f64;
         loss += found.calibrated_log_loss * labelled.len() as f64;
@@ -197,7 +196,7 @@ mod tests {
         assert_eq!(found, ["pure", "large", "small"]);
     }
 
-    /// A page of words drawn from `words`, the same for the same number.
+    /// A page of words drawn from `words`, determined by `number`.
     fn page(words: &[u32], number: u64) -> Vec<(TermId, u32)> {
         let mut counts = std::collections::BTreeMap::new();
         for draw in 0..12u64 {
@@ -217,15 +216,16 @@ mod tests {
         let shown: Vec<(TopicId, Vec<(TermId, u32)>)> = (0..12)
             .flat_map(|number| [(birds, page(&of_birds, number)), (food, page(&of_food, 100 + number))])
             .collect();
-        let originals = || shown.iter().map(|(topic, counts)| Example { topic: *topic, counts }).collect();
+        let originals =
+            || shown.iter().map(|(topic, counts)| TopicExample { topic: *topic, counts }).collect();
         let statistics = Statistics::of(Vec::into_iter(originals()));
-        let options = Options::default();
+        let options = TrainingOptions::default();
         let mut grower =
             Grower::new(&tree, birds, statistics, originals(), &Tunings::new(), &options).unwrap();
         let before = grower.held_out();
         let try_pages = |grower: &mut Grower<'_>, words: &[u32], first: u64| {
             let pages: Vec<_> = (first..first + 12).map(|number| page(words, number)).collect();
-            let pages: Vec<_> = pages.iter().map(|counts| Example { topic: birds, counts }).collect();
+            let pages: Vec<_> = pages.iter().map(|counts| TopicExample { topic: birds, counts }).collect();
             grower.try_add(&pages)
         };
         let bad = try_pages(&mut grower, &of_food, 200).unwrap_err();
@@ -241,10 +241,13 @@ mod tests {
         let mut tree = Taxonomy::new();
         let [birds, food] = ["/Birds", "/Food"].map(|path| tree.add_path(path).unwrap());
         let counts = [(TermId(1), 1)];
-        let originals =
-            vec![Example { topic: birds, counts: &counts }, Example { topic: food, counts: &counts }];
+        let originals = vec![
+            TopicExample { topic: birds, counts: &counts },
+            TopicExample { topic: food, counts: &counts },
+        ];
         let statistics = Statistics::of(originals.iter().copied());
-        let grower = Grower::new(&tree, birds, statistics, originals, &Tunings::new(), &Options::default());
+        let grower =
+            Grower::new(&tree, birds, statistics, originals, &Tunings::new(), &TrainingOptions::default());
         assert!(grower.is_none());
     }
 }

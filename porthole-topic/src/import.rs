@@ -1,8 +1,9 @@
-//! Examples from elsewhere: bookmarks, lists of URLs with topics, folders of files, the Open Directory.
+//! Import of examples: bookmarks, lists of URLs with topics, folders of files, the Open Directory.
 //!
-//! Two kinds of trouble are kept apart. One entry that is of no use (a `javascript:` bookmark) is a [`Problem`]:
-//! it is told, and the rest goes on. A file that cannot be trusted as a whole (another format, cut in the middle)
-//! is an [`ImportError`]: whoever imports should then keep nothing of it. [`Import::gather`] gives one or the other.
+//! Two kinds of errors are separate. An [`ImportProblem`] is about one entry that cannot be used (a `javascript:`
+//! bookmark): it is reported, and the import continues. An [`ImportError`] means that the file as a whole cannot be
+//! trusted (another format, truncated): nothing of it should be kept. [`ImportedTaxonomy::gather`] returns one or the
+//! other.
 
 mod bookmarks;
 mod directory;
@@ -24,100 +25,100 @@ pub use dmoz::{DmozContent, DmozStructure, DmozTopic, dmoz_content, dmoz_structu
 pub use folder::{FoundFile, folder};
 pub use tsv::{Tsv, tsv};
 
-/// A page and the topic that it is an example of.
+/// An example page and its topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Where the page is.
+pub struct ImportedExample {
+    /// URL of the page.
     pub url: CanonicalUrl,
     /// A path that a [`crate::Taxonomy`] accepts: `/Science/Biology`; `/` for the root.
     pub topic: String,
-    /// What the source calls it; empty if it does not say.
+    /// Title given by the source; empty if it has none.
     pub title: String,
 }
 
-/// What comes out of a stream: something of use, or word of something that is not.
+/// An item of an import stream: an entry, or a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry<T> {
+pub enum ImportEntry<T> {
     /// An entry to import.
     Found(T),
-    /// An entry, or a part of one, that was left out.
-    Problem(Problem),
+    /// An entry, or a part of one, that was skipped.
+    Problem(ImportProblem),
 }
 
-/// Something that was left out, while the rest goes on.
+/// A skipped entry or part of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Counted from 1; none where there are no lines.
+pub struct ImportProblem {
+    /// Line number from 1; `None` if the source has no lines.
     pub line: Option<u64>,
-    /// What is wrong, in words.
+    /// Description of the problem.
     pub what: String,
 }
 
-/// Everything that a source holds.
+/// All entries of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Import<T> {
-    /// In the order of the source.
+pub struct ImportedTaxonomy<T> {
+    /// Entries in the order of the source.
     pub found: Vec<T>,
-    /// What was left out, in the order of the source.
-    pub problems: Vec<Problem>,
+    /// Problems in the order of the source.
+    pub problems: Vec<ImportProblem>,
 }
 
-/// Why nothing of a file should be imported.
+/// Errors that make a file unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The reader handed in failed.
-    #[error("line {line}: cannot read on: {source}")]
+    /// The reader failed.
+    #[error("line {line}: cannot read: {source}")]
     Read {
-        /// How far reading came.
+        /// Line at which reading failed.
         line: u64,
-        /// What the reader said.
+        /// Error of the reader.
         source: io::Error,
     },
-    /// The file is not what it should be.
+    /// The file has the wrong format.
     #[error("line {line}: {what}")]
     Broken {
-        /// Where it shows.
+        /// Line of the error.
         line: u64,
-        /// What is wrong, in words.
+        /// Description of the error.
         what: String,
     },
 }
 
-impl<T> Import<T> {
-    /// All entries of a stream, or the error that says that none of them should be kept.
+impl<T> ImportedTaxonomy<T> {
+    /// Collects all entries of a stream, or returns the error that makes it unusable.
     pub fn gather(
-        entries: impl IntoIterator<Item = Result<Entry<T>, ImportError>>,
+        entries: impl IntoIterator<Item = Result<ImportEntry<T>, ImportError>>,
     ) -> Result<Self, ImportError> {
-        let mut all = Import::default();
+        let mut all = ImportedTaxonomy::default();
         for entry in entries {
             match entry? {
-                Entry::Found(found) => all.found.push(found),
-                Entry::Problem(problem) => all.problems.push(problem),
+                ImportEntry::Found(found) => all.found.push(found),
+                ImportEntry::Problem(problem) => all.problems.push(problem),
             }
         }
         Ok(all)
     }
 }
 
-impl<T> Default for Import<T> {
+impl<T> Default for ImportedTaxonomy<T> {
     fn default() -> Self {
-        Import { found: Vec::new(), problems: Vec::new() }
+        ImportedTaxonomy { found: Vec::new(), problems: Vec::new() }
     }
 }
 
-impl<T> From<Problem> for Entry<T> {
-    fn from(problem: Problem) -> Self {
-        Entry::Problem(problem)
+impl<T> From<ImportProblem> for ImportEntry<T> {
+    fn from(problem: ImportProblem) -> Self {
+        ImportEntry::Problem(problem)
     }
 }
 
-impl Problem {
+impl ImportProblem {
     fn new(line: u64, what: impl Into<String>) -> Self {
-        Problem { line: Some(line), what: what.into() }
+        ImportProblem { line: Some(line), what: what.into() }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ImportProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "line {line}: {}", self.what),
@@ -127,7 +128,7 @@ impl fmt::Display for Problem {
 }
 
 impl ImportError {
-    /// The line that the error is about.
+    /// Line of the error.
     pub fn line(&self) -> u64 {
         match self {
             ImportError::Read { line, .. } | ImportError::Broken { line, .. } => *line,
@@ -139,12 +140,13 @@ impl ImportError {
     }
 }
 
-/// A URL as the source writes it, or what is wrong with it.
-fn url(written: &str, line: u64) -> Result<CanonicalUrl, Problem> {
-    CanonicalUrl::parse(written).map_err(|error| Problem::new(line, format!("{}: {error}", shown(written))))
+/// Parses a URL of the source.
+fn url(written: &str, line: u64) -> Result<CanonicalUrl, ImportProblem> {
+    CanonicalUrl::parse(written)
+        .map_err(|error| ImportProblem::new(line, format!("{}: {error}", shown(written))))
 }
 
-/// Text for a message: quoted, and not longer than a line, because a bookmarklet is a program.
+/// Text for a message: quoted and truncated to a line, because a bookmarklet can be a whole program.
 fn shown(text: &str) -> String {
     let start: String = text.chars().take(LONGEST_SHOWN).collect();
     let dots = if start.len() < text.len() { "…" } else { "" };
@@ -153,7 +155,7 @@ fn shown(text: &str) -> String {
 
 const LONGEST_SHOWN: usize = 80;
 
-/// Text for a title: white space folded, nothing invisible.
+/// Text for a title: white space collapsed, invisible characters removed.
 fn tidy(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     words.fold(String::with_capacity(text.len()), |mut all, word| {

@@ -1,7 +1,7 @@
-//! Topics and the critic: the tree of topics with its examples, and a model trained on them that judges how
-//! probable it is that a page is about each.
+//! Topics and the critic: the topic tree with its examples, and a model trained on them that estimates the probability
+//! of each topic for a page.
 //!
-//! Pure: bytes and plain data in, plain data out. No file, no clock, no random number without a seed.
+//! Pure: bytes and plain data in, plain data out. No files, no clock, no random numbers without a seed.
 
 mod background;
 mod broaden;
@@ -24,18 +24,18 @@ mod train;
 mod tune;
 
 pub use background::{BACKGROUND, IRRELEVANT, Sample, add_background, background};
-pub use broaden::{Broadening, Census, Found, broaden};
+pub use broaden::{Broadening, Census, TopicPages, broaden};
 pub use bytes::FormatError;
 pub use calibration::Calibration;
 pub use critic::Critic;
-pub use explain::{Proposal, Step};
+pub use explain::{DescentStep, Proposal};
 pub use grow::{Grower, HeldOut, Specialty, specialty_sites};
-pub use judge::{Judge, JudgeError};
-pub use model::{ClassModel, Decision, Feature, Kind, Model};
-pub use naive_bayes::{Counting, Tuning};
+pub use judge::{JudgeError, RelevanceJudge};
+pub use model::{ClassModel, CriticModel, DecisionTerm, ModelKind, TopicDecision};
+pub use naive_bayes::{TermCounting, Tuning};
 pub use pretrained::Pretrained;
-pub use problem::{Class, Problem, Shape, problems};
-pub use statistics::{Counts, Example, Seen, Statistics, TopicStatistics};
+pub use problem::{Class, ClassifierShape, DecisionProblem, problems};
+pub use statistics::{Statistics, TermFrequencies, TermSeen, TopicExample, TopicStatistics};
 pub use taxonomy::{DEEPEST, MOST_TOPICS, OTHER, Taxonomy, TaxonomyError};
-pub use train::{Options, Tunings, retrain, train, tune_all};
-pub use tune::{FEATURES, SMOOTHINGS, Trial, Tuned, fingerprint};
+pub use train::{TrainingOptions, Tunings, retrain, train, tune_all};
+pub use tune::{FEATURES, SMOOTHINGS, Tuned, TuningTrial, fingerprint};

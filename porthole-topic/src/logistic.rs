@@ -1,8 +1,8 @@
-//! Multinomial logistic regression with an L2 penalty over sparse rows: numbers in, numbers out.
+//! Multinomial logistic regression with an L2 penalty over sparse rows.
 //!
-//! The weights W minimise `c · Σ weight · −ln p(label | row)  +  ½ ‖W‖²`, with p = softmax(bias + W · row). The
-//! bias is penalised like a weight of a feature that is 1 in every row: with that the problem has exactly one
-//! optimum, and the gap between it and its dual says how far from it an answer can be at most.
+//! The weights W minimise `c · Σ weight · −ln p(label | row) + ½ ‖W‖²`, with p = softmax(bias + W · row). The bias is
+//! penalised like the weight of a feature that is 1 in every row. Therefore the problem has exactly one optimum, and
+//! the duality gap bounds the distance from it.
 
 mod critic;
 mod dual;
@@ -13,22 +13,22 @@ mod weighting;
 mod tests;
 
 pub use critic::{LogisticError, train_logistic};
-pub use strength::{STRENGTHS, Trial, best, cross_validate};
+pub use strength::{STRENGTHS, StrengthTrial, best, cross_validate};
 pub use weighting::{Vocabulary, weighted};
 
-/// Sparse rows of numbers, one behind the other.
+/// Sparse rows of numbers, stored contiguously.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rows {
-    /// Where each row ends.
+pub struct SparseRows {
+    /// End of each row.
     ends: Vec<usize>,
     features: Vec<u32>,
     values: Vec<f32>,
 }
 
-impl Rows {
+impl SparseRows {
     /// No rows.
     pub fn new() -> Self {
-        Rows::default()
+        SparseRows::default()
     }
 
     /// Adds a row: features with their values, each feature at most once.
@@ -58,43 +58,42 @@ impl Rows {
     }
 }
 
-/// What is learnt from: rows, and the class of each.
+/// Training samples: rows, and the class of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Samples<'a> {
     /// The rows.
-    pub rows: &'a Rows,
+    pub rows: &'a SparseRows,
     /// The class of each row, below `classes`.
     pub labels: &'a [u16],
-    /// What each row counts; 1 without.
+    /// Weight of each row; 1 if absent.
     pub weights: Option<&'a [f32]>,
     /// Number of classes.
     pub classes: usize,
-    /// Number of features: all of them are below it.
+    /// Number of features; all feature numbers are below it.
     pub features: usize,
 }
 
-/// How to learn.
+/// Settings of the solver.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
-    /// What a row's loss counts beside the penalty: larger fits the rows more closely. The `C` of other
-    /// programs.
+pub struct SolverSettings {
+    /// Weight of the loss against the penalty: larger values fit the rows more closely. Called `C` in other programs.
     pub strength: f64,
-    /// The gap at which to stop, as a part of what no weights at all cost.
+    /// Duality gap at which to stop, relative to the cost of zero weights.
     pub tolerance: f64,
-    /// To stop after so many passes over the rows in any case.
+    /// Maximum number of passes over the rows.
     pub passes: u32,
 }
 
-impl Default for Settings {
-    /// At a tolerance of 1/1000 more passes no longer change which class wins.
+impl Default for SolverSettings {
+    /// At a tolerance of 1/1000, more passes no longer change which class wins.
     fn default() -> Self {
-        Settings { strength: 30.0, tolerance: 1e-3, passes: 200 }
+        SolverSettings { strength: 30.0, tolerance: 1e-3, passes: 200 }
     }
 }
 
-/// What was learnt.
+/// Trained weights.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weights {
+pub struct LogisticWeights {
     classes: usize,
     /// By feature and class.
     weights: Vec<f32>,
@@ -103,45 +102,45 @@ pub struct Weights {
     gap: f64,
 }
 
-/// Learns the weights. The same samples and settings always give the same weights, to the bit.
+/// Trains the weights. The same samples and settings always give the same weights, to the bit.
 ///
 /// # Panics
-/// If labels or weights are not as many as the rows, a label is no class, or a feature is out of range.
-pub fn fit(samples: &Samples<'_>, settings: &Settings) -> Weights {
+/// If the number of labels or weights differs from that of the rows, or a label or feature is out of range.
+pub fn fit(samples: &Samples<'_>, settings: &SolverSettings) -> LogisticWeights {
     let chosen: Vec<u32> = (0..samples.rows.len() as u32).collect();
     let mut solver = dual::Solver::new(samples, &chosen);
     solver.run(settings);
     solver.weights()
 }
 
-impl Weights {
+impl LogisticWeights {
     /// Number of classes.
     pub fn classes(&self) -> usize {
         self.classes
     }
 
-    /// The weight of a feature for every class.
+    /// Weights of a feature by class.
     pub fn of(&self, feature: u32) -> &[f32] {
         let start = feature as usize * self.classes;
         &self.weights[start..start + self.classes]
     }
 
-    /// The bias of every class.
+    /// Bias by class.
     pub fn bias(&self) -> &[f32] {
         &self.bias
     }
 
-    /// How many passes over the rows it took.
+    /// Number of passes over the rows.
     pub fn passes(&self) -> u32 {
         self.passes
     }
 
-    /// By how much these weights may cost more than the best, as a part of what no weights at all cost.
+    /// Upper bound of the excess cost of these weights over the optimum, relative to the cost of zero weights.
     pub fn gap(&self) -> f64 {
         self.gap
     }
 
-    /// The probability of every class for a row; they sum to 1.
+    /// Probability of every class for a row; they sum to 1.
     pub fn probabilities(&self, row: impl IntoIterator<Item = (u32, f32)>) -> Vec<f64> {
         let mut scores: Vec<f64> = self.bias.iter().copied().map(f64::from).collect();
         for (feature, value) in row {
@@ -154,7 +153,7 @@ impl Weights {
     }
 }
 
-/// Turns scores into probabilities; gives the logarithm of what they were divided by.
+/// Turns scores into probabilities; returns the logarithm of the normaliser.
 pub(crate) fn softmax(scores: &mut [f64]) -> f64 {
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut sum = 0.0;

@@ -1,7 +1,7 @@
-//! The trained model: a decision at every internal node, each linear in the page's terms, in flat arrays.
+//! The trained model: a decision at every internal node, each linear in the page's terms, stored in flat arrays.
 //!
-//! A term is looked up once for all nodes. Its entries say at which decisions it is a feature, and an entry's
-//! postings what it says for which class; classes that it says nothing about have none (V 2.1.1).
+//! A term is looked up once for all nodes. Its entries list the decisions where it is a feature, and an entry's
+//! postings list its gains by class; classes that it has no gain for have no posting (V 2.1.1).
 
 mod format;
 
@@ -10,130 +10,129 @@ use std::hint::black_box;
 use porthole_types::{TermId, TopicId};
 
 use crate::calibration::{Calibration, normalise};
-use crate::naive_bayes::Counting;
-use crate::problem::Shape;
-use crate::statistics::Counts;
+use crate::naive_bayes::TermCounting;
+use crate::problem::ClassifierShape;
+use crate::statistics::TermFrequencies;
 
-/// How a document's terms are weighed, and where a model's weights come from.
+/// Kind of model, which determines how a document's terms are weighted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
-    /// Multinomial naive Bayes (W 3.1, V 2.1.1): a term counts as often as it occurs.
+pub enum ModelKind {
+    /// Multinomial naive Bayes (W 3.1, V 2.1.1): a term's weight is its number of occurrences.
     #[default]
     NaiveBayes,
-    /// Logistic regression: ln(1+n) times the term's scale, the whole document brought to length 1.
+    /// Logistic regression: the weight is ln(1+n) times the term's scale; the document is normalised to unit length.
     Logistic,
 }
 
-impl Kind {
+impl ModelKind {
     /// All kinds.
-    pub const ALL: [Kind; 2] = [Kind::NaiveBayes, Kind::Logistic];
+    pub const ALL: [ModelKind; 2] = [ModelKind::NaiveBayes, ModelKind::Logistic];
 
-    /// The word for it in commands and tables.
+    /// Name in commands and tables.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::NaiveBayes => "naive-bayes",
-            Kind::Logistic => "logistic",
+            ModelKind::NaiveBayes => "naive-bayes",
+            ModelKind::Logistic => "logistic",
         }
     }
 }
 
-/// A trained decision between the classes at a node, apart from all others.
+/// A trained decision between the classes at a node, independent of the other decisions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
+pub struct TopicDecision {
     /// The node.
     pub node: TopicId,
     /// Its classes.
     pub classes: Vec<ClassModel>,
-    /// The terms that take part, in order.
-    pub features: Vec<Feature>,
-    /// What they say: class and gain, the features' one after the other, classes in order.
+    /// The terms that are features, in order.
+    pub features: Vec<DecisionTerm>,
+    /// Postings of the features, contiguous: class and gain, classes in order.
     pub postings: Vec<(u16, f32)>,
-    /// How far it is believed.
+    /// Calibration of the scores.
     pub calibration: Calibration,
-    /// What was counted.
-    pub counting: Counting,
-    /// What was added to every count; 1 is V eq. 1.
+    /// How terms were counted.
+    pub counting: TermCounting,
+    /// Smoothing added to every count; 1 is V eq. 1.
     pub smoothing: f64,
 }
 
-/// What is known of a class before any term is seen.
+/// Parameters of a class that do not depend on terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassModel {
-    /// The topic that it stands for.
+    /// Topic of the class.
     pub topic: TopicId,
     /// ln Pr\[ci|c0\], or the intercept of a regression.
     pub logprior: f64,
-    /// What a missing term costs (V 2.1.1); 0 in a regression.
+    /// Cost of a missing term (V 2.1.1); 0 in a regression.
     pub logdenom: f64,
-    /// Examples that it was learnt from.
+    /// Number of training examples.
     pub documents: u32,
 }
 
-/// A term that takes part in a decision.
+/// A term that is a feature of a decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Feature {
+pub struct DecisionTerm {
     /// The term.
     pub term: TermId,
-    /// What its weight in a document is multiplied with; 1 in naive Bayes.
+    /// Factor of its weight in a document; 1 in naive Bayes.
     pub scale: f32,
-    /// Its number of postings.
+    /// Number of postings.
     pub postings: u32,
 }
 
 /// All decisions of a tree.
 ///
-/// In naive Bayes a posting's gain is logtheta + logdenom, so that what a class gets from a document is the sum
-/// of the gains minus its length times logdenom: the rearrangement of V 2.1.3, which touches only what is there.
+/// In naive Bayes a posting's gain is logtheta + logdenom, so that the score of a class for a document is the sum of
+/// the gains minus its length times logdenom: the rearrangement of V 2.1.3, which visits only terms that occur.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
-    pub(crate) kind: Kind,
-    pub(crate) shape: Shape,
-    /// Of the rules that made the terms.
+pub struct CriticModel {
+    pub(crate) kind: ModelKind,
+    pub(crate) shape: ClassifierShape,
+    /// Version of the rules that made the terms.
     pub(crate) term_version: u32,
-    pub(crate) heads: Vec<Head>,
+    pub(crate) heads: Vec<DecisionHead>,
     pub(crate) classes: Vec<ClassModel>,
     /// The decision below each class; `NO_DECISION` for a leaf.
     pub(crate) next: Vec<u32>,
     /// The terms of all decisions, in order.
     pub(crate) terms: Vec<TermId>,
-    /// Where each term's entries start; one more at the end.
+    /// Start of each term's entries; one more at the end.
     pub(crate) entry_starts: Vec<u32>,
     /// By term, then by decision; one more at the end.
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<TermEntry>,
     pub(crate) posting_classes: Vec<u16>,
     pub(crate) posting_gains: Vec<f32>,
-    /// A hash table by the low bits of a term: the term, and one more than its number. Follows from `terms`.
+    /// Hash table by the low bits of a term: the term, and its number plus 1. Derived from `terms`.
     pub(crate) slots: Vec<(TermId, u32)>,
-    /// Where each term takes part. Follows from `entry_starts` and `entries`; side by side, because they are asked for
-    /// together.
-    pub(crate) places: Vec<Place>,
+    /// Places of all terms. Derived from `entry_starts` and `entries`; stored together, because they are read together.
+    pub(crate) places: Vec<TermPlace>,
 }
 
-/// Where a term takes part.
+/// The decisions where a term is a feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Place {
-    /// The decisions, a bit each; the last bit is for all that are beyond.
+pub(crate) struct TermPlace {
+    /// Bit set of decisions; the last bit stands for all decisions beyond.
     decided: u64,
-    /// Its entries, from where to where.
+    /// Range of its entries.
     first: u32,
     end: u32,
 }
 
 /// A decision without its terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Head {
+pub(crate) struct DecisionHead {
     pub(crate) node: TopicId,
     pub(crate) first_class: u32,
     pub(crate) class_count: u32,
     pub(crate) features: u32,
     pub(crate) calibration: Calibration,
-    pub(crate) counting: Counting,
+    pub(crate) counting: TermCounting,
     pub(crate) smoothing: f64,
 }
 
-/// A term at a decision.
+/// A term as a feature of a decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct TermEntry {
     /// The number of the decision.
     pub(crate) decision: u32,
     pub(crate) scale: f32,
@@ -142,37 +141,41 @@ pub(crate) struct Entry {
 
 pub(crate) const NO_DECISION: u32 = u32::MAX;
 
-/// Terms of a document that are looked at together.
+/// Number of terms that are looked up together, so that memory accesses overlap.
 const STRETCH: usize = 64;
 
-/// A document of so many terms is short.
+/// Maximum number of terms of a short document.
 const FEW: usize = 64;
 
-/// A document's terms as a model knows them.
+/// The terms of a document that are in the model.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reading {
-    /// In the order of the terms.
-    found: Vec<Found>,
-    /// How often each of the model's terms occurs, by one more than its number: 0 between documents. At 0 are the
-    /// terms that the model does not know.
+pub(crate) struct MatchedTerms {
+    /// In term order.
+    found: Vec<MatchedTerm>,
+    /// Counts by term number plus 1; all 0 between documents. Index 0 counts the terms that are not in the model.
     counts: Vec<u32>,
-    /// Those that occur, a bit each.
+    /// Bit set of the terms that occur.
     occurring: Vec<u64>,
-    /// Those that a short document has, one after the other.
+    /// Terms of a short document.
     few: Vec<u32>,
 }
 
-/// A term of a document that the model knows.
+/// A term of a document that is in the model.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct MatchedTerm {
     count: u32,
-    place: Place,
+    place: TermPlace,
 }
 
-impl Model {
-    /// Puts decisions together, each before those below it.
-    pub fn assemble(kind: Kind, shape: Shape, term_version: u32, decisions: &[Decision]) -> Model {
-        let mut model = Model {
+impl CriticModel {
+    /// Assembles a model from decisions, parents before children.
+    pub fn assemble(
+        kind: ModelKind,
+        shape: ClassifierShape,
+        term_version: u32,
+        decisions: &[TopicDecision],
+    ) -> CriticModel {
+        let mut model = CriticModel {
             kind,
             shape,
             term_version,
@@ -188,7 +191,7 @@ impl Model {
             places: Vec::new(),
         };
         for decision in decisions {
-            model.heads.push(Head {
+            model.heads.push(DecisionHead {
                 node: decision.node,
                 first_class: model.classes.len() as u32,
                 class_count: decision.classes.len() as u32,
@@ -204,7 +207,7 @@ impl Model {
         model
     }
 
-    fn add_terms(&mut self, decisions: &[Decision]) {
+    fn add_terms(&mut self, decisions: &[TopicDecision]) {
         let mut all: Vec<(TermId, u32, u32, usize)> = Vec::new();
         for (number, decision) in decisions.iter().enumerate() {
             let mut at = 0;
@@ -222,7 +225,7 @@ impl Model {
             let decision = &decisions[number as usize];
             let feature = decision.features[index as usize];
             let first_posting = self.posting_classes.len() as u32;
-            self.entries.push(Entry { decision: number, scale: feature.scale, first_posting });
+            self.entries.push(TermEntry { decision: number, scale: feature.scale, first_posting });
             for &(class, gain) in &decision.postings[at..at + feature.postings as usize] {
                 self.posting_classes.push(class);
                 self.posting_gains.push(gain);
@@ -230,20 +233,25 @@ impl Model {
         }
         self.entry_starts.push(self.entries.len() as u32);
         let first_posting = self.posting_classes.len() as u32;
-        self.entries.push(Entry { decision: NO_DECISION, scale: 0.0, first_posting });
+        self.entries.push(TermEntry { decision: NO_DECISION, scale: 0.0, first_posting });
         self.slots = slots(&self.terms);
         self.places = places(&self.entry_starts, &self.entries);
     }
 
-    /// Takes the model apart again.
-    pub fn decisions(&self) -> Vec<Decision> {
-        let mut decisions: Vec<Decision> = self.heads.iter().map(|head| self.without_terms(head)).collect();
+    /// Splits the model into decisions.
+    pub fn decisions(&self) -> Vec<TopicDecision> {
+        let mut decisions: Vec<TopicDecision> =
+            self.heads.iter().map(|head| self.without_terms(head)).collect();
         for (&term, range) in self.terms.iter().zip(self.entry_starts.windows(2)) {
             for at in range[0] as usize..range[1] as usize {
                 let entry = self.entries[at];
                 let postings = self.postings(at);
                 let decision = &mut decisions[entry.decision as usize];
-                decision.features.push(Feature { term, scale: entry.scale, postings: postings.len() as u32 });
+                decision.features.push(DecisionTerm {
+                    term,
+                    scale: entry.scale,
+                    postings: postings.len() as u32,
+                });
                 let classes = self.posting_classes[postings.clone()].iter().copied();
                 decision.postings.extend(classes.zip(self.posting_gains[postings].iter().copied()));
             }
@@ -251,8 +259,8 @@ impl Model {
         decisions
     }
 
-    fn without_terms(&self, head: &Head) -> Decision {
-        Decision {
+    fn without_terms(&self, head: &DecisionHead) -> TopicDecision {
+        TopicDecision {
             node: head.node,
             classes: self.classes_of(head).to_vec(),
             features: Vec::with_capacity(head.features as usize),
@@ -263,13 +271,13 @@ impl Model {
         }
     }
 
-    /// How documents are weighed.
-    pub fn kind(&self) -> Kind {
+    /// Kind of the model.
+    pub fn kind(&self) -> ModelKind {
         self.kind
     }
 
-    /// How topics are told apart.
-    pub fn shape(&self) -> Shape {
+    /// Shape of the classifier.
+    pub fn shape(&self) -> ClassifierShape {
         self.shape
     }
 
@@ -288,29 +296,29 @@ impl Model {
         self.posting_classes.len()
     }
 
-    /// The topics that it can tell from others.
+    /// The topics that are classes of some decision.
     pub fn topics(&self) -> impl Iterator<Item = TopicId> + '_ {
         self.classes.iter().map(|class| class.topic)
     }
 
-    pub(crate) fn classes_of(&self, head: &Head) -> &[ClassModel] {
+    pub(crate) fn classes_of(&self, head: &DecisionHead) -> &[ClassModel] {
         &self.classes[head.first_class as usize..(head.first_class + head.class_count) as usize]
     }
 
-    /// Looks every term of a document up, once.
-    pub(crate) fn read(&self, counts: &Counts, reading: &mut Reading) {
+    /// Looks up every term of a document.
+    pub(crate) fn read(&self, counts: &TermFrequencies, reading: &mut MatchedTerms) {
         reading.found.clear();
         let known = counts.iter().map(|&(term, count)| (self.number(term), count));
         reading.found.extend(known.filter(|(number, _)| *number != 0).map(|known| self.found(known)));
     }
 
-    /// The same for a document's terms as they stand, any number of times. Counted by their numbers, they are in the
-    /// order of the terms without sorting, and those that the model does not know cost no more than looking them up.
-    pub(crate) fn read_terms(&self, terms: &[TermId], reading: &mut Reading) {
+    /// As `read`, for a document's terms with repetitions. Counting by term number yields term order without sorting,
+    /// and terms that are not in the model cost only their lookup.
+    pub(crate) fn read_terms(&self, terms: &[TermId], reading: &mut MatchedTerms) {
         if terms.len() <= FEW {
             return self.read_few(terms, reading);
         }
-        let Reading { found, counts, occurring, .. } = reading;
+        let MatchedTerms { found, counts, occurring, .. } = reading;
         counts.resize(self.terms.len() + 1, 0);
         occurring.resize(counts.len().div_ceil(64), 0);
         for &term in terms {
@@ -330,9 +338,9 @@ impl Model {
         }
     }
 
-    /// The same for so few terms that it would take longer to look where the model's terms were counted than to sort them.
-    fn read_few(&self, terms: &[TermId], reading: &mut Reading) {
-        let Reading { found, few, .. } = reading;
+    /// As `read_terms`, for so few terms that sorting them is faster than scanning the counts.
+    fn read_few(&self, terms: &[TermId], reading: &mut MatchedTerms) {
+        let MatchedTerms { found, few, .. } = reading;
         few.clear();
         few.extend(terms.iter().map(|term| self.number(*term)).filter(|number| *number != 0));
         few.sort_unstable();
@@ -342,14 +350,14 @@ impl Model {
         }
     }
 
-    /// One more than a term's number; 0 if the model does not know it.
+    /// Number of a term plus 1; 0 if it is not in the model.
     #[inline]
     fn number(&self, term: TermId) -> u32 {
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = term.0 as usize & mask;
         loop {
             let Some(&(known, number)) = self.slots.get(at) else { return 0 };
-            // One branch for both, which is almost always taken.
+            // One branch for both cases, which is almost always taken.
             if (known == term) | (number == 0) {
                 return number;
             }
@@ -357,29 +365,29 @@ impl Model {
         }
     }
 
-    /// What is known of the term with a number, as `number` gives it, that occurs so often.
+    /// The term with a number as returned by `number`, and its count.
     #[inline]
-    fn found(&self, (number, count): (u32, u32)) -> Found {
-        Found { count, place: self.places[number as usize - 1] }
+    fn found(&self, (number, count): (u32, u32)) -> MatchedTerm {
+        MatchedTerm { count, place: self.places[number as usize - 1] }
     }
 
     /// ln Pr\[ci|c0,d\] of every class of a decision.
-    pub(crate) fn decide(&self, number: u32, reading: &Reading, tempered: bool, scores: &mut Vec<f64>) {
+    pub(crate) fn decide(&self, number: u32, reading: &MatchedTerms, tempered: bool, scores: &mut Vec<f64>) {
         let length = self.evidence(number, reading, scores);
         let head = &self.heads[number as usize];
         let logpriors = self.classes_of(head).iter().map(|class| class.logprior);
         normalise(scores, logpriors, if tempered { head.calibration.factor(length) } else { 1.0 });
     }
 
-    /// What a document's words say for each class; returns how many of them took part.
-    fn evidence(&self, number: u32, reading: &Reading, scores: &mut Vec<f64>) -> f64 {
+    /// Evidence of a document's words for each class; returns the number of words that are features.
+    fn evidence(&self, number: u32, reading: &MatchedTerms, scores: &mut Vec<f64>) -> f64 {
         let head = &self.heads[number as usize];
         scores.clear();
         scores.resize(head.class_count as usize, 0.0);
         let (mut length, mut squares) = (0.0_f64, 0.0_f64);
         let weight = |count: u32| match self.kind {
-            Kind::NaiveBayes => head.counting.weight(count),
-            Kind::Logistic => f64::from(count).ln_1p(),
+            ModelKind::NaiveBayes => head.counting.weight(count),
+            ModelKind::Logistic => f64::from(count).ln_1p(),
         };
         for found in reading.found.chunks(STRETCH) {
             let mut here = [(0, 0); STRETCH];
@@ -400,8 +408,8 @@ impl Model {
             }
         }
         let by = match self.kind {
-            Kind::NaiveBayes => 1.0,
-            Kind::Logistic => 1.0 / squares.sqrt().max(f64::MIN_POSITIVE),
+            ModelKind::NaiveBayes => 1.0,
+            ModelKind::Logistic => 1.0 / squares.sqrt().max(f64::MIN_POSITIVE),
         };
         for (score, class) in scores.iter_mut().zip(self.classes_of(head)) {
             *score = *score * by - length * class.logdenom;
@@ -409,8 +417,7 @@ impl Model {
         length
     }
 
-    /// Looks at what entries say before it is added up: with so little else to do, much of it is on its way from memory at
-    /// once.
+    /// Reads the postings' first cache lines before they are summed, so that the memory accesses overlap.
     #[inline(never)]
     fn touch(&self, entries: &[(u32, u32)]) {
         let mut touched = 0;
@@ -426,7 +433,7 @@ impl Model {
         let postings = self.postings(entry);
         let gains = &self.posting_gains[postings.clone()];
         if gains.len() == scores.len() {
-            // It says something of every class, in order: several can be added at once.
+            // The term has a posting for every class, in order: the additions can be vectorised.
             scores.iter_mut().zip(gains).for_each(|(score, &gain)| *score += weight * f64::from(gain));
             return;
         }
@@ -440,10 +447,9 @@ impl Model {
         self.entries[entry].first_posting as usize..self.entries[entry + 1].first_posting as usize
     }
 
-    /// The entry of a term at a decision. They are in order, so its place among them is the number of decisions
-    /// before it.
+    /// Index of a term's entry at a decision. Entries are in order, so it is the number of decisions before it.
     #[inline]
-    fn entry_at(&self, place: Place, number: u32) -> Option<usize> {
+    fn entry_at(&self, place: TermPlace, number: u32) -> Option<usize> {
         let bit = number.min(BEYOND);
         if place.decided >> bit & 1 == 0 {
             return None;
@@ -457,8 +463,8 @@ impl Model {
         entries.binary_search_by_key(&number, |entry| entry.decision).ok().map(|at| first + at)
     }
 
-    /// What a term says for every class of a decision, if it is a feature there.
-    pub(crate) fn says(&self, number: u32, term: TermId) -> Option<(f32, Vec<f64>)> {
+    /// Contributions of a term to every class of a decision, if it is a feature there.
+    pub(crate) fn contributions(&self, number: u32, term: TermId) -> Option<(f32, Vec<f64>)> {
         let known = Some(self.number(term)).filter(|known| *known != 0)?;
         let at = self.entry_at(self.places[known as usize - 1], number)?;
         let head = &self.heads[number as usize];
@@ -471,8 +477,8 @@ impl Model {
     }
 }
 
-/// The decision below each class: the one at its topic. In a flat model there is none.
-pub(crate) fn next_decisions(heads: &[Head], classes: &[ClassModel]) -> Vec<u32> {
+/// The decision below each class, which is the one at its topic. A flat model has none.
+pub(crate) fn next_decisions(heads: &[DecisionHead], classes: &[ClassModel]) -> Vec<u32> {
     let mut by_topic = vec![NO_DECISION; 1 << 16];
     for (number, head) in heads.iter().enumerate().skip(1) {
         by_topic[usize::from(head.node.0)] = number as u32;
@@ -480,21 +486,21 @@ pub(crate) fn next_decisions(heads: &[Head], classes: &[ClassModel]) -> Vec<u32>
     classes.iter().map(|class| by_topic[usize::from(class.topic.0)]).collect()
 }
 
-/// The bit of all decisions that have none of their own.
+/// The bit of all decisions without their own bit.
 const BEYOND: u32 = u64::BITS - 1;
 
-/// Where each term takes part.
-pub(crate) fn places(entry_starts: &[u32], entries: &[Entry]) -> Vec<Place> {
-    let bit = |entry: &Entry| 1 << entry.decision.min(BEYOND);
+/// Computes the places of all terms.
+pub(crate) fn places(entry_starts: &[u32], entries: &[TermEntry]) -> Vec<TermPlace> {
+    let bit = |entry: &TermEntry| 1 << entry.decision.min(BEYOND);
     let of = |range: &[u32]| {
         let entries = entries.get(range[0] as usize..range[1] as usize).unwrap_or_default();
         let decided = entries.iter().fold(0, |bits, entry| bits | bit(entry));
-        Place { decided, first: range[0], end: range[1] }
+        TermPlace { decided, first: range[0], end: range[1] }
     };
     entry_starts.windows(2).map(of).collect()
 }
 
-/// A hash table at most half full, from terms to one more than their numbers.
+/// Builds a hash table with a load factor of at most 1/2 from terms to their numbers plus 1.
 pub(crate) fn slots(terms: &[TermId]) -> Vec<(TermId, u32)> {
     let mut slots = vec![(TermId(0), 0); (terms.len() * 4).next_power_of_two()];
     let mask = slots.len() - 1;

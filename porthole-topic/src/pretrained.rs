@@ -1,27 +1,27 @@
-//! What was learnt elsewhere: a tree with the counts of its examples and the choices made on them, without the
-//! examples. A user's own topics and examples are trained together with it.
+//! A pretrained taxonomy: a tree with the counts of its examples and the choices made on them, without the examples. A
+//! user's own topics and examples are trained together with it.
 
 use std::collections::BTreeMap;
 
 use porthole_types::{Mark, TermId, TopicId, TopicRow};
 
-use crate::bytes::{FormatError, Reader, Writer};
+use crate::bytes::{FormatError, SectionReader, SectionWriter};
 use crate::calibration::Calibration;
-use crate::naive_bayes::{Counting, Tuning};
-use crate::statistics::{Seen, Statistics, TopicStatistics};
+use crate::naive_bayes::{TermCounting, Tuning};
+use crate::statistics::{Statistics, TermSeen, TopicStatistics};
 use crate::taxonomy::Taxonomy;
 use crate::train::Tunings;
 
-/// A tree and everything that training needs of its examples.
+/// A tree and everything that training needs to know about its examples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pretrained {
-    /// Where the counts come from and under which licence.
+    /// Origin of the counts and their licence.
     pub source: String,
     /// The topics.
     pub tree: Taxonomy,
     /// The counts of their examples.
     pub statistics: Statistics,
-    /// What was chosen at the nodes.
+    /// Hyperparameters chosen at the nodes.
     pub tunings: Tunings,
     /// A readable word for every term.
     pub words: BTreeMap<TermId, String>,
@@ -32,18 +32,18 @@ const MAGIC: &[u8; 8] = b"PHTAXON\n";
 const VERSION: u32 = 1;
 
 impl Pretrained {
-    /// The general taxonomy that comes with the program (W 2.1), so that there are negatives and candidates from
-    /// the first minute. Made by `porthole lab general`.
+    /// The general taxonomy that comes with the program (W 2.1), which provides negative examples and candidate topics
+    /// from the start. Made by `porthole lab general`.
     pub fn general() -> Result<Pretrained, FormatError> {
         Pretrained::from_bytes(Pretrained::general_bytes())
     }
 
-    /// The same as bytes, to keep: to compress it anew takes long.
+    /// The same as bytes, because compressing it again is slow.
     pub fn general_bytes() -> &'static [u8] {
         include_bytes!("../assets/general.taxonomy")
     }
 
-    /// Forgets terms that occur in fewer documents: most terms are names and misspellings.
+    /// Removes terms that occur in fewer documents: most of them are names and misspellings.
     pub fn without_rare(mut self, fewest: u32) -> Pretrained {
         let mut documents: BTreeMap<TermId, u32> = BTreeMap::new();
         for (_, topic) in self.statistics.topics() {
@@ -55,9 +55,9 @@ impl Pretrained {
         self
     }
 
-    /// As bytes, compressed.
+    /// Serializes and compresses.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut to = Writer::new(MAGIC, VERSION, porthole_page::TERM_VERSION);
+        let mut to = SectionWriter::new(MAGIC, VERSION, porthole_page::TERM_VERSION);
         to.text(&self.source);
         let rows = self.tree.rows();
         to.varint(rows.len() as u64);
@@ -85,10 +85,10 @@ impl Pretrained {
         to.finish_compressed()
     }
 
-    /// What these bytes hold; refused if they are of another version or damaged.
+    /// Deserializes; rejects another version or damaged data.
     pub fn from_bytes(bytes: &[u8]) -> Result<Pretrained, FormatError> {
         let bytes = &crate::bytes::decompressed(WHAT, MAGIC, bytes)?;
-        let (mut from, term_version) = Reader::new(WHAT, MAGIC, VERSION, bytes)?;
+        let (mut from, term_version) = SectionReader::new(WHAT, MAGIC, VERSION, bytes)?;
         let expected = porthole_page::TERM_VERSION;
         if term_version != expected {
             return Err(FormatError::Terms { what: WHAT, found: term_version, expected });
@@ -126,18 +126,18 @@ impl Pretrained {
     }
 }
 
-fn row(from: &mut Reader<'_>) -> Result<TopicRow, FormatError> {
+fn row(from: &mut SectionReader<'_>) -> Result<TopicRow, FormatError> {
     let (id, parent) = (topic_id(from)?, topic_id(from)?);
     Ok(TopicRow { id, parent, name: from.text()?, mark: Mark::Null })
 }
 
-fn topic_id(from: &mut Reader<'_>) -> Result<TopicId, FormatError> {
+fn topic_id(from: &mut SectionReader<'_>) -> Result<TopicId, FormatError> {
     u16::try_from(from.varint()?).map(TopicId).map_err(|_| from.damaged())
 }
 
-/// Terms by their numbers, as distances; a count of 1 in one document, the most frequent case, takes two bytes.
-fn write_topic(to: &mut Writer, id: TopicId, topic: &TopicStatistics, terms: &[TermId]) {
-    let mut seen: Vec<(u64, Seen)> = topic
+/// Term numbers are delta-coded; a count of 1 in one document, the most frequent case, takes two bytes.
+fn write_topic(to: &mut SectionWriter, id: TopicId, topic: &TopicStatistics, terms: &[TermId]) {
+    let mut seen: Vec<(u64, TermSeen)> = topic
         .terms()
         .map(|(term, seen)| (terms.partition_point(|known| *known < term) as u64, seen))
         .collect();
@@ -146,7 +146,7 @@ fn write_topic(to: &mut Writer, id: TopicId, topic: &TopicStatistics, terms: &[T
     to.varint(topic.documents.into());
     to.varint(seen.len() as u64);
     let mut last = 0;
-    for (number, Seen { count, documents, share }) in seen {
+    for (number, TermSeen { count, documents, share }) in seen {
         to.varint(number - last);
         to.varint(documents.into());
         to.varint(u64::from(count.saturating_sub(documents)));
@@ -155,10 +155,13 @@ fn write_topic(to: &mut Writer, id: TopicId, topic: &TopicStatistics, terms: &[T
     }
 }
 
-/// Shares are kept to a quarter of a millionth of a document.
+/// Shares are stored to a quarter of a millionth of a document.
 const SHARE_BITS: u32 = 2;
 
-fn read_topic(from: &mut Reader<'_>, terms: &[TermId]) -> Result<(TopicId, TopicStatistics), FormatError> {
+fn read_topic(
+    from: &mut SectionReader<'_>,
+    terms: &[TermId],
+) -> Result<(TopicId, TopicStatistics), FormatError> {
     let id = topic_id(from)?;
     let documents = number(from)?;
     let mut topic = TopicStatistics { documents, ..TopicStatistics::default() };
@@ -169,29 +172,29 @@ fn read_topic(from: &mut Reader<'_>, terms: &[TermId]) -> Result<(TopicId, Topic
         let documents = number(from)?;
         let count = number(from)?.checked_add(documents).ok_or(from.damaged())?;
         let share = from.varint()?.checked_shl(SHARE_BITS).ok_or(from.damaged())?;
-        topic.terms.insert(term, Seen { count, documents, share });
+        topic.terms.insert(term, TermSeen { count, documents, share });
     }
     Ok((id, topic))
 }
 
-fn number(from: &mut Reader<'_>) -> Result<u32, FormatError> {
+fn number(from: &mut SectionReader<'_>) -> Result<u32, FormatError> {
     u32::try_from(from.varint()?).map_err(|_| from.damaged())
 }
 
-fn write_tuning(to: &mut Writer, node: TopicId, tuning: &Tuning) {
+fn write_tuning(to: &mut SectionWriter, node: TopicId, tuning: &Tuning) {
     to.varint(node.0.into());
-    let counting = Counting::ALL.iter().position(|counting| *counting == tuning.counting);
+    let counting = TermCounting::ALL.iter().position(|counting| *counting == tuning.counting);
     to.varint(counting.unwrap_or(0) as u64);
-    // All terms are written as 0: a usize may be smaller elsewhere.
+    // All terms are written as 0, because `usize` differs between platforms.
     to.varint(if tuning.features == usize::MAX { 0 } else { tuning.features as u64 });
     for number in [tuning.smoothing, tuning.calibration.saturation, tuning.calibration.power] {
         to.f64(number);
     }
 }
 
-fn read_tuning(from: &mut Reader<'_>) -> Result<(TopicId, Tuning), FormatError> {
+fn read_tuning(from: &mut SectionReader<'_>) -> Result<(TopicId, Tuning), FormatError> {
     let node = topic_id(from)?;
-    let counting = usize::try_from(from.varint()?).ok().and_then(|at| Counting::ALL.get(at).copied());
+    let counting = usize::try_from(from.varint()?).ok().and_then(|at| TermCounting::ALL.get(at).copied());
     let counting = counting.ok_or(from.damaged())?;
     let features = match from.varint()? {
         0 => usize::MAX,

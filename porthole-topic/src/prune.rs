@@ -1,4 +1,4 @@
-//! Pruning a large directory to classes of a common size (A 3.1), so that every class can be learned and all of them
+//! Pruning of a large directory to classes of a common size (A 3.1), so that every class can be learnt and all of them
 //! fit into a taxonomy.
 
 use std::collections::BTreeMap;
@@ -12,36 +12,36 @@ use crate::{MOST_TOPICS, Taxonomy, TaxonomyError};
 /// How to prune.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pruning {
-    /// Examples of a class: the fewest that it needs and the most that it keeps. 0 counts as 1.
+    /// Number of examples of a class: the fewest that it needs and the most that it keeps. 0 counts as 1.
     pub k: usize,
-    /// What the samples are drawn with.
+    /// Random seed of the samples.
     pub seed: u64,
 }
 
-/// A directory that was pruned.
+/// A pruned directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pruned {
-    /// Examples are in its leaves only. Every leaf has `k` of them, except for leaves called `Other`, which have from 1
-    /// to `k`, and a root that is all there is.
+    /// Examples are in its leaves only. Every leaf has `k` of them, except leaves called `Other`, which have from 1 to
+    /// `k`, and a root without children.
     pub taxonomy: Taxonomy,
-    /// Topics with the numbers of their examples; by topic, then by number.
+    /// Topics with the numbers of their examples, by topic, then by number.
     pub examples: Vec<(TopicId, u32)>,
-    /// What was done.
+    /// Counts of what was removed, moved and sampled.
     pub losses: Losses,
 }
 
-/// What pruning did to a directory.
+/// Counts of what pruning changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Topics that were too small and went.
+    /// Topics that were removed because they were too small.
     pub topics_removed: usize,
-    /// Examples that went from a removed topic into one above.
+    /// Examples that were moved from a removed topic to its parent.
     pub examples_moved: usize,
-    /// Leaves called `Other` that were made.
+    /// Leaves called `Other` that were added.
     pub others_made: usize,
     /// Leaves that had more than `k` examples.
     pub topics_sampled: usize,
-    /// Examples that sampling left out.
+    /// Examples that sampling dropped.
     pub examples_left_out: usize,
 }
 
@@ -52,17 +52,17 @@ impl Default for Pruning {
     }
 }
 
-/// Prunes a directory as A 3.1 does: as long as there is a leaf with fewer than `k` examples, these move to its parent
-/// and the leaf goes; each internal node's own examples then move to a new leaf `Other` below it; and each leaf keeps a
-/// random sample of `k` examples.
+/// Prunes a directory as in A 3.1: as long as there is a leaf with fewer than `k` examples, these move to its parent
+/// and the leaf is removed; each internal node's own examples then move to a new leaf `Other` below it; and each leaf
+/// keeps a random sample of `k` examples.
 ///
-/// The root stays, even as the only leaf. The result depends on the directory and the seed, not on the order in which
-/// examples came. Refused if more topics are left than a taxonomy can hold: a larger `k` leaves fewer.
+/// The root stays, even as the only leaf. The result depends on the directory and the seed, not on the order of the
+/// examples. Fails if more topics are left than a taxonomy can hold: a larger `k` leaves fewer.
 pub fn prune(directory: Directory, pruning: Pruning) -> Result<Pruned, TaxonomyError> {
     let k = pruning.k.max(1);
     let mut losses = Losses::default();
     let nodes = merge_small_leaves(directory, k, &mut losses);
-    // Said at once, because a tree takes its time to find out.
+    // Checked first, because building the tree takes long.
     if nodes.iter().filter(|node| node.is_kept).count() > MOST_TOPICS {
         return Err(TaxonomyError::Full);
     }
@@ -74,29 +74,29 @@ pub fn prune(directory: Directory, pruning: Pruning) -> Result<Pruned, TaxonomyE
     Ok(pruned)
 }
 
-struct Node {
+struct PruneNode {
     parent: usize,
     name: Arc<str>,
-    /// Sorted, each once.
+    /// Sorted, without duplicates.
     examples: Vec<u32>,
-    /// Children that were kept.
+    /// Number of children that were kept.
     children: usize,
     is_kept: bool,
 }
 
-impl Node {
-    /// A attaches an `Other` to each internal node; one without examples would be a class that nothing is known of.
+impl PruneNode {
+    /// A adds an `Other` to each internal node; without examples it would be a class without data.
     fn needs_other(&self) -> bool {
         self.children > 0 && !self.examples.is_empty()
     }
 }
 
-/// Step 3. One pass upwards does what repeating does: a node becomes a leaf only by all below it going, and no step
-/// takes examples from a node that stays.
-fn merge_small_leaves(directory: Directory, k: usize, losses: &mut Losses) -> Vec<Node> {
+/// Step 3. One pass upwards is equivalent to repeating: a node becomes a leaf only when all its descendants are
+/// removed, and no step takes examples from a node that stays.
+fn merge_small_leaves(directory: Directory, k: usize, losses: &mut Losses) -> Vec<PruneNode> {
     let plain = directory.nodes.into_iter();
-    let mut nodes: Vec<Node> = plain
-        .map(|node| Node {
+    let mut nodes: Vec<PruneNode> = plain
+        .map(|node| PruneNode {
             parent: node.parent as usize,
             name: node.name,
             examples: once_each(node.examples),
@@ -106,7 +106,7 @@ fn merge_small_leaves(directory: Directory, k: usize, losses: &mut Losses) -> Ve
         .collect();
     let own: Vec<usize> = nodes.iter().map(|node| node.examples.len()).collect();
     for at in (1..nodes.len()).rev() {
-        // Those below a node come after it, so they are done. An example may have come up from two of them.
+        // Descendants come after a node, so they are done. Two of them may have moved up the same example.
         nodes[at].examples = once_each(std::mem::take(&mut nodes[at].examples));
         let parent = nodes[at].parent;
         if nodes[at].children > 0 || nodes[at].examples.len() >= k {
@@ -130,8 +130,8 @@ fn once_each(mut examples: Vec<u32>) -> Vec<u32> {
 }
 
 impl Pruned {
-    /// Adds the kept topics, and step 4's leaves. Returns the leaves with their examples.
-    fn add_topics(&mut self, nodes: Vec<Node>) -> Result<BTreeMap<TopicId, Vec<u32>>, TaxonomyError> {
+    /// Adds the kept topics, and the leaves of step 4. Returns the leaves with their examples.
+    fn add_topics(&mut self, nodes: Vec<PruneNode>) -> Result<BTreeMap<TopicId, Vec<u32>>, TaxonomyError> {
         let mut ids = vec![TopicId::ROOT; nodes.len()];
         for (at, node) in nodes.iter().enumerate().skip(1).filter(|(_, node)| node.is_kept) {
             ids[at] = self.taxonomy.add(ids[node.parent], &node.name)?;
@@ -147,7 +147,7 @@ impl Pruned {
         Ok(leaves)
     }
 
-    /// The leaf for a topic's own examples. The directory's own leaf of that name means the same.
+    /// The leaf for a topic's own examples; the directory's own leaf of that name has the same meaning.
     fn other(&mut self, parent: TopicId) -> Result<TopicId, TaxonomyError> {
         let before = self.taxonomy.id_end();
         let other = self.taxonomy.add_other(parent)?;
@@ -160,19 +160,19 @@ impl Pruned {
         if examples.len() > k {
             self.losses.topics_sampled += 1;
             self.losses.examples_left_out += examples.len() - k;
-            Draw::new(seed, &self.taxonomy.path(leaf)).sample(&mut examples, k);
+            SampleRandom::new(seed, &self.taxonomy.path(leaf)).sample(&mut examples, k);
             examples.sort_unstable();
         }
         self.examples.extend(examples.into_iter().map(|example| (leaf, example)));
     }
 }
 
-/// Random numbers (splitmix64). Each topic has its own, so that its sample does not change with its neighbours.
-struct Draw(u64);
+/// Random numbers (splitmix64). Each topic has its own generator, so that its sample does not depend on other topics.
+struct SampleRandom(u64);
 
-impl Draw {
+impl SampleRandom {
     fn new(seed: u64, path: &str) -> Self {
-        Draw(path.bytes().fold(mix(seed), |key, byte| mix(key ^ u64::from(byte))))
+        SampleRandom(path.bytes().fold(mix(seed), |key, byte| mix(key ^ u64::from(byte))))
     }
 
     /// Keeps `k` of the items.

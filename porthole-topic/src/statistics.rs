@@ -1,26 +1,26 @@
-//! What training counts: of every topic, its documents, and how often each term occurs in them.
+//! Training counts: for every topic, its documents, and the occurrences of each term in them.
 //!
-//! Only whole numbers, so that adding and removing examples one by one gives exactly what counting all of
-//! them anew would.
+//! All counts are integers, so that adding and removing examples one by one gives exactly the result of counting all of
+//! them again.
 
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::FixedState;
 use porthole_types::{TermId, TopicId};
 
-/// How often each term occurs in a document, ordered by term.
-pub type Counts = [(TermId, u32)];
+/// Number of occurrences of each term in a document, ordered by term.
+pub type TermFrequencies = [(TermId, u32)];
 
-/// A document that was shown for a topic.
+/// An example document of a topic.
 #[derive(Clone, Copy, Debug)]
-pub struct Example<'a> {
-    /// What it is about.
+pub struct TopicExample<'a> {
+    /// Topic of the document.
     pub topic: TopicId,
-    /// Its terms.
-    pub counts: &'a Counts,
+    /// Term counts of the document.
+    pub counts: &'a TermFrequencies,
 }
 
-/// The counts of every topic's own examples; what is below a topic is not in its own.
+/// The counts of every topic's own examples, without those of its descendants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     topics: BTreeMap<TopicId, TopicStatistics>,
@@ -29,60 +29,60 @@ pub struct Statistics {
 /// The counts of one topic's own examples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicStatistics {
-    /// Examples.
+    /// Number of examples.
     pub documents: u32,
-    pub(crate) terms: HashMap<TermId, Seen, FixedState>,
+    pub(crate) terms: HashMap<TermId, TermSeen, FixedState>,
 }
 
-/// How often a term was seen in the examples of a topic.
+/// Occurrences of a term in the examples of a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// Occurrences.
+pub struct TermSeen {
+    /// Number of occurrences.
     pub count: u32,
-    /// Documents it occurs in.
+    /// Number of documents with the term.
     pub documents: u32,
-    /// Its shares of the documents' words, summed, in units of 1/`WHOLE`.
+    /// Sum of the term's shares of the documents' words, in units of 1/`WHOLE`.
     pub share: u64,
 }
 
-/// The unit of shares: whole numbers, so that sums do not depend on their order.
+/// The unit of shares: integers, so that sums do not depend on their order.
 pub(crate) const WHOLE: u64 = 1 << 24;
 
-impl Seen {
-    /// Once in a document of so many words.
-    fn in_document(count: u32, words: u64) -> Seen {
-        Seen { count, documents: 1, share: u64::from(count) * WHOLE / words.max(1) }
+impl TermSeen {
+    /// Counts of a term in one document of `words` words.
+    fn in_document(count: u32, words: u64) -> TermSeen {
+        TermSeen { count, documents: 1, share: u64::from(count) * WHOLE / words.max(1) }
     }
 
-    pub(crate) fn add(&mut self, more: Seen) {
+    pub(crate) fn add(&mut self, more: TermSeen) {
         self.count = self.count.saturating_add(more.count);
         self.documents += more.documents;
         self.share += more.share;
     }
 
-    pub(crate) fn subtract(&mut self, less: Seen) {
+    pub(crate) fn subtract(&mut self, less: TermSeen) {
         self.count = self.count.saturating_sub(less.count);
         self.documents = self.documents.saturating_sub(less.documents);
         self.share = self.share.saturating_sub(less.share);
     }
 }
 
-/// What a document adds to the counts of its class.
-pub(crate) fn seen_in(counts: &Counts) -> impl Iterator<Item = (TermId, Seen)> + '_ {
+/// Contribution of a document to the counts of its class.
+pub(crate) fn seen_in(counts: &TermFrequencies) -> impl Iterator<Item = (TermId, TermSeen)> + '_ {
     let words = counts.iter().map(|(_, count)| u64::from(*count)).sum();
-    counts.iter().map(move |&(term, count)| (term, Seen::in_document(count, words)))
+    counts.iter().map(move |&(term, count)| (term, TermSeen::in_document(count, words)))
 }
 
 impl Statistics {
     /// The counts of these examples.
-    pub fn of<'a>(examples: impl IntoIterator<Item = Example<'a>>) -> Self {
+    pub fn of<'a>(examples: impl IntoIterator<Item = TopicExample<'a>>) -> Self {
         let mut statistics = Statistics::default();
         examples.into_iter().for_each(|example| statistics.add(example));
         statistics
     }
 
-    /// Counts one more example.
-    pub fn add(&mut self, example: Example<'_>) {
+    /// Adds an example.
+    pub fn add(&mut self, example: TopicExample<'_>) {
         let topic = self.topics.entry(example.topic).or_default();
         topic.documents += 1;
         for (term, seen) in seen_in(example.counts) {
@@ -90,8 +90,8 @@ impl Statistics {
         }
     }
 
-    /// Takes back an example that was added.
-    pub fn remove(&mut self, example: Example<'_>) {
+    /// Removes an example that was added.
+    pub fn remove(&mut self, example: TopicExample<'_>) {
         let Some(topic) = self.topics.get_mut(&example.topic) else { return };
         topic.documents = topic.documents.saturating_sub(1);
         for (term, less) in seen_in(example.counts) {
@@ -107,7 +107,7 @@ impl Statistics {
         }
     }
 
-    /// Counts what other statistics counted, too.
+    /// Adds the counts of other statistics.
     pub fn merge(&mut self, other: &Statistics) {
         for (&id, theirs) in &other.topics {
             let ours = self.topics.entry(id).or_default();
@@ -118,19 +118,19 @@ impl Statistics {
         }
     }
 
-    /// Forgets the examples of a topic.
+    /// Removes the examples of a topic.
     pub fn forget(&mut self, topic: TopicId) {
         self.topics.remove(&topic);
     }
 
-    /// Counts the examples of one topic for another from now on.
+    /// Moves the examples of one topic to another.
     pub fn move_to(&mut self, from: TopicId, to: TopicId) {
         if let Some(moved) = self.topics.remove(&from) {
             self.merge(&Statistics { topics: BTreeMap::from([(to, moved)]) });
         }
     }
 
-    /// Forgets all other terms. Documents are still counted as they were.
+    /// Removes all terms but those kept. Document counts do not change.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&TermId) -> bool) {
         self.topics.values_mut().for_each(|topic| topic.terms.retain(|term, _| is_kept(term)));
     }
@@ -150,15 +150,15 @@ impl Statistics {
         self.topics.iter().map(|(&id, topic)| (id, topic))
     }
 
-    /// Examples of all topics.
+    /// Number of examples of all topics.
     pub fn documents(&self) -> u64 {
         self.topics.values().map(|topic| u64::from(topic.documents)).sum()
     }
 }
 
 impl TopicStatistics {
-    /// The terms that were seen, in no particular order.
-    pub fn terms(&self) -> impl Iterator<Item = (TermId, Seen)> + '_ {
+    /// The terms with their counts, in no particular order.
+    pub fn terms(&self) -> impl Iterator<Item = (TermId, TermSeen)> + '_ {
         self.terms.iter().map(|(&term, &seen)| (term, seen))
     }
 }

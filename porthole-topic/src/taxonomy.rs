@@ -1,4 +1,4 @@
-//! The topic tree, and which of its nodes the crawl is after.
+//! The topic tree, and the marks that define the crawl's goal.
 
 use std::fmt;
 
@@ -6,64 +6,65 @@ use porthole_types::{Mark, TopicId, TopicRow};
 
 /// A tree of topics with marks.
 ///
-/// A topic's id is its own for life: it is in the tables and in models, so the id of a removed topic is given
-/// to a new one only when all others are taken. No good topic is an ancestor of another (V 1.1); the other
-/// marks follow from the good ones.
+/// A topic's id never changes: it is in tables and models, so the id of a removed topic is reused only when all others
+/// are taken. No good topic is an ancestor of another (V 1.1); the other marks are derived from the good ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taxonomy {
-    /// By id; `None` for one that was removed.
-    nodes: Vec<Option<Node>>,
+    /// By id; `None` for a removed topic.
+    nodes: Vec<Option<TopicNode>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Node {
+struct TopicNode {
     parent: TopicId,
     name: String,
     good: bool,
-    /// In the order in which they came.
+    /// In insertion order.
     children: Vec<TopicId>,
 }
 
-/// Why a change to the tree was refused.
+/// Errors of changes to the tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TaxonomyError {
     /// No topic has this path.
-    #[error("no topic {0}; `porthole topics tree` shows what there is")]
+    #[error("no topic {0}; `porthole topics tree` lists all topics")]
     Unknown(String),
-    /// Rows that name a topic that is not among them.
+    /// Rows refer to a topic that is not among them.
     #[error("topic {0} is missing from the tree")]
     Missing(u16),
     /// The name cannot be part of a path.
-    #[error("{0:?} is no name for a topic: a name has no '/', no control characters, and at most 200 bytes")]
+    #[error(
+        "{0:?} is not a valid topic name: a name has no '/', no control characters, and at most 200 bytes"
+    )]
     BadName(String),
-    /// A sibling has the name already.
-    #[error("there is a topic {0} already")]
+    /// A sibling already has the name.
+    #[error("a topic {0} already exists")]
     Taken(String),
     /// All 16-bit ids are in use.
-    #[error("the tree is full: {most} topics is the most there can be", most = MOST_TOPICS)]
+    #[error("the tree is full: it can have at most {most} topics", most = MOST_TOPICS)]
     Full,
-    /// Too many topics one below the other.
+    /// The path has too many levels.
     #[error("{0} is too deep: a path has at most {most} names", most = DEEPEST)]
     TooDeep(String),
-    /// The root stays as it is.
+    /// The root cannot be changed.
     #[error("the root cannot be {0}")]
     Root(&'static str),
-    /// A topic cannot become part of itself.
+    /// A topic cannot become its own descendant.
     #[error("{topic} cannot move below {parent}, which is a part of it")]
     Cycle {
-        /// The topic that was to move.
+        /// The topic to move.
         topic: String,
-        /// Where to.
+        /// The new parent.
         parent: String,
     },
     /// Another topic on the same path is good.
-    #[error("{topic} cannot be good: {other}, {relation} it, is; unmark that first")]
+    #[error("{topic} cannot be good while {other}, {relation} it, is good; unmark that first")]
     Overlap {
-        /// The topic that was to be marked.
+        /// The topic to mark.
         topic: String,
-        /// The one that is good.
+        /// The topic that is good.
         other: String,
-        /// Where the other stands.
+        /// Relation of the other topic to this one.
         relation: &'static str,
     },
     /// The topic is not marked good.
@@ -71,16 +72,16 @@ pub enum TaxonomyError {
     NotGood(String),
 }
 
-/// As many as 16-bit ids allow (V 2.1.3).
+/// Maximum number of topics, given by 16-bit ids (V 2.1.3).
 pub const MOST_TOPICS: usize = 1 << 16;
 
-/// Names in a path: far above any directory, and low enough for every walk to recurse.
+/// Maximum number of names in a path: far above any directory, and low enough for recursion.
 pub const DEEPEST: usize = 64;
 
-/// The leaf for what is about a topic and about nothing below it (A 3.1).
+/// Name of the leaf for pages about a topic but none of its children (A 3.1).
 pub const OTHER: &str = "Other";
 
-/// Bytes of a name.
+/// Maximum length of a name in bytes.
 pub(crate) const LONGEST_NAME: usize = 200;
 
 type Result<T> = std::result::Result<T, TaxonomyError>;
@@ -92,13 +93,15 @@ impl Default for Taxonomy {
 }
 
 impl Taxonomy {
-    /// A tree of nothing but the root.
+    /// A tree with only the root.
     pub fn new() -> Self {
-        let root = Node { parent: TopicId::ROOT, name: String::new(), good: false, children: Vec::new() };
+        let root =
+            TopicNode { parent: TopicId::ROOT, name: String::new(), good: false, children: Vec::new() };
         Taxonomy { nodes: vec![Some(root)] }
     }
 
-    /// The tree of these rows, in any order. The marks `path` and `subsumed` are not read: they follow.
+    /// Builds the tree of these rows, in any order. The marks `path` and `subsumed` are ignored, because they are
+    /// derived.
     pub fn from_rows(rows: &[TopicRow]) -> Result<Self> {
         let mut tree = Taxonomy::new();
         let most = rows.iter().map(|row| usize::from(row.id.0)).max().unwrap_or(0);
@@ -107,7 +110,7 @@ impl Taxonomy {
         sorted.sort_by_key(|row| row.id);
         for row in &sorted {
             let name = checked(&row.name)?;
-            let node = Node { parent: row.parent, name, good: false, children: Vec::new() };
+            let node = TopicNode { parent: row.parent, name, good: false, children: Vec::new() };
             if tree.nodes[usize::from(row.id.0)].replace(node).is_some() {
                 return Err(TaxonomyError::Taken(row.name.clone()));
             }
@@ -116,7 +119,7 @@ impl Taxonomy {
             if tree.get(row.parent).is_none() {
                 return Err(TaxonomyError::Missing(row.parent.0));
             }
-            tree.refuse_taken(row.parent, &row.name)?;
+            tree.check_name_is_free(row.parent, &row.name)?;
             tree.node_mut(row.parent).children.push(row.id);
         }
         // A row that cannot be reached from the root is part of a cycle.
@@ -151,22 +154,22 @@ impl Taxonomy {
         ids.map(|(id, _)| TopicId(id as u16))
     }
 
-    /// How many topics there are, the root included.
+    /// Number of topics, including the root.
     pub fn len(&self) -> usize {
         self.ids().count()
     }
 
-    /// Whether there is nothing but the root.
+    /// Whether there is only the root.
     pub fn is_empty(&self) -> bool {
         self.len() == 1
     }
 
-    /// One more than the largest id: the length of a table by id.
+    /// The largest id plus 1: the length of a table by id.
     pub fn id_end(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is such a topic.
+    /// Whether the tree has a topic with this id.
     pub fn contains(&self, id: TopicId) -> bool {
         self.get(id).is_some()
     }
@@ -176,25 +179,25 @@ impl Taxonomy {
         self.get(id).map_or("", |node| &node.name)
     }
 
-    /// The topic above; the root's is the root.
+    /// Parent of a topic; the root's parent is the root.
     pub fn parent(&self, id: TopicId) -> TopicId {
         self.get(id).map_or(TopicId::ROOT, |node| node.parent)
     }
 
-    /// The topics right below.
+    /// Children of a topic.
     pub fn children(&self, id: TopicId) -> &[TopicId] {
         self.get(id).map_or(&[], |node| &node.children)
     }
 
-    /// Whether nothing is below it.
+    /// Whether a topic has no children.
     pub fn is_leaf(&self, id: TopicId) -> bool {
         self.children(id).is_empty()
     }
 
-    /// The topics above, from the parent up to the root; none for the root.
+    /// Ancestors, from the parent to the root; none for the root.
     pub fn ancestors(&self, id: TopicId) -> impl Iterator<Item = TopicId> + '_ {
         let mut at = id;
-        // Bounded, because rows that are being checked may hold a cycle.
+        // Bounded, because rows that are being checked may have a cycle.
         (0..MOST_TOPICS).map_while(move |_| {
             (at != TopicId::ROOT).then(|| {
                 at = self.parent(at);
@@ -203,12 +206,12 @@ impl Taxonomy {
         })
     }
 
-    /// How far below the root.
+    /// Number of levels below the root.
     pub fn depth(&self, id: TopicId) -> usize {
         self.ancestors(id).count()
     }
 
-    /// A topic and everything below it, each before what is below it.
+    /// A topic and all its descendants, parents before children.
     pub fn below(&self, id: TopicId) -> Vec<TopicId> {
         let (mut open, mut all) = (vec![id], Vec::new());
         while let Some(id) = open.pop() {
@@ -226,7 +229,7 @@ impl Taxonomy {
         if names.len() == 1 { "/".to_owned() } else { names.join("/") }
     }
 
-    /// The topic with a path. The slash in front may be left out, one at the end too.
+    /// The topic with a path. The leading slash is optional, and a trailing slash is ignored.
     pub fn find(&self, path: &str) -> Result<TopicId> {
         let mut at = TopicId::ROOT;
         for name in names(path) {
@@ -235,7 +238,7 @@ impl Taxonomy {
         Ok(at)
     }
 
-    /// The topic with a path, made together with those above it where they are missing.
+    /// The topic with a path; missing topics on the path are added.
     pub fn add_path(&mut self, path: &str) -> Result<TopicId> {
         let mut at = TopicId::ROOT;
         for name in names(path) {
@@ -247,36 +250,36 @@ impl Taxonomy {
         Ok(at)
     }
 
-    /// A new topic below another.
+    /// Adds a topic below another.
     pub fn add(&mut self, parent: TopicId, name: &str) -> Result<TopicId> {
         let name = checked(name)?;
         self.known(parent)?;
-        self.refuse_taken(parent, &name)?;
+        self.check_name_is_free(parent, &name)?;
         if self.depth(parent) >= DEEPEST {
             return Err(TaxonomyError::TooDeep(self.joined(parent, &name)));
         }
         let id = self.free_id()?;
         let slot = usize::from(id.0);
         self.nodes.resize(self.nodes.len().max(slot + 1), None);
-        self.nodes[slot] = Some(Node { parent, name, good: false, children: Vec::new() });
+        self.nodes[slot] = Some(TopicNode { parent, name, good: false, children: Vec::new() });
         self.node_mut(parent).children.push(id);
         Ok(id)
     }
 
-    /// Gives a topic another name.
+    /// Renames a topic.
     pub fn rename(&mut self, id: TopicId, name: &str) -> Result<()> {
         let name = checked(name)?;
-        self.known_below_root(id, "renamed")?;
+        self.check_below_root(id, "renamed")?;
         if name != self.name(id) {
-            self.refuse_taken(self.parent(id), &name)?;
+            self.check_name_is_free(self.parent(id), &name)?;
             self.node_mut(id).name = name;
         }
         Ok(())
     }
 
-    /// Puts a topic, with everything below it, below another one.
+    /// Moves a topic with all its descendants below another one.
     pub fn move_to(&mut self, id: TopicId, parent: TopicId) -> Result<()> {
-        self.known_below_root(id, "moved")?;
+        self.check_below_root(id, "moved")?;
         self.known(parent)?;
         if parent == id || self.ancestors(parent).any(|above| above == id) {
             return Err(TaxonomyError::Cycle { topic: self.path(id), parent: self.path(parent) });
@@ -286,7 +289,7 @@ impl Taxonomy {
             return Ok(());
         }
         let name = self.name(id).to_owned();
-        self.refuse_taken(parent, &name)?;
+        self.check_name_is_free(parent, &name)?;
         let height =
             self.below(id).iter().map(|&below| self.depth(below)).max().unwrap_or(0) - self.depth(id);
         if self.depth(parent) + 1 + height > DEEPEST {
@@ -304,15 +307,15 @@ impl Taxonomy {
         Ok(())
     }
 
-    /// Gives every internal topic of these, and the root among them, a leaf `Other` for the examples that are
-    /// about it and about nothing below it (A 3.1). Returns where whose examples go.
+    /// Gives each internal topic among these, including the root, a leaf `Other` for the examples that belong to none
+    /// of its children (A 3.1). Returns pairs of topic and leaf.
     pub fn add_others(&mut self, with_examples: &[TopicId]) -> Result<Vec<(TopicId, TopicId)>> {
         let internal: Vec<_> = with_examples.iter().copied().filter(|&id| !self.is_leaf(id)).collect();
         internal.into_iter().map(|id| Ok((id, self.add_other(id)?))).collect()
     }
 
-    /// The leaf for what is about a topic and about nothing below it. One that there is already means the same,
-    /// unless it has topics below it: then it is a topic like others.
+    /// The leaf for pages about a topic but none of its children, added if missing. An existing `Other` with children
+    /// is an ordinary topic.
     pub fn add_other(&mut self, id: TopicId) -> Result<TopicId> {
         let mut name = OTHER.to_owned();
         let mut number = 1;
@@ -326,9 +329,9 @@ impl Taxonomy {
         }
     }
 
-    /// Takes a topic out, with everything below it. Returns what went.
+    /// Removes a topic with all its descendants, and returns them.
     pub fn remove(&mut self, id: TopicId) -> Result<Vec<TopicId>> {
-        self.known_below_root(id, "removed")?;
+        self.check_below_root(id, "removed")?;
         let gone = self.below(id);
         let parent = self.parent(id);
         self.node_mut(parent).children.retain(|&child| child != id);
@@ -338,7 +341,7 @@ impl Taxonomy {
         Ok(gone)
     }
 
-    /// Marks a topic good. Refused if one above or below it is good already.
+    /// Marks a topic good. Fails if an ancestor or descendant is good.
     pub fn mark(&mut self, id: TopicId) -> Result<()> {
         self.known(id)?;
         if let Some(above) = self.ancestors(id).find(|&above| self.is_good(above)) {
@@ -351,7 +354,7 @@ impl Taxonomy {
         Ok(())
     }
 
-    /// Takes the mark from a good topic.
+    /// Removes the mark of a good topic.
     pub fn unmark(&mut self, id: TopicId) -> Result<()> {
         self.known(id)?;
         if !self.is_good(id) {
@@ -371,7 +374,7 @@ impl Taxonomy {
         self.ids().filter(|&id| self.is_good(id))
     }
 
-    /// What every topic means to the crawl, by id.
+    /// Marks of all topics, by id.
     pub fn marks(&self) -> Vec<Mark> {
         let mut marks = vec![Mark::Null; self.id_end()];
         for good in self.good() {
@@ -382,19 +385,19 @@ impl Taxonomy {
         marks
     }
 
-    fn get(&self, id: TopicId) -> Option<&Node> {
+    fn get(&self, id: TopicId) -> Option<&TopicNode> {
         self.nodes.get(usize::from(id.0))?.as_ref()
     }
 
-    fn node(&self, id: TopicId) -> &Node {
+    fn node(&self, id: TopicId) -> &TopicNode {
         self.get(id).expect("a topic of this tree")
     }
 
-    fn node_mut(&mut self, id: TopicId) -> &mut Node {
+    fn node_mut(&mut self, id: TopicId) -> &mut TopicNode {
         self.nodes[usize::from(id.0)].as_mut().expect("a topic of this tree")
     }
 
-    /// The topic right below another with a name.
+    /// The child of a topic with a name.
     pub fn child(&self, parent: TopicId, name: &str) -> Option<TopicId> {
         self.children(parent).iter().copied().find(|&child| self.name(child) == name)
     }
@@ -403,11 +406,11 @@ impl Taxonomy {
         if self.contains(id) { Ok(()) } else { Err(TaxonomyError::Missing(id.0)) }
     }
 
-    fn known_below_root(&self, id: TopicId, what: &'static str) -> Result<()> {
+    fn check_below_root(&self, id: TopicId, what: &'static str) -> Result<()> {
         if id == TopicId::ROOT { Err(TaxonomyError::Root(what)) } else { self.known(id) }
     }
 
-    fn refuse_taken(&self, parent: TopicId, name: &str) -> Result<()> {
+    fn check_name_is_free(&self, parent: TopicId, name: &str) -> Result<()> {
         match self.child(parent, name) {
             Some(child) => Err(TaxonomyError::Taken(self.path(child))),
             None => Ok(()),
@@ -447,7 +450,7 @@ impl fmt::Display for Taxonomy {
     }
 }
 
-/// The names in a path; empty ones do not count.
+/// The names in a path, without empty ones.
 fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !name.is_empty())
 }

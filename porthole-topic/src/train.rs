@@ -1,4 +1,4 @@
-//! Training: from a tree, counts and examples to a model.
+//! Training: builds a model from a tree, counts and examples.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,36 +6,36 @@ use foldhash::fast::FixedState;
 use porthole_types::TopicId;
 use rayon::prelude::*;
 
-use crate::model::{Decision, Kind, Model};
-use crate::naive_bayes::{self, Counting, Tuning};
-use crate::problem::{Problem, Shape, Table, problems};
-use crate::statistics::{Example, Statistics};
+use crate::model::{CriticModel, ModelKind, TopicDecision};
+use crate::naive_bayes::{self, TermCounting, Tuning};
+use crate::problem::{ClassTermTable, ClassifierShape, DecisionProblem, problems};
+use crate::statistics::{Statistics, TopicExample};
 use crate::taxonomy::Taxonomy;
 use crate::tune::{Choice, Labelled, SMOOTHINGS, Tuned, fingerprint, tune};
 
-/// How to train.
+/// Options of training.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
-    /// How topics are told apart.
-    pub shape: Shape,
-    /// What is counted; chosen by cross-validation if not given.
-    pub counting: Option<Counting>,
-    /// Added to every count; chosen by cross-validation if not given.
+pub struct TrainingOptions {
+    /// Shape of the classifier.
+    pub shape: ClassifierShape,
+    /// How terms are counted; chosen by cross-validation if `None`.
+    pub counting: Option<TermCounting>,
+    /// Smoothing added to every count; chosen by cross-validation if `None`.
     pub smoothing: Option<f64>,
-    /// Terms at each decision; chosen by cross-validation if not given.
+    /// Number of features at each decision; chosen by cross-validation if `None`.
     pub features: Option<usize>,
-    /// Whether decisions are tempered.
+    /// Whether decisions are calibrated.
     pub calibrate: bool,
-    /// Parts of a cross-validation.
+    /// Number of folds of a cross-validation.
     pub folds: usize,
     /// Version of the rules that made the terms.
     pub term_version: u32,
 }
 
-impl Default for Options {
+impl Default for TrainingOptions {
     fn default() -> Self {
-        Options {
-            shape: Shape::Tree,
+        TrainingOptions {
+            shape: ClassifierShape::Tree,
             counting: None,
             smoothing: None,
             features: None,
@@ -46,19 +46,19 @@ impl Default for Options {
     }
 }
 
-/// The choices at the nodes, by node.
+/// Hyperparameters by node.
 pub type Tunings = BTreeMap<TopicId, Tuning>;
 
-/// A decision with fewer examples than this in a class is not tuned on it: what the papers have is taken.
+/// A decision with fewer examples than this in a class is not tuned; it uses the values of the papers.
 const FEWEST_TO_TUNE: u32 = 5;
 
-/// Chooses smoothing, features and calibration at every node whose classes all have enough examples at hand,
-/// by cross-validation on them.
+/// Chooses smoothing, features and calibration by cross-validation at every node whose classes all have enough
+/// examples.
 pub fn tune_all(
     tree: &Taxonomy,
     statistics: &Statistics,
-    examples: &[Example<'_>],
-    options: &Options,
+    examples: &[TopicExample<'_>],
+    options: &TrainingOptions,
 ) -> BTreeMap<TopicId, Tuned> {
     let choice = Choice {
         counting: options.counting,
@@ -75,13 +75,13 @@ pub fn tune_all(
             .flat_map(|example| &example.classes)
             .for_each(|class| counts[usize::from(*class)] += 1);
         let enough = counts.len() > 1 && counts.iter().all(|&count| count >= FEWEST_TO_TUNE);
-        enough.then(|| (problem.node, tune(&Table::new(&problem, statistics), &labelled, &choice)))
+        enough.then(|| (problem.node, tune(&ClassTermTable::new(&problem, statistics), &labelled, &choice)))
     });
     tuned.collect()
 }
 
-/// The examples of a decision.
-pub(crate) fn labelled<'a>(problem: &Problem, examples: &[Example<'a>]) -> Vec<Labelled<'a>> {
+/// The examples of a decision with their classes.
+pub(crate) fn labelled<'a>(problem: &DecisionProblem, examples: &[TopicExample<'a>]) -> Vec<Labelled<'a>> {
     let classes: BTreeMap<TopicId, u16> = problem
         .classes
         .iter()
@@ -102,53 +102,63 @@ pub(crate) fn labelled<'a>(problem: &Problem, examples: &[Example<'a>]) -> Vec<L
     labelled
 }
 
-/// The naive Bayes model of a tree: a function of counts and choices alone. Nodes without a choice have
+/// Trains the naive Bayes model of a tree; a pure function of counts and hyperparameters. Nodes without a tuning use
 /// `otherwise`.
 pub fn train(
     tree: &Taxonomy,
     statistics: &Statistics,
     tunings: &Tunings,
     otherwise: &Tuning,
-    options: &Options,
-) -> Model {
+    options: &TrainingOptions,
+) -> CriticModel {
     let problems = problems(tree, statistics, options.shape);
     let decisions: Vec<_> =
         problems.par_iter().map(|problem| fit(problem, statistics, tunings, otherwise)).collect();
-    Model::assemble(Kind::NaiveBayes, options.shape, options.term_version, &decisions)
+    CriticModel::assemble(ModelKind::NaiveBayes, options.shape, options.term_version, &decisions)
 }
 
-/// The same, where only some topics changed: only the decisions above them are fitted anew. A topic has changed
-/// if its examples have; one that moved or went away has changed the topic that it was below, too.
+/// As `train`, when only some topics changed: refits only the decisions above them. A topic has changed if its examples
+/// have; if a topic was moved or removed, its old parent has changed, too.
 pub fn retrain(
-    model: &Model,
+    model: &CriticModel,
     tree: &Taxonomy,
     statistics: &Statistics,
     tunings: &Tunings,
     otherwise: &Tuning,
     changed: &[TopicId],
-) -> Model {
-    let old: BTreeMap<TopicId, Decision> =
+) -> CriticModel {
+    let old: BTreeMap<TopicId, TopicDecision> =
         model.decisions().into_iter().map(|decision| (decision.node, decision)).collect();
     let problems = problems(tree, statistics, model.shape());
     let decisions: Vec<_> = problems
         .par_iter()
         .map(|problem| match old.get(&problem.node) {
-            Some(decision) if !touches(tree, problem, decision, changed) => decision.clone(),
+            Some(decision) if !is_affected(tree, problem, decision, changed) => decision.clone(),
             _ => fit(problem, statistics, tunings, otherwise),
         })
         .collect();
-    Model::assemble(Kind::NaiveBayes, model.shape(), model.term_version(), &decisions)
+    CriticModel::assemble(ModelKind::NaiveBayes, model.shape(), model.term_version(), &decisions)
 }
 
-/// Whether a decision has to be fitted anew: something below its node changed, or the classes are others now.
-fn touches(tree: &Taxonomy, problem: &Problem, decision: &Decision, changed: &[TopicId]) -> bool {
+/// Whether a decision must be refitted: a descendant of its node changed, or its classes did.
+fn is_affected(
+    tree: &Taxonomy,
+    problem: &DecisionProblem,
+    decision: &TopicDecision,
+    changed: &[TopicId],
+) -> bool {
     let topics = problem.classes.iter().map(|class| class.topic);
     let is_below =
         |id: &TopicId| *id == problem.node || tree.ancestors(*id).any(|above| above == problem.node);
     !topics.eq(decision.classes.iter().map(|class| class.topic)) || changed.iter().any(is_below)
 }
 
-fn fit(problem: &Problem, statistics: &Statistics, tunings: &Tunings, otherwise: &Tuning) -> Decision {
+fn fit(
+    problem: &DecisionProblem,
+    statistics: &Statistics,
+    tunings: &Tunings,
+    otherwise: &Tuning,
+) -> TopicDecision {
     let tuning = tunings.get(&problem.node).unwrap_or(otherwise);
-    naive_bayes::fit(problem, &Table::new(problem, statistics), tuning)
+    naive_bayes::fit(problem, &ClassTermTable::new(problem, statistics), tuning)
 }

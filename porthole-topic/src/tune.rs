@@ -1,75 +1,75 @@
-//! Cross-validation: smoothing, number of features and calibration of a decision, chosen on its own examples.
+//! Cross-validation: chooses smoothing, number of features and calibration of a decision on its own examples.
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::calibration::{Calibration, Scored, log_sum, mean_log_loss, normalise};
-use crate::naive_bayes::{Counting, Tuning, gain, logdenoms, logpriors};
-use crate::problem::Table;
-use crate::statistics::Counts;
+use crate::calibration::{Calibration, ScoredDocument, log_sum, mean_log_loss, normalise};
+use crate::naive_bayes::{TermCounting, Tuning, gain, logdenoms, logpriors};
+use crate::problem::ClassTermTable;
+use crate::statistics::TermFrequencies;
 
-/// What may be added to counts: V eq. 1's one, and less.
+/// Smoothings to try: the 1 of V eq. 1, and less.
 pub const SMOOTHINGS: [f64; 6] = [1.0, 0.5, 0.2, 0.1, 0.03, 0.01];
 
 /// Numbers of features to try, besides all.
 pub const FEATURES: [usize; 8] = [200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000];
 
-/// Words that a page counts as at most, while choices are compared: as they are, and tempered.
+/// Calibrations with which choices are compared: none, and two limits of the number of words.
 const TEMPERS: [Calibration; 3] = [
     Calibration::NONE,
     Calibration { saturation: 100.0, power: 1.0 },
     Calibration { saturation: 10.0, power: 1.0 },
 ];
 
-/// Scores that are kept to fit a calibration: bounds the memory where there are many classes.
+/// Maximum number of scores kept to fit a calibration: bounds the memory if there are many classes.
 const MOST_SCORES: usize = 8 << 20;
 
-/// An example of a decision: its classes, and its terms. Shown for several topics, it is right in any of them.
+/// An example of a decision: its classes and its terms. An example of several topics is right in any of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled<'a> {
     pub(crate) classes: Vec<u16>,
-    pub(crate) counts: &'a Counts,
+    pub(crate) counts: &'a TermFrequencies,
 }
 
-/// How a choice did on examples that it had not been trained on.
+/// Result of a choice on held-out examples.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trial {
-    /// Words that a page counted as at most, while choices were compared.
+pub struct TuningTrial {
+    /// Maximum number of words that a page counted as during the comparison.
     pub saturation: f64,
-    /// What was counted.
-    pub counting: Counting,
-    /// Added to every count.
+    /// How terms were counted.
+    pub counting: TermCounting,
+    /// Smoothing added to every count.
     pub smoothing: f64,
-    /// Terms that took part.
+    /// Number of features.
     pub features: usize,
-    /// Share of the examples that were put into their class.
+    /// Share of the examples that were assigned to their class.
     pub accuracy: f64,
     /// Mean of -ln Pr\[true class\], before calibration.
     pub log_loss: f64,
 }
 
-/// What cross-validation found at a node.
+/// Result of cross-validation at a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuned {
-    /// What was chosen.
+    /// The chosen hyperparameters.
     pub tuning: Tuning,
-    /// Every combination that was tried, smoothings in order, within one the features.
-    pub trials: Vec<Trial>,
-    /// How the choice did.
-    pub chosen: Trial,
-    /// How add-one with all terms did.
-    pub plain: Trial,
-    /// Mean of -ln Pr\[true class\] of the choice with its calibration.
+    /// All combinations tried, by smoothing, then by number of features.
+    pub trials: Vec<TuningTrial>,
+    /// Result of the choice.
+    pub chosen: TuningTrial,
+    /// Result of add-one smoothing with all terms.
+    pub plain: TuningTrial,
+    /// Mean of -ln Pr\[true class\] of the calibrated choice.
     pub calibrated_log_loss: f64,
-    /// Examples by true class and the class they were put into.
+    /// Number of examples by true class and assigned class.
     pub confusion: Vec<Vec<u32>>,
 }
 
-/// The place of every example in one of `folds` parts: each class is cut into stretches of the order that the
-/// examples came in. Neighbours in it are of one site, or of one thread, and resemble each other more than the
-/// pages to come will resemble them; spread at random, each would be judged by its twin.
+/// Fold of every example: each class is divided into contiguous runs of the examples' order. Neighbours in that order
+/// are from one site or thread, and resemble each other more than they resemble future pages; with random folds, each
+/// would be judged by its near duplicate.
 pub(crate) fn folds(examples: &[Labelled<'_>], classes: usize, folds: usize) -> Vec<usize> {
     let mut sizes = vec![0; classes];
     examples.iter().for_each(|example| sizes[usize::from(example.classes[0])] += 1);
@@ -82,8 +82,8 @@ pub(crate) fn folds(examples: &[Labelled<'_>], classes: usize, folds: usize) -> 
     examples.iter().map(part).collect()
 }
 
-/// A number that follows from a document's terms and a seed.
-pub fn fingerprint(counts: &Counts, seed: u64) -> u64 {
+/// Hash of a document's terms and a seed.
+pub fn fingerprint(counts: &TermFrequencies, seed: u64) -> u64 {
     let bytes: Vec<u8> = counts
         .iter()
         .flat_map(|(term, count)| term.0.to_le_bytes().into_iter().chain(count.to_le_bytes()))
@@ -91,28 +91,30 @@ pub fn fingerprint(counts: &Counts, seed: u64) -> u64 {
     xxh3_64_with_seed(&bytes, seed)
 }
 
-/// Tries all smoothings and numbers of features that are allowed, takes the most accurate, and fits its calibration.
-pub(crate) fn tune(table: &Table, examples: &[Labelled<'_>], choice: &Choice) -> Tuned {
+/// Tries all allowed smoothings and numbers of features, chooses the most accurate, and fits its calibration.
+pub(crate) fn tune(table: &ClassTermTable, examples: &[Labelled<'_>], choice: &Choice) -> Tuned {
     let parts = folds(examples, table.classes.len(), choice.folds);
     let sizes = sizes(table, choice);
-    let ways = choice.ways();
-    let mut tally = Tally::new(ways.len() * sizes.len() * TEMPERS.len());
-    let tables: Vec<Table> = (0..choice.folds)
+    let counting_choices = choice.counting_choices();
+    let mut tally = TuningTally::new(counting_choices.len() * sizes.len() * TEMPERS.len());
+    let tables: Vec<ClassTermTable> = (0..choice.folds)
         .into_par_iter()
         .map(|fold| table.without(in_fold(examples, &parts, fold).flat_map(each_class)))
         .collect();
     for (fold, rest) in tables.iter().enumerate() {
-        let grid = Grid::new(rest, &ways, &sizes);
+        let grid = Grid::new(rest, &counting_choices, &sizes);
         let held_out: Vec<&Labelled<'_>> = in_fold(examples, &parts, fold).collect();
         let sums = held_out.par_chunks(64).map(|piece| grid.tally(piece)).collect::<Vec<_>>();
         sums.iter().for_each(|sum| tally.add(sum));
     }
-    let trials = trials(&tally, &ways, &sizes, examples.len());
+    let trials = trials(&tally, &counting_choices, &sizes, examples.len());
     let best = choose(&trials);
     let plain = *trials
         .iter()
         .rfind(|trial| {
-            trial.smoothing == 1.0 && trial.saturation == f64::INFINITY && trial.counting == Counting::Each
+            trial.smoothing == 1.0
+                && trial.saturation == f64::INFINITY
+                && trial.counting == TermCounting::Each
         })
         .unwrap_or(&trials[best]);
     let chosen = trials[best];
@@ -121,7 +123,7 @@ pub(crate) fn tune(table: &Table, examples: &[Labelled<'_>], choice: &Choice) ->
     let tuning = Tuning {
         counting: chosen.counting,
         smoothing: chosen.smoothing,
-        // All terms stay all terms when examples come.
+        // "All terms" stays so when examples are added.
         features: if chosen.features >= table.terms.len() { usize::MAX } else { chosen.features },
         calibration,
     };
@@ -136,24 +138,24 @@ pub(crate) fn tune(table: &Table, examples: &[Labelled<'_>], choice: &Choice) ->
     }
 }
 
-/// What may be chosen, and how.
+/// The allowed choices.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     /// `None` for all.
-    pub(crate) counting: Option<Counting>,
+    pub(crate) counting: Option<TermCounting>,
     pub(crate) smoothings: Vec<f64>,
-    /// `None` for all of `FEATURES` that make sense.
+    /// `None` for all applicable values of `FEATURES`.
     pub(crate) features: Option<usize>,
     pub(crate) calibrate: bool,
     pub(crate) folds: usize,
 }
 
-/// What is counted, and what is added to every count.
-type Way = (Counting, f64);
+/// A way to count terms, and a smoothing.
+type CountingChoice = (TermCounting, f64);
 
 impl Choice {
-    fn ways(&self) -> Vec<Way> {
-        let countings = self.counting.map_or_else(|| Counting::ALL.to_vec(), |counting| vec![counting]);
+    fn counting_choices(&self) -> Vec<CountingChoice> {
+        let countings = self.counting.map_or_else(|| TermCounting::ALL.to_vec(), |counting| vec![counting]);
         let with = |counting| self.smoothings.iter().map(move |&smoothing| (counting, smoothing));
         countings.into_iter().flat_map(with).collect()
     }
@@ -167,13 +169,13 @@ fn in_fold<'a, 'b>(
     examples.iter().zip(parts).filter(move |(_, part)| **part == fold).map(|(example, _)| example)
 }
 
-fn each_class<'a>(example: &Labelled<'a>) -> impl Iterator<Item = (u16, &'a Counts)> {
+fn each_class<'a>(example: &Labelled<'a>) -> impl Iterator<Item = (u16, &'a TermFrequencies)> {
     let counts = example.counts;
     example.classes.clone().into_iter().map(move |class| (class, counts))
 }
 
-/// The numbers of features to try, ascending, all terms last.
-fn sizes(table: &Table, choice: &Choice) -> Vec<usize> {
+/// Numbers of features to try, ascending, all terms last.
+fn sizes(table: &ClassTermTable, choice: &Choice) -> Vec<usize> {
     let all = table.terms.len();
     let mut sizes: Vec<usize> = match choice.features {
         Some(features) => vec![features.min(all)],
@@ -183,50 +185,50 @@ fn sizes(table: &Table, choice: &Choice) -> Vec<usize> {
     sizes
 }
 
-/// All combinations at once: a document's terms are added in the order of their rank, so that every number of
-/// features is a moment on the way.
+/// Evaluates all combinations in one pass: a document's terms are added in the order of their rank, so that every
+/// number of features is an intermediate state.
 struct Grid<'a> {
-    table: &'a Table,
+    table: &'a ClassTermTable,
     sizes: &'a [usize],
-    /// By number of the term.
+    /// Rank by term index.
     rank: Vec<u32>,
     logpriors: Arc<[f64]>,
     smoothings: Vec<Smoothed>,
 }
 
 struct Smoothed {
-    counting: Counting,
-    /// Beside the table's cells.
+    counting: TermCounting,
+    /// Parallel to the table's cells.
     gains: Vec<f32>,
-    /// logdenom of the classes, by size.
+    /// logdenom of the classes, by number of features.
     logdenoms: Vec<Vec<f64>>,
 }
 
-/// How many were right, and the sum of -ln Pr\[true class\], of each combination.
-struct Tally {
+/// For each combination, the number of correct examples and the sum of -ln Pr\[true class\].
+struct TuningTally {
     right: Vec<u32>,
     loss: Vec<f64>,
 }
 
-impl Tally {
-    fn new(combinations: usize) -> Tally {
-        Tally { right: vec![0; combinations], loss: vec![0.0; combinations] }
+impl TuningTally {
+    fn new(combinations: usize) -> TuningTally {
+        TuningTally { right: vec![0; combinations], loss: vec![0.0; combinations] }
     }
 
-    fn add(&mut self, other: &Tally) {
+    fn add(&mut self, other: &TuningTally) {
         self.right.iter_mut().zip(&other.right).for_each(|(sum, more)| *sum += more);
         self.loss.iter_mut().zip(&other.loss).for_each(|(sum, more)| *sum += more);
     }
 }
 
 impl<'a> Grid<'a> {
-    fn new(table: &'a Table, ways: &[Way], sizes: &'a [usize]) -> Self {
+    fn new(table: &'a ClassTermTable, counting_choices: &[CountingChoice], sizes: &'a [usize]) -> Self {
         let mut rank = vec![0; table.terms.len()];
         let ranked = table.ranked();
         for (place, &at) in ranked.iter().enumerate() {
             rank[at as usize] = place as u32;
         }
-        let smoothed = ways.par_iter().map(|&(counting, smoothing)| Smoothed {
+        let smoothed = counting_choices.par_iter().map(|&(counting, smoothing)| Smoothed {
             counting,
             gains: table.all_cells().iter().map(|cell| gain(cell, counting, smoothing)).collect(),
             logdenoms: sizes
@@ -237,8 +239,8 @@ impl<'a> Grid<'a> {
         Grid { table, sizes, rank, logpriors: logpriors(table).into(), smoothings: smoothed.collect() }
     }
 
-    fn tally(&self, examples: &[&Labelled<'_>]) -> Tally {
-        let mut tally = Tally::new(self.smoothings.len() * self.sizes.len() * TEMPERS.len());
+    fn tally(&self, examples: &[&Labelled<'_>]) -> TuningTally {
+        let mut tally = TuningTally::new(self.smoothings.len() * self.sizes.len() * TEMPERS.len());
         let mut scores = Vec::new();
         for Labelled { classes, counts } in examples {
             let ranked = self.ranked(counts);
@@ -258,8 +260,8 @@ impl<'a> Grid<'a> {
         tally
     }
 
-    /// A document's known terms: rank, number, count; the most telling first.
-    fn ranked(&self, counts: &Counts) -> Vec<(u32, u32, u32)> {
+    /// A document's known terms: rank, index, count; most informative first.
+    fn ranked(&self, counts: &TermFrequencies) -> Vec<(u32, u32, u32)> {
         let known = counts.iter().filter_map(|&(term, count)| {
             let at = self.table.find(term)?;
             Some((self.rank[at], at as u32, count))
@@ -269,7 +271,7 @@ impl<'a> Grid<'a> {
         ranked
     }
 
-    /// Calls with the number of every size, the evidence when it is reached, and the words that took part.
+    /// Calls `reached` with the index of every size, the evidence at that size, and the number of words so far.
     fn walk(
         &self,
         ranked: &[(u32, u32, u32)],
@@ -298,7 +300,7 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// The first of the largest.
+/// Index of the first maximum.
 fn best(scores: &[f64]) -> usize {
     let mut best = 0;
     for (at, score) in scores.iter().enumerate() {
@@ -309,12 +311,17 @@ fn best(scores: &[f64]) -> usize {
     best
 }
 
-fn trials(tally: &Tally, ways: &[Way], sizes: &[usize], examples: usize) -> Vec<Trial> {
-    let combinations = ways.iter().flat_map(|&way| {
+fn trials(
+    tally: &TuningTally,
+    counting_choices: &[CountingChoice],
+    sizes: &[usize],
+    examples: usize,
+) -> Vec<TuningTrial> {
+    let combinations = counting_choices.iter().flat_map(|&way| {
         sizes.iter().flat_map(move |&size| TEMPERS.map(|temper| (way, size, temper.saturation)))
     });
     let all = examples.max(1) as f64;
-    let trial = |(((counting, smoothing), features, saturation), (&right, &loss))| Trial {
+    let trial = |(((counting, smoothing), features, saturation), (&right, &loss))| TuningTrial {
         saturation,
         counting,
         smoothing,
@@ -325,15 +332,21 @@ fn trials(tally: &Tally, ways: &[Way], sizes: &[usize], examples: usize) -> Vec<
     combinations.zip(tally.right.iter().zip(&tally.loss)).map(trial).collect()
 }
 
-/// The most accurate; of equals the one that errs with less certainty.
-fn choose(trials: &[Trial]) -> usize {
-    let better =
-        |a: &Trial, b: &Trial| a.accuracy.total_cmp(&b.accuracy).then(b.log_loss.total_cmp(&a.log_loss));
+/// The most accurate trial; on ties the one with the lower log loss.
+fn choose(trials: &[TuningTrial]) -> usize {
+    let better = |a: &TuningTrial, b: &TuningTrial| {
+        a.accuracy.total_cmp(&b.accuracy).then(b.log_loss.total_cmp(&a.log_loss))
+    };
     (0..trials.len()).max_by(|&a, &b| better(&trials[a], &trials[b])).unwrap_or(0)
 }
 
-/// What a choice says of every example when it was not trained on it.
-fn scored(tables: &[Table], examples: &[Labelled<'_>], parts: &[usize], choice: &Trial) -> Vec<Scored> {
+/// Scores of a choice for every example, by a model that was not trained on it.
+fn scored(
+    tables: &[ClassTermTable],
+    examples: &[Labelled<'_>],
+    parts: &[usize],
+    choice: &TuningTrial,
+) -> Vec<ScoredDocument> {
     let classes = tables.first().map_or(1, |table| table.classes.len());
     let most = MOST_SCORES / classes.max(1);
     let mut all = Vec::new();
@@ -342,7 +355,7 @@ fn scored(tables: &[Table], examples: &[Labelled<'_>], parts: &[usize], choice: 
         let grid = Grid::new(table, &[(choice.counting, choice.smoothing)], &sizes);
         let held_out: Vec<&Labelled<'_>> = in_fold(examples, parts, fold).take(most / tables.len()).collect();
         let of_one = |Labelled { classes, counts }: &&Labelled<'_>| {
-            let mut scored = Scored {
+            let mut scored = ScoredDocument {
                 evidence: Vec::new(),
                 logpriors: grid.logpriors.clone(),
                 length: 0.0,
@@ -359,7 +372,7 @@ fn scored(tables: &[Table], examples: &[Labelled<'_>], parts: &[usize], choice: 
     all
 }
 
-fn confusion(table: &Table, scored: &[Scored], calibration: &Calibration) -> Vec<Vec<u32>> {
+fn confusion(table: &ClassTermTable, scored: &[ScoredDocument], calibration: &Calibration) -> Vec<Vec<u32>> {
     let mut confusion = vec![vec![0; table.classes.len()]; table.classes.len()];
     for document in scored {
         let best = best(&document.probabilities(calibration));

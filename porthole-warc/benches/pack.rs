@@ -1,8 +1,8 @@
-//! What keeping a page costs, and how small it gets.
+//! Time and size of packing pages.
 //!
 //! `cargo bench -p porthole-warc -- [FILE.warc.gz …]`; without files, the recorded webs in `$CORPORA`, else in
-//! `../shared/corpora`. Every page is packed in each way in turn, in several rounds; for each way and page the quickest
-//! round counts, as the least disturbed one.
+//! `../shared/corpora`. Every page is packed by each method in turn, in several rounds; for each method and page the
+//! fastest round counts, because it is the least disturbed.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use flate2::{Compress, Compression, FlushCompress};
 use porthole_types::Headers;
-use porthole_warc::{Answer, BLOCK_LIMIT, Digest, Form, WarcReader, WarcWriter};
+use porthole_warc::{BLOCK_LIMIT, Digest, RecordFormat, WarcReader, WarcResponse, WarcWriter};
 
 const ROUNDS: usize = 15;
 const PAGES: usize = 400;
 
-struct Recorded {
+struct RecordedPages {
     url: String,
     headers: Headers,
     body: Vec<u8>,
@@ -41,23 +41,23 @@ fn main() {
     }
 }
 
-fn read(file: File) -> Vec<Recorded> {
-    let page = |record: porthole_warc::Record| {
+fn read(file: File) -> Vec<RecordedPages> {
+    let page = |record: porthole_warc::WarcRecord| {
         let answer = record.is_http_response().then(|| record.http(BLOCK_LIMIT))?.ok()?;
-        Some(Recorded { url: record.target()?.to_owned(), headers: answer.headers, body: answer.body })
+        Some(RecordedPages { url: record.target()?.to_owned(), headers: answer.headers, body: answer.body })
     };
     let records = WarcReader::new(file).map(|record| record.expect("the file can be read"));
     records.filter_map(page).take(PAGES).collect()
 }
 
-fn measure(path: &Path, pages: &[Recorded]) {
+fn measure(path: &Path, pages: &[RecordedPages]) {
     let bytes: usize = pages.iter().map(|page| page.body.len()).sum();
     println!("{}: {} pages of {} bytes", path.display(), pages.len(), bytes / pages.len().max(1));
     let mut level_1 = Compress::new_gzip(Compression::new(1), 15);
-    let writer = |level| WarcWriter::new(Vec::new(), Form::Gzip, 1).with_level(level);
+    let writer = |level| WarcWriter::new(Vec::new(), RecordFormat::Gzip, 1).with_level(level);
     let (mut quick, mut packer) = (writer(1), writer(1));
     let file = tempfile::tempfile().expect("a file can be made");
-    let mut segment = WarcWriter::new(Gathered { file, bytes: Vec::new() }, Form::Gzip, 1);
+    let mut segment = WarcWriter::new(BufferedFile { file, bytes: Vec::new() }, RecordFormat::Gzip, 1);
     let mut ways: [Way<'_>; 4] = [
         Way::new("SHA-1", Box::new(|page| (black_box(Digest::of(&page.body)), 0).1)),
         Way::new("zlib-rs, level 1", Box::new(move |page| deflate(&mut level_1, &page.body))),
@@ -83,20 +83,20 @@ fn measure(path: &Path, pages: &[Recorded]) {
     }
 }
 
-/// A way to pack a page: its bytes when packed.
+/// A method of packing a page, which returns the packed bytes.
 struct Way<'a> {
     name: &'static str,
-    pack: Box<dyn FnMut(&Recorded) -> usize + 'a>,
+    pack: Box<dyn FnMut(&RecordedPages) -> usize + 'a>,
     quickest: Vec<Duration>,
     packed: Vec<usize>,
 }
 
 impl<'a> Way<'a> {
-    fn new(name: &'static str, pack: Box<dyn FnMut(&Recorded) -> usize + 'a>) -> Self {
+    fn new(name: &'static str, pack: Box<dyn FnMut(&RecordedPages) -> usize + 'a>) -> Self {
         Way { name, pack, quickest: Vec::new(), packed: Vec::new() }
     }
 
-    fn run(&mut self, at: usize, page: &Recorded) {
+    fn run(&mut self, at: usize, page: &RecordedPages) {
         let start = Instant::now();
         let packed = black_box((self.pack)(page));
         let took = start.elapsed();
@@ -117,18 +117,18 @@ fn deflate(deflate: &mut Compress, body: &[u8]) -> usize {
     out.len()
 }
 
-fn record(writer: &mut WarcWriter<Vec<u8>>, page: &Recorded) -> Vec<u8> {
-    writer.response(&Answer::new(&page.url, &page.headers, &page.body)).expect("memory takes all");
+fn record(writer: &mut WarcWriter<Vec<u8>>, page: &RecordedPages) -> Vec<u8> {
+    writer.response(&WarcResponse::new(&page.url, &page.headers, &page.body)).expect("memory takes all");
     std::mem::take(writer.get_mut())
 }
 
-/// A file that is written to in large pieces, as segments are.
-struct Gathered {
+/// A file that is written in large pieces, as segments are.
+struct BufferedFile {
     file: File,
     bytes: Vec<u8>,
 }
 
-impl Write for Gathered {
+impl Write for BufferedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes.extend_from_slice(bytes);
         if self.bytes.len() >= 256 << 10 {

@@ -1,5 +1,5 @@
-//! From the bytes behind an HTTP head to the page: transfer and content encodings undone, with a limit on
-//! what comes out, since a few kilobytes of gzip can hold gigabytes.
+//! Decodes an HTTP body: undoes transfer and content encodings, with a limit on the output, because a few kilobytes of
+//! gzip can hold gigabytes.
 
 use std::borrow::Cow;
 
@@ -11,20 +11,19 @@ use crate::fields::first_line;
 /// How a body ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyEnd {
-    /// All of it is there.
+    /// The body is complete.
     Whole,
-    /// It was cut at the limit.
+    /// The body was truncated at the limit.
     Limit,
-    /// Its encoding broke off or made no sense from some point on; the body is what came before.
+    /// The encoding was truncated or invalid from some point on; the body is what was decoded before.
     Damaged,
 }
 
-/// More content encodings than this, one over the other, are taken off no more.
+/// Maximum number of nested content encodings that are decoded.
 const LAYERS: usize = 4;
 
-/// Takes the encodings off that the headers name. An encoding that the bytes do not have is taken for
-/// undone already: archives often keep the header of what they decoded. `Err` names an encoding that is
-/// not supported.
+/// Undoes the encodings in the headers. An encoding that the bytes do not have counts as undone already: archives often
+/// keep the header of what they decoded. `Err` names an unsupported encoding.
 pub(crate) fn decode(headers: &Headers, raw: &[u8], limit: usize) -> Result<(Vec<u8>, BodyEnd), String> {
     let mut end = BodyEnd::Whole;
     let mut body = Cow::Borrowed(raw);
@@ -52,7 +51,7 @@ fn tokens<'a>(headers: &'a Headers, name: &'static str) -> impl Iterator<Item = 
 
 type NewCodec = fn() -> Result<Codec, String>;
 
-/// What decodes the bytes; none if they are plain, or the encoding is a word that means nothing (`8bit`).
+/// The decoder for the bytes; `None` if they are plain, or the encoding is a meaningless word (`8bit`).
 fn codec_for(encoding: &str, packed: &[u8]) -> Result<Option<NewCodec>, String> {
     let is = |name: &str| encoding.eq_ignore_ascii_case(name);
     let codec: Option<NewCodec> = if is("gzip") || is("x-gzip") {
@@ -95,7 +94,7 @@ fn expand(new_codec: NewCodec, mut packed: &[u8], limit: usize) -> (Vec<u8>, Bod
         if step.done {
             match new_codec() {
                 Ok(next) if magic.len() == 2 && packed.starts_with(magic) => codec = next,
-                // What follows the last member is padding.
+                // Bytes after the last member are padding.
                 _ => return (plain, BodyEnd::Whole),
             }
         } else if step.read == 0 && step.written == 0 {
@@ -104,7 +103,7 @@ fn expand(new_codec: NewCodec, mut packed: &[u8], limit: usize) -> (Vec<u8>, Bod
     }
 }
 
-/// Joins the chunks; none if the bytes are not chunked at all.
+/// Joins the chunks; `None` if the bytes are not chunked.
 fn unchunk(raw: &[u8]) -> Option<(Vec<u8>, BodyEnd)> {
     let mut plain = Vec::new();
     let mut rest = raw;
@@ -126,7 +125,7 @@ fn unchunk(raw: &[u8]) -> Option<(Vec<u8>, BodyEnd)> {
     }
 }
 
-/// The size in front of a chunk; what follows a `;` is an extension.
+/// Parses the size of a chunk; the part after a `;` is an extension.
 fn chunk_size(line: &[u8]) -> Option<usize> {
     const DIGITS: usize = 15;
     let digits = line.split(|&b| b == b';').next().unwrap_or_default().trim_ascii();

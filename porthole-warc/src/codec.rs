@@ -1,20 +1,20 @@
-//! Decompression, one step at a time: the files' members and the pages' content encodings share it.
+//! Incremental decompression, used for members of files and for content encodings.
 
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, Operation};
 
-/// One compressed run of bytes on its way out. A new one is made for each member.
+/// A decoder of one member. A new one is created for each member.
 pub(crate) enum Codec {
     Inflate(Decompress),
     Zstd(Decoder<'static>),
 }
 
-/// What one step did.
+/// Result of one step.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct CodecStep {
     pub(crate) read: usize,
     pub(crate) written: usize,
-    /// The member, or frame, is over, and its checksum was right.
+    /// Whether the member or frame is complete, and its checksum was correct.
     pub(crate) done: bool,
 }
 
@@ -33,13 +33,13 @@ impl Codec {
         Codec::Inflate(Decompress::new(false))
     }
 
-    /// Fails only when there is no memory for it.
+    /// Fails only if there is no memory.
     pub(crate) fn zstd() -> Result<Self, String> {
         Decoder::new().map(Codec::Zstd).map_err(|error| error.to_string())
     }
 
-    /// Takes from `input`, puts into `output`. A step that neither reads nor writes wants more input.
-    pub(crate) fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<Step, String> {
+    /// Decodes from `input` to `output`. A step that neither reads nor writes needs more input.
+    pub(crate) fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<CodecStep, String> {
         match self {
             Codec::Inflate(inflate) => inflate_step(inflate, input, output),
             Codec::Zstd(decoder) => zstd_step(decoder, input, output),
@@ -47,23 +47,27 @@ impl Codec {
     }
 }
 
-fn inflate_step(inflate: &mut Decompress, input: &[u8], output: &mut [u8]) -> Result<Step, String> {
+fn inflate_step(inflate: &mut Decompress, input: &[u8], output: &mut [u8]) -> Result<CodecStep, String> {
     let (read, written) = (inflate.total_in(), inflate.total_out());
     let status = inflate
         .decompress(input, output, FlushDecompress::None)
         .map_err(|error| error.message().unwrap_or("bad deflate data").to_owned())?;
-    Ok(Step {
+    Ok(CodecStep {
         read: usize::try_from(inflate.total_in() - read).expect("no more than the input"),
         written: usize::try_from(inflate.total_out() - written).expect("no more than the output"),
         done: status == Status::StreamEnd,
     })
 }
 
-fn zstd_step(decoder: &mut Decoder<'static>, input: &[u8], output: &mut [u8]) -> Result<Step, String> {
+fn zstd_step(decoder: &mut Decoder<'static>, input: &[u8], output: &mut [u8]) -> Result<CodecStep, String> {
     if input.is_empty() && output.is_empty() {
-        return Ok(Step { read: 0, written: 0, done: false });
+        return Ok(CodecStep { read: 0, written: 0, done: false });
     }
     let status = decoder.run_on_buffers(input, output).map_err(|error| error.to_string())?;
     let moved = status.bytes_read + status.bytes_written > 0;
-    Ok(Step { read: status.bytes_read, written: status.bytes_written, done: moved && status.remaining == 0 })
+    Ok(CodecStep {
+        read: status.bytes_read,
+        written: status.bytes_written,
+        done: moved && status.remaining == 0,
+    })
 }

@@ -1,15 +1,15 @@
-//! SHA-1 in base 32, as WARC files name their contents, and the names of records made from it.
+//! SHA-1 in base 32, as used in WARC files, and record ids derived from it.
 
 use std::fmt;
 
 use sha1::{Digest as _, Sha1};
 
-/// The SHA-1 of some bytes; shown as `sha1:` and base 32.
+/// The SHA-1 of some bytes; displayed as `sha1:` and base 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 20]);
 
 impl Digest {
-    /// The digest of some bytes. Two pages with the same one are a page and its revisit.
+    /// The digest of some bytes. Pages with equal digests are recorded as revisits.
     pub fn of(bytes: &[u8]) -> Self {
         Digest::of_parts(&[bytes])
     }
@@ -18,14 +18,14 @@ impl Digest {
         Digest::of_pieces(|take| parts.iter().for_each(|part| take(part)))
     }
 
-    /// The digest of all that is given to what is handed in, in a row.
+    /// The digest of the concatenation of all pieces that `give` passes to its callback.
     pub(crate) fn of_pieces(give: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Self {
         let mut sha1 = Sha1::new();
         give(&mut |piece| sha1.update(piece));
         Digest(sha1.finalize().into())
     }
 
-    /// Reads what [`Display`](fmt::Display) wrote.
+    /// Parses the output of [`Display`](fmt::Display).
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix("sha1:").filter(|base32| base32.len() == 32)?;
         let mut digest = [0; 20];
@@ -57,12 +57,12 @@ impl fmt::Display for Digest {
     }
 }
 
-/// The name of a record: a UUID, shown as `<urn:uuid:…>`.
+/// The id of a record: a UUID, displayed as `<urn:uuid:…>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecordId([u8; 16]);
 
 impl RecordId {
-    /// A UUID of version 5: the SHA-1 of what makes the record unlike all others.
+    /// A UUID of version 5: the SHA-1 of data that is unique to the record.
     pub(crate) fn from_name(parts: &[&[u8]]) -> Self {
         let Digest(digest) = Digest::of_parts(parts);
         let mut uuid = [0; 16];
@@ -84,7 +84,7 @@ impl fmt::Display for RecordId {
     }
 }
 
-/// Written at once: a text that grows letter by letter moves every time it has doubled.
+/// Written with one call: a string built letter by letter would be reallocated repeatedly.
 fn ascii(text: &[u8]) -> &str {
     str::from_utf8(text).unwrap_or_default()
 }

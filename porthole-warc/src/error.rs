@@ -1,62 +1,62 @@
-//! What can go wrong, and at which offset.
+//! Errors with the offset at which they occurred.
 
 use std::io;
 
-/// Why a WARC file cannot be read on or written.
+/// Errors of reading and writing WARC files.
 #[derive(Debug, thiserror::Error)]
 pub enum WarcError {
-    /// The reader handed in failed.
+    /// The reader failed.
     #[error("cannot read at offset {offset}: {source}")]
     Read {
-        /// How far reading came.
+        /// Offset that was reached.
         offset: u64,
-        /// What the reader said.
+        /// The I/O error.
         source: io::Error,
     },
-    /// The writer handed in failed. Whatever comes behind `offset` is not a whole record and has to be cut.
+    /// The writer failed. Everything after `offset` is an incomplete record and has to be truncated.
     #[error("cannot write the record at offset {offset}: {source}")]
     Write {
-        /// Where the record would have started.
+        /// Start of the failed record.
         offset: u64,
-        /// What the writer said.
+        /// The I/O error.
         source: io::Error,
     },
     /// The file ends inside a record.
-    #[error("the record at offset {offset} is not whole: the file ends at byte {end}")]
+    #[error("the record at offset {offset} is incomplete: the file ends at byte {end}")]
     Truncated {
-        /// Where the record, or its compressed member, starts.
+        /// Start of the record or of its compressed member.
         offset: u64,
         /// The length of the file.
         end: u64,
     },
-    /// What is there is not a WARC record.
+    /// The data is not a WARC record.
     #[error("the record at offset {offset} is damaged: {what}")]
     Damaged {
-        /// Where the record, or its compressed member, starts.
+        /// Start of the record or of its compressed member.
         offset: u64,
-        /// What is wrong, in words.
+        /// Description of the problem.
         what: String,
     },
-    /// A correct file that is not read here.
+    /// A valid file that uses an unsupported feature.
     #[error("the record at offset {offset} cannot be read: {what} is not supported")]
     Unsupported {
-        /// Where the record, or its compressed member, starts.
+        /// Start of the record or of its compressed member.
         offset: u64,
-        /// What it would take.
+        /// The unsupported feature.
         what: String,
     },
-    /// The record is whole, but the HTTP message in it is none.
-    #[error("the record at offset {offset} holds no HTTP response: {what}")]
+    /// The record is complete, but its HTTP message is invalid.
+    #[error("the record at offset {offset} has no HTTP response: {what}")]
     Http {
-        /// Where the record starts.
+        /// Start of the record.
         offset: u64,
-        /// What is wrong, in words.
+        /// Description of the problem.
         what: String,
     },
 }
 
 impl WarcError {
-    /// The offset that the error is about.
+    /// Offset of the error.
     pub fn offset(&self) -> u64 {
         match self {
             WarcError::Read { offset, .. }
@@ -68,7 +68,7 @@ impl WarcError {
         }
     }
 
-    /// Whether the file, not the machine that it lies on, is at fault.
+    /// Whether the file is damaged, as opposed to an I/O error.
     pub fn is_damage(&self) -> bool {
         matches!(self, WarcError::Truncated { .. } | WarcError::Damaged { .. })
     }
@@ -78,7 +78,7 @@ impl WarcError {
     }
 }
 
-/// The first bytes of something, fit for a message.
+/// The first bytes, formatted for a message.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     const LENGTH: usize = 40;
     let line = bytes.split(|&b| b == b'\n').next().unwrap_or_default();

@@ -1,12 +1,12 @@
-//! Header fields, as WARC and HTTP both write them: `Name: value` lines, folded ones among them.
+//! Header fields of WARC and HTTP: `Name: value` lines, possibly folded.
 
 use std::borrow::Cow;
 
 use memchr::memchr;
 use porthole_types::Headers;
 
-/// Reads the lines of a head, without its first line. Returns the fields and, if there was one, the first
-/// line that is no field.
+/// Parses the lines of a head, without its first line. Returns the fields and the first line that is not a field, if
+/// any.
 pub(crate) fn parse_fields(head: &[u8]) -> (Headers, Option<&[u8]>) {
     let mut headers = Headers::new();
     let mut stray = None;
@@ -35,7 +35,7 @@ pub(crate) fn parse_fields(head: &[u8]) -> (Headers, Option<&[u8]>) {
     (headers, stray)
 }
 
-/// The first line without its end, and its length with it.
+/// The first line without its line end, and its length including it.
 pub(crate) fn first_line(bytes: &[u8]) -> (&[u8], usize) {
     match memchr(b'\n', bytes) {
         None => (bytes, bytes.len()),

@@ -1,5 +1,5 @@
-//! The HTTP response inside a record. Servers of the 1990s are read, too: bare line feeds, heads that run
-//! into the page, lines that are no fields.
+//! The HTTP response in a record. Responses of old servers are accepted: bare line feeds, heads that run into the page,
+//! lines that are not fields.
 
 use porthole_types::Headers;
 
@@ -8,16 +8,16 @@ use crate::body::{BodyEnd, decode};
 use crate::error::shown;
 use crate::fields::{first_line, parse_fields};
 
-/// A response, its body as it came out of transfer and content encodings.
+/// A response with its body decoded from transfer and content encodings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpResponse {
     /// HTTP status.
     pub status: u16,
-    /// Headers, as they came.
+    /// Headers, as received.
     pub headers: Headers,
     /// The body, decoded.
     pub body: Vec<u8>,
-    /// Whether that is all of it.
+    /// Whether the body is complete.
     pub end: BodyEnd,
 }
 
@@ -25,7 +25,7 @@ const HEAD_LIMIT: usize = 256 * 1024;
 const LINE_LIMIT: usize = 2_000;
 
 impl HttpResponse {
-    /// Reads the block of the record at `offset`. No more than `limit` bytes of body come out.
+    /// Parses the block of the record at `offset`. The body is truncated to `limit` bytes.
     pub fn parse(block: &[u8], offset: u64, limit: u64) -> Result<Self, WarcError> {
         let (first, after_status) = first_line(block);
         let status = status(first).ok_or_else(|| WarcError::Http {
@@ -42,7 +42,7 @@ impl HttpResponse {
     }
 }
 
-/// `HTTP/1.0 200 OK`; the reason, and even the minor version, may be missing.
+/// Parses `HTTP/1.0 200 OK`; the reason, and even the minor version, may be missing.
 fn status(line: &[u8]) -> Option<u16> {
     let (name, rest) = line.split_at_checked(4)?;
     if !name.eq_ignore_ascii_case(b"HTTP") {
@@ -55,13 +55,13 @@ fn status(line: &[u8]) -> Option<u16> {
     str::from_utf8(code).ok()?.parse().ok()
 }
 
-/// Where the head ends and where the body starts. A head without an end is the whole block.
+/// End of the head and start of the body. A head without an end is the whole block.
 fn head_end(block: &[u8], after_status: usize) -> Result<(usize, usize), String> {
     let mut at = after_status;
     for _ in 0..LINE_LIMIT {
         let (line, length) = first_line(&block[at..]);
         if line.is_empty() || line.starts_with(b"<") {
-            // Some servers forgot the empty line; a field cannot start with `<`, a page does.
+            // Some servers omitted the empty line; a field cannot start with `<`, but a page does.
             return Ok((at, if line.is_empty() { at + length } else { at }));
         }
         at += length;

@@ -1,4 +1,4 @@
-//! The bytes of a file as they lie on disk, buffered, with their offsets.
+//! Buffered input with file offsets.
 
 use std::io::{self, Read};
 
@@ -6,9 +6,9 @@ use crate::WarcError;
 
 const BUFFER: usize = 32 * 1024;
 
-/// A reader with a buffer that can be topped up: members are told apart by their first four bytes, which
-/// a plain `BufRead` may hand out one by one.
-pub(crate) struct Input<R> {
+/// A reader with a refillable buffer: members are distinguished by their first four bytes, which a plain `BufRead` may
+/// return one by one.
+pub(crate) struct WarcInput<R> {
     reader: R,
     buffer: Box<[u8]>,
     start: usize,
@@ -17,12 +17,12 @@ pub(crate) struct Input<R> {
     position: u64,
 }
 
-impl<R: Read> Input<R> {
+impl<R: Read> WarcInput<R> {
     pub(crate) fn new(reader: R) -> Self {
-        Input { reader, buffer: vec![0; BUFFER].into(), start: 0, end: 0, position: 0 }
+        WarcInput { reader, buffer: vec![0; BUFFER].into(), start: 0, end: 0, position: 0 }
     }
 
-    /// Counts from `offset`: where in its file the reader stands.
+    /// Sets the file offset of the reader's position.
     pub(crate) fn start_at(&mut self, offset: u64) {
         self.position = offset;
     }
@@ -32,7 +32,7 @@ impl<R: Read> Input<R> {
         self.position
     }
 
-    /// At least `wanted` bytes, or all there are before the end of the file. Empty means the end.
+    /// At least `wanted` bytes, or all bytes before the end of the file. Empty at the end.
     pub(crate) fn fill(&mut self, wanted: usize) -> Result<&[u8], WarcError> {
         debug_assert!(wanted <= BUFFER);
         while self.end - self.start < wanted {

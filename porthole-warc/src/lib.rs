@@ -1,16 +1,15 @@
-//! WARC: reading what crawlers recorded, in whatever state it is, and writing correct WARC 1.1.
+//! WARC: a lenient reader for files of any crawler, and a writer of correct WARC 1.1.
 //!
-//! Works over readers and writers that are handed in; no file is opened here, no clock is asked. Reading
-//! takes any bytes: memory is bounded by the limits, time is linear in what comes out of the compression,
-//! and damage is an error that names the offset of the record it is in.
+//! Works on readers and writers of the caller; opens no files and reads no clock. The reader accepts any bytes: memory
+//! is bounded by limits, time is linear in the decompressed size, and damage is an error with the offset of its record.
 //!
 //! ```
-//! use porthole_warc::{Answer, BLOCK_LIMIT, Form, WarcReader, WarcWriter};
+//! use porthole_warc::{BLOCK_LIMIT, RecordFormat, WarcReader, WarcResponse, WarcWriter};
 //!
 //! let mut file = Vec::new();
-//! let mut writer = WarcWriter::new(&mut file, Form::Gzip, 1);
+//! let mut writer = WarcWriter::new(&mut file, RecordFormat::Gzip, 1);
 //! let headers = [("Content-Type", "text/html")].into_iter().collect();
-//! writer.response(&Answer::new("http://example.com/", &headers, b"<p>Hello")).unwrap();
+//! writer.response(&WarcResponse::new("http://example.com/", &headers, b"<p>Hello")).unwrap();
 //!
 //! for record in WarcReader::new(&file[..]) {
 //!     let record = record.unwrap();
@@ -38,8 +37,8 @@ pub use body::BodyEnd;
 pub use digest::{Digest, RecordId};
 pub use error::WarcError;
 pub use http::HttpResponse;
-pub use message::{Answer, Original, Question, Truncation};
+pub use message::{Original, Truncation, WarcRequest, WarcResponse};
 pub use reader::{BLOCK_LIMIT, WarcReader, read_record};
-pub use record::{Place, Record, RecordKind};
-pub use survey::{LastWhole, Survey, last_whole, survey};
-pub use writer::{Form, WarcWriter, Written};
+pub use record::{RecordKind, RecordPlace, WarcRecord};
+pub use survey::{LastWhole, WarcSurvey, last_whole, survey};
+pub use writer::{RecordFormat, WarcWriter, Written};

@@ -1,4 +1,4 @@
-//! What is written into records: the answers and questions of HTTP, in HTTP/1.1 form however they came.
+//! Contents of records: HTTP responses and requests, written in HTTP/1.1 form whatever the original protocol.
 
 use std::net::IpAddr;
 
@@ -6,13 +6,13 @@ use porthole_types::{Headers, Timestamp};
 
 use crate::{Digest, RecordId};
 
-/// An answer to be recorded. Its body is out of all encodings; the headers are those that came, and what
-/// they say of encodings and length is put right in the record.
+/// A response to be recorded. Its body is fully decoded; the headers are those received, and the record corrects those
+/// about encoding and length.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer<'a> {
-    /// The URL that was asked for.
+pub struct WarcResponse<'a> {
+    /// The requested URL.
     pub url: &'a str,
-    /// When the answer came.
+    /// Time of the response.
     pub date: Timestamp,
     /// HTTP status.
     pub status: u16,
@@ -22,46 +22,46 @@ pub struct Answer<'a> {
     pub body: &'a [u8],
     /// The server's address.
     pub ip: Option<IpAddr>,
-    /// Why the body is not all there, if it is not.
+    /// Why the body is incomplete, if it is.
     pub truncated: Option<Truncation>,
 }
 
-impl<'a> Answer<'a> {
-    /// A whole answer with status 200, dated 1970.
+impl<'a> WarcResponse<'a> {
+    /// A complete response with status 200, dated 1970.
     pub fn new(url: &'a str, headers: &'a Headers, body: &'a [u8]) -> Self {
-        Answer { url, date: Timestamp(0), status: 200, headers, body, ip: None, truncated: None }
+        WarcResponse { url, date: Timestamp(0), status: 200, headers, body, ip: None, truncated: None }
     }
 }
 
 /// A request to be recorded.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
-    /// The URL that was asked for.
+pub struct WarcRequest<'a> {
+    /// The requested URL.
     pub url: &'a str,
-    /// When it was asked for.
+    /// Time of the request.
     pub date: Timestamp,
-    /// What stands in the request line: path and query.
+    /// Path and query in the request line.
     pub path: &'a str,
-    /// HTTP headers, `Host` among them.
+    /// HTTP headers, including `Host`.
     pub headers: &'a Headers,
-    /// The record of the answer, if one came.
-    pub answer: Option<RecordId>,
+    /// Record of the response, if there was one.
+    pub response: Option<RecordId>,
 }
 
-/// The record to which a revisit refers.
+/// The record that a revisit refers to.
 #[derive(Clone, Copy, Debug)]
 pub struct Original<'a> {
-    /// Its name, `urn:uuid:…` with or without angle brackets, if it is known.
+    /// Its id, `urn:uuid:…` with or without angle brackets, if known.
     pub id: Option<&'a str>,
     /// Its URL.
     pub url: &'a str,
     /// Its date.
     pub date: Timestamp,
-    /// The digest of the payload that both have.
+    /// Digest of their common payload.
     pub digest: Digest,
 }
 
-/// Why a body is not all there.
+/// Why a body is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncation {
     /// It was longer than allowed.
@@ -73,7 +73,7 @@ pub enum Truncation {
 }
 
 impl Truncation {
-    /// The word in `WARC-Truncated`.
+    /// Value of `WARC-Truncated`.
     pub fn name(self) -> &'static str {
         match self {
             Truncation::Length => "length",
@@ -83,33 +83,33 @@ impl Truncation {
     }
 }
 
-/// Writes the head of an answer. Headers that are true only of what came over the wire are kept under
-/// another name, as Common Crawl does it.
-pub(crate) fn push_answer_head(out: &mut Vec<u8>, answer: &Answer<'_>) {
-    const OF_THE_WIRE: [&str; 3] = ["Content-Encoding", "Transfer-Encoding", "Content-Length"];
-    push(out, &format!("HTTP/1.1 {:03} {}\r\n", answer.status.min(999), reason(answer.status)));
-    for (name, value) in answer.headers.iter() {
-        let renamed = OF_THE_WIRE.iter().any(|of_the_wire| of_the_wire.eq_ignore_ascii_case(name));
+/// Writes the head of a response. Headers that only apply to the wire format are kept under another name, as Common
+/// Crawl does.
+pub(crate) fn push_response_head(out: &mut Vec<u8>, response: &WarcResponse<'_>) {
+    const WIRE_ONLY: [&str; 3] = ["Content-Encoding", "Transfer-Encoding", "Content-Length"];
+    push(out, &format!("HTTP/1.1 {:03} {}\r\n", response.status.min(999), reason(response.status)));
+    for (name, value) in response.headers.iter() {
+        let renamed = WIRE_ONLY.iter().any(|of_the_wire| of_the_wire.eq_ignore_ascii_case(name));
         if renamed {
             push(out, "X-Crawler-");
         }
         push_field(out, name, value);
     }
-    push_field(out, "Content-Length", &answer.body.len().to_string());
+    push_field(out, "Content-Length", &response.body.len().to_string());
     push(out, "\r\n");
 }
 
 /// Writes a request.
-pub(crate) fn push_question(out: &mut Vec<u8>, question: &Question<'_>) {
-    let path: String = question.path.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
+pub(crate) fn push_request(out: &mut Vec<u8>, request: &WarcRequest<'_>) {
+    let path: String = request.path.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
     push(out, &format!("GET {path} HTTP/1.1\r\n"));
-    for (name, value) in question.headers.iter() {
+    for (name, value) in request.headers.iter() {
         push_field(out, name, value);
     }
     push(out, "\r\n");
 }
 
-/// Writes one field of any head. Whatever the name and the value are, the head keeps its form.
+/// Writes one field of a head. Invalid characters in name or value are replaced, so the head stays well-formed.
 pub(crate) fn push_field(out: &mut Vec<u8>, name: &str, value: &str) {
     let is_token = |b: u8| b.is_ascii_graphic() && b != b':';
     out.extend(name.bytes().map(|b| if is_token(b) { b } else { b'_' }));
@@ -127,7 +127,7 @@ pub(crate) fn push_field(out: &mut Vec<u8>, name: &str, value: &str) {
     push(out, "\r\n");
 }
 
-/// A moment as WARC writes it, to the millisecond.
+/// A timestamp in WARC format, with milliseconds.
 pub(crate) fn date(at: Timestamp) -> String {
     let latest = jiff::Timestamp::MAX;
     let at = at.0.clamp(0, latest.as_millisecond());
@@ -138,7 +138,7 @@ fn push(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// HTTP/2 has no reason phrases, so none is kept.
+/// Standard reason phrases: HTTP/2 has none, so none is stored.
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
@@ -173,7 +173,7 @@ mod tests {
         let headers = [("content-encoding", "br"), ("X\r\nY: z", "a\r\nb\0"), ("Content-Length", "9")];
         let headers = headers.into_iter().collect();
         let mut head = Vec::new();
-        push_answer_head(&mut head, &Answer::new("http://a.test/", &headers, b"hello"));
+        push_response_head(&mut head, &WarcResponse::new("http://a.test/", &headers, b"hello"));
         assert_eq!(
             String::from_utf8(head).unwrap(),
             "HTTP/1.1 200 OK\r\nX-Crawler-content-encoding: br\r\nX__Y__z: a  b \r\n\

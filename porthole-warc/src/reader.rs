@@ -1,4 +1,4 @@
-//! Reading a file record by record.
+//! Reads a file record by record.
 
 use std::io::Read;
 
@@ -6,34 +6,34 @@ use memchr::memchr;
 
 use crate::error::shown;
 use crate::fields::{first_line, parse_fields};
-use crate::stream::Stream;
-use crate::{Place, Record, RecordKind, WarcError};
+use crate::stream::MemberStream;
+use crate::{RecordKind, RecordPlace, WarcError, WarcRecord};
 
-/// Larger blocks are passed over unless the reader is told otherwise.
+/// Default limit: larger blocks are skipped.
 pub const BLOCK_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// A record's head may have so many bytes, and so many lines.
+/// Maximum number of bytes and of lines of a record's head.
 const HEAD_LIMIT: usize = 64 * 1024;
 const LINE_LIMIT: usize = 512;
 
-/// Reads the records of a `.warc`, `.warc.gz` or `.warc.zst`, told apart by their first bytes.
+/// Reads the records of a `.warc`, `.warc.gz` or `.warc.zst`, which are recognised by their first bytes.
 ///
-/// Records come in file order. The first damage is the last thing that comes: what was read before it is
-/// good, what lies behind it is not looked at.
+/// Records are returned in file order. After the first error, nothing more is returned: records before the damage are
+/// valid, everything after it is ignored.
 pub struct WarcReader<R> {
-    stream: Stream<R>,
+    stream: MemberStream<R>,
     head: Vec<u8>,
     limit: u64,
-    /// Nothing comes any more: the end was reached, or an error was given out.
+    /// Whether the end was reached or an error was returned.
     over: bool,
-    /// The record read last was followed by everything that belongs to it.
+    /// Whether the last record was followed by its trailing line ends.
     closed: bool,
 }
 
-/// Reads one record, from a reader that stands at its offset.
-pub fn read_record(reader: impl Read, place: Place, limit: u64) -> Result<Record, WarcError> {
+/// Reads one record, from a reader positioned at its offset.
+pub fn read_record(reader: impl Read, place: RecordPlace, limit: u64) -> Result<WarcRecord, WarcError> {
     let mut reader = WarcReader::new(reader).with_offset(place.offset).with_block_limit(limit);
-    reader.pass_over(place.inside)?;
+    reader.skip_bytes(place.inside)?;
     let found = reader.next_record()?;
     found.ok_or_else(|| WarcError::Truncated { offset: place.offset, end: reader.stream.position() })
 }
@@ -42,7 +42,7 @@ impl<R: Read> WarcReader<R> {
     /// Reads from the start of a file.
     pub fn new(reader: R) -> Self {
         WarcReader {
-            stream: Stream::new(reader),
+            stream: MemberStream::new(reader),
             head: Vec::new(),
             limit: BLOCK_LIMIT,
             over: false,
@@ -50,26 +50,26 @@ impl<R: Read> WarcReader<R> {
         }
     }
 
-    /// Says that the reader handed in stands at `offset` of its file, at the start of a record.
+    /// Sets the file offset of the reader's position, which must be the start of a record.
     pub fn with_offset(mut self, offset: u64) -> Self {
         self.stream.start_at(offset);
         self
     }
 
-    /// Passes over blocks of more than `limit` bytes. With 0 only the heads are held, to make an index.
+    /// Skips blocks of more than `limit` bytes. With 0 only heads are kept, to build an index.
     pub fn with_block_limit(mut self, limit: u64) -> Self {
         self.limit = limit;
         self
     }
 
-    /// The next record, or nothing at the end.
-    pub fn next_record(&mut self) -> Result<Option<Record>, WarcError> {
-        let mut record = Record::default();
+    /// The next record, or `None` at the end.
+    pub fn next_record(&mut self) -> Result<Option<WarcRecord>, WarcError> {
+        let mut record = WarcRecord::default();
         Ok(self.read_into(&mut record)?.then_some(record))
     }
 
-    /// Reads the next record into one that is there, whose memory is used again. False at the end.
-    pub fn read_into(&mut self, record: &mut Record) -> Result<bool, WarcError> {
+    /// Reads the next record into an existing one, reusing its memory. Returns false at the end.
+    pub fn read_into(&mut self, record: &mut WarcRecord) -> Result<bool, WarcError> {
         if self.over {
             return Ok(false);
         }
@@ -78,18 +78,18 @@ impl<R: Read> WarcReader<R> {
         found
     }
 
-    /// Offset behind the last record that is surely whole, if the member that it is in is over, too.
-    pub(crate) fn end_of_whole(&self, record: &Record) -> Option<u64> {
+    /// Offset after the last complete record, if the member that it is in is also complete.
+    pub(crate) fn end_of_whole(&self, record: &WarcRecord) -> Option<u64> {
         self.closed.then_some(record.place.offset + record.place.length)
     }
 
-    fn read_next(&mut self, record: &mut Record) -> Result<bool, WarcError> {
-        self.pass_over_line_ends()?;
+    fn read_next(&mut self, record: &mut WarcRecord) -> Result<bool, WarcError> {
+        self.skip_line_ends()?;
         while self.stream.fill()?.is_empty() {
             if !self.stream.next_member()? {
                 return Ok(false);
             }
-            self.pass_over_line_ends()?;
+            self.skip_line_ends()?;
         }
         record.place = self.stream.place();
         let offset = record.place.offset;
@@ -100,7 +100,7 @@ impl<R: Read> WarcReader<R> {
         Ok(true)
     }
 
-    /// Collects the head up to and with its empty line.
+    /// Reads the head including its empty line.
     fn read_head(&mut self, offset: u64) -> Result<(), WarcError> {
         self.head.clear();
         let mut lines = 0;
@@ -129,7 +129,7 @@ impl<R: Read> WarcReader<R> {
             }
             let end = memchr(b'\n', plain);
             let taken = end.map_or(plain.len(), |at| at + 1);
-            // The first piece tells whether this is a record at all; garbage is not collected.
+            // The first piece shows whether this is a record at all; garbage is not buffered.
             if self.head.is_empty() && !b"WARC/".starts_with(&plain[..taken.min(5)]) {
                 let what = format!("it starts with {}, not with `WARC/`", shown(plain));
                 return Err(WarcError::damaged(offset, what));
@@ -146,7 +146,7 @@ impl<R: Read> WarcReader<R> {
         }
     }
 
-    fn parse_head(&self, record: &mut Record) -> Result<(), WarcError> {
+    fn parse_head(&self, record: &mut WarcRecord) -> Result<(), WarcError> {
         let offset = record.place.offset;
         let (_, length) = first_line(&self.head);
         let (headers, stray) = parse_fields(&self.head[length..]);
@@ -164,8 +164,8 @@ impl<R: Read> WarcReader<R> {
         Ok(())
     }
 
-    fn read_block(&mut self, record: &mut Record) -> Result<(), WarcError> {
-        /// What a head says of its block is believed only so far; more memory comes with more bytes.
+    fn read_block(&mut self, record: &mut WarcRecord) -> Result<(), WarcError> {
+        /// Initial allocation limit for a declared block length; more memory is allocated as bytes arrive.
         const BELIEVED: u64 = 1024 * 1024;
         record.skipped = record.block_length > self.limit;
         record.block.clear();
@@ -189,11 +189,11 @@ impl<R: Read> WarcReader<R> {
         Ok(())
     }
 
-    /// Reads what follows the block: two line ends and, if this was all, the end of the member with its
-    /// checksum. A block that no line end follows was not as long as its head says.
-    fn read_end(&mut self, record: &mut Record) -> Result<(), WarcError> {
+    /// Reads the end of a record: two line ends and, if it was the last one, the end of the member with its checksum. A
+    /// block not followed by a line end has a wrong length.
+    fn read_end(&mut self, record: &mut WarcRecord) -> Result<(), WarcError> {
         let offset = record.place.offset;
-        let line_ends = self.pass_over_line_ends()?;
+        let line_ends = self.skip_line_ends()?;
         let over = self.stream.fill()?.is_empty();
         if line_ends == 0 && !over {
             let what = "no empty line follows its block, its Content-Length must be wrong";
@@ -204,7 +204,7 @@ impl<R: Read> WarcReader<R> {
         Ok(())
     }
 
-    fn pass_over_line_ends(&mut self) -> Result<usize, WarcError> {
+    fn skip_line_ends(&mut self) -> Result<usize, WarcError> {
         let mut passed = 0;
         loop {
             let plain = self.stream.fill()?;
@@ -218,7 +218,7 @@ impl<R: Read> WarcReader<R> {
         }
     }
 
-    fn pass_over(&mut self, mut count: u64) -> Result<(), WarcError> {
+    fn skip_bytes(&mut self, mut count: u64) -> Result<(), WarcError> {
         while count > 0 {
             let plain = self.stream.fill()?;
             if plain.is_empty() {
@@ -244,7 +244,7 @@ impl<R: Read> WarcReader<R> {
 }
 
 impl<R: Read> Iterator for WarcReader<R> {
-    type Item = Result<Record, WarcError>;
+    type Item = Result<WarcRecord, WarcError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_record().transpose()
@@ -261,7 +261,7 @@ fn check_version(head: &[u8], offset: u64) -> Result<(), WarcError> {
     }
 }
 
-/// Digits only: `u64::from_str` would take a `+`, too.
+/// Digits only: `u64::from_str` would accept a `+`, too.
 fn whole_number(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }

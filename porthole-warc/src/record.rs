@@ -1,58 +1,58 @@
-//! One record: what it is, where it lies, its fields and its block.
+//! A record: kind, position, fields and block.
 
 use porthole_types::{Headers, Timestamp};
 
 use crate::{HttpResponse, WarcError};
 
-/// A record as it was read.
+/// A record that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
-    /// What it is.
+pub struct WarcRecord {
+    /// Kind of the record.
     pub kind: RecordKind,
     /// Its named fields, in order.
     pub headers: Headers,
-    /// Where it lies in the file.
-    pub place: Place,
+    /// Position in the file.
+    pub place: RecordPlace,
     /// The block; empty if it was skipped.
     pub block: Vec<u8>,
-    /// Bytes of the block as it is in the file.
+    /// Length of the block in the file.
     pub block_length: u64,
-    /// The block was larger than the reader's limit and was passed over.
+    /// Whether the block was skipped because it exceeds the reader's limit.
     pub skipped: bool,
 }
 
-/// Where a record lies in a file.
+/// Position of a record in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// Byte offset of the record or, in a compressed file, of the member that it is in.
+pub struct RecordPlace {
+    /// Byte offset of the record or, in a compressed file, of the member that contains it.
     pub offset: u64,
-    /// Plain bytes of that member that come before the record: zero when each record has its own.
+    /// Number of decompressed bytes of that member before the record: 0 if each record has its own member.
     pub inside: u64,
-    /// Bytes in the file, from `offset` on, that hold the record. Exact when the record has its own
-    /// member or is not compressed; otherwise enough to read it.
+    /// Number of bytes in the file, from `offset` on, that contain the record. Exact if the record has its own member
+    /// or is uncompressed; otherwise an upper bound.
     pub length: u64,
 }
 
 /// The record types of WARC 1.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RecordKind {
-    /// About the file.
+    /// Information about the file.
     Warcinfo,
-    /// A request as it was sent.
+    /// A request, as sent.
     Request,
-    /// An answer as it came.
+    /// A response, as received.
     Response,
-    /// An answer that had been recorded before.
+    /// A response whose payload was recorded before.
     Revisit,
-    /// About another record.
+    /// Information about another record.
     Metadata,
-    /// A thing without the protocol that brought it.
+    /// A resource without protocol information.
     Resource,
-    /// Another record in another form.
+    /// A converted version of another record.
     Conversion,
-    /// The next part of a record that was split.
+    /// The continuation of a split record.
     Continuation,
-    /// A type that the standard does not know; readers pass over it.
+    /// A type that is not in the standard; readers skip it.
     #[default]
     Other,
 }
@@ -69,7 +69,7 @@ const KINDS: [(RecordKind, &str); 8] = [
 ];
 
 impl RecordKind {
-    /// The kind that a `WARC-Type` names.
+    /// The kind of a `WARC-Type`.
     pub fn of(name: &str) -> Self {
         KINDS
             .iter()
@@ -77,44 +77,44 @@ impl RecordKind {
             .map_or(RecordKind::Other, |(kind, _)| *kind)
     }
 
-    /// The word in `WARC-Type`.
+    /// Value of `WARC-Type`.
     pub fn name(self) -> &'static str {
         KINDS.iter().find(|(kind, _)| *kind == self).map_or("other", |(_, name)| name)
     }
 }
 
-impl Record {
-    /// The URL that the record is about.
+impl WarcRecord {
+    /// URL of the record.
     pub fn target(&self) -> Option<&str> {
         self.uri("WARC-Target-URI")
     }
 
-    /// The record's own name, `urn:uuid:…`.
+    /// Id of the record, `urn:uuid:…`.
     pub fn id(&self) -> Option<&str> {
         self.uri("WARC-Record-ID")
     }
 
-    /// When what is in it was captured.
+    /// Capture date.
     pub fn date(&self) -> Option<Timestamp> {
         self.moment("WARC-Date")
     }
 
-    /// In a revisit: the name of the record that has the payload.
+    /// In a revisit: id of the record with the payload.
     pub fn refers_to(&self) -> Option<&str> {
         self.uri("WARC-Refers-To")
     }
 
-    /// In a revisit: the URL of the record that has the payload.
+    /// In a revisit: URL of the record with the payload.
     pub fn refers_to_target(&self) -> Option<&str> {
         self.uri("WARC-Refers-To-Target-URI")
     }
 
-    /// In a revisit: the date of the record that has the payload.
+    /// In a revisit: date of the record with the payload.
     pub fn refers_to_date(&self) -> Option<Timestamp> {
         self.moment("WARC-Refers-To-Date")
     }
 
-    /// The digest of the payload, as it is written: `sha1:…`.
+    /// Digest of the payload, as written: `sha1:…`.
     pub fn payload_digest(&self) -> Option<&str> {
         self.headers.get("WARC-Payload-Digest")
     }
@@ -128,7 +128,7 @@ impl Record {
             })
     }
 
-    /// The HTTP response in the block, its body decoded and no longer than `limit`.
+    /// The HTTP response in the block, with its body decoded and truncated to `limit`.
     pub fn http(&self, limit: u64) -> Result<HttpResponse, WarcError> {
         if self.skipped {
             let what = format!("its block of {} bytes is larger than the limit", self.block_length);
@@ -137,7 +137,7 @@ impl Record {
         HttpResponse::parse(&self.block, self.place.offset, limit)
     }
 
-    /// WARC 1.0 writes URIs in angle brackets, and some tools do so for the target too.
+    /// Removes angle brackets: WARC 1.0 writes URIs in them, and some tools also write the target so.
     fn uri(&self, name: &str) -> Option<&str> {
         let value = self.headers.get(name)?;
         Some(value.strip_prefix('<').and_then(|inner| inner.strip_suffix('>')).unwrap_or(value))
@@ -169,8 +169,11 @@ mod tests {
             ("WARC-Date", "2001-09-09T01:46:40.123456Z"),
             ("warc-refers-to-date", "2001-09-09T01:46:40Z"),
         ];
-        let record =
-            Record { kind: RecordKind::Revisit, headers: headers.into_iter().collect(), ..Record::default() };
+        let record = WarcRecord {
+            kind: RecordKind::Revisit,
+            headers: headers.into_iter().collect(),
+            ..WarcRecord::default()
+        };
         assert_eq!(record.id(), Some("urn:uuid:1"));
         assert_eq!(record.target(), Some("http://a.test/"));
         assert_eq!(record.date(), Some(Timestamp(1_000_000_000_123)));

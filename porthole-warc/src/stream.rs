@@ -1,43 +1,43 @@
-//! The plain bytes of a WARC file, whatever it is compressed with.
+//! The decompressed bytes of a WARC file.
 //!
-//! A file is a row of members: gzip members, zstd frames, or, uncompressed, the whole file as one. A
-//! member holds one record or many; a record never runs on into the next member.
+//! A file is a sequence of members: gzip members, zstd frames, or, uncompressed, the whole file as one. A member
+//! contains one or more records; a record never spans members.
 
 use std::io::Read;
 
 use crate::codec::Codec;
 use crate::error::shown;
-use crate::input::Input;
-use crate::{Place, WarcError};
+use crate::input::WarcInput;
+use crate::{RecordPlace, WarcError};
 
 const BUFFER: usize = 32 * 1024;
 
-pub(crate) struct Stream<R> {
-    input: Input<R>,
-    packing: Option<Packing>,
-    /// Decodes the current member; none between members and in a plain file.
+pub(crate) struct MemberStream<R> {
+    input: WarcInput<R>,
+    packing: Option<StreamPacking>,
+    /// Decoder of the current member; `None` between members and in a plain file.
     codec: Option<Codec>,
-    /// What was decoded of the current member and not yet consumed lies in `plain[start..end]`.
+    /// Decoded bytes of the current member that were not consumed are in `plain[start..end]`.
     plain: Box<[u8]>,
     start: usize,
     end: usize,
     /// Offset of the current member.
     member: u64,
-    /// Plain bytes of the current member that were consumed.
+    /// Number of decoded bytes of the current member that were consumed.
     inside: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Packing {
+enum StreamPacking {
     Plain,
     Gzip,
     Zstd,
 }
 
-impl<R: Read> Stream<R> {
+impl<R: Read> MemberStream<R> {
     pub(crate) fn new(reader: R) -> Self {
-        Stream {
-            input: Input::new(reader),
+        MemberStream {
+            input: WarcInput::new(reader),
             packing: None,
             codec: None,
             plain: Box::default(),
@@ -53,11 +53,11 @@ impl<R: Read> Stream<R> {
         self.member = offset;
     }
 
-    /// The next plain bytes; empty at the end of the member.
+    /// The next decoded bytes; empty at the end of the member.
     pub(crate) fn fill(&mut self) -> Result<&[u8], WarcError> {
         match self.packing {
             None => Ok(&[]),
-            Some(Packing::Plain) => self.input.fill(1),
+            Some(StreamPacking::Plain) => self.input.fill(1),
             Some(_) => {
                 if self.start == self.end && self.codec.is_some() {
                     self.decode()?;
@@ -68,7 +68,7 @@ impl<R: Read> Stream<R> {
     }
 
     pub(crate) fn consume(&mut self, count: usize) {
-        if self.packing == Some(Packing::Plain) {
+        if self.packing == Some(StreamPacking::Plain) {
             self.input.consume(count);
         } else {
             self.start += count;
@@ -76,7 +76,7 @@ impl<R: Read> Stream<R> {
         }
     }
 
-    /// Goes on to the next member; false at the end of the file. The current one must be used up.
+    /// Moves to the next member; returns false at the end of the file. The current one must be consumed.
     pub(crate) fn next_member(&mut self) -> Result<bool, WarcError> {
         let offset = self.input.position();
         let magic = self.input.fill(4)?;
@@ -96,23 +96,23 @@ impl<R: Read> Stream<R> {
         Ok(true)
     }
 
-    /// Where the next plain byte lies, with a length of zero.
-    pub(crate) fn place(&self) -> Place {
+    /// Position of the next decoded byte, with length 0.
+    pub(crate) fn place(&self) -> RecordPlace {
         match self.packing {
-            Some(Packing::Gzip | Packing::Zstd) => {
-                Place { offset: self.member, inside: self.inside, length: 0 }
+            Some(StreamPacking::Gzip | StreamPacking::Zstd) => {
+                RecordPlace { offset: self.member, inside: self.inside, length: 0 }
             }
-            _ => Place { offset: self.input.position(), inside: 0, length: 0 },
+            _ => RecordPlace { offset: self.input.position(), inside: 0, length: 0 },
         }
     }
 
-    /// Offset in the file of what is read next.
+    /// File offset of the next byte to read.
     pub(crate) fn position(&self) -> u64 {
         self.input.position()
     }
 
     pub(crate) fn is_compressed(&self) -> bool {
-        self.packing != Some(Packing::Plain)
+        self.packing != Some(StreamPacking::Plain)
     }
 
     fn decode(&mut self) -> Result<(), WarcError> {
@@ -141,18 +141,18 @@ impl<R: Read> Stream<R> {
     }
 }
 
-fn open_member(magic: &[u8], offset: u64) -> Result<(Packing, Option<Codec>), WarcError> {
+fn open_member(magic: &[u8], offset: u64) -> Result<(StreamPacking, Option<Codec>), WarcError> {
     match *magic {
-        [0x1f, 0x8b, ..] => Ok((Packing::Gzip, Some(Codec::gzip()))),
-        // The skippable frame in which a dictionary comes: https://iipc.github.io/warc-specifications/.
+        [0x1f, 0x8b, ..] => Ok((StreamPacking::Gzip, Some(Codec::gzip()))),
+        // The skippable frame of a dictionary: https://iipc.github.io/warc-specifications/.
         [0x5d, 0x2a, 0x4d, 0x18, ..] => {
             Err(WarcError::Unsupported { offset, what: "zstd with a dictionary of the file's own".into() })
         }
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             let codec = Codec::zstd().map_err(|what| broken(offset, offset, &what))?;
-            Ok((Packing::Zstd, Some(codec)))
+            Ok((StreamPacking::Zstd, Some(codec)))
         }
-        _ => Ok((Packing::Plain, None)),
+        _ => Ok((StreamPacking::Plain, None)),
     }
 }
 

@@ -1,27 +1,27 @@
-//! Going through a whole file: to find where its last whole record ends, or what is in it.
+//! Scans of whole files: finds the end of the last complete record, or counts the contents.
 
 use std::io::Read;
 
-use crate::{Record, WarcError, WarcReader};
+use crate::{WarcError, WarcReader, WarcRecord};
 
-/// How far a file is good.
+/// Result of [`last_whole`].
 #[derive(Debug)]
 pub struct LastWhole {
-    /// Offset behind the last whole record: where the file is to be cut, and written on.
+    /// Offset after the last complete record, where the file is to be truncated and continued.
     pub end: u64,
-    /// Number of whole records, from where reading started.
+    /// Number of complete records, from the start of the scan.
     pub records: u64,
-    /// What is wrong with what follows, if something does.
+    /// Problem of the data after it, if there is any.
     pub damage: Option<WarcError>,
 }
 
-/// Finds the end of the last whole record of a segment whose writer may have crashed. `reader` stands at
-/// `offset`, the start of a record or the end of the file: whoever knows records that are whole need not
-/// read them again. Fails only if the reader does.
+/// Finds the end of the last complete record of a segment whose writer may have crashed. `reader` is positioned at
+/// `offset`, the start of a record or the end of the file, so that records known to be complete are not read again.
+/// Fails only if the reader does.
 pub fn last_whole(reader: impl Read, offset: u64) -> Result<LastWhole, WarcError> {
     let mut reader = WarcReader::new(reader).with_offset(offset).with_block_limit(0);
     let mut found = LastWhole { end: offset, records: 0, damage: None };
-    let mut record = Record::default();
+    let mut record = WarcRecord::default();
     let mut seen = 0;
     loop {
         match reader.read_into(&mut record) {
@@ -47,29 +47,29 @@ pub fn last_whole(reader: impl Read, offset: u64) -> Result<LastWhole, WarcError
     }
 }
 
-/// What is in a file.
+/// Counts of a file's contents.
 #[derive(Debug, Default)]
-pub struct Survey {
-    /// Records of all kinds.
+pub struct WarcSurvey {
+    /// Number of records of all kinds.
     pub records: u64,
-    /// Bytes of their blocks.
+    /// Total bytes of their blocks.
     pub block_bytes: u64,
-    /// Records with an HTTP response that could be read.
+    /// Number of records with a readable HTTP response.
     pub responses: u64,
-    /// Bytes of those responses' bodies, decoded.
+    /// Total bytes of those responses' decoded bodies.
     pub body_bytes: u64,
-    /// Records whose HTTP response could not be read.
+    /// Number of records whose HTTP response could not be read.
     pub unreadable: u64,
-    /// What ended it before the end of the file.
+    /// Damage that ended the scan before the end of the file.
     pub damage: Option<WarcError>,
 }
 
-/// Reads everything there is in a file: each record, and the HTTP response in those that have one. Blocks
-/// and bodies are held up to `limit` bytes, one at a time.
-pub fn survey(reader: impl Read, limit: u64) -> Survey {
+/// Reads a whole file: each record, and the HTTP response in those that have one. Blocks and bodies are limited to
+/// `limit` bytes, one at a time.
+pub fn survey(reader: impl Read, limit: u64) -> WarcSurvey {
     let mut reader = WarcReader::new(reader).with_block_limit(limit);
-    let mut survey = Survey::default();
-    let mut record = Record::default();
+    let mut survey = WarcSurvey::default();
+    let mut record = WarcRecord::default();
     loop {
         match reader.read_into(&mut record) {
             Ok(true) => survey.count(&record, limit),
@@ -82,8 +82,8 @@ pub fn survey(reader: impl Read, limit: u64) -> Survey {
     }
 }
 
-impl Survey {
-    fn count(&mut self, record: &Record, limit: u64) {
+impl WarcSurvey {
+    fn count(&mut self, record: &WarcRecord, limit: u64) {
         self.records += 1;
         self.block_bytes += record.block_length;
         if !record.is_http_response() {

@@ -1,58 +1,58 @@
-//! Writing records, one gzip member each or plain.
+//! Writes records, each as a gzip member or uncompressed.
 
 use std::io::{self, Write};
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 use porthole_types::{SegmentSpan, Timestamp};
 
-use crate::message::{date, push_answer_head, push_field, push_question};
+use crate::message::{date, push_field, push_request, push_response_head};
 use crate::quick::QuickGzip;
-use crate::{Answer, Digest, Original, Question, RecordId, RecordKind, WarcError};
+use crate::{Digest, Original, RecordId, RecordKind, WarcError, WarcRequest, WarcResponse};
 
-/// How records are packed.
+/// Compression of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// As they are.
+pub enum RecordFormat {
+    /// Uncompressed.
     Plain,
-    /// Each in a gzip member of its own, so that each can be read alone.
+    /// Each in a separate gzip member, so that it can be read alone.
     Gzip,
 }
 
-/// Where a record was written, and its name.
+/// Position and id of a written record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Byte offset of the record.
     pub offset: u64,
-    /// Bytes that it takes up in the file.
+    /// Length in the file.
     pub length: u64,
-    /// Its name, for records that refer to it.
+    /// Its id, for records that refer to it.
     pub id: RecordId,
 }
 
 impl Written {
-    /// The same as the store keeps it; none for a record of 4 GiB or more.
+    /// The position as stored in the database; `None` for a record of 4 GiB or more.
     pub fn span(&self, segment: u32) -> Option<SegmentSpan> {
         let length = u32::try_from(self.length).ok()?;
         Some(SegmentSpan { segment, offset: self.offset, length })
     }
 }
 
-/// Writes WARC 1.1 records. Each goes to the writer handed in as one piece, so that after a crash only the
-/// last one can be unfinished; nothing is flushed or synced here.
+/// Writes WARC 1.1 records. Each is passed to the writer in one call, so that after a crash only the last one can be
+/// incomplete; nothing is flushed or synced here.
 pub struct WarcWriter<W> {
     out: W,
     seed: u64,
     offset: u64,
-    packing: Packing,
+    packing: RecordPacker,
     head: Vec<u8>,
     block_head: Vec<u8>,
     packed: Vec<u8>,
-    /// A write failed, so nobody knows what is in the file.
+    /// Whether a write failed, so that the contents of the file are unknown.
     broken: bool,
 }
 
-/// What packs records; kept from one to the next, because its tables are large.
-enum Packing {
+/// Compressor of records, reused because its tables are large.
+enum RecordPacker {
     Plain,
     Quick(Box<QuickGzip>),
     Level(Compress),
@@ -64,12 +64,12 @@ const RESPONSE_TYPE: &str = "application/http; msgtype=response";
 const SAME_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
 impl<W: Write> WarcWriter<W> {
-    /// Writes from the start of a file. Record names follow from the seed, the offset and the contents: a
-    /// file written again is the same file, and each file should have a seed of its own.
-    pub fn new(out: W, form: Form, seed: u64) -> Self {
+    /// Writes from the start of a file. Record ids are derived from the seed, the offset and the contents: writing a
+    /// file again gives the same file, and each file should have a different seed.
+    pub fn new(out: W, form: RecordFormat, seed: u64) -> Self {
         let packing = match form {
-            Form::Plain => Packing::Plain,
-            Form::Gzip => Packing::Level(deflate(Compression::default())),
+            RecordFormat::Plain => RecordPacker::Plain,
+            RecordFormat::Gzip => RecordPacker::Level(deflate(Compression::default())),
         };
         WarcWriter {
             out,
@@ -83,24 +83,24 @@ impl<W: Write> WarcWriter<W> {
         }
     }
 
-    /// Says that the writer handed in stands at `offset` of its file, behind a whole record.
+    /// Sets the file offset of the writer's position, which must be the end of a complete record.
     pub fn with_offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
     }
 
-    /// Compresses with another gzip level: 1 is fast, 6 is what is used otherwise, 9 is small.
+    /// Sets the gzip level: 1 is fast, 6 is the default, 9 is small.
     pub fn with_level(mut self, level: u32) -> Self {
         self.packing = match (self.packing, level) {
-            (Packing::Plain, _) => Packing::Plain,
-            (_, 0 | 1) => Packing::Quick(Box::new(QuickGzip::new())),
-            _ => Packing::Level(deflate(Compression::new(level.min(9)))),
+            (RecordPacker::Plain, _) => RecordPacker::Plain,
+            (_, 0 | 1) => RecordPacker::Quick(Box::new(QuickGzip::new())),
+            _ => RecordPacker::Level(deflate(Compression::new(level.min(9)))),
         };
         self
     }
 
-    /// Writes a record that another writer has packed, in the same form: packing is most of the work, and can be done
-    /// elsewhere. Where it was written, and how long it is.
+    /// Appends a record packed by another writer in the same format: packing is most of the work, and can be done on
+    /// another thread. Returns offset and length.
     pub fn append(&mut self, packed: &[u8]) -> Result<(u64, u64), WarcError> {
         let offset = self.offset;
         self.write(packed)?;
@@ -112,12 +112,12 @@ impl<W: Write> WarcWriter<W> {
         self.offset
     }
 
-    /// The writer that was handed in.
+    /// The underlying writer.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// Takes out what was written so far, and starts again at offset 0: the next record is named as the first of a file.
+    /// Takes what was written so far, and restarts at offset 0: the next record gets the id of the first of a file.
     pub fn take(&mut self) -> W
     where
         W: Default,
@@ -126,12 +126,12 @@ impl<W: Write> WarcWriter<W> {
         std::mem::take(&mut self.out)
     }
 
-    /// Gives the writer back.
+    /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.out
     }
 
-    /// Says what the file is: its name, and fields such as `software` and `operator`.
+    /// Writes information about the file: its name, and fields such as `software` and `operator`.
     pub fn warcinfo(
         &mut self,
         at: Timestamp,
@@ -144,21 +144,25 @@ impl<W: Write> WarcWriter<W> {
         self.finish_short(at, INFO_TYPE)
     }
 
-    /// Records an answer.
-    pub fn response(&mut self, answer: &Answer<'_>) -> Result<Written, WarcError> {
-        self.start_answer(RecordKind::Response, answer);
-        let digest = self.read_ahead(answer.body).to_string();
+    /// Writes a response.
+    pub fn response(&mut self, response: &WarcResponse<'_>) -> Result<Written, WarcError> {
+        self.start_response(RecordKind::Response, response);
+        let digest = self.read_ahead(response.body).to_string();
         push_field(&mut self.head, "WARC-Payload-Digest", &digest);
-        if let Some(truncation) = answer.truncated {
+        if let Some(truncation) = response.truncated {
             push_field(&mut self.head, "WARC-Truncated", truncation.name());
         }
-        // Another digest, of the whole block, would cost as much again and is not required.
-        self.finish(answer.date, RESPONSE_TYPE, &digest, Some(answer.body))
+        // A block digest would cost as much again, and is optional.
+        self.finish(response.date, RESPONSE_TYPE, &digest, Some(response.body))
     }
 
-    /// Records an answer whose body was recorded before: its head, and where the body is.
-    pub fn revisit(&mut self, answer: &Answer<'_>, original: &Original<'_>) -> Result<Written, WarcError> {
-        self.start_answer(RecordKind::Revisit, answer);
+    /// Writes a revisit: the head of a response, and a reference to its recorded body.
+    pub fn revisit(
+        &mut self,
+        response: &WarcResponse<'_>,
+        original: &Original<'_>,
+    ) -> Result<Written, WarcError> {
+        self.start_response(RecordKind::Revisit, response);
         push_field(&mut self.head, "WARC-Profile", SAME_PAYLOAD);
         if let Some(id) = original.id {
             let bare = id.trim_start_matches('<').trim_end_matches('>');
@@ -167,21 +171,21 @@ impl<W: Write> WarcWriter<W> {
         push_field(&mut self.head, "WARC-Refers-To-Target-URI", original.url);
         push_field(&mut self.head, "WARC-Refers-To-Date", &date(original.date));
         push_field(&mut self.head, "WARC-Payload-Digest", &original.digest.to_string());
-        self.finish_short(answer.date, RESPONSE_TYPE)
+        self.finish_short(response.date, RESPONSE_TYPE)
     }
 
-    /// Records a request.
-    pub fn request(&mut self, question: &Question<'_>) -> Result<Written, WarcError> {
-        self.start(RecordKind::Request, question.date);
-        push_field(&mut self.head, "WARC-Target-URI", question.url);
-        if let Some(answer) = question.answer {
-            push_field(&mut self.head, "WARC-Concurrent-To", &answer.to_string());
+    /// Writes a request.
+    pub fn request(&mut self, request: &WarcRequest<'_>) -> Result<Written, WarcError> {
+        self.start(RecordKind::Request, request.date);
+        push_field(&mut self.head, "WARC-Target-URI", request.url);
+        if let Some(response) = request.response {
+            push_field(&mut self.head, "WARC-Concurrent-To", &response.to_string());
         }
-        push_question(&mut self.block_head, question);
-        self.finish_short(question.date, REQUEST_TYPE)
+        push_request(&mut self.block_head, request);
+        self.finish_short(request.date, REQUEST_TYPE)
     }
 
-    /// Records what is known of another record, such as topic and relevance of a page.
+    /// Writes metadata about another record, such as topic and relevance of a page.
     pub fn metadata(
         &mut self,
         at: Timestamp,
@@ -204,13 +208,13 @@ impl<W: Write> WarcWriter<W> {
         push_field(&mut self.head, "WARC-Date", &date(at));
     }
 
-    fn start_answer(&mut self, kind: RecordKind, answer: &Answer<'_>) {
-        self.start(kind, answer.date);
-        push_field(&mut self.head, "WARC-Target-URI", answer.url);
-        if let Some(ip) = answer.ip {
+    fn start_response(&mut self, kind: RecordKind, response: &WarcResponse<'_>) {
+        self.start(kind, response.date);
+        push_field(&mut self.head, "WARC-Target-URI", response.url);
+        if let Some(ip) = response.ip {
             push_field(&mut self.head, "WARC-IP-Address", &ip.to_string());
         }
-        push_answer_head(&mut self.block_head, answer);
+        push_response_head(&mut self.block_head, response);
     }
 
     fn push_block_fields(&mut self, fields: &[(&str, &str)]) {
@@ -219,23 +223,23 @@ impl<W: Write> WarcWriter<W> {
         }
     }
 
-    /// Finishes a record whose block is what was put into `block_head`.
+    /// Finishes a record whose block is in `block_head`.
     fn finish_short(&mut self, at: Timestamp, content_type: &str) -> Result<Written, WarcError> {
         let digest = Digest::of(&self.block_head).to_string();
         push_field(&mut self.head, "WARC-Block-Digest", &digest);
         self.finish(at, content_type, &digest, None)
     }
 
-    /// The digest of a body, which is part of the head of its record.
+    /// Digest of a body, which is part of its record's head.
     fn read_ahead(&mut self, body: &[u8]) -> Digest {
         match &mut self.packing {
-            Packing::Quick(gzip) => Digest::of_pieces(|take| gzip.read_ahead(body, take)),
-            Packing::Plain | Packing::Level(_) => Digest::of(body),
+            RecordPacker::Quick(gzip) => Digest::of_pieces(|take| gzip.read_ahead(body, take)),
+            RecordPacker::Plain | RecordPacker::Level(_) => Digest::of(body),
         }
     }
 
-    /// Adds what every record has and writes it. The block is what was put into `block_head`, and a body that was read ahead;
-    /// the digest is that of what sets it apart.
+    /// Adds the common fields, and writes the record. The block is `block_head` and a body that was digested before;
+    /// the digest makes its id unique.
     fn finish(
         &mut self,
         at: Timestamp,
@@ -264,12 +268,12 @@ impl<W: Write> WarcWriter<W> {
         self.packed.clear();
         let parts: [&[u8]; 4] = [&self.head, &self.block_head, body.unwrap_or_default(), b"\r\n\r\n"];
         match &mut self.packing {
-            Packing::Plain => parts.iter().for_each(|part| self.packed.extend_from_slice(part)),
-            Packing::Quick(gzip) => {
+            RecordPacker::Plain => parts.iter().for_each(|part| self.packed.extend_from_slice(part)),
+            RecordPacker::Quick(gzip) => {
                 let ahead = body.map(|_| self.head.len() + self.block_head.len());
                 gzip.pack(&parts, ahead, &mut self.packed);
             }
-            Packing::Level(deflate) => {
+            RecordPacker::Level(deflate) => {
                 deflate.reset();
                 for part in parts {
                     deflate_part(deflate, part, &mut self.packed, FlushCompress::None);

@@ -1,4 +1,4 @@
-//! Tests of porthole-warc from the outside, in one binary: a second one would only cost build time.
+//! Integration tests of porthole-warc, in one binary to save build time.
 
 #[path = "it/any_bytes.rs"]
 mod any_bytes;

@@ -1,7 +1,7 @@
-//! A recorded web: only what some WARC files hold exists, everything else is a 404.
+//! A recorded web: only the pages in some WARC files exist, everything else is a 404.
 //!
-//! In memory are the URLs and where each page lies; pages are read and decompressed when they are asked
-//! for, by as many threads as like to.
+//! URLs and positions of pages are kept in memory; pages are read and decompressed on request, by any number of
+//! threads.
 
 mod gather;
 #[cfg(test)]
@@ -17,20 +17,19 @@ use std::time::Duration;
 use foldhash::fast::FixedState;
 use porthole_crawl::{Fetch, FetchError, FetchFuture, Request, Response};
 use porthole_types::{CanonicalUrl, FailureKind, Headers, UrlId};
-use porthole_warc::{BLOCK_LIMIT, BodyEnd, Place, WarcError, read_record};
+use porthole_warc::{BLOCK_LIMIT, BodyEnd, RecordPlace, WarcError, read_record};
 
-use gather::Gatherer;
+use gather::IndexBuilder;
 
-/// The web that some WARC files hold.
+/// The web in some WARC files.
 ///
-/// A URL is known by its canonical form. The first response record of a URL is its page; a URL that has
-/// only revisit records has the page that they refer to. Redirects are given out as they were recorded.
-/// Files should have one compressed member a record: in a file that is one member, everything in front of
-/// a page has to be decompressed to get at it.
+/// URLs are compared by their canonical form. The first response record of a URL is its page; a URL with only revisit
+/// records has the page that they refer to. Redirects are returned as recorded. Files should have one compressed member
+/// a record: in a file with a single member, everything before a page has to be decompressed to read it.
 #[derive(Debug)]
 pub struct RecordedWeb {
-    files: Vec<Recording>,
-    pages: Vec<Page>,
+    files: Vec<RecordingFile>,
+    pages: Vec<RecordedPage>,
     by_url: HashMap<UrlId, usize, FixedState>,
     hosts: usize,
     duplicates: u64,
@@ -38,59 +37,58 @@ pub struct RecordedWeb {
 }
 
 #[derive(Debug)]
-struct Recording {
+struct RecordingFile {
     path: PathBuf,
     file: File,
 }
 
 #[derive(Debug)]
-struct Page {
+struct RecordedPage {
     url: CanonicalUrl,
-    source: Source,
+    source: RecordSource,
 }
 
-/// A record in one of the files.
+/// Location of a record in one of the files.
 #[derive(Clone, Copy, Debug)]
-struct Source {
+struct RecordSource {
     file: usize,
-    place: Place,
+    place: RecordPlace,
 }
 
-/// What could not be used of the files.
+/// Records that could not be used.
 #[derive(Clone, Debug, Default)]
 pub struct Problems {
-    /// How often something was wrong.
+    /// Number of problems.
     pub count: u64,
-    /// The first few, in words.
+    /// Descriptions of the first few.
     pub examples: Vec<String>,
 }
 
-/// Why a web cannot be opened.
+/// Errors of opening a recorded web.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedError {
-    /// There is no such file, or it may not be read.
+    /// The file does not exist or cannot be read.
     #[error("cannot open {}: {source}", path.display())]
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
-    /// It could not be read, or not even its first record is one.
+    /// Reading failed, or the first record is not a WARC record.
     #[error("{}: {source}", path.display())]
     Warc {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: WarcError,
     },
 }
 
 impl RecordedWeb {
-    /// Goes once through the files and notes where each page is. A file that is damaged somewhere is used
-    /// up to there, and the damage counts as a problem.
+    /// Scans the files and indexes their pages. A damaged file is used up to the damage, which is counted as a problem.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, RecordedError> {
-        let mut gatherer = Gatherer::default();
+        let mut gatherer = IndexBuilder::default();
         for path in paths {
             gatherer.read(path.as_ref())?;
         }
@@ -102,7 +100,7 @@ impl RecordedWeb {
         self.pages.iter().map(|page| &page.url)
     }
 
-    /// Whether there is a page.
+    /// Whether the web has a page at this URL.
     pub fn has(&self, url: &CanonicalUrl) -> bool {
         self.by_url.contains_key(&url.id())
     }
@@ -112,22 +110,22 @@ impl RecordedWeb {
         self.pages.len()
     }
 
-    /// Whether there is no page at all.
+    /// Whether there are no pages.
     pub fn is_empty(&self) -> bool {
         self.pages.is_empty()
     }
 
-    /// Number of hosts; another port is another host.
+    /// Number of hosts; different ports are different hosts.
     pub fn hosts(&self) -> usize {
         self.hosts
     }
 
-    /// Number of response records that were passed over because their URL had one already.
+    /// Number of response records that were skipped because their URL already had one.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// What could not be used.
+    /// Records that could not be used.
     pub fn problems(&self) -> &Problems {
         &self.problems
     }
@@ -145,7 +143,7 @@ impl RecordedWeb {
         }
     }
 
-    fn read(&self, source: Source, url: &CanonicalUrl) -> Result<Response, FetchError> {
+    fn read(&self, source: RecordSource, url: &CanonicalUrl) -> Result<Response, FetchError> {
         let recording = &self.files[source.file];
         let reader = At { file: &recording.file, offset: source.place.offset };
         let failed = |error: WarcError| FetchError {
@@ -188,7 +186,7 @@ fn failure_kind(error: &WarcError) -> FailureKind {
     }
 }
 
-/// Reads a file from some offset without moving the file's own position, so that threads can share it.
+/// Reads a file from an offset without moving the file's position, so that threads can share it.
 struct At<'a> {
     file: &'a File,
     offset: u64,

@@ -1,24 +1,24 @@
-//! The figures of a recorded web: what is in it before anybody crawls it.
+//! Statistics of a recorded web.
 
 use std::collections::{BTreeMap, HashSet};
 
 use porthole_crawl::{Fetch, FetchError, Request, Response};
-use porthole_page::{Extractor, Format, Page};
+use porthole_page::{Extractor, Page, PageFormat};
 use porthole_types::{CanonicalUrl, UrlId};
 use serde::Serialize;
 
 use crate::RecordedWeb;
 
-/// What a recorded web holds, and what is wrong with its pages.
+/// Contents of a recorded web, and problems of its pages.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct WebStats {
+pub struct RecordedWebStats {
     /// Recorded URLs, by canonical form.
     pub pages: u64,
     /// Distinct host and port of those URLs.
     pub hosts: u64,
     /// Links inside the web: pairs of two different recorded URLs, the first linking to the second.
     pub links: u64,
-    /// Link elements on all pages, wherever they lead.
+    /// Number of link elements on all pages, to any target.
     pub links_found: u64,
     /// Pages that another recorded page links to.
     pub linked_pages: u64,
@@ -26,30 +26,30 @@ pub struct WebStats {
     pub bytes: u64,
     /// DOM leaves of all pages.
     pub leaves: u64,
-    /// Terms of all pages, stop words left out.
+    /// Number of terms of all pages, without stop words.
     pub terms: u64,
     /// Pages by HTTP status.
     pub statuses: BTreeMap<u16, u64>,
-    /// Pages by what they are: `html`, `text`, `other`.
+    /// Pages by format: `html`, `text`, `other`.
     pub formats: BTreeMap<&'static str, u64>,
-    /// Pages by the charset that they were read in.
+    /// Pages by the charset that they were decoded with.
     pub charsets: BTreeMap<&'static str, u64>,
     /// Pages by language; the empty code is unknown.
     pub languages: BTreeMap<&'static str, u64>,
     /// Pages with each kind of problem.
     pub problems: BTreeMap<&'static str, u64>,
-    /// Response records passed over because their URL had one already.
+    /// Number of response records that were skipped because their URL already had one.
     pub duplicates: u64,
 }
 
-impl WebStats {
+impl RecordedWebStats {
     /// Reads every page of a web once; `progress` is called after each.
-    pub async fn of(web: &RecordedWeb, mut progress: impl FnMut()) -> WebStats {
-        let mut stats = WebStats {
+    pub async fn of(web: &RecordedWeb, mut progress: impl FnMut()) -> RecordedWebStats {
+        let mut stats = RecordedWebStats {
             pages: web.len() as u64,
             hosts: web.hosts() as u64,
             duplicates: web.duplicates(),
-            ..WebStats::default()
+            ..RecordedWebStats::default()
         };
         if web.problems().count > 0 {
             stats.problems.insert("record unusable", web.problems().count);
@@ -65,7 +65,7 @@ impl WebStats {
         stats
     }
 
-    /// Label and value of each figure, for people.
+    /// Name and value of each figure, for display.
     pub fn rows(&self) -> Vec<(String, String)> {
         let row = |label: &str, value: u64| (label.to_owned(), value.to_string());
         let mut rows = vec![
@@ -119,13 +119,13 @@ impl WebStats {
 
     fn add_page(&mut self, page: &Page) {
         let format = match page.format {
-            Format::Html => "html",
-            Format::Text => "text",
-            Format::Pdf => "pdf",
-            Format::Other => "other",
+            PageFormat::Html => "html",
+            PageFormat::Text => "text",
+            PageFormat::Pdf => "pdf",
+            PageFormat::Other => "other",
         };
         *self.formats.entry(format).or_default() += 1;
-        if page.format == Format::Other {
+        if page.format == PageFormat::Other {
             return;
         }
         *self.charsets.entry(page.charset).or_default() += 1;

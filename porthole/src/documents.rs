@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use porthole_page::{Extractor, Format, Page};
+use porthole_page::{Extractor, Page, PageFormat};
 use porthole_store::{ExampleState, StoreReader, TermWord};
 use porthole_types::{CanonicalUrl, Headers, PageResult, TermId, shortened};
 
@@ -192,7 +192,7 @@ fn headers(path: &Path) -> Headers {
 fn state(page: &Page, terms: &[(TermId, u32)]) -> ExampleState {
     let empty = |why: &str| ExampleState::Empty(why.to_owned());
     match page.format {
-        Format::Other => empty("not text, HTML or PDF"),
+        PageFormat::Other => empty("not text, HTML or PDF"),
         _ if !terms.is_empty() => ExampleState::Ok,
         _ if page.encrypted => empty("encrypted"),
         _ if page.needs_scripts => empty("no words without JavaScript"),

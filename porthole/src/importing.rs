@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use porthole_store::{ExampleState, NewExample, StoreReader, TermWord, TopicChange, WorkspaceWriter};
-use porthole_topic::import::{Directory, Entry};
+use porthole_topic::import::{Directory, ImportEntry};
 use porthole_topic::prune::{Losses, Pruned, Pruning, prune};
 use porthole_topic::{Taxonomy, TaxonomyError};
 use porthole_types::TopicId;
@@ -152,8 +152,8 @@ fn survey(order: &ImportRequest<'_>) -> anyhow::Result<FirstPass> {
     let mut survey = FirstPass { directory: order.pruning.map(|_| Directory::new()), ..FirstPass::default() };
     for entry in order.source.items()? {
         match entry? {
-            Entry::Problem(problem) => survey.left_out.push(problem.to_string()),
-            Entry::Found(item) => {
+            ImportEntry::Problem(problem) => survey.left_out.push(problem.to_string()),
+            ImportEntry::Found(item) => {
                 if let Some(directory) = &mut survey.directory {
                     directory.add(&item.topic, survey.found)?;
                 }
@@ -244,8 +244,8 @@ impl<'a> SecondPass<'a> {
         }
         for entry in self.order.source.topics()? {
             match entry? {
-                Entry::Problem(problem) => self.report.left_out.push(problem.to_string()),
-                Entry::Found(topic) => {
+                ImportEntry::Problem(problem) => self.report.left_out.push(problem.to_string()),
+                ImportEntry::Found(topic) => {
                     for path in std::iter::once(&topic.topic).chain(&topic.narrow) {
                         self.topic(path)?;
                     }
@@ -259,7 +259,7 @@ impl<'a> SecondPass<'a> {
         let mut progress = Progress::new("reading pages", total.into());
         let mut number = 0;
         for entry in self.order.source.items()? {
-            let Entry::Found(item) = entry? else { continue };
+            let ImportEntry::Found(item) = entry? else { continue };
             let topics = match &mut self.chosen {
                 None => vec![item.topic.clone()],
                 Some(chosen) => chosen.remove(&number).unwrap_or_default(),

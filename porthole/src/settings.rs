@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use porthole_crawl::{
     AllowedAddresses, BacklinkSettings, HttpSettings, HttpSettingsError, Idle, Politeness, SiteBy,
 };
-use porthole_topic::{Counting, Kind, Options, Shape};
+use porthole_topic::{ClassifierShape, ModelKind, TermCounting, TrainingOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::output::misuse;
@@ -109,8 +109,8 @@ const BACKGROUND: usize = 300;
 /// Checked training settings.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TrainSettings {
-    pub(crate) critic: Kind,
-    pub(crate) options: Options,
+    pub(crate) critic: ModelKind,
+    pub(crate) options: TrainingOptions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
@@ -323,8 +323,8 @@ impl RawTrain {
     /// Checks the settings.
     pub(crate) fn ready(&self) -> anyhow::Result<TrainSettings> {
         self.check().context("training settings")?;
-        let defaults = Options::default();
-        let options = Options {
+        let defaults = TrainingOptions::default();
+        let options = TrainingOptions {
             shape: self.shape.map_or(defaults.shape, ShapeWord::shape),
             counting: self.counting.map(CountingWord::counting),
             smoothing: self.smoothing,
@@ -333,7 +333,7 @@ impl RawTrain {
             folds: self.folds.unwrap_or(defaults.folds),
             ..defaults
         };
-        Ok(TrainSettings { critic: self.critic.map_or(Kind::NaiveBayes, CriticWord::kind), options })
+        Ok(TrainSettings { critic: self.critic.map_or(ModelKind::NaiveBayes, CriticWord::kind), options })
     }
 
     fn check(&self) -> anyhow::Result<()> {
@@ -365,40 +365,40 @@ impl SiteWord {
 }
 
 impl CriticWord {
-    fn kind(self) -> Kind {
+    fn kind(self) -> ModelKind {
         match self {
-            CriticWord::NaiveBayes => Kind::NaiveBayes,
-            CriticWord::Logistic => Kind::Logistic,
+            CriticWord::NaiveBayes => ModelKind::NaiveBayes,
+            CriticWord::Logistic => ModelKind::Logistic,
         }
     }
 }
 
 impl ShapeWord {
-    fn shape(self) -> Shape {
+    fn shape(self) -> ClassifierShape {
         match self {
-            ShapeWord::Tree => Shape::Tree,
-            ShapeWord::Flat => Shape::Flat,
-            ShapeWord::TwoClass => Shape::TwoClass,
+            ShapeWord::Tree => ClassifierShape::Tree,
+            ShapeWord::Flat => ClassifierShape::Flat,
+            ShapeWord::TwoClass => ClassifierShape::TwoClass,
         }
     }
 }
 
 impl CountingWord {
-    fn counting(self) -> Counting {
+    fn counting(self) -> TermCounting {
         match self {
-            CountingWord::Each => Counting::Each,
-            CountingWord::Once => Counting::Once,
-            CountingWord::Share => Counting::Share,
+            CountingWord::Each => TermCounting::Each,
+            CountingWord::Once => TermCounting::Once,
+            CountingWord::Share => TermCounting::Share,
         }
     }
 }
 
 /// Name of a counting method.
-pub(crate) fn counting_name(counting: Counting) -> &'static str {
+pub(crate) fn counting_name(counting: TermCounting) -> &'static str {
     match counting {
-        Counting::Each => "each",
-        Counting::Once => "once",
-        Counting::Share => "share",
+        TermCounting::Each => "each",
+        TermCounting::Once => "once",
+        TermCounting::Share => "share",
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use flate2::bufread::MultiGzDecoder;
-use porthole_topic::import::{self, DmozTopic, Entry, Found, FoundFile, ImportError};
+use porthole_topic::import::{self, DmozTopic, FoundFile, ImportEntry, ImportError, ImportedExample};
 use porthole_types::CanonicalUrl;
 
 use crate::cli::FormatWord;
@@ -51,7 +51,7 @@ pub(crate) enum PagePlace {
 }
 
 /// Iterator over the entries of a source.
-pub(crate) type Items = Box<dyn Iterator<Item = Result<Entry<SourceExample>, ImportError>>>;
+pub(crate) type Items = Box<dyn Iterator<Item = Result<ImportEntry<SourceExample>, ImportError>>>;
 
 impl ExampleSource {
     /// Opens a source; the format is detected if not given.
@@ -72,8 +72,10 @@ impl ExampleSource {
         Ok(match self.format {
             SourceFormat::Bookmarks => {
                 let all = import::bookmarks(&read_file(&self.path)?)?;
-                let problems = all.problems.into_iter().map(|problem| Ok(Entry::Problem(problem)));
-                Box::new(problems.chain(all.found.into_iter().map(|found| Ok(Entry::Found(item(found))))))
+                let problems = all.problems.into_iter().map(|problem| Ok(ImportEntry::Problem(problem)));
+                Box::new(
+                    problems.chain(all.found.into_iter().map(|found| Ok(ImportEntry::Found(item(found))))),
+                )
             }
             SourceFormat::Tsv => Box::new(import::tsv(self.reader()?).map(|entry| entry.map(item_entry))),
             SourceFormat::DmozContent => {
@@ -87,7 +89,7 @@ impl ExampleSource {
     /// The topics of an Open Directory structure file.
     pub(crate) fn topics(
         &self,
-    ) -> anyhow::Result<impl Iterator<Item = Result<Entry<DmozTopic>, ImportError>> + use<>> {
+    ) -> anyhow::Result<impl Iterator<Item = Result<ImportEntry<DmozTopic>, ImportError>> + use<>> {
         Ok(import::dmoz_structure(self.reader()?))
     }
 
@@ -97,16 +99,16 @@ impl ExampleSource {
 
     fn files(
         &self,
-    ) -> anyhow::Result<impl Iterator<Item = Result<Entry<SourceExample>, ImportError>> + use<>> {
+    ) -> anyhow::Result<impl Iterator<Item = Result<ImportEntry<SourceExample>, ImportError>> + use<>> {
         let mut paths = Vec::new();
         list(&self.path, "", &mut paths).with_context(|| format!("cannot read {}", self.path.display()))?;
         let all = import::folder(&paths);
         let root = self.path.clone();
         let file = move |found: FoundFile| {
             let page = PagePlace::File(root.join(&found.path));
-            Ok(Entry::Found(SourceExample { page, topic: found.topic, title: String::new() }))
+            Ok(ImportEntry::Found(SourceExample { page, topic: found.topic, title: String::new() }))
         };
-        let problems = all.problems.into_iter().map(|problem| Ok(Entry::Problem(problem)));
+        let problems = all.problems.into_iter().map(|problem| Ok(ImportEntry::Problem(problem)));
         Ok(problems.chain(all.found.into_iter().map(file)))
     }
 }
@@ -145,14 +147,14 @@ impl PagePlace {
     }
 }
 
-fn item(found: Found) -> SourceExample {
+fn item(found: ImportedExample) -> SourceExample {
     SourceExample { page: PagePlace::Url(found.url), topic: found.topic, title: found.title }
 }
 
-fn item_entry(entry: Entry<Found>) -> Entry<SourceExample> {
+fn item_entry(entry: ImportEntry<ImportedExample>) -> ImportEntry<SourceExample> {
     match entry {
-        Entry::Found(found) => Entry::Found(item(found)),
-        Entry::Problem(problem) => Entry::Problem(problem),
+        ImportEntry::Found(found) => ImportEntry::Found(item(found)),
+        ImportEntry::Problem(problem) => ImportEntry::Problem(problem),
     }
 }
 

@@ -14,8 +14,8 @@ use porthole_store::{
 };
 use porthole_topic::logistic::train_logistic;
 use porthole_topic::{
-    Example, Kind, Model, Options, Problem, Shape, Statistics, Taxonomy, Tuned, Tuning, Tunings, fingerprint,
-    problems, retrain, train, tune_all,
+    ClassifierShape, CriticModel, DecisionProblem, ModelKind, Statistics, Taxonomy, TopicExample,
+    TrainingOptions, Tuned, Tuning, Tunings, fingerprint, problems, retrain, train, tune_all,
 };
 use porthole_types::{TermId, TopicId};
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ pub(crate) fn learnt_from(reader: &dyn StoreReader) -> anyhow::Result<BTreeMap<T
 /// Fills TAXONOMY, STAT and BLOB from the stored critic.
 pub(crate) fn write_tables(store: &mut dyn WorkspaceWriter) -> anyhow::Result<()> {
     let stored = store.reader().model(CRITIC)?.context("there is no critic")?;
-    let decisions = Model::from_bytes(&stored.bytes)?.decisions();
+    let decisions = CriticModel::from_bytes(&stored.bytes)?.decisions();
     let classes = decisions.iter().flat_map(|decision| &decision.classes);
     let nodes: Vec<NodeRow> = classes
         .map(|class| NodeRow { topic: class.topic, logprior: class.logprior, logdenom: class.logdenom })
@@ -124,7 +124,7 @@ impl TrainingPages {
             ExampleState::Ok => examples.push((example.topic, terms.to_vec())),
             _ => lacking += 1,
         })?;
-        examples.iter().for_each(|(topic, counts)| statistics.add(Example { topic: *topic, counts }));
+        examples.iter().for_each(|(topic, counts)| statistics.add(TopicExample { topic: *topic, counts }));
         let basis = basis(&tree, &statistics, &examples);
         Ok(TrainingPages { tree, statistics, examples, inherited, basis, unplaced, lacking, to_other })
     }
@@ -138,7 +138,7 @@ impl TrainingPages {
             };
             return Err(misuse(format!("no examples to train on: {why}")));
         }
-        if settings.options.shape == Shape::TwoClass && self.tree.good().next().is_none() {
+        if settings.options.shape == ClassifierShape::TwoClass && self.tree.good().next().is_none() {
             return Err(misuse(
                 "a two-class critic needs a good topic, and no topic is marked good: run `porthole topics mark PATH`",
             ));
@@ -146,14 +146,14 @@ impl TrainingPages {
         Ok(())
     }
 
-    fn refs(&self) -> Vec<Example<'_>> {
-        self.examples.iter().map(|(topic, counts)| Example { topic: *topic, counts }).collect()
+    fn refs(&self) -> Vec<TopicExample<'_>> {
+        self.examples.iter().map(|(topic, counts)| TopicExample { topic: *topic, counts }).collect()
     }
 
     /// Tunes and trains all nodes.
     fn train(&self, settings: &TrainSettings) -> anyhow::Result<TrainingResult> {
         let options = &settings.options;
-        if settings.critic == Kind::Logistic {
+        if settings.critic == ModelKind::Logistic {
             return self.train_logistic(options);
         }
         let tuned = tune_all(&self.tree, &self.statistics, &self.refs(), options);
@@ -164,7 +164,7 @@ impl TrainingPages {
         Ok(TrainingResult { model, tuned, tuned_on: self.documents(), figures, scope: TrainedScope::All })
     }
 
-    fn train_logistic(&self, options: &Options) -> anyhow::Result<TrainingResult> {
+    fn train_logistic(&self, options: &TrainingOptions) -> anyhow::Result<TrainingResult> {
         let trained = train_logistic(&self.tree, &self.refs(), &self.statistics, None, options);
         let (model, chosen) = trained.map_err(|error| misuse(error.to_string()))?;
         let figures = NodeFigures::of_logistic(self, &model, &chosen);
@@ -178,7 +178,7 @@ impl TrainingPages {
     }
 
     /// Retrains the changed nodes with the tunings chosen before.
-    fn update(&self, before: Before, options: &Options) -> TrainingResult {
+    fn update(&self, before: Before, options: &TrainingOptions) -> TrainingResult {
         let Before { model, basis, changed } = before;
         let tunings = basis.tunings(&model);
         let Basis { tuned_on, figures, .. } = basis;
@@ -204,10 +204,10 @@ impl TrainingPages {
     }
 
     /// The tuning of each node: chosen here, or inherited from the taxonomy.
-    fn tunings(&self, tuned: &BTreeMap<TopicId, Tuned>, options: &Options) -> Tunings {
+    fn tunings(&self, tuned: &BTreeMap<TopicId, Tuned>, options: &TrainingOptions) -> Tunings {
         let inherited = match options.shape {
-            Shape::Tree => self.inherited.clone(),
-            Shape::Flat | Shape::TwoClass => Tunings::new(),
+            ClassifierShape::Tree => self.inherited.clone(),
+            ClassifierShape::Flat | ClassifierShape::TwoClass => Tunings::new(),
         };
         let inherited = inherited.into_iter().map(|(node, tuning)| (node, fixed(tuning, options)));
         inherited.chain(tuned.iter().map(|(&node, tuned)| (node, tuned.tuning))).collect()
@@ -215,7 +215,7 @@ impl TrainingPages {
 }
 
 /// A tuning with the user's settings in place of the chosen values.
-fn fixed(tuning: Tuning, options: &Options) -> Tuning {
+fn fixed(tuning: Tuning, options: &TrainingOptions) -> Tuning {
     Tuning {
         counting: options.counting.unwrap_or(tuning.counting),
         smoothing: options.smoothing.unwrap_or(tuning.smoothing),
@@ -226,7 +226,7 @@ fn fixed(tuning: Tuning, options: &Options) -> Tuning {
 
 /// Result of training.
 struct TrainingResult {
-    model: Model,
+    model: CriticModel,
     tuned: BTreeMap<TopicId, Tuned>,
     /// Number of documents per topic when the nodes were tuned.
     tuned_on: BTreeMap<u16, u32>,
@@ -296,10 +296,10 @@ impl Basis {
     }
 
     /// The tunings of the nodes of the model.
-    fn tunings(&self, model: &Model) -> Tunings {
+    fn tunings(&self, model: &CriticModel) -> Tunings {
         let all_terms: BTreeSet<u16> =
             self.figures.iter().filter(|node| node.all_terms).map(|node| node.id).collect();
-        let tuning = |decision: &porthole_topic::Decision| Tuning {
+        let tuning = |decision: &porthole_topic::TopicDecision| Tuning {
             counting: decision.counting,
             smoothing: decision.smoothing,
             features: if all_terms.contains(&decision.node.0) { usize::MAX } else { decision.features.len() },
@@ -312,15 +312,15 @@ impl Basis {
 /// The settings as text, to compare them. For a two-class critic the good topics are part of them.
 fn fingerprint_of(settings: &TrainSettings, material: &TrainingPages) -> String {
     let good: Vec<u16> = match settings.options.shape {
-        Shape::TwoClass => material.tree.good().map(|id| id.0).collect(),
-        Shape::Tree | Shape::Flat => Vec::new(),
+        ClassifierShape::TwoClass => material.tree.good().map(|id| id.0).collect(),
+        ClassifierShape::Tree | ClassifierShape::Flat => Vec::new(),
     };
     format!("{settings:?} {good:?}")
 }
 
 /// A stored critic that can be updated.
 struct Before {
-    model: Model,
+    model: CriticModel,
     basis: Basis,
     changed: Vec<TopicId>,
 }
@@ -338,7 +338,7 @@ impl Before {
         };
         // A critic that cannot be read is damaged or of another version: train everything.
         let (Ok(model), Ok(mut basis)) =
-            (Model::from_bytes(&model.bytes), serde_json::from_slice::<Basis>(&basis.bytes))
+            (CriticModel::from_bytes(&model.bytes), serde_json::from_slice::<Basis>(&basis.bytes))
         else {
             return Ok(None);
         };
@@ -347,7 +347,7 @@ impl Before {
         };
         if basis.settings != fingerprint_of(settings, material)
             || parents(&basis.topics) != parents(&material.basis)
-            || model.kind() != Kind::NaiveBayes
+            || model.kind() != ModelKind::NaiveBayes
         {
             return Ok(None);
         }
@@ -368,7 +368,7 @@ impl Before {
 
 /// Whether the examples of a node have changed so much that it has to be retuned.
 fn needs_retuning(
-    problem: &Problem,
+    problem: &DecisionProblem,
     changed: &[TopicId],
     tuned_on: &BTreeMap<u16, u32>,
     material: &TrainingPages,
@@ -417,8 +417,8 @@ mod tests {
         }
     }
 
-    fn critic(store: &SqliteStore) -> Model {
-        Model::from_bytes(&store.reader().model(CRITIC).unwrap().unwrap().bytes).unwrap()
+    fn critic(store: &SqliteStore) -> CriticModel {
+        CriticModel::from_bytes(&store.reader().model(CRITIC).unwrap().unwrap().bytes).unwrap()
     }
 
     #[test]
@@ -472,7 +472,7 @@ mod tests {
         let mut tree = workspace::tree(&*store.reader()).unwrap();
         let owls = tree.add_path("/Owls").unwrap();
         let terms = [(TermId(40), 3)];
-        let statistics = Statistics::of([Example { topic: owls, counts: &terms }]);
+        let statistics = Statistics::of([TopicExample { topic: owls, counts: &terms }]);
         let (words, tunings) = (BTreeMap::new(), Tunings::new());
         let came = porthole_topic::Pretrained {
             source: "test".into(),

@@ -11,7 +11,7 @@ use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
 use porthole_store::{
     SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, WorkspaceWriter,
 };
-use porthole_topic::{Critic, Model, Pretrained, Taxonomy};
+use porthole_topic::{Critic, CriticModel, Pretrained, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
 
 use crate::output::{self, misuse};
@@ -205,7 +205,7 @@ pub(crate) fn critic(reader: &dyn StoreReader) -> anyhow::Result<(Critic, Taxono
             "there is no critic yet: add examples with `porthole examples add`, then run `porthole train`",
         ));
     };
-    let model = Model::from_bytes(&stored.bytes).context("cannot read the critic in porthole.db")?;
+    let model = CriticModel::from_bytes(&stored.bytes).context("cannot read the critic in porthole.db")?;
     let tree = tree(reader)?;
     Ok((Critic::new(model, &tree), tree))
 }

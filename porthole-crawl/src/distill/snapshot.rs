@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use porthole_distill::{Distiller, Graph, Options, Rho, Scores, link_weights, top, walk};
+use porthole_distill::{
+    DistillGraph, DistillOptions, HitsDistiller, HitsScores, Rho, link_weights, top, walk,
+};
 use porthole_store::{
     Feedback, FeedbackKind, GraphEdge, GraphNode, LinkGraph, SqlDistillation, SqlDistiller, SqlScores,
     SqliteReader, StoreReader,
@@ -26,7 +28,7 @@ pub enum Engine {
 /// A link graph at one moment.
 pub struct Snapshot {
     stored: LinkGraph,
-    graph: Graph,
+    graph: DistillGraph,
     /// Sites that count as another one.
     aliases: HashMap<SiteId, SiteId>,
     /// What people said of pages and sites, and of pages as hubs, if anybody said anything.
@@ -59,13 +61,13 @@ impl Snapshot {
         feedback: &[Feedback],
         aliases: HashMap<SiteId, SiteId>,
     ) -> Result<Snapshot, DistillError> {
-        let node = |node: &GraphNode| porthole_distill::Node {
+        let node = |node: &GraphNode| porthole_distill::DistillNode {
             site: aliases.get(&node.sid).unwrap_or(&node.sid).0,
             relevance: node.relevance.into(),
             fetched: node.fetched,
         };
-        let nodes: Vec<porthole_distill::Node> = stored.nodes.iter().map(node).collect();
-        let graph = Graph::new(&nodes, &stored.edges, ends)?;
+        let nodes: Vec<porthole_distill::DistillNode> = stored.nodes.iter().map(node).collect();
+        let graph = DistillGraph::new(&nodes, &stored.edges, ends)?;
         let said = Said::new(feedback);
         let all = |factor: &dyn Fn(&GraphNode) -> f64| stored.nodes.iter().map(factor).collect::<Vec<_>>();
         let factors = said.is_of_pages().then(|| all(&|node| said.of_page(node)));
@@ -74,7 +76,7 @@ impl Snapshot {
     }
 
     /// The graph; a page is the number of its node.
-    pub fn graph(&self) -> &Graph {
+    pub fn graph(&self) -> &DistillGraph {
         &self.graph
     }
 
@@ -92,21 +94,21 @@ impl Snapshot {
     ///
     /// # Errors
     /// None that can be met.
-    pub fn distiller(&self, rho: f64) -> Result<Distiller<'_>, DistillError> {
-        let options = Options {
+    pub fn distiller(&self, rho: f64) -> Result<HitsDistiller<'_>, DistillError> {
+        let options = DistillOptions {
             rho: Rho::Share(rho),
             factors: self.factors.as_deref(),
             hub_factors: self.hub_factors.as_deref(),
-            ..Options::default()
+            ..DistillOptions::default()
         };
-        Ok(Distiller::new(&self.graph, options)?)
+        Ok(HitsDistiller::new(&self.graph, options)?)
     }
 
     /// Finds hubs and authorities.
     ///
     /// # Errors
     /// None that can be met.
-    pub fn scores(&self, rho: f64, engine: Engine) -> Result<Scores, DistillError> {
+    pub fn scores(&self, rho: f64, engine: Engine) -> Result<HitsScores, DistillError> {
         let distiller = self.distiller(rho)?;
         Ok(match engine {
             Engine::Native => distiller.scores(),
@@ -122,7 +124,7 @@ impl Snapshot {
     /// # Errors
     /// If the database refuses.
     pub fn scores_by_sql(&self, reader: &SqliteReader, rho: f64) -> Result<SqlScores, DistillError> {
-        let Options { tolerance, max_iterations, .. } = Options::default();
+        let DistillOptions { tolerance, max_iterations, .. } = DistillOptions::default();
         Ok(self.sql_distiller(reader, rho)?.run(tolerance, max_iterations)?)
     }
 

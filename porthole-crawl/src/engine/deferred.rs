@@ -58,9 +58,9 @@ impl DeferredWork {
     pub(crate) fn new(writer: &mut Writer<'_>, in_pieces: bool) -> Result<DeferredWork, CrawlError> {
         let is_noted = writer.store.setting(SCORING)?.is_some_and(|noted| !noted.is_empty());
         if let Some(scorer) = &mut writer.scorer {
-            scorer.strategy.in_pieces(if in_pieces { PIECE } else { usize::MAX });
+            scorer.strategy.set_rescore_chunk(if in_pieces { PIECE } else { usize::MAX });
             if is_noted {
-                scorer.strategy.score_all_anew();
+                scorer.strategy.rescore_all();
             }
         }
         let (since, spent) = (Instant::now(), Duration::ZERO);

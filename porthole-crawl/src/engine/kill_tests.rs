@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use porthole_strategy::{Aim, NAMES, named};
+use porthole_strategy::{CrawlGoal, NAMES, named};
 use porthole_types::{FailureKind, Headers, ManualClock, Mark};
 
 use super::tests::{Says, scratch};
@@ -63,8 +63,8 @@ fn way(web: &Pages, name: &str, stops: u64, forgets: bool) -> String {
     let (folder, mut store) = scratch();
     let clock = ManualClock::at(Timestamp(1_000));
     let mut keywords = Vec::new();
-    porthole_page::Wording::default().append("owl hawk", "en", &mut keywords);
-    let aim = Aim { keywords, seed: 3, ..Aim::default() };
+    porthole_page::TermSplitter::default().append("owl hawk", "en", &mut keywords);
+    let aim = CrawlGoal { keywords, seed: 3, ..CrawlGoal::default() };
     let mut way = String::new();
     loop {
         let strategy = named(name, &aim).unwrap();
@@ -103,7 +103,7 @@ fn remembering_is_not_taken_for_a_change_from_outside() {
     let (web, clock) = (web(), ManualClock::at(Timestamp(1_000)));
     for name in ["soft", "best-16", "opic"] {
         let (_folder, mut store) = scratch();
-        let strategy = named(name, &Aim::nothing(1)).unwrap();
+        let strategy = named(name, &CrawlGoal::nothing(1)).unwrap();
         let focus = Focus { judge: Box::new(Says("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
         let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus);
         crawl.start(&STARTS.map(|url| CanonicalUrl::parse(url).unwrap())).unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use porthole_store::{SqliteStore, TriedUrl};
-use porthole_strategy::{Aim, named};
+use porthole_strategy::{CrawlGoal, named};
 use porthole_types::{ManualClock, Mark};
 
 use super::kill_tests::{Pages, STARTS, web};
@@ -30,7 +30,7 @@ static CLOCK: LazyLock<ManualClock> = LazyLock::new(|| ManualClock::at(Timestamp
 const SEGMENT_BYTES: u64 = 3_000;
 
 fn opened<'a>(web: &'a Pages, store: &'a mut SqliteStore, pages: &Path) -> Crawl<'a> {
-    let strategy = named("opic", &Aim::nothing(1)).unwrap();
+    let strategy = named("opic", &CrawlGoal::nothing(1)).unwrap();
     let focus = Focus { judge: Box::new(Says("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
     let crawl = Crawl::new(web, store, &*CLOCK).unwrap().focused(focus);
     let mut crawl = crawl.archived(pages, Keep::All).unwrap();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use porthole_store::{Batch, Estimate, Rejudged, StoreReader, TriedUrl};
 use porthole_strategy::PriorityMerge;
-use porthole_topic::Judge;
+use porthole_topic::RelevanceJudge;
 use porthole_types::{CanonicalUrl, Event, NewUrl, UrlId, Work};
 
 use super::crawl::{Crawl, CrawlError};
@@ -65,7 +65,7 @@ impl Writer<'_> {
     pub(crate) fn rejudging(
         &mut self,
         critic: &str,
-        judge: Option<Box<dyn Judge>>,
+        judge: Option<Box<dyn RelevanceJudge>>,
     ) -> Result<Option<Rejudging>, CrawlError> {
         let before = self.store.setting(JUDGED_BY)?;
         let is_same = before.as_deref() == Some(critic);

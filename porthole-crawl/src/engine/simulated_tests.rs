@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use porthole_page::{Link, Page};
 use porthole_store::SqliteStore;
-use porthole_strategy::{Source, Strategy};
-use porthole_topic::{Judge, JudgeError};
+use porthole_strategy::{SourcePage, Strategy};
+use porthole_topic::{JudgeError, RelevanceJudge};
 use porthole_types::{
     CanonicalUrl, Clock, FailureKind, Headers, Judgment, ManualClock, Mark, Outcome, Timestamp, TopicId,
 };
@@ -67,7 +67,7 @@ fn words(host: &str, number: u32) -> String {
 /// Judges by the word, and believes in links that have it.
 struct Owl;
 
-impl Judge for Owl {
+impl RelevanceJudge for Owl {
     fn judge_page(&mut self, _: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError> {
         let is_owl = page.text.contains("owl");
         Ok(Judgment { relevance: if is_owl { 1.0 } else { 0.0 }, best: TopicId(u16::from(is_owl)) })
@@ -79,7 +79,7 @@ impl Strategy for Owl {
         "owl"
     }
 
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         Some(if source.page.anchor_text(link).contains("owl") { 0.9 } else { 0.1 })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use porthole_page::Extractor;
-use porthole_strategy::{Aim, Source, Strategy, named};
+use porthole_strategy::{CrawlGoal, SourcePage, Strategy, named};
 use porthole_types::{Headers, ManualClock, Mark, UrlId};
 
 use super::tests::{Says, scratch};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use porthole_types::{CanonicalUrl, Timestamp};
 
 use porthole_store::Store;
-use porthole_topic::Judge;
+use porthole_topic::RelevanceJudge;
 
 use super::crawl::*;
 use crate::FetchFuture;
@@ -82,7 +82,7 @@ fn said(mut strategy: Box<dyn Strategy>, way: &[String]) -> Vec<(String, f64)> {
         let judgment = judge.judge_page(&url(path), &page).unwrap();
         let url = url(path);
         let source =
-            Source { url: &url, page: &page, judgment, on_topic: judgment.relevance > 0.5, depth: 0 };
+            SourcePage { url: &url, page: &page, judgment, on_topic: judgment.relevance > 0.5, depth: 0 };
         strategy.arrived(&source);
         // What is said anew is about links of earlier pages.
         let anew = strategy.rescored();
@@ -102,8 +102,9 @@ fn said(mut strategy: Box<dyn Strategy>, way: &[String]) -> Vec<(String, f64)> {
 
 #[test]
 fn after_the_training_the_queue_is_in_the_order_of_the_new_scores() {
-    let apprentice =
-        |train: u64| named(&format!("apprentice:d=1,train={train},again=1000"), &Aim::nothing(0)).unwrap();
+    let apprentice = |train: u64| {
+        named(&format!("apprentice:d=1,train={train},again=1000"), &CrawlGoal::nothing(0)).unwrap()
+    };
     let (way, waiting) = crawled(apprentice(25), 25);
     assert_eq!(way.len(), 25);
     let mut expected = said(apprentice(25), &way);
@@ -160,7 +161,7 @@ fn a_scoring_that_is_cut_short_is_made_up_for() {
     for (is_killed, workers) in [(false, 4), (true, 4), (true, 1)] {
         let (folder, mut store) = scratch();
         let clock = ManualClock::at(Timestamp(1_000));
-        let apprentice = || named("apprentice:d=1,train=70,again=1000", &Aim::nothing(0)).unwrap();
+        let apprentice = || named("apprentice:d=1,train=70,again=1000", &CrawlGoal::nothing(0)).unwrap();
         let mut way: Vec<String> = Vec::new();
         for (fetches, workers) in [(u64::MAX, 4), (0, workers)] {
             let marks = vec![Mark::Path, Mark::Good];
@@ -185,7 +186,7 @@ fn a_scoring_that_is_cut_short_is_made_up_for() {
         }
         let mut told = apprentice();
         tell(&mut *told, &way);
-        told.score_all_anew();
+        told.rescore_all();
         let expected: HashMap<UrlId, f64> = told.rescored().into_iter().collect();
         let work = store.take(usize::MAX, Timestamp(1_000)).unwrap();
         assert!(work.len() > 3_000, "{} wait", work.len());
@@ -207,7 +208,7 @@ fn tell(strategy: &mut dyn Strategy, way: &[String]) {
         let page = extractor.extract(&url, &Headers::new(), Wide::body(path).as_bytes());
         let judgment = judge.judge_page(&url, &page).unwrap();
         let source =
-            Source { url: &url, page: &page, judgment, on_topic: judgment.relevance > 0.5, depth: 0 };
+            SourcePage { url: &url, page: &page, judgment, on_topic: judgment.relevance > 0.5, depth: 0 };
         strategy.arrived(&source);
         for link in &page.links {
             strategy.priority(&source, link);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use porthole_store::Store;
 use porthole_strategy::{Discipline, PriorityMerge, Selection, StateError};
-use porthole_topic::{Judge, JudgeError};
+use porthole_topic::{JudgeError, RelevanceJudge};
 use porthole_types::{CanonicalUrl, Clock, Outcome, Timestamp, UrlId};
 use tokio::time::Instant;
 
@@ -262,7 +262,7 @@ fn a_huge_site_that_forbids_everything_is_dealt_with_and_the_crawl_ends() {
 /// Finds pages relevant that say its word.
 pub(super) struct Says(pub(super) &'static str);
 
-impl Judge for Says {
+impl RelevanceJudge for Says {
     fn judge_page(&mut self, _: &CanonicalUrl, page: &porthole_page::Page) -> Result<Judgment, JudgeError> {
         let says = page.text.contains(self.0);
         Ok(Judgment { relevance: if says { 0.9 } else { 0.1 }, best: TopicId(u16::from(says)) })
@@ -336,7 +336,7 @@ impl HasTerm {
     }
 }
 
-impl Judge for HasTerm {
+impl RelevanceJudge for HasTerm {
     fn judge_page(&mut self, _: &CanonicalUrl, page: &porthole_page::Page) -> Result<Judgment, JudgeError> {
         Ok(self.judgment(page.terms().contains(&self.0)))
     }
@@ -440,11 +440,11 @@ impl porthole_strategy::Strategy for Told {
         "told"
     }
 
-    fn arrived(&mut self, source: &porthole_strategy::Source<'_>) {
+    fn arrived(&mut self, source: &porthole_strategy::SourcePage<'_>) {
         self.0.lock().unwrap().push(format!("links of {}", source.url.path()));
     }
 
-    fn priority(&mut self, _: &porthole_strategy::Source<'_>, _: &porthole_page::Link) -> Option<f64> {
+    fn priority(&mut self, _: &porthole_strategy::SourcePage<'_>, _: &porthole_page::Link) -> Option<f64> {
         Some(0.5)
     }
 
@@ -469,7 +469,7 @@ impl porthole_strategy::Strategy for Disciplined {
         self.1.clone()
     }
 
-    fn priority(&mut self, _: &porthole_strategy::Source<'_>, link: &porthole_page::Link) -> Option<f64> {
+    fn priority(&mut self, _: &porthole_strategy::SourcePage<'_>, link: &porthole_page::Link) -> Option<f64> {
         self.1.push(link.target.id());
         Some(-f64::from(link.target.path().as_bytes()[1]))
     }
@@ -598,7 +598,7 @@ impl porthole_strategy::Strategy for LaterFirst {
         "later first"
     }
 
-    fn priority(&mut self, _: &porthole_strategy::Source<'_>, _: &porthole_page::Link) -> Option<f64> {
+    fn priority(&mut self, _: &porthole_strategy::SourcePage<'_>, _: &porthole_page::Link) -> Option<f64> {
         self.0 += 0.01;
         Some(self.0)
     }
@@ -627,7 +627,7 @@ impl porthole_strategy::Strategy for Learner {
         Discipline { merge: PriorityMerge::Latest, ..Discipline::default() }
     }
 
-    fn arrived(&mut self, source: &porthole_strategy::Source<'_>) {
+    fn arrived(&mut self, source: &porthole_strategy::SourcePage<'_>) {
         self.told += 1;
         if let (Some(word), true) = (self.asked.remove(&source.url.id()), source.on_topic) {
             *self.led_to_owls.entry(word).or_default() += 1;
@@ -641,7 +641,7 @@ impl porthole_strategy::Strategy for Learner {
 
     fn priority(
         &mut self,
-        source: &porthole_strategy::Source<'_>,
+        source: &porthole_strategy::SourcePage<'_>,
         link: &porthole_page::Link,
     ) -> Option<f64> {
         let word = source.page.anchor_text(link).len() as u64;

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use porthole_store::{Batch, DistilledScores, Store};
 use porthole_strategy::{Discipline, PriorityMerge, Selection};
-use porthole_topic::Judge;
+use porthole_topic::RelevanceJudge;
 use porthole_types::{
     Clock, Judgment, NewUrl, Outcome, PageResult, Rank, SegmentSpan, SiteId, Timestamp, UrlId, Work,
 };
@@ -85,7 +85,7 @@ impl DerefMut for StoreRef<'_> {
 pub(crate) struct Writer<'a> {
     pub(crate) store: StoreRef<'a>,
     pub(crate) clock: Arc<dyn Clock + 'a>,
-    pub(crate) judge: Option<Box<dyn Judge>>,
+    pub(crate) judge: Option<Box<dyn RelevanceJudge>>,
     /// Without one links are followed as they were found.
     pub(crate) scorer: Option<Scorer>,
     pub(crate) memory: Memory,

@@ -268,7 +268,7 @@ fn politeness() -> Politeness {
     Politeness { min_delay: Duration::from_millis(20), delay_factor: 1, ..Politeness::default() }
 }
 
-const LIMITS: Limits = Limits { workers: 32, fetches: u64::MAX, bytes: u64::MAX };
+const LIMITS: Limits = Limits { workers: 32, ..Limits::NONE };
 
 /// Only keeps a test from hanging; what takes this long does not end at all.
 const WATCHDOG: Duration = Duration::from_secs(120);

@@ -1,6 +1,8 @@
-//! What nobody should hand in, and somebody will.
+//! Invalid and degenerate input.
 
-use porthole_distill::{Distiller, Error, Graph, Node, Options, PageRankOptions, Rho, page_rank, top};
+use porthole_distill::{
+    DistillGraph, DistillNode, DistillOptions, Error, HitsDistiller, PageRankOptions, Rho, page_rank, top,
+};
 
 use crate::web::{Web, all};
 
@@ -8,7 +10,7 @@ use crate::web::{Web, all};
 fn nothing_gives_nothing() {
     Web::plain(0, &[]).check(all(), &[], &[]);
     Web::plain(1, &[]).check(all(), &[0.0], &[0.0]);
-    Web::plain(3, &[]).check(Options::default(), &[0.0; 3], &[0.0; 3]);
+    Web::plain(3, &[]).check(DistillOptions::default(), &[0.0; 3], &[0.0; 3]);
     let ranks = page_rank(&Web::plain(0, &[]).graph(), &PageRankOptions::default()).unwrap();
     assert!(ranks.ranks.is_empty() && ranks.converged);
 }
@@ -17,7 +19,7 @@ fn nothing_gives_nothing() {
 fn a_web_without_relevance_has_neither_hubs_nor_authorities() {
     let web = Web::new(&[0.0; 3], &[(0, 1), (1, 2)]);
     for rho in [Rho::All, Rho::Share(0.15), Rho::Above(0.0)] {
-        web.check(Options { rho, ..Options::default() }, &[0.0; 3], &[0.0; 3]);
+        web.check(DistillOptions { rho, ..DistillOptions::default() }, &[0.0; 3], &[0.0; 3]);
     }
 }
 
@@ -37,7 +39,7 @@ fn links_to_oneself_and_repeated_ones_add_nothing() {
     let web = Web::plain(4, &more);
     assert_eq!(web.graph().links(), 3);
     assert_eq!(web.scores(all()), plain);
-    web.check(Options { correct_inflation: false, ..all() }, &plain.hubs, &plain.authorities);
+    web.check(DistillOptions { correct_inflation: false, ..all() }, &plain.hubs, &plain.authorities);
     let ranks = |web: &Web| page_rank(&web.graph(), &PageRankOptions::default()).unwrap();
     assert_eq!(ranks(&web), ranks(&Web::plain(4, &links)));
 }
@@ -48,28 +50,25 @@ fn weights_that_are_worlds_apart_give_numbers() {
     for factors in
         [[1.0; 4], [1e-300; 4], [1e300; 4], [f64::NAN, 1.0, 1.0, 1.0], [1.0, -1.0, f64::INFINITY, 1.0]]
     {
-        let scores = web.scores(Options { factors: Some(&factors), ..all() });
+        let scores = web.scores(DistillOptions { factors: Some(&factors), ..all() });
         assert!(scores.hubs.iter().chain(&scores.authorities).all(|score| score.is_finite()), "{scores:?}");
     }
 }
 
 #[test]
 fn a_link_to_a_page_that_is_not_there_is_refused() {
-    let nodes = [Node { site: 0, relevance: 1.0, fetched: true }; 3];
-    let error = Graph::new(&nodes, &[(0, 1), (1, 3), (4, 0)], |link| *link).unwrap_err();
+    let nodes = [DistillNode { site: 0, relevance: 1.0, fetched: true }; 3];
+    let error = DistillGraph::new(&nodes, &[(0, 1), (1, 3), (4, 0)], |link| *link).unwrap_err();
     assert_eq!(error, Error::UnknownPage { link: 1, page: 3, pages: 3 });
-    assert_eq!(
-        error.to_string(),
-        "link 1 names page 3, but there are only 3: hand in all pages of the links"
-    );
+    assert_eq!(error.to_string(), "link 1 names page 3, but there are only 3: pass all pages of the links");
 }
 
 #[test]
 fn vectors_of_the_wrong_length_are_refused() {
     let graph = Web::plain(3, &[(0, 1)]).graph();
-    let options = Options { factors: Some(&[1.0]), ..all() };
+    let options = DistillOptions { factors: Some(&[1.0]), ..all() };
     let wrong = |what| Some(Error::WrongLength { what, found: 1, pages: 3 });
-    assert_eq!(Distiller::new(&graph, options).err(), wrong("factors"));
+    assert_eq!(HitsDistiller::new(&graph, options).err(), wrong("factors"));
     let options = PageRankOptions { restart: Some(&[1.0]), ..PageRankOptions::default() };
     assert_eq!(page_rank(&graph, &options).err(), wrong("restart"));
 }

@@ -1,6 +1,6 @@
-//! Graphs whose dominant eigenvectors can be found by hand.
+//! Graphs whose dominant eigenvectors are known.
 
-use porthole_distill::{Distiller, Options, Rho};
+use porthole_distill::{DistillOptions, HitsDistiller, Rho};
 
 use crate::web::{Web, all, assert_close};
 
@@ -54,13 +54,13 @@ fn weights_are_not_swapped() {
     let (hubs, authorities) = ([2.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 6.0, 3.0, 2.0]);
     let scaled = |scores: [f64; 5], by: f64| scores.map(|score| score / by);
     web.check(all(), &scaled(hubs, 3.0), &scaled(authorities, 11.0));
-    // With the relevance of the other end it would be another page that is the best authority.
+    // With the relevance of the other end, another page would be the best authority.
     let swapped = swapped(&web);
     assert!((swapped.0[0] - 2.0 / 3.0).abs() > 0.02, "{swapped:?}");
     assert!(swapped.1[3] > swapped.1[2] + 0.1, "{swapped:?}");
 }
 
-/// What E_F = R(u) and E_B = R(v) would give.
+/// The result of the wrong weights E_F = R(u) and E_B = R(v).
 fn swapped(web: &Web) -> ([f64; 5], [f64; 5]) {
     let (mut hubs, mut authorities) = ([1.0; 5], [0.0; 5]);
     let relevance = |page: u32| web.nodes[page as usize].relevance;
@@ -85,7 +85,7 @@ fn rho_keeps_an_irrelevant_hub_and_no_irrelevant_authority() {
     let authorities = [0.0, 0.0, 9.0 / 17.0, 8.0 / 17.0, 0.0];
     let hubs = [6.0 / 7.0, 1.0 / 7.0, 0.0, 0.0, 0.0];
     for rho in [Rho::Above(0.2), Rho::Above(0.5), Rho::Share(0.4), Rho::Share(0.3), Rho::Share(0.6)] {
-        mixed().check(Options { rho, ..Options::default() }, &hubs, &authorities);
+        mixed().check(DistillOptions { rho, ..DistillOptions::default() }, &hubs, &authorities);
     }
     let scores = mixed().scores(all());
     assert!(scores.authorities[4] > 0.0, "without rho it is one");
@@ -96,8 +96,8 @@ fn rho_by_share_takes_all_that_are_as_relevant_as_the_last() {
     let web = Web::new(&[0.5, 0.9, 0.9, 0.9, 0.1], &[(0, 1), (0, 2), (0, 3), (0, 4)]);
     let graph = web.graph();
     let rho = |share| {
-        let options = Options { rho: Rho::Share(share), ..Options::default() };
-        Distiller::new(&graph, options).unwrap().rho()
+        let options = DistillOptions { rho: Rho::Share(share), ..DistillOptions::default() };
+        HitsDistiller::new(&graph, options).unwrap().rho()
     };
     assert!((rho(0.2) - 0.7).abs() < 1e-12, "half way to the next");
     assert!((rho(0.8) - 0.3).abs() < 1e-12);
@@ -113,7 +113,7 @@ fn only_judged_pages_count() {
     let authorities = [0.0, 0.0, 0.0, 1.0, 0.0];
     // The most relevant fifth of the four that are judged is page 3.
     let rho = Rho::Share(0.2);
-    web.check(Options { rho, ..Options::default() }, &hubs, &authorities);
+    web.check(DistillOptions { rho, ..DistillOptions::default() }, &hubs, &authorities);
 }
 
 #[test]
@@ -122,10 +122,10 @@ fn marks_weigh_in() {
     let even = web.scores(all());
     assert_close(&even.hubs, &[0.5, 0.5, 0.0, 0.0, 0.0], "without marks");
     let useless = [0.0, 1.0, 1.0, 1.0, 1.0];
-    let marked = Options { factors: Some(&useless), ..all() };
+    let marked = DistillOptions { factors: Some(&useless), ..all() };
     web.check(marked, &[0.0, 1.0, 0.0, 0.0, 0.0], &[0.0, 0.0, 0.0, 0.5, 0.5]);
     let useful = [2.0, 1.0, 1.0, 1.0, 1.0];
-    let marked = web.scores(Options { factors: Some(&useful), ..all() });
+    let marked = web.scores(DistillOptions { factors: Some(&useful), ..all() });
     assert!(marked.hubs[0] > 0.7 && marked.authorities[2] > marked.authorities[4], "{marked:?}");
 }
 
@@ -133,14 +133,14 @@ fn marks_weigh_in() {
 fn a_useless_hub_may_be_an_authority() {
     let web = Web::plain(4, &[(0, 1), (1, 2), (1, 3), (0, 2)]);
     let useless = [1.0, 0.0, 1.0, 1.0];
-    let marked = Options { hub_factors: Some(&useless), ..all() };
+    let marked = DistillOptions { hub_factors: Some(&useless), ..all() };
     web.check(marked, &[1.0, 0.0, 0.0, 0.0], &[0.0, 0.5, 0.5, 0.0]);
 }
 
 #[test]
 fn fewer_iterations_than_needed_are_not_passed_off_as_enough() {
     let web = Web::plain(4, &[(0, 2), (0, 3), (1, 3)]);
-    let scores = web.scores(Options { max_iterations: 2, ..all() });
+    let scores = web.scores(DistillOptions { max_iterations: 2, ..all() });
     assert_eq!((scores.iterations, scores.converged), (2, false));
     assert!(scores.change > 1e-9);
 }

@@ -1,4 +1,4 @@
-//! The distiller against graphs whose scores are known, and against a slow twin of itself.
+//! The distiller on graphs with known scores, and compared with a slow reference implementation.
 
 mod degenerate;
 mod known;

@@ -1,6 +1,6 @@
-//! Pages that speak with one voice: cliques of a site, mirrors, long lists of one site's pages.
+//! Inflated endorsement: cliques of a site, mirrors, long lists of one site's pages.
 
-use porthole_distill::Options;
+use porthole_distill::DistillOptions;
 
 use crate::web::{Web, all};
 
@@ -15,7 +15,7 @@ fn a_clique_within_a_site_scores_nothing() {
     Web::with_sites(&[1.0; 12], &sites, &links).check(all(), &hubs, &authorities);
 }
 
-/// Authority 0 has the voices of `mirrors` pages of one site, authority 1 those of hubs 2 and 3 of two sites.
+/// Authority 0 is endorsed by `mirrors` pages of one site, authority 1 by hubs 2 and 3 of two sites.
 fn mirrored(mirrors: u32) -> Web {
     let mut links = vec![(2, 1), (3, 1)];
     links.extend((4..4 + mirrors).map(|mirror| (mirror, 0)));
@@ -31,15 +31,15 @@ fn a_hundred_mirrors_weigh_as_one() {
     let mut authorities = vec![0.0; 104];
     authorities[1] = 1.0;
     mirrored(100).check(all(), &hubs, &authorities);
-    // Uncorrected, they take all.
-    let scores = mirrored(100).scores(Options { correct_inflation: false, ..all() });
+    // Uncorrected, the mirrors dominate.
+    let scores = mirrored(100).scores(DistillOptions { correct_inflation: false, ..all() });
     assert!(scores.authorities[0] > 0.99, "{}", scores.authorities[0]);
 }
 
-/// Both authorities have one voice each now, and keep what they have at the start; so do their hubs.
+/// Both authorities have one endorsement each, and keep their initial scores; so do their hubs.
 #[test]
 fn a_hundred_mirrors_are_as_good_as_a_single_page() {
-    let one_iteration = Options { max_iterations: 1, ..all() };
+    let one_iteration = DistillOptions { max_iterations: 1, ..all() };
     let links = |mirrors: u32| {
         let mut links: Vec<_> = (0..mirrors).map(|mirror| (2 + mirror, 0)).collect();
         links.push((2 + mirrors, 1));
@@ -73,6 +73,6 @@ fn a_list_of_one_sites_pages_weighs_as_one_link() {
     let mut hubs = [0.0; 14];
     hubs[1] = 1.0;
     web.check(all(), &hubs, &authorities);
-    let inflated = web.scores(Options { correct_inflation: false, ..all() });
+    let inflated = web.scores(DistillOptions { correct_inflation: false, ..all() });
     assert!(inflated.hubs[0] > 0.99, "{}", inflated.hubs[0]);
 }

@@ -15,7 +15,7 @@ fn ranks(pages: usize, links: &[Link], options: PageRankOptions<'_>) -> Vec<f64>
 #[test]
 fn a_ring_is_even_and_a_pair_of_pages_is_known() {
     assert_close(&ranks(3, &[(0, 1), (1, 2), (2, 0)], PageRankOptions::default()), &[1.0 / 3.0; 3], "ring");
-    // x0 = 0.075 + 0.85 x1 / 2 and x1 = 1 - x0: page 1 leads nowhere.
+    // x0 = 0.075 + 0.85 x1 / 2 and x1 = 1 - x0: page 1 has no links.
     let first = (0.075 + 0.425) / 1.425;
     assert_close(&ranks(2, &[(0, 1)], PageRankOptions::default()), &[first, 1.0 - first], "pair");
 }

@@ -1,6 +1,6 @@
-//! The best pages, why they are, and what they lead to.
+//! The best pages, explanations of their scores, and unfetched pages that they link to.
 
-use porthole_distill::{Distiller, Missed, Options, missed, quantile, top};
+use porthole_distill::{DistillOptions, HitsDistiller, Missed, missed, quantile, top};
 
 use crate::web::{Web, all};
 
@@ -32,7 +32,7 @@ fn web() -> Web {
 #[test]
 fn a_hub_says_which_links_carry_it() {
     let graph = web().graph();
-    let distiller = Distiller::new(&graph, all()).unwrap();
+    let distiller = HitsDistiller::new(&graph, all()).unwrap();
     let scores = distiller.scores();
     let reasons = distiller.why_hub(&scores, 0, 9);
     assert_eq!(reasons.iter().map(|reason| reason.page).collect::<Vec<_>>(), [2, 3, 4]);
@@ -48,7 +48,7 @@ fn a_hub_says_which_links_carry_it() {
 #[test]
 fn an_authority_says_which_hubs_carry_it() {
     let graph = web().graph();
-    let distiller = Distiller::new(&graph, all()).unwrap();
+    let distiller = HitsDistiller::new(&graph, all()).unwrap();
     let scores = distiller.scores();
     let reasons = distiller.why_authority(&scores, 2, 9);
     assert_eq!(reasons.iter().map(|reason| reason.page).collect::<Vec<_>>(), [0, 1]);
@@ -59,7 +59,7 @@ fn an_authority_says_which_hubs_carry_it() {
 #[test]
 fn without_the_correction_all_links_are_alike() {
     let graph = web().graph();
-    let distiller = Distiller::new(&graph, Options { correct_inflation: false, ..all() }).unwrap();
+    let distiller = HitsDistiller::new(&graph, DistillOptions { correct_inflation: false, ..all() }).unwrap();
     let scores = distiller.scores();
     let reasons = distiller.why_hub(&scores, 0, 9);
     let wanted = scores.authorities[3] / scores.authorities[2];
@@ -75,7 +75,7 @@ fn neighbours_of_great_hubs_that_were_not_fetched_are_missed() {
     web.nodes[8].site = 77;
     web.links.extend([(0, 6), (1, 6), (0, 7), (1, 8)]);
     let graph = web.graph();
-    let scores = Distiller::new(&graph, all()).unwrap().scores();
+    let scores = HitsDistiller::new(&graph, all()).unwrap().scores();
     let (great, other) = (scores.hubs[0], scores.hubs[1]);
     assert!(great > other && other > 0.0);
     let missed_above = |psi| missed(&graph, &scores, psi);

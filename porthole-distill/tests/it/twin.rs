@@ -1,6 +1,8 @@
-//! The distiller against a twin that does everything with full matrices, on webs drawn at random.
+//! The distiller compared with a dense reference implementation on random graphs.
 
-use porthole_distill::{Distiller, Node, Options, PageRankOptions, Rho, Scores, page_rank};
+use porthole_distill::{
+    DistillNode, DistillOptions, HitsDistiller, HitsScores, PageRankOptions, Rho, page_rank,
+};
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
 
@@ -9,7 +11,7 @@ use crate::web::{Web, assert_close};
 type Matrix = Vec<Vec<f64>>;
 
 /// Both weights of every pair of pages, from their definitions (W 3.2, V 2.2).
-fn matrices(web: &Web, options: &Options<'_>, rho: f64) -> (Matrix, Matrix) {
+fn matrices(web: &Web, options: &DistillOptions<'_>, rho: f64) -> (Matrix, Matrix) {
     let count = web.nodes.len();
     let site = |page: usize| web.nodes[page].site;
     let mut links = vec![vec![false; count]; count];
@@ -31,8 +33,8 @@ fn matrices(web: &Web, options: &Options<'_>, rho: f64) -> (Matrix, Matrix) {
     (fwd, rev)
 }
 
-/// As many iterations as are wanted, with the product of both matrices.
-fn twin(web: &Web, options: &Options<'_>, rho: f64) -> (Vec<f64>, Vec<f64>) {
+/// The given number of iterations with dense matrices.
+fn twin(web: &Web, options: &DistillOptions<'_>, rho: f64) -> (Vec<f64>, Vec<f64>) {
     let (fwd, rev) = matrices(web, options, rho);
     let count = web.nodes.len();
     let each = |value: &dyn Fn(usize) -> f64| unit((0..count).map(value).collect());
@@ -51,9 +53,9 @@ fn unit(values: Vec<f64>) -> Vec<f64> {
     if sum > 0.0 { values.iter().map(|value| value / sum).collect() } else { values }
 }
 
-fn node() -> impl Strategy<Value = Node> {
+fn node() -> impl Strategy<Value = DistillNode> {
     let relevance = prop_oneof![Just(0.0), Just(0.5), Just(1.0), 0.01..1.0];
-    (0_u64..6, relevance, prop::bool::weighted(0.8)).prop_map(|(site, relevance, fetched)| Node {
+    (0_u64..6, relevance, prop::bool::weighted(0.8)).prop_map(|(site, relevance, fetched)| DistillNode {
         site: site * 0x1234_5678_9ABC,
         relevance,
         fetched,
@@ -86,10 +88,10 @@ proptest! {
     ) {
         let factors = marked.then_some(&factors[..web.nodes.len()]);
         let hub_factors = hubs_marked.then_some(&hub_factors[..web.nodes.len()]);
-        // To the last iteration, so that both stop at the same.
-        let options = Options { rho, correct_inflation, factors, hub_factors, tolerance: 0.0, max_iterations };
+        // Without tolerance, so that both stop at the same iteration.
+        let options = DistillOptions { rho, correct_inflation, factors, hub_factors, tolerance: 0.0, max_iterations };
         let graph = web.graph();
-        let distiller = Distiller::new(&graph, options).unwrap();
+        let distiller = HitsDistiller::new(&graph, options).unwrap();
         let (hubs, authorities) = twin(&web, &options, distiller.rho());
         for (name, scores) in [("in memory", distiller.scores()), ("walk", web.walked(options))] {
             assert_close(&scores.hubs, &hubs, &format!("hubs, {name}"));
@@ -99,7 +101,7 @@ proptest! {
 
     #[test]
     fn scores_are_an_eigenvector(web in webs(), correct_inflation: bool) {
-        let options = Options { rho: Rho::All, correct_inflation, tolerance: 1e-12, max_iterations: 300, ..Options::default() };
+        let options = DistillOptions { rho: Rho::All, correct_inflation, tolerance: 1e-12, max_iterations: 300, ..DistillOptions::default() };
         let scores = web.scores(options);
         prop_assume!(scores.converged);
         let (fwd, rev) = matrices(&web, &options, 0.0);
@@ -115,7 +117,7 @@ proptest! {
     fn the_order_of_links_does_not_matter(web in webs(), seed: u64) {
         let mut shuffled = Web { nodes: web.nodes.clone(), links: web.links.clone() };
         shuffled.links.sort_by_key(|(u, v)| (u64::from(*u) << 32 | u64::from(*v)).wrapping_mul(seed | 1));
-        let options = Options { rho: Rho::All, ..Options::default() };
+        let options = DistillOptions { rho: Rho::All, ..DistillOptions::default() };
         prop_assert_eq!(web.scores(options), shuffled.scores(options));
     }
 }
@@ -128,7 +130,7 @@ fn large() -> Web {
         let unit = (state >> 33) as f64 / (1_u64 << 31) as f64;
         (unit * unit * unit * below as f64) as u64
     };
-    let node = |draw: &mut dyn FnMut(u64) -> u64| Node {
+    let node = |draw: &mut dyn FnMut(u64) -> u64| DistillNode {
         site: draw(1000),
         relevance: draw(1000) as f64 / 1000.0,
         fetched: draw(10) < 8,
@@ -142,7 +144,7 @@ fn large() -> Web {
 #[test]
 fn the_number_of_cores_does_not_matter() {
     let web = large();
-    let scores = |threads: usize| -> (Scores, Vec<f64>) {
+    let scores = |threads: usize| -> (HitsScores, Vec<f64>) {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let ranks = page_rank(
@@ -150,7 +152,7 @@ fn the_number_of_cores_does_not_matter() {
                 &PageRankOptions { max_iterations: 10, ..PageRankOptions::default() },
             );
             (
-                web.scores(Options { rho: Rho::All, max_iterations: 20, ..Options::default() }),
+                web.scores(DistillOptions { rho: Rho::All, max_iterations: 20, ..DistillOptions::default() }),
                 ranks.unwrap().ranks,
             )
         })
@@ -164,7 +166,7 @@ fn the_number_of_cores_does_not_matter() {
 fn walk_and_memory_agree_on_a_large_web() {
     let web = large();
     for rho in [Rho::All, Rho::Share(0.15)] {
-        let options = Options { rho, max_iterations: 20, ..Options::default() };
+        let options = DistillOptions { rho, max_iterations: 20, ..DistillOptions::default() };
         let (scores, walked) = (web.scores(options), web.walked(options));
         assert_close(&scores.hubs, &walked.hubs, "hubs");
         assert_close(&scores.authorities, &walked.authorities, "authorities");

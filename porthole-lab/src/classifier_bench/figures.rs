@@ -1,29 +1,29 @@
-//! What was measured, as numbers, as tables and as a drawing.
+//! Results of the benchmark as numbers, tables and charts.
 
 use serde::Serialize;
 
-use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, Series};
+use porthole_report::svg::{Axis, Chart, ChartBar, Marks, Scale, Series};
 
 /// V Fig. 8 (a), (b) and (c).
 #[derive(Clone, Debug, Serialize)]
-pub struct Figures {
-    /// What it was measured on.
-    pub size: Size,
+pub struct ClassifierFigures {
+    /// Sizes of the data.
+    pub size: BenchSize,
     /// (a): each variant at a cache of 5% of STAT.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<ClassifierVariant>,
     /// (b): from a small cache to one that holds STAT.
-    pub sweep: Vec<SweepPoint>,
+    pub sweep: Vec<CacheSweepPoint>,
     /// (c): BulkProbe at several nodes on several sets of documents.
     pub output: Vec<OutputPoint>,
     /// The line through (c).
-    pub fit: Fit,
-    /// Largest difference in log Pr\[ci | c0, d\] between the variants, as a share of it where it is large.
+    pub fit: LineFit,
+    /// Largest relative difference in log Pr\[ci | c0, d\] between the variants.
     pub disagreement: f64,
 }
 
-/// What the figures were measured on.
+/// Sizes of the benchmark's data.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Size {
+pub struct BenchSize {
     /// Topics.
     pub nodes: usize,
     /// Nodes that have to be evaluated to know R(d).
@@ -40,16 +40,16 @@ pub struct Size {
     pub terms: f64,
 }
 
-/// One way to find R(d).
+/// One implementation of R(d).
 #[derive(Clone, Debug, Serialize)]
-pub struct Variant {
-    /// What it is called.
+pub struct ClassifierVariant {
+    /// Name of the variant.
     pub name: &'static str,
-    /// How many documents it was measured on.
+    /// Number of documents that it was measured on.
     pub documents: usize,
-    /// All of it.
-    pub cost: Cost,
-    /// Of this, microseconds a document for reading the statistics: probes, or the whole join.
+    /// Total cost.
+    pub cost: DocumentCost,
+    /// Microseconds a document for reading the statistics, included in the cost: probes, or the whole join.
     pub probe: f64,
     /// Microseconds a document for reading its terms; part of the join in BulkProbe.
     pub scan: f64,
@@ -57,24 +57,24 @@ pub struct Variant {
     pub cpu: f64,
 }
 
-/// What a document costs.
+/// Cost of a document.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Cost {
+pub struct DocumentCost {
     /// Microseconds.
     pub micros: f64,
-    /// Pages that were not in the cache; unknown where the system does not count reads.
+    /// Page cache misses; `None` if the system does not count reads.
     pub misses: Option<f64>,
 }
 
-/// Both ways at one size of the cache.
+/// Both variants at one cache size.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct SweepPoint {
+pub struct CacheSweepPoint {
     /// Size of the cache as a share of STAT.
     pub cache: f64,
     /// SingleProbe over BLOB.
-    pub single: Cost,
+    pub single: DocumentCost,
     /// BulkProbe.
-    pub bulk: Cost,
+    pub bulk: DocumentCost,
 }
 
 /// BulkProbe at one node.
@@ -92,7 +92,7 @@ pub struct OutputPoint {
 
 /// A straight line through points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Fit {
+pub struct LineFit {
     /// Milliseconds a thousand rows of output.
     pub slope: f64,
     /// Milliseconds without output.
@@ -104,24 +104,24 @@ pub struct Fit {
 /// A figure as a table.
 #[derive(Clone, Debug)]
 pub struct FigureTable {
-    /// What it shows.
+    /// Title of the figure.
     pub title: String,
     /// Names of the columns.
     pub head: Vec<&'static str>,
-    /// The rows, of which all but the first cell are numbers.
+    /// Rows; all cells but the first are numbers.
     pub rows: Vec<Vec<String>>,
 }
 
 impl OutputPoint {
-    /// |{ci}| x |{d}|.
+    /// Size of the output, |{ci}| x |{d}|.
     pub fn output(&self) -> usize {
         self.children * self.documents
     }
 }
 
-impl Fit {
-    /// The line of least squares through points (thousands of rows, milliseconds).
-    pub fn of(points: &[(f64, f64)]) -> Fit {
+impl LineFit {
+    /// Least squares line through points (thousands of rows, milliseconds).
+    pub fn of(points: &[(f64, f64)]) -> LineFit {
         let n = points.len() as f64;
         let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
         let (x, y) = (mean(&|point| point.0), mean(&|point| point.1));
@@ -129,12 +129,12 @@ impl Fit {
         let yy = mean(&|point| (point.1 - y).powi(2));
         let xy = mean(&|point| (point.0 - x) * (point.1 - y));
         let slope = xy / xx;
-        Fit { slope, intercept: y - slope * x, r2: xy * xy / (xx * yy) }
+        LineFit { slope, intercept: y - slope * x, r2: xy * xy / (xx * yy) }
     }
 }
 
-impl Figures {
-    /// How many times fewer misses a document BulkProbe has than the better SingleProbe, in (a).
+impl ClassifierFigures {
+    /// Ratio of the misses a document of the better SingleProbe to those of BulkProbe, in (a).
     pub fn fewer_misses(&self) -> Option<f64> {
         let misses = |name: &str| {
             let of_name = self.variants.iter().filter(|variant| variant.name.starts_with(name));
@@ -148,7 +148,7 @@ impl Figures {
         vec![self.variants_table(), self.sweep_table(), self.output_table()]
     }
 
-    /// The drawing.
+    /// The figures as an SVG.
     pub fn svg(&self) -> String {
         porthole_report::svg::page(&[
             self.variants_chart(),
@@ -161,7 +161,7 @@ impl Figures {
     fn variants_table(&self) -> FigureTable {
         let title = "(a) a document, cache of 5% of STAT".to_owned();
         let head = vec!["variant", "documents", "misses", "\u{b5}s", "probe", "scan", "cpu"];
-        let row = |variant: &Variant| {
+        let row = |variant: &ClassifierVariant| {
             let numbers = [variant.cost.micros, variant.probe, variant.scan, variant.cpu].map(short);
             let mut row = vec![variant.name.to_owned(), variant.documents.to_string(), misses(variant.cost)];
             row.extend(numbers);
@@ -175,7 +175,7 @@ impl Figures {
             "(b) a document, by size of the cache: SingleProbe after others, BulkProbe from an empty cache"
                 .to_owned();
         let head = vec!["cache / STAT", "SingleProbe misses", "\u{b5}s", "BulkProbe misses", "\u{b5}s"];
-        let row = |point: &SweepPoint| {
+        let row = |point: &CacheSweepPoint| {
             vec![
                 format!("{:.0}%", point.cache * 100.0),
                 misses(point.single),
@@ -188,7 +188,7 @@ impl Figures {
     }
 
     fn output_table(&self) -> FigureTable {
-        let Fit { slope, intercept, r2 } = self.fit;
+        let LineFit { slope, intercept, r2 } = self.fit;
         let title = format!(
             "(c) BulkProbe by output size: {slope:.2} ms a thousand rows + {intercept:.1} ms, r\u{b2} = {r2:.3}"
         );
@@ -203,7 +203,7 @@ impl Figures {
     }
 
     fn variants_chart(&self) -> Chart {
-        let bar = |variant: &Variant| Bar {
+        let bar = |variant: &ClassifierVariant| ChartBar {
             name: variant.name.to_owned(),
             parts: [variant.probe, variant.scan, variant.cpu].map(|micros| micros / 1e3).to_vec(),
             note: variant.cost.misses.map_or_else(String::new, |misses| format!("{} misses", short(misses))),
@@ -225,9 +225,9 @@ impl Figures {
         self.sweep_chart("(b) time by cache", "milliseconds a document", |cost| Some(cost.micros / 1e3))
     }
 
-    fn sweep_chart(&self, title: &str, label: &str, value: impl Fn(Cost) -> Option<f64>) -> Chart {
-        let points = |of: &dyn Fn(&SweepPoint) -> Cost| {
-            let point = |point: &SweepPoint| Some((point.cache * 100.0, value(of(point))?));
+    fn sweep_chart(&self, title: &str, label: &str, value: impl Fn(DocumentCost) -> Option<f64>) -> Chart {
+        let points = |of: &dyn Fn(&CacheSweepPoint) -> DocumentCost| {
+            let point = |point: &CacheSweepPoint| Some((point.cache * 100.0, value(of(point))?));
             self.sweep.iter().filter_map(point).collect()
         };
         Chart {
@@ -258,11 +258,11 @@ impl Figures {
     }
 }
 
-fn misses(cost: Cost) -> String {
+fn misses(cost: DocumentCost) -> String {
     cost.misses.map_or_else(|| "?".to_owned(), short)
 }
 
-/// A number with three digits that count.
+/// A number with three significant digits.
 fn short(number: f64) -> String {
     let digits = if number >= 100.0 {
         0
@@ -280,10 +280,10 @@ mod tests {
 
     #[test]
     fn the_line_of_least_squares() {
-        let exact = Fit::of(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]);
-        assert_eq!(exact, Fit { slope: 2.0, intercept: 1.0, r2: 1.0 });
+        let exact = LineFit::of(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]);
+        assert_eq!(exact, LineFit { slope: 2.0, intercept: 1.0, r2: 1.0 });
         // By hand: slope 3/2, through (1, 7/3); residues 1/6, -1/3, 1/6 of a variance of 14/9.
-        let loose = Fit::of(&[(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)]);
+        let loose = LineFit::of(&[(0.0, 1.0), (1.0, 2.0), (2.0, 4.0)]);
         assert!((loose.slope - 1.5).abs() < 1e-12 && (loose.intercept - 5.0 / 6.0).abs() < 1e-12);
         assert!((loose.r2 - 27.0 / 28.0).abs() < 1e-12, "{}", loose.r2);
     }

@@ -1,4 +1,4 @@
-//! Runs the variants and takes their time and misses.
+//! Runs the variants and measures their time and misses.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -8,37 +8,39 @@ use porthole_store::{DocumentRow, ProbeTable, Prober, Result, Spent, SqliteStore
 use porthole_topic::Critic;
 use porthole_types::{Mark, TopicId, TopicRow};
 
-use super::figures::{Cost, Figures, Fit, OutputPoint, Size, SweepPoint, Variant};
+use super::figures::{
+    BenchSize, CacheSweepPoint, ClassifierFigures, ClassifierVariant, DocumentCost, LineFit, OutputPoint,
+};
 use super::rows::table_rows;
 
-/// What is measured on, in a database of its own.
-pub struct Bench<'a> {
+/// A benchmark with its temporary database.
+pub struct ClassifierBench<'a> {
     database: PathBuf,
     topics: &'a [TopicRow],
-    /// The native critic, which is measured beside the database.
+    /// The native critic, for comparison.
     critic: &'a mut Critic,
     documents: &'a [DocumentRow],
 }
 
-/// The cache of (a) as a share of STAT.
+/// Cache size in (a), as a share of STAT.
 const CACHE: f64 = 0.05;
-/// The caches of (b).
+/// Cache sizes in (b).
 const SWEEP: [f64; 8] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0];
-/// Documents that SingleProbe is measured on: it is slow, and the next document costs what the last one did.
+/// Number of documents that SingleProbe is measured on: it is slow, and its cost a document is constant.
 const SINGLE: usize = 100;
 /// The same in (b), where there are many points.
 const SINGLE_IN_SWEEP: usize = 40;
-/// Nodes in (c), and the shares of the documents that they are asked about.
+/// Number of nodes in (c), and the divisors of the number of documents.
 const OUTPUT_NODES: usize = 6;
 const OUTPUT_SHARES: [usize; 4] = [4, 3, 2, 1];
 /// Nodes and documents on which the variants are compared with each other.
 const COMPARED: usize = 5;
-/// How often a time in (c) is taken; the shortest counts.
+/// Number of repetitions in (c); the shortest time counts.
 const TAKES: usize = 3;
 
-impl<'a> Bench<'a> {
-    /// Fills a database in a folder with what a critic knows. The critic should be one without calibration,
-    /// for a tree of these topics.
+impl<'a> ClassifierBench<'a> {
+    /// Fills a database in a folder with a critic's model. The critic should be uncalibrated, for a tree of these
+    /// topics.
     pub fn new(
         folder: &Path,
         topics: &'a [TopicRow],
@@ -51,13 +53,13 @@ impl<'a> Bench<'a> {
         let (nodes, stats) = table_rows(critic.model());
         store.set_statistics(&nodes, &mut stats.into_iter())?;
         drop(store);
-        let bench = Bench { database, topics, critic, documents };
+        let bench = ClassifierBench { database, topics, critic, documents };
         bench.set_documents(documents)?;
         Ok(bench)
     }
 
-    /// Measures everything. `step` hears what is done next.
-    pub fn run(&mut self, step: &mut dyn FnMut(&str)) -> Result<Figures> {
+    /// Runs all measurements. `step` is called with a description of each step.
+    pub fn run(&mut self, step: &mut dyn FnMut(&str)) -> Result<ClassifierFigures> {
         let size = self.size()?;
         step("the variants, at a cache of 5% of STAT");
         let mut variants = self.variants()?;
@@ -71,22 +73,22 @@ impl<'a> Bench<'a> {
         step("output sizes");
         let output = self.output()?;
         let points: Vec<_> = output.iter().map(|point| (point.output() as f64 / 1e3, point.millis)).collect();
-        Ok(Figures { size, variants, sweep, output, fit: Fit::of(&points), disagreement })
+        Ok(ClassifierFigures { size, variants, sweep, output, fit: LineFit::of(&points), disagreement })
     }
 
     fn set_documents(&self, documents: &[DocumentRow]) -> Result<()> {
         let mut store = SqliteStore::open(&self.database)?;
         store.set_documents(&mut documents.iter().cloned())?;
-        // Into the database proper: pages in the log would be found another way.
+        // Checkpoint into the database file: pages in the log are read differently.
         store.tidy()
     }
 
-    fn size(&self) -> Result<Size> {
+    fn size(&self) -> Result<BenchSize> {
         let prober = Prober::open(&self.database, None)?;
         let page = prober.page_bytes()?;
         let stat = prober.pages(ProbeTable::Stat)?;
         let terms: usize = self.documents.iter().map(|document| document.terms.len()).sum();
-        Ok(Size {
+        Ok(BenchSize {
             nodes: self.topics.len(),
             path_nodes: self.topics.iter().filter(|row| row.mark == Mark::Path).count(),
             stat_bytes: stat * page,
@@ -104,7 +106,7 @@ impl<'a> Bench<'a> {
     }
 
     /// (a).
-    fn variants(&self) -> Result<Vec<Variant>> {
+    fn variants(&self) -> Result<Vec<ClassifierVariant>> {
         let stat = self.single(ProbeTable::Stat, CACHE, SINGLE)?;
         let blob = self.single(ProbeTable::Blob, CACHE, SINGLE)?;
         let prober = self.prober(CACHE)?;
@@ -112,7 +114,7 @@ impl<'a> Bench<'a> {
         Ok(vec![stat, blob, bulk])
     }
 
-    /// The largest difference between the variants in log Pr[ci | c0, d], as a share of it where it is large.
+    /// Largest relative difference in log Pr[ci | c0, d] between the variants.
     fn disagreement(&mut self) -> Result<f64> {
         let prober = self.prober(1.0)?;
         let path = self.topics.iter().filter(|row| row.mark == Mark::Path).take(COMPARED);
@@ -136,7 +138,7 @@ impl<'a> Bench<'a> {
     }
 
     /// SingleProbe with a warm cache: after as many documents as are measured.
-    fn single(&self, table: ProbeTable, cache: f64, documents: usize) -> Result<Variant> {
+    fn single(&self, table: ProbeTable, cache: f64, documents: usize) -> Result<ClassifierVariant> {
         let name = match table {
             ProbeTable::Stat => "SingleProbe (STAT)",
             ProbeTable::Blob => "SingleProbe (BLOB)",
@@ -154,28 +156,28 @@ impl<'a> Bench<'a> {
         measured(name, &prober, || measured_ones.iter().map(judge).collect())
     }
 
-    fn native(&mut self) -> Variant {
+    fn native(&mut self) -> ClassifierVariant {
         let started = Instant::now();
         for document in self.documents {
             black_box(self.critic.relevance(&document.terms));
         }
         let micros = started.elapsed().as_secs_f64() * 1e6 / self.documents.len() as f64;
-        let cost = Cost { micros, misses: Some(0.0) };
+        let cost = DocumentCost { micros, misses: Some(0.0) };
         let documents = self.documents.len();
-        Variant { name: "native critic", documents, cost, probe: 0.0, scan: 0.0, cpu: micros }
+        ClassifierVariant { name: "native critic", documents, cost, probe: 0.0, scan: 0.0, cpu: micros }
     }
 
     /// (b) at one size.
-    fn sweep_point(&self, cache: f64) -> Result<SweepPoint> {
+    fn sweep_point(&self, cache: f64) -> Result<CacheSweepPoint> {
         let single = self.single(ProbeTable::Blob, cache, SINGLE_IN_SWEEP)?;
         let prober = self.prober(cache)?;
         let bulk = measured("BulkProbe", &prober, || prober.bulk_relevance())?;
-        Ok(SweepPoint { cache, single: single.cost, bulk: bulk.cost })
+        Ok(CacheSweepPoint { cache, single: single.cost, bulk: bulk.cost })
     }
 
-    /// (c), with a cache that holds what is needed, as time is what counts.
+    /// (c), with a cache that holds everything, because only time is measured.
     fn output(&self) -> Result<Vec<OutputPoint>> {
-        // Round by round: what else the machine does comes and goes, and should not hit one point alone.
+        // In rounds, so that other load on the machine does not affect a single point.
         let mut points = self.output_round()?;
         for _ in 1..TAKES {
             for (point, again) in points.iter_mut().zip(self.output_round()?) {
@@ -201,7 +203,7 @@ impl<'a> Bench<'a> {
         Ok(points)
     }
 
-    /// Nodes with few and with many children, evenly taken from those that have any.
+    /// Nodes with few and with many children, evenly spaced.
     fn output_nodes(&self) -> Vec<(TopicId, usize)> {
         let children =
             |id| self.topics.iter().filter(|row| row.parent == id && row.id != TopicId::ROOT).count();
@@ -214,12 +216,12 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Judges documents, and takes time and misses.
+/// Judges documents, and measures time and misses.
 fn measured<T>(
     name: &'static str,
     prober: &Prober,
     judge: impl FnOnce() -> Result<Vec<T>>,
-) -> Result<Variant> {
+) -> Result<ClassifierVariant> {
     let (before, started) = (prober.spent(), Instant::now());
     let (judged, misses) = Prober::count_reads(judge);
     let (documents, micros) = (judged?.len(), started.elapsed().as_secs_f64() * 1e6);
@@ -227,11 +229,11 @@ fn measured<T>(
     let spent =
         |of: fn(Spent) -> std::time::Duration| each((of(prober.spent()) - of(before)).as_secs_f64() * 1e6);
     let (probe, scan) = (spent(|spent| spent.probe), spent(|spent| spent.scan));
-    let cost = Cost { micros: each(micros), misses: misses.map(|misses| each(misses as f64)) };
-    Ok(Variant { name, documents, cost, probe, scan, cpu: cost.micros - probe - scan })
+    let cost = DocumentCost { micros: each(micros), misses: misses.map(|misses| each(misses as f64)) };
+    Ok(ClassifierVariant { name, documents, cost, probe, scan, cpu: cost.micros - probe - scan })
 }
 
-/// Pages of a cache of a share of a table.
+/// Number of cache pages for a share of a table.
 fn share(pages: u64, share: f64) -> u32 {
     ((pages as f64 * share) as u32).max(10)
 }

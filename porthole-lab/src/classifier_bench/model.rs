@@ -1,15 +1,18 @@
-//! Made-up statistics and documents of the size that a large directory has: V's had 2,100 nodes and 350 MB.
+//! Synthetic statistics and documents of the size of a large directory: V's had 2,100 nodes and 350 MB.
 
 use std::collections::BTreeMap;
 
 use porthole_page::TERM_VERSION;
 use porthole_store::DocumentRow;
-use porthole_topic::{Calibration, ClassModel, Counting, Decision, Feature, Kind, Model, Shape};
+use porthole_topic::{
+    Calibration, ClassModel, ClassifierShape, CriticModel, DecisionTerm, ModelKind, TermCounting,
+    TopicDecision,
+};
 use porthole_types::{Mark, TermId, TopicId, TopicRow, UrlId};
 
 use porthole_webs::synth::draw::{Draw, Share, mix};
 
-/// A tree of topics with a decision at every internal node. The same seed gives the same numbers.
+/// A tree of topics with a decision at every internal node, determined by the seed.
 #[derive(Clone, Debug)]
 pub struct SyntheticModel {
     topics: Vec<TopicRow>,
@@ -23,15 +26,15 @@ pub struct SyntheticModel {
 
 /// Children of the root.
 const TOP: usize = 12;
-/// Least and most children of the other internal nodes.
+/// Minimum and maximum number of children of the other internal nodes.
 const FANOUT: (u32, u32) = (4, 20);
-/// |F| as a share of the vocabulary, by depth: more terms tell large topics apart than small ones.
+/// |F| as a share of the vocabulary, by depth: large topics need more features than small ones.
 const FEATURES: [f64; 3] = [0.24, 0.12, 0.04];
-/// Tokens of a document, least and most: some 300 distinct terms; V 2.1.3 has 200 to 500.
+/// Minimum and maximum number of tokens of a document: some 300 distinct terms; V 2.1.3 has 200 to 500.
 const TOKENS: (u32, u32) = (200, 600);
 
 impl SyntheticModel {
-    /// A tree with so many nodes, over so many terms. One leaf below each child of the root is good.
+    /// A tree with this many nodes and terms. One leaf below each child of the root is good.
     pub fn new(nodes: usize, vocabulary: u32, seed: u64) -> Self {
         let mut draw = Draw::of(mix(seed));
         let parents = parents(nodes, &mut draw);
@@ -49,11 +52,11 @@ impl SyntheticModel {
         &self.topics
     }
 
-    /// What was not learnt from anything.
-    pub fn model(&self) -> Model {
+    /// The model, with random parameters.
+    pub fn model(&self) -> CriticModel {
         let internal = (0..self.children.len()).filter(|&id| !self.children[id].is_empty());
         let decisions: Vec<_> = internal.map(|id| self.decision(id)).collect();
-        Model::assemble(Kind::NaiveBayes, Shape::Tree, TERM_VERSION, &decisions)
+        CriticModel::assemble(ModelKind::NaiveBayes, ClassifierShape::Tree, TERM_VERSION, &decisions)
     }
 
     /// Documents whose terms follow Zipf's law.
@@ -61,31 +64,31 @@ impl SyntheticModel {
         (0..count as u64).map(|number| self.document(number)).collect()
     }
 
-    fn decision(&self, id: usize) -> Decision {
+    fn decision(&self, id: usize) -> TopicDecision {
         let mut draw = Draw::of(mix(self.seed ^ mix(id as u64 + 1)));
         let classes = classes(&self.children[id], &mut draw);
         let mut terms = self.terms_at(id, classes.len(), &mut draw);
         terms.sort_unstable_by_key(|(term, _)| *term);
-        let feature = |(term, postings): &(TermId, Vec<_>)| Feature {
+        let feature = |(term, postings): &(TermId, Vec<_>)| DecisionTerm {
             term: *term,
             scale: 1.0,
             postings: postings.len() as u32,
         };
-        Decision {
+        TopicDecision {
             node: topic(id),
             features: terms.iter().map(feature).collect(),
             postings: terms.into_iter().flat_map(|(_, postings)| postings).collect(),
             classes,
             calibration: Calibration::NONE,
-            counting: Counting::Each,
+            counting: TermCounting::Each,
             smoothing: 1.0,
         }
     }
 
-    /// F(c0), and what each of its terms says for which class.
+    /// F(c0), with the gains of each term by class.
     fn terms_at(&self, id: usize, classes: usize, draw: &mut Draw) -> Vec<(TermId, Vec<(u16, f32)>)> {
         let features = f64::from(self.vocabulary) * FEATURES[self.depths[id].min(FEATURES.len() - 1)];
-        // Half of the features are the most frequent terms, the others come from anywhere.
+        // Half of the features are the most frequent terms, the others are drawn uniformly.
         let frequent = (features / 2.0) as u32;
         let rare = Share::of(features / 2.0 / f64::from(self.vocabulary - frequent));
         let (everywhere, somewhere) = (Share::of(0.9), Share::of(0.2));
@@ -118,7 +121,7 @@ impl SyntheticModel {
     }
 }
 
-/// The parent of every node, in the order of levels.
+/// Parent of every node, in level order.
 fn parents(nodes: usize, draw: &mut Draw) -> Vec<usize> {
     let mut parents = vec![0];
     for parent in 0.. {
@@ -162,13 +165,13 @@ fn classes(siblings: &[TopicId], draw: &mut Draw) -> Vec<ClassModel> {
     siblings.iter().zip(weights).map(class).collect()
 }
 
-/// A rank below `n`, each as likely as one over itself.
+/// A rank below `n`, with probability proportional to its inverse.
 fn zipf(draw: &mut Draw, n: u32) -> u32 {
     let uniform = (draw.bits() >> 11) as f64 / (1u64 << 53) as f64;
     (f64::from(n).powf(uniform) as u32 - 1).min(n - 1)
 }
 
-/// The term of a rank: as strewn over the 32 bits as a hash is, and no two the same.
+/// Term of a rank: distributed over 32 bits like a hash, without collisions.
 fn term(rank: u32) -> TermId {
     let mut x = rank.wrapping_add(1);
     x = (x ^ x >> 16).wrapping_mul(0x85eb_ca6b);

@@ -1,11 +1,11 @@
 //! A naive Bayes model as rows for the database.
 
 use porthole_store::{NodeRow, StatRow};
-use porthole_topic::{Decision, Model};
+use porthole_topic::{CriticModel, TopicDecision};
 
-/// TAXONOMY's and STAT's rows (V Fig. 1): what the native critic adds up, in the papers' form, as exact as it is
-/// kept. They say what the critic says without calibration, for a model that counts every occurrence.
-pub fn table_rows(model: &Model) -> (Vec<NodeRow>, Vec<StatRow>) {
+/// Rows of TAXONOMY and STAT (V Fig. 1): the parameters of the native critic in the papers' form, at full precision.
+/// They give the critic's results without calibration, for a model that counts every occurrence.
+pub fn table_rows(model: &CriticModel) -> (Vec<NodeRow>, Vec<StatRow>) {
     let decisions = model.decisions();
     let nodes = decisions.iter().flat_map(|decision| &decision.classes);
     let nodes =
@@ -17,7 +17,7 @@ pub fn table_rows(model: &Model) -> (Vec<NodeRow>, Vec<StatRow>) {
     (nodes.collect(), stats)
 }
 
-fn add_stats(decision: &Decision, stats: &mut Vec<StatRow>) {
+fn add_stats(decision: &TopicDecision, stats: &mut Vec<StatRow>) {
     let mut postings = decision.postings.iter();
     for feature in &decision.features {
         for &(class, gain) in postings.by_ref().take(feature.postings as usize) {

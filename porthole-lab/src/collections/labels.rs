@@ -1,4 +1,4 @@
-//! Labels of pages: a line a URL and topic, tabs between them, and a group where a collection has groups.
+//! Labels of pages: lines of URL, topic and an optional group, separated by tabs.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use super::{CollectionError, Result, open};
 
-/// The labels of pages, by URL as it is written.
-pub(super) struct Labels(HashMap<String, Label>);
+/// Labels of pages, by URL as written.
+pub(super) struct Labels(HashMap<String, PageLabel>);
 
-/// What is said about one page.
+/// Labels of one page.
 #[derive(Debug, Default)]
-pub(super) struct Label {
-    /// Paths, in the order of the lines.
+pub(super) struct PageLabel {
+    /// Topic paths, in the order of the lines.
     pub(super) topics: Vec<String>,
     pub(super) group: String,
 }
@@ -26,9 +26,9 @@ impl Labels {
         Labels::parse(&text).map_err(wrong)
     }
 
-    /// An error is the number of a line, and what is wrong with it.
+    /// An error is a line number and a description.
     pub(super) fn parse(text: &str) -> std::result::Result<Self, (usize, &'static str)> {
-        let mut labels: HashMap<String, Label> = HashMap::new();
+        let mut labels: HashMap<String, PageLabel> = HashMap::new();
         for (line, number) in text.lines().zip(1..) {
             let mut fields = line.split('\t');
             let (Some(url), Some(topic)) = (fields.next(), fields.next()) else {
@@ -44,7 +44,7 @@ impl Labels {
         Ok(Labels(labels))
     }
 
-    pub(super) fn get(&self, url: &str) -> Option<&Label> {
+    pub(super) fn get(&self, url: &str) -> Option<&PageLabel> {
         self.0.get(url)
     }
 }

@@ -1,14 +1,13 @@
-//! Reading tar archives as far as collections need it: the plain files, by names of at most 100 bytes. Of the
-//! extensions that hold more, none is read; an archive with one of them is refused.
+//! A minimal tar reader: plain files with names of at most 100 bytes. Archives with extensions are rejected.
 
 use std::io::{self, Read};
 
 const BLOCK: usize = 512;
 
-/// A file in a collection has to fit into memory many times over.
+/// Maximum file size: a file has to fit into memory several times.
 const LARGEST: u64 = 1 << 30;
 
-/// The plain files of an archive, in its order: name and bytes.
+/// Iterator over the plain files of an archive: name and bytes.
 pub(super) struct TarReader<R> {
     input: R,
     over: bool,
@@ -19,7 +18,7 @@ impl<R: Read> TarReader<R> {
         TarReader { input, over: false }
     }
 
-    /// The next plain file; none at the end.
+    /// The next plain file; `None` at the end.
     fn file(&mut self) -> io::Result<Option<(String, Vec<u8>)>> {
         loop {
             let mut head = [0; BLOCK];
@@ -27,7 +26,7 @@ impl<R: Read> TarReader<R> {
             if head.iter().all(|&byte| byte == 0) {
                 return Ok(None);
             }
-            let head = Head::parse(&head)?;
+            let head = TarHeader::parse(&head)?;
             let bytes = self.content(head.size)?;
             match head.kind {
                 b'0' | 0 => return Ok(Some((head.name, bytes))),
@@ -61,15 +60,15 @@ impl<R: Read> Iterator for TarReader<R> {
     }
 }
 
-struct Head {
+struct TarHeader {
     name: String,
     size: u64,
     kind: u8,
 }
 
-impl Head {
+impl TarHeader {
     fn parse(block: &[u8; BLOCK]) -> io::Result<Self> {
-        // The sum is over the head with its own field blank.
+        // The checksum is computed with its own field blank.
         let blank = 8 * u64::from(b' ');
         let all = block.iter().map(|&byte| u64::from(byte)).sum::<u64>();
         let own = block[148..156].iter().map(|&byte| u64::from(byte)).sum::<u64>();
@@ -78,7 +77,7 @@ impl Head {
         }
         let name = String::from_utf8_lossy(until_nul(&block[..100])).into_owned();
         match octal(&block[124..136]) {
-            Some(size) if size <= LARGEST => Ok(Head { name, size, kind: block[156] }),
+            Some(size) if size <= LARGEST => Ok(TarHeader { name, size, kind: block[156] }),
             _ => Err(wrong(&format!("{name}: its size makes no sense, or is too large"))),
         }
     }

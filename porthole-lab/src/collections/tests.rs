@@ -1,6 +1,6 @@
-//! Collections of a few pages, and the sizes of the real ones where they are there.
+//! Collections of a few pages, and the sizes of the real ones if they are present.
 
-use porthole_warc::{Answer, Form, WarcWriter};
+use porthole_warc::{RecordFormat, WarcResponse, WarcWriter};
 use tempfile::TempDir;
 
 use super::*;
@@ -11,10 +11,10 @@ fn write(folder: &TempDir, name: &str, bytes: impl AsRef<[u8]>) {
 
 fn folder(labels: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let mut warc = WarcWriter::new(Vec::new(), Form::Gzip, 1);
+    let mut warc = WarcWriter::new(Vec::new(), RecordFormat::Gzip, 1);
     for (url, body) in [("http://a/1", "owls owls hunt"), ("http://b/", "no label"), ("http://A/2", "atoms")]
     {
-        warc.response(&Answer::new(url, &plain_text(), body.as_bytes())).unwrap();
+        warc.response(&WarcResponse::new(url, &plain_text(), body.as_bytes())).unwrap();
     }
     write(&folder, "webkb.warc.gz", warc.into_inner());
     write(&folder, "webkb.labels.tsv", labels);
@@ -25,7 +25,7 @@ const LABELS: &str = "http://A/2\t/science/atom\tsouth\nhttp://a/1\t/science/bir
                       http://gone/\t/nothing\tnorth\n";
 
 fn topics(collection: &Collection) -> Vec<Vec<&str>> {
-    let paths = |document: &Document| {
+    let paths = |document: &LabelledDocument| {
         document.topics.iter().map(|&topic| collection.topics[topic as usize].as_str()).collect()
     };
     collection.documents.iter().map(paths).collect()
@@ -34,7 +34,7 @@ fn topics(collection: &Collection) -> Vec<Vec<&str>> {
 #[test]
 fn labelled_pages_are_read_in_the_order_of_the_file() {
     let folder = folder(LABELS);
-    let collection = Collection::webkb(folder.path(), Keep::Text).unwrap();
+    let collection = Collection::webkb(folder.path(), KeepText::Text).unwrap();
     let names: Vec<_> = collection.documents.iter().map(|document| document.name.as_str()).collect();
     assert_eq!(names, ["http://a/1", "http://A/2"]);
     assert_eq!(topics(&collection), [vec!["/hobby", "/science/bird"], vec!["/science/atom"]]);
@@ -43,14 +43,14 @@ fn labelled_pages_are_read_in_the_order_of_the_file() {
     let mut counts: Vec<_> = first.counts.iter().map(|(_, count)| *count).collect();
     counts.sort_unstable();
     assert_eq!(counts, [1, 2]);
-    let bare = Collection::webkb(folder.path(), Keep::Counts).unwrap();
+    let bare = Collection::webkb(folder.path(), KeepText::Counts).unwrap();
     assert!(bare.documents.iter().all(|document| document.text.is_none()));
 }
 
 #[test]
 fn topics_can_be_cut_down() {
     let folder = folder(LABELS);
-    let read = || Collection::webkb(folder.path(), Keep::Counts).unwrap();
+    let read = || Collection::webkb(folder.path(), KeepText::Counts).unwrap();
     assert_eq!(topics(&read().top()), [vec!["/hobby", "/science"], vec!["/science"]]);
     let left = read().only(&["/science/bird"]);
     assert_eq!(left.topics, ["/science/bird"]);
@@ -59,19 +59,20 @@ fn topics_can_be_cut_down() {
 
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
-    let said = |labels: &str| Collection::webkb(folder(labels).path(), Keep::Counts).unwrap_err().to_string();
+    let said =
+        |labels: &str| Collection::webkb(folder(labels).path(), KeepText::Counts).unwrap_err().to_string();
     assert!(said("http://a/1\t/a\nhttp://a/2").contains("labels.tsv, line 2: a URL and a topic"));
     assert!(said("http://a/1\ta").contains("line 1: a topic is a path"));
     let empty = tempfile::tempdir().unwrap();
     let missing = |error: CollectionError| matches!(error, CollectionError::Missing { .. });
-    assert!(missing(Collection::newsgroups20(empty.path(), Keep::Counts).unwrap_err()));
-    assert!(missing(Collection::schools(empty.path(), Keep::Counts).unwrap_err()));
+    assert!(missing(Collection::newsgroups20(empty.path(), KeepText::Counts).unwrap_err()));
+    assert!(missing(Collection::schools(empty.path(), KeepText::Counts).unwrap_err()));
     write(&empty, "newsgroups20.tar.zst", b"not an archive");
-    let error = Collection::newsgroups20(empty.path(), Keep::Counts).unwrap_err();
+    let error = Collection::newsgroups20(empty.path(), KeepText::Counts).unwrap_err();
     assert!(error.to_string().contains("newsgroups20.tar.zst: "), "{error}");
 }
 
-/// The corpora are looked for in `$CORPORA`, else in `../shared/corpora` beside the workspace.
+/// The corpora are expected in `$CORPORA`, else in `../shared/corpora` next to the workspace.
 #[test]
 fn the_real_collections_have_their_sizes() {
     let folder = std::env::var_os("CORPORA")
@@ -80,11 +81,11 @@ fn the_real_collections_have_their_sizes() {
         eprintln!("skipped: there is no {}", folder.display());
         return;
     }
-    let news = Collection::newsgroups20(&folder, Keep::Counts).unwrap();
+    let news = Collection::newsgroups20(&folder, KeepText::Counts).unwrap();
     let count = |group: &str| news.documents.iter().filter(|document| document.group == group).count();
     assert_eq!((news.topics.len(), count("train"), count("test")), (20, 11_314, 7_532));
     assert!(news.topics.contains(&"/comp/os/ms-windows/misc".to_owned()));
-    let webkb = Collection::webkb(&folder, Keep::Counts).unwrap();
+    let webkb = Collection::webkb(&folder, KeepText::Counts).unwrap();
     assert_eq!((webkb.topics.len(), webkb.documents.len()), (7, 8_209));
     let four = webkb.only(&WEBKB_CLASSES);
     let held = four.documents.iter().filter(|d| WEBKB_UNIVERSITIES.contains(&d.group.as_str())).count();

@@ -1,43 +1,44 @@
-//! How fast the native critic is, from raw text: the figures that are put beside another program's.
+//! Speed of the native critic from raw text, for comparison with another program.
 
 use std::path::Path;
 
 use porthole_page::Extractor;
 use porthole_topic::{
-    Counting, Critic, Example, Options, Shape, Statistics, Taxonomy, Tuning, Tunings, train,
+    ClassifierShape, Critic, Statistics, Taxonomy, TermCounting, TopicExample, TrainingOptions, Tuning,
+    Tunings, train,
 };
 use porthole_types::{CanonicalUrl, Headers, TermId, TopicId};
 use serde::Serialize;
 
 use crate::classifier_bench::SyntheticModel;
-use crate::collections::{Collection, CollectionError, Document, Keep};
+use crate::collections::{Collection, CollectionError, KeepText, LabelledDocument};
 
-/// What one round took.
+/// Measurements of one round.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Speed {
-    /// Articles trained on.
+    /// Number of training articles.
     pub trained: usize,
     /// Seconds of CPU from their bytes to a model.
     pub train_cpu_seconds: f64,
-    /// Articles judged.
+    /// Number of judged articles.
     pub judged: usize,
     /// Seconds of CPU from their bytes to their groups.
     pub judge_cpu_seconds: f64,
-    /// Share of them whose group was found.
+    /// Share of the judged articles that were assigned to their group.
     pub accuracy: f64,
 }
 
-/// What cross-validation chooses on the training articles; see `porthole lab critics`.
+/// The result of cross-validation on the training articles; see `porthole lab critics`.
 const CHOSEN: Tuning = Tuning {
-    counting: Counting::Share,
+    counting: TermCounting::Share,
     smoothing: 0.1,
     features: usize::MAX,
     calibration: porthole_topic::Calibration::NONE,
 };
 
-/// Trains and judges 20 Newsgroups, flat, on one core, so many times over.
+/// Trains on and judges 20 Newsgroups, flat, on one core, `rounds` times.
 pub fn measure(corpora: &Path, rounds: usize) -> Result<Vec<Speed>, CollectionError> {
-    let collection = Collection::newsgroups20(corpora, Keep::Text)?;
+    let collection = Collection::newsgroups20(corpora, KeepText::Text)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread can be started");
     Ok(pool.install(|| (0..rounds).map(|_| round(&collection)).collect()))
 }
@@ -46,12 +47,12 @@ fn round(collection: &Collection) -> Speed {
     let (tree, topics) = super::tree(collection);
     let (training, judged): (Vec<_>, Vec<_>) =
         collection.documents.iter().partition(|document| document.group == "train");
-    let topic = |document: &Document| topics[document.topics[0] as usize];
+    let topic = |document: &LabelledDocument| topics[document.topics[0] as usize];
     let started = cpu_seconds();
     let mut critic = trained(&tree, training.iter().map(|document| (topic(document), bytes(document))));
     let train_cpu_seconds = cpu_seconds() - started;
     let started = cpu_seconds();
-    let mut reader = Reader::new();
+    let mut reader = ArticleReader::new();
     let right =
         judged.iter().filter(|document| critic.best(&reader.counts(bytes(document))).0 == topic(document));
     let right = right.count();
@@ -66,29 +67,29 @@ fn round(collection: &Collection) -> Speed {
 }
 
 fn trained<'a>(tree: &Taxonomy, articles: impl Iterator<Item = (TopicId, &'a [u8])>) -> Critic {
-    let mut reader = Reader::new();
+    let mut reader = ArticleReader::new();
     let mut statistics = Statistics::default();
     for (topic, bytes) in articles {
-        statistics.add(Example { topic, counts: &reader.counts(bytes) });
+        statistics.add(TopicExample { topic, counts: &reader.counts(bytes) });
     }
-    let options = Options { shape: Shape::Flat, ..Options::default() };
+    let options = TrainingOptions { shape: ClassifierShape::Flat, ..TrainingOptions::default() };
     Critic::new(train(tree, &statistics, &Tunings::new(), &CHOSEN, &options), tree)
 }
 
-fn bytes(document: &Document) -> &[u8] {
+fn bytes(document: &LabelledDocument) -> &[u8] {
     document.text.as_deref().unwrap_or_default()
 }
 
-/// Reads articles.
-struct Reader {
+/// Reads articles with one extractor.
+struct ArticleReader {
     extractor: Extractor,
     anywhere: CanonicalUrl,
     headers: Headers,
 }
 
-impl Reader {
+impl ArticleReader {
     fn new() -> Self {
-        Reader {
+        ArticleReader {
             extractor: Extractor::default(),
             anywhere: CanonicalUrl::parse("http://localhost/").expect("a URL"),
             headers: [("Content-Type", "text/plain")].into_iter().collect(),
@@ -100,9 +101,9 @@ impl Reader {
     }
 }
 
-/// CPU that this process has used, in seconds; 0 where the system does not tell.
+/// CPU time of this process in seconds; 0 if the system does not provide it.
 fn cpu_seconds() -> f64 {
-    // Behind the name, which may hold anything, the 12th and 13th fields are the ticks in user and system mode.
+    // After the name, which may contain anything, the 12th and 13th fields are the ticks in user and system mode.
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let behind = stat.rfind(')').map_or("", |at| &stat[at + 1..]);
     let ticks: f64 =
@@ -110,21 +111,21 @@ fn cpu_seconds() -> f64 {
     ticks / 100.0
 }
 
-/// What judging costs in a tree.
+/// Cost of judging in a tree.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Scaling {
     /// Topics of the tree.
     pub topics: usize,
-    /// How many of them are good.
+    /// Number of good topics.
     pub good: usize,
-    /// Decisions made for a page, on average.
+    /// Mean number of decisions evaluated for a page.
     pub decisions: f64,
     /// Microseconds for R(d) and the best leaf of a page.
     pub micros: f64,
 }
 
-/// Judges the same made-up documents in trees of several sizes, with few and many good topics: the time follows the
-/// decisions that are made, not the size of the tree.
+/// Judges the same synthetic documents in trees of several sizes, with few and many good topics: the time depends on
+/// the number of evaluated decisions, not on the size of the tree.
 pub fn scaling() -> Vec<Scaling> {
     let cases = [(125, 1), (500, 1), (2_000, 1), (2_000, 4), (2_000, 12)];
     cases.into_iter().map(|(topics, good)| judged(topics, good)).collect()

@@ -1,4 +1,4 @@
-//! A link graph to distil: that of a crawl of a synthetic web, judged by the truth about its pages.
+//! A link graph to distil: a crawl of a synthetic web, judged by its ground truth.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 use porthole_crawl::{Crawl, Focus, Limits, Seen};
 use porthole_page::Page;
 use porthole_store::{SqliteStore, Store};
-use porthole_topic::{Judge, JudgeError};
+use porthole_topic::{JudgeError, RelevanceJudge};
 use porthole_types::{CanonicalUrl, Judgment, ManualClock, Mark, TopicId};
 
-use super::BenchError;
+use super::DistillerBenchError;
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
 
-/// Pages of the web for each page that is crawled: a focused crawl must not run out of its topic.
+/// Size of the web relative to the crawl: a focused crawl must not exhaust its topic.
 const WEB: u64 = 20;
 
 /// Crawls a synthetic web for one of its topics into a new database.
-pub(super) async fn crawl(database: &Path, pages: u64, seed: u64) -> Result<(), BenchError> {
+pub(super) async fn crawl(database: &Path, pages: u64, seed: u64) -> Result<(), DistillerBenchError> {
     let clock = Arc::new(ManualClock::default());
     let web_pages = u32::try_from(pages * WEB).unwrap_or(u32::MAX).max(20_000);
     let params = SynthParams { seed, pages: web_pages, ..SynthParams::default() };
@@ -25,7 +25,7 @@ pub(super) async fn crawl(database: &Path, pages: u64, seed: u64) -> Result<(), 
     let mut store = SqliteStore::open(database)?;
     let marks = web.topics().iter().map(|of| if of.id == topic { Mark::Good } else { Mark::Null }).collect();
     let strategy = Box::new(porthole_strategy::Soft);
-    let judge = Box::new(Truthful { web: web.clone(), topic });
+    let judge = Box::new(TruthJudge { web: web.clone(), topic });
     let mut crawl = Crawl::new(&*web, &mut store, &*clock)?.focused(Focus { judge, strategy, marks });
     crawl.start(&web.examples(topic, 10, seed))?;
     let mut observe = |seen: Seen<'_>| {
@@ -37,13 +37,13 @@ pub(super) async fn crawl(database: &Path, pages: u64, seed: u64) -> Result<(), 
     Ok(store.tidy()?)
 }
 
-/// Knows what every page is about, and is more or less sure of it.
-struct Truthful {
+/// A judge that knows the topic of every page, with varying probability.
+struct TruthJudge {
     web: Arc<SyntheticWeb>,
     topic: TopicId,
 }
 
-impl Judge for Truthful {
+impl RelevanceJudge for TruthJudge {
     fn judge_page(&mut self, url: &CanonicalUrl, _: &Page) -> Result<Judgment, JudgeError> {
         let best = self.web.truth(url).map_or(TopicId::ROOT, |truth| truth.topic);
         let sure = (url.id().0 % 1_000) as f64 / 1e3;

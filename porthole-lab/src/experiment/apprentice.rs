@@ -1,92 +1,94 @@
-//! What an apprentice can learn from a crawl: how well links foretell what they lead to, and from where (A 3.4, 3.5, 3.8),
-//! and what it makes of what still waits (A 3.7).
+//! What an apprentice can learn from a crawl: how well links predict the relevance of their targets, and from which
+//! offsets (A 3.4, 3.5, 3.8), and how it reorders the queue (A 3.7).
 
 use std::collections::BTreeMap;
 
 use porthole_crawl::{Fetch, Request};
 use porthole_page::{Extractor, Page};
-use porthole_strategy::apprentice::{Accuracy, Encoding, InQueue, Lessons, PageTopics, Study, Terms, Topics};
-use porthole_strategy::{Source, named};
+use porthole_strategy::apprentice::{
+    Accuracy, CrawlTranscript, Encoding, Lessons, PageTopics, QueuedEstimate, TermEncoding, TopicEncoding,
+};
+use porthole_strategy::{SourcePage, named};
 use porthole_types::{CanonicalUrl, Judgment, Mark, UrlId};
 use serde::{Deserialize, Serialize};
 
 use super::folder::Results;
 use super::plan::StrategyName;
-use super::run::Lab;
+use super::run::PreparedExperiment;
 use super::studies::Findings;
-use super::target::Target;
-use super::trace::{Step, rounded};
-use super::{ExperimentError, Plan};
+use super::target::CrawlTarget;
+use super::trace::{FetchStep, rounded};
+use super::{CrawlPlan, ExperimentError};
 use crate::measures;
 use porthole_report::summary::{self, mean};
 
-/// Parts of a cross-validation.
+/// Number of folds of a cross-validation.
 pub(super) const FOLDS: u64 = 5;
 
-/// The reach of the paper, at which other features and learners are tried (A 3.8, 2.3).
+/// The maximum offset of the paper, with which other features and learners are tried (A 3.8, 2.3).
 pub(super) const REACH: u32 = 5;
 
-/// The word for the study in experiments.
+/// Name of the study in experiments.
 pub(super) const NAME: &str = "apprentice";
 
-/// The farthest DOM offset that it looks at.
+/// The largest maximum offset that is tried.
 const FARTHEST: u32 = 8;
 
-/// Parts of the estimates of what waits.
+/// Number of bins of the queue's estimates.
 const PARTS: usize = 20;
 
-/// What can be learnt from one crawl.
+/// Results from one crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Apprenticeship {
     /// The topic.
     pub topic: String,
-    /// The number of the draw of starts.
+    /// Number of the sample.
     pub sample: u32,
-    /// Pages that were fetched.
+    /// Number of fetched pages.
     pub pages: usize,
-    /// Links between them.
+    /// Number of links between them.
     pub instances: usize,
-    /// Where high relevance begins.
+    /// Relevance at which high begins.
     pub cut: f64,
-    /// By how far around a link is looked (A Figs. 6 and 7).
+    /// Accuracy by maximum offset (A Figs. 6 and 7).
     pub reach: Vec<AtReach>,
-    /// With more features than terms and their offsets (A 3.8).
+    /// Accuracy with more features than terms and offsets (A 3.8).
     pub features: Vec<WithFeatures>,
-    /// By DOM offset (A Figs. 8 and 9).
+    /// Statistics by DOM offset (A Figs. 8 and 9).
     pub offsets: Vec<AtDistance>,
-    /// What waits when the crawl ends (A Fig. 13 a); nothing if there was too little to learn from.
-    pub queue: Option<Queue>,
+    /// The queue at the end of the crawl (A Fig. 13 a); `None` if there was too little to learn from.
+    pub queue: Option<QueueEstimates>,
 }
 
-/// How often it is right when it looks so far around a link.
+/// Accuracy at one maximum offset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AtReach {
     /// d_max.
     pub d_max: u32,
-    /// Share of the links to relevant pages that it calls so, with DOM offsets.
+    /// Share of the links to relevant pages that are predicted as such, with DOM offsets.
     pub positive: f64,
-    /// Share of the others that it calls irrelevant.
+    /// Share of the links to irrelevant pages that are predicted as such.
     pub negative: f64,
-    /// Share of all that it is right about.
+    /// Share of all links that are predicted correctly.
     pub average: f64,
     /// The same without offsets, as a plain window of text.
     pub window: f64,
 }
 
-/// How often it is right with some more features.
+/// Accuracy with additional features.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WithFeatures {
-    /// Which.
+    /// Description of the features.
     pub features: String,
-    /// Share of the links to relevant pages that it calls so.
+    /// Share of the links to relevant pages that are predicted as such.
     pub positive: f64,
-    /// Share of the others that it calls irrelevant.
+    /// Share of the links to irrelevant pages that are predicted as such.
     pub negative: f64,
-    /// Share of all that it is right about.
+    /// Share of all links that are predicted correctly.
     pub average: f64,
 }
 
-/// What stands at one DOM offset.
+/// Statistics at one DOM offset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AtDistance {
     /// The offset.
@@ -95,69 +97,70 @@ pub struct AtDistance {
     pub information_gain: f64,
     /// Sum of theta over the terms there.
     pub theta: f64,
-    /// Leaves there a link, by the element that they are or stand in.
+    /// Mean number of leaves there, by the element that they are or stand in.
     pub tags: BTreeMap<String, f64>,
-    /// Share of the leaves there that have no words.
+    /// Share of the leaves there without words.
     pub without_words: f64,
     /// Share of the leaves there that are inside another link.
     pub in_links: f64,
 }
 
-/// What is expected of the URLs that wait.
+/// Estimates for the URLs in the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Queue {
-    /// How many there are that can be fetched.
+pub struct QueueEstimates {
+    /// Number of queued URLs that can be fetched.
     pub waiting: usize,
-    /// How many soft focus expects so much of, from 0 to 1 in equal parts.
+    /// Histogram of soft focus' estimates, from 0 to 1 in equal bins.
     pub before: Vec<u64>,
-    /// How many the apprentice does.
+    /// Histogram of the apprentice's estimates.
     pub after: Vec<u64>,
-    /// What soft focus expects, in the mean.
+    /// Mean estimate of soft focus.
     pub mean_before: f64,
-    /// What the apprentice expects.
+    /// Mean estimate of the apprentice.
     pub mean_after: f64,
-    /// What it would be.
+    /// Mean true relevance.
     pub mean_truth: f64,
-    /// How alike both orders are: 1 if they are the same, 0 if they have nothing to do with each other.
+    /// Rank correlation of both orders: 1 if they are equal, 0 if they are unrelated.
     pub rank_correlation: f64,
 }
 
-/// What there is to learn from the baseline's crawls (A 3.4, 3.7 and 3.8).
+/// Runs the study on the baseline's crawls (A 3.4, 3.7 and 3.8).
 pub(super) fn study(
-    lab: &Lab,
+    lab: &PreparedExperiment,
     results: &Results,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Findings, ExperimentError> {
-    let learnt = |plan: &Plan, steps: &[Step]| lab.learnt_from(plan, steps, FARTHEST);
+    let learnt = |plan: &CrawlPlan, steps: &[FetchStep]| lab.learnt_from(plan, steps, FARTHEST);
     Findings::of_numbers(NAME, &lab.of_baseline(results, "what links foretell", tell, learnt)?)
 }
 
-/// A page as a crawl found it.
-pub(super) struct Found {
+/// A page of a crawl.
+pub(super) struct CrawledPage {
     url: CanonicalUrl,
     page: Page,
     judgment: Judgment,
 }
 
-impl Lab {
-    /// Makes a crawl with the strategy of a plan, and says what can be learnt from it, looking up to `farthest` leaves
-    /// around a link.
-    pub fn apprenticeship(&self, plan: &Plan, farthest: u32) -> Result<Apprenticeship, ExperimentError> {
+impl PreparedExperiment {
+    /// Crawls with the strategy of a plan, and evaluates what can be learnt from it with maximum offsets up to
+    /// `farthest`.
+    pub fn apprenticeship(&self, plan: &CrawlPlan, farthest: u32) -> Result<Apprenticeship, ExperimentError> {
         let target = self.target(&plan.topic);
         let name: StrategyName = plan.strategy.parse().expect("the experiment was checked");
         let steps = self.crawl(plan, target, &name, None)?.tally.steps;
         Ok(self.learnt_from(plan, &steps, farthest))
     }
 
-    /// Says what can be learnt from a crawl.
-    pub(super) fn learnt_from(&self, plan: &Plan, steps: &[Step], farthest: u32) -> Apprenticeship {
+    /// Evaluates what can be learnt from a crawl.
+    pub(super) fn learnt_from(&self, plan: &CrawlPlan, steps: &[FetchStep], farthest: u32) -> Apprenticeship {
         let target = self.target(&plan.topic);
         let pages = self.pages(target, steps);
         let study = studied(target, &pages);
         let accuracy = |encoding: Encoding| study.accuracy(&encoding, FOLDS).unwrap_or_default();
         let at_reach = |d_max| {
-            let Accuracy { positive, negative, average } = accuracy(Encoding::of_terms(Terms::Offset, d_max));
-            let window = rounded(accuracy(Encoding::of_terms(Terms::Window, d_max)).average);
+            let Accuracy { positive, negative, average } =
+                accuracy(Encoding::of_terms(TermEncoding::Offset, d_max));
+            let window = rounded(accuracy(Encoding::of_terms(TermEncoding::Window, d_max)).average);
             let [positive, negative, average] = [positive, negative, average].map(rounded);
             AtReach { d_max, positive, negative, average, window }
         };
@@ -174,7 +177,7 @@ impl Lab {
             without_words: rounded(at.without_words),
             in_links: rounded(at.in_links),
         });
-        let queue = study.queue(&Encoding::of_terms(Terms::Offset, REACH));
+        let queue = study.queue(&Encoding::of_terms(TermEncoding::Offset, REACH));
         Apprenticeship {
             topic: plan.topic.clone(),
             sample: plan.sample,
@@ -184,12 +187,12 @@ impl Lab {
             reach: (0..=farthest).map(at_reach).collect(),
             features: encodings().into_iter().map(with).collect(),
             offsets: offsets.collect(),
-            queue: queue.map(|queue| Queue::of(&queue, |url| target.relevance(url))),
+            queue: queue.map(|queue| QueueEstimates::of(&queue, |url| target.relevance(url))),
         }
     }
 
-    /// Reads again what was fetched.
-    pub(super) fn pages(&self, target: &Target, steps: &[Step]) -> Vec<Found> {
+    /// Reads the fetched pages again.
+    pub(super) fn pages(&self, target: &CrawlTarget, steps: &[FetchStep]) -> Vec<CrawledPage> {
         let (mut extractor, mut judge) = (Extractor::default(), target.judge());
         let mut found = Vec::new();
         for step in steps.iter().filter(|step| step.relevance.is_some()) {
@@ -198,34 +201,34 @@ impl Lab {
             let Ok(response) = pollster::block_on(self.web.web.fetch(&request)) else { continue };
             let page = extractor.extract(&url, &response.headers, &response.body);
             if let Ok(judgment) = judge.judge_page(&url, &page) {
-                found.push(Found { url, page, judgment });
+                found.push(CrawledPage { url, page, judgment });
             }
         }
         found
     }
 }
 
-/// What links can be described by, beside the terms around them (A 3.8, 2.2.3 and 4); all the terms of the page, as d =
-/// infinity, are left out, because trying them takes longer than all the others.
+/// Encodings with other features besides the terms around a link (A 3.8, 2.2.3 and 4). All terms of the page, as d =
+/// infinity, are omitted, because they take longer than all the others together.
 fn encodings() -> Vec<(&'static str, Encoding)> {
     let of = |terms| Encoding::of_terms(terms, REACH);
-    let plain = of(Terms::Offset);
+    let plain = of(TermEncoding::Offset);
     vec![
         ("terms and offsets alone", plain),
-        ("and the topic of the source page", Encoding { topics: Topics::Name, ..plain }),
-        ("and all prefixes of its name", Encoding { topics: Topics::Prefixes, ..plain }),
+        ("and the topic of the source page", Encoding { topics: TopicEncoding::Name, ..plain }),
+        ("and all prefixes of its name", Encoding { topics: TopicEncoding::Prefixes, ..plain }),
         ("and the probabilities of its topics", Encoding { classes: true, ..plain }),
         ("and what links nearby led to", Encoding { cocitation: true, ..plain }),
-        ("with the way through the tree", of(Terms::Way)),
-        ("with the depth of the common ancestor", of(Terms::Ancestor)),
+        ("with the way through the tree", of(TermEncoding::Way)),
+        ("with the depth of the common ancestor", of(TermEncoding::Ancestor)),
     ]
 }
 
-/// The links between pages of a crawl.
-pub(super) fn studied(target: &Target, pages: &[Found]) -> Study {
-    let mut critic = target.aim(0).critic;
-    let mut study = Study::default();
-    for Found { url, page, judgment } in pages {
+/// The pages of a crawl and the links between them.
+pub(super) fn studied(target: &CrawlTarget, pages: &[CrawledPage]) -> CrawlTranscript {
+    let mut critic = target.goal(0).critic;
+    let mut study = CrawlTranscript::default();
+    for CrawledPage { url, page, judgment } in pages {
         let classes = critic.as_mut().map(|critic| critic.all(&page.term_counts())).unwrap_or_default();
         let topics = PageTopics {
             best: target.tree.path(judgment.best),
@@ -236,16 +239,16 @@ pub(super) fn studied(target: &Target, pages: &[Found]) -> Study {
     study
 }
 
-impl Queue {
-    /// What is expected of what waits, where the truth is known.
-    fn of(queue: &[InQueue], truth: impl Fn(UrlId) -> Option<f64>) -> Queue {
+impl QueueEstimates {
+    /// Estimates for the queued URLs whose true relevance is known.
+    fn of(queue: &[QueuedEstimate], truth: impl Fn(UrlId) -> Option<f64>) -> QueueEstimates {
         let known: Vec<(f64, f64, f64)> = queue
             .iter()
             .filter_map(|waiting| Some((waiting.before, waiting.after, truth(waiting.url)?)))
             .collect();
         let of = |value: fn(&(f64, f64, f64)) -> f64| known.iter().map(value).collect::<Vec<f64>>();
         let (before, after, truth) = (of(|one| one.0), of(|one| one.1), of(|one| one.2));
-        Queue {
+        QueueEstimates {
             waiting: known.len(),
             before: summary::histogram(before.iter().copied(), PARTS),
             after: summary::histogram(after.iter().copied(), PARTS),
@@ -257,13 +260,13 @@ impl Queue {
     }
 }
 
-/// What an apprentice learns from pages that somebody else chose.
-pub(super) fn taught(apprentice: &str, target: &Target, pages: &[Found]) -> Option<Lessons> {
-    let mut strategy = named(apprentice, &target.aim(0)).ok()?;
-    for Found { url, page, judgment } in pages {
+/// Lessons that an apprentice learns from given pages.
+pub(super) fn taught(apprentice: &str, target: &CrawlTarget, pages: &[CrawledPage]) -> Option<Lessons> {
+    let mut strategy = named(apprentice, &target.goal(0)).ok()?;
+    for CrawledPage { url, page, judgment } in pages {
         let mark = target.marks.get(usize::from(judgment.best.0)).copied().unwrap_or_default();
         let on_topic = matches!(mark, Mark::Good | Mark::Subsumed);
-        let source = Source { url, page, judgment: *judgment, on_topic, depth: 0 };
+        let source = SourcePage { url, page, judgment: *judgment, on_topic, depth: 0 };
         strategy.arrived(&source);
         for link in page.links.iter().filter(|_| !page.robots.nofollow) {
             strategy.priority(&source, link);
@@ -278,11 +281,11 @@ mod tests {
 
     #[test]
     fn a_queue_by_hand() {
-        let waiting = |url, before, after| InQueue { url: UrlId(url), before, after };
+        let waiting = |url, before, after| QueuedEstimate { url: UrlId(url), before, after };
         let queue = [waiting(1, 0.9, 0.1), waiting(2, 0.5, 0.2), waiting(3, 0.1, 0.3), waiting(4, 1.0, 1.0)];
         // The fourth cannot be fetched.
         let truth = |url: UrlId| [0.0, 0.3, 0.6].get(url.0 as usize - 1).copied();
-        let queue = Queue::of(&queue, truth);
+        let queue = QueueEstimates::of(&queue, truth);
         assert_eq!(
             (queue.waiting, queue.mean_before, queue.mean_after, queue.mean_truth),
             (3, 0.5, 0.2, 0.3)

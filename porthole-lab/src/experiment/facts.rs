@@ -1,4 +1,4 @@
-//! What is true of a web and its topics before anybody crawls it.
+//! Facts about a web and its topics that do not depend on any crawl.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -6,83 +6,83 @@ use porthole_types::UrlId;
 use serde::{Deserialize, Serialize};
 
 use super::labelled::LabelledWeb;
-use super::target::Target;
+use super::target::CrawlTarget;
 
-/// Facts of a web.
+/// Facts about a web.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WebFacts {
-    /// Pages that can be read.
+    /// Number of readable pages.
     pub pages: usize,
-    /// Servers.
+    /// Number of servers.
     pub hosts: usize,
-    /// Links between different pages.
+    /// Number of links between different pages.
     pub links: usize,
-    /// Pages with a label.
+    /// Number of labelled pages.
     pub labelled: usize,
-    /// Pages that the guiding critic is trained on.
+    /// Number of pages that the guiding critic is trained on.
     pub trained: usize,
     /// By topic.
     pub topics: BTreeMap<String, TopicFacts>,
 }
 
-/// The lengths of random walks from a topic's pages.
+/// Maximum length of random walks from a topic's pages.
 const WALKS: usize = 4;
 
-/// Links of a topic's pages to another topic that it takes to be counted as beside it.
+/// Minimum number of links of a topic's pages to another topic that is reported as cited.
 const ENOUGH: usize = 20;
 
-/// Facts of a topic on a web.
+/// Facts about a topic on a web.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TopicFacts {
-    /// Names in its path: the more, the more special it is.
+    /// Number of names in its path: longer paths are more specific topics.
     pub depth: usize,
-    /// Its pages.
+    /// Number of its pages.
     pub pages: usize,
-    /// Share of all pages that are about it: what an order that knows nothing harvests.
+    /// Share of all pages that are about it: the expected harvest of a random order.
     pub base_rate: f64,
-    /// Share of the links of its pages that lead to its pages (V 2, radius-1 rule),
+    /// Share of the links of its pages that lead to its pages (V 2, radius-1 rule).
     pub cited_by_own: f64,
-    /// and of the links of all other pages.
+    /// The same share for the links of all other pages.
     pub cited_by_others: f64,
-    /// Share of all pages that link to one of its pages (V 2, radius-2 rule),
+    /// Share of all pages that link to one of its pages (V 2, radius-2 rule).
     pub links_once: f64,
-    /// and share of those that link to another one of them.
+    /// Share of those pages that link to another one of them.
     pub links_again: f64,
     /// Share of the random walks of one, two, … links from its pages that end at one of them (W 3).
     #[serde(default)]
     pub walks: Vec<f64>,
-    /// The topic far from it in the tree that its pages cite most beyond what others do (W 6, V 1).
+    /// The topic in another part of the tree that its pages cite most, relative to all pages (W 6, V 1).
     #[serde(default)]
-    pub beside: Option<Beside>,
+    pub beside: Option<CitedTopic>,
 }
 
 /// A topic that the pages of another one cite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct CitedTopic {
     /// Its path.
     pub topic: String,
-    /// Links to it.
+    /// Number of links to it.
     pub links: usize,
-    /// How many times as often a link leads there as a link of any page does.
+    /// Ratio of the share of links to it to that of all pages.
     pub times: f64,
 }
 
 impl WebFacts {
-    pub(super) fn of(web: &LabelledWeb, targets: &[Target]) -> Self {
+    pub(super) fn of(web: &LabelledWeb, targets: &[CrawlTarget]) -> Self {
         let of_page = |id: &UrlId| -> Vec<String> {
             let topics = web.topics.get(id).map_or(&[][..], |(_, topics)| topics);
             topics.iter().map(|topic| web.tree.path(*topic)).collect()
         };
         let topics = targets.iter().map(|target| {
-            let links = Links::of(web);
+            let links = WebLinks::of(web);
             let depth = target.topic.split('/').filter(|name| !name.is_empty()).count();
-            let beside = Beside::of(&links, &target.topic, &target.pages, of_page);
+            let beside = CitedTopic::of(&links, &target.topic, &target.pages, of_page);
             (target.topic.clone(), TopicFacts { depth, beside, ..TopicFacts::of(&links, &target.pages) })
         });
         WebFacts {
             pages: web.counts.len(),
             hosts: web.hosts,
-            links: Links::of(web).pages().map(|(_, targets)| targets.count()).sum(),
+            links: WebLinks::of(web).pages().map(|(_, targets)| targets.count()).sum(),
             labelled: web.topics.len(),
             trained: web.trained_on.len(),
             topics: topics.collect(),
@@ -91,20 +91,20 @@ impl WebFacts {
 }
 
 /// The links between pages.
-pub(super) struct Links<'a> {
+pub(super) struct WebLinks<'a> {
     links: &'a BTreeMap<UrlId, Vec<UrlId>>,
     is_page: Box<dyn Fn(&UrlId) -> bool + 'a>,
 }
 
-impl<'a> Links<'a> {
+impl<'a> WebLinks<'a> {
     fn of(web: &'a LabelledWeb) -> Self {
-        Links { links: &web.links, is_page: Box::new(|id| web.counts.contains_key(id)) }
+        WebLinks { links: &web.links, is_page: Box::new(|id| web.counts.contains_key(id)) }
     }
 
     /// All links, whatever is at their ends.
     #[cfg(test)]
     pub(super) fn all(links: &'a BTreeMap<UrlId, Vec<UrlId>>) -> Self {
-        Links { links, is_page: Box::new(|_| true) }
+        WebLinks { links, is_page: Box::new(|_| true) }
     }
 
     fn pages(&self) -> impl Iterator<Item = (&UrlId, impl Iterator<Item = &UrlId>)> {
@@ -113,9 +113,9 @@ impl<'a> Links<'a> {
     }
 }
 
-impl Links<'_> {
-    /// Share of the walks from these pages, each link as likely as any other, that end at one of them; by the number of
-    /// links. A walk that comes to a page without links ends there and does not count.
+impl WebLinks<'_> {
+    /// Share of the random walks from these pages that end at one of them, by number of links. A walk that reaches a
+    /// page without links does not count.
     fn walks(&self, from: &HashSet<UrlId>) -> Vec<f64> {
         let targets = |id: &UrlId| {
             let all = self.links.get(id).into_iter().flatten();
@@ -139,14 +139,14 @@ impl Links<'_> {
     }
 }
 
-impl Beside {
-    /// Of the topics that do not begin with the same name, the one that is cited most beyond what is usual.
+impl CitedTopic {
+    /// The topic with another top level name that is cited most, relative to all pages.
     pub(super) fn of(
-        links: &Links<'_>,
+        links: &WebLinks<'_>,
         topic: &str,
         pages: &HashSet<UrlId>,
         of_page: impl Fn(&UrlId) -> Vec<String>,
-    ) -> Option<Beside> {
+    ) -> Option<CitedTopic> {
         let top = |path: &str| path.split('/').nth(1).map(str::to_owned);
         let mut known: HashMap<UrlId, Vec<String>> = HashMap::new();
         let (mut own, mut all) = (0_usize, 0_usize);
@@ -167,15 +167,15 @@ impl Beside {
             |(path, [by_own, _]): &(String, [usize; 2])| *by_own >= ENOUGH && top(path) != top(topic);
         let beside = cited.into_iter().filter(is_far).map(|(topic, [by_own, by_all])| {
             let times = (by_own as f64 / own as f64) / (by_all as f64 / all as f64);
-            Beside { topic, links: by_own, times }
+            CitedTopic { topic, links: by_own, times }
         });
         beside.max_by(|a, b| a.times.total_cmp(&b.times))
     }
 }
 
 impl TopicFacts {
-    /// By the links between pages, each of which occurs once.
-    pub(super) fn of(links: &Links<'_>, topic: &HashSet<UrlId>) -> Self {
+    /// Computed from the distinct links between pages.
+    pub(super) fn of(links: &WebLinks<'_>, topic: &HashSet<UrlId>) -> Self {
         let (mut pages, mut own, mut others) = (0_usize, [0_usize; 2], [0_usize; 2]);
         let (mut once, mut again) = (0_usize, 0_usize);
         for (id, targets) in links.pages() {

@@ -1,17 +1,17 @@
-//! An experiment as people write it, in a file or as flags, and the checks that make it one.
+//! The definition of an experiment in a file or flags, and its validation.
 
 use std::path::{Path, PathBuf};
 
-use porthole_topic::Shape;
+use porthole_topic::ClassifierShape;
 use serde::Deserialize;
 
 use super::neighbours;
 use super::plan::StrategyName;
 use super::studies;
-use super::{Experiment, ExperimentError, Pace, Web};
+use super::{Experiment, ExperimentError, ExperimentWeb, Pace};
 use porthole_webs::synth::SynthParams;
 
-/// The fields of an experiment; what is not given is taken from elsewhere.
+/// Fields of an experiment, all optional.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fields {
@@ -45,13 +45,13 @@ pub struct Fields {
     pub pace: Option<Pace>,
 }
 
-/// Which web.
+/// The web of an experiment's definition.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "toml::Value")]
 pub enum WebField {
     /// A WARC file, or a file with the parameters of a synthetic web whose name ends in `.toml`.
     File(PathBuf),
-    /// The parameters of a synthetic web, as they stand in an experiment file.
+    /// The parameters of a synthetic web, inline in an experiment file.
     Parameters(toml::Value),
 }
 
@@ -65,7 +65,7 @@ impl From<toml::Value> for WebField {
 }
 
 impl Fields {
-    /// Reads an experiment file. Files that it names are looked for beside it.
+    /// Reads an experiment file. Relative paths are resolved against its folder.
     pub fn read(path: &Path) -> Result<Self, ExperimentError> {
         let mut fields: Fields = parse(path)?;
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -76,7 +76,7 @@ impl Fields {
         Ok(fields)
     }
 
-    /// These fields, and where one is not given, that of `other`.
+    /// These fields, with those of `other` where one is missing.
     pub fn or(self, other: Fields) -> Fields {
         // Labels belong to their web.
         let labels = if self.web.is_some() { self.labels } else { self.labels.or(other.labels) };
@@ -98,17 +98,18 @@ impl Fields {
         }
     }
 
-    /// The experiment that `from` asks for, if it is one.
+    /// Validates the fields. `from` names their source in error messages.
     pub fn check(self, from: &str) -> Result<Experiment, ExperimentError> {
         let wrong = |what: String| ExperimentError::Wrong { from: from.to_owned(), what };
-        let missing = |what: &str| wrong(format!("{what} is missing: say it in the file, or by --{what}"));
+        let missing = |what: &str| wrong(format!("{what} is missing: set it in the file, or with --{what}"));
         let web = match self.web.ok_or_else(|| missing("web"))? {
             WebField::File(path) if path.extension().is_some_and(|end| end == "toml") => {
                 synthetic(parse(&path)?)?
             }
-            WebField::File(pages) => {
-                Web::Recorded { pages, labels: self.labels.clone().ok_or_else(|| missing("labels"))? }
-            }
+            WebField::File(pages) => ExperimentWeb::Recorded {
+                pages,
+                labels: self.labels.clone().ok_or_else(|| missing("labels"))?,
+            },
             WebField::Parameters(value) => {
                 let params = value.try_into();
                 synthetic(
@@ -116,7 +117,7 @@ impl Fields {
                 )?
             }
         };
-        if matches!(web, Web::Synthetic(_)) && self.labels.is_some() {
+        if matches!(web, ExperimentWeb::Synthetic(_)) && self.labels.is_some() {
             return Err(wrong(
                 "labels are given, but a synthetic web knows its own: leave them out".to_owned(),
             ));
@@ -144,9 +145,9 @@ impl Fields {
     }
 }
 
-/// The name of the shape of a critic if none is asked for.
+/// Default shape of the critic.
 pub(super) fn usual_shape() -> String {
-    Shape::default().name().to_owned()
+    ClassifierShape::default().name().to_owned()
 }
 
 fn parse<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ExperimentError> {
@@ -159,20 +160,20 @@ fn parse<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ExperimentErr
     toml::from_str(&text).map_err(wrong)
 }
 
-fn synthetic(params: SynthParams) -> Result<Web, ExperimentError> {
+fn synthetic(params: SynthParams) -> Result<ExperimentWeb, ExperimentError> {
     params.validate()?;
-    Ok(Web::Synthetic(Box::new(params)))
+    Ok(ExperimentWeb::Synthetic(Box::new(params)))
 }
 
 impl Experiment {
-    /// How many pages a strategy can start from.
+    /// Maximum number of start pages of a strategy.
     fn most_starts(&self, name: &StrategyName) -> usize {
         if name.neighbours { neighbours::DRAWN } else { self.start }
     }
 
-    /// How the critic that guides tells topics apart.
-    pub(super) fn shape(&self) -> Shape {
-        Shape::ALL.into_iter().find(|shape| shape.name() == self.shape).unwrap_or_default()
+    /// Shape of the guiding critic.
+    pub(super) fn shape(&self) -> ClassifierShape {
+        ClassifierShape::ALL.into_iter().find(|shape| shape.name() == self.shape).unwrap_or_default()
     }
 
     fn check(&self) -> Result<(), String> {
@@ -184,14 +185,14 @@ impl Experiment {
             ("start", self.start == 0),
         ] {
             if is_empty {
-                return Err(format!("{what} asks for nothing"));
+                return Err(format!("{what} must not be empty or 0"));
             }
         }
         if !(self.train > 0.0 && self.train < 1.0) {
-            return Err(format!("train = {} is no share: give a number between 0 and 1", self.train));
+            return Err(format!("train = {} is not a share: give a number between 0 and 1", self.train));
         }
-        if !Shape::ALL.iter().any(|shape| shape.name() == self.shape) {
-            let all = Shape::ALL.map(Shape::name).join(", ");
+        if !ClassifierShape::ALL.iter().any(|shape| shape.name() == self.shape) {
+            let all = ClassifierShape::ALL.map(ClassifierShape::name).join(", ");
             return Err(format!("shape = {} is unknown: one of {all}", self.shape));
         }
         for (what, names) in

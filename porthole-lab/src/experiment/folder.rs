@@ -1,6 +1,6 @@
-//! The folder of an experiment's results: `results.jsonl`, a line a crawl; `experiment.json` and `web.json`, what it is
-//! about; `traces/`, every fetch of every crawl; a file a study. A crawl is there when its trace is, so that an experiment
-//! that was cut off goes on where it was.
+//! The results folder of an experiment: `results.jsonl`, a line a crawl; `experiment.json` and `web.json`, its
+//! definition and web; `traces/`, every fetch of every crawl; a file a study. A crawl is complete if its trace exists,
+//! so an interrupted experiment resumes where it stopped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::facts::WebFacts;
 use super::studies::Findings;
-use super::trace::{Outcome, Trace};
-use super::{Experiment, ExperimentError, Plan};
+use super::trace::{CrawlSummary, Trace};
+use super::{CrawlPlan, Experiment, ExperimentError};
 
-/// Where the results of an experiment go.
+/// Results folder of an experiment.
 pub struct Folder {
     path: PathBuf,
 }
@@ -25,8 +25,8 @@ const WEB: &str = "web.json";
 const TRACES: &str = "traces";
 
 impl Folder {
-    /// The folder of this experiment, made if it is not there. What it has of another one stays if only topics,
-    /// strategies or the number of samples differ; else it is refused.
+    /// Opens the folder of this experiment, or creates it. Results of another experiment are kept if only topics,
+    /// strategies or the number of samples differ; otherwise the folder is rejected.
     pub fn open(path: &Path, experiment: &Experiment) -> Result<Self, ExperimentError> {
         let folder = Folder { path: path.to_owned() };
         let file = path.join(EXPERIMENT);
@@ -34,7 +34,7 @@ impl Folder {
             let known: Experiment = read_json(&file)?;
             if let Some(what) = differs(&known, experiment) {
                 let what = format!(
-                    "there are results of another experiment, whose {what} is not the same: give --out another folder"
+                    "the folder has results of another experiment with a different {what}: choose another folder with --out"
                 );
                 return Err(ExperimentError::Folder { path: path.to_owned(), what });
             }
@@ -45,36 +45,37 @@ impl Folder {
         Ok(folder)
     }
 
-    /// What a crawl brought, if it was made.
-    pub(super) fn outcome(&self, plan: &Plan) -> Option<Outcome> {
+    /// Summary of a crawl, if it is complete.
+    pub(super) fn outcome(&self, plan: &CrawlPlan) -> Option<CrawlSummary> {
         let text = fs::read_to_string(self.path.join(trace_name(plan))).ok()?;
         Trace::parse_outcome(&text)
     }
 
-    /// Keeps a crawl. It is there as a whole or not at all.
+    /// Stores a crawl, atomically.
     pub(super) fn keep(&self, trace: &Trace) -> Result<(), ExperimentError> {
-        let Outcome { topic, strategy, sample, .. } = &trace.outcome;
-        let plan = Plan { topic: topic.clone(), strategy: strategy.clone(), sample: *sample };
+        let CrawlSummary { topic, strategy, sample, .. } = &trace.outcome;
+        let plan = CrawlPlan { topic: topic.clone(), strategy: strategy.clone(), sample: *sample };
         let name = trace_name(&plan);
         let text = trace.to_text().map_err(|error| self.wrong(&name, &error.to_string()))?;
         self.write(&name, &text)
     }
 
-    /// Writes down what all crawls brought.
-    pub(super) fn finish(&self, outcomes: &[Outcome], facts: &WebFacts) -> Result<(), ExperimentError> {
-        let line =
-            |outcome: &Outcome| json_line(outcome).map_err(|error| self.wrong(RESULTS, &error.to_string()));
+    /// Writes the summaries of all crawls.
+    pub(super) fn finish(&self, outcomes: &[CrawlSummary], facts: &WebFacts) -> Result<(), ExperimentError> {
+        let line = |outcome: &CrawlSummary| {
+            json_line(outcome).map_err(|error| self.wrong(RESULTS, &error.to_string()))
+        };
         let lines = outcomes.iter().map(line).collect::<Result<String, _>>()?;
         self.write(WEB, &json(facts, &self.path.join(WEB))?)?;
         self.write(RESULTS, &lines)
     }
 
-    /// Whether a study was made.
+    /// Whether a study is complete.
     pub(super) fn has(&self, study: &str) -> bool {
         self.path.join(study_name(study)).exists()
     }
 
-    /// Keeps a study: its drawing, then its numbers, which say that it was made.
+    /// Stores a study: its drawing first, then its numbers, whose presence marks it complete.
     pub(super) fn keep_study(&self, name: &str, found: &Findings) -> Result<(), ExperimentError> {
         if let Some(drawing) = &found.drawing {
             self.write(&format!("{name}.svg"), drawing)?;
@@ -82,7 +83,7 @@ impl Folder {
         self.write(&study_name(name), &found.numbers)
     }
 
-    /// What is there so far.
+    /// Reads the results so far.
     pub(super) fn results(&self) -> Result<Results, ExperimentError> {
         Results::read(&self.path)
     }
@@ -100,14 +101,14 @@ impl Folder {
     }
 }
 
-/// The results of an experiment, as a folder has them.
+/// The results of an experiment, read from a folder.
 pub struct Results {
-    /// What was asked for.
+    /// The experiment.
     pub experiment: Experiment,
-    /// The web.
+    /// Facts about the web.
     pub facts: WebFacts,
-    /// What each crawl brought.
-    pub outcomes: Vec<Outcome>,
+    /// Summary of each crawl.
+    pub outcomes: Vec<CrawlSummary>,
     folder: PathBuf,
 }
 
@@ -117,7 +118,7 @@ impl Results {
         let file = path.join(RESULTS);
         if !file.exists() {
             let what =
-                "no results are here: make some with `porthole lab run EXPERIMENT.toml --out DIR`".to_owned();
+                "no results here: create them with `porthole lab run EXPERIMENT.toml --out DIR`".to_owned();
             return Err(ExperimentError::Folder { path: file, what });
         }
         let text = read(&file)?;
@@ -136,28 +137,28 @@ impl Results {
         })
     }
 
-    /// The fetches of one crawl.
+    /// All fetches of one crawl.
     pub fn trace(&self, topic: &str, strategy: &str, sample: u32) -> Result<Trace, ExperimentError> {
-        let plan = Plan { topic: topic.to_owned(), strategy: strategy.to_owned(), sample };
+        let plan = CrawlPlan { topic: topic.to_owned(), strategy: strategy.to_owned(), sample };
         let file = self.folder.join(trace_name(&plan));
         let text = read(&file)?;
-        let what = "this is no trace: make the results anew".to_owned();
+        let what = "not a trace: run the experiment again".to_owned();
         Trace::parse(&text).ok_or(ExperimentError::Folder { path: file, what })
     }
 
-    /// The numbers of a study, if it was made.
+    /// The numbers of a study, if it is complete.
     pub fn study<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ExperimentError> {
         let file = self.folder.join(study_name(name));
         if file.exists() { read_json(&file).map(Some) } else { Ok(None) }
     }
 
-    /// Where they are from.
+    /// The results folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 }
 
-/// What two experiments must have in common so that crawls of one are crawls of the other.
+/// The first setting that differs between two experiments so that their crawls cannot be mixed.
 fn differs(known: &Experiment, asked: &Experiment) -> Option<&'static str> {
     let fields = [
         ("web", known.web == asked.web),
@@ -175,14 +176,14 @@ fn study_name(study: &str) -> String {
     format!("{study}.json")
 }
 
-/// A name that says what it is, and differs where the plan does.
-fn trace_name(plan: &Plan) -> String {
+/// File name of a trace: readable, and unique for the plan.
+fn trace_name(plan: &CrawlPlan) -> String {
     let plain = |text: &str| {
         text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect::<String>()
     };
     let topic = plan.topic.rsplit('/').next().unwrap_or_default();
     let all = format!("{}\t{}", plan.topic, plan.strategy);
-    let Plan { strategy, sample, .. } = plan;
+    let CrawlPlan { strategy, sample, .. } = plan;
     format!(
         "{TRACES}/{}.{}.{sample}.{:08x}.tsv",
         plain(topic),

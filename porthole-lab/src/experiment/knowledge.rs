@@ -1,38 +1,38 @@
-//! From the name of a strategy to the strategy: the one place where an experiment makes them.
+//! Builds the strategies of an experiment from their names.
 
 use porthole_page::Link;
 use porthole_strategy::apprentice::Lessons;
-use porthole_strategy::{Aim, Discipline, Source, Strategy};
+use porthole_strategy::{CrawlGoal, Discipline, SourcePage, Strategy};
 use porthole_types::{CanonicalUrl, UrlId};
 
 use super::labelled::LabelledWeb;
 use super::oracle::Oracle;
-use super::target::Target;
+use super::target::CrawlTarget;
 
-/// What a strategy may be made from.
+/// Inputs from which strategies are built.
 pub(super) struct Knowledge<'a> {
-    /// For those that draw.
+    /// Random seed.
     pub(super) seed: u64,
-    /// For oracles alone.
+    /// The whole web, for oracles only.
     pub(super) web: &'a LabelledWeb,
-    pub(super) target: &'a Target,
-    /// What an apprentice begins with.
+    pub(super) target: &'a CrawlTarget,
+    /// Lessons that an apprentice starts from.
     pub(super) lessons: Option<Lessons>,
 }
 
-/// The strategy of that name.
+/// Builds the strategy with this name.
 pub(super) fn strategy(name: &str, known: &Knowledge<'_>) -> Option<Box<dyn Strategy>> {
     match name {
         "oracle" => Some(Box::new(Oracle::one_step(known.web, known.target))),
         "look-ahead" => Some(Box::new(Oracle::look_ahead(known.web, known.target))),
         _ => {
-            let aim = Aim { lessons: known.lessons.clone(), ..known.target.aim(known.seed) };
-            porthole_strategy::named(name, &aim).ok()
+            let goal = CrawlGoal { lessons: known.lessons.clone(), ..known.target.goal(known.seed) };
+            porthole_strategy::named(name, &goal).ok()
         }
     }
 }
 
-/// What is wrong with a name, if there is no strategy of that name.
+/// Checks the name of a strategy.
 pub(super) fn checked(name: &str) -> Result<(), String> {
     match ORACLES.contains(&name) {
         true => Ok(()),
@@ -43,31 +43,31 @@ pub(super) fn checked(name: &str) -> Result<(), String> {
 /// Strategies that only the lab has.
 pub(super) const ORACLES: [&str; 2] = ["oracle", "look-ahead"];
 
-/// Keeps a strategy to some URLs: to what another one fetched, all of which it fetches in the end, as the recall crawler
-/// (A 3.6), or to a half of the hosts.
-pub(super) struct Within {
+/// Restricts a strategy to some URLs: to those that another one fetched, all of which it fetches eventually, as the
+/// recall crawler (A 3.6), or to a half of the hosts.
+pub(super) struct RestrictedStrategy {
     inner: Box<dyn Strategy>,
     is_allowed: Allowed,
 }
 
 type Allowed = Box<dyn Fn(&CanonicalUrl) -> bool + Send>;
 
-impl Within {
+impl RestrictedStrategy {
     pub(super) fn new(inner: Box<dyn Strategy>, is_allowed: Allowed) -> Self {
-        Within { inner, is_allowed }
+        RestrictedStrategy { inner, is_allowed }
     }
 }
 
-/// What the strategy would not follow comes last.
+/// Priority of links that the inner strategy would not follow.
 const LAST: f64 = -1e9;
 
-impl Strategy for Within {
+impl Strategy for RestrictedStrategy {
     fn name(&self) -> &str {
         self.inner.name()
     }
 
     fn discipline(&self) -> Discipline {
-        // Nothing may be lost, so nothing is evicted.
+        // Nothing may be evicted, because all allowed URLs have to be fetched.
         Discipline { bound: None, ..self.inner.discipline() }
     }
 
@@ -75,7 +75,7 @@ impl Strategy for Within {
         self.inner.choose(n)
     }
 
-    fn arrived(&mut self, source: &Source<'_>) {
+    fn arrived(&mut self, source: &SourcePage<'_>) {
         self.inner.arrived(source);
     }
 
@@ -87,15 +87,15 @@ impl Strategy for Within {
         self.inner.rescored()
     }
 
-    fn in_pieces(&mut self, piece: usize) {
-        self.inner.in_pieces(piece);
+    fn set_rescore_chunk(&mut self, piece: usize) {
+        self.inner.set_rescore_chunk(piece);
     }
 
-    fn score_all_anew(&mut self) {
-        self.inner.score_all_anew();
+    fn rescore_all(&mut self) {
+        self.inner.rescore_all();
     }
 
-    fn priority(&mut self, source: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, source: &SourcePage<'_>, link: &Link) -> Option<f64> {
         let priority = self.inner.priority(source, link).unwrap_or(LAST);
         (self.is_allowed)(&link.target).then_some(priority)
     }

@@ -1,48 +1,48 @@
-//! A web with its labels: the truth, the taxonomy, and two critics trained on parts of the pages that have no page in
-//! common.
+//! A web with its labels: the ground truth, the taxonomy, and two critics trained on disjoint sets of pages.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::BufReader;
 
-use porthole_topic::import::{Import, tsv};
+use porthole_topic::import::{ImportedTaxonomy, tsv};
 use porthole_topic::{
-    Example, Model, Options, Pretrained, Shape, Statistics, Taxonomy, Tuning, Tunings, train, tune_all,
+    ClassifierShape, CriticModel, Pretrained, Statistics, Taxonomy, TopicExample, TrainingOptions, Tuning,
+    Tunings, train, tune_all,
 };
 use porthole_types::{CanonicalUrl, TermId, TopicId, UrlId};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::web::{KnownWeb, Reading, read};
-use super::{Experiment, ExperimentError, Web};
+use super::web::{KnownWeb, WebContents, read};
+use super::{Experiment, ExperimentError, ExperimentWeb};
 
-pub(super) type Counts = Vec<(TermId, u32)>;
+pub(super) type PageTerms = Vec<(TermId, u32)>;
 
 pub(super) struct LabelledWeb {
     pub(super) web: KnownWeb,
     pub(super) tree: Taxonomy,
     /// The critic that guides crawls, unless each topic has its own.
-    guide: Option<Model>,
-    /// One that has nothing to do with it, to judge beside it: another shape, other pages.
-    pub(super) independent: Model,
+    guide: Option<CriticModel>,
+    /// An independent critic for evaluation: another shape, other pages.
+    pub(super) independent: CriticModel,
     /// The pages that the guiding critic was trained on.
     pub(super) trained_on: HashSet<UrlId>,
-    /// The pages that the independent one was trained on.
+    /// The pages that the independent critic was trained on.
     pub(super) independent_of: HashSet<UrlId>,
-    /// The topics of each page that is labelled and can be read.
-    pub(super) topics: Topics,
-    /// What each page links to, and each redirect leads to, inside the web.
+    /// Topics of each page that is labelled and readable.
+    pub(super) topics: PageTopicLists,
+    /// Links of each page and targets of redirects, inside the web.
     pub(super) links: BTreeMap<UrlId, Vec<UrlId>>,
     /// The terms of each page.
-    pub(super) counts: BTreeMap<UrlId, Counts>,
+    pub(super) counts: BTreeMap<UrlId, PageTerms>,
     pub(super) hosts: usize,
-    /// What is known of topics beside these pages.
+    /// Statistics of topics besides these pages.
     prior: Statistics,
-    /// What became of topics whose own pages have a leaf of their own.
+    /// The leaf `Other` of each topic with children.
     others: BTreeMap<TopicId, TopicId>,
 }
 
-pub(super) type Topics = BTreeMap<UrlId, (CanonicalUrl, Vec<TopicId>)>;
+pub(super) type PageTopicLists = BTreeMap<UrlId, (CanonicalUrl, Vec<TopicId>)>;
 
 impl LabelledWeb {
     pub(super) fn open(experiment: &Experiment) -> Result<Self, ExperimentError> {
@@ -58,7 +58,7 @@ impl LabelledWeb {
             (tree, prior) = (general.tree, general.statistics);
             topics = labels(&experiment.web, &web, &mut tree)?;
         }
-        let Reading { links, counts, hosts } = read(&web);
+        let WebContents { links, counts, hosts } = read(&web);
         topics.retain(|id, _| counts.contains_key(id));
         let (trained_on, independent_of) = split(experiment, &topics);
         let others = add_others(&mut tree, &topics, &prior)?;
@@ -67,9 +67,9 @@ impl LabelledWeb {
         }
         let trainer = CriticTrainer { tree: &tree, topics: &topics, counts: &counts, others: &others };
         let shape = experiment.shape();
-        let is_same = shape != Shape::TwoClass;
+        let is_same = shape != ClassifierShape::TwoClass;
         let guide = is_same.then(|| trainer.model(&trained_on, shape, &prior, true));
-        let independent = trainer.model(&independent_of, Shape::Flat, &Statistics::default(), true);
+        let independent = trainer.model(&independent_of, ClassifierShape::Flat, &Statistics::default(), true);
         Ok(LabelledWeb {
             web,
             guide,
@@ -86,29 +86,29 @@ impl LabelledWeb {
         })
     }
 
-    /// The critic that guides crawls for what is marked in a tree.
-    pub(super) fn guide(&self, marked: &Taxonomy) -> Cow<'_, Model> {
+    /// The guiding critic for the marks of a tree.
+    pub(super) fn guide(&self, marked: &Taxonomy) -> Cow<'_, CriticModel> {
         let LabelledWeb { topics, counts, others, .. } = self;
         let trainer = CriticTrainer { tree: marked, topics, counts, others };
-        let own = || trainer.model(&self.trained_on, Shape::TwoClass, &self.prior, true);
+        let own = || trainer.model(&self.trained_on, ClassifierShape::TwoClass, &self.prior, true);
         self.guide.as_ref().map_or_else(|| Cow::Owned(own()), Cow::Borrowed)
     }
 
-    /// Trains the guiding critic once more, from the pages alone; every decision is as usual, unless it is tuned.
-    pub(super) fn trained_anew(&self, is_tuned: bool) -> Model {
+    /// Trains the guiding critic again, from the pages alone, with default or tuned hyperparameters.
+    pub(super) fn retrain_guide(&self, is_tuned: bool) -> CriticModel {
         let LabelledWeb { tree, topics, counts, others, .. } = self;
         let trainer = CriticTrainer { tree, topics, counts, others };
-        trainer.model(&self.trained_on, Shape::Tree, &Statistics::default(), is_tuned)
+        trainer.model(&self.trained_on, ClassifierShape::Tree, &Statistics::default(), is_tuned)
     }
 
-    /// The pages of a topic and of all that is below it, in the order of their ids.
+    /// The pages of a topic and its descendants, in the order of their ids.
     pub(super) fn pages(&self, topic: TopicId) -> Vec<&CanonicalUrl> {
         let below: HashSet<TopicId> = self.tree.below(topic).into_iter().collect();
         let is_about = |topics: &[TopicId]| topics.iter().any(|topic| below.contains(topic));
         self.topics.values().filter(|(_, topics)| is_about(topics)).map(|(url, _)| url).collect()
     }
 
-    /// Where redirects lead from here, if there are any.
+    /// The end of a chain of redirects.
     pub(super) fn end(&self, mut id: UrlId) -> UrlId {
         const HOPS: usize = 5;
         for _ in 0..HOPS {
@@ -120,7 +120,7 @@ impl LabelledWeb {
         id
     }
 
-    /// What can be reached from some pages by following links.
+    /// All pages that can be reached from some pages through links.
     pub(super) fn reachable(&self, starts: &[CanonicalUrl]) -> HashSet<UrlId> {
         let mut open: Vec<UrlId> = starts.iter().map(CanonicalUrl::id).collect();
         let mut reached: HashSet<UrlId> = open.iter().copied().collect();
@@ -132,13 +132,13 @@ impl LabelledWeb {
     }
 }
 
-/// A number from 0 to 1 that follows from a URL and a seed.
+/// A pseudorandom number from 0 to 1, determined by a URL and a seed.
 pub(super) fn share(url: &CanonicalUrl, seed: u64) -> f64 {
     (xxh3_64_with_seed(url.as_str().as_bytes(), seed) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// The pages that each critic is trained on: no page is in both.
-fn split(experiment: &Experiment, topics: &Topics) -> (HashSet<UrlId>, HashSet<UrlId>) {
+/// The pages that each critic is trained on; disjoint.
+fn split(experiment: &Experiment, topics: &PageTopicLists) -> (HashSet<UrlId>, HashSet<UrlId>) {
     let train = experiment.train;
     let independent = train.min((1.0 - train) / 2.0);
     let part = |is_in: &dyn Fn(f64) -> bool| {
@@ -148,13 +148,17 @@ fn split(experiment: &Experiment, topics: &Topics) -> (HashSet<UrlId>, HashSet<U
     (part(&|share| share < train), part(&|share| share >= 1.0 - independent))
 }
 
-fn labels(web: &Web, known: &KnownWeb, tree: &mut Taxonomy) -> Result<Topics, ExperimentError> {
-    let mut topics = Topics::new();
+fn labels(
+    web: &ExperimentWeb,
+    known: &KnownWeb,
+    tree: &mut Taxonomy,
+) -> Result<PageTopicLists, ExperimentError> {
+    let mut topics = PageTopicLists::new();
     match (web, known) {
-        (Web::Recorded { labels, .. }, _) => {
+        (ExperimentWeb::Recorded { labels, .. }, _) => {
             let file = File::open(labels)
                 .map_err(|source| ExperimentError::File { path: labels.clone(), source })?;
-            let import = Import::gather(tsv(BufReader::new(file)))
+            let import = ImportedTaxonomy::gather(tsv(BufReader::new(file)))
                 .map_err(|source| ExperimentError::Labels { path: labels.clone(), source })?;
             for found in import.found {
                 let topic = tree.add_path(&found.topic)?;
@@ -166,7 +170,7 @@ fn labels(web: &Web, known: &KnownWeb, tree: &mut Taxonomy) -> Result<Topics, Ex
             for topic in web.topics().iter().filter(|topic| topic.id != TopicId::ROOT) {
                 tree.add_path(&topic.path)?;
             }
-            // Copies earn no credit, so they are about nothing here.
+            // Copies earn no credit, so they have no topic here.
             for (url, truth) in web.pages().filter(|(_, truth)| truth.earns_credit()) {
                 let topic = tree.find(&truth.path)?;
                 topics.insert(url.id(), (url, vec![topic]));
@@ -177,8 +181,8 @@ fn labels(web: &Web, known: &KnownWeb, tree: &mut Taxonomy) -> Result<Topics, Ex
     Ok(topics)
 }
 
-/// A topic that must be there, or what there is instead.
-fn find(tree: &Taxonomy, topic: &str, web: &Web) -> Result<TopicId, ExperimentError> {
+/// Finds a topic; the error lists the existing topics.
+fn find(tree: &Taxonomy, topic: &str, web: &ExperimentWeb) -> Result<TopicId, ExperimentError> {
     let found = tree.find(topic).ok().filter(|id| *id != TopicId::ROOT);
     found.ok_or_else(|| {
         let last = topic.rsplit('/').next().unwrap_or_default().to_lowercase();
@@ -195,15 +199,15 @@ fn find(tree: &Taxonomy, topic: &str, web: &Web) -> Result<TopicId, ExperimentEr
     })
 }
 
-fn named(web: &Web) -> String {
+fn named(web: &ExperimentWeb) -> String {
     match web {
-        Web::Recorded { labels, .. } => labels.display().to_string(),
-        Web::Synthetic(_) => "the synthetic web".to_owned(),
+        ExperimentWeb::Recorded { labels, .. } => labels.display().to_string(),
+        ExperimentWeb::Synthetic(_) => "the synthetic web".to_owned(),
     }
 }
 
-/// The general taxonomy, unless these are the pages that it was made from. They are known by the names of their topics.
-pub(super) fn general(tree: &Taxonomy, web: &Web) -> Result<Pretrained, ExperimentError> {
+/// The general taxonomy, unless it was made from these pages, which are recognised by the names of their topics.
+pub(super) fn general(tree: &Taxonomy, web: &ExperimentWeb) -> Result<Pretrained, ExperimentError> {
     let wrong = |error: porthole_topic::FormatError| ExperimentError::Wrong {
         from: "the general taxonomy".to_owned(),
         what: error.to_string(),
@@ -218,10 +222,10 @@ pub(super) fn general(tree: &Taxonomy, web: &Web) -> Result<Pretrained, Experime
     Ok(general)
 }
 
-/// Gives pages that belong to a topic with children a leaf of their own. Which topics became which.
+/// Moves pages of topics with children to a leaf `Other`. Returns the pairs of topic and leaf.
 fn add_others(
     tree: &mut Taxonomy,
-    topics: &Topics,
+    topics: &PageTopicLists,
     prior: &Statistics,
 ) -> Result<BTreeMap<TopicId, TopicId>, ExperimentError> {
     let labelled = topics.values().flat_map(|(_, topics)| topics.iter().copied());
@@ -230,26 +234,32 @@ fn add_others(
     Ok(tree.add_others(&all)?.into_iter().collect())
 }
 
-/// What critics are trained from.
+/// Inputs of training a critic.
 struct CriticTrainer<'a> {
     tree: &'a Taxonomy,
-    topics: &'a Topics,
-    counts: &'a BTreeMap<UrlId, Counts>,
+    topics: &'a PageTopicLists,
+    counts: &'a BTreeMap<UrlId, PageTerms>,
     others: &'a BTreeMap<TopicId, TopicId>,
 }
 
 impl CriticTrainer<'_> {
-    fn model(&self, pages: &HashSet<UrlId>, shape: Shape, prior: &Statistics, is_tuned: bool) -> Model {
+    fn model(
+        &self,
+        pages: &HashSet<UrlId>,
+        shape: ClassifierShape,
+        prior: &Statistics,
+        is_tuned: bool,
+    ) -> CriticModel {
         let labelled = self.topics.iter().filter(|(id, _)| pages.contains(id));
         let labelled = labelled.flat_map(|(id, (_, topics))| topics.iter().map(move |topic| (id, *topic)));
         let example = |(id, topic): (&UrlId, TopicId)| {
             let topic = self.others.get(&topic).copied().unwrap_or(topic);
-            Some(Example { topic, counts: self.counts.get(id)? })
+            Some(TopicExample { topic, counts: self.counts.get(id)? })
         };
-        let examples: Vec<Example<'_>> = labelled.filter_map(example).collect();
+        let examples: Vec<TopicExample<'_>> = labelled.filter_map(example).collect();
         let mut statistics = Statistics::of(examples.iter().copied());
         statistics.merge(prior);
-        let options = Options { shape, ..Options::default() };
+        let options = TrainingOptions { shape, ..TrainingOptions::default() };
         let mut tunings = Tunings::new();
         if is_tuned {
             let tuned = tune_all(self.tree, &statistics, &examples, &options);

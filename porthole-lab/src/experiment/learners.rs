@@ -1,39 +1,41 @@
-//! Who should be the apprentice (A 2.3), and how long it takes to train one (A 3.4).
+//! Comparison of learners for the apprentice (A 2.3), and their training times (A 3.4).
 
-use porthole_strategy::apprentice::{Accuracy, Encoding, Kind, OfflineLearner, Terms, TrainingSet};
+use porthole_strategy::apprentice::{
+    Accuracy, Encoding, LearnerKind, OfflineLearner, TermEncoding, TrainingSet,
+};
 use serde::{Deserialize, Serialize};
 
-use super::apprentice::{FOLDS, Found, REACH, studied};
+use super::apprentice::{CrawledPage, FOLDS, REACH, studied};
 use super::folder::Results;
-use super::run::{Lab, cpu_ms};
+use super::run::{PreparedExperiment, cpu_ms};
 use super::studies::Findings;
-use super::target::Target;
-use super::trace::{Step, rounded};
-use super::{ExperimentError, Plan};
+use super::target::CrawlTarget;
+use super::trace::{FetchStep, rounded};
+use super::{CrawlPlan, ExperimentError};
 use porthole_report::summary::mean;
 
-/// The word for the study in experiments.
+/// Name of the study in experiments.
 pub(super) const NAME: &str = "learners";
 
-/// How often what learns from its errors goes through all links.
+/// Number of passes of error-driven learners.
 const PASSES: usize = 20;
 
-/// Parts of a crawl after which training is timed.
+/// Divisors of a crawl's length at which training is timed.
 const PARTS: [usize; 4] = [8, 4, 2, 1];
 
-/// What it takes to learn.
+/// Results of the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Learners {
-    /// The critic, beside which apprentices are trained.
+    /// Training of the critic, for comparison.
     pub critic: CriticTraining,
-    /// What was learnt from each crawl.
+    /// Results from each crawl.
     pub crawls: Vec<Learnt>,
 }
 
-/// What it takes to train the critic, from the terms of its pages.
+/// Cost of training the critic, from the terms of its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CriticTraining {
-    /// Pages that it is trained on.
+    /// Number of training pages.
     pub pages: usize,
     /// Milliseconds of CPU.
     pub cpu_ms: f64,
@@ -41,61 +43,61 @@ pub struct CriticTraining {
     pub tuned_cpu_ms: f64,
 }
 
-/// What was learnt from one crawl.
+/// Results from one crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Learnt {
     /// The topic.
     pub topic: String,
-    /// The number of the draw of starts.
+    /// Number of the sample.
     pub sample: u32,
-    /// The medians of R of what links to pages of low and of high relevance lead to (A 2.3).
+    /// Median R of the targets of low and of high relevance (A 2.3).
     pub medians: [f64; 2],
-    /// Every learner.
-    pub learners: Vec<Tried>,
-    /// Training from scratch, on ever more pages of the crawl.
+    /// Results of every learner.
+    pub learners: Vec<LearnerPasses>,
+    /// Training from scratch, on growing parts of the crawl.
     pub training: Vec<Training>,
-    /// Training on all of them, where all terms of a page are features of its links (A 2.2.3).
+    /// Training on all pages, with all terms of a page as features of its links (A 2.2.3).
     pub all_terms: Training,
-    /// Training with the last tenth of the links when the others have been learnt (A 2.2).
+    /// Training on the last tenth of the links after the others (A 2.2).
     pub last_tenth: Training,
 }
 
-/// A learner, pass by pass; naive Bayes needs one.
+/// A learner, pass by pass; naive Bayes needs one pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tried {
-    /// Its name as a parameter.
+pub struct LearnerPasses {
+    /// Name of the learner as a parameter.
     pub learner: String,
-    /// After each pass.
+    /// Accuracy after each pass.
     pub passes: Vec<Pass>,
-    /// Milliseconds of CPU that a pass through all links takes.
+    /// Milliseconds of CPU of a pass through all links.
     pub cpu_ms: f64,
 }
 
-/// How often a learner is right after so many passes.
+/// Accuracy after a number of passes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pass {
-    /// Share of the links to relevant pages that it calls so, where it has not seen those pages.
+    /// Share of the links to relevant held-out pages that are predicted as such.
     pub positive: f64,
-    /// Share of the others that it calls irrelevant.
+    /// Share of the links to irrelevant pages that are predicted as such.
     pub negative: f64,
-    /// Share of all that it is right about.
+    /// Share of all held-out links that are predicted correctly.
     pub average: f64,
-    /// Share that it is right about of what it learnt from.
+    /// Share of the training links that are predicted correctly.
     pub learnt: f64,
 }
 
-/// What it takes to train naive Bayes.
+/// Cost of training naive Bayes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Training {
-    /// Pages of the crawl.
+    /// Number of pages.
     pub pages: usize,
-    /// Links between them.
+    /// Number of links between them.
     pub links: usize,
-    /// Features of a link, in the mean.
+    /// Mean number of features of a link.
     pub features: f64,
-    /// Milliseconds of CPU to describe the links.
+    /// Milliseconds of CPU to compute the features.
     pub describe_cpu_ms: f64,
-    /// Milliseconds of CPU to learn from them.
+    /// Milliseconds of CPU to train.
     pub learn_cpu_ms: f64,
 }
 
@@ -106,9 +108,9 @@ impl Training {
     }
 }
 
-/// What learners make of the baseline's first crawl of each topic.
+/// Runs the study on the baseline's first crawl of each topic.
 pub(super) fn study(
-    lab: &Lab,
+    lab: &PreparedExperiment,
     results: &Results,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Findings, ExperimentError> {
@@ -118,56 +120,58 @@ pub(super) fn study(
     Findings::of_numbers(NAME, &Learners { critic, crawls })
 }
 
-impl Lab {
-    /// On one thread, whose time is all the time that it takes.
+impl PreparedExperiment {
+    /// Measured on one thread, so that its CPU time is the total.
     fn critic_training(&self) -> CriticTraining {
-        let timed = |is_tuned| timed(|| self.web.trained_anew(is_tuned)).1;
+        let timed = |is_tuned| timed(|| self.web.retrain_guide(is_tuned)).1;
         let both = || [false, true].map(timed);
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let [cpu_ms, tuned_cpu_ms] = alone.map_or_else(|_| both(), |alone| alone.install(both));
         CriticTraining { pages: self.web.trained_on.len(), cpu_ms, tuned_cpu_ms }
     }
 
-    pub(super) fn learners(&self, plan: &Plan, steps: &[Step]) -> Learnt {
+    pub(super) fn learners(&self, plan: &CrawlPlan, steps: &[FetchStep]) -> Learnt {
         let target = self.target(&plan.topic);
         let pages = self.pages(target, steps);
-        let encoding = Encoding::of_terms(Terms::Offset, REACH);
-        let material = studied(target, &pages).material(&encoding);
-        let kinds =
-            [("bayes", Kind::Bayes), ("regression", Kind::Regression), ("perceptron", Kind::Perceptron)];
+        let encoding = Encoding::of_terms(TermEncoding::Offset, REACH);
+        let training_set = studied(target, &pages).training_set(&encoding);
+        let kinds = [
+            ("bayes", LearnerKind::Bayes),
+            ("regression", LearnerKind::Regression),
+            ("perceptron", LearnerKind::Perceptron),
+        ];
         Learnt {
             topic: plan.topic.clone(),
             sample: plan.sample,
-            medians: material.medians().map(rounded),
-            learners: kinds.map(|(name, kind)| Tried::on(&material, name, kind)).to_vec(),
+            medians: training_set.medians().map(rounded),
+            learners: kinds.map(|(name, kind)| LearnerPasses::on(&training_set, name, kind)).to_vec(),
             training: PARTS.map(|part| trained(target, &pages[..pages.len() / part], &encoding)).to_vec(),
             all_terms: trained(target, &pages, &Encoding { far: true, ..encoding }),
-            last_tenth: last_tenth(pages.len(), material),
+            last_tenth: last_tenth(pages.len(), training_set),
         }
     }
 }
 
-impl Tried {
-    fn on(material: &TrainingSet, name: &str, kind: Kind) -> Tried {
-        let parts = material.parts(FOLDS);
+impl LearnerPasses {
+    fn on(training_set: &TrainingSet, name: &str, kind: LearnerKind) -> LearnerPasses {
+        let parts = training_set.parts(FOLDS);
         let mut learners = vec![OfflineLearner::new(kind); parts.len()];
-        let passes = (0..if kind == Kind::Bayes { 1 } else { PASSES }).map(|_| {
+        let passes = (0..if kind == LearnerKind::Bayes { 1 } else { PASSES }).map(|_| {
             let mut said = Vec::new();
             for (learner, (others, own)) in learners.iter_mut().zip(&parts) {
                 learner.learn(others);
-                said.push((learner.asked(own), learner.asked(others), own.links() as f64));
+                said.push((learner.accuracy_on(own), learner.accuracy_on(others), own.links() as f64));
             }
             Pass::of(&said)
         });
         let passes = passes.collect();
-        let cpu_ms = timed(|| OfflineLearner::new(kind).learn(material)).1;
-        Tried { learner: name.to_owned(), passes, cpu_ms }
+        let cpu_ms = timed(|| OfflineLearner::new(kind).learn(training_set)).1;
+        LearnerPasses { learner: name.to_owned(), passes, cpu_ms }
     }
 }
 
 impl Pass {
-    /// From what was said of each part, of the links that it was not taught with and of those that it was, and the links in
-    /// it.
+    /// From each fold's accuracy on held-out links, accuracy on training links, and number of held-out links.
     fn of(said: &[(Accuracy, Accuracy, f64)]) -> Pass {
         let all: f64 = said.iter().map(|part| part.2).sum();
         Pass {
@@ -180,18 +184,18 @@ impl Pass {
 }
 
 /// Training on some pages, from scratch.
-fn trained(target: &Target, pages: &[Found], encoding: &Encoding) -> Training {
+fn trained(target: &CrawlTarget, pages: &[CrawledPage], encoding: &Encoding) -> Training {
     let study = studied(target, pages);
-    let (material, describe_cpu_ms) = timed(|| study.material(encoding));
-    learnt(pages.len(), &mut OfflineLearner::new(Kind::Bayes), &material, describe_cpu_ms)
+    let (training_set, describe_cpu_ms) = timed(|| study.training_set(encoding));
+    learnt(pages.len(), &mut OfflineLearner::new(LearnerKind::Bayes), &training_set, describe_cpu_ms)
 }
 
-/// Training with the last tenth, when the others have been learnt; its links are described as they come.
-fn last_tenth(pages: usize, material: TrainingSet) -> Training {
-    let tenth = material.links() / 10;
-    let at = material.links() - tenth;
-    let (first, last) = material.split(at);
-    let mut learner = OfflineLearner::new(Kind::Bayes);
+/// Training on the last tenth after the others; the features of its links are computed as part of the pass.
+fn last_tenth(pages: usize, training_set: TrainingSet) -> Training {
+    let tenth = training_set.links() / 10;
+    let at = training_set.links() - tenth;
+    let (first, last) = training_set.split(at);
+    let mut learner = OfflineLearner::new(LearnerKind::Bayes);
     learner.learn(&first);
     learnt(pages, &mut learner, &last, 0.0)
 }
@@ -199,15 +203,15 @@ fn last_tenth(pages: usize, material: TrainingSet) -> Training {
 fn learnt(
     pages: usize,
     learner: &mut OfflineLearner,
-    material: &TrainingSet,
+    training_set: &TrainingSet,
     describe_cpu_ms: f64,
 ) -> Training {
-    let learn_cpu_ms = timed(|| learner.learn(material)).1;
-    let (links, features) = (material.links(), rounded(material.features_a_link()));
+    let learn_cpu_ms = timed(|| learner.learn(training_set)).1;
+    let (links, features) = (training_set.links(), rounded(training_set.features_a_link()));
     Training { pages, links, features, describe_cpu_ms, learn_cpu_ms }
 }
 
-/// What comes of it, and the milliseconds of CPU that it took.
+/// The result of `make`, and the milliseconds of CPU that it took.
 fn timed<T>(make: impl FnOnce() -> T) -> (T, f64) {
     let began = cpu_ms();
     let made = make();

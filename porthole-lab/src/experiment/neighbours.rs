@@ -1,4 +1,4 @@
-//! Where crawls start that do not start from the examples: a few links away from them (P 2.1).
+//! Start pages a few links away from the examples (P 2.1).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,18 @@ use porthole_types::{CanonicalUrl, UrlId};
 
 use super::labelled::{LabelledWeb, share};
 
-/// So many pages are drawn.
+/// Number of pages drawn.
 pub(super) const DRAWN: usize = 10;
 
-/// So many of the pages that link to one are looked at; P asked a search engine for the first twenty.
+/// Maximum number of pages considered that link to a page; P used the first twenty of a search engine.
 const INLINKS: usize = 20;
 
-/// Who links to whom, the other way round.
-pub(super) struct Neighbourhood {
+/// The pages that link to each page.
+pub(super) struct InLinks {
     linking: BTreeMap<UrlId, Vec<CanonicalUrl>>,
 }
 
-impl Neighbourhood {
+impl InLinks {
     pub(super) fn of(web: &LabelledWeb) -> Self {
         let mut linking: BTreeMap<UrlId, Vec<CanonicalUrl>> = BTreeMap::new();
         for url in web.web.pages() {
@@ -26,10 +26,10 @@ impl Neighbourhood {
                 linking.entry(target).or_default().push(url.clone());
             }
         }
-        Neighbourhood { linking }
+        InLinks { linking }
     }
 
-    /// Pages drawn from those that link to what links to one of the examples; no example is among them.
+    /// Pages drawn from those two links before one of the examples; no example is among them.
     pub(super) fn around(&self, examples: &[&CanonicalUrl], seed: u64) -> Vec<CanonicalUrl> {
         let near = examples.iter().flat_map(|url| self.some(url.id(), seed)).collect::<BTreeSet<_>>();
         let far = near.into_iter().flat_map(|url| self.some(url.id(), seed)).collect::<BTreeSet<_>>();
@@ -42,7 +42,7 @@ impl Neighbourhood {
     }
 }
 
-/// So many of some URLs, by the seed.
+/// A pseudorandom selection of `most` URLs, determined by the seed.
 fn drawn<'a>(urls: impl Iterator<Item = &'a CanonicalUrl>, seed: u64, most: usize) -> Vec<&'a CanonicalUrl> {
     let mut urls: Vec<&CanonicalUrl> = urls.collect();
     urls.sort_by(|a, b| share(a, seed).total_cmp(&share(b, seed)).then_with(|| a.cmp(b)));

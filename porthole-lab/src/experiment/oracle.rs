@@ -1,41 +1,40 @@
-//! Strategies that know what nobody can: bounds for the others. They come in through a door of their own, which only
-//! the lab can open: they are made from the labels and the links of the whole web.
+//! Oracles: strategies that know the labels and links of the whole web, as upper bounds. Only the lab can build them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use porthole_page::Link;
-use porthole_strategy::{Source, Strategy};
+use porthole_strategy::{SourcePage, Strategy};
 use porthole_types::UrlId;
 
 use super::labelled::LabelledWeb;
-use super::target::Target;
+use super::target::CrawlTarget;
 
-/// Knows what a page is worth before it is fetched.
+/// Knows the value of a page before it is fetched.
 pub(super) struct Oracle {
     name: &'static str,
     worth: Arc<HashMap<UrlId, f64>>,
 }
 
-/// How much less a page counts for every link that it is away.
+/// Discount of a page's value a link.
 const DISCOUNT: f64 = 0.8;
 
-/// How far the look-ahead oracle sees.
+/// Number of links that the look-ahead oracle follows.
 const STEPS: usize = 4;
 
-/// So many pages behind a link are worth nearly as much as any number.
+/// Number of relevant pages behind a link at which its value is nearly saturated.
 const ENOUGH: f64 = 4.0;
 
 impl Oracle {
     /// Knows which links lead to pages about the topic.
-    pub(super) fn one_step(web: &LabelledWeb, target: &Target) -> Self {
-        Oracle { name: "oracle", worth: Arc::new(at_the_end(web, target)) }
+    pub(super) fn one_step(web: &LabelledWeb, target: &CrawlTarget) -> Self {
+        Oracle { name: "oracle", worth: Arc::new(leads_to_topic(web, target)) }
     }
 
-    /// Knows what lies behind them, too: what a page links to counts less with every step, and many pages behind it
-    /// count more than one.
-    pub(super) fn look_ahead(web: &LabelledWeb, target: &Target) -> Self {
-        let own = at_the_end(web, target);
+    /// Also knows the pages behind them: a page's links add to its value with a discount, and more relevant pages add
+    /// more.
+    pub(super) fn look_ahead(web: &LabelledWeb, target: &CrawlTarget) -> Self {
+        let own = leads_to_topic(web, target);
         let mut worth = own.clone();
         for _ in 0..STEPS {
             let behind = |id: &UrlId| {
@@ -55,12 +54,12 @@ impl Strategy for Oracle {
         self.name
     }
 
-    fn priority(&mut self, _: &Source<'_>, link: &Link) -> Option<f64> {
+    fn priority(&mut self, _: &SourcePage<'_>, link: &Link) -> Option<f64> {
         Some(self.worth.get(&link.target.id()).copied().unwrap_or(0.0))
     }
 }
 
-/// 1 for what leads to a page about the topic, directly or by redirects, else 0.
-fn at_the_end(web: &LabelledWeb, target: &Target) -> HashMap<UrlId, f64> {
+/// 1 for URLs that lead to a page about the topic, directly or through redirects, else 0.
+fn leads_to_topic(web: &LabelledWeb, target: &CrawlTarget) -> HashMap<UrlId, f64> {
     web.links.keys().map(|id| (*id, f64::from(target.pages.contains(&web.end(*id))))).collect()
 }

@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use super::Experiment;
 use super::knowledge;
 
-/// One crawl that is to be made.
+/// One crawl of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Plan {
+pub struct CrawlPlan {
     /// The topic.
     pub topic: String,
     /// The strategy.
     pub strategy: String,
-    /// The number of the draw of starts.
+    /// Number of the sample.
     pub sample: u32,
 }
 
-impl fmt::Display for Plan {
+impl fmt::Display for CrawlPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} sample {}", self.strategy, self.topic, self.sample)
     }
@@ -28,11 +28,11 @@ impl fmt::Display for Plan {
 
 impl Experiment {
     /// All crawls, by topic, strategy and sample.
-    pub fn plans(&self) -> Vec<Plan> {
+    pub fn plans(&self) -> Vec<CrawlPlan> {
         let mut plans = Vec::new();
         for topic in &self.topics {
             for strategy in &self.strategies {
-                let plan = |sample| Plan { topic: topic.clone(), strategy: strategy.clone(), sample };
+                let plan = |sample| CrawlPlan { topic: topic.clone(), strategy: strategy.clone(), sample };
                 plans.extend((0..self.samples).map(plan));
             }
         }
@@ -40,38 +40,38 @@ impl Experiment {
     }
 }
 
-/// A strategy as an experiment names it:
+/// A strategy as named in an experiment:
 /// `NAME[:PARAMETERS][+hubs][+even|+odd][+neighbours][:STARTS][@BASELINE][~TEACHER]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StrategyName {
     /// The strategy that scores links, with its parameters.
     pub(super) name: String,
-    /// What great hubs link to comes first.
+    /// Prioritises links of great hubs.
     pub(super) hubs: bool,
-    /// It starts and stays in this half of the hosts.
+    /// Restricts the crawl to this half of the hosts.
     pub(super) half: Option<Half>,
-    /// It begins with pages that are a few links away from the start pages (P 2.1).
+    /// Starts from pages a few links away from the start pages (P 2.1).
     pub(super) neighbours: bool,
-    /// It begins with so many of the start pages only.
+    /// Number of start pages, if not all.
     pub(super) starts: Option<usize>,
-    /// It may fetch only what this one fetched: the recall crawler of A 3.6.
+    /// Restricts the crawl to the URLs that this strategy fetched: the recall crawler of A 3.6.
     pub(super) within: Option<Box<StrategyName>>,
-    /// An apprentice that begins with the lessons of what this one fetched (A 3.5).
+    /// Starts an apprentice with lessons from the pages that this strategy fetched (A 3.5).
     pub(super) teacher: Option<Box<StrategyName>>,
 }
 
-/// What a crawl has to do: where it starts, and so what it can be compared with (P 5).
+/// Task of a crawl: where it starts, which determines what it can be compared with (P 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
-    /// Task 1: it starts from the examples.
+    /// Task 1: starts from the examples.
     Examples,
-    /// Task 2: it starts from their neighbours.
+    /// Task 2: starts from their neighbours.
     Neighbours,
 }
 
 impl StrategyName {
-    /// The task, if it starts from all that there is to start from and may go everywhere.
+    /// The task, if the crawl uses all start pages and is unrestricted.
     pub(super) fn task(&self) -> Option<Task> {
         let is_whole = self.half.is_none() && self.starts.is_none() && self.within.is_none();
         is_whole.then_some(if self.neighbours { Task::Neighbours } else { Task::Examples })
@@ -98,11 +98,11 @@ impl FromStr for StrategyName {
     fn from_str(text: &str) -> Result<Self, String> {
         let (text, teacher) = split_name(text, '~')?;
         let (text, within) = split_name(text, '@')?;
-        // A number behind a colon; parameters have an equals sign.
+        // A number after a colon; parameters have an equals sign.
         let (text, starts) = match text.rsplit_once(':').filter(|(_, starts)| !starts.contains('=')) {
             Some((own, starts)) => {
                 let number = starts.parse();
-                (own, Some(number.map_err(|_| format!("{text}: {starts:?} is no number of start pages"))?))
+                (own, Some(number.map_err(|_| format!("{text}: {starts:?} is not a number of start pages"))?))
             }
             None => (text, None),
         };
@@ -133,8 +133,8 @@ impl FromStr for StrategyName {
     }
 }
 
-/// The strategies of a list that was split at its commas, which also stand between the parameters of one strategy: a piece
-/// with an equals sign before any colon is a parameter of the strategy before it.
+/// Joins the strategies of a list that was split at commas, which also separate the parameters of one strategy: a piece
+/// with an equals sign before any colon is a parameter of the preceding strategy.
 pub fn listed(pieces: &[String]) -> Result<Vec<String>, String> {
     let mut names: Vec<String> = Vec::new();
     for piece in pieces {
@@ -154,10 +154,10 @@ pub fn listed(pieces: &[String]) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-type Split<'a> = (&'a str, Option<Box<StrategyName>>);
+type SplitName<'a> = (&'a str, Option<Box<StrategyName>>);
 
-/// What is in front of a sign, and the strategy that is named behind it.
-fn split_name(text: &str, sign: char) -> Result<Split<'_>, String> {
+/// Splits at `sign` into the text before it and the strategy named after it.
+fn split_name(text: &str, sign: char) -> Result<SplitName<'_>, String> {
     Ok(match text.split_once(sign) {
         Some((own, other)) => (own, Some(Box::new(other.parse()?))),
         None => (text, None),

@@ -15,34 +15,34 @@ use rayon::prelude::*;
 use super::apprentice;
 use super::facts::WebFacts;
 use super::folder::Folder;
-use super::knowledge::{self, Knowledge, Within};
+use super::knowledge::{self, Knowledge, RestrictedStrategy};
 use super::labelled::LabelledWeb;
-use super::neighbours::Neighbourhood;
+use super::neighbours::InLinks;
 use super::pace::PacedWeb;
 use super::plan::StrategyName;
-use super::tally::Tally;
-use super::target::Target;
-use super::trace::{Outcome, Trace, rounded};
-use super::{Experiment, ExperimentError, Plan};
+use super::tally::FetchTally;
+use super::target::CrawlTarget;
+use super::trace::{CrawlSummary, Trace, rounded};
+use super::{CrawlPlan, Experiment, ExperimentError};
 
-/// An experiment that is ready to be made: the web is read, the critics are trained, every page is judged.
-pub struct Lab {
+/// An experiment ready to run: the web is read, the critics are trained, every page is judged.
+pub struct PreparedExperiment {
     experiment: Experiment,
     pub(super) web: LabelledWeb,
-    pub(super) targets: Vec<Target>,
-    /// Only if a strategy starts there.
-    neighbourhood: Option<Neighbourhood>,
+    pub(super) targets: Vec<CrawlTarget>,
+    /// Only if a strategy starts from neighbours.
+    neighbourhood: Option<InLinks>,
 }
 
-impl Lab {
-    /// Gets ready.
+impl PreparedExperiment {
+    /// Prepares an experiment.
     pub fn new(experiment: Experiment) -> Result<Self, ExperimentError> {
         let web = LabelledWeb::open(&experiment)?;
-        let targets = experiment.topics.iter().map(|topic| Target::new(&experiment, &web, topic));
+        let targets = experiment.topics.iter().map(|topic| CrawlTarget::new(&experiment, &web, topic));
         let targets = targets.collect::<Result<_, _>>()?;
         let names = experiment.strategies.iter().filter_map(|name| name.parse::<StrategyName>().ok());
-        let neighbourhood = names.into_iter().any(|name| name.neighbours).then(|| Neighbourhood::of(&web));
-        let lab = Lab { experiment, web, targets, neighbourhood };
+        let neighbourhood = names.into_iter().any(|name| name.neighbours).then(|| InLinks::of(&web));
+        let lab = PreparedExperiment { experiment, web, targets, neighbourhood };
         lab.check_neighbours()?;
         Ok(lab)
     }
@@ -59,8 +59,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Where a crawl starts.
-    fn starts(&self, target: &Target, sample: u32, name: &StrategyName) -> Vec<CanonicalUrl> {
+    /// Start pages of a crawl.
+    fn starts(&self, target: &CrawlTarget, sample: u32, name: &StrategyName) -> Vec<CanonicalUrl> {
         let mut starts = match &self.neighbourhood {
             Some(around) if name.neighbours => target.neighbours(around, sample),
             _ => target.starts(sample, name.half).into_iter().cloned().collect(),
@@ -77,24 +77,24 @@ impl Lab {
         &self.experiment
     }
 
-    pub(super) fn target(&self, topic: &str) -> &Target {
+    pub(super) fn target(&self, topic: &str) -> &CrawlTarget {
         let target = self.targets.iter().find(|target| target.topic == topic);
         target.expect("a topic of the experiment")
     }
 
-    /// What is true of the web and its topics.
+    /// Facts about the web and its topics.
     pub fn facts(&self) -> WebFacts {
         WebFacts::of(&self.web, &self.targets)
     }
 
-    /// Makes all crawls that the folder does not have yet, so many at a time; `done` is told of each as it ends. What
-    /// comes back is in the order of the experiment's plans, whoever was first.
+    /// Runs all crawls that the folder does not have yet, several at a time; `done` is called with each summary. The
+    /// result is in the order of the experiment's plans.
     pub fn run(
         &self,
         folder: Option<&Folder>,
         threads: usize,
-        done: &(dyn Fn(&Outcome) + Sync),
-    ) -> Result<Vec<Outcome>, ExperimentError> {
+        done: &(dyn Fn(&CrawlSummary) + Sync),
+    ) -> Result<Vec<CrawlSummary>, ExperimentError> {
         let plans = self.experiment.plans();
         let outcomes = in_parallel(&plans, threads, |plan| {
             let known = folder.and_then(|folder| folder.outcome(plan));
@@ -117,12 +117,12 @@ impl Lab {
         Ok(outcomes)
     }
 
-    /// Makes one crawl.
-    pub fn trace(&self, plan: &Plan) -> Result<Trace, ExperimentError> {
+    /// Runs one crawl.
+    pub fn trace(&self, plan: &CrawlPlan) -> Result<Trace, ExperimentError> {
         let target = self.target(&plan.topic);
         let name: StrategyName = plan.strategy.parse().expect("the experiment was checked");
         let within = match &name.within {
-            // The same crawl comes out again.
+            // Deterministic: repeating the baseline's crawl gives the same result.
             Some(baseline) => Some(self.crawl(plan, target, baseline, None)?.tally.urls()),
             None => None,
         };
@@ -136,16 +136,16 @@ impl Lab {
             wanted.retain(|id| self.web.topics.get(id).is_some_and(|(url, _)| half.has(url)));
         }
         let steps = crawled.tally.steps;
-        let outcome = Outcome::of(&self.experiment, plan, &steps, wanted.len() as u64);
-        let outcome = Outcome { cpu_ms: rounded(crawled.cpu_ms), ..outcome };
+        let outcome = CrawlSummary::of(&self.experiment, plan, &steps, wanted.len() as u64);
+        let outcome = CrawlSummary { cpu_ms: rounded(crawled.cpu_ms), ..outcome };
         Ok(Trace { outcome, steps, authorities: crawled.authorities })
     }
 
-    /// What an apprentice learns from what its teacher fetches from the start pages of the same sample (A 3.5).
+    /// Lessons that an apprentice learns from the pages that its teacher fetches from the same start pages (A 3.5).
     fn lessons(
         &self,
-        plan: &Plan,
-        target: &Target,
+        plan: &CrawlPlan,
+        target: &CrawlTarget,
         apprentice: &str,
         teacher: &StrategyName,
     ) -> Result<Option<Lessons>, ExperimentError> {
@@ -155,14 +155,14 @@ impl Lab {
 
     pub(super) fn crawl<'a>(
         &'a self,
-        plan: &Plan,
-        target: &'a Target,
+        plan: &CrawlPlan,
+        target: &'a CrawlTarget,
         name: &StrategyName,
         within: Option<HashSet<UrlId>>,
     ) -> Result<Crawled<'a>, ExperimentError> {
         let failed = |source: CrawlError| ExperimentError::Crawl { plan: plan.to_string(), source };
         let starts = self.starts(target, plan.sample, name);
-        let mut tally = Tally::new(&self.web, target, &starts);
+        let mut tally = FetchTally::new(&self.web, target, &starts);
         let scratch = scratch().map_err(ExperimentError::Scratch)?;
         let store = SqliteStore::open(scratch.path().join("crawl.db"));
         let mut store = store.map_err(CrawlError::from).map_err(failed)?;
@@ -172,12 +172,12 @@ impl Lab {
         let strategy = knowledge::strategy(&name.name, &known).expect("the experiment was checked");
         let strategy = match within {
             Some(allowed) => {
-                Box::new(Within::new(strategy, Box::new(move |url| allowed.contains(&url.id()))))
+                Box::new(RestrictedStrategy::new(strategy, Box::new(move |url| allowed.contains(&url.id()))))
             }
             None => strategy,
         };
         let strategy = match name.half {
-            Some(half) => Box::new(Within::new(strategy, Box::new(move |url| half.has(url)))),
+            Some(half) => Box::new(RestrictedStrategy::new(strategy, Box::new(move |url| half.has(url)))),
             None => strategy,
         };
         let focus = Focus { judge: target.judge(), strategy, marks: target.marks.clone() };
@@ -195,9 +195,9 @@ impl Lab {
         }
         let first = name.starts.unwrap_or(starts.len()).min(starts.len());
         crawl.start(&starts[..first]).map_err(failed)?;
-        // The recall crawler goes on until it has all that its baseline has.
+        // The recall crawler runs until it has fetched everything that its baseline fetched.
         let budget = if name.within.is_some() { u64::MAX } else { self.experiment.budget() };
-        // Not by a limit of the crawl: pages that do not count are fetched on top of those that do.
+        // No limit in the crawl itself: pages that do not count are fetched in addition.
         let mut observe = |seen: Seen<'_>| {
             tally.add(&seen);
             if tally.counted < budget { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -222,17 +222,17 @@ impl Lab {
     }
 }
 
-/// What a crawl left behind.
+/// Result of a crawl.
 pub(super) struct Crawled<'a> {
-    pub(super) tally: Tally<'a>,
+    pub(super) tally: FetchTally<'a>,
     authorities: Vec<super::Authority>,
     cpu_ms: f64,
 }
 
-/// So many of the best authorities are kept (W 4.5).
+/// Number of best authorities that are kept (W 4.5).
 const AUTHORITIES: usize = 100;
 
-/// On a web of some thousand pages, oftener than on the open one.
+/// More frequent than on the open web, because the web has only some thousand pages.
 const DISTILLING: DistillSettings = DistillSettings {
     every: 100,
     growth: 0.5,
@@ -251,7 +251,7 @@ fn best_authorities(store: &SqliteStore) -> Result<Vec<(UrlId, f64)>, CrawlError
     Ok(snapshot.stored(&scores.authorities))
 }
 
-/// A folder for a crawl's database, in memory where the system has one there: it is gone with the crawl.
+/// A temporary folder for a crawl's database, in memory if the system has such a folder.
 fn scratch() -> std::io::Result<tempfile::TempDir> {
     let memory = PathBuf::from("/dev/shm");
     match tempfile::tempdir_in(memory) {
@@ -260,8 +260,8 @@ fn scratch() -> std::io::Result<tempfile::TempDir> {
     }
 }
 
-/// Does something with all items, so many at a time, on threads of their own: a crawl may share its work among the
-/// cores itself. The first error ends it.
+/// Processes all items, several at a time, on dedicated threads: a crawl may use rayon itself. The first error stops
+/// everything.
 fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
@@ -287,7 +287,7 @@ fn in_parallel<T: Sync, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// CPU that this thread has used, in milliseconds; 0 where the system does not tell.
+/// CPU time of this thread in milliseconds; 0 if the system does not provide it.
 pub(super) fn cpu_ms() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     stat.split_whitespace().next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(0.0) / 1e6

@@ -1,5 +1,4 @@
-//! What belongs to an experiment and is no crawl: measurements that leave their numbers, and a drawing of them, in its
-//! folder.
+//! Studies: measurements of an experiment besides its crawls, which store their numbers and a drawing in its folder.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -8,37 +7,37 @@ use super::apprentice;
 use super::folder::{Folder, Results};
 use super::learners;
 use super::ranks;
-use super::run::Lab;
-use super::trace::Step;
-use super::{Experiment, ExperimentError, Plan};
+use super::run::PreparedExperiment;
+use super::trace::FetchStep;
+use super::{CrawlPlan, Experiment, ExperimentError};
 use crate::{classifier_bench, distiller_bench};
 
-/// All studies. One more is one more line here; a figure finds what it left as `NAME.json` and `NAME.svg`.
-const STUDIES: &[Study] = &[
-    Study { name: "classifier", make: classifier, follows: false },
-    Study { name: "distiller", make: distiller, follows: false },
-    Study { name: ranks::NAME, make: ranks::study, follows: true },
-    Study { name: apprentice::NAME, make: apprentice::study, follows: true },
-    Study { name: learners::NAME, make: learners::study, follows: true },
+/// All studies. To add one, add a line; figures read its results as `NAME.json` and `NAME.svg`.
+const STUDIES: &[StudyKind] = &[
+    StudyKind { name: "classifier", make: classifier, follows: false },
+    StudyKind { name: "distiller", make: distiller, follows: false },
+    StudyKind { name: ranks::NAME, make: ranks::study, follows: true },
+    StudyKind { name: apprentice::NAME, make: apprentice::study, follows: true },
+    StudyKind { name: learners::NAME, make: learners::study, follows: true },
 ];
 
 /// A study.
-pub(super) struct Study {
-    /// The word for it in experiments.
+pub(super) struct StudyKind {
+    /// Name in experiments.
     name: &'static str,
     make: Make,
-    /// Whether it follows from the crawls: then it is made again whenever they may have changed. Others are made once.
+    /// Whether it depends on the crawls: then it is repeated whenever they may have changed. Others run once.
     follows: bool,
 }
 
-/// Makes a study, from what the crawls brought if it likes; says what is done next.
-type Make = fn(&Lab, &Results, &mut dyn FnMut(&str)) -> Result<Findings, ExperimentError>;
+/// Runs a study, from the crawls' results if it needs them; the callback gets a description of each step.
+type Make = fn(&PreparedExperiment, &Results, &mut dyn FnMut(&str)) -> Result<Findings, ExperimentError>;
 
-/// What a study found.
+/// Results of a study.
 pub(super) struct Findings {
     /// The numbers, as JSON.
     pub(super) numbers: String,
-    /// An SVG of them, where no figure draws them.
+    /// An SVG, if no figure draws the numbers.
     pub(super) drawing: Option<String>,
 }
 
@@ -53,34 +52,34 @@ impl Findings {
     }
 }
 
-/// The study of a name, or what there is instead.
-pub(super) fn find(name: &str) -> Result<&'static Study, String> {
+/// The study with a name; the error lists all names.
+pub(super) fn find(name: &str) -> Result<&'static StudyKind, String> {
     STUDIES.iter().find(|study| study.name == name).ok_or_else(|| {
         let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();
         format!("there is no study {name:?}; there are {}", names.join(", "))
     })
 }
 
-impl Lab {
-    /// Makes the studies of the experiment that the folder does not have yet, one after the other and when all crawls are
-    /// over, since some take the time; `tell` hears what is done next.
+impl PreparedExperiment {
+    /// Runs the studies that the folder does not have yet, one after the other and after all crawls, because some
+    /// measure time; `tell` is called with a description of each step.
     pub fn study(&self, folder: &Folder, tell: &mut dyn FnMut(&str)) -> Result<(), ExperimentError> {
         let Experiment { studies, .. } = self.experiment();
         let studies = studies.iter().map(|name| find(name).expect("the experiment was checked"));
         studies.into_iter().try_for_each(|study| study.made(self, folder, tell))
     }
 
-    /// What is made of the baseline's first crawl of each topic; `tell` hears what that is.
+    /// Applies `make` to the baseline's first crawl of each topic; `tell` is called with `what`.
     pub(super) fn of_baseline<T: Send>(
         &self,
         results: &Results,
         what: &str,
         tell: &mut dyn FnMut(&str),
-        make: impl Fn(&Plan, &[Step]) -> T + Sync,
+        make: impl Fn(&CrawlPlan, &[FetchStep]) -> T + Sync,
     ) -> Result<Vec<T>, ExperimentError> {
         let baseline = self.experiment().baseline();
-        let is_first = |plan: &Plan| plan.strategy == baseline && plan.sample == 0;
-        let plans: Vec<Plan> = self.experiment().plans().into_iter().filter(is_first).collect();
+        let is_first = |plan: &CrawlPlan| plan.strategy == baseline && plan.sample == 0;
+        let plans: Vec<CrawlPlan> = self.experiment().plans().into_iter().filter(is_first).collect();
         tell(&format!("{what}, in {} crawls of {baseline}", plans.len()));
         let made = plans.par_iter().map(|plan| {
             let trace = results.trace(&plan.topic, &plan.strategy, plan.sample)?;
@@ -90,8 +89,13 @@ impl Lab {
     }
 }
 
-impl Study {
-    fn made(&self, lab: &Lab, folder: &Folder, tell: &mut dyn FnMut(&str)) -> Result<(), ExperimentError> {
+impl StudyKind {
+    fn made(
+        &self,
+        lab: &PreparedExperiment,
+        folder: &Folder,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<(), ExperimentError> {
         if folder.has(self.name) && !self.follows {
             return Ok(());
         }
@@ -102,18 +106,32 @@ impl Study {
 }
 
 /// V Fig. 8 (a) to (c).
-fn classifier(lab: &Lab, _: &Results, tell: &mut dyn FnMut(&str)) -> Result<Findings, ExperimentError> {
+fn classifier(
+    lab: &PreparedExperiment,
+    _: &Results,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Findings, ExperimentError> {
     let failed = |source| ExperimentError::Study { name: "classifier", source };
-    let setup = classifier_bench::Setup { seed: lab.experiment().seed, ..classifier_bench::Setup::USUAL };
+    let setup = classifier_bench::ClassifierSetup {
+        seed: lab.experiment().seed,
+        ..classifier_bench::ClassifierSetup::USUAL
+    };
     let figures = setup.run(tell).map_err(|error| failed(error.into()))?;
     let numbers = serde_json::to_string_pretty(&figures).map_err(|error| failed(error.into()))?;
     Ok(Findings { numbers, drawing: Some(figures.svg()) })
 }
 
 /// V Fig. 8 (d).
-fn distiller(lab: &Lab, _: &Results, tell: &mut dyn FnMut(&str)) -> Result<Findings, ExperimentError> {
+fn distiller(
+    lab: &PreparedExperiment,
+    _: &Results,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Findings, ExperimentError> {
     let failed = |source| ExperimentError::Study { name: "distiller", source };
-    let setup = distiller_bench::Setup { seed: lab.experiment().seed, ..distiller_bench::Setup::USUAL };
+    let setup = distiller_bench::DistillerSetup {
+        seed: lab.experiment().seed,
+        ..distiller_bench::DistillerSetup::USUAL
+    };
     let figures = pollster::block_on(setup.run(tell)).map_err(|error| failed(error.into()))?;
     let numbers = serde_json::to_string_pretty(&figures).map_err(|error| failed(error.into()))?;
     Ok(Findings { numbers, drawing: Some(figures.svg()) })
@@ -129,7 +147,11 @@ mod tests {
 
     static MADE: AtomicU32 = AtomicU32::new(0);
 
-    fn counting(_: &Lab, results: &Results, tell: &mut dyn FnMut(&str)) -> Result<Findings, ExperimentError> {
+    fn counting(
+        _: &PreparedExperiment,
+        results: &Results,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Findings, ExperimentError> {
         tell("counting");
         let made = MADE.fetch_add(1, Ordering::Relaxed);
         let numbers = format!("[{made}, {}]", results.outcomes.len());
@@ -146,10 +168,10 @@ mod tests {
         let experiment = Fields::read(&file).unwrap().check("small.toml").unwrap();
         let out = folder.path().join("out");
         let kept = Folder::open(&out, &experiment).unwrap();
-        let lab = Lab::new(experiment).unwrap();
+        let lab = PreparedExperiment::new(experiment).unwrap();
         lab.run(Some(&kept), 1, &|_| {}).unwrap();
-        let once = Study { name: "once", make: counting, follows: false };
-        let follows = Study { name: "follows", make: counting, follows: true };
+        let once = StudyKind { name: "once", make: counting, follows: false };
+        let follows = StudyKind { name: "follows", make: counting, follows: true };
         let mut heard = Vec::new();
         for study in [&once, &once, &follows, &follows] {
             study.made(&lab, &kept, &mut |what| heard.push(what.to_owned())).unwrap();

@@ -1,4 +1,4 @@
-//! Writes down what a crawl fetches, with the truth about it.
+//! Records the fetches of a crawl with their true labels.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -6,26 +6,26 @@ use porthole_crawl::Seen;
 use porthole_types::{CanonicalUrl, Outcome as Fetched, UrlId};
 
 use super::labelled::LabelledWeb;
-use super::target::Target;
-use super::trace::{Authority, Label, Step};
+use super::target::CrawlTarget;
+use super::trace::{Authority, FetchLabel, FetchStep};
 
-pub(super) struct Tally<'a> {
+pub(super) struct FetchTally<'a> {
     web: &'a LabelledWeb,
-    target: &'a Target,
+    target: &'a CrawlTarget,
     starts: HashSet<UrlId>,
-    /// How many links away from a start what is known became known.
+    /// Depth of each known URL: number of links from a start page when it was found.
     depths: HashMap<UrlId, u32>,
-    /// What was fetched, and what it links to.
+    /// Links of each fetched page.
     links: HashMap<UrlId, Vec<UrlId>>,
     urls: HashMap<UrlId, CanonicalUrl>,
     redirects: HashMap<UrlId, UrlId>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<FetchStep>,
     pub(super) counted: u64,
 }
 
-impl<'a> Tally<'a> {
-    pub(super) fn new(web: &'a LabelledWeb, target: &'a Target, starts: &[CanonicalUrl]) -> Self {
-        Tally {
+impl<'a> FetchTally<'a> {
+    pub(super) fn new(web: &'a LabelledWeb, target: &'a CrawlTarget, starts: &[CanonicalUrl]) -> Self {
+        FetchTally {
             web,
             target,
             starts: starts.iter().map(CanonicalUrl::id).collect(),
@@ -52,7 +52,7 @@ impl<'a> Tally<'a> {
         }
         let label = self.label(seen);
         self.counted += u64::from(label.counts());
-        self.steps.push(Step {
+        self.steps.push(FetchStep {
             seq: seen.result.seq,
             url: seen.url.to_string(),
             relevance: seen.result.judgment.map(|judgment| judgment.relevance),
@@ -64,19 +64,19 @@ impl<'a> Tally<'a> {
         });
     }
 
-    fn label(&self, seen: &Seen<'_>) -> Label {
+    fn label(&self, seen: &Seen<'_>) -> FetchLabel {
         let id = seen.url.id();
         match () {
-            // What leads out of the recording would have been a page on the web that was recorded: it tells nothing.
-            () if seen.result.outcome != Fetched::Fetched => Label::None,
-            () if self.starts.contains(&id) => Label::Start,
-            () if self.web.trained_on.contains(&id) => Label::Trained,
-            () if self.target.pages.contains(&id) => Label::About,
-            () => Label::Other,
+            // A URL outside the recording might have been a page on the original web, so its label is unknown.
+            () if seen.result.outcome != Fetched::Fetched => FetchLabel::None,
+            () if self.starts.contains(&id) => FetchLabel::Start,
+            () if self.web.trained_on.contains(&id) => FetchLabel::Trained,
+            () if self.target.pages.contains(&id) => FetchLabel::About,
+            () => FetchLabel::Other,
         }
     }
 
-    /// All URLs that were fetched, without redirects to what was not: whoever follows one comes to its end.
+    /// All fetched URLs, except redirects to URLs that were not fetched: a follower of one reaches its end.
     pub(super) fn urls(&self) -> HashSet<UrlId> {
         let mut urls: HashSet<UrlId> = self.urls.keys().copied().collect();
         loop {
@@ -89,7 +89,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// The best pages, with how far they are from the start pages.
+    /// The best authorities, with their distances from the start pages.
     pub(super) fn authorities(&self, best: &[(UrlId, f64)], most: usize) -> Vec<Authority> {
         let distances = self.distances();
         let known = best.iter().filter_map(|(id, _)| Some((self.urls.get(id)?, *distances.get(id)?)));
@@ -101,7 +101,7 @@ impl<'a> Tally<'a> {
         known.map(authority).take(most).collect()
     }
 
-    /// Links from the nearest start, by the links of what was fetched.
+    /// Distance of each page from the nearest start page, by the links of fetched pages.
     fn distances(&self) -> HashMap<UrlId, u32> {
         let mut distances: HashMap<UrlId, u32> = self.starts.iter().map(|id| (*id, 0)).collect();
         let mut open: VecDeque<UrlId> = self.starts.iter().copied().collect();

@@ -1,27 +1,27 @@
-//! What is searched for, with everything that is the same in every crawl for it.
+//! A topic to search for, with everything that is the same in every crawl for it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use porthole_page::Page;
-use porthole_strategy::Aim;
-use porthole_topic::{Critic, Judge, JudgeError, Taxonomy};
+use porthole_strategy::CrawlGoal;
+use porthole_topic::{Critic, JudgeError, RelevanceJudge, Taxonomy};
 use porthole_types::{CanonicalUrl, Judgment, Mark, UrlId};
 use rayon::prelude::*;
 
 use super::labelled::{LabelledWeb, share};
-use super::neighbours::Neighbourhood;
+use super::neighbours::InLinks;
 use super::plan::Half;
 use super::{Experiment, ExperimentError};
 
-pub(super) struct Target {
+pub(super) struct CrawlTarget {
     pub(super) topic: String,
-    /// The topic is marked good.
+    /// Tree in which the topic is marked good.
     pub(super) tree: Taxonomy,
     pub(super) marks: Vec<Mark>,
     /// The pages about it.
     pub(super) pages: HashSet<UrlId>,
-    /// Those of them that no critic was trained on, in the order in which start pages are drawn from them.
+    /// Pages about the topic that no critic was trained on, in the order in which start pages are drawn.
     free: Vec<CanonicalUrl>,
     critic: Critic,
     judgments: Arc<HashMap<UrlId, Judgment>>,
@@ -31,7 +31,7 @@ pub(super) struct Target {
     start: usize,
 }
 
-impl Target {
+impl CrawlTarget {
     pub(super) fn new(
         experiment: &Experiment,
         web: &LabelledWeb,
@@ -53,7 +53,7 @@ impl Target {
         }
         let (critic, judgments) = judged(web, &tree, &web.guide(&tree), &|_| true);
         let (_, independent) = judged(web, &tree, &web.independent, &|id| !web.independent_of.contains(id));
-        Ok(Target {
+        Ok(CrawlTarget {
             topic: topic.to_owned(),
             marks: tree.marks(),
             tree,
@@ -67,20 +67,20 @@ impl Target {
         })
     }
 
-    /// The start pages of a sample: of the topic, not trained on. Samples 0 and 1 have none in common, nor have 2 and
-    /// 3, and so on.
+    /// The start pages of a sample: about the topic, not trained on. Samples 0 and 1 have none in common, nor have 2
+    /// and 3, and so on.
     pub(super) fn starts(&self, sample: u32, half: Option<Half>) -> Vec<&CanonicalUrl> {
         let seed = self.seed_of(sample);
         let is_there = |url: &&CanonicalUrl| half.is_none_or(|half| half.has(url));
         let mut drawn: Vec<&CanonicalUrl> = self.free.iter().filter(is_there).collect();
         drawn.sort_by(|a, b| share(a, seed).total_cmp(&share(b, seed)));
         let from = if sample.is_multiple_of(2) { 0 } else { self.start };
-        // Half of the hosts may have fewer.
+        // Half of the hosts may have fewer pages.
         drawn.into_iter().skip(from).take(self.start).collect()
     }
 
-    /// Where crawls of a sample start whose strategy does not start from the examples.
-    pub(super) fn neighbours(&self, around: &Neighbourhood, sample: u32) -> Vec<CanonicalUrl> {
+    /// Start pages of a sample's crawls that start from neighbours.
+    pub(super) fn neighbours(&self, around: &InLinks, sample: u32) -> Vec<CanonicalUrl> {
         around.around(&self.starts(sample, None), self.seed_of(sample) ^ u64::from(sample))
     }
 
@@ -88,43 +88,44 @@ impl Target {
         self.seed ^ (u64::from(sample / 2) + 1) << 32
     }
 
-    /// What a strategy may know: the tree with its mark, and the critic.
-    pub(super) fn aim(&self, seed: u64) -> Aim {
-        Aim::new(&self.tree, Some(self.critic.clone()), seed)
+    /// The goal given to strategies: the tree with its mark, and the critic.
+    pub(super) fn goal(&self, seed: u64) -> CrawlGoal {
+        CrawlGoal::new(&self.tree, Some(self.critic.clone()), seed)
     }
 
-    /// R of a page of the web, whether it was fetched or not; `None` if there is no such page.
+    /// R of a page of the web, fetched or not; `None` if there is no such page.
     pub(super) fn relevance(&self, url: UrlId) -> Option<f64> {
         self.judgments.get(&url).map(|judgment| judgment.relevance)
     }
 
-    /// The guiding critic. A page says the same in every crawl, so it is not judged anew.
-    pub(super) fn judge(&self) -> Box<dyn Judge> {
-        Box::new(Remembering { judgments: self.judgments.clone(), critic: self.critic.clone() })
+    /// The guiding critic, with cached judgments of all pages of the web.
+    pub(super) fn judge(&self) -> Box<dyn RelevanceJudge> {
+        Box::new(CachedJudge { judgments: self.judgments.clone(), critic: self.critic.clone() })
     }
 }
 
 fn judged(
     web: &LabelledWeb,
     tree: &Taxonomy,
-    model: &porthole_topic::Model,
+    model: &porthole_topic::CriticModel,
     is_wanted: &(dyn Fn(&UrlId) -> bool + Sync),
 ) -> (Critic, HashMap<UrlId, Judgment>) {
     let critic = Critic::new(model.clone(), tree);
     let pages = web.counts.par_iter().filter(|(id, _)| is_wanted(id));
-    let judge =
-        |critic: &mut Critic, (id, counts): (&UrlId, &super::labelled::Counts)| (*id, critic.judge(counts));
+    let judge = |critic: &mut Critic, (id, counts): (&UrlId, &super::labelled::PageTerms)| {
+        (*id, critic.judge(counts))
+    };
     let judgments = pages.map_init(|| critic.clone(), judge).collect();
     (critic, judgments)
 }
 
-/// A critic that remembers what it said of the pages that are known, and judges the others.
-struct Remembering {
+/// A critic with cached judgments of known pages, which judges all others.
+struct CachedJudge {
     judgments: Arc<HashMap<UrlId, Judgment>>,
     critic: Critic,
 }
 
-impl Judge for Remembering {
+impl RelevanceJudge for CachedJudge {
     fn judge_page(&mut self, url: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError> {
         match self.judgments.get(&url.id()) {
             Some(judgment) => Ok(*judgment),

@@ -1,4 +1,4 @@
-//! Experiments on a web of a hundred pages whose truth is known.
+//! Experiments on a web of a hundred pages with known labels.
 
 mod ranks;
 
@@ -6,14 +6,16 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use porthole_topic::{Shape, Taxonomy};
+use porthole_topic::{ClassifierShape, Taxonomy};
 use porthole_types::{CanonicalUrl, Headers, UrlId};
-use porthole_warc::{Answer, Form, WarcWriter};
+use porthole_warc::{RecordFormat, WarcResponse, WarcWriter};
 
-use super::facts::{Beside, Links, TopicFacts};
+use super::facts::{CitedTopic, TopicFacts, WebLinks};
 use super::labelled::{self, LabelledWeb, share};
-use super::target::Target;
-use super::{Experiment, Fields, Folder, Lab, Label, Outcome, Results, Trace, Web};
+use super::target::CrawlTarget;
+use super::{
+    CrawlSummary, Experiment, ExperimentWeb, FetchLabel, Fields, Folder, PreparedExperiment, Results, Trace,
+};
 
 const PAGES: u32 = 100;
 
@@ -21,10 +23,10 @@ fn url(page: u32) -> CanonicalUrl {
     CanonicalUrl::parse(&format!("http://h{}.test/{page}", page % 8)).unwrap()
 }
 
-/// Even pages are about music and link to the next two even ones first; odd ones are about stones and link to stones
-/// most. All can be reached from each.
+/// Even pages are about music and link to the next two even ones first; odd ones are about stones and link mostly to
+/// stones. Every page can be reached from every other.
 fn make(folder: &Path) {
-    let mut writer = WarcWriter::new(Vec::new(), Form::Gzip, 1);
+    let mut writer = WarcWriter::new(Vec::new(), RecordFormat::Gzip, 1);
     let headers: Headers = [("Content-Type", "text/html")].into_iter().collect();
     let mut labels = String::new();
     for page in 0..PAGES {
@@ -33,7 +35,7 @@ fn make(folder: &Path) {
         let links = steps.iter().map(|step| format!("<a href={}>on</a> ", url((page + step) % PAGES)));
         let html = format!("<title>{page}</title><p>{}</p>{}", words.repeat(5), links.collect::<String>());
         let target = url(page).to_string();
-        writer.response(&Answer::new(&target, &headers, html.as_bytes())).unwrap();
+        writer.response(&WarcResponse::new(&target, &headers, html.as_bytes())).unwrap();
         labels += &format!("{target}\t{}\n", ["/Arts/Music", "/Earth/Stones"][page as usize % 2]);
     }
     fs::write(folder.join("web.warc.gz"), writer.into_inner()).unwrap();
@@ -51,17 +53,17 @@ fn experiment(folder: &Path, changes: &[(&str, &str)]) -> Result<Experiment, Str
     fields.check("experiment.toml").map_err(|error| error.to_string())
 }
 
-fn lab(changes: &[(&str, &str)]) -> Lab {
+fn lab(changes: &[(&str, &str)]) -> PreparedExperiment {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
-    Lab::new(experiment(folder.path(), changes).unwrap()).unwrap()
+    PreparedExperiment::new(experiment(folder.path(), changes).unwrap()).unwrap()
 }
 
-fn outcomes(lab: &Lab) -> Vec<Outcome> {
+fn outcomes(lab: &PreparedExperiment) -> Vec<CrawlSummary> {
     lab.run(None, 2, &|_| {}).unwrap()
 }
 
-fn traces(lab: &Lab, experiment: &Experiment) -> Vec<Trace> {
+fn traces(lab: &PreparedExperiment, experiment: &Experiment) -> Vec<Trace> {
     experiment.plans().iter().map(|plan| lab.trace(plan).unwrap()).collect()
 }
 
@@ -75,8 +77,8 @@ fn crawls_in_simulated_time_are_the_same_every_time_and_take_as_long_as_pauses_d
         format!("at = [5, 20]\npace = {{ workers = 8, delay = 2, latency = \"web\", idle = \"{idle}\" }}")
     };
     let run = |pace: &str| outcomes(&lab(&[("at = [5, 20]", pace), ("samples = 2", "samples = 1")]));
-    let timeless = |outcomes: &[Outcome]| -> Vec<Outcome> {
-        outcomes.iter().map(|outcome| Outcome { cpu_ms: 0.0, ..outcome.clone() }).collect()
+    let timeless = |outcomes: &[CrawlSummary]| -> Vec<CrawlSummary> {
+        outcomes.iter().map(|outcome| CrawlSummary { cpu_ms: 0.0, ..outcome.clone() }).collect()
     };
     let (wait, fill) = (run(&pace("wait")), run(&pace("fill")));
     assert_eq!(timeless(&wait), timeless(&run(&pace("wait"))));
@@ -102,7 +104,7 @@ fn what_is_trained_on_or_started_from_does_not_count() {
     let wanted = (0..PAGES).step_by(2).filter(|page| !is_trained_on(*page)).count() - 2;
     for outcome in &found {
         assert_eq!((outcome.fetched as usize, outcome.stop.as_str()), (counted, "exhausted"));
-        // All of it was found in the end, and the harvest is over what was asked for.
+        // All pages were found eventually, and the harvest is relative to the number of fetches asked for.
         assert_eq!(outcome.recall[&1000], 1.0);
         assert!((outcome.harvest[&1000] - wanted as f64 / 1000.0).abs() < 1e-6);
         let (found, share) = (outcome.recall[&5] * wanted as f64, outcome.harvest[&5] * 5.0);
@@ -120,10 +122,10 @@ fn a_trace_says_what_every_fetch_was() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let experiment = experiment(folder.path(), &[]).unwrap();
-    let lab = Lab::new(experiment.clone()).unwrap();
+    let lab = PreparedExperiment::new(experiment.clone()).unwrap();
     let traces = traces(&lab, &experiment);
     let starts = |trace: &Trace| {
-        let own = trace.steps.iter().filter(|step| step.label == Label::Start);
+        let own = trace.steps.iter().filter(|step| step.label == FetchLabel::Start);
         own.map(|step| step.url.clone()).collect::<HashSet<_>>()
     };
     let (even, odd) = (starts(&traces[0]), starts(&traces[1]));
@@ -135,21 +137,21 @@ fn a_trace_says_what_every_fetch_was() {
             let expected = match (starts(trace).contains(&step.url), is_trained_on(page), page % 2) {
                 (true, is_trained_on, parity) => {
                     assert!(!is_trained_on && parity == 0, "a start is of the topic and not trained on");
-                    Label::Start
+                    FetchLabel::Start
                 }
-                (_, true, _) => Label::Trained,
-                (_, _, 0) => Label::About,
-                _ => Label::Other,
+                (_, true, _) => FetchLabel::Trained,
+                (_, _, 0) => FetchLabel::About,
+                _ => FetchLabel::Other,
             };
             assert_eq!(step.label, expected, "{}", step.url);
-            // The pages of the independent critic are the upper end of those that the other is not trained on.
+            // The pages of the independent critic are the upper end of those that the guiding critic is not trained on.
             let is_of_independent = share(&url(page), 3) >= 0.7;
             assert_eq!(step.independent.is_none(), is_of_independent, "{}", step.url);
             assert_eq!(step.host, format!("h{}.test", page % 8));
         }
         let mut deepest = 0;
         for step in &trace.steps {
-            assert_eq!(step.depth == 0, step.label == Label::Start, "{step:?}");
+            assert_eq!(step.depth == 0, step.label == FetchLabel::Start, "{step:?}");
             assert!(step.depth <= deepest + 1, "{step:?}");
             deepest = deepest.max(step.depth);
         }
@@ -163,7 +165,7 @@ fn bounds_are_bounds() {
     let lab = lab(&[(r#""breadth", "soft", "random""#, r#""random", "soft", "oracle", "look-ahead""#)]);
     let found = outcomes(&lab);
     let at = |strategy: &str| {
-        let own: Vec<&Outcome> = found.iter().filter(|outcome| outcome.strategy == strategy).collect();
+        let own: Vec<&CrawlSummary> = found.iter().filter(|outcome| outcome.strategy == strategy).collect();
         own.iter().map(|outcome| outcome.harvest[&20]).sum::<f64>() / own.len() as f64
     };
     // Every even page links to two more.
@@ -178,7 +180,7 @@ fn the_recall_crawler_ends_at_the_loss_of_its_baseline() {
     make(folder.path());
     let change = (r#"strategies = ["breadth", "soft", "random"]"#, strategies);
     let experiment = experiment(folder.path(), &[change]).unwrap();
-    let traces = traces(&Lab::new(experiment.clone()).unwrap(), &experiment);
+    let traces = traces(&PreparedExperiment::new(experiment.clone()).unwrap(), &experiment);
     let of = |strategy: &str, sample| {
         let is_it = |trace: &&Trace| trace.outcome.strategy == strategy && trace.outcome.sample == sample;
         traces.iter().find(is_it).unwrap()
@@ -202,7 +204,7 @@ fn results_are_the_same_on_any_number_of_threads_and_after_a_cut() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let experiment = experiment(folder.path(), &[]).unwrap();
-    let lab = Lab::new(experiment.clone()).unwrap();
+    let lab = PreparedExperiment::new(experiment.clone()).unwrap();
     let [one, two] = [1, 2].map(|threads| {
         let path = folder.path().join(threads.to_string());
         let out = Folder::open(&path, &experiment).unwrap();
@@ -227,7 +229,7 @@ fn results_are_the_same_on_any_number_of_threads_and_after_a_cut() {
         all.into_iter().map(text).collect::<Vec<_>>()
     };
     assert_eq!(body(&one), body(&two));
-    // Cut off: some crawls are there, one was being written, and there are no results.
+    // Interrupted: some crawls are complete, one was being written, and there are no results.
     fs::remove_file(two.join("results.jsonl")).unwrap();
     let mut all: Vec<_> =
         fs::read_dir(two.join("traces")).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -238,14 +240,14 @@ fn results_are_the_same_on_any_number_of_threads_and_after_a_cut() {
     let out = Folder::open(&two, &experiment).unwrap();
     lab.run(Some(&out), 2, &|_| {}).unwrap();
     assert_eq!(without_times(&two), expected);
-    // With its times: it was not made again.
+    // The times are unchanged: the crawl was not repeated.
     assert_eq!(fs::read_to_string(&all[1]).unwrap(), kept);
     let results = Results::read(&two).unwrap();
     assert_eq!((results.outcomes.len(), results.facts.pages), (6, 100));
     assert_eq!(results.trace("/Arts/Music", "soft", 1).unwrap().outcome, results.outcomes[3]);
     let other = Experiment { seed: 4, ..experiment.clone() };
     let refused = Folder::open(&two, &other).err().unwrap().to_string();
-    assert!(refused.contains("whose seed is not the same"), "{refused}");
+    assert!(refused.contains("with a different seed"), "{refused}");
     assert!(Folder::open(&two, &Experiment { samples: 9, ..experiment }).is_ok());
 }
 
@@ -257,12 +259,12 @@ fn a_synthetic_web_knows_its_labels() {
     let file = folder.path().join("quick.toml");
     fs::write(&file, text).unwrap();
     let experiment = Fields::read(&file).unwrap().check("quick.toml").unwrap();
-    let lab = Lab::new(experiment).unwrap();
+    let lab = PreparedExperiment::new(experiment).unwrap();
     let found = outcomes(&lab);
     let harvest: Vec<f64> = found.iter().map(|outcome| outcome.harvest[&50]).collect();
     assert!(harvest[0] > harvest[1] && harvest[2] > harvest[1] && harvest[2] > 0.1, "{harvest:?}");
     let facts = &lab.facts().topics["/Recreation/Cycling"];
-    // Planted: the radius-1 and radius-2 rules.
+    // Planted in the web: the radius-1 and radius-2 rules.
     assert!(facts.cited_by_own > 2.0 * facts.cited_by_others, "{facts:?}");
     assert!(facts.links_again > 1.5 * facts.links_once, "{facts:?}");
 }
@@ -275,9 +277,9 @@ fn radius_rules_are_counted() {
     let links: BTreeMap<UrlId, Vec<UrlId>> =
         links.into_iter().map(|(page, to)| (id(page), to.iter().map(|to| id(*to)).collect())).collect();
     let topic = [0, 2, 4].map(id).into_iter().collect();
-    let mut facts = TopicFacts::of(&Links::all(&links), &topic);
-    // Of what leaves the three pages 4/9 of the weight is at 1, 1/9 each at 2 and 4, which has no links; then 1/9 is at 1, and
-    // 2/9 each at 2 and 3.
+    let mut facts = TopicFacts::of(&WebLinks::all(&links), &topic);
+    // Of the weight that leaves the three pages, 4/9 is at 1, 1/9 each at 2 and 4, which has no links; then 1/9 is at
+    // 1, and 2/9 each at 2 and 3.
     let walks = std::mem::take(&mut facts.walks);
     assert_eq!(walks.len(), 4);
     assert!((walks[0] - 2.0 / 6.0).abs() < 1e-12 && (walks[1] - 2.0 / 5.0).abs() < 1e-12, "{walks:?}");
@@ -298,8 +300,8 @@ fn radius_rules_are_counted() {
 #[test]
 fn what_a_topic_stands_beside_is_counted() {
     let id = |page: u32| url(page).id();
-    // Page 0 is about cycling; 25 pages about first aid and 25 about cars. It cites all of the first and none of the second,
-    // page 1 cites all cars and five of the first.
+    // Page 0 is about cycling; 25 pages about first aid and 25 about cars. It cites all of the first and none of the
+    // second, page 1 cites all cars and five of the first.
     let aid: Vec<UrlId> = (10..35).map(id).collect();
     let cars: Vec<UrlId> = (40..65).map(id).collect();
     let other: Vec<UrlId> = cars.iter().chain(&aid[..5]).copied().collect();
@@ -309,8 +311,8 @@ fn what_a_topic_stands_beside_is_counted() {
         vec![path.to_owned()]
     };
     let beside =
-        |topic: &str| Beside::of(&Links::all(&links), topic, &[id(0)].into_iter().collect(), of_page);
-    // All of its 25 links, where of all 55 links 30 lead there.
+        |topic: &str| CitedTopic::of(&WebLinks::all(&links), topic, &[id(0)].into_iter().collect(), of_page);
+    // All of its 25 links lead there, and 30 of all 55 links.
     let found = beside("/Sports/Cycling").unwrap();
     assert_eq!((found.topic.as_str(), found.links), ("/Health/Aid", 25));
     assert!((found.times - 55.0 / 30.0).abs() < 1e-12);
@@ -323,7 +325,7 @@ fn what_cannot_be_done_is_said() {
     make(folder.path());
     let refused = |from: &str, to: &str, words: &str| {
         let made = experiment(folder.path(), &[(from, to)]);
-        let message = made.and_then(|experiment| match Lab::new(experiment) {
+        let message = made.and_then(|experiment| match PreparedExperiment::new(experiment) {
             Ok(_) => Ok(()),
             Err(error) => Err(error.to_string()),
         });
@@ -331,20 +333,20 @@ fn what_cannot_be_done_is_said() {
         assert!(message.contains(words), "{message:?} does not say {words:?}");
     };
     refused("\"soft\"", "\"psychic\"", "there is no strategy \"psychic\"; there are");
-    refused("\"soft\"", "\"soft:many\"", "\"many\" is no number of start pages");
+    refused("\"soft\"", "\"soft:many\"", "\"many\" is not a number of start pages");
     refused("\"soft\"", "\"soft:3\"", "soft:3 starts from 3 pages, and start is 2");
     refused("\"soft\"", "\"soft@psychic\"", "there is no strategy \"psychic\"");
     refused("\"soft\"", "\"breadth\"", "strategies has breadth twice");
     refused("/Arts/Music", "/Arts/Opera", "no topic /Arts/Opera in");
     refused("/Arts/Music", "/Music", "there is /Arts/Music");
     refused("start = 2", "start = 30", "60 are needed to start from");
-    refused("train = 0.3", "train = 2.0", "train = 2 is no share");
+    refused("train = 0.3", "train = 2.0", "train = 2 is not a share");
     refused(
         "seed = 3",
         "seed = 3\nshape = \"round\"",
         "shape = round is unknown: one of tree, flat, two-class",
     );
-    refused("samples = 2", "samples = 0", "samples asks for nothing");
+    refused("samples = 2", "samples = 0", "samples must not be empty or 0");
     refused(
         "seed = 3",
         "seed = 3\nstudies = [\"stars\"]",
@@ -352,7 +354,7 @@ fn what_cannot_be_done_is_said() {
     );
     refused("web.warc.gz", "none.warc.gz", "none.warc.gz");
     refused("labels.tsv", "none.tsv", "none.tsv");
-    refused("labels = \"labels.tsv\"\n", "", "labels is missing: say it in the file, or by --labels");
+    refused("labels = \"labels.tsv\"\n", "", "labels is missing: set it in the file, or with --labels");
     refused("seed = 3", "seed = 3\nspeed = 9", "speed");
     refused("web = \"web.warc.gz\"\nlabels = \"labels.tsv\"\n", "web = { pagges = 5 }\n", "pagges");
     refused("web = \"web.warc.gz\"\nlabels = \"labels.tsv\"\n", "web = { pages = 5 }\n", "pages is 5");
@@ -363,13 +365,13 @@ fn topics_are_told_apart_as_the_experiment_says() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let free = |from: u32| url((from..).step_by(2).find(|&page| !is_trained_on(page)).unwrap()).id();
-    for shape in Shape::ALL {
+    for shape in ClassifierShape::ALL {
         let field = format!("seed = 3\nshape = \"{}\"", shape.name());
         let experiment = experiment(folder.path(), &[("seed = 3", &field)]).unwrap();
         let web = LabelledWeb::open(&experiment).unwrap();
-        // One critic of two classes for each topic.
+        // One two-class critic for each topic.
         for (topic, good, other) in [("/Arts/Music", 0, 1), ("/Earth/Stones", 1, 0)] {
-            let target = Target::new(&experiment, &web, topic).unwrap();
+            let target = CrawlTarget::new(&experiment, &web, topic).unwrap();
             assert_eq!(web.guide(&target.tree).shape(), shape);
             let relevance = |from| target.relevance(free(from)).unwrap();
             assert!(relevance(good) > 0.9 && relevance(other) < 0.1, "{topic}, {}", shape.name());
@@ -380,10 +382,10 @@ fn topics_are_told_apart_as_the_experiment_says() {
 #[test]
 fn a_model_is_refused_where_it_was_trained() {
     let general = porthole_topic::Pretrained::general().unwrap();
-    let web = Web::Recorded { pages: "web.warc.gz".into(), labels: "labels.tsv".into() };
+    let web = ExperimentWeb::Recorded { pages: "web.warc.gz".into(), labels: "labels.tsv".into() };
     let mut tree = Taxonomy::new();
     tree.add_path("/Arts/Music").unwrap();
-    // On a web with other topics it is welcome.
+    // On a web with other topics it is accepted.
     assert!(labelled::general(&tree, &web).is_ok());
     for id in general.tree.ids().skip(1) {
         tree.add_path(&general.tree.path(id)).unwrap();
@@ -402,7 +404,7 @@ fn a_name_has_parameters_a_half_and_a_teacher() {
     );
     assert!("soft~breadth".parse::<super::plan::StrategyName>().unwrap_err().contains("only an apprentice"));
     assert!(
-        "soft:many".parse::<super::plan::StrategyName>().unwrap_err().contains("no number of start pages")
+        "soft:many".parse::<super::plan::StrategyName>().unwrap_err().contains("not a number of start pages")
     );
 }
 
@@ -431,7 +433,7 @@ fn an_apprentice_learns_on_one_half_of_the_hosts_and_crawls_the_other() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let experiment = experiment(folder.path(), &changes).unwrap();
-    let lab = Lab::new(experiment.clone()).unwrap();
+    let lab = PreparedExperiment::new(experiment.clone()).unwrap();
     for trace in traces(&lab, &experiment) {
         assert!(!trace.steps.is_empty());
         let half = super::plan::Half::Odd;
@@ -445,10 +447,10 @@ fn what_there_is_to_learn_from_a_crawl_is_told_by_reach_and_by_offset() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path());
     let experiment = experiment(folder.path(), &[("[5, 20]", "[1000]")]).unwrap();
-    let lab = Lab::new(experiment.clone()).unwrap();
+    let lab = PreparedExperiment::new(experiment.clone()).unwrap();
     let plan = experiment.plans().into_iter().find(|plan| plan.strategy == "soft").unwrap();
     let learnt = lab.apprenticeship(&plan, 2).unwrap();
-    // Every page but for what it is about: even ones have three links, odd ones six.
+    // Every page except the trained ones: even ones have three links, odd ones six.
     assert_eq!((learnt.pages, learnt.instances), (100, 450));
     let reach: Vec<u32> = learnt.reach.iter().map(|at| at.d_max).collect();
     let offsets: Vec<i32> = learnt.offsets.iter().map(|at| at.offset).collect();
@@ -463,7 +465,7 @@ fn an_apprentice_that_is_trained_meanwhile_reaches_every_page() {
     let strategies = "[\"apprentice:train=5,again=1\"]";
     let changes = [("[\"breadth\", \"soft\", \"random\"]", strategies), ("[5, 20]", "[1000]")];
     let experiment = experiment(folder.path(), &changes).unwrap();
-    let lab = Lab::new(experiment.clone()).unwrap();
+    let lab = PreparedExperiment::new(experiment.clone()).unwrap();
     for trace in traces(&lab, &experiment) {
         assert_eq!(trace.steps.len(), PAGES as usize);
     }

@@ -1,4 +1,4 @@
-//! What became of one crawl, fetch by fetch, and the file it is kept in.
+//! The trace of one crawl, fetch by fetch, and its file format.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,33 +7,33 @@ use serde::{Deserialize, Serialize};
 
 use porthole_types::Timestamp;
 
-use super::{Experiment, Plan};
+use super::{CrawlPlan, Experiment};
 use crate::measures;
 
 /// One fetch.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct FetchStep {
     /// Its number in the crawl, from 0.
     pub seq: u64,
-    /// What was fetched.
+    /// URL of the fetch.
     pub url: String,
-    /// R by the critic that guides the crawl; `None` if no page came.
+    /// R by the guiding critic; `None` if the fetch returned no page.
     pub relevance: Option<f64>,
-    /// R by a critic that has nothing to do with it; `None` for pages that this one was trained on.
+    /// R by the independent critic; `None` for pages that it was trained on.
     pub independent: Option<f64>,
-    /// What it truly is.
-    pub label: Label,
+    /// True label.
+    pub label: FetchLabel,
     /// When it was complete.
     pub at: Timestamp,
     /// The server.
     pub host: String,
-    /// How many links it is away from a start, on the way on which it became known.
+    /// Number of links between a start page and this page, when it was found.
     pub depth: u32,
 }
 
-/// What a fetch truly brought.
+/// True label of a fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Label {
+pub enum FetchLabel {
     /// A page about the topic.
     About,
     /// A page about something else.
@@ -42,65 +42,66 @@ pub enum Label {
     Start,
     /// A page that the guiding critic was trained on, which does not count.
     Trained,
-    /// No page: a redirect, or something that leads out of the recording. Does not count.
+    /// No page: a redirect, or a URL outside the recording. Does not count.
     None,
 }
 
-impl Label {
-    const ALL: [Label; 5] = [Label::About, Label::Other, Label::Start, Label::Trained, Label::None];
+impl FetchLabel {
+    const ALL: [FetchLabel; 5] =
+        [FetchLabel::About, FetchLabel::Other, FetchLabel::Start, FetchLabel::Trained, FetchLabel::None];
 
-    /// The word for it in files.
+    /// Name in files.
     pub fn name(self) -> &'static str {
         match self {
-            Label::About => "about",
-            Label::Other => "other",
-            Label::Start => "start",
-            Label::Trained => "trained",
-            Label::None => "none",
+            FetchLabel::About => "about",
+            FetchLabel::Other => "other",
+            FetchLabel::Start => "start",
+            FetchLabel::Trained => "trained",
+            FetchLabel::None => "none",
         }
     }
 
-    /// Whether it counts.
+    /// Whether the fetch counts.
     pub fn counts(self) -> bool {
-        matches!(self, Label::About | Label::Other)
+        matches!(self, FetchLabel::About | FetchLabel::Other)
     }
 }
 
-/// A page that the distiller finds at the end of a crawl.
+/// An authority found by the distiller at the end of a crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Authority {
     /// The page.
     pub url: String,
     /// Its server.
     pub host: String,
-    /// Links from the nearest start page, by what was crawled.
+    /// Distance from the nearest start page, by the crawled links.
     pub distance: u32,
 }
 
-/// What one crawl brought. Figures under a number are those after so many fetches that counted.
+/// Summary of one crawl. Maps have a value for each measured number of counted fetches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct CrawlSummary {
     /// The topic.
     pub topic: String,
     /// The strategy.
     pub strategy: String,
-    /// The number of the draw of starts.
+    /// Number of the sample.
     pub sample: u32,
-    /// Fetches that counted.
+    /// Number of counted fetches.
     pub fetched: u64,
-    /// Share of the fetches up to there that brought a page of the topic.
+    /// Share of the fetches that returned a page of the topic.
     pub harvest: BTreeMap<u64, f64>,
-    /// Share of the topic's pages that can be reached which were found up to there.
+    /// Share of the topic's reachable pages that were found.
     pub recall: BTreeMap<u64, f64>,
-    /// Mean R by the critic that guides the crawl. The loss of A 3.5 is 1 less this.
+    /// Mean R by the guiding critic. The loss of A 3.5 is 1 minus this.
     pub relevance: BTreeMap<u64, f64>,
-    /// Mean R by a critic that has nothing to do with it.
+    /// Mean R by the independent critic.
     pub independent: BTreeMap<u64, f64>,
-    /// Servers with a page of the topic that were found up to there, those of start pages not counted.
+    /// Number of servers with a page of the topic that were found, without those of start pages.
     pub hosts: BTreeMap<u64, u64>,
-    /// Area under the curve of the recall over the fetches, as a share of all there could be.
+    /// Area under the recall curve, as a share of the maximum.
     pub area: f64,
-    /// Pages of the topic that can be reached and count.
+    /// Number of reachable pages of the topic that count.
     pub wanted: u64,
     /// Milliseconds of CPU.
     pub cpu_ms: f64,
@@ -114,15 +115,15 @@ pub struct Outcome {
     pub stop: String,
 }
 
-impl Outcome {
-    /// What a plan brought, by its fetches.
-    pub(super) fn of(experiment: &Experiment, plan: &Plan, steps: &[Step], wanted: u64) -> Self {
-        let counted: Vec<&Step> = steps.iter().filter(|step| step.label.counts()).collect();
+impl CrawlSummary {
+    /// Summary of a plan's fetches.
+    pub(super) fn of(experiment: &Experiment, plan: &CrawlPlan, steps: &[FetchStep], wanted: u64) -> Self {
+        let counted: Vec<&FetchStep> = steps.iter().filter(|step| step.label.counts()).collect();
         let at = |measure: &dyn Fn(u64) -> f64| {
             experiment.at.iter().map(|at| (*at, rounded(measure(*at)))).collect()
         };
         let recall = |n| measures::found(&counted, n) as f64 / wanted.max(1) as f64;
-        Outcome {
+        CrawlSummary {
             topic: plan.topic.clone(),
             strategy: plan.strategy.clone(),
             sample: plan.sample,
@@ -143,14 +144,14 @@ impl Outcome {
 }
 
 /// Seconds to the first page of the topic, and to the 10th, 50th, 100th, ...
-fn seconds_to(counted: &[&Step]) -> BTreeMap<u64, f64> {
-    let about = counted.iter().filter(|step| step.label == Label::About);
+fn seconds_to(counted: &[&FetchStep]) -> BTreeMap<u64, f64> {
+    let about = counted.iter().filter(|step| step.label == FetchLabel::About);
     let numbered = (1..).zip(about.map(|step| step.at.0 as f64 / 1e3));
     let is_noted = |number: u64| matches!(number, 1 | 10 | 25 | 50) || number.is_multiple_of(100);
     numbered.filter(|(number, _)| is_noted(*number)).collect()
 }
 
-/// To so many places that a file gives the same number back.
+/// Rounded, so that writing and reading gives the same number.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
@@ -158,10 +159,10 @@ pub(super) fn rounded(value: f64) -> f64 {
 /// A crawl, fetch by fetch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// What it comes to.
-    pub outcome: Outcome,
+    /// Summary.
+    pub outcome: CrawlSummary,
     /// All fetches, in their order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<FetchStep>,
     /// The best authorities at its end, best first.
     pub authorities: Vec<Authority>,
 }
@@ -170,18 +171,18 @@ const HEAD: &str = "sequence\turl\trelevance\tindependent\tlabel\thost\tdepth\ta
 
 impl Trace {
     /// The fetches that count, in their order.
-    pub fn counted(&self) -> Vec<&Step> {
+    pub fn counted(&self) -> Vec<&FetchStep> {
         self.steps.iter().filter(|step| step.label.counts()).collect()
     }
 
-    /// As a file: what it comes to and the authorities as JSON behind `#`, then a line a fetch.
+    /// The trace as a file: summary and authorities as JSON after `#`, then a line a fetch.
     pub(super) fn to_text(&self) -> serde_json::Result<String> {
         let mut text = format!("# {}\n", serde_json::to_string(&self.outcome)?);
         let _ = writeln!(text, "# {}\n{HEAD}", serde_json::to_string(&self.authorities)?);
         let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.6}"));
         for step in &self.steps {
             let (relevance, independent) = (number(step.relevance), number(step.independent));
-            let Step { seq, url, label, host, depth, at, .. } = step;
+            let FetchStep { seq, url, label, host, depth, at, .. } = step;
             let _ = writeln!(
                 text,
                 "{seq}\t{url}\t{relevance}\t{independent}\t{}\t{host}\t{depth}\t{}",
@@ -192,35 +193,35 @@ impl Trace {
         Ok(text)
     }
 
-    /// What a file says; `None` if it is none.
+    /// Parses a file; `None` if it is not a trace.
     pub(super) fn parse(text: &str) -> Option<Trace> {
         let mut lines = text.lines();
         let outcome = serde_json::from_str(lines.next()?.strip_prefix("# ")?).ok()?;
         let authorities = serde_json::from_str(lines.next()?.strip_prefix("# ")?).ok()?;
         (lines.next()? == HEAD).then_some(())?;
-        let steps = lines.map(step).collect::<Option<Vec<Step>>>()?;
+        let steps = lines.map(step).collect::<Option<Vec<FetchStep>>>()?;
         Some(Trace { outcome, steps, authorities })
     }
 
-    /// What the head of a file says.
-    pub(super) fn parse_outcome(text: &str) -> Option<Outcome> {
+    /// Parses the summary in a file's head.
+    pub(super) fn parse_outcome(text: &str) -> Option<CrawlSummary> {
         serde_json::from_str(text.lines().next()?.strip_prefix("# ")?).ok()
     }
 }
 
-fn step(line: &str) -> Option<Step> {
+fn step(line: &str) -> Option<FetchStep> {
     let mut cells = line.split('\t');
     let mut next = || cells.next();
     let number = |cell: &str| match cell {
         "-" => Some(None),
         number => number.parse().ok().map(Some),
     };
-    Some(Step {
+    Some(FetchStep {
         seq: next()?.parse().ok()?,
         url: next()?.to_owned(),
         relevance: number(next()?)?,
         independent: number(next()?)?,
-        label: next().and_then(|word| Label::ALL.into_iter().find(|label| label.name() == word))?,
+        label: next().and_then(|word| FetchLabel::ALL.into_iter().find(|label| label.name() == word))?,
         host: next()?.to_owned(),
         depth: next()?.parse().ok()?,
         at: Timestamp(next()?.parse().ok()?),

@@ -1,19 +1,19 @@
-//! Crawls that an apprentice guides, beside those of the baseline that it learns from (A 3.3, 3.5 to 3.7).
+//! Crawls guided by an apprentice, compared with those of the baseline that it learns from (A 3.3, 3.5 to 3.7).
 
-use super::evidence::{Evidence, cell, percent, with_error};
-use super::{Figure, Verdict};
-use crate::experiment::{Step, Trace};
+use super::evidence::{TracedResults, cell, percent, with_error};
+use super::{ClaimVerdict, Figure};
+use crate::experiment::{FetchStep, Trace};
 use crate::measures::{self, by_url};
 use crate::statistics::{Difference, bootstrap};
-use porthole_report::html::Table;
+use porthole_report::html::HtmlTable;
 use porthole_report::summary::{self, mean};
-use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, Series};
+use porthole_report::svg::{Axis, Chart, ChartBar, Marks, Scale, Series};
 
-/// Parts of a distribution of relevance.
+/// Number of bins of a distribution of relevance.
 const PARTS: usize = 10;
 
-/// A Figs. 4 and 5: how hard the topics are for the baseline.
-pub(super) fn difficulty(evidence: &Evidence) -> Option<Figure> {
+/// A Figs. 4 and 5: difficulty of the topics for the baseline.
+pub(super) fn difficulty(evidence: &TracedResults) -> Option<Figure> {
     let baseline = evidence.baseline();
     let shares = |topic: &str| -> Vec<f64> {
         let steps = evidence.of(baseline, Some(topic)).flat_map(Trace::counted);
@@ -23,7 +23,7 @@ pub(super) fn difficulty(evidence: &Evidence) -> Option<Figure> {
     };
     let topics: Vec<(&String, Vec<f64>)> =
         evidence.topics().iter().map(|topic| (topic, shares(topic))).collect();
-    let mut table = Table::new(&["topic", "good: R above 0.5", "bad"]);
+    let mut table = HtmlTable::new(&["topic", "good: R above 0.5", "bad"]);
     table.head.extend((0..PARTS).map(|part| format!("R from {:.1}", part as f64 / PARTS as f64)));
     for (topic, shares) in &topics {
         let good: f64 = shares[PARTS / 2..].iter().sum();
@@ -43,13 +43,13 @@ pub(super) fn difficulty(evidence: &Evidence) -> Option<Figure> {
     };
     let bars = topics.iter().enumerate().map(|(at, (_, shares))| {
         let good: f64 = shares[PARTS / 2..].iter().sum();
-        Bar { name: (at + 1).to_string(), parts: vec![good, 1.0 - good], note: percent(good) }
+        ChartBar { name: (at + 1).to_string(), parts: vec![good, 1.0 - good], note: percent(good) }
     });
     let names: Vec<String> =
         topics.iter().enumerate().map(|(at, (topic, _))| format!("{} {}", at + 1, last_of(topic))).collect();
     Some(Figure {
         id: "difficulty",
-        title: "How hard the topics are for the baseline",
+        title: "Difficulty of the topics for the baseline",
         paper: "A Figs. 4, 5",
         there: "relevance is near 0 or near 1 for most pages, with little between",
         here: format!(
@@ -58,8 +58,8 @@ pub(super) fn difficulty(evidence: &Evidence) -> Option<Figure> {
             percent(high),
             percent(between)
         ),
-        // Two peaks: what is at the upper end is more than what is in any tenth between the ends.
-        verdict: Verdict::of(between < 0.25 && high > between / (PARTS - 2) as f64),
+        // Bimodal: the top tenth holds more than any tenth between the ends.
+        verdict: ClaimVerdict::of(between < 0.25 && high > between / (PARTS - 2) as f64),
         charts: vec![
             Chart {
                 title: format!("share of good pages: {}", names.join(", ")),
@@ -86,17 +86,17 @@ fn last_of(topic: &str) -> &str {
     topic.rsplit('/').next().unwrap_or(topic)
 }
 
-/// The apprentice that the baseline's own crawls taught, if it was run: it may go everywhere.
-pub(super) fn taught(evidence: &Evidence) -> Option<&str> {
+/// The unrestricted apprentice taught by the baseline's own crawls, if it was run.
+pub(super) fn taught(evidence: &TracedResults) -> Option<&str> {
     let behind = format!("~{}", evidence.baseline());
     evidence.plain().into_iter().find(|name| name.starts_with("apprentice") && name.ends_with(&behind))
 }
 
-/// A Fig. 11: whether the apprentice fetches what its teacher fetched.
-pub(super) fn overlap(evidence: &Evidence) -> Option<Figure> {
+/// A Fig. 11: overlap of the apprentice's pages with its teacher's.
+pub(super) fn overlap(evidence: &TracedResults) -> Option<Figure> {
     let (baseline, apprentice) = (evidence.baseline(), taught(evidence)?);
     let budget = evidence.budget();
-    // Of all that either fetched: the baseline alone, both, the apprentice alone.
+    // Shares of all pages that either fetched: the baseline only, both, the apprentice only.
     let shares = |topic: &str| -> [f64; 3] {
         let pairs = evidence.of(apprentice, Some(topic)).filter_map(|own| {
             let other = evidence.trace(topic, baseline, own.outcome.sample)?;
@@ -107,12 +107,12 @@ pub(super) fn overlap(evidence: &Evidence) -> Option<Figure> {
     };
     let topics: Vec<(&String, [f64; 3])> =
         evidence.topics().iter().map(|topic| (topic, shares(topic))).collect();
-    let mut table = Table::new(&["topic", "the baseline alone", "both", "the apprentice alone"]);
+    let mut table = HtmlTable::new(&["topic", "the baseline alone", "both", "the apprentice alone"]);
     for (topic, shares) in &topics {
         table.rows.push([(*topic).clone()].into_iter().chain(shares.map(cell)).collect());
     }
     let both = mean(topics.iter().map(|(_, shares)| shares[1]));
-    let bar = |(at, (_, shares)): (usize, &(&String, [f64; 3]))| Bar {
+    let bar = |(at, (_, shares)): (usize, &(&String, [f64; 3]))| ChartBar {
         name: (at + 1).to_string(),
         parts: shares.to_vec(),
         note: percent(shares[1]),
@@ -121,7 +121,7 @@ pub(super) fn overlap(evidence: &Evidence) -> Option<Figure> {
         topics.iter().enumerate().map(|(at, (topic, _))| format!("{} {}", at + 1, last_of(topic))).collect();
     Some(Figure {
         id: "apprentice-overlap",
-        title: "What the apprentice and its teacher both fetched",
+        title: "Overlap of the apprentice and its teacher",
         paper: "A Fig. 11",
         there: "there is little overlap: what the apprentice learns is general, and not the pages that it was taught with",
         here: format!(
@@ -129,9 +129,9 @@ pub(super) fn overlap(evidence: &Evidence) -> Option<Figure> {
              (mean over topics).",
             percent(both)
         ),
-        verdict: Verdict::of(both < 0.25),
+        verdict: ClaimVerdict::of(both < 0.25),
         charts: vec![Chart {
-            title: format!("share of all that either fetched: {}", names.join(", ")),
+            title: format!("share of all pages fetched by either: {}", names.join(", ")),
             x: Axis { label: "topic".to_owned(), scale: Scale::Linear },
             y: Axis { label: "share of the pages".to_owned(), scale: Scale::Linear },
             marks: Marks::Bars {
@@ -144,38 +144,38 @@ pub(super) fn overlap(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// Of all that one of two crawls has after `n` fetches: the share that the other alone has, both, and the one alone.
-fn split(one: &[&Step], other: &[&Step], n: u64) -> [f64; 3] {
+/// Of all pages of two crawls after `n` fetches: the shares of the other only, both, and the one only.
+fn split(one: &[&FetchStep], other: &[&FetchStep], n: u64) -> [f64; 3] {
     let both = measures::overlap(one, other, n, by_url) * one.len().min(n as usize) as f64;
     let [one, other] = [one, other].map(|steps| steps.len().min(n as usize) as f64);
     let all = (one + other - both).max(1.0);
     [(other - both) / all, both / all, (one - both) / all]
 }
 
-/// A crawl that an apprentice takes over, with that of the baseline from the same starts; both are the same up to the
+/// A crawl that an apprentice takes over, with that of the baseline from the same starts; both are equal up to the
 /// training.
-struct Switched {
-    /// What each fetch that counts lost: 1 - R.
+struct TakeoverPair {
+    /// Loss of each counted fetch: 1 - R.
     apprentice: Vec<f64>,
     baseline: Vec<f64>,
-    /// Fetches that count up to the training.
+    /// Number of counted fetches before the training.
     at: usize,
 }
 
-/// Pages until the first training of an apprentice that learns in the crawl it guides; `None` for other strategies.
+/// Pages before the first training of an apprentice that learns in the crawl it guides; `None` for other strategies.
 fn trained_at(name: &str) -> Option<usize> {
     let is_own = name.starts_with("apprentice") && !name.contains(['~', '@', '+']);
     let given = name.split([':', ',']).find_map(|part| part.strip_prefix("train="));
     is_own.then(|| given.map_or(Some(25), |pages| pages.parse().ok())).flatten().filter(|pages| *pages > 0)
 }
 
-/// The growth in pages that makes the next training due.
+/// Growth of the number of pages between trainings.
 fn again(name: &str) -> f64 {
     let given = name.split([':', ',']).find_map(|part| part.strip_prefix("again="));
     given.and_then(|growth| growth.parse().ok()).unwrap_or(1.25)
 }
 
-fn switched(evidence: &Evidence, name: &str, topic: &str, pages: usize) -> Vec<Switched> {
+fn switched(evidence: &TracedResults, name: &str, topic: &str, pages: usize) -> Vec<TakeoverPair> {
     let lost = |trace: &Trace| -> Vec<f64> {
         trace.counted().iter().map(|step| 1.0 - step.relevance.unwrap_or(0.0)).collect()
     };
@@ -183,13 +183,13 @@ fn switched(evidence: &Evidence, name: &str, topic: &str, pages: usize) -> Vec<S
         let other = evidence.trace(topic, evidence.baseline(), own.outcome.sample)?;
         let came = own.steps.iter().filter(|step| step.relevance.is_some()).take(pages);
         let at = came.filter(|step| step.label.counts()).count();
-        Some(Switched { apprentice: lost(own), baseline: lost(other), at })
+        Some(TakeoverPair { apprentice: lost(own), baseline: lost(other), at })
     });
     crawls.collect()
 }
 
-impl Switched {
-    /// What a fetch lost in the mean, of those from one to another after the training.
+impl TakeoverPair {
+    /// Mean loss of the fetches in a range after the training.
     fn between(&self, lost: &[f64], from: i64, to: i64) -> Option<f64> {
         let place = |offset: i64| usize::try_from(self.at as i64 + offset).unwrap_or(0).min(lost.len());
         let part = &lost[place(from)..place(to)];
@@ -197,22 +197,22 @@ impl Switched {
     }
 }
 
-/// A Figs. 13 (b) and 14: the loss a page before and after an apprentice is switched in.
-pub(super) fn online(evidence: &Evidence) -> Option<Figure> {
+/// A Figs. 13 (b) and 14: loss a page before and after an apprentice takes over.
+pub(super) fn online(evidence: &TracedResults) -> Option<Figure> {
     let strategies = evidence.results.experiment.strategies.iter();
     let names: Vec<(&str, usize)> =
         strategies.filter_map(|name| Some((name.as_str(), trained_at(name)?))).collect();
     let (baseline, budget) = (evidence.baseline(), evidence.budget() as i64);
     let part = (budget / 10).max(1);
-    // The apprentice that is trained latest has the longest baseline before it.
+    // The apprentice with the latest training has the longest baseline before it.
     let latest = names.iter().map(|(_, pages)| *pages).max()?;
     let names: Vec<&str> =
         names.iter().filter(|(_, pages)| *pages == latest).map(|(name, _)| *name).collect();
     let of_topic = |name: &str, topic: &String| switched(evidence, name, topic, latest);
-    let crawls = |name: &str| -> Vec<Switched> {
+    let crawls = |name: &str| -> Vec<TakeoverPair> {
         evidence.topics().iter().flat_map(|topic| of_topic(name, topic)).collect()
     };
-    let all: Vec<(&str, Vec<Switched>)> = names.iter().map(|name| (*name, crawls(name))).collect();
+    let all: Vec<(&str, Vec<TakeoverPair>)> = names.iter().map(|name| (*name, crawls(name))).collect();
     let first = all.first().filter(|(_, crawls)| !crawls.is_empty())?;
     let mean_before = mean(first.1.iter().map(|crawl| crawl.at as f64));
     let last = budget - mean_before as i64;
@@ -220,15 +220,15 @@ pub(super) fn online(evidence: &Evidence) -> Option<Figure> {
         .map(|at| (at * part, (at + 1) * part))
         .filter(|span| span.0 < last)
         .collect();
-    let loss = |crawls: &[Switched], is_own: bool, (from, to): (i64, i64)| {
-        let one = |crawl: &Switched| {
+    let loss = |crawls: &[TakeoverPair], is_own: bool, (from, to): (i64, i64)| {
+        let one = |crawl: &TakeoverPair| {
             crawl.between(if is_own { &crawl.apprentice } else { &crawl.baseline }, from, to)
         };
         with_error(&crawls.iter().filter_map(one).collect::<Vec<f64>>())
     };
-    let mut rows: Vec<(&str, &[Switched], bool)> = vec![(baseline, &first.1, false)];
+    let mut rows: Vec<(&str, &[TakeoverPair], bool)> = vec![(baseline, &first.1, false)];
     rows.extend(all.iter().map(|(name, crawls)| (*name, crawls.as_slice(), true)));
-    let mut table = Table::new(&["fetches from the training", "to"]);
+    let mut table = HtmlTable::new(&["fetches from the training", "to"]);
     for (name, ..) in &rows {
         table.head.extend([format!("loss a page, {name}"), "standard error".to_owned()]);
     }
@@ -246,7 +246,7 @@ pub(super) fn online(evidence: &Evidence) -> Option<Figure> {
         Series::with_errors(name, points, losses.iter().map(|(_, error)| *error).collect())
     });
     let difference = |name: &str, span: (i64, i64)| -> Difference {
-        let of_crawl = |crawl: &Switched| {
+        let of_crawl = |crawl: &TakeoverPair| {
             Some(
                 crawl.between(&crawl.apprentice, span.0, span.1)?
                     - crawl.between(&crawl.baseline, span.0, span.1)?,
@@ -275,7 +275,7 @@ pub(super) fn online(evidence: &Evidence) -> Option<Figure> {
     if again(rarest) > again(most_often) {
         let groups = evidence.topics().iter().map(|topic| {
             let pairs = of_topic(most_often, topic).into_iter().zip(of_topic(rarest, topic));
-            let less = |(often, once): (Switched, Switched)| {
+            let less = |(often, once): (TakeoverPair, TakeoverPair)| {
                 Some(often.between(&often.apprentice, 0, last)? - once.between(&once.apprentice, 0, last)?)
             };
             pairs.filter_map(less).collect::<Vec<f64>>()
@@ -299,7 +299,7 @@ pub(super) fn online(evidence: &Evidence) -> Option<Figure> {
              {baseline} that goes on, {}.",
             said.join("; ")
         ),
-        verdict: Verdict::of_parts(&parts),
+        verdict: ClaimVerdict::of_parts(&parts),
         charts: vec![Chart {
             title: format!("mean of 1 - R over {part} fetches, all topics and samples, with standard errors"),
             x: Axis { label: "fetches from the training on".to_owned(), scale: Scale::Close },
@@ -327,10 +327,11 @@ mod tests {
 
     #[test]
     fn losses_around_a_training_by_hand() {
-        let crawl = Switched { apprentice: vec![1.0, 0.5, 0.2, 0.0], baseline: vec![1.0, 0.5, 0.9], at: 2 };
+        let crawl =
+            TakeoverPair { apprentice: vec![1.0, 0.5, 0.2, 0.0], baseline: vec![1.0, 0.5, 0.9], at: 2 };
         let own = |from, to| crawl.between(&crawl.apprentice, from, to);
         assert_eq!((own(-2, 0), own(0, 2)), (Some(0.75), Some(0.1)));
-        // It ended before.
+        // The crawl ended before.
         assert_eq!(
             (crawl.between(&crawl.baseline, 0, 9), crawl.between(&crawl.baseline, 1, 9)),
             (Some(0.9), None)

@@ -1,28 +1,30 @@
-//! All strategies side by side, with what nobody can beat and what everybody should (A 3.6).
+//! All strategies side by side, with upper and lower bounds (A 3.6).
 
-use super::evidence::{Curve, Evidence, cell, closely, is_elsewhere, over_fetches, percent, series};
-use super::{Figure, Verdict};
-use crate::experiment::Step;
+use super::evidence::{
+    Curve, TracedResults, cell, is_elsewhere, over_fetches, percent, series, with_close_scale,
+};
+use super::{ClaimVerdict, Figure};
+use crate::experiment::FetchStep;
 use crate::statistics::{Difference, holm};
-use porthole_report::html::Table;
+use porthole_report::html::HtmlTable;
 use porthole_report::summary;
-use porthole_report::svg::{Axis, Chart, Marks, Range, Scale};
+use porthole_report::svg::{Axis, Chart, Marks, Scale, ValueRange};
 
 /// All strategies against the baseline, with Holm's correction.
-pub(super) fn compared(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn compared(evidence: &TracedResults) -> Option<Figure> {
     let (budget, baseline) = (evidence.budget(), evidence.baseline());
     let names = evidence.results.experiment.strategies.iter().map(String::as_str);
-    // What starts elsewhere cannot be compared start by start.
+    // Strategies with other start pages cannot be compared start by start.
     let names: Vec<&str> = names.filter(|name| !is_elsewhere(name)).collect();
     let others: Vec<&str> = names.iter().copied().filter(|name| *name != baseline).collect();
     let ahead: Vec<Difference> =
         others.iter().map(|name| evidence.ahead(name, baseline, |outcome| outcome.recall[&budget])).collect();
     let corrected = holm(&ahead.iter().map(|ahead| ahead.p).collect::<Vec<_>>());
     let mut table =
-        Table::new(&["strategy", "harvest", "recall", "area under it", "mean R", "R, other critic"]);
+        HtmlTable::new(&["strategy", "harvest", "recall", "area under it", "mean R", "R, other critic"]);
     table.head.extend([format!("recall ahead of {baseline}"), "95% interval".into(), "p, after Holm".into()]);
     for name in &names {
-        let of = |value: &dyn Fn(&crate::experiment::Outcome) -> f64| cell(evidence.mean(name, value));
+        let of = |value: &dyn Fn(&crate::experiment::CrawlSummary) -> f64| cell(evidence.mean(name, value));
         let mut row = vec![
             (*name).to_owned(),
             of(&|outcome| outcome.harvest[&budget]),
@@ -43,7 +45,7 @@ pub(super) fn compared(evidence: &Evidence) -> Option<Figure> {
         }
         table.rows.push(row);
     }
-    let ranges = others.iter().zip(&ahead).map(|(name, ahead)| Range {
+    let ranges = others.iter().zip(&ahead).map(|(name, ahead)| ValueRange {
         name: (*name).to_owned(),
         value: ahead.mean,
         low: ahead.low,
@@ -94,14 +96,21 @@ pub(super) fn compared(evidence: &Evidence) -> Option<Figure> {
 }
 
 /// The recall crawlers (A Fig. 12).
-pub(super) fn recall_crawler(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn recall_crawler(evidence: &TracedResults) -> Option<Figure> {
     let strategies = &evidence.results.experiment.strategies;
-    let kept: Vec<Kept> = strategies.iter().filter_map(|name| Kept::read(evidence, name)).collect();
-    let mut table =
-        Table::new(&["strategy", "pages fetched", "the baseline's loss", "its own", "that of the free one"]);
+    let kept: Vec<BoundedPair> =
+        strategies.iter().filter_map(|name| BoundedPair::read(evidence, name)).collect();
+    let mut table = HtmlTable::new(&[
+        "strategy",
+        "pages fetched",
+        "the baseline's loss",
+        "its own",
+        "that of the free one",
+    ]);
     let (mut said, mut charts, mut holds) = (Vec::new(), Vec::new(), !kept.is_empty());
-    for Kept { name, free, baseline } in &kept {
-        let loss = |steps: &[&Step]| summary::loss(steps.iter().map(|step| step.relevance.unwrap_or(0.0)));
+    for BoundedPair { name, free, baseline } in &kept {
+        let loss =
+            |steps: &[&FetchStep]| summary::loss(steps.iter().map(|step| step.relevance.unwrap_or(0.0)));
         let curves: Vec<Curve> = [*baseline, *name, free]
             .into_iter()
             .map(|name| (name.to_owned(), evidence.curve(name, None, loss)))
@@ -123,7 +132,7 @@ pub(super) fn recall_crawler(evidence: &Evidence) -> Option<Figure> {
             percent(share)
         ));
         holds &= share > 0.9 && (end(1) - end(0)).abs() < 1e-6;
-        charts.push(closely(over_fetches("mean of 1 - R so far", "loss", series(&curves))));
+        charts.push(with_close_scale(over_fetches("mean of 1 - R so far", "loss", series(&curves))));
     }
     (!kept.is_empty()).then(|| Figure {
         id: "recall-crawler",
@@ -131,34 +140,34 @@ pub(super) fn recall_crawler(evidence: &Evidence) -> Option<Figure> {
         paper: "A Fig. 12",
         there: "its loss lies between that of the baseline and that of the free crawl, and ends at the baseline's",
         here: said.join(". ") + ".",
-        verdict: Verdict::of(holds),
+        verdict: ClaimVerdict::of(holds),
         charts,
         table,
         ..Figure::default()
     })
 }
 
-/// A strategy that is kept to the pages of another, if both were run freely, too.
-struct Kept<'a> {
+/// A strategy restricted to the pages of another, if both were also run unrestricted.
+struct BoundedPair<'a> {
     name: &'a str,
     free: String,
     baseline: &'a str,
 }
 
-impl<'a> Kept<'a> {
-    fn read(evidence: &Evidence, name: &'a str) -> Option<Kept<'a>> {
+impl<'a> BoundedPair<'a> {
+    fn read(evidence: &TracedResults, name: &'a str) -> Option<BoundedPair<'a>> {
         let (own, behind) = name.split_once('@')?;
         let (baseline, teacher) = behind.split_once('~').unwrap_or((behind, ""));
         let free = if teacher.is_empty() { own.to_owned() } else { format!("{own}~{teacher}") };
-        (evidence.has(&free) && evidence.has(baseline)).then_some(Kept { name, free, baseline })
+        (evidence.has(&free) && evidence.has(baseline)).then_some(BoundedPair { name, free, baseline })
     }
 }
 
-/// What a decision costs.
-pub(super) fn cost(evidence: &Evidence) -> Option<Figure> {
+/// CPU cost of a decision.
+pub(super) fn cost(evidence: &TracedResults) -> Option<Figure> {
     let names: Vec<&str> = evidence.results.experiment.strategies.iter().map(String::as_str).collect();
     let of = |name: &str| evidence.mean(name, |outcome| outcome.cpu_ms / outcome.fetched.max(1) as f64);
-    let mut table = Table::new(&["strategy", "ms of CPU a page that counts"]);
+    let mut table = HtmlTable::new(&["strategy", "ms of CPU a page that counts"]);
     table.rows.extend(names.iter().map(|name| vec![(*name).to_owned(), cell(of(name))]));
     let plain = ["breadth", "random"].into_iter().find(|name| evidence.has(name));
     let baseline = evidence.baseline();

@@ -1,44 +1,46 @@
-//! What figures are made from: the results of an experiment with every fetch, and questions to them.
+//! Data of the figures: the results of an experiment with every fetch, and queries on them.
 
 use std::collections::BTreeMap;
 
-use crate::experiment::{ExperimentError, Label, Outcome, Results, Step, Trace, Web};
+use crate::experiment::{
+    CrawlSummary, ExperimentError, ExperimentWeb, FetchLabel, FetchStep, Results, Trace,
+};
 use crate::measures;
 use crate::statistics::{Difference, bootstrap, standard_error};
-use porthole_report::html::Table;
+use porthole_report::html::HtmlTable;
 use porthole_report::summary::{self, mean};
 use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
-/// Places that belong together.
+/// Points of a curve.
 pub(super) type Points = Vec<(f64, f64)>;
 
-/// A name and its points over the number of fetches.
+/// A name, and points over the number of fetches.
 pub(super) type Curve = (String, Points);
 
 /// The results of an experiment with every fetch.
-pub struct Evidence {
-    /// What was asked for, and what came of it.
+pub struct TracedResults {
+    /// The experiment and its results.
     pub results: Results,
     traces: BTreeMap<(String, String, u32), Trace>,
 }
 
-impl Evidence {
-    /// Reads all fetches.
+impl TracedResults {
+    /// Reads all traces.
     pub fn read(results: Results) -> Result<Self, ExperimentError> {
         let mut traces = BTreeMap::new();
-        for Outcome { topic, strategy, sample, .. } in &results.outcomes {
+        for CrawlSummary { topic, strategy, sample, .. } in &results.outcomes {
             let trace = results.trace(topic, strategy, *sample)?;
             traces.insert((topic.clone(), strategy.clone(), *sample), trace);
         }
-        Ok(Evidence { results, traces })
+        Ok(TracedResults { results, traces })
     }
 
     pub(super) fn web_name(&self) -> String {
         match &self.results.experiment.web {
-            Web::Recorded { pages, .. } => {
+            ExperimentWeb::Recorded { pages, .. } => {
                 pages.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
             }
-            Web::Synthetic(params) => format!("a synthetic web of {} pages", params.pages),
+            ExperimentWeb::Synthetic(params) => format!("a synthetic web of {} pages", params.pages),
         }
     }
 
@@ -54,15 +56,15 @@ impl Evidence {
         self.results.experiment.strategies.iter().any(|name| name == strategy)
     }
 
-    /// The strategies that begin with all start pages and may go everywhere.
+    /// The strategies that use all start pages and are unrestricted.
     pub(super) fn plain(&self) -> Vec<&str> {
         let all = self.results.experiment.strategies.iter().map(String::as_str);
-        // A number behind a colon is one of start pages; parameters have an equals sign.
+        // A number after a colon is the number of start pages; parameters have an equals sign.
         let has_fewer = |name: &str| name.rsplit_once(':').is_some_and(|(_, starts)| !starts.contains('='));
         all.filter(|name| !name.contains('@') && !is_elsewhere(name) && !has_fewer(name)).collect()
     }
 
-    /// As many of them as an eye can tell apart in one drawing: what others are compared with, and the first ones.
+    /// As many of them as can be told apart in one chart: those that others are compared with, and the first ones.
     pub(super) fn drawn(&self) -> Vec<&str> {
         const MOST: usize = 8;
         let must = [Some(self.baseline()), self.control()];
@@ -80,7 +82,7 @@ impl Evidence {
         self.results.experiment.baseline()
     }
 
-    /// The order that knows nothing, if it was run.
+    /// The unfocused strategy, if it was run.
     pub(super) fn control(&self) -> Option<&str> {
         ["random", "unfocused"].into_iter().find(|name| self.has(name))
     }
@@ -101,7 +103,7 @@ impl Evidence {
         self.traces.values().filter(is_it)
     }
 
-    /// The crawls of a strategy from two start sets that have no page in common.
+    /// The crawls of a strategy from two disjoint start sets.
     pub(super) fn pairs<'a>(
         &'a self,
         strategy: &'a str,
@@ -114,36 +116,41 @@ impl Evidence {
         })
     }
 
-    /// Some thirty numbers of fetches, up to the budget.
+    /// About thirty numbers of fetches, up to the budget.
     pub(super) fn moments(&self) -> Vec<u64> {
         measures::moments(self.budget())
     }
 
-    /// The mean over crawls of a value after every fetch; a crawl that has ended does not take part any more.
+    /// Mean over crawls of a value after every fetch; crawls that have ended are ignored.
     pub(super) fn curve<'a>(
         &'a self,
         strategy: &'a str,
         topic: Option<&'a str>,
-        values: impl Fn(&[&Step]) -> Vec<f64>,
+        values: impl Fn(&[&FetchStep]) -> Vec<f64>,
     ) -> Points {
         let all: Vec<Vec<f64>> = self.of(strategy, topic).map(|trace| values(&trace.counted())).collect();
         let moments = self.moments().into_iter().filter_map(|n| {
             let there: Vec<f64> =
                 all.iter().filter_map(|values| values.get(n as usize - 1).copied()).collect();
-            // A mean over the few that went on would be of other topics than before.
+            // The mean of a minority that continued would be over other topics than before.
             (2 * there.len() >= all.len() && !there.is_empty()).then(|| (n as f64, mean(there)))
         });
         moments.collect()
     }
 
-    /// The mean of a value of the outcomes of a strategy, topic by topic.
-    pub(super) fn mean(&self, strategy: &str, value: impl Fn(&Outcome) -> f64) -> f64 {
+    /// Mean of a value over the crawls of a strategy, by topic.
+    pub(super) fn mean(&self, strategy: &str, value: impl Fn(&CrawlSummary) -> f64) -> f64 {
         let topics = self.topics().iter();
         mean(topics.map(|topic| mean(self.of(strategy, Some(topic)).map(|trace| value(&trace.outcome)))))
     }
 
-    /// By how much a strategy is ahead of another, start by start.
-    pub(super) fn ahead(&self, strategy: &str, other: &str, value: impl Fn(&Outcome) -> f64) -> Difference {
+    /// Difference between two strategies, start by start.
+    pub(super) fn ahead(
+        &self,
+        strategy: &str,
+        other: &str,
+        value: impl Fn(&CrawlSummary) -> f64,
+    ) -> Difference {
         let groups = self.topics().iter().map(|topic| {
             let paired = self.of(strategy, Some(topic)).filter_map(|trace| {
                 let other = self.trace(topic, other, trace.outcome.sample)?;
@@ -160,13 +167,13 @@ pub(super) fn is_elsewhere(strategy: &str) -> bool {
     strategy.contains("+neighbours")
 }
 
-/// 1 for a page about the topic, 0 for another.
-pub(super) fn truth(step: &Step) -> f64 {
-    f64::from(step.label == Label::About)
+/// 1 for a page about the topic, else 0.
+pub(super) fn truth(step: &FetchStep) -> f64 {
+    f64::from(step.label == FetchLabel::About)
 }
 
-/// The mean over the last so many fetches, by some value of a fetch.
-pub(super) fn moving(window: usize, value: impl Fn(&Step) -> f64) -> impl Fn(&[&Step]) -> Vec<f64> {
+/// Moving average of a value over the last fetches.
+pub(super) fn moving(window: usize, value: impl Fn(&FetchStep) -> f64) -> impl Fn(&[&FetchStep]) -> Vec<f64> {
     move |steps| summary::moving(&steps.iter().map(|step| value(step)).collect::<Vec<_>>(), window)
 }
 
@@ -181,13 +188,13 @@ pub(super) fn over_fetches(title: &str, y: &str, series: Vec<Series>) -> Chart {
 }
 
 /// The same chart for curves that hardly differ.
-pub(super) fn closely(chart: Chart) -> Chart {
+pub(super) fn with_close_scale(chart: Chart) -> Chart {
     Chart { y: Axis { scale: Scale::Close, ..chart.y }, ..chart }
 }
 
-/// Curves as a table, a row a moment.
-pub(super) fn table(curves: &[Curve]) -> Table {
-    let mut table = Table::new(&["pages fetched"]);
+/// Curves as a table, one row a moment.
+pub(super) fn table(curves: &[Curve]) -> HtmlTable {
+    let mut table = HtmlTable::new(&["pages fetched"]);
     table.head.extend(curves.iter().map(|(name, _)| name.clone()));
     let mut moments: Vec<f64> =
         curves.iter().flat_map(|(_, points)| points.iter().map(|point| point.0)).collect();
@@ -203,7 +210,7 @@ pub(super) fn table(curves: &[Curve]) -> Table {
     table
 }
 
-/// Curves to be drawn.
+/// Curves as chart series.
 pub(super) fn series(curves: &[Curve]) -> Vec<Series> {
     curves.iter().map(|(name, points)| Series::curve(name, points.clone())).collect()
 }
@@ -218,7 +225,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
-/// A number as tables have it.
+/// A number formatted for tables.
 pub(super) fn cell(value: f64) -> String {
     format!("{value:.4}")
 }

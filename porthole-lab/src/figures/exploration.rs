@@ -1,28 +1,28 @@
-//! Exploration against exploitation: how greedy Best-N-First should be (P 5).
+//! Exploration versus exploitation: how greedy Best-N-First should be (P 5).
 
 mod crawls;
 pub(super) mod neighbours;
 pub(super) mod open;
 
-use super::evidence::{Evidence, Points, cell};
-use super::{Figure, Verdict};
+use super::evidence::{Points, TracedResults, cell};
+use super::{ClaimVerdict, Figure};
 use crate::experiment::{Quality, RankedCrawl, Task};
 use crate::statistics::Difference;
 use crawls::{Crawls, MOMENTS, SOME, Scheme};
-use porthole_report::html::Table;
+use porthole_report::html::HtmlTable;
 use porthole_report::summary::mean;
 use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
-/// The greediest crawler of P, the one that explores most, and the one that knows nothing.
+/// The greediest crawler of P, the most exploring one, and the unguided one.
 const GREEDY: &str = "best-1";
 const EXPLORING: &str = "best-256";
 const BLIND: &str = "fifo-256";
 
-/// The two ways to rank pages (P Table 2).
-const RANKS: [(&str, Rank); 2] =
+/// The two rankings of pages (P Table 2).
+const RANKS: [(&str, QualitySelector); 2] =
     [("rank_SMART", |crawl| &crawl.lexical), ("rank_KW,PR", |crawl| &crawl.linkage)];
 
-type Rank = fn(&RankedCrawl) -> &Quality;
+type QualitySelector = fn(&RankedCrawl) -> &Quality;
 
 /// A difference with its interval.
 fn interval(difference: &Difference) -> String {
@@ -30,23 +30,24 @@ fn interval(difference: &Difference) -> String {
     format!("{mean:+.3} ({low:+.3} to {high:+.3})")
 }
 
-/// The same of ranks, which are large.
+/// The same for ranks, which are large.
 fn ranks(difference: &Difference) -> String {
     let Difference { mean, low, high, .. } = difference;
     format!("{mean:+.0} ({low:+.0} to {high:+.0})")
 }
 
-/// What follows from a claim that holds or does not by each rank.
-fn by_rank(holds: &[bool; 2]) -> Verdict {
-    Verdict::of_parts(&[("by rank_SMART", holds[0]), ("by rank_KW,PR", holds[1])])
+/// Verdict on a claim that is tested by each rank.
+fn by_rank(holds: &[bool; 2]) -> ClaimVerdict {
+    ClaimVerdict::of_parts(&[("by rank_SMART", holds[0]), ("by rank_KW,PR", holds[1])])
 }
 
-/// What is seen of the best pages, and whether the crawler that explores has surely more of them by both ranks.
-fn coverage(crawls: &Crawls<'_>) -> (String, Verdict) {
+/// Result for the best pages, and whether the exploring crawler has significantly more of them by both ranks.
+fn coverage(crawls: &Crawls<'_>) -> (String, ClaimVerdict) {
     let ahead = RANKS.map(|(_, rank)| crawls.above(EXPLORING, GREEDY, Crawls::covers(rank)));
     let at = |n: usize| {
-        let of =
-            |rank: Rank| crawls.above(EXPLORING, GREEDY, |crawl| rank(crawl).coverage.get(n).copied()).mean;
+        let of = |rank: QualitySelector| {
+            crawls.above(EXPLORING, GREEDY, |crawl| rank(crawl).coverage.get(n).copied()).mean
+        };
         format!("{:+.3} and {:+.3}", of(RANKS[0].1), of(RANKS[1].1))
     };
     let last = crawls.ranked.top.len() - 1;
@@ -64,7 +65,7 @@ fn coverage(crawls: &Crawls<'_>) -> (String, Verdict) {
 }
 
 /// P Fig. 2 a, c.
-pub(super) fn from_examples(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn from_examples(evidence: &TracedResults) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Examples)?;
     let (charts, table) = Scheme::fixed(&crawls).charts(&crawls);
     let (here, verdict) = coverage(&crawls);
@@ -81,11 +82,11 @@ pub(super) fn from_examples(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// P 5.1: the fewer pages are looked for, the larger the difference.
-pub(super) fn fewer_pages(evidence: &Evidence) -> Option<Figure> {
+/// P 5.1: the difference grows as fewer pages are looked for.
+pub(super) fn fewer_pages(evidence: &TracedResults) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Examples)?;
     let last = crawls.ranked.top.len() - 1;
-    let mut table = Table::new(&["rank", "best so many", "N = 256 ahead of N = 1", "95% interval"]);
+    let mut table = HtmlTable::new(&["rank", "N best", "N = 256 ahead of N = 1", "95% interval"]);
     let mut series = Vec::new();
     let mut grows = Vec::new();
     for (title, rank) in RANKS {
@@ -116,7 +117,7 @@ pub(super) fn fewer_pages(evidence: &Evidence) -> Option<Figure> {
         verdict: by_rank(&[grows[0].low > 0.0, grows[1].low > 0.0]),
         charts: vec![Chart {
             title: "share of the best pages, N = 256 ahead of N = 1".to_owned(),
-            x: Axis { label: "best so many pages of all crawls".to_owned(), scale: Scale::Log },
+            x: Axis { label: "N best pages of all crawls".to_owned(), scale: Scale::Log },
             y: Axis { label: "difference".to_owned(), scale: Scale::Linear },
             marks: Marks::Points(series),
         }],
@@ -126,10 +127,10 @@ pub(super) fn fewer_pages(evidence: &Evidence) -> Option<Figure> {
 }
 
 /// P Fig. 2 b, d.
-pub(super) fn ranks_from_examples(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn ranks_from_examples(evidence: &TracedResults) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Examples)?;
     let (charts, table) = Scheme::dynamic(&crawls).charts(&crawls);
-    let all = |rank: Rank| crawls.above(EXPLORING, GREEDY, |crawl| whole(rank(crawl)));
+    let all = |rank: QualitySelector| crawls.above(EXPLORING, GREEDY, |crawl| whole(rank(crawl)));
     let lexical = all(RANKS[0].1);
     let (early, end) = early_and_end(&crawls, RANKS[1].1);
     Some(Figure {
@@ -145,7 +146,7 @@ pub(super) fn ranks_from_examples(evidence: &Evidence) -> Option<Figure> {
             ranks(&early),
             ranks(&end)
         ),
-        verdict: Verdict::of_parts(&[
+        verdict: ClaimVerdict::of_parts(&[
             ("better all along by rank_SMART", lexical.high < 0.0),
             ("a penalty early by rank_KW,PR", early.low > 0.0),
             ("which it makes up for", end.low <= 0.0),
@@ -156,26 +157,26 @@ pub(super) fn ranks_from_examples(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// The mean over the moments that a crawl got to.
+/// Mean over the moments that a crawl reached.
 fn whole(quality: &Quality) -> Option<f64> {
     (!quality.mean_rank.is_empty()).then(|| mean(quality.mean_rank.iter().copied()))
 }
 
-/// By how much the mean rank of the crawler that explores is above that of the greedy one, early and at the end.
-fn early_and_end(crawls: &Crawls<'_>, rank: Rank) -> (Difference, Difference) {
+/// Difference of the mean rank between the exploring and the greedy crawler, early and at the end.
+fn early_and_end(crawls: &Crawls<'_>, rank: QualitySelector) -> (Difference, Difference) {
     let first = crawls.early();
     let early = |crawl: &RankedCrawl| Some(mean(rank(crawl).mean_rank.get(..first)?.iter().copied()));
     let end = |crawl: &RankedCrawl| rank(crawl).mean_rank.last().copied();
     (crawls.above(EXPLORING, GREEDY, early), crawls.above(EXPLORING, GREEDY, end))
 }
 
-/// P 5.1: the sizes between.
-pub(super) fn sizes(evidence: &Evidence) -> Option<Figure> {
+/// P 5.1: intermediate values of N.
+pub(super) fn sizes(evidence: &TracedResults) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Examples)?;
     let number = |name: &str| name.strip_prefix("best-")?.parse::<u32>().ok();
     let mut sizes: Vec<u32> = evidence.plain().into_iter().filter_map(number).collect();
     sizes.sort_unstable();
-    let mut table = Table::new(&["N", "rank_SMART", "standard error", "rank_KW,PR", "standard error"]);
+    let mut table = HtmlTable::new(&["N", "rank_SMART", "standard error", "rank_KW,PR", "standard error"]);
     table.rows.extend(sizes.iter().map(|n| vec![n.to_string()]));
     let mut series = Vec::new();
     let mut rises = Vec::new();
@@ -198,7 +199,7 @@ pub(super) fn sizes(evidence: &Evidence) -> Option<Figure> {
     );
     (sizes.len() > 2).then(|| Figure {
         id: "exploration-sizes",
-        title: "How many links to take at a time",
+        title: "Number of links taken at a time",
         paper: "P 5.1",
         there: "N = 256 is best and N = 1 worst; 16, 64 and 128 lie between",
         here,

@@ -1,26 +1,28 @@
-//! How relevant pages come in (W 4.2, 4.7; V 3.4; A 3.5).
+//! Harvest of relevant pages over the crawl (W 4.2, 4.7; V 3.4; A 3.5).
 
 use super::apprentice::taught;
-use super::evidence::{Curve, Evidence, cell, closely, moving, over_fetches, percent, series, table, truth};
-use super::{Figure, Verdict};
-use crate::experiment::Step;
-use porthole_report::html::Table;
+use super::evidence::{
+    Curve, TracedResults, cell, moving, over_fetches, percent, series, table, truth, with_close_scale,
+};
+use super::{ClaimVerdict, Figure};
+use crate::experiment::FetchStep;
+use porthole_report::html::HtmlTable;
 use porthole_report::summary::{self, mean};
 use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
-/// Fetches that a moving average goes over: a tenth of the budget, as far as that is smooth.
-fn window(evidence: &Evidence) -> usize {
+/// Window of moving averages: a tenth of the budget, within bounds.
+fn window(evidence: &TracedResults) -> usize {
     (evidence.budget() / 10).clamp(10, 100) as usize
 }
 
-/// Those of the curves that are drawn; tables have all.
-fn drawn(evidence: &Evidence, curves: &[Curve]) -> Vec<Curve> {
+/// The curves to draw; tables have all.
+fn drawn(evidence: &TracedResults, curves: &[Curve]) -> Vec<Curve> {
     let names = evidence.drawn();
     curves.iter().filter(|(name, _)| names.contains(&name.as_str())).cloned().collect()
 }
 
 /// W Figs. 3 and 4, V Fig. 5, by the true labels.
-pub(super) fn by_truth(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn by_truth(evidence: &TracedResults) -> Option<Figure> {
     let window = window(evidence);
     let plain = evidence.plain();
     let curves = |topic: Option<&str>| -> Vec<Curve> {
@@ -40,7 +42,7 @@ pub(super) fn by_truth(evidence: &Evidence) -> Option<Figure> {
     let at =
         evidence.results.experiment.at.iter().copied().find(|at| *at >= 200).unwrap_or(evidence.budget());
     let harvest = |name: &str| evidence.mean(name, |outcome| outcome.harvest[&at]);
-    let (mut here, mut verdict) = (String::new(), Verdict::NotTestable);
+    let (mut here, mut verdict) = (String::new(), ClaimVerdict::NotTestable);
     if let Some(control) = evidence.control() {
         let (lost, holds) = (last(control).unwrap_or(0.0), last(baseline).unwrap_or(0.0));
         let factor = harvest(baseline) / harvest(control).max(1e-9);
@@ -55,7 +57,7 @@ pub(super) fn by_truth(evidence: &Evidence) -> Option<Figure> {
             percent(harvest(baseline)),
             percent(harvest(control)),
         );
-        verdict = Verdict::of_parts(&[
+        verdict = ClaimVerdict::of_parts(&[
             ("the unfocused order is lost", lost < 3.0 * base),
             ("focused crawls are far ahead of it", factor >= 3.0),
             ("they keep up their harvest to the end", holds > 3.0 * lost),
@@ -74,11 +76,11 @@ pub(super) fn by_truth(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// The same as the papers had to measure it: by the critic that guides the crawl, and by another one.
-pub(super) fn by_critic(evidence: &Evidence) -> Option<Figure> {
+/// The harvest as the papers had to measure it: by the guiding critic, and by an independent one.
+pub(super) fn by_critic(evidence: &TracedResults) -> Option<Figure> {
     let window = window(evidence);
-    let curves = |value: fn(&Step) -> Option<f64>| -> Vec<Curve> {
-        let known = move |steps: &[&Step]| {
+    let curves = |value: fn(&FetchStep) -> Option<f64>| -> Vec<Curve> {
+        let known = move |steps: &[&FetchStep]| {
             let values: Vec<f64> = steps.iter().filter_map(|step| value(step)).collect();
             summary::moving(&values, window)
         };
@@ -99,7 +101,7 @@ pub(super) fn by_critic(evidence: &Evidence) -> Option<Figure> {
     );
     Some(Figure {
         id: "relevance",
-        title: "The same by what critics say",
+        title: "Rate of harvesting pages, by critics",
         paper: "W Figs. 3, 4; V Fig. 5",
         there: "to judge by the critic that guides the crawl is no flaw, because it is asked about pages it has not seen",
         here: format!(
@@ -107,7 +109,7 @@ pub(super) fn by_critic(evidence: &Evidence) -> Option<Figure> {
              guides and {other:.3} by the independent one.",
             percent(truth)
         ),
-        verdict: Verdict::of((guide - truth).abs() < 0.1 && (other - truth).abs() < 0.1),
+        verdict: ClaimVerdict::of((guide - truth).abs() < 0.1 && (other - truth).abs() < 0.1),
         charts: vec![
             over_fetches("the critic that guides", &label, series(&drawn(evidence, &guiding))),
             over_fetches("an independent critic", &label, series(&drawn(evidence, &independent))),
@@ -118,8 +120,8 @@ pub(super) fn by_critic(evidence: &Evidence) -> Option<Figure> {
 }
 
 /// The loss so far (A 3.5, Fig. 10).
-pub(super) fn losses(evidence: &Evidence) -> Option<Figure> {
-    let loss = |steps: &[&Step]| summary::loss(steps.iter().map(|step| step.relevance.unwrap_or(0.0)));
+pub(super) fn losses(evidence: &TracedResults) -> Option<Figure> {
+    let loss = |steps: &[&FetchStep]| summary::loss(steps.iter().map(|step| step.relevance.unwrap_or(0.0)));
     let curves: Vec<Curve> =
         evidence.plain().iter().map(|name| ((*name).to_owned(), evidence.curve(name, None, loss))).collect();
     let budget = evidence.budget();
@@ -130,7 +132,7 @@ pub(super) fn losses(evidence: &Evidence) -> Option<Figure> {
     if let Some(control) = evidence.control() {
         here += &format!(", {} less than unfocused", percent(reduction(baseline, control)));
     }
-    let (mut verdict, mut charts) = (Verdict::NotTestable, Vec::new());
+    let (mut verdict, mut charts) = (ClaimVerdict::NotTestable, Vec::new());
     if let Some(apprentice) = taught(evidence) {
         let reduced = reduction(apprentice, baseline);
         here += &format!(
@@ -143,20 +145,24 @@ pub(super) fn losses(evidence: &Evidence) -> Option<Figure> {
             let less = 1.0 - of(apprentice) / of(baseline).max(1e-9);
             here += &format!(", after {at} fetches {} less", percent(less));
         }
-        verdict = Verdict::of(reduced >= 0.3);
+        verdict = ClaimVerdict::of(reduced >= 0.3);
         for topic in evidence.topics().iter().take(2) {
             let curve = |name: &str| (name.to_owned(), evidence.curve(name, Some(topic), loss));
             let pair = [curve(baseline), curve(apprentice)];
-            charts.push(closely(over_fetches(topic, "loss", series(&pair))));
+            charts.push(with_close_scale(over_fetches(topic, "loss", series(&pair))));
         }
     }
     charts.insert(
         0,
-        closely(over_fetches("mean of 1 - R so far, all topics", "loss", series(&drawn(evidence, &curves)))),
+        with_close_scale(over_fetches(
+            "mean of 1 - R so far, all topics",
+            "loss",
+            series(&drawn(evidence, &curves)),
+        )),
     );
     Some(Figure {
         id: "loss",
-        title: "Loss: what was fetched in vain, so far",
+        title: "Loss so far: mean of 1 - R",
         paper: "A Fig. 10",
         there: "guided by an apprentice that the baseline's crawl from the same starts taught, the loss is 30% to 90% lower",
         here: here + ".",
@@ -167,8 +173,8 @@ pub(super) fn losses(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// W Fig. 5: how relevance is distributed.
-pub(super) fn histogram(evidence: &Evidence) -> Option<Figure> {
+/// W Fig. 5: distribution of relevance.
+pub(super) fn histogram(evidence: &TracedResults) -> Option<Figure> {
     const PARTS: usize = 20;
     let of = |name: &str| -> Vec<f64> {
         let steps = evidence.of(name, None).flat_map(|trace| trace.counted());
@@ -184,7 +190,7 @@ pub(super) fn histogram(evidence: &Evidence) -> Option<Figure> {
     let series = pairs.map(|(name, shares)| {
         Series::line(name, shares.iter().enumerate().map(|(part, share)| (middle(part), *share)).collect())
     });
-    let mut table = Table::new(&["R from", "to"]);
+    let mut table = HtmlTable::new(&["R from", "to"]);
     table.head.extend(names.iter().map(|&name| name.to_owned()));
     for part in 0..PARTS {
         let (from, to) = (part as f64 / PARTS as f64, (part + 1) as f64 / PARTS as f64);
@@ -204,7 +210,7 @@ pub(super) fn histogram(evidence: &Evidence) -> Option<Figure> {
     };
     let verdict = evidence
         .control()
-        .map_or(Verdict::NotTestable, |control| Verdict::of(top(baseline) > 3.0 * top(control)));
+        .map_or(ClaimVerdict::NotTestable, |control| ClaimVerdict::of(top(baseline) > 3.0 * top(control)));
     Some(Figure {
         id: "histogram",
         title: "Distribution of relevance",
@@ -224,7 +230,7 @@ pub(super) fn histogram(evidence: &Evidence) -> Option<Figure> {
 }
 
 /// Before and after hub boosting (W 4.7).
-pub(super) fn hubs(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn hubs(evidence: &TracedResults) -> Option<Figure> {
     let plain = evidence.plain();
     let boosted =
         plain.iter().find(|name| name.ends_with("+hubs") && evidence.has(name.trim_end_matches("+hubs")))?;
@@ -238,14 +244,14 @@ pub(super) fn hubs(evidence: &Evidence) -> Option<Figure> {
     let ahead = evidence.ahead(boosted, before, |outcome| outcome.recall[&budget]);
     Some(Figure {
         id: "hubs",
-        title: "Before and after what great hubs link to is fetched first",
+        title: "Before and after links of great hubs are fetched first",
         paper: "W 4.7",
         there: "unvisited citations of the top hubs are relevant pages that the crawl had neglected",
         here: format!(
             "recall after {budget} fetches changes by {:+.4} (95% interval {:+.4} to {:+.4}).",
             ahead.mean, ahead.low, ahead.high
         ),
-        verdict: Verdict::of(ahead.low > 0.0),
+        verdict: ClaimVerdict::of(ahead.low > 0.0),
         charts: vec![over_fetches(
             "all topics",
             &format!("share about the topic, last {window}"),
@@ -256,8 +262,8 @@ pub(super) fn hubs(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// Servers with relevant pages that were not among those of the start pages.
-pub(super) fn new_servers(evidence: &Evidence) -> Option<Figure> {
+/// Servers with relevant pages, without those of start pages.
+pub(super) fn new_servers(evidence: &TracedResults) -> Option<Figure> {
     let experiment = &evidence.results.experiment;
     if !experiment.servers {
         return None;
@@ -266,7 +272,7 @@ pub(super) fn new_servers(evidence: &Evidence) -> Option<Figure> {
     let names = evidence.plain();
     let points = |name: &str| experiment.at.iter().map(|at| (*at as f64, of(name, *at))).collect();
     let series = evidence.drawn().iter().map(|name| Series::line(name, points(name))).collect();
-    let mut table = Table::new(&["pages fetched"]);
+    let mut table = HtmlTable::new(&["pages fetched"]);
     table.head.extend(names.iter().map(|&name| name.to_owned()));
     for at in &experiment.at {
         let mut row = vec![at.to_string()];
@@ -274,14 +280,14 @@ pub(super) fn new_servers(evidence: &Evidence) -> Option<Figure> {
         table.rows.push(row);
     }
     let (budget, baseline) = (evidence.budget(), evidence.baseline());
-    let (mut here, mut verdict) = (String::new(), Verdict::NotTestable);
+    let (mut here, mut verdict) = (String::new(), ClaimVerdict::NotTestable);
     if let Some(control) = evidence.control() {
         let (focused, unfocused) = (of(baseline, budget), of(control, budget));
         here = format!(
             "{baseline} focus finds pages about the topic on {focused:.1} servers that no start page is on, the \
              unfocused order on {unfocused:.1}."
         );
-        verdict = Verdict::of(focused > unfocused);
+        verdict = ClaimVerdict::of(focused > unfocused);
     }
     Some(Figure {
         id: "servers",

@@ -1,27 +1,27 @@
-//! Who should be the apprentice (A 2.3), and how long it takes to train one (A 3.4).
+//! Comparison of learners for the apprentice (A 2.3), and their training times (A 3.4).
 
-use super::evidence::{Evidence, Points, cell, percent, with_error};
+use super::evidence::{Points, TracedResults, cell, percent, with_error};
 use super::links::chart;
-use super::{Figure, Verdict};
+use super::{ClaimVerdict, Figure};
 use crate::experiment::{Learners, Learnt, Pass, Training};
-use porthole_report::html::Table;
+use porthole_report::html::HtmlTable;
 use porthole_report::summary::mean;
 use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
-/// What the study left in the folder.
-fn found(evidence: &Evidence) -> Option<Learners> {
+/// Results of the study, read from the folder.
+fn found(evidence: &TracedResults) -> Option<Learners> {
     let found: Learners = evidence.results.study("learners").ok().flatten()?;
     (!found.crawls.is_empty()).then_some(found)
 }
 
-/// The learners, as parameters name them, in words.
+/// Display names of the learners.
 const NAMES: [(&str, &str); 3] = [
     ("bayes", "naive Bayes"),
     ("regression", "linear, by the delta rule"),
     ("perceptron", "linear, with a threshold"),
 ];
 
-/// Passes of a learner through the links of all crawls.
+/// Passes of a learner over the links of all crawls.
 struct Passes<'a>(Vec<&'a [Pass]>);
 
 impl<'a> Passes<'a> {
@@ -42,7 +42,7 @@ impl<'a> Passes<'a> {
         (0..self.count()).map(|pass| (pass as f64 + 1.0, self.at(pass, value))).collect()
     }
 
-    /// The first pass from which on the share that is right of what is learnt stays within a hundredth of where it ends.
+    /// First pass after which the accuracy on training links stays within 0.01 of its final value.
     fn converged(&self) -> usize {
         let last = self.count() - 1;
         let end = self.at(last, |pass| pass.learnt);
@@ -55,14 +55,14 @@ fn balanced(pass: &Pass) -> f64 {
     (pass.positive + pass.negative) / 2.0
 }
 
-/// A 2.3: naive Bayes against what learns from its errors.
-pub(super) fn kinds(evidence: &Evidence) -> Option<Figure> {
+/// A 2.3: naive Bayes versus error-driven learners.
+pub(super) fn kinds(evidence: &TracedResults) -> Option<Figure> {
     let found = found(evidence)?;
     let passes = NAMES.map(|(learner, _)| Passes::of(&found, learner));
     if passes.iter().any(|passes| passes.count() == 0) {
         return None;
     }
-    let mut table = Table::new(&[
+    let mut table = HtmlTable::new(&[
         "learner",
         "passes",
         "positive",
@@ -104,7 +104,7 @@ pub(super) fn kinds(evidence: &Evidence) -> Option<Figure> {
     };
     Some(Figure {
         id: "apprentice-learners",
-        title: "Who should be the apprentice",
+        title: "Learners for the apprentice",
         paper: "A 2.3",
         there: "a linear perceptron by the delta rule converges too slowly to learn online and its error stays high, naive \
                 Bayes works very well; the medians of low and high relevance are near 0 and 1",
@@ -130,7 +130,7 @@ pub(super) fn kinds(evidence: &Evidence) -> Option<Figure> {
             medians[0],
             medians[1],
         ),
-        verdict: Verdict::of_parts(&[
+        verdict: ClaimVerdict::of_parts(&[
             ("the delta rule converges slowly", delta.converged() > 1),
             ("after one pass it is behind naive Bayes", first(|pass| pass.average) < own),
             ("its error stays higher", end(|pass| pass.average) < own),
@@ -150,10 +150,10 @@ pub(super) fn kinds(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-const RIGHT: (&str, Scale) = ("share of links that it is right about", Scale::Close);
+const RIGHT: (&str, Scale) = ("share of links predicted correctly", Scale::Close);
 
-/// A 3.4: the time to train.
-pub(super) fn training(evidence: &Evidence) -> Option<Figure> {
+/// A 3.4: training time.
+pub(super) fn training(evidence: &TracedResults) -> Option<Figure> {
     let found = found(evidence)?;
     let sizes = found.crawls[0].training.len();
     let all = |value: fn(&Training) -> f64, size: usize| -> (f64, f64) {
@@ -165,7 +165,7 @@ pub(super) fn training(evidence: &Evidence) -> Option<Figure> {
                 .collect::<Vec<f64>>(),
         )
     };
-    let mut table = Table::new(&[
+    let mut table = HtmlTable::new(&[
         "",
         "pages",
         "links",
@@ -231,7 +231,7 @@ pub(super) fn training(evidence: &Evidence) -> Option<Figure> {
             grown(|one| one.links as f64),
             grown(Training::cpu_ms),
         ),
-        verdict: Verdict::of_parts(&[
+        verdict: ClaimVerdict::of_parts(&[
             ("a tenth of the critic's time", 10.0 * ms <= critic.cpu_ms),
             ("more is learnt at a small cost", tenth < ms / 2.0),
             ("with all terms as slow as the critic", far >= critic.cpu_ms),

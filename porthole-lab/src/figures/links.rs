@@ -1,23 +1,23 @@
-//! What there is to learn from the links of a crawl, as the study of the apprentice found it (A 3.4, 3.7, 3.8).
+//! What can be learnt from the links of a crawl, by the apprentice study (A 3.4, 3.7, 3.8).
 
 use std::fs;
 
-use super::evidence::{Evidence, Points, cell, percent, with_error};
-use super::{Figure, Verdict};
-use crate::experiment::{Apprenticeship, AtReach, Queue};
+use super::evidence::{Points, TracedResults, cell, percent, with_error};
+use super::{ClaimVerdict, Figure};
+use crate::experiment::{Apprenticeship, AtReach, QueueEstimates};
 use crate::statistics::bootstrap;
-use porthole_report::html::Table;
+use porthole_report::html::HtmlTable;
 use porthole_report::summary::mean;
-use porthole_report::svg::{Axis, Chart, Marks, Range, Scale, Series};
+use porthole_report::svg::{Axis, Chart, Marks, Scale, Series, ValueRange};
 
-/// What the study left in the folder.
-pub(super) fn learnt(evidence: &Evidence) -> Option<Vec<Apprenticeship>> {
+/// Results of the study, read from the folder.
+pub(super) fn learnt(evidence: &TracedResults) -> Option<Vec<Apprenticeship>> {
     let text = fs::read_to_string(evidence.results.folder().join("apprentice.json")).ok()?;
     let learnt: Vec<Apprenticeship> = serde_json::from_str(&text).ok()?;
     (!learnt.is_empty()).then_some(learnt)
 }
 
-/// A value at each reach, with its standard error over the crawls.
+/// A value at each maximum offset, with its standard error over the crawls.
 fn by_reach(learnt: &[Apprenticeship], value: fn(&AtReach) -> f64) -> Vec<(f64, f64, f64)> {
     let reaches = 0..learnt[0].reach.len();
     let at = |reach: usize| {
@@ -32,7 +32,7 @@ fn points(values: &[(f64, f64, f64)]) -> Points {
     values.iter().map(|(x, y, _)| (*x, *y)).collect()
 }
 
-/// A chart over d_max, or over offsets.
+/// A chart over d_max or offsets.
 pub(super) fn chart(title: &str, x: &str, y: (&str, Scale), series: Vec<Series>) -> Chart {
     Chart {
         title: title.to_owned(),
@@ -42,11 +42,11 @@ pub(super) fn chart(title: &str, x: &str, y: (&str, Scale), series: Vec<Series>)
     }
 }
 
-const D_MAX: &str = "d max: leaves around the link that are looked at";
-const RIGHT: (&str, Scale) = ("share of links that it is right about", Scale::Close);
+const D_MAX: &str = "d max: maximum distance in leaves from the link";
+const RIGHT: (&str, Scale) = ("share of links predicted correctly", Scale::Close);
 
-/// A Fig. 6: how far to look.
-pub(super) fn reach(evidence: &Evidence) -> Option<Figure> {
+/// A Fig. 6: accuracy by maximum offset.
+pub(super) fn reach(evidence: &TracedResults) -> Option<Figure> {
     type Measure = (&'static str, fn(&AtReach) -> f64);
     const MEASURES: [Measure; 3] =
         [("positive", |at| at.positive), ("negative", |at| at.negative), ("average", |at| at.average)];
@@ -63,7 +63,7 @@ pub(super) fn reach(evidence: &Evidence) -> Option<Figure> {
             charts.push(chart(topic, D_MAX, RIGHT, series(&own)));
         }
     }
-    let mut table = Table::new(&["d max"]);
+    let mut table = HtmlTable::new(&["d max"]);
     for (name, _) in MEASURES {
         table.head.extend([name.to_owned(), "standard error".to_owned()]);
     }
@@ -79,7 +79,7 @@ pub(super) fn reach(evidence: &Evidence) -> Option<Figure> {
     let [positive, negative, average] = [gain(&all[0]), gain(&all[1]), gain(&all[2])];
     Some(Figure {
         id: "apprentice-reach",
-        title: "How far around a link an apprentice should look",
+        title: "Maximum DOM offset for an apprentice",
         paper: "A Fig. 6",
         there: "accuracy rises with d max up to 5 to 7, because links that do not pay are rejected more often, while those \
                 that do are recognised a little less often",
@@ -93,7 +93,7 @@ pub(super) fn reach(evidence: &Evidence) -> Option<Figure> {
             100.0 * negative,
             chosen.join(", ")
         ),
-        verdict: Verdict::of_parts(&[
+        verdict: ClaimVerdict::of_parts(&[
             ("it rises up to 4 to 7", (4..=7).contains(&best)),
             ("because of the links that do not pay", negative > positive),
         ]),
@@ -103,22 +103,22 @@ pub(super) fn reach(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// The nearest reach at which most is right.
+/// Smallest maximum offset with the best accuracy.
 fn best(values: &[(f64, f64, f64)]) -> usize {
     let better = |best: usize, at: usize| if values[at].1 > values[best].1 { at } else { best };
     (0..values.len()).fold(0, better)
 }
 
-/// The reach that an apprentice chooses: where it is right about both kinds.
+/// The maximum offset that an apprentice chooses: best balanced accuracy.
 fn best_of(one: &Apprenticeship) -> usize {
     best(&one.reach.iter().map(|at| (0.0, at.positive + at.negative, 0.0)).collect::<Vec<_>>())
 }
 
-/// A Fig. 7: terms with their offsets, and a plain window.
-pub(super) fn window(evidence: &Evidence) -> Option<Figure> {
+/// A Fig. 7: terms with offsets versus a plain window.
+pub(super) fn window(evidence: &TracedResults) -> Option<Figure> {
     let learnt = learnt(evidence)?;
     let [offsets, window] = [by_reach(&learnt, |at| at.average), by_reach(&learnt, |at| at.window)];
-    let mut table = Table::new(&["d max", "with offsets", "standard error", "without", "standard error"]);
+    let mut table = HtmlTable::new(&["d max", "with offsets", "standard error", "without", "standard error"]);
     for (with, without) in offsets.iter().zip(&window) {
         let cells = [with.1, with.2, without.1, without.2].map(cell);
         table.rows.push([with.0.to_string()].into_iter().chain(cells).collect());
@@ -138,7 +138,7 @@ pub(super) fn window(evidence: &Evidence) -> Option<Figure> {
             percent(window[paper].1),
             percent(offsets[paper].1)
         ),
-        verdict: Verdict::of_parts(&[
+        verdict: ClaimVerdict::of_parts(&[
             ("text alone falls", window[last].1 < window[0].1),
             ("offsets are better than text alone", offsets[paper].1 > window[paper].1),
             ("offsets rise", offsets[paper].1 > offsets[0].1),
@@ -154,8 +154,8 @@ pub(super) fn window(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// A 3.8: features beside terms and offsets.
-pub(super) fn features(evidence: &Evidence) -> Option<Figure> {
+/// A 3.8: features besides terms and offsets.
+pub(super) fn features(evidence: &TracedResults) -> Option<Figure> {
     let learnt = learnt(evidence)?;
     let names: Vec<&str> = learnt[0].features.iter().map(|with| with.features.as_str()).collect();
     let ahead = |at: usize| {
@@ -166,7 +166,7 @@ pub(super) fn features(evidence: &Evidence) -> Option<Figure> {
         bootstrap(&groups.collect::<Vec<_>>(), evidence.results.experiment.seed)
     };
     let differences: Vec<_> = (0..names.len()).map(ahead).collect();
-    let mut table = Table::new(&[
+    let mut table = HtmlTable::new(&[
         "features",
         "positive",
         "negative",
@@ -187,14 +187,14 @@ pub(super) fn features(evidence: &Evidence) -> Option<Figure> {
             format!("{:+.4} \u{2026} {:+.4}", difference.low, difference.high),
         ]);
     }
-    let ranges = names.iter().zip(&differences).skip(1).map(|(name, difference)| Range {
+    let ranges = names.iter().zip(&differences).skip(1).map(|(name, difference)| ValueRange {
         name: short(name).to_owned(),
         value: difference.mean,
         low: difference.low,
         high: difference.high,
     });
     let points = |at: usize| format!("{:+.1}", 100.0 * differences.get(at).map_or(0.0, |one| one.mean));
-    // Of the paper's: the topic, its prefixes, and co-citation.
+    // The paper's features: the topic, its prefixes, and co-citation.
     let largest = [1, 2, 4].map(|at| differences.get(at).map_or(0.0, |one| one.mean.abs()));
     Some(Figure {
         id: "apprentice-features",
@@ -210,13 +210,10 @@ pub(super) fn features(evidence: &Evidence) -> Option<Figure> {
             points(3),
             points(4)
         ),
-        verdict: Verdict::of(largest.into_iter().all(|change| change <= 0.03)),
+        verdict: ClaimVerdict::of(largest.into_iter().all(|change| change <= 0.03)),
         charts: vec![Chart {
             title: "accuracy, more than with terms and offsets alone, with 95% intervals".to_owned(),
-            x: Axis {
-                label: "difference of the share that it is right about".to_owned(),
-                scale: Scale::Linear,
-            },
+            x: Axis { label: "difference of the share predicted correctly".to_owned(), scale: Scale::Linear },
             y: Axis { label: String::new(), scale: Scale::Linear },
             marks: Marks::Ranges(ranges.collect()),
         }],
@@ -225,7 +222,7 @@ pub(super) fn features(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// A name for the margin of a chart.
+/// A short name for the margin of a chart.
 fn short(features: &str) -> &str {
     match features {
         "and the topic of the source page" => "topic",
@@ -238,30 +235,30 @@ fn short(features: &str) -> &str {
     }
 }
 
-/// A Fig. 13 (a): what is expected of what waits.
-pub(super) fn queue(evidence: &Evidence) -> Option<Figure> {
+/// A Fig. 13 (a): estimates for the queue.
+pub(super) fn queue(evidence: &TracedResults) -> Option<Figure> {
     let learnt = learnt(evidence)?;
-    let queues: Vec<&Queue> = learnt.iter().filter_map(|one| one.queue.as_ref()).collect();
+    let queues: Vec<&QueueEstimates> = learnt.iter().filter_map(|one| one.queue.as_ref()).collect();
     let parts = queues.first()?.before.len();
-    let share = |counts: fn(&Queue) -> &Vec<u64>, part: usize| {
+    let share = |counts: fn(&QueueEstimates) -> &Vec<u64>, part: usize| {
         mean(queues.iter().map(|queue| counts(queue)[part] as f64 / queue.waiting.max(1) as f64))
     };
     let middle = |part: usize| (part as f64 + 0.5) / parts as f64;
-    let series = |name: &str, counts: fn(&Queue) -> &Vec<u64>| {
+    let series = |name: &str, counts: fn(&QueueEstimates) -> &Vec<u64>| {
         Series::line(name, (0..parts).map(|part| (middle(part), share(counts, part))).collect())
     };
-    let mut table = Table::new(&["expected from", "to", "by soft focus", "by the apprentice"]);
+    let mut table = HtmlTable::new(&["expected from", "to", "by soft focus", "by the apprentice"]);
     for part in 0..parts {
         let edge = |part: usize| format!("{:.2}", part as f64 / parts as f64);
         let shares = [share(|queue| &queue.before, part), share(|queue| &queue.after, part)].map(cell);
         table.rows.push([edge(part), edge(part + 1)].into_iter().chain(shares).collect());
     }
-    let of = |value: fn(&Queue) -> f64| mean(queues.iter().map(|queue| value(queue)));
+    let of = |value: fn(&QueueEstimates) -> f64| mean(queues.iter().map(|queue| value(queue)));
     let (before, after) = (of(|queue| queue.mean_before), of(|queue| queue.mean_after));
     let (truth, alike) = (of(|queue| queue.mean_truth), of(|queue| queue.rank_correlation));
     Some(Figure {
         id: "apprentice-queue",
-        title: "What is expected of what waits, before and after an apprentice is trained",
+        title: "Estimates for the queue before and after an apprentice is trained",
         paper: "A Fig. 13 (a)",
         there: "the baseline is too optimistic about what waits; the apprentice gives up a large part of it, is less optimistic \
                 about the rest, and orders it anew",
@@ -271,15 +268,15 @@ pub(super) fn queue(evidence: &Evidence) -> Option<Figure> {
              other).",
             of(|queue| queue.waiting as f64)
         ),
-        verdict: Verdict::of_parts(&[
+        verdict: ClaimVerdict::of_parts(&[
             ("the baseline is too optimistic", before > truth),
             ("the order is another one", alike < 0.5),
             ("the apprentice is nearer to the truth", (after - truth).abs() < (before - truth).abs()),
         ]),
         charts: vec![Chart {
-            title: "share of the pages that wait, by what is expected of them (logarithmic)".to_owned(),
+            title: "share of the queued pages, by estimated relevance (logarithmic)".to_owned(),
             x: Axis { label: "expected R".to_owned(), scale: Scale::Linear },
-            y: Axis { label: "share of what waits".to_owned(), scale: Scale::Log },
+            y: Axis { label: "share of the queued pages".to_owned(), scale: Scale::Log },
             marks: Marks::Points(vec![
                 series("soft focus", |queue| &queue.before),
                 series("apprentice", |queue| &queue.after),

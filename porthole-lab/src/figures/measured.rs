@@ -1,72 +1,72 @@
-//! Classifier and distiller inside the database (V Fig. 8), by the studies of the experiment.
+//! Classifier and distiller inside the database (V Fig. 8), from the studies of the experiment.
 
 use std::fs;
 
 use serde::Deserialize;
 
-use super::evidence::Evidence;
-use super::{Figure, Verdict};
-use porthole_report::html::Table;
+use super::evidence::TracedResults;
+use super::{ClaimVerdict, Figure};
+use porthole_report::html::HtmlTable;
 
-/// What the study of the classifier left.
+/// Results of the classifier study.
 #[derive(Deserialize)]
 struct Classifier {
-    variants: Vec<Variant>,
-    sweep: Vec<SweepPoint>,
-    fit: Fit,
+    variants: Vec<MeasuredVariant>,
+    sweep: Vec<MeasuredSweepPoint>,
+    fit: MeasuredFit,
 }
 
 #[derive(Deserialize)]
-struct Variant {
+struct MeasuredVariant {
     name: String,
-    cost: Cost,
+    cost: MeasuredCost,
 }
 
 #[derive(Clone, Copy, Deserialize)]
-struct Cost {
+struct MeasuredCost {
     micros: f64,
     misses: Option<f64>,
 }
 
 #[derive(Deserialize)]
-struct SweepPoint {
+struct MeasuredSweepPoint {
     cache: f64,
-    single: Cost,
-    bulk: Cost,
+    single: MeasuredCost,
+    bulk: MeasuredCost,
 }
 
 #[derive(Deserialize)]
-struct Fit {
+struct MeasuredFit {
     r2: f64,
 }
 
-/// What the study of the distiller left.
+/// Results of the distiller study.
 #[derive(Deserialize)]
-struct Distiller {
+struct MeasuredDistiller {
     pages: usize,
     links: usize,
-    variants: Vec<DistillerVariant>,
+    variants: Vec<MeasuredDistillerVariant>,
 }
 
 #[derive(Deserialize)]
-struct DistillerVariant {
+struct MeasuredDistillerVariant {
     name: String,
     reading: f64,
     finding: f64,
 }
 
-/// What a study drew, if it was made.
-fn drawing(evidence: &Evidence, study: &str) -> Vec<String> {
+/// The drawing of a study, if it was run.
+fn drawing(evidence: &TracedResults, study: &str) -> Vec<String> {
     fs::read_to_string(evidence.results.folder().join(format!("{study}.svg"))).into_iter().collect()
 }
 
-fn not_made(evidence: &Evidence, study: &str) -> String {
+fn not_made(evidence: &TracedResults, study: &str) -> String {
     let folder = evidence.results.folder().display();
     format!("not measured yet: --studies {study}, or porthole lab bench {study} --out {folder}.")
 }
 
 /// V Fig. 8 a to c.
-pub(super) fn classifier(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn classifier(evidence: &TracedResults) -> Option<Figure> {
     let found: Option<Classifier> = evidence.results.study("classifier").ok().flatten();
     let figure = Figure {
         id: "database-classifier",
@@ -82,11 +82,12 @@ pub(super) fn classifier(evidence: &Evidence) -> Option<Figure> {
     };
     let of = |name: &str| variants.iter().find(|variant| variant.name == name).map(|variant| variant.cost);
     let (single, bulk) = (of("SingleProbe (BLOB)")?, of("BulkProbe")?);
-    let misses = |cost: Cost| cost.misses.map_or_else(|| "?".to_owned(), |misses| format!("{misses:.0}"));
-    let mut table = Table::new(&["", "microseconds a document", "page misses a document"]);
-    let row = |name: String, cost: Cost| vec![name, format!("{:.1}", cost.micros), misses(cost)];
+    let misses =
+        |cost: MeasuredCost| cost.misses.map_or_else(|| "?".to_owned(), |misses| format!("{misses:.0}"));
+    let mut table = HtmlTable::new(&["", "microseconds a document", "page misses a document"]);
+    let row = |name: String, cost: MeasuredCost| vec![name, format!("{:.1}", cost.micros), misses(cost)];
     table.rows.extend(variants.iter().map(|variant| row(variant.name.clone(), variant.cost)));
-    for SweepPoint { cache, single, bulk } in &sweep {
+    for MeasuredSweepPoint { cache, single, bulk } in &sweep {
         let at = format!("cache of {:.0}% of STAT", 100.0 * cache);
         table.rows.push(row(format!("SingleProbe (BLOB), {at}"), *single));
         table.rows.push(row(format!("BulkProbe, {at}"), *bulk));
@@ -105,7 +106,7 @@ pub(super) fn classifier(evidence: &Evidence) -> Option<Figure> {
             times.recip(),
             fit.r2
         ),
-        verdict: Verdict::of_parts(&[
+        verdict: ClaimVerdict::of_parts(&[
             ("a tenth of the time", times >= 10.0),
             ("a tenth of the page misses", fewer),
             ("linear in the output", fit.r2 > 0.9),
@@ -116,8 +117,8 @@ pub(super) fn classifier(evidence: &Evidence) -> Option<Figure> {
 }
 
 /// V Fig. 8 d.
-pub(super) fn distiller(evidence: &Evidence) -> Option<Figure> {
-    let found: Option<Distiller> = evidence.results.study("distiller").ok().flatten();
+pub(super) fn distiller(evidence: &TracedResults) -> Option<Figure> {
+    let found: Option<MeasuredDistiller> = evidence.results.study("distiller").ok().flatten();
     let figure = Figure {
         id: "database-distiller",
         title: "The distiller inside the database",
@@ -126,13 +127,13 @@ pub(super) fn distiller(evidence: &Evidence) -> Option<Figure> {
         drawings: drawing(evidence, "distiller"),
         ..Figure::default()
     };
-    let Some(Distiller { pages, links, variants }) = found else {
+    let Some(MeasuredDistiller { pages, links, variants }) = found else {
         return Some(Figure { here: not_made(evidence, "distiller"), ..figure });
     };
     let finding = |name: &str| variants.iter().find(|variant| variant.name == name).map(|of| of.finding);
     let (walk, join) = (finding("edge walk in the database")?, finding("joins in the database")?);
-    let mut table = Table::new(&["variant", "reading, ms", "finding scores, ms"]);
-    let row = |of: &DistillerVariant| {
+    let mut table = HtmlTable::new(&["variant", "reading, ms", "finding scores, ms"]);
+    let row = |of: &MeasuredDistillerVariant| {
         vec![of.name.clone(), format!("{:.1}", of.reading), format!("{:.1}", of.finding)]
     };
     table.rows.extend(variants.iter().map(row));
@@ -142,7 +143,7 @@ pub(super) fn distiller(evidence: &Evidence) -> Option<Figure> {
             "on {pages} pages and {links} links joins take {join:.0} ms and the walk {walk:.0} ms, {times:.1} times as long, \
              once links are weighed."
         ),
-        verdict: Verdict::of(times >= 2.0),
+        verdict: ClaimVerdict::of(times >= 2.0),
         table,
         ..figure
     })

@@ -1,16 +1,16 @@
-//! What stands around the links of a crawl, by DOM offset (A Figs. 8 and 9).
+//! Text around the links of a crawl, by DOM offset (A Figs. 8 and 9).
 
 use std::collections::BTreeMap;
 
-use super::evidence::{Evidence, Points, cell, percent};
+use super::evidence::{Points, TracedResults, cell, percent};
 use super::links::{chart, learnt};
-use super::{Figure, Verdict};
+use super::{ClaimVerdict, Figure};
 use crate::experiment::{Apprenticeship, AtDistance};
-use porthole_report::html::Table;
+use porthole_report::html::HtmlTable;
 use porthole_report::summary::mean;
 use porthole_report::svg::{Scale, Series};
 
-/// The mean over crawls of what stands at each offset.
+/// Mean over crawls of a value at each offset.
 fn by_offset(learnt: &[Apprenticeship], value: impl Fn(&AtDistance) -> f64) -> Points {
     let mut all: BTreeMap<i32, Vec<f64>> = BTreeMap::new();
     for at in learnt.iter().flat_map(|one| &one.offsets) {
@@ -19,7 +19,7 @@ fn by_offset(learnt: &[Apprenticeship], value: impl Fn(&AtDistance) -> f64) -> P
     all.into_iter().map(|(offset, values)| (f64::from(offset), mean(values))).collect()
 }
 
-/// The mean of what is at offsets of these distances, on both sides.
+/// Mean of a value over offsets of these distances, on both sides.
 fn at_distances(points: &Points, is_it: impl Fn(u32) -> bool) -> f64 {
     mean(points.iter().filter(|(offset, _)| is_it(offset.abs() as u32)).map(|point| point.1))
 }
@@ -30,8 +30,8 @@ fn at(points: &Points, offset: f64) -> f64 {
 
 const OFFSET: &str = "d: DOM offset from the link";
 
-/// A Fig. 8: where what tells stands.
-pub(super) fn information(evidence: &Evidence) -> Option<Figure> {
+/// A Fig. 8: information gain by offset.
+pub(super) fn information(evidence: &TracedResults) -> Option<Figure> {
     let learnt = learnt(evidence)?;
     let gain = |learnt: &[Apprenticeship]| by_offset(learnt, |at| 1000.0 * at.information_gain);
     let all = gain(&learnt);
@@ -40,12 +40,12 @@ pub(super) fn information(evidence: &Evidence) -> Option<Figure> {
         let own: Vec<Apprenticeship> = learnt.iter().filter(|one| one.topic == *topic).cloned().collect();
         series.push(Series::curve(topic, gain(&own)));
     }
-    let mut table = Table::new(&["offset", "mean information gain, thousandths of a bit"]);
+    let mut table = HtmlTable::new(&["offset", "mean information gain, thousandths of a bit"]);
     table.rows.extend(all.iter().map(|(offset, gain)| vec![format!("{offset:+}"), cell(*gain)]));
     let (near, far) = (at_distances(&all, |d| (1..=2).contains(&d)), at_distances(&all, |d| d > 5));
     Some(Figure {
         id: "apprentice-information",
-        title: "How much terms tell, by where they stand",
+        title: "Information gain of terms by DOM offset",
         paper: "A Fig. 8",
         there: "terms farther from the link tell less, but not steadily: those at -2 tell more than those at -1, and beyond 5 \
                 it is nearly the same everywhere",
@@ -57,7 +57,7 @@ pub(super) fn information(evidence: &Evidence) -> Option<Figure> {
             at(&all, -1.0),
             at(&all, -2.0)
         ),
-        verdict: Verdict::of_parts(&[
+        verdict: ClaimVerdict::of_parts(&[
             ("terms farther away tell less", near > far && at(&all, 0.0) > near),
             ("those at -2 tell more than those at -1", at(&all, -2.0) > at(&all, -1.0)),
         ]),
@@ -72,25 +72,25 @@ pub(super) fn information(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// Elements whose leaves are drawn.
+/// Number of elements that are drawn.
 const TAGS: usize = 6;
 
-/// A Fig. 9: how many terms and which elements stand where.
-pub(super) fn tags(evidence: &Evidence) -> Option<Figure> {
+/// A Fig. 9: terms and elements by offset.
+pub(super) fn tags(evidence: &TracedResults) -> Option<Figure> {
     let learnt = learnt(evidence)?;
     let theta = by_offset(&learnt, |at| at.theta);
     let mut all: BTreeMap<&str, f64> = BTreeMap::new();
     for (tag, share) in learnt.iter().flat_map(|one| one.offsets.iter().flat_map(|at| &at.tags)) {
         *all.entry(tag).or_default() += share;
     }
-    // That of the link itself is left out, as in the paper.
+    // The link's own element is omitted, as in the paper.
     let mut tags: Vec<(&str, f64)> = all.into_iter().filter(|(tag, _)| *tag != "a").collect();
     tags.sort_by(|a, b| b.1.total_cmp(&a.1));
     tags.truncate(TAGS);
     let of_tag = |tag: &str| by_offset(&learnt, |at| at.tags.get(tag).copied().unwrap_or(0.0));
     let frequencies: Vec<(&str, Points)> = tags.iter().map(|(tag, _)| (*tag, of_tag(tag))).collect();
     let empty = by_offset(&learnt, |at| at.without_words);
-    let mut table = Table::new(&["offset", "sum of theta", "leaves without words"]);
+    let mut table = HtmlTable::new(&["offset", "sum of theta", "leaves without words"]);
     table.head.extend(tags.iter().map(|(tag, _)| format!("{tag} a link")));
     for (row, (offset, theta)) in theta.iter().enumerate() {
         let frequencies = frequencies.iter().map(|(_, points)| cell(points[row].1));
@@ -102,7 +102,7 @@ pub(super) fn tags(evidence: &Evidence) -> Option<Figure> {
     let (near, far) = (at_distances(&theta, |d| (1..=2).contains(&d)), at_distances(&theta, |d| d > 5));
     Some(Figure {
         id: "apprentice-tags",
-        title: "How many terms, and which elements, stand where",
+        title: "Number of terms and elements by DOM offset",
         paper: "A Fig. 9",
         there: "the sum of theta falls with the distance and is lower at odd distances, where elements without text stand",
         here: format!(
@@ -114,7 +114,7 @@ pub(super) fn tags(evidence: &Evidence) -> Option<Figure> {
             percent(at_distances(&empty, even)),
             tags.iter().map(|(tag, _)| *tag).collect::<Vec<_>>().join(", ")
         ),
-        verdict: Verdict::of_parts(&[
+        verdict: ClaimVerdict::of_parts(&[
             ("theta falls", near > far),
             ("it is lower at odd distances", odd_theta < even_theta),
         ]),

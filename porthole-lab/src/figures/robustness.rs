@@ -1,23 +1,23 @@
-//! Whether it matters where a crawl starts (W 4.3 to 4.5; V 3.5, 3.6).
+//! Dependence of a crawl on its start pages (W 4.3 to 4.5; V 3.5, 3.6).
 
-use super::evidence::{Curve, Evidence, Points, cell, over_fetches, percent, series, table};
-use super::{Figure, Verdict};
+use super::evidence::{Curve, Points, TracedResults, cell, over_fetches, percent, series, table};
+use super::{ClaimVerdict, Figure};
 use crate::experiment::{Authority, Trace};
-use crate::measures::{self, Name, by_server, by_url};
-use porthole_report::html::Table;
+use crate::measures::{self, StepKey, by_server, by_url};
+use porthole_report::html::HtmlTable;
 use porthole_report::summary::mean;
-use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, Series};
+use porthole_report::svg::{Axis, Chart, ChartBar, Marks, Scale, Series};
 
-/// The strategies that are compared here: the one that is looked at, and the one that knows nothing.
-fn compared(evidence: &Evidence) -> Vec<&str> {
+/// The strategies that are compared here: the baseline and the unfocused one.
+fn compared(evidence: &TracedResults) -> Vec<&str> {
     let mut names = vec![evidence.baseline()];
     names.extend(evidence.control());
     names
 }
 
-/// The mean over pairs of crawls from disjoint starts, moment by moment.
+/// Mean over pairs of crawls from disjoint starts, by moment.
 fn over_pairs(
-    evidence: &Evidence,
+    evidence: &TracedResults,
     strategy: &str,
     topic: Option<&str>,
     value: impl Fn(&Trace, &Trace, u64) -> f64,
@@ -34,7 +34,7 @@ fn end(curve: &[(f64, f64)]) -> f64 {
     curve.last().map_or(0.0, |point| point.1)
 }
 
-fn overlaps(evidence: &Evidence, name: Name) -> Option<Vec<Curve>> {
+fn overlaps(evidence: &TracedResults, name: StepKey) -> Option<Vec<Curve>> {
     let overlap =
         |one: &Trace, other: &Trace, n: u64| measures::overlap(&one.counted(), &other.counted(), n, name);
     let mut curves = Vec::new();
@@ -48,8 +48,8 @@ fn overlaps(evidence: &Evidence, name: Name) -> Option<Vec<Curve>> {
     Some(curves)
 }
 
-/// What follows from the curves of the strategy and of the control.
-fn above_control(evidence: &Evidence, curves: &[Curve]) -> (String, Verdict) {
+/// Summary of the curves of the strategy and of the control.
+fn above_control(evidence: &TracedResults, curves: &[Curve]) -> (String, ClaimVerdict) {
     let own = end(&curves[0].1);
     match evidence.control() {
         Some(_) if curves.len() > 1 => {
@@ -60,14 +60,14 @@ fn above_control(evidence: &Evidence, curves: &[Curve]) -> (String, Verdict) {
                 curves[0].0,
                 percent(control)
             );
-            (words, Verdict::of(own > 2.0 * control))
+            (words, ClaimVerdict::of(own > 2.0 * control))
         }
-        _ => (format!("{} for {} focus", percent(own), curves[0].0), Verdict::NotTestable),
+        _ => (format!("{} for {} focus", percent(own), curves[0].0), ClaimVerdict::NotTestable),
     }
 }
 
 /// W Fig. 6.
-pub(super) fn url_overlap(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn url_overlap(evidence: &TracedResults) -> Option<Figure> {
     let curves = overlaps(evidence, by_url)?;
     let (words, verdict) = above_control(evidence, &curves);
     Some(Figure {
@@ -88,20 +88,20 @@ pub(super) fn url_overlap(evidence: &Evidence) -> Option<Figure> {
 }
 
 /// W Fig. 7.
-pub(super) fn server_overlap(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn server_overlap(evidence: &TracedResults) -> Option<Figure> {
     if !evidence.results.experiment.servers {
         return Some(Figure {
             id: "server-overlap",
             title: "Overlap of the servers of two crawls from disjoint starts",
             paper: "W Figs. 7, 8",
             there: "the overlap of servers grows steadily, too",
-            here: "the servers of this web mean nothing.".to_owned(),
+            here: "servers are not meaningful on this web.".to_owned(),
             ..Figure::default()
         });
     }
     let curves = overlaps(evidence, by_server)?;
     let (words, _) = above_control(evidence, &curves);
-    // Where any two crawls meet on most servers, that focused ones do says nothing.
+    // If any two crawls share most servers, the overlap of focused ones is no evidence.
     let above = evidence.control().is_none_or(|_| end(&curves[0].1) > end(&curves[1].1));
     let first = curves[0].1.first().map_or(0.0, |point| point.1);
     Some(Figure {
@@ -110,20 +110,20 @@ pub(super) fn server_overlap(evidence: &Evidence) -> Option<Figure> {
         paper: "W Fig. 7",
         there: "the overlap of servers grows steadily, too",
         here: format!("after {} fetches the share of servers that both have is {words}.", evidence.budget()),
-        verdict: Verdict::of(end(&curves[0].1) > first && above),
+        verdict: ClaimVerdict::of(end(&curves[0].1) > first && above),
         charts: vec![over_fetches("servers in common", "share of the servers", series(&curves))],
         table: table(&curves),
         ..Figure::default()
     })
 }
 
-/// Where relevance begins, if a critic says it: V has log R above -1, and says that it does not matter.
+/// Thresholds of relevance by a critic: V uses log R above -1, and says that the choice does not matter.
 const THRESHOLDS: [f64; 4] = [0.1, 0.37, 0.7, 0.9];
 
 /// V Fig. 6: the first crawl of a pair is the reference.
-pub(super) fn coverage(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn coverage(evidence: &TracedResults) -> Option<Figure> {
     let baseline = evidence.baseline();
-    let against = |strategy: &str, name: Name| -> Option<Points> {
+    let against = |strategy: &str, name: StepKey| -> Option<Points> {
         let pairs: Vec<(&Trace, &Trace)> = evidence
             .pairs(baseline, None)
             .filter_map(|(reference, other)| {
@@ -143,7 +143,7 @@ pub(super) fn coverage(evidence: &Evidence) -> Option<Figure> {
     let mut charts = Vec::new();
     let mut all = Vec::new();
     for (what, name, has) in
-        [("pages", by_url as Name, true), ("servers", by_server, evidence.results.experiment.servers)]
+        [("pages", by_url as StepKey, true), ("servers", by_server, evidence.results.experiment.servers)]
     {
         if !has {
             continue;
@@ -177,7 +177,7 @@ pub(super) fn coverage(evidence: &Evidence) -> Option<Figure> {
             THRESHOLDS.map(|least| format!("{least:.2} {}", percent(by_critic(least)))).join(", ")
         ),
         verdict: control
-            .map_or(Verdict::NotTestable, |control| Verdict::of(own > 0.6 && own > 2.0 * control)),
+            .map_or(ClaimVerdict::NotTestable, |control| ClaimVerdict::of(own > 0.6 && own > 2.0 * control)),
         charts,
         table: table(&all),
         ..Figure::default()
@@ -185,7 +185,7 @@ pub(super) fn coverage(evidence: &Evidence) -> Option<Figure> {
 }
 
 /// W 4.3: smaller and smaller start sets.
-pub(super) fn smaller_starts(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn smaller_starts(evidence: &TracedResults) -> Option<Figure> {
     let baseline = evidence.baseline();
     let prefix = format!("{baseline}:");
     let experiment = &evidence.results.experiment;
@@ -199,7 +199,7 @@ pub(super) fn smaller_starts(evidence: &Evidence) -> Option<Figure> {
     }
     let budget = evidence.budget();
     let (mut covered, mut recall) = (Vec::new(), Vec::new());
-    let mut table = Table::new(&["start pages", "coverage of the crawl from all", "recall", "harvest"]);
+    let mut table = HtmlTable::new(&["start pages", "coverage of the crawl from all", "recall", "harvest"]);
     for (size, name) in sizes {
         let covers = mean(evidence.of(name, None).filter_map(|trace| {
             let whole = evidence.trace(&trace.outcome.topic, baseline, trace.outcome.sample)?.counted();
@@ -225,7 +225,7 @@ pub(super) fn smaller_starts(evidence: &Evidence) -> Option<Figure> {
             percent(most),
             percent(covered[0].1)
         ),
-        verdict: Verdict::of(least > 0.8 * most),
+        verdict: ClaimVerdict::of(least > 0.8 * most),
         charts: vec![Chart {
             title: format!("after {budget} fetches"),
             x: Axis { label: "start pages".to_owned(), scale: Scale::Linear },
@@ -241,7 +241,7 @@ pub(super) fn smaller_starts(evidence: &Evidence) -> Option<Figure> {
 }
 
 /// W Fig. 8.
-pub(super) fn authorities(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn authorities(evidence: &TracedResults) -> Option<Figure> {
     let servers = evidence.results.experiment.servers;
     let mut curves = Vec::new();
     for strategy in compared(evidence) {
@@ -273,7 +273,7 @@ pub(super) fn authorities(evidence: &Evidence) -> Option<Figure> {
         ),
         None => format!("of the 25 best authorities two crawls have {} in common.", percent(at_25(0))),
     };
-    let mut table = Table::new(&["best so many"]);
+    let mut table = HtmlTable::new(&["N best"]);
     table.head.extend(curves.iter().map(|(name, _)| name.clone()));
     for at in 0..5 {
         let mut row = vec![curves[0].1[at].0.to_string()];
@@ -281,8 +281,8 @@ pub(super) fn authorities(evidence: &Evidence) -> Option<Figure> {
         table.rows.push(row);
     }
     let verdict = match evidence.control() {
-        Some(_) => Verdict::of(at_25(0) > 0.5 && at_25(0) > at_25(control)),
-        None => Verdict::NotTestable,
+        Some(_) => ClaimVerdict::of(at_25(0) > 0.5 && at_25(0) > at_25(control)),
+        None => ClaimVerdict::NotTestable,
     };
     Some(Figure {
         id: "authorities",
@@ -293,7 +293,7 @@ pub(super) fn authorities(evidence: &Evidence) -> Option<Figure> {
         verdict,
         charts: vec![Chart {
             title: "authorities in common".to_owned(),
-            x: Axis { label: "best so many".to_owned(), scale: Scale::Linear },
+            x: Axis { label: "N best".to_owned(), scale: Scale::Linear },
             y: Axis { label: "share in common".to_owned(), scale: Scale::Linear },
             marks: Marks::Points(
                 curves.iter().map(|(name, points)| Series::line(name, points.clone())).collect(),
@@ -305,18 +305,18 @@ pub(super) fn authorities(evidence: &Evidence) -> Option<Figure> {
 }
 
 /// W Fig. 9, V Fig. 7.
-pub(super) fn distances(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn distances(evidence: &TracedResults) -> Option<Figure> {
     let baseline = evidence.baseline();
     let all = measures::distances(evidence.of(baseline, None).flat_map(|trace| &trace.authorities));
     let crawls = evidence.of(baseline, None).count().max(1) as f64;
     let farthest = *all.keys().max()?;
     let mean_count = |distance: u32| all.get(&distance).copied().unwrap_or(0) as f64 / crawls;
-    let bar = |distance: u32| Bar {
+    let bar = |distance: u32| ChartBar {
         name: distance.to_string(),
         parts: vec![mean_count(distance)],
         note: format!("{:.1}", mean_count(distance)),
     };
-    let mut table = Table::new(&["links from the start", "authorities a crawl"]);
+    let mut table = HtmlTable::new(&["links from the start", "authorities a crawl"]);
     table.rows.extend((0..=farthest).map(|distance| vec![distance.to_string(), cell(mean_count(distance))]));
     let (sum, far): (u64, u64) = all.iter().fold((0, 0), |(sum, far), (distance, count)| {
         (sum + count, far + if *distance > 2 { *count } else { 0 })
@@ -324,7 +324,7 @@ pub(super) fn distances(evidence: &Evidence) -> Option<Figure> {
     let share = far as f64 / sum.max(1) as f64;
     Some(Figure {
         id: "distances",
-        title: "How remote the best authorities are",
+        title: "Distance of the best authorities from the start pages",
         paper: "W Fig. 9; V Fig. 7",
         there: "many of the hundred best authorities are far from the start set, up to 10 and 15 links away",
         here: format!(
@@ -332,7 +332,7 @@ pub(super) fn distances(evidence: &Evidence) -> Option<Figure> {
              farthest {farthest}.",
             percent(share)
         ),
-        verdict: Verdict::of(share > 0.3),
+        verdict: ClaimVerdict::of(share > 0.3),
         charts: vec![Chart {
             title: "mean of all crawls".to_owned(),
             x: Axis { label: "links from the nearest start page".to_owned(), scale: Scale::Linear },

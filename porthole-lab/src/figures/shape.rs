@@ -1,16 +1,16 @@
-//! What the web itself is like, topic by topic (V 2; W 6).
+//! Properties of the web by topic (V 2; W 6).
 
-use super::evidence::{Evidence, cell, percent};
-use super::{Figure, Verdict};
-use crate::experiment::Beside;
-use porthole_report::html::Table;
+use super::evidence::{TracedResults, cell, percent};
+use super::{ClaimVerdict, Figure};
+use crate::experiment::CitedTopic;
+use porthole_report::html::HtmlTable;
 use porthole_report::summary::mean;
 use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
 /// The radius-1 and radius-2 rules.
-pub(super) fn radius_rules(evidence: &Evidence) -> Option<Figure> {
+pub(super) fn radius_rules(evidence: &TracedResults) -> Option<Figure> {
     let facts = &evidence.results.facts.topics;
-    let mut table = Table::new(&[
+    let mut table = HtmlTable::new(&[
         "topic",
         "links of its own pages to it",
         "links of other pages to it",
@@ -49,7 +49,7 @@ pub(super) fn radius_rules(evidence: &Evidence) -> Option<Figure> {
             (0..4).map(|links| percent(walks(links))).collect::<Vec<_>>().join(", "),
             percent(mean(facts.values().map(|facts| facts.base_rate)))
         ),
-        verdict: Verdict::of_parts(&[("radius 1", holds(&first)), ("radius 2", holds(&second))]),
+        verdict: ClaimVerdict::of_parts(&[("radius 1", holds(&first)), ("radius 2", holds(&second))]),
         charts: vec![
             chart(
                 "radius 1: share of links that lead to the topic",
@@ -69,17 +69,17 @@ pub(super) fn radius_rules(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// Topics that stand beside others (W 6, V 1).
-pub(super) fn sociology(evidence: &Evidence) -> Option<Figure> {
+/// Topics cited by pages of other topics (W 6, V 1).
+pub(super) fn sociology(evidence: &TracedResults) -> Option<Figure> {
     let facts = &evidence.results.facts.topics;
     let beside: Vec<_> =
         facts.iter().filter_map(|(topic, facts)| Some((topic, facts.beside.as_ref()?))).collect();
-    let mut table = Table::new(&["topic", "beside it", "links", "times as often as links of any page"]);
+    let mut table = HtmlTable::new(&["topic", "cited topic", "links", "times as often as links of any page"]);
     for (topic, beside) in &beside {
         let cells = [(*topic).clone(), beside.topic.clone(), beside.links.to_string(), cell(beside.times)];
         table.rows.push(cells.to_vec());
     }
-    let named = |(topic, beside): &(&String, &Beside)| {
+    let named = |(topic, beside): &(&String, &CitedTopic)| {
         format!("{topic}: {}, {:.1} times", beside.topic, beside.times)
     };
     (!beside.is_empty()).then(|| Figure {
@@ -91,18 +91,18 @@ pub(super) fn sociology(evidence: &Evidence) -> Option<Figure> {
             "links of a topic's pages lead to another part of the tree more often than links of any page do: {}.",
             beside.iter().map(named).collect::<Vec<_>>().join("; ")
         ),
-        verdict: Verdict::of(beside.len() == facts.len() && beside.iter().all(|(_, beside)| beside.times >= 2.0)),
+        verdict: ClaimVerdict::of(beside.len() == facts.len() && beside.iter().all(|(_, beside)| beside.times >= 2.0)),
         table,
         ..Figure::default()
     })
 }
 
-/// Harvest against how special a topic is.
-pub(super) fn specificity(evidence: &Evidence) -> Option<Figure> {
+/// Harvest by specificity of the topic.
+pub(super) fn specificity(evidence: &TracedResults) -> Option<Figure> {
     let (baseline, budget) = (evidence.baseline(), evidence.budget());
     let mut names = vec![baseline];
     names.extend(evidence.control());
-    let mut table = Table::new(&["topic", "depth", "pages", "base rate"]);
+    let mut table = HtmlTable::new(&["topic", "depth", "pages", "base rate"]);
     table.head.extend(names.iter().map(|name| format!("harvest, {name}")));
     let mut points: Vec<Vec<(f64, f64)>> = vec![Vec::new(); names.len()];
     for (topic, facts) in &evidence.results.facts.topics {
@@ -127,7 +127,7 @@ pub(super) fn specificity(evidence: &Evidence) -> Option<Figure> {
     let is_any = !special.is_empty();
     Some(Figure {
         id: "specificity",
-        title: "Harvest against how special a topic is",
+        title: "Harvest against the specificity of a topic",
         paper: "W 6",
         there: "",
         here: match is_any {
@@ -141,7 +141,7 @@ pub(super) fn specificity(evidence: &Evidence) -> Option<Figure> {
                 format!("on the one topic {baseline} focus harvests {} in all.", percent(points[0][0].1))
             }
         },
-        verdict: Verdict::NotTestable,
+        verdict: ClaimVerdict::NotTestable,
         charts: vec![Chart {
             title: "a dot a topic".to_owned(),
             x: Axis { label: "share of all pages that are about the topic".to_owned(), scale: Scale::Log },

@@ -1,9 +1,9 @@
-//! A report of a small experiment: every figure is there, and says what the numbers say.
+//! A report of a small experiment: every figure exists, and its text agrees with the numbers.
 
 use std::fs;
 
-use super::{Figure, Verdict, figures, write};
-use crate::experiment::{Fields, Folder, Lab, Results};
+use super::{ClaimVerdict, Figure, figures, write};
+use crate::experiment::{Fields, Folder, PreparedExperiment, Results};
 use porthole_report::svg::Marks;
 
 const TEXT: &str = "topics = [\"/Recreation/Cycling\", \"/Home/Gardening\"]\nstrategies = [\"random\", \"breadth\", \
@@ -20,7 +20,7 @@ fn a_report_has_every_figure() {
     let experiment = Fields::read(&file).unwrap().check("small.toml").unwrap();
     let out = folder.path().join("out");
     let kept = Folder::open(&out, &experiment).unwrap();
-    let lab = Lab::new(experiment).unwrap();
+    let lab = PreparedExperiment::new(experiment).unwrap();
     lab.run(Some(&kept), 2, &|_| {}).unwrap();
     lab.study(&kept, &mut |_| ()).unwrap();
     let (_, all) = figures(Results::read(&out).unwrap()).unwrap();
@@ -73,19 +73,19 @@ fn a_report_has_every_figure() {
         ]
     );
     let of = |id: &str| all.iter().find(|figure| figure.id == id).unwrap();
-    // On a web where they are planted.
-    assert_eq!(of("radius").verdict, Verdict::Confirmed);
-    assert_eq!(of("recall-crawler").verdict, Verdict::Confirmed, "{}", of("recall-crawler").here);
+    // The web has them planted.
+    assert_eq!(of("radius").verdict, ClaimVerdict::Confirmed);
+    assert_eq!(of("recall-crawler").verdict, ClaimVerdict::Confirmed, "{}", of("recall-crawler").here);
     // Two of soft's start from one page, and the table has both sizes.
     assert_eq!(of("smaller-starts").table.rows.len(), 2);
     assert_eq!(of("compared").table.rows.len(), 14);
     the_apprentices_figures_are_of_their_crawls(&all);
-    // Eleven strategies are in the table; eight of them are drawn, and what others are compared with is among them.
+    // Eleven strategies are in the table; eight of them are drawn, including those that others are compared with.
     assert_eq!(of("harvest").table.head.len(), 1 + 11);
     let Marks::Points(drawn) = &of("harvest").charts[0].marks else { panic!("no lines") };
     let drawn: Vec<&str> = drawn.iter().map(|series| series.name.as_str()).collect();
     assert_eq!(drawn, ["random", "breadth", "soft", "soft+hubs", "oracle", "best-1", "best-256", "best-16"]);
-    // What a study left is in the report, with what follows from it.
+    // The results of a study are in the report.
     assert!(of("database-distiller").here.contains("not measured yet"));
     let variant =
         |name: &str, finding: f64| format!("{{\"name\":\"{name}\",\"reading\":1.0,\"finding\":{finding}}}");
@@ -101,7 +101,12 @@ fn a_report_has_every_figure() {
     fs::write(out.join("classifier.json"), left).unwrap();
     let (_, all) = figures(Results::read(&out).unwrap()).unwrap();
     let of = |id: &str| all.iter().find(|figure| figure.id == id).unwrap();
-    assert_eq!(of("database-distiller").verdict, Verdict::Confirmed, "{}", of("database-distiller").here);
+    assert_eq!(
+        of("database-distiller").verdict,
+        ClaimVerdict::Confirmed,
+        "{}",
+        of("database-distiller").here
+    );
     // Five times as fast is not ten times; a hundred times fewer misses are more than ten times fewer.
     assert_eq!(
         of("database-classifier").verdict.words(),
@@ -118,13 +123,13 @@ fn a_report_has_every_figure() {
     assert!(!report.contains("src=") && !report.contains("<script"), "it needs nothing else");
 }
 
-/// What the figures of A say follows from their numbers.
+/// The conclusions of the figures of A follow from their numbers.
 fn the_apprentices_figures_are_of_their_crawls(all: &[Figure]) {
     let rows = |id: &str| -> Vec<Vec<f64>> {
         let rows = &all.iter().find(|figure| figure.id == id).unwrap().table.rows;
         rows.iter().map(|row| row.iter().filter_map(|cell| cell.parse().ok()).collect()).collect()
     };
-    // Good and bad are all pages, and so are the tenths.
+    // Good and bad sum to all pages, and so do the tenths.
     for row in rows("difficulty") {
         assert!(
             (row[0] + row[1] - 1.0).abs() < 1e-3 && (row[2..].iter().sum::<f64>() - 1.0).abs() < 1e-2,
@@ -134,7 +139,7 @@ fn the_apprentices_figures_are_of_their_crawls(all: &[Figure]) {
     for row in rows("apprentice-overlap") {
         assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-3, "{row:?}");
     }
-    // Up to the training an apprentice is soft focus.
+    // Up to the training, an apprentice equals soft focus.
     let around = rows("apprentice-online");
     assert!(around[0][0] < 0.0 && around.iter().any(|row| row[0] > 0.0), "{around:?}");
     for row in around.iter().filter(|row| row[1] <= 0.0) {
@@ -146,7 +151,8 @@ fn the_apprentices_figures_are_of_their_crawls(all: &[Figure]) {
     assert_eq!(rows("apprentice-features").len(), 7);
     // Naive Bayes needs one pass, each of the others has twenty.
     assert_eq!(rows("apprentice-learners").len(), 1 + 2 * 20);
-    // Four sizes of crawls from scratch, what more costs, and the critic twice. More pages have more links between them.
+    // Four sizes of crawls from scratch, two costs of more links, and the critic twice. More pages have more links
+    // between them.
     let training = rows("apprentice-training");
     assert_eq!(training.len(), 4 + 2 + 2);
     assert!(

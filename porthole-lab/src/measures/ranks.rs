@@ -1,22 +1,22 @@
-//! Ranks of pages by their quality, and what crawls are worth by them (P 4, Table 2).
+//! Ranks of pages by quality, and the quality of crawls by them (P 4, Table 2).
 
 use std::collections::HashMap;
 
 use porthole_types::TermId;
 
-/// The terms of a text, each once, with how often they occur.
-pub type Counts = [(TermId, u32)];
+/// Distinct terms of a text with their counts.
+pub type TermCountSlice = [(TermId, u32)];
 
-/// How alike each page is to a description, as rank_SMART has it (P 4.1): the dot product of their vectors. A term weighs
-/// by how often it occurs, and by how few of the pages it is in. P names no more than that: here it is the scheme that
-/// SMART calls `atc`, (1 + tf / most tf) / 2 times ln(pages / pages with it), to unit length.
-pub fn similarities(description: &Counts, pages: &[&Counts]) -> Vec<f64> {
+/// Similarity of each page to a description by rank_SMART (P 4.1): the dot product of their TFIDF vectors. P does not
+/// name the weighting; this is SMART's `atc`, (1 + tf / most tf) / 2 times ln(pages / pages with the term), normalised
+/// to unit length.
+pub fn similarities(description: &TermCountSlice, pages: &[&TermCountSlice]) -> Vec<f64> {
     let mut with_it: HashMap<TermId, u32> = HashMap::new();
     for (term, _) in pages.iter().flat_map(|page| page.iter()) {
         *with_it.entry(*term).or_default() += 1;
     }
     let rarity = |term: &TermId| with_it.get(term).map(|count| (pages.len() as f64 / f64::from(*count)).ln());
-    let vector = |text: &Counts| -> Vec<(TermId, f64)> {
+    let vector = |text: &TermCountSlice| -> Vec<(TermId, f64)> {
         let most = text.iter().map(|(_, count)| *count).max().unwrap_or(1);
         let weight = |(term, count): &(TermId, u32)| {
             let often = 0.5 + 0.5 * f64::from(*count) / f64::from(most);
@@ -28,19 +28,19 @@ pub fn similarities(description: &Counts, pages: &[&Counts]) -> Vec<f64> {
         weights.into_iter().map(|(term, weight)| (term, weight / length)).collect()
     };
     let wanted: HashMap<TermId, f64> = vector(description).into_iter().collect();
-    let of = |page: &&Counts| {
+    let of = |page: &&TermCountSlice| {
         let shared = vector(page).into_iter().filter_map(|(term, weight)| Some(weight * wanted.get(&term)?));
         shared.sum()
     };
     pages.iter().map(of).collect()
 }
 
-/// How many of some words are in a text.
-pub fn contained(keywords: &[TermId], text: &Counts) -> usize {
+/// Number of the keywords that a text contains.
+pub fn contained(keywords: &[TermId], text: &TermCountSlice) -> usize {
     text.iter().filter(|(term, _)| keywords.contains(term)).count()
 }
 
-/// The place of each by its quality, the best first, from 1; of those that are as good, the first comes first.
+/// Rank of each by quality, best first, from 1; ties keep their order.
 pub fn ranks<Q: PartialOrd>(quality: &[Q]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..quality.len()).collect();
     order.sort_by(|a, b| quality[*b].partial_cmp(&quality[*a]).unwrap_or(std::cmp::Ordering::Equal));
@@ -51,13 +51,13 @@ pub fn ranks<Q: PartialOrd>(quality: &[Q]) -> Vec<u32> {
     ranks
 }
 
-/// Share of the best `n` of so many pages that a crawl has, by the ranks of what it has (the static scheme).
+/// Share of the best `n` of `pages` pages that a crawl fetched, by the ranks of its pages (the static scheme).
 pub fn covered(own: &[u32], n: u32, pages: u32) -> f64 {
     own.iter().filter(|rank| **rank <= n).count() as f64 / f64::from(n.min(pages).max(1))
 }
 
-/// The mean rank of what a crawl has after its first `n` fetches (the dynamic scheme); `None` stands for a fetch that has
-/// no rank, and is what comes back if there are no others.
+/// Mean rank of a crawl's first `n` fetches (the dynamic scheme). Fetches without a rank are `None` and ignored; `None`
+/// if there are no others.
 pub fn mean_rank(fetches: &[Option<u32>], n: u64) -> Option<f64> {
     let first = fetches.iter().take(usize::try_from(n).unwrap_or(usize::MAX));
     let ranks: Vec<f64> = first.flatten().map(|rank| f64::from(*rank)).collect();
@@ -74,15 +74,15 @@ mod tests {
 
     #[test]
     fn similarity_is_the_cosine_of_weights_by_tf_and_idf() {
-        // Three pages; 1 is in all of them and says nothing, 2 is in two, 3 and 4 in one, 5 in none.
+        // Three pages; 1 is in all of them and has weight 0, 2 is in two, 3 and 4 in one, 5 in none.
         let pages = [text(&[(1, 4), (2, 2)]), text(&[(1, 1), (2, 1), (3, 1)]), text(&[(1, 1), (4, 2)])];
         let description = text(&[(2, 1), (3, 2), (5, 9)]);
-        let pages: Vec<&Counts> = pages.iter().map(Vec::as_slice).collect();
+        let pages: Vec<&TermCountSlice> = pages.iter().map(Vec::as_slice).collect();
         let (two, one) = (1.5_f64.ln(), 3_f64.ln());
         // The description: 2 weighs (1/2 + 1/18) ln 1.5, 3 weighs (1/2 + 2/18) ln 3.
         let (query_2, query_3) = ((0.5 + 1.0 / 18.0) * two, (0.5 + 2.0 / 18.0) * one);
         let query = (query_2 * query_2 + query_3 * query_3).sqrt();
-        // The first page has nothing but 2, so its vector is one long there.
+        // The first page has only 2, so its vector has length 1 there.
         let expected =
             [query_2 / query, (two * query_2 + one * query_3) / query / (two * two + one * one).sqrt(), 0.0];
         for (found, expected) in similarities(&description, &pages).into_iter().zip(expected) {
@@ -116,7 +116,7 @@ mod tests {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let cosine = |a: &[f64], b: &[f64]| dot(a, b) / (dot(a, a) * dot(b, b)).sqrt();
         let owned: Vec<Vec<(TermId, u32)>> = dense.iter().map(sparse).collect();
-        let texts: Vec<&Counts> = owned.iter().map(Vec::as_slice).collect();
+        let texts: Vec<&TermCountSlice> = owned.iter().map(Vec::as_slice).collect();
         let found = similarities(&sparse(query), &texts);
         for (page, found) in dense.iter().zip(found) {
             let expected = cosine(&weights(query), &weights(page));

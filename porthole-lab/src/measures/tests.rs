@@ -1,19 +1,19 @@
-//! Every measure against a crawl that is counted by hand.
+//! Every measure on a crawl counted by hand.
 
 use super::*;
 
 /// A fetch: `+` is about the topic, `-` is not, `s` is a start, `t` was trained on, `x` is no page; then server and R.
-fn steps(text: &str) -> Vec<Step> {
+fn steps(text: &str) -> Vec<FetchStep> {
     let step = |(seq, word): (usize, &str)| {
         let (label, relevance) = match &word[..1] {
-            "+" => (Label::About, 0.9),
-            "-" => (Label::Other, 0.2),
-            "s" => (Label::Start, 1.0),
-            "t" => (Label::Trained, 1.0),
-            _ => (Label::None, 0.0),
+            "+" => (FetchLabel::About, 0.9),
+            "-" => (FetchLabel::Other, 0.2),
+            "s" => (FetchLabel::Start, 1.0),
+            "t" => (FetchLabel::Trained, 1.0),
+            _ => (FetchLabel::None, 0.0),
         };
         let (host, page) = word[1..].split_once('/').unwrap();
-        Step {
+        FetchStep {
             seq: seq as u64,
             url: format!("http://{host}/{page}"),
             relevance: Some(relevance),
@@ -27,7 +27,7 @@ fn steps(text: &str) -> Vec<Step> {
     text.split_whitespace().enumerate().map(step).collect()
 }
 
-fn counted(steps: &[Step]) -> Vec<&Step> {
+fn counted(steps: &[FetchStep]) -> Vec<&FetchStep> {
     steps.iter().filter(|step| step.label.counts()).collect()
 }
 
@@ -44,16 +44,16 @@ fn harvest_and_recall_are_over_what_counts() {
     assert_eq!(counted.len(), 5);
     assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|n| found(&counted, n)), [0, 1, 1, 2, 3, 3, 3]);
     near(harvest(&counted, 4), 0.75);
-    // What a crawl that ended could have fetched, it has not.
+    // A crawl that ended early has fetched nothing more.
     near(harvest(&counted, 10), 0.3);
     near(mean_of(&counted, 2, |step| step.relevance), (0.9 + 0.2) / 2.0);
-    // Of one page the other critic says nothing.
+    // The other critic has no value for one page.
     near(mean_of(&counted, 3, |step| step.independent), 0.45);
     near(mean_of(&counted, 0, |step| step.relevance), 0.0);
     // 1 + 1 + 2 + 3 + 3 of 4 wanted pages, over 5 fetches.
     near(area(&counted, 5, 4), 10.0 / 20.0);
     near(area(&counted, 10, 4), (10.0 + 15.0) / 40.0);
-    // The server of the start is no news.
+    // The server of the start page does not count as new.
     assert_eq!([1, 3, 5].map(|n| new_hosts(&steps, n)), [0, 1, 1]);
 }
 
@@ -64,7 +64,7 @@ fn overlap_and_coverage_are_of_sets() {
     near(overlap(&one, &other, 1, by_url), 0.0);
     near(overlap(&one, &other, 4, by_url), 0.5);
     near(overlap(&one, &other, 2, by_server), 0.5);
-    // Of three servers the other knows all, of its four one is unknown here.
+    // The other crawl knows all three servers; one of its four is unknown here.
     near(overlap(&one, &other, 4, by_server), 1.0);
     near(overlap(&other, &one, 4, by_server), 0.75);
     let reference = relevant(&one, by_url);

@@ -1,6 +1,6 @@
-//! Hubs and authorities in memory, by a walk along the links, and by joins inside the database: one answer.
+//! Hubs and authorities in memory, by an edge walk, and by joins inside the database give the same scores.
 
-use porthole_distill::{Distiller, Graph, Node, Options, Rho, link_weights, walk};
+use porthole_distill::{DistillGraph, DistillNode, DistillOptions, HitsDistiller, Rho, link_weights, walk};
 use porthole_store::{
     Batch, SqlDistillation, SqlScores, SqliteReader, SqliteStore, Store, StoreReader, WorkspaceWriter,
 };
@@ -9,11 +9,11 @@ use porthole_types::{
 };
 use tempfile::TempDir;
 
-/// Pages and sites of the made-up web.
+/// Pages and sites of the synthetic web.
 const PAGES: u32 = 400;
 const SITES: u32 = 60;
 
-/// Numbers that look random: the same on every run.
+/// Pseudorandom numbers, the same on every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -36,7 +36,8 @@ fn link(page: u32) -> LinkRow {
     LinkRow::to(target)
 }
 
-/// A crawl of two thirds of the web, with links that are there twice, within sites, and to pages that were not fetched.
+/// A crawl of two thirds of the web, with duplicate links, links within sites, and links to pages that were not
+/// fetched.
 fn crawled(folder: &TempDir) -> SqliteReader {
     let path = folder.path().join("porthole.db");
     let mut store = SqliteStore::open(&path).unwrap();
@@ -44,7 +45,7 @@ fn crawled(folder: &TempDir) -> SqliteReader {
     let mut results = Vec::new();
     for page in (0..PAGES).filter(|page| page % 3 != 0) {
         store.add(&[new_url(page)]).unwrap();
-        // Half of the links go to a few pages; relevance is exact in 24 bits, which is what a graph has.
+        // Half of the links go to a few pages; relevance is exact in 24 bits, the precision of a graph.
         let mut target = || if numbers.below(2) == 0 { numbers.below(30) } else { numbers.below(PAGES) };
         let links = (0..12).map(|_| link(target())).collect();
         let relevance = f64::from(numbers.below(256)) / 256.0;
@@ -67,7 +68,7 @@ fn crawled(folder: &TempDir) -> SqliteReader {
         });
     }
     store.commit(&Batch { results: &results, ..Batch::default() }).unwrap();
-    // A page that waits for another visit is what it was.
+    // A page queued for a revisit keeps its data.
     store.queue_again(&[url(1).id(), url(2).id()]).unwrap();
     drop(store);
     SqliteReader::open(path).unwrap()
@@ -85,10 +86,10 @@ fn three_distillers_give_the_same_scores() {
     let folder = tempfile::tempdir().unwrap();
     let reader = crawled(&folder);
     let stored = reader.graph().unwrap();
-    // Every second page has a word of a person's; sites are hosts, or three hosts each.
+    // Every second page has feedback of a user; sites are hosts, or three hosts each.
     let word = |page: usize| [1.0, 0.0, 1.0, 2.5][page % 4];
     let factors: Vec<f64> = (0..stored.nodes.len()).map(word).collect();
-    // And every third one of a person's as a hub.
+    // Every third page has feedback as a hub.
     let hub_word = |page: usize| [0.0, 1.0, 2.0][page % 3];
     let hub_factors: Vec<f64> = (0..stored.nodes.len()).map(hub_word).collect();
     let by_oid = |factors: &[f64]| -> Vec<(UrlId, f64)> {
@@ -108,22 +109,28 @@ fn three_distillers_give_the_same_scores() {
         let site = |sid: SiteId| {
             domains.iter().find(|(host, _)| by_domain && *host == sid).map_or(sid, |found| found.1)
         };
-        let nodes: Vec<Node> = stored
+        let nodes: Vec<DistillNode> = stored
             .nodes
             .iter()
-            .map(|node| Node {
+            .map(|node| DistillNode {
                 site: site(node.sid).0,
                 relevance: node.relevance.into(),
                 fetched: node.fetched,
             })
             .collect();
         let ends = |edge: &porthole_store::GraphEdge| (edge.src, edge.dst);
-        let graph = Graph::new(&nodes, &stored.edges, ends).unwrap();
+        let graph = DistillGraph::new(&nodes, &stored.edges, ends).unwrap();
         let factors = factored.then_some(factors.as_slice());
         let hub_factors = hub_factored.then_some(hub_factors.as_slice());
-        let options =
-            Options { rho, correct_inflation, factors, hub_factors, tolerance: 1e-12, ..Options::default() };
-        let distiller = Distiller::new(&graph, options).unwrap();
+        let options = DistillOptions {
+            rho,
+            correct_inflation,
+            factors,
+            hub_factors,
+            tolerance: 1e-12,
+            ..DistillOptions::default()
+        };
+        let distiller = HitsDistiller::new(&graph, options).unwrap();
         let native = distiller.scores();
         let weights = link_weights(&distiller, &stored.edges, ends);
         let walked = walk(&distiller, &stored.edges, &weights, ends);

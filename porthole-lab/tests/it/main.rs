@@ -1,4 +1,4 @@
-//! One binary for what several rooms have to agree on, and for what the synthetic web has planted.
+//! One test binary for behaviour that several crates must agree on, and for the properties of the synthetic web.
 
 mod distill;
 mod sociology;

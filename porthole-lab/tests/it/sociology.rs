@@ -1,4 +1,4 @@
-//! What is planted in the synthetic web about topics and their links comes out of a crawl by the standing queries.
+//! The standing queries find in a crawl the relations between topics that are planted in the synthetic web.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use porthole_types::{
     CanonicalUrl, Judgment, LinkRow, ManualClock, Mark, NewUrl, Outcome, PageResult, Timestamp, TopicId,
     TopicRow,
 };
-use porthole_webs::synth::{LinkKind, SynthParams, SyntheticWeb};
+use porthole_webs::synth::{LinkEnd, SynthParams, SyntheticWeb};
 use tempfile::TempDir;
 
-/// A focused crawl with a critic that knows the truth: pages about the topic first, and what they link to.
+/// A focused crawl with an ideal critic: pages about the topic first, then their links.
 struct Crawl {
     web: SyntheticWeb,
     store: SqliteStore,
@@ -54,7 +54,7 @@ impl Crawl {
         let topic = self.web.truth(url).map_or(TopicId::ROOT, |truth| truth.topic);
         let relevance = if good.contains(&topic) { 1.0 } else { 0.1 };
         let links = self.web.outlinks(url).unwrap_or_default().into_iter();
-        let links = links.filter(|link| link.kind == LinkKind::Page).map(|link| {
+        let links = links.filter(|link| link.kind == LinkEnd::Page).map(|link| {
             let target = new_url(link.url, relevance);
             LinkRow::to(target)
         });
@@ -102,7 +102,7 @@ fn a_few_pages_about_databases_are_cited_from_hawaii() {
     let topics = [("topic", "/Computers/Databases"), ("cited_by", "/Travel/Hawaii")];
     let rows = crawl.ask("spam-filter", &topics);
     let cited = |row: usize| rows[row][1].integer().unwrap();
-    // Five are planted; two draws may be the same page.
+    // Five are planted; two of them may be the same page.
     assert!(rows.len() > 6 && cited(3) > 3 * cited(6), "{:?}", &rows[..8]);
 }
 

@@ -1,4 +1,4 @@
-//! What a crawl leaves in its tables, whatever its strategy thinks of the links.
+//! The tables after a crawl, independent of the strategy.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -10,17 +10,17 @@ use porthole_store::{
     DistilledScores, QueryAnswer, SqlDistillation, SqlValue, SqliteReader, SqliteStore, Store, StoreReader,
     WorkspaceWriter,
 };
-use porthole_topic::{Judge, JudgeError};
+use porthole_topic::{JudgeError, RelevanceJudge};
 use porthole_types::{CanonicalUrl, Judgment, ManualClock, Mark, TopicId};
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
 
-/// Knows what every page is about.
+/// A judge that knows the topic of every page.
 struct Truthful {
     web: Arc<SyntheticWeb>,
     topic: TopicId,
 }
 
-impl Judge for Truthful {
+impl RelevanceJudge for Truthful {
     fn judge_page(&mut self, url: &CanonicalUrl, _: &Page) -> Result<Judgment, JudgeError> {
         let best = self.web.truth(url).map_or(TopicId::ROOT, |truth| truth.topic);
         Ok(Judgment { relevance: if best == self.topic { 0.875 } else { 0.125 }, best })
@@ -66,7 +66,7 @@ fn every_link_is_kept_and_the_papers_statements_find_the_scores() {
     let counts = reader.counts().unwrap();
     assert_eq!(counts, store.counts());
     assert!(counts.rejected > 500, "{counts:?}");
-    // Pages about something else have all their links, too.
+    // Pages about other topics have all their links, too.
     let links = "select page.url, target.url from link join page on page.oid = oid_src
                  join crawl as target on target.oid = oid_dst where page.state = 'fetched' and page.relevance < 0.5";
     let mut kept: HashMap<String, HashSet<String>> = HashMap::new();
@@ -83,7 +83,7 @@ fn every_link_is_kept_and_the_papers_statements_find_the_scores() {
     let texts = &ask(&reader, "select count(anchor) * 1.0 / count(*), avg(length(anchor)) from link").rows[0];
     assert!(texts[0].real().unwrap() > 0.5, "{texts:?}");
 
-    // V Fig. 4: what the steps make of the scores are the scores.
+    // V Fig. 4: the scores are a fixed point of the two steps.
     let how =
         SqlDistillation { rho: 0.1, correct_inflation: false, factors: &[], hub_factors: &[], sites: &[] };
     let found = reader.distiller(&how).unwrap().run(1e-12, 2_000).unwrap();

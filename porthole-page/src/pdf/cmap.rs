@@ -1,26 +1,27 @@
-//! ToUnicode maps: which text the codes of a font stand for.
+//! ToUnicode maps: the text of a font's codes.
 
 use super::file::Budget;
-use super::object::{Object, Reader};
+use super::object::{ObjectReader, PdfObject};
 
-/// Entries of one map, which has at most 65536 codes; and operands of one section, which should have 300.
+/// Maximum number of entries of a map, which has at most 65536 codes, and of operands of a section, which should have
+/// 300.
 const MOST_ENTRIES: usize = 1 << 16;
 const MOST_OPERANDS: usize = 1 << 16;
 
-/// The most characters that one code stands for.
+/// Maximum number of characters of a code.
 const LONGEST: usize = 8;
 
 /// A map from codes to text.
 #[derive(Debug, Default)]
 pub(super) struct CMap {
     /// Sorted by the first code.
-    entries: Vec<Entry>,
-    /// Bytes of its longest code, if it says so.
+    entries: Vec<CMapEntry>,
+    /// Bytes of its longest code, if declared.
     pub(super) code_length: Option<usize>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CMapEntry {
     first: u32,
     last: u32,
     meaning: Meaning,
@@ -28,29 +29,29 @@ struct Entry {
 
 #[derive(Debug)]
 enum Meaning {
-    /// Of the first code; the codes behind it stand for the characters behind it.
+    /// Character of the first code; the following codes stand for the following characters.
     Character(u32),
     Text(Box<str>),
 }
 
 impl CMap {
-    /// Reads a map from any bytes.
+    /// Parses a map. Never fails.
     pub(super) fn read(bytes: &[u8], budget: &Budget) -> CMap {
         let mut map = CMap::default();
-        let mut operands: Vec<Object<'_>> = Vec::new();
-        let mut reader = Reader::new(bytes, 0);
+        let mut operands: Vec<PdfObject<'_>> = Vec::new();
+        let mut reader = ObjectReader::new(bytes, 0);
         while let Some(object) = reader.next() {
             match object {
-                Object::Word(b"endbfchar") => operands.chunks_exact(2).for_each(|pair| {
+                PdfObject::Word(b"endbfchar") => operands.chunks_exact(2).for_each(|pair| {
                     map.add(&pair[0], &pair[0], &pair[1]);
                 }),
-                Object::Word(b"endbfrange") => operands.chunks_exact(3).for_each(|range| {
+                PdfObject::Word(b"endbfrange") => operands.chunks_exact(3).for_each(|range| {
                     map.add(&range[0], &range[1], &range[2]);
                 }),
-                Object::Word(b"endcodespacerange") => {
-                    map.code_length = operands.iter().filter_map(Object::text).map(<[u8]>::len).max();
+                PdfObject::Word(b"endcodespacerange") => {
+                    map.code_length = operands.iter().filter_map(PdfObject::text).map(<[u8]>::len).max();
                 }
-                Object::Word(_) => {}
+                PdfObject::Word(_) => {}
                 object => {
                     if operands.len() < MOST_OPERANDS {
                         operands.push(object);
@@ -69,7 +70,7 @@ impl CMap {
         self.entries.is_empty()
     }
 
-    /// Hands out the characters that a code stands for; whether it is known.
+    /// Calls `found` with the characters of a code; returns whether the code is known.
     pub(super) fn characters(&self, code: u32, mut found: impl FnMut(char)) -> bool {
         let behind = self.entries.partition_point(|entry| entry.first <= code);
         let Some(entry) = self.entries[..behind].last().filter(|entry| code <= entry.last) else {
@@ -85,10 +86,10 @@ impl CMap {
         true
     }
 
-    fn add(&mut self, first: &Object<'_>, last: &Object<'_>, meaning: &Object<'_>) {
+    fn add(&mut self, first: &PdfObject<'_>, last: &PdfObject<'_>, meaning: &PdfObject<'_>) {
         let (Some(first), Some(last)) = (code(first), code(last)) else { return };
         match meaning {
-            Object::Array(texts) => {
+            PdfObject::Array(texts) => {
                 for (code, text) in (first..=last).zip(texts) {
                     self.add_text(code, code, text);
                 }
@@ -97,7 +98,7 @@ impl CMap {
         }
     }
 
-    fn add_text(&mut self, first: u32, last: u32, text: &Object<'_>) {
+    fn add_text(&mut self, first: u32, last: u32, text: &PdfObject<'_>) {
         let Some(text) = text.text() else { return };
         if self.entries.len() >= MOST_ENTRIES || last < first {
             return;
@@ -112,11 +113,11 @@ impl CMap {
             (Some(one), None) => Meaning::Character(one.into()),
             _ => Meaning::Text(characters.into()),
         };
-        self.entries.push(Entry { first, last, meaning });
+        self.entries.push(CMapEntry { first, last, meaning });
     }
 }
 
-fn code(object: &Object<'_>) -> Option<u32> {
+fn code(object: &PdfObject<'_>) -> Option<u32> {
     let bytes = object.text()?;
     (bytes.len() <= 4).then(|| bytes.iter().fold(0, |code, &byte| code << 8 | u32::from(byte)))
 }
@@ -126,11 +127,11 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
-    use crate::Limits;
+    use crate::ExtractLimits;
     use crate::pdf::file::File;
 
     fn read(bytes: &str) -> CMap {
-        CMap::read(bytes.as_bytes(), &File::open(b"", &Limits::default()).budget)
+        CMap::read(bytes.as_bytes(), &File::open(b"", &ExtractLimits::default()).budget)
     }
 
     fn text(map: &CMap, code: u32) -> Option<String> {

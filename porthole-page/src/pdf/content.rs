@@ -1,4 +1,4 @@
-//! What is drawn on a page, as far as it is text: the operators that show strings, and those that say where.
+//! Interprets the content of a page as far as it is text: the operators that show strings and that position them.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -7,37 +7,37 @@ use foldhash::fast::FixedState;
 
 use super::file::File;
 use super::font::{Font, Glyph};
-use super::object::{Dictionary, Object, Reader, is_space};
-use super::place::{Matrix, Pen, Rectangle, Step};
-use super::text::Writer;
+use super::object::{Dictionary, ObjectReader, PdfObject, is_space};
+use super::place::{Matrix, Rectangle, TextCursor, TextGap};
+use super::text::TextWriter;
 use crate::steps;
 
-/// Operands of one operator, saved states, drawings inside drawings, fonts that are kept.
+/// Limits: operands of an operator, saved states, nested forms, cached fonts.
 const MOST_OPERANDS: usize = 64;
 const MOST_STATES: usize = 256;
 const DEEPEST_FORM: usize = 4;
 const MOST_FONTS: usize = 64;
 
-/// Ghostscript writes `y e` as `ye` with so much space between letters, in parts of the size; where more letters than
-/// these have as much, they are set wide apart.
+/// Ghostscript writes `y e` as `ye` with this much letter spacing, as a share of the size. If more letters than
+/// `FEW_LETTERS` have it, the text is letterspaced instead.
 const WORD_GAP: f64 = 0.15;
 const FEW_LETTERS: usize = 3;
 
-/// Draws pages, and writes down their text.
-pub(super) struct Drawing<'f> {
+/// Interprets pages, and collects their text.
+pub(super) struct TextRenderer<'f> {
     file: &'f File<'f>,
-    pub(super) writer: Writer,
-    /// By object number.
+    pub(super) writer: TextWriter,
+    /// Fonts by object number.
     fonts: HashMap<u32, Rc<Font>, FixedState>,
-    /// Where the links of the page are, with their numbers.
+    /// Rectangles of the page's links, with their numbers.
     links: Vec<(Rectangle, usize)>,
-    /// Where the last text ended.
-    pen: Option<Pen>,
+    /// End of the last text.
+    pen: Option<TextCursor>,
 }
 
-/// What is in force while a page is drawn.
+/// Current graphics state.
 #[derive(Clone)]
-struct State {
+struct GraphicsState {
     matrix: Matrix,
     font: Option<Rc<Font>>,
     size: f64,
@@ -48,19 +48,19 @@ struct State {
     rise: f64,
 }
 
-/// A stream of operators being carried out.
-struct Run<'r, 'f> {
+/// A content stream being interpreted.
+struct ContentRun<'r, 'f> {
     resources: &'r Resources<'f>,
-    state: State,
-    saved: Vec<State>,
-    /// Where the next text goes, and where its line began.
+    state: GraphicsState,
+    saved: Vec<GraphicsState>,
+    /// Position of the next text, and of the start of its line.
     text: Matrix,
     line: Matrix,
     fonts: HashMap<Vec<u8>, Option<Rc<Font>>, FixedState>,
     depth: usize,
 }
 
-/// What the names in a stream of operators stand for.
+/// Named resources of a content stream.
 #[derive(Default)]
 pub(super) struct Resources<'f> {
     fonts: Dictionary<'f>,
@@ -68,7 +68,7 @@ pub(super) struct Resources<'f> {
 }
 
 impl<'f> Resources<'f> {
-    pub(super) fn read(file: &'f File<'f>, resources: &Object<'f>) -> Self {
+    pub(super) fn read(file: &'f File<'f>, resources: &PdfObject<'f>) -> Self {
         let resources = file.dictionary(resources);
         Resources {
             fonts: file.dictionary(resources.get(b"Font")),
@@ -77,20 +77,20 @@ impl<'f> Resources<'f> {
     }
 }
 
-impl<'f> Drawing<'f> {
-    pub(super) fn new(file: &'f File<'f>, writer: Writer) -> Self {
-        Drawing { file, writer, fonts: HashMap::default(), links: Vec::new(), pen: None }
+impl<'f> TextRenderer<'f> {
+    pub(super) fn new(file: &'f File<'f>, writer: TextWriter) -> Self {
+        TextRenderer { file, writer, fonts: HashMap::default(), links: Vec::new(), pen: None }
     }
 
     pub(super) fn is_over(&self) -> bool {
         self.file.budget.is_spent() || self.writer.is_full()
     }
 
-    /// Draws a page with links at these places.
+    /// Interprets a page with links at these rectangles.
     pub(super) fn page(&mut self, content: &[u8], resources: &Resources<'f>, links: Vec<(Rectangle, usize)>) {
         self.links = links;
         self.pen = None;
-        let state = State {
+        let state = GraphicsState {
             matrix: Matrix::SAME,
             font: None,
             size: 1.0,
@@ -103,8 +103,8 @@ impl<'f> Drawing<'f> {
         self.run(content, resources, state, 0);
     }
 
-    fn run(&mut self, content: &[u8], resources: &Resources<'f>, state: State, depth: usize) {
-        let mut run = Run {
+    fn run(&mut self, content: &[u8], resources: &Resources<'f>, state: GraphicsState, depth: usize) {
+        let mut run = ContentRun {
             resources,
             state,
             saved: Vec::new(),
@@ -113,12 +113,12 @@ impl<'f> Drawing<'f> {
             fonts: HashMap::default(),
             depth,
         };
-        let mut reader = Reader::new(content, 0);
-        let mut operands: Vec<Object<'_>> = Vec::new();
+        let mut reader = ObjectReader::new(content, 0);
+        let mut operands: Vec<PdfObject<'_>> = Vec::new();
         let mut paid = 0;
         while let Some(object) = reader.next() {
             match object {
-                Object::Word(operator) => {
+                PdfObject::Word(operator) => {
                     self.file.budget.spend(reader.at() - paid);
                     paid = reader.at();
                     if self.is_over() {
@@ -137,8 +137,8 @@ impl<'f> Drawing<'f> {
         }
     }
 
-    fn operator(&mut self, operator: &[u8], operands: &[Object<'_>], run: &mut Run<'_, 'f>) {
-        let last = operands.last().unwrap_or(&Object::Null);
+    fn operator(&mut self, operator: &[u8], operands: &[PdfObject<'_>], run: &mut ContentRun<'_, 'f>) {
+        let last = operands.last().unwrap_or(&PdfObject::Null);
         let number = || last.number().unwrap_or(0.0);
         match operator {
             b"q" if run.saved.len() < MOST_STATES => run.saved.push(run.state.clone()),
@@ -151,7 +151,7 @@ impl<'f> Drawing<'f> {
             b"BT" => (run.text, run.line) = (Matrix::SAME, Matrix::SAME),
             b"Tf" => {
                 run.state.size = number();
-                if let [.., Object::Name(name), _] = operands {
+                if let [.., PdfObject::Name(name), _] = operands {
                     run.state.font = self.font(name, run);
                 }
             }
@@ -180,7 +180,7 @@ impl<'f> Drawing<'f> {
                 self.show(last, run);
             }
             b"\"" => {
-                if let [Object::Number(word), Object::Number(letter), _] = operands {
+                if let [PdfObject::Number(word), PdfObject::Number(letter), _] = operands {
                     (run.state.word_space, run.state.letter_space) = (*word, *letter);
                 }
                 run.next_line(0.0, -run.state.leading);
@@ -189,7 +189,7 @@ impl<'f> Drawing<'f> {
             b"TJ" => {
                 for element in last.elements() {
                     match element {
-                        Object::Number(back) => {
+                        PdfObject::Number(back) => {
                             let state = &run.state;
                             run.text = Matrix::moved(-back / 1000.0 * state.size * state.stretch, 0.0)
                                 .then(run.text);
@@ -203,14 +203,14 @@ impl<'f> Drawing<'f> {
         }
     }
 
-    fn font(&mut self, name: &[u8], run: &mut Run<'_, 'f>) -> Option<Rc<Font>> {
+    fn font(&mut self, name: &[u8], run: &mut ContentRun<'_, 'f>) -> Option<Rc<Font>> {
         if let Some(font) = run.fonts.get(name) {
             return font.clone();
         }
         self.file.budget.spend(run.resources.fonts.len());
         let font = match run.resources.fonts.get(name) {
-            Object::Null => None,
-            Object::Reference(number) => Some(self.numbered_font(*number)),
+            PdfObject::Null => None,
+            PdfObject::Reference(number) => Some(self.numbered_font(*number)),
             font => Some(Rc::new(Font::read(self.file, &self.file.dictionary(font)))),
         };
         if run.fonts.len() >= MOST_FONTS {
@@ -224,7 +224,7 @@ impl<'f> Drawing<'f> {
         if let Some(font) = self.fonts.get(&number) {
             return font.clone();
         }
-        let font = Rc::new(Font::read(self.file, &self.file.dictionary(&Object::Reference(number))));
+        let font = Rc::new(Font::read(self.file, &self.file.dictionary(&PdfObject::Reference(number))));
         if self.fonts.len() >= MOST_FONTS {
             self.fonts.clear();
         }
@@ -232,7 +232,7 @@ impl<'f> Drawing<'f> {
         font
     }
 
-    fn show(&mut self, string: &Object<'_>, run: &mut Run<'_, 'f>) {
+    fn show(&mut self, string: &PdfObject<'_>, run: &mut ContentRun<'_, 'f>) {
         let (Some(string), Some(font)) = (string.text(), run.state.font.clone()) else { return };
         if string.is_empty() {
             return;
@@ -240,12 +240,12 @@ impl<'f> Drawing<'f> {
         let state = &run.state;
         let scale = Matrix([state.size * state.stretch, 0.0, 0.0, state.size, 0.0, state.rise]);
         let placed = scale.then(run.text).then(state.matrix);
-        let start = Pen::at(placed, font.size());
+        let start = TextCursor::at(placed, font.size());
         if let Some(pen) = &self.pen {
             self.writer.step(pen.step_to(&start));
         }
         self.file.budget.spend(string.len());
-        let mut shown = Shown {
+        let mut shown = ShownString {
             writer: &mut self.writer,
             links: &self.links,
             file: self.file,
@@ -255,14 +255,14 @@ impl<'f> Drawing<'f> {
             is_spaced: state.letter_space > WORD_GAP * state.size && string.len() <= FEW_LETTERS,
             is_behind_gap: false,
         };
-        font.each_glyph(string, &mut shown, Shown::character, Shown::glyph);
+        font.each_glyph(string, &mut shown, ShownString::character, ShownString::glyph);
         let width = shown.width * state.stretch;
         run.text = Matrix::moved(width, 0.0).then(run.text);
-        self.pen = Some(Pen::at(scale.then(run.text).then(state.matrix), font.size()));
+        self.pen = Some(TextCursor::at(scale.then(run.text).then(state.matrix), font.size()));
     }
 
-    /// A drawing in the drawing, if it is one and no picture.
-    fn drawing(&mut self, name: &Object<'_>, run: &Run<'_, 'f>) {
+    /// Interprets a nested form; images are ignored.
+    fn drawing(&mut self, name: &PdfObject<'_>, run: &ContentRun<'_, 'f>) {
         let Some(name) = name.name().filter(|_| run.depth < DEEPEST_FORM) else { return };
         self.file.budget.spend(run.resources.drawings.len());
         let Some(form) = self.file.stream(run.resources.drawings.get(name)) else { return };
@@ -275,7 +275,7 @@ impl<'f> Drawing<'f> {
         }
         let content = self.file.unpack(&form);
         let own = form.dictionary.get(b"Resources");
-        if *own == Object::Null {
+        if *own == PdfObject::Null {
             self.run(&content, run.resources, state, run.depth + 1);
         } else {
             let resources = Resources::read(self.file, own);
@@ -284,7 +284,7 @@ impl<'f> Drawing<'f> {
     }
 }
 
-impl Run<'_, '_> {
+impl ContentRun<'_, '_> {
     fn next_line(&mut self, x: f64, y: f64) {
         self.line = Matrix::moved(x, y).then(self.line);
         self.text = self.line;
@@ -292,23 +292,23 @@ impl Run<'_, '_> {
 }
 
 /// A string being shown.
-struct Shown<'s> {
-    writer: &'s mut Writer,
+struct ShownString<'s> {
+    writer: &'s mut TextWriter,
     links: &'s [(Rectangle, usize)],
     file: &'s File<'s>,
-    state: &'s State,
+    state: &'s GraphicsState,
     placed: Matrix,
-    /// How far it has come, in the coordinates of text.
+    /// Advance so far, in text coordinates.
     width: f64,
-    /// The space between its letters is one between words.
+    /// Whether its letter spacing stands for word spaces.
     is_spaced: bool,
     is_behind_gap: bool,
 }
 
-impl Shown<'_> {
+impl ShownString<'_> {
     fn character(&mut self, character: char) {
         if self.is_behind_gap {
-            self.writer.step(Step::Space);
+            self.writer.step(TextGap::Space);
             self.is_behind_gap = false;
         }
         if !self.links.is_empty() && self.writer.is_at_word() && !character.is_whitespace() {
@@ -327,7 +327,7 @@ impl Shown<'_> {
         self.is_behind_gap = self.is_spaced;
     }
 
-    /// The link that a point a little inside the next character is in.
+    /// The link at a point slightly inside the next character.
     fn link(&self) -> Option<usize> {
         self.file.budget.spend(self.links.len());
         let size = if self.state.size == 0.0 { 1.0 } else { self.state.size };
@@ -337,8 +337,8 @@ impl Shown<'_> {
     }
 }
 
-/// As many numbers as there are to be, the last ones.
-fn numbers<const N: usize>(operands: &[Object<'_>]) -> Option<[f64; N]> {
+/// The last N operands as numbers.
+fn numbers<const N: usize>(operands: &[PdfObject<'_>]) -> Option<[f64; N]> {
     let last = operands.get(operands.len().checked_sub(N)?..)?;
     let mut numbers = [0.0; N];
     for (number, operand) in numbers.iter_mut().zip(last) {
@@ -347,8 +347,8 @@ fn numbers<const N: usize>(operands: &[Object<'_>]) -> Option<[f64; N]> {
     Some(numbers)
 }
 
-/// A picture in the middle of operators: any bytes up to `EI`.
-fn skip_picture(content: &[u8], reader: &mut Reader<'_>) {
+/// Skips an inline image: any bytes up to `EI`.
+fn skip_picture(content: &[u8], reader: &mut ObjectReader<'_>) {
     let mut at = reader.at();
     while let Some(found) = memchr::memmem::find(&content[at..], b"EI") {
         at += found + 2;

@@ -1,44 +1,44 @@
-//! What the codes of a font stand for by the font itself: Type 1 programs as TeX embeds them, and the compact format
-//! that others turn them into.
+//! Encodings in embedded fonts: Type 1 programs as written by TeX, and the compact format (CFF) that other programs
+//! convert them to.
 
-use super::glyphs::{self, Table};
-use super::object::{Object, Reader};
+use super::glyphs::{self, GlyphTable};
+use super::object::{ObjectReader, PdfObject};
 
-/// The encoding is at the start of a font.
+/// Number of bytes at the start of a font that are searched for the encoding.
 const HEAD: usize = 64 << 10;
 
-/// `dup 65 /A put` in the readable part of a Type 1 font, into the table; whether there was any.
-pub(super) fn type1(program: &[u8], table: &mut Table) -> bool {
+/// Reads `dup 65 /A put` in the clear text part of a Type 1 font into the table; returns whether there was any.
+pub(super) fn type1(program: &[u8], table: &mut GlyphTable) -> bool {
     let head = &program[..program.len().min(HEAD)];
     let head = &head[..memchr::memmem::find(head, b"eexec").unwrap_or(head.len())];
-    let mut reader = Reader::new(head, memchr::memmem::find(head, b"/Encoding").unwrap_or(head.len()));
+    let mut reader = ObjectReader::new(head, memchr::memmem::find(head, b"/Encoding").unwrap_or(head.len()));
     let mut code = None;
     let mut any = false;
     while let Some(object) = reader.next() {
         match object {
-            Object::Number(number) => code = Some(number),
-            Object::Name(name) => {
+            PdfObject::Number(number) => code = Some(number),
+            PdfObject::Name(name) => {
                 if let (Some(code @ 0.0..256.0), Some(character)) = (code.take(), glyphs::character(&name)) {
                     table[code as usize] = character;
                     any = true;
                 }
             }
-            Object::Word(b"def" | b"readonly") if any => break,
+            PdfObject::Word(b"def" | b"readonly") if any => break,
             _ => {}
         }
     }
     any
 }
 
-/// The encoding of a font in the compact format, into the table; whether there was any.
-pub(super) fn compact(program: &[u8], table: &mut Table) -> bool {
+/// Reads the encoding of a CFF font into the table; returns whether there was any.
+pub(super) fn compact(program: &[u8], table: &mut GlyphTable) -> bool {
     let Some(font) = Compact::read(program) else { return false };
     font.encode(table).is_some()
 }
 
 struct Compact<'a> {
     bytes: &'a [u8],
-    strings: Index<'a>,
+    strings: CffIndex<'a>,
     glyphs: usize,
     charset: usize,
     encoding: usize,
@@ -46,21 +46,21 @@ struct Compact<'a> {
 
 impl<'a> Compact<'a> {
     fn read(bytes: &'a [u8]) -> Option<Self> {
-        let names = Index::read(bytes, usize::from(*bytes.get(2)?))?;
-        let dictionaries = Index::read(bytes, names.end)?;
-        let strings = Index::read(bytes, dictionaries.end)?;
+        let names = CffIndex::read(bytes, usize::from(*bytes.get(2)?))?;
+        let dictionaries = CffIndex::read(bytes, names.end)?;
+        let strings = CffIndex::read(bytes, dictionaries.end)?;
         let mut font = Compact { bytes, strings, glyphs: 0, charset: 0, encoding: 0 };
         each_entry(dictionaries.get(0)?, |operator, operand| match operator {
             15 => font.charset = operand,
             16 => font.encoding = operand,
-            17 => font.glyphs = Index::read(bytes, operand).map_or(0, |index| index.count),
+            17 => font.glyphs = CffIndex::read(bytes, operand).map_or(0, |index| index.count),
             _ => {}
         });
         Some(font)
     }
 
-    fn encode(&self, table: &mut Table) -> Option<()> {
-        // 0 and 1 are encodings that everybody knows; the first is the one that is in the table anyway.
+    fn encode(&self, table: &mut GlyphTable) -> Option<()> {
+        // 0 and 1 are predefined encodings; 0 is in the table already.
         if self.encoding < 2 {
             return None;
         }
@@ -81,7 +81,7 @@ impl<'a> Compact<'a> {
         Some(())
     }
 
-    /// The character of each glyph; NUL where it is not known. No code reaches beyond the first 256.
+    /// Character of each glyph; NUL if unknown. Codes only reach the first 256.
     fn characters(&self) -> Option<Vec<char>> {
         let most = self.glyphs.min(257);
         let mut characters = vec!['\0'];
@@ -107,7 +107,7 @@ impl<'a> Compact<'a> {
         Some(characters)
     }
 
-    /// By the number of a glyph's name: the first names are known to everybody.
+    /// Character by name number; the first names are predefined.
     fn character(&self, name: usize) -> char {
         const KNOWN: usize = 391;
         match name {
@@ -117,13 +117,13 @@ impl<'a> Compact<'a> {
     }
 }
 
-/// The characters of the 229 first of the names that every font of the compact format has.
+/// Characters of the first 229 predefined names of CFF.
 const FIRST_NAMES: &str = "\0 !\"#$%&’()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_‘abcdefghijklmnopqrstuvwxyz{|}~\
     ¡¢£⁄¥ƒ§¤'“«‹›ﬁﬂ–†‡·¶•‚„”»…‰¿`´ˆ˜¯˘˙¨˚¸˝˛ˇ—ÆªŁØŒºæıłøœß\
     ¹¬µ™Ð½±Þ¼÷¦°þ¾²®−ð×³©ÁÂÄÀÅÃÇÉÊËÈÍÎÏÌÑÓÔÖÒÕŠÚÛÜÙÝŸŽáâäàåãçéêëèíîïìñóôöòõšúûüùýÿž";
 
-/// Pieces of bytes with their lengths in front.
-struct Index<'a> {
+/// A CFF INDEX: an array of byte strings.
+struct CffIndex<'a> {
     bytes: &'a [u8],
     count: usize,
     size: usize,
@@ -131,19 +131,19 @@ struct Index<'a> {
     end: usize,
 }
 
-impl<'a> Index<'a> {
+impl<'a> CffIndex<'a> {
     fn read(bytes: &'a [u8], at: usize) -> Option<Self> {
         let count = number(bytes.get(at..at + 2)?);
         if count == 0 {
-            return Some(Index { bytes, count, size: 0, offsets: at, end: at + 2 });
+            return Some(CffIndex { bytes, count, size: 0, offsets: at, end: at + 2 });
         }
         let size = usize::from(*bytes.get(at + 2)?);
-        let mut index = Index { bytes, count, size, offsets: at + 3, end: 0 };
+        let mut index = CffIndex { bytes, count, size, offsets: at + 3, end: 0 };
         index.end = index.place(count)?;
         Some(index)
     }
 
-    /// Where a piece starts.
+    /// Start of an element.
     fn place(&self, piece: usize) -> Option<usize> {
         let at = self.offsets + piece * self.size;
         let base = self.offsets + (self.count + 1) * self.size;
@@ -170,7 +170,7 @@ fn each_entry(dictionary: &[u8], mut found: impl FnMut(u8, usize)) {
             number(taken)
         };
         match first {
-            // Operators of two bytes are of no use here.
+            // Two-byte operators are not needed.
             12 => _ = take(1),
             0..=21 => found(*first, operand),
             28 => operand = take(2),

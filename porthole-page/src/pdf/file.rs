@@ -1,6 +1,6 @@
-//! A PDF as a set of numbered objects. The table of contents at its end is not looked at: it is often damaged or cut
-//! off, it may lie, and the objects are found as quickly by looking for them. Where a number is used twice, the last
-//! in the file counts, as it does for files that were changed by adding to them.
+//! A PDF as a set of numbered objects. The cross-reference table is ignored: it is often damaged or truncated, it may
+//! be wrong, and scanning for objects is as fast. If a number is used twice, the last object in the file counts, as for
+//! files with incremental updates.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -9,41 +9,40 @@ use foldhash::fast::FixedState;
 use memchr::memmem;
 
 use super::filter::{self, Filter, Predictor};
-use super::object::{Dictionary, Object, Reader, is_regular, is_space};
-use crate::Limits;
+use super::object::{Dictionary, ObjectReader, PdfObject, is_regular, is_space};
+use crate::ExtractLimits;
 use crate::steps;
 
-/// The most that one stream is unpacked to.
+/// Maximum size of a decompressed stream.
 const LARGEST_STREAM: usize = 16 << 20;
 
-/// What looking up an object costs at least.
+/// Minimum cost of an object lookup.
 const LOOKUP: usize = 32;
 
-/// A PDF whose objects have been found.
+/// A PDF with the positions of its objects.
 pub(super) struct File<'a> {
     bytes: &'a [u8],
-    /// Streams of objects, unpacked.
+    /// Decompressed object streams.
     unpacked: Vec<Vec<u8>>,
-    places: HashMap<u32, Place, FixedState>,
-    /// What the trailers say.
+    places: HashMap<u32, ObjectPlace, FixedState>,
+    /// Root from the trailers.
     pub(super) root: Option<u32>,
     pub(super) info: Option<u32>,
     pub(super) is_encrypted: bool,
     pub(super) budget: Budget,
 }
 
-/// Where an object is.
+/// Position of an object.
 #[derive(Clone, Copy)]
-struct Place {
-    /// Where its stream of objects, or else it itself, is in the file.
+struct ObjectPlace {
+    /// Position in the file of the object, or of the object stream that contains it.
     position: usize,
     stream: Option<u32>,
-    /// Where it starts, in that stream or in the file.
+    /// Start in that stream or in the file.
     start: usize,
 }
 
-/// How much work may still be done: bytes read, and bytes unpacked. Nothing is done that it does not pay for, so that
-/// no file takes long, however it is made.
+/// Remaining work: bytes read, and bytes decompressed. All work is charged to it, so that no file takes long.
 pub(super) struct Budget(Cell<usize>);
 
 impl Budget {
@@ -60,15 +59,15 @@ impl Budget {
     }
 }
 
-/// A stream: its dictionary, and its bytes as they are in the file.
-pub(super) struct Stream<'a> {
+/// A stream: its dictionary, and its raw bytes.
+pub(super) struct PdfStream<'a> {
     pub(super) dictionary: Dictionary<'a>,
     packed: &'a [u8],
 }
 
 impl<'a> File<'a> {
-    /// Finds the objects in any bytes.
-    pub(super) fn open(bytes: &'a [u8], limits: &Limits) -> Self {
+    /// Scans any bytes for objects.
+    pub(super) fn open(bytes: &'a [u8], limits: &ExtractLimits) -> Self {
         let mut file = File {
             bytes,
             unpacked: Vec::new(),
@@ -86,7 +85,7 @@ impl<'a> File<'a> {
         file
     }
 
-    /// `12 0 obj`: keeps the places, and gives them in order.
+    /// Finds `12 0 obj`, records the positions, and returns them in order.
     fn find_objects(&mut self, most: usize) -> Vec<usize> {
         let mut starts = Vec::new();
         for at in memmem::find_iter(self.bytes, b"obj") {
@@ -96,7 +95,7 @@ impl<'a> File<'a> {
                 break;
             }
             starts.push(at + 3);
-            self.places.insert(number, Place { position: at, stream: None, start: at + 3 });
+            self.places.insert(number, ObjectPlace { position: at, stream: None, start: at + 3 });
         }
         starts
     }
@@ -108,10 +107,10 @@ impl<'a> File<'a> {
         trailers.sort_unstable();
         trailers.dedup();
         for at in trailers {
-            if let Object::Dictionary(trailer) = self.object_at(self.bytes, at) {
+            if let PdfObject::Dictionary(trailer) = self.object_at(self.bytes, at) {
                 self.root = trailer.get(b"Root").reference().or(self.root);
                 self.info = trailer.get(b"Info").reference().or(self.info);
-                self.is_encrypted |= *trailer.get(b"Encrypt") != Object::Null;
+                self.is_encrypted |= *trailer.get(b"Encrypt") != PdfObject::Null;
             }
             if self.budget.is_spent() {
                 return;
@@ -131,15 +130,18 @@ impl<'a> File<'a> {
             let unpacked = self.unpack(&stream);
             let first = stream.dictionary.get(b"First").number().unwrap_or(0.0) as usize;
             let index = self.unpacked.len() as u32;
-            let mut reader = Reader::new(&unpacked, 0);
+            let mut reader = ObjectReader::new(&unpacked, 0);
             while reader.at() < first && self.places.len() < most {
-                let (Some(Object::Number(number)), Some(Object::Number(offset))) =
+                let (Some(PdfObject::Number(number)), Some(PdfObject::Number(offset))) =
                     (reader.next(), reader.next())
                 else {
                     break;
                 };
-                let place =
-                    Place { position: start, stream: Some(index), start: first + offset.max(0.0) as usize };
+                let place = ObjectPlace {
+                    position: start,
+                    stream: Some(index),
+                    start: first + offset.max(0.0) as usize,
+                };
                 let known = self.places.entry(number as u32).or_insert(place);
                 if known.position <= start {
                     *known = place;
@@ -153,7 +155,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The numbers of all objects, in the order of the file.
+    /// Numbers of all objects, in file order.
     pub(super) fn numbers(&self) -> Vec<u32> {
         let mut numbers: Vec<u32> = self.places.keys().copied().collect();
         numbers.sort_unstable_by_key(|number| {
@@ -163,10 +165,10 @@ impl<'a> File<'a> {
         numbers
     }
 
-    /// The object of this number; `Null` if there is none.
-    pub(super) fn object(&self, number: u32) -> Object<'_> {
+    /// The object with a number; `Null` if there is none.
+    pub(super) fn object(&self, number: u32) -> PdfObject<'_> {
         match self.places.get(&number) {
-            None => Object::Null,
+            None => PdfObject::Null,
             Some(place) => self.object_at(self.bytes_of(*place), place.start),
         }
     }
@@ -175,66 +177,67 @@ impl<'a> File<'a> {
         self.places.contains_key(&number)
     }
 
-    /// The object itself, or the one that is referred to.
-    pub(super) fn resolve<'b>(&'b self, object: &Object<'b>) -> Object<'b> {
+    /// The object itself, or the one that it refers to.
+    pub(super) fn resolve<'b>(&'b self, object: &PdfObject<'b>) -> PdfObject<'b> {
         match object {
-            Object::Reference(number) => self.object(*number),
+            PdfObject::Reference(number) => self.object(*number),
             object => {
-                // A copy of a large object costs as well.
+                // Copying a large object costs, too.
                 self.budget.spend(object.weight());
                 object.clone()
             }
         }
     }
 
-    /// The dictionary, or the one that is referred to; an empty one if it is none.
-    pub(super) fn dictionary<'b>(&'b self, object: &Object<'b>) -> Dictionary<'b> {
+    /// The dictionary, or the one that is referred to; empty if it is not a dictionary.
+    pub(super) fn dictionary<'b>(&'b self, object: &PdfObject<'b>) -> Dictionary<'b> {
         match self.resolve(object) {
-            Object::Dictionary(dictionary) => dictionary,
+            PdfObject::Dictionary(dictionary) => dictionary,
             _ => Dictionary::default(),
         }
     }
 
-    fn bytes_of(&self, place: Place) -> &[u8] {
+    fn bytes_of(&self, place: ObjectPlace) -> &[u8] {
         place.stream.map_or(self.bytes, |stream| &self.unpacked[stream as usize])
     }
 
-    fn object_at<'b>(&self, bytes: &'b [u8], at: usize) -> Object<'b> {
+    fn object_at<'b>(&self, bytes: &'b [u8], at: usize) -> PdfObject<'b> {
         if self.budget.is_spent() {
-            return Object::Null;
+            return PdfObject::Null;
         }
-        let mut reader = Reader::new(bytes, at);
-        let object = reader.next().unwrap_or(Object::Null);
+        let mut reader = ObjectReader::new(bytes, at);
+        let object = reader.next().unwrap_or(PdfObject::Null);
         self.budget.spend(LOOKUP + reader.at().saturating_sub(at));
         object
     }
 
-    /// The stream that is referred to.
-    pub(super) fn stream(&self, object: &Object<'_>) -> Option<Stream<'_>> {
+    /// The stream that an object refers to.
+    pub(super) fn stream(&self, object: &PdfObject<'_>) -> Option<PdfStream<'_>> {
         let place = self.places.get(&object.reference()?)?;
         if place.stream.is_some() { None } else { self.stream_at(place.start) }
     }
 
-    fn stream_at(&self, start: usize) -> Option<Stream<'a>> {
+    fn stream_at(&self, start: usize) -> Option<PdfStream<'a>> {
         if self.budget.is_spent() {
             return None;
         }
-        let mut reader = Reader::new(self.bytes, start);
+        let mut reader = ObjectReader::new(self.bytes, start);
         let object = reader.next();
         self.budget.spend(LOOKUP + reader.at().saturating_sub(start));
-        let Some(Object::Dictionary(dictionary)) = object else { return None };
-        let Some(Object::Word(b"stream")) = reader.next() else { return None };
+        let Some(PdfObject::Dictionary(dictionary)) = object else { return None };
+        let Some(PdfObject::Word(b"stream")) = reader.next() else { return None };
         let data = &self.bytes[reader.at()..];
         let data = data.strip_prefix(b"\r").unwrap_or(data);
         let data = data.strip_prefix(b"\n").unwrap_or(data);
         let packed = &data[..self.length(&dictionary, data)];
-        Some(Stream { dictionary, packed })
+        Some(PdfStream { dictionary, packed })
     }
 
-    /// As long as its dictionary says if it ends there, else up to the next `endstream`, else all there is.
+    /// Raw bytes of a stream: of the declared length if it ends there, else up to the next `endstream`, else to the
+    /// end.
     fn length(&self, dictionary: &Dictionary<'a>, data: &[u8]) -> usize {
         let said = match dictionary.get(b"Length") {
-            Object::Reference(number) => self.object(*number).number(),
+            PdfObject::Reference(number) => self.object(*number).number(),
             length => length.number(),
         };
         if let Some(said) = said.map(|said| said.max(0.0) as usize)
@@ -250,8 +253,8 @@ impl<'a> File<'a> {
         found
     }
 
-    /// What is in a stream; nothing if it is a picture.
-    pub(super) fn unpack(&self, stream: &Stream<'_>) -> Vec<u8> {
+    /// Decoded bytes of a stream; empty for images.
+    pub(super) fn unpack(&self, stream: &PdfStream<'_>) -> Vec<u8> {
         let Some(filters) = self.filters(&stream.dictionary) else { return Vec::new() };
         self.budget.spend(stream.packed.len());
         let mut bytes: Option<Vec<u8>> = None;
@@ -264,7 +267,7 @@ impl<'a> File<'a> {
         bytes.unwrap_or_else(|| stream.packed.to_vec())
     }
 
-    /// The filters in the order in which they are undone; none if one of them is not known.
+    /// Filters in the order of decoding; `None` if one is unsupported.
     fn filters(&self, dictionary: &Dictionary<'_>) -> Option<Vec<Filter>> {
         const MOST: usize = 8;
         let names = self.list(dictionary, [b"Filter", b"F"]);
@@ -283,12 +286,12 @@ impl<'a> File<'a> {
         Some(filters)
     }
 
-    /// One or several of something.
-    fn list<'b>(&'b self, dictionary: &Dictionary<'b>, names: [&[u8]; 2]) -> Vec<Object<'b>> {
-        let object = names.iter().map(|name| dictionary.get(name)).find(|object| **object != Object::Null);
+    /// One object or an array of them, as a list.
+    fn list<'b>(&'b self, dictionary: &Dictionary<'b>, names: [&[u8]; 2]) -> Vec<PdfObject<'b>> {
+        let object = names.iter().map(|name| dictionary.get(name)).find(|object| **object != PdfObject::Null);
         match object.map(|object| self.resolve(object)) {
-            None | Some(Object::Null) => Vec::new(),
-            Some(Object::Array(elements)) => elements,
+            None | Some(PdfObject::Null) => Vec::new(),
+            Some(PdfObject::Array(elements)) => elements,
             Some(one) => vec![one],
         }
     }
@@ -307,7 +310,7 @@ fn predictor(parameters: &Dictionary<'_>) -> Option<Predictor> {
     Some(Predictor { is_png: kind >= 10.0, step: bytes(sample), row: bytes(row) })
 }
 
-/// The last of the sorted places that is not behind `at`.
+/// The last of the sorted positions that is not after `at`.
 fn last_before(places: &[usize], at: usize) -> Option<usize> {
     places[..places.partition_point(|&place| place <= at)].last().copied()
 }
@@ -322,7 +325,7 @@ fn number_in_front(bytes: &[u8]) -> Option<u32> {
     if stands_alone { Some(number) } else { None }
 }
 
-/// Without the white space at the end, of which there must be some.
+/// Without the trailing white space, which must be present.
 fn spaces_off(bytes: &[u8], least: usize) -> Option<&[u8]> {
     const MOST: usize = 16;
     let spaces = bytes.iter().rev().take(MOST).take_while(|&&byte| is_space(byte)).count();
@@ -341,7 +344,7 @@ mod tests {
     use super::*;
 
     fn open(bytes: &[u8]) -> File<'_> {
-        File::open(bytes, &Limits::default())
+        File::open(bytes, &ExtractLimits::default())
     }
 
     #[test]
@@ -366,7 +369,7 @@ mod tests {
             (b"1 0 obj<</Length 3/Filter/DCTDecode>>stream\nabc\nendstream", b""),
         ] {
             let file = open(bytes);
-            let stream = file.stream(&Object::Reference(1)).unwrap();
+            let stream = file.stream(&PdfObject::Reference(1)).unwrap();
             assert_eq!(file.unpack(&stream), expected, "for {}", String::from_utf8_lossy(bytes));
         }
     }

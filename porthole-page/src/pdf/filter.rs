@@ -1,16 +1,15 @@
-//! How streams are packed, and how they are unpacked: never to more than is allowed, and as far as it goes when
-//! they are damaged or cut.
+//! Stream filters. Output is bounded, and damaged or truncated input is decoded as far as possible.
 
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::object::{hex_bytes, is_space};
 use crate::steps;
 
-/// How a stream was packed.
+/// Filter of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filter {
     Flate,
-    /// Whether codes grow one early, as they nearly always do.
+    /// Whether the code length increases one code early, as is usual.
     Lzw(bool),
     Hex,
     Base85,
@@ -18,16 +17,16 @@ pub(super) enum Filter {
     Predictor(Predictor),
 }
 
-/// How rows were made easier to pack.
+/// Predictor of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Predictor {
     pub(super) is_png: bool,
-    /// Bytes from a sample to the same of the next, and of a row.
+    /// Bytes between corresponding samples, and of a row.
     pub(super) step: usize,
     pub(super) row: usize,
 }
 
-/// The filter of this name; none if it packs something that is not text.
+/// The filter with a name; `None` if it is for images.
 pub(super) fn named(name: &[u8], grows_early: bool) -> Option<Filter> {
     Some(match name {
         b"FlateDecode" | b"Fl" => Filter::Flate,
@@ -40,7 +39,7 @@ pub(super) fn named(name: &[u8], grows_early: bool) -> Option<Filter> {
 }
 
 impl Filter {
-    /// Unpacks to `most` bytes at most.
+    /// Decodes to at most `most` bytes.
     pub(super) fn unpack(self, packed: &[u8], most: usize) -> Vec<u8> {
         let mut out = match self {
             Filter::Flate => inflate(packed, most),
@@ -61,7 +60,7 @@ fn end_of(packed: &[u8], mark: u8) -> usize {
 }
 
 fn inflate(packed: &[u8], most: usize) -> Vec<u8> {
-    // Without its header there is no checksum to fail at the end, when all the text is there.
+    // Skipping the header avoids a checksum failure at the end, after all the text.
     let has_header = matches!(packed, [a, b, ..] if a & 15 == 8 && u16::from_be_bytes([*a, *b]) % 31 == 0);
     let mut input = if has_header { &packed[2..] } else { packed };
     let mut inflate = Decompress::new(false);
@@ -86,7 +85,7 @@ const END: usize = 257;
 
 fn lzw(packed: &[u8], grows_early: bool, most: usize) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
-    // Each code stands for a stretch of what is out already: where it starts, and how long it is.
+    // Each code stands for a range of the output: start and length.
     let mut table: Vec<(usize, usize)> = Vec::new();
     let (mut bits, mut held, mut width) = (0u32, 0u32, 9);
     let mut last: Option<(usize, usize)> = None;
@@ -121,7 +120,7 @@ fn lzw(packed: &[u8], grows_early: bool, most: usize) -> Vec<u8> {
         if let Some((from, length)) = last
             && table.len() < 4096 - END - 1
         {
-            // The last stretch and the first byte of this one, which lies right behind it.
+            // The last range and the first byte of this one, which follows it.
             table.push((from, length + 1));
         }
         last = Some((start, out.len() - start));
@@ -208,7 +207,7 @@ impl Predictor {
     }
 }
 
-/// What a PNG filter expects of a byte.
+/// Paeth predictor of PNG.
 fn predicted(kind: u8, left: u8, above: u8, corner: u8) -> u8 {
     match kind {
         1 => left,

@@ -1,14 +1,14 @@
-//! Fonts: how strings are cut into codes, which text these stand for, and how wide it is.
+//! Fonts: splitting of strings into codes, their text, and their widths.
 
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GBK, SHIFT_JIS, UTF_16BE};
 
 use super::cmap::CMap;
 use super::embedded;
 use super::file::File;
-use super::glyphs::{self, Table};
-use super::object::{Dictionary, Object};
+use super::glyphs::{self, GlyphTable};
+use super::object::{Dictionary, PdfObject};
 
-/// A font, as far as text is concerned.
+/// A font, as far as needed for text.
 #[derive(Debug)]
 pub(super) struct Font {
     codes: Codes,
@@ -16,23 +16,23 @@ pub(super) struct Font {
     widths: Widths,
 }
 
-/// How a string is cut, and what is known of its codes without a map.
+/// How strings are split into codes, and the codes' meaning without a map.
 #[derive(Debug)]
 enum Codes {
-    /// A byte each.
-    Simple(Box<Table>),
-    /// Some bytes each, of which only a map says what they stand for.
+    /// One byte each.
+    Simple(Box<GlyphTable>),
+    /// A fixed number of bytes each, whose text is only known from a map.
     Glyphs(usize),
-    /// Characters of a charset, for most of which it is known how long they are.
+    /// Characters of a charset.
     Charset(&'static Encoding),
 }
 
-/// What one code shows.
+/// A code of a string.
 #[derive(Clone, Copy)]
 pub(super) struct Glyph {
-    /// In parts of the font's size.
+    /// Width as a share of the font's size.
     pub(super) width: f64,
-    /// A single byte that is a space, to which word spacing applies.
+    /// Whether it is the single-byte space, to which word spacing applies.
     pub(super) is_space: bool,
     pub(super) is_known: bool,
 }
@@ -51,7 +51,7 @@ impl Font {
 
     fn composite(file: &File<'_>, font: &Dictionary<'_>, unicode: CMap) -> Font {
         let descendants = file.resolve(font.get(b"DescendantFonts"));
-        let descendant = file.dictionary(descendants.elements().first().unwrap_or(&Object::Null));
+        let descendant = file.dictionary(descendants.elements().first().unwrap_or(&PdfObject::Null));
         let encoding = file.resolve(font.get(b"Encoding"));
         let codes = match encoding.name() {
             Some(name) => {
@@ -67,12 +67,12 @@ impl Font {
         Font { codes, unicode, widths: Widths::composite(file, &descendant) }
     }
 
-    /// How large it is at the size 1, as its glyphs are drawn.
+    /// Effective size of the glyphs at size 1.
     pub(super) fn size(&self) -> f64 {
         self.widths.size
     }
 
-    /// Hands out the codes of a string, after the characters that each stands for.
+    /// Calls `glyph` with each code of a string, after `character` with each of its characters.
     pub(super) fn each_glyph<T>(
         &self,
         string: &[u8],
@@ -104,7 +104,7 @@ impl Font {
             Codes::Charset(charset) => {
                 for c in charset.decode_without_bom_handling(string).0.chars() {
                     character(to, c);
-                    // Such fonts are all but square.
+                    // Such fonts are nearly monospaced.
                     let width = if c.is_ascii() { 0.5 } else { 1.0 };
                     glyph(to, Glyph { width, is_space: false, is_known: c != '\u{fffd}' });
                 }
@@ -113,7 +113,7 @@ impl Font {
     }
 }
 
-/// The charset of a predefined map: `UniGB-UCS2-H`, `90ms-RKSJ-V`.
+/// Charset of a predefined map: `UniGB-UCS2-H`, `90ms-RKSJ-V`.
 fn named_charset(name: &[u8]) -> Option<&'static Encoding> {
     let has = |part: &[u8]| memchr::memmem::find(name, part).is_some();
     match () {
@@ -127,16 +127,15 @@ fn named_charset(name: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// What the codes of a simple font stand for: by its base encoding, or else by the font itself, and by what is
-/// said to be different.
-fn simple_table(file: &File<'_>, font: &Dictionary<'_>) -> Table {
+/// Text of a simple font's codes: the base encoding, or else the embedded font's, with the declared differences.
+fn simple_table(file: &File<'_>, font: &Dictionary<'_>) -> GlyphTable {
     let encoding = file.resolve(font.get(b"Encoding"));
     let differences = match &encoding {
-        Object::Dictionary(encoding) => file.resolve(encoding.get(b"Differences")),
-        _ => Object::Null,
+        PdfObject::Dictionary(encoding) => file.resolve(encoding.get(b"Differences")),
+        _ => PdfObject::Null,
     };
     let base = match &encoding {
-        Object::Dictionary(encoding) => encoding.get(b"BaseEncoding").name(),
+        PdfObject::Dictionary(encoding) => encoding.get(b"BaseEncoding").name(),
         encoding => encoding.name(),
     };
     let mut table = match base.and_then(glyphs::table_named) {
@@ -146,8 +145,8 @@ fn simple_table(file: &File<'_>, font: &Dictionary<'_>) -> Table {
     let mut code = 0;
     for object in differences.elements() {
         match object {
-            Object::Number(number) => code = number.clamp(0.0, 256.0) as usize,
-            Object::Name(name) => {
+            PdfObject::Number(number) => code = number.clamp(0.0, 256.0) as usize,
+            PdfObject::Name(name) => {
                 if let Some(place) = table.get_mut(code) {
                     *place = glyphs::character(name)
                         .or_else(|| glyphs::numbered_by_tex(name, code))
@@ -161,7 +160,7 @@ fn simple_table(file: &File<'_>, font: &Dictionary<'_>) -> Table {
     table
 }
 
-fn built_in_table(file: &File<'_>, font: &Dictionary<'_>) -> Table {
+fn built_in_table(file: &File<'_>, font: &Dictionary<'_>) -> GlyphTable {
     let mut table = glyphs::table_of_font(font.get(b"BaseFont").name().unwrap_or(b""));
     let descriptor = file.dictionary(font.get(b"FontDescriptor"));
     if let Some(program) = file.stream(descriptor.get(b"FontFile")) {
@@ -174,7 +173,7 @@ fn built_in_table(file: &File<'_>, font: &Dictionary<'_>) -> Table {
     table
 }
 
-/// How wide each code is, in parts of the font's size.
+/// Widths of codes, as shares of the font's size.
 #[derive(Debug)]
 struct Widths {
     /// Sorted by the first code: from, to, width.
@@ -183,10 +182,10 @@ struct Widths {
     size: f64,
 }
 
-/// No code is larger, and those behind it can be counted.
+/// Maximum code, so that codes after it can be counted.
 const LARGEST_CODE: f64 = 16_777_215.0;
 
-/// The most ranges, as there are that many codes.
+/// Maximum number of ranges, equal to the number of codes.
 const MOST_RANGES: usize = 1 << 16;
 
 impl Widths {
@@ -201,30 +200,30 @@ impl Widths {
         if widths.elements().is_empty() {
             return Widths::standard(font.get(b"BaseFont").name().unwrap_or(b""));
         }
-        // The glyphs of Type 3 fonts are drawn on a grid of their own.
+        // Type 3 fonts have their own glyph coordinate system.
         let matrix = file.resolve(font.get(b"FontMatrix"));
-        let grid = matrix.elements().first().and_then(Object::number).unwrap_or(0.001);
+        let grid = matrix.elements().first().and_then(PdfObject::number).unwrap_or(0.001);
         let first = file.resolve(font.get(b"FirstChar")).number().unwrap_or(0.0).min(256.0) as u32;
-        let width = |object: &Object<'_>| (object.number().unwrap_or(0.0) * grid) as f32;
+        let width = |object: &PdfObject<'_>| (object.number().unwrap_or(0.0) * grid) as f32;
         let ranges =
             (first..).zip(widths.elements()).take(256).map(|(code, object)| (code, code, width(object)));
         let descriptor = file.dictionary(font.get(b"FontDescriptor"));
         let otherwise = width(descriptor.get(b"MissingWidth"));
         let ranges: Vec<_> = ranges.collect();
         let widest = f64::from(ranges.iter().fold(0.0, |widest, range| range.2.max(widest)));
-        // Where a font is drawn much larger than its size, its widest letter says how large.
+        // If glyphs are drawn much larger than the font's size, the widest one determines the size.
         let size = if (0.2..5.0).contains(&widest) || widest <= 0.0 { 1.0 } else { widest };
         Widths { ranges, otherwise, size }
     }
 
-    /// `W`: a code with the widths from there on, or two codes with the width of all between them.
+    /// Parses `W`: a code with the widths from there on, or two codes with the width of all between them.
     fn composite(file: &File<'_>, font: &Dictionary<'_>) -> Widths {
-        let thousandth = |object: &Object<'_>| (object.number().unwrap_or(0.0) / 1000.0) as f32;
+        let thousandth = |object: &PdfObject<'_>| (object.number().unwrap_or(0.0) / 1000.0) as f32;
         let mut ranges = Vec::new();
         let mut codes: Vec<u32> = Vec::new();
         for object in file.resolve(font.get(b"W")).elements() {
             match (&codes[..], file.resolve(object)) {
-                ([first], Object::Array(widths)) => {
+                ([first], PdfObject::Array(widths)) => {
                     ranges
                         .extend((*first..).zip(&widths).map(|(code, width)| (code, code, thousandth(width))));
                     codes.clear();
@@ -244,7 +243,7 @@ impl Widths {
         Widths { ranges, otherwise, size: 1.0 }
     }
 
-    /// Fonts that every reader has come without widths.
+    /// Widths of the standard fonts, which come without widths.
     fn standard(name: &[u8]) -> Widths {
         let has = |part: &[u8]| memchr::memmem::find(name, part).is_some();
         let (printable, otherwise) = match () {
@@ -252,14 +251,14 @@ impl Widths {
             () if has(b"Times") => (&TIMES, 0.5),
             () => (&HELVETICA, 0.556),
         };
-        // Bold letters are a little wider.
+        // Bold letters are slightly wider.
         let scale = if has(b"Bold") { 1.06 } else { 1.0 } / 1000.0;
         let ranges = (0x20..).zip(printable).map(|(code, &width)| (code, code, f32::from(width) * scale));
         Widths { ranges: ranges.collect(), otherwise, size: 1.0 }
     }
 }
 
-/// Widths of the printable characters of ASCII.
+/// Widths of the printable ASCII characters.
 #[rustfmt::skip]
 static HELVETICA: [u16; 95] = [
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556,

@@ -1,4 +1,4 @@
-//! What the codes of simple fonts and the names of glyphs stand for.
+//! Characters of simple fonts' codes and of glyph names.
 
 use std::sync::LazyLock;
 
@@ -6,11 +6,11 @@ use encoding_rs::{MACINTOSH, WINDOWS_1252};
 
 use crate::pdf::names::{ACCENTED, NAMED};
 
-/// The characters of 256 codes; NUL where there is none.
-pub(super) type Table = [char; 256];
+/// Characters of 256 codes; NUL if there is none.
+pub(super) type GlyphTable = [char; 256];
 
-/// The encodings that have a name.
-pub(super) fn table_named(name: &[u8]) -> Option<Table> {
+/// The table of a named encoding.
+pub(super) fn table_named(name: &[u8]) -> Option<GlyphTable> {
     Some(match name {
         b"WinAnsiEncoding" => *WINDOWS,
         b"MacRomanEncoding" => *MACINTOSH_TABLE,
@@ -19,8 +19,8 @@ pub(super) fn table_named(name: &[u8]) -> Option<Table> {
     })
 }
 
-/// What the codes of a font stand for when nothing is said: it depends on the font.
-pub(super) fn table_of_font(name: &[u8]) -> Table {
+/// The default table of a font, which depends on its name.
+pub(super) fn table_of_font(name: &[u8]) -> GlyphTable {
     let has = |part: &[u8]| memchr::memmem::find(name, part).is_some();
     match () {
         () if has(b"Dingbats") || has(b"Wingdings") || has(b"Webdings") => ['\u{2022}'; 256],
@@ -32,9 +32,9 @@ pub(super) fn table_of_font(name: &[u8]) -> Table {
 /// Some programs show the white space of their sources.
 const SPACES: [usize; 3] = [9, 10, 13];
 
-static WINDOWS: LazyLock<Table> = LazyLock::new(|| {
+static WINDOWS: LazyLock<GlyphTable> = LazyLock::new(|| {
     let mut table = table_of(WINDOWS_1252);
-    // Codes that have no character are bullets, and a soft hyphen is a hyphen.
+    // Codes without a character are bullets, and a soft hyphen is a hyphen.
     for code in [0x7f, 0x81, 0x8d, 0x8f, 0x90, 0x9d] {
         table[code] = '\u{2022}';
     }
@@ -43,9 +43,9 @@ static WINDOWS: LazyLock<Table> = LazyLock::new(|| {
     table
 });
 
-static MACINTOSH_TABLE: LazyLock<Table> = LazyLock::new(|| table_of(MACINTOSH));
+static MACINTOSH_TABLE: LazyLock<GlyphTable> = LazyLock::new(|| table_of(MACINTOSH));
 
-fn table_of(encoding: &'static encoding_rs::Encoding) -> Table {
+fn table_of(encoding: &'static encoding_rs::Encoding) -> GlyphTable {
     std::array::from_fn(|code| {
         let byte = [code as u8];
         let (text, _) = encoding.decode_without_bom_handling(&byte);
@@ -53,8 +53,8 @@ fn table_of(encoding: &'static encoding_rs::Encoding) -> Table {
     })
 }
 
-/// Adobe's encoding of old: ASCII with curly quotes, and its own upper half.
-static STANDARD: LazyLock<Table> = LazyLock::new(|| {
+/// Adobe's StandardEncoding: ASCII with curly quotes, and its own upper half.
+static STANDARD: LazyLock<GlyphTable> = LazyLock::new(|| {
     let mut table = ['\0'; 256];
     (b' '..=b'~').for_each(|code| table[usize::from(code)] = char::from(code));
     (table[0x27], table[0x60]) = ('\u{2019}', '\u{2018}');
@@ -78,14 +78,14 @@ static STANDARD: LazyLock<Table> = LazyLock::new(|| {
     table
 });
 
-/// The letters of the font Symbol; what else it has is no word.
-static SYMBOL: LazyLock<Table> = LazyLock::new(|| {
+/// The letters of the font Symbol; its other glyphs are not parts of words.
+static SYMBOL: LazyLock<GlyphTable> = LazyLock::new(|| {
     let mut table = *STANDARD;
     fill(&mut table, &[(0x41, "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ"), (0x61, "αβχδεφγηιϕκλμνοπθρστυϖωξψζ")]);
     table
 });
 
-fn fill(table: &mut Table, runs: &[(usize, &str)]) {
+fn fill(table: &mut GlyphTable, runs: &[(usize, &str)]) {
     for (start, characters) in runs {
         for (place, character) in table[*start..].iter_mut().zip(characters.chars()) {
             *place = character;
@@ -93,7 +93,7 @@ fn fill(table: &mut Table, runs: &[(usize, &str)]) {
     }
 }
 
-/// The character that a glyph of this name shows.
+/// Character of a glyph name.
 pub(super) fn character(name: &[u8]) -> Option<char> {
     let name = std::str::from_utf8(name).ok()?;
     // `a.swash` is an `a`.
@@ -121,8 +121,8 @@ fn numbered(name: &str) -> Option<char> {
     char::from_u32(u32::from_str_radix(digits, 16).ok()?)
 }
 
-/// `a65`: TeX names the glyphs of fonts that it drew itself by their codes, which are ASCII with ligatures, quotes and
-/// dashes among the controls.
+/// `a65`: TeX names the glyphs of its bitmap fonts by their codes, which are ASCII with ligatures, quotes and dashes
+/// among the controls.
 pub(super) fn numbered_by_tex(name: &[u8], code: usize) -> Option<char> {
     let digits = name.strip_prefix(b"a")?;
     let number: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
@@ -158,7 +158,7 @@ static NAMES: LazyLock<Vec<(&'static str, char)>> = LazyLock::new(|| {
     names
 });
 
-/// The encoding that text outside of pages is in when it is not Unicode: Latin 1, with some more in its gaps.
+/// Decodes text outside of pages that is not Unicode (PDFDocEncoding): Latin 1, with additions in its gaps.
 pub(super) fn document_text(bytes: &[u8]) -> String {
     if let Some(bytes) = bytes.strip_prefix(b"\xfe\xff") {
         return encoding_rs::UTF_16BE.decode_without_bom_handling(bytes).0.into_owned();

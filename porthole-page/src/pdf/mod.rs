@@ -1,7 +1,7 @@
-//! PDF to text: the pages in order, their text as it is drawn, their links where they lie on it, the title.
+//! PDF extraction: pages in order, their text in drawing order, links at their positions, the title.
 //!
-//! Any bytes give what text can be found in them. What may be done for one file is counted, not timed: bytes read and
-//! unpacked, objects, text ([`crate::Limits`]).
+//! Any bytes give the text that can be found in them. Work is limited by counts, not by time: bytes read and
+//! decompressed, objects, text ([`crate::ExtractLimits`]).
 
 mod cmap;
 mod content;
@@ -16,46 +16,46 @@ mod place;
 mod text;
 mod tree;
 
-use content::{Drawing, Resources};
+use content::{Resources, TextRenderer};
 use file::File;
-use object::{Dictionary, Object};
+use object::{Dictionary, PdfObject};
 use place::Rectangle;
 pub(crate) use text::PlacedLink;
-use text::Writer;
+use text::TextWriter;
 
-use crate::Limits;
+use crate::ExtractLimits;
 use crate::page::LeafSpan;
 
-/// What was read of a PDF.
+/// Contents of a PDF.
 #[derive(Default)]
-pub(crate) struct Document {
+pub(crate) struct PdfDocument {
     pub(crate) title: String,
-    /// The language that it says it is in.
+    /// Declared language.
     pub(crate) language: Option<String>,
-    /// What references are relative to, if it says so.
+    /// Declared base URL of references.
     pub(crate) base: Option<String>,
     pub(crate) text: String,
     pub(crate) leaves: Vec<LeafSpan>,
     pub(crate) links: Vec<PlacedLink>,
     pub(crate) links_cut: u32,
-    /// Characters of some text are not known.
+    /// Whether some text has unknown characters.
     pub(crate) has_unknown: bool,
-    /// It needs a key to be read.
+    /// Whether it needs a key.
     pub(crate) is_encrypted: bool,
-    /// Some of it was not read because it would have been too much.
+    /// Whether a part was dropped because of limits.
     pub(crate) is_cut: bool,
 }
 
 /// Reads a PDF from any bytes.
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Document {
+pub(crate) fn read(bytes: &[u8], limits: &ExtractLimits) -> PdfDocument {
     let file = File::open(bytes, limits);
     if file.is_encrypted {
-        return Document { is_encrypted: true, ..Document::default() };
+        return PdfDocument { is_encrypted: true, ..PdfDocument::default() };
     }
     let catalog = tree::catalog(&file);
     let (title, language, base) = (title(&file, &catalog), language(&file, &catalog), base(&file, &catalog));
     let mut links_cut = 0;
-    let mut drawing = Drawing::new(&file, Writer::new(limits.pdf_text));
+    let mut drawing = TextRenderer::new(&file, TextWriter::new(limits.pdf_text));
     for page in tree::pages(&file, &catalog) {
         if drawing.is_over() {
             break;
@@ -71,9 +71,9 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Document {
         drawing.writer.end_page();
     }
     let is_cut = drawing.is_over();
-    let Writer { text, leaves, mut links, has_unknown, .. } = drawing.writer;
+    let TextWriter { text, leaves, mut links, has_unknown, .. } = drawing.writer;
     links.sort_by_key(|link| link.first);
-    Document {
+    PdfDocument {
         title,
         language,
         base,
@@ -87,7 +87,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Document {
     }
 }
 
-/// The streams of a page, one behind the other.
+/// The content streams of a page, concatenated.
 fn page_content(file: &File<'_>, page: &Dictionary<'_>) -> Vec<u8> {
     let contents = page.get(b"Contents");
     if let Some(stream) = file.stream(contents) {
@@ -106,15 +106,15 @@ fn page_content(file: &File<'_>, page: &Dictionary<'_>) -> Vec<u8> {
     content
 }
 
-/// The links of a page, and where they lie on it.
+/// Links of a page, with their rectangles.
 #[derive(Default)]
 struct PageLinks {
     uris: Vec<String>,
-    /// With the number of the link in `uris`.
+    /// Rectangles with the link's index in `uris`.
     places: Vec<(Rectangle, usize)>,
 }
 
-/// The longest reference that is kept: what is longer is no URL.
+/// Maximum length of a reference; longer ones are not URLs.
 const LONGEST_URI: usize = 8 << 10;
 
 fn page_links(file: &File<'_>, page: &Dictionary<'_>) -> PageLinks {
@@ -125,12 +125,12 @@ fn page_links(file: &File<'_>, page: &Dictionary<'_>) -> PageLinks {
         let uri = file.resolve(action.get(b"URI"));
         let Some(uri) = uri.text().filter(|uri| uri.len() <= LONGEST_URI) else { continue };
         let uri = glyphs::document_text(uri);
-        // A link over several lines is often one for each line.
+        // A link over several lines is often split into one for each line.
         if links.uris.last() != Some(&uri) {
             links.uris.push(uri);
         }
         let corners = file.resolve(annotation.get(b"Rect"));
-        let mut numbers = corners.elements().iter().filter_map(Object::number);
+        let mut numbers = corners.elements().iter().filter_map(PdfObject::number);
         if let (Some(a), Some(b), Some(c), Some(d)) =
             (numbers.next(), numbers.next(), numbers.next(), numbers.next())
         {
@@ -143,9 +143,9 @@ fn page_links(file: &File<'_>, page: &Dictionary<'_>) -> PageLinks {
     links
 }
 
-/// The title that was given to the document, in one place or the other.
+/// Title of the document, from its information dictionary or metadata.
 fn title(file: &File<'_>, catalog: &Dictionary<'_>) -> String {
-    let info = file.info.map(|number| file.dictionary(&Object::Reference(number))).unwrap_or_default();
+    let info = file.info.map(|number| file.dictionary(&PdfObject::Reference(number))).unwrap_or_default();
     let title = file.resolve(info.get(b"Title")).text().map(glyphs::document_text).unwrap_or_default();
     if !title.trim().is_empty() {
         return title;

@@ -1,6 +1,6 @@
-//! Names of glyphs and the characters that they show, by turns.
+//! Glyph names, each followed by its character.
 
-/// Signs, digits, letters without accents, Greek and Cyrillic.
+/// Symbols, digits, letters without accents, Greek and Cyrillic.
 pub(super) const NAMED: &[&str] = &[
     "space \u{a0} exclam ! quotedbl \" numbersign # dollar $ percent % ampersand & quotesingle ' parenleft (",
     "parenright ) asterisk * plus + comma , hyphen - minus − period . slash / zero 0 one 1 two 2 three 3",

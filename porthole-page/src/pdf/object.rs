@@ -1,52 +1,52 @@
-//! The objects that a PDF is made of, and the reader that finds them in any bytes: every call moves on or ends,
-//! what is nested too deep is flattened, and damage ends what it is in.
+//! PDF objects, and a reader for any bytes: every call advances or ends, objects nested too deep are flattened, and
+//! damage ends the enclosing object.
 
 use std::borrow::Cow;
 
 use crate::steps::{self, memchr};
 
-/// Containers inside containers; what is deeper is read as part of what is around it.
+/// Maximum nesting of containers; deeper ones are read as part of their parent.
 const DEEPEST: usize = 32;
 
-/// Elements of one object with all that is in it; the others are read over.
+/// Maximum number of elements of an object, including nested ones; the rest is skipped.
 const MOST_ELEMENTS: usize = 1 << 17;
 
-/// An object, or a word between objects (an operator, `endobj`).
+/// An object, or a keyword between objects (an operator, `endobj`).
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Object<'a> {
+pub(super) enum PdfObject<'a> {
     Null,
     Number(f64),
     Name(Cow<'a, [u8]>),
     Text(Cow<'a, [u8]>),
-    Array(Vec<Object<'a>>),
+    Array(Vec<PdfObject<'a>>),
     Dictionary(Dictionary<'a>),
     Reference(u32),
     Word(&'a [u8]),
 }
 
-impl<'a> Object<'a> {
+impl<'a> PdfObject<'a> {
     pub(super) fn number(&self) -> Option<f64> {
-        if let Object::Number(number) = self { Some(*number) } else { None }
+        if let PdfObject::Number(number) = self { Some(*number) } else { None }
     }
 
     pub(super) fn name(&self) -> Option<&[u8]> {
-        if let Object::Name(name) = self { Some(name) } else { None }
+        if let PdfObject::Name(name) = self { Some(name) } else { None }
     }
 
     pub(super) fn text(&self) -> Option<&[u8]> {
-        if let Object::Text(text) = self { Some(text) } else { None }
+        if let PdfObject::Text(text) = self { Some(text) } else { None }
     }
 
-    pub(super) fn elements(&self) -> &[Object<'a>] {
-        if let Object::Array(elements) = self { elements } else { &[] }
+    pub(super) fn elements(&self) -> &[PdfObject<'a>] {
+        if let PdfObject::Array(elements) = self { elements } else { &[] }
     }
 
-    /// How many objects it is, with all that is in it.
+    /// Number of objects in it, including itself and nested ones.
     pub(super) fn weight(&self) -> usize {
         steps::add(1);
         match self {
-            Object::Array(elements) => 1 + elements.iter().map(Object::weight).sum::<usize>(),
-            Object::Dictionary(Dictionary(pairs)) => {
+            PdfObject::Array(elements) => 1 + elements.iter().map(PdfObject::weight).sum::<usize>(),
+            PdfObject::Dictionary(Dictionary(pairs)) => {
                 1 + pairs.iter().map(|pair| pair.1.weight()).sum::<usize>()
             }
             _ => 1,
@@ -54,19 +54,19 @@ impl<'a> Object<'a> {
     }
 
     pub(super) fn reference(&self) -> Option<u32> {
-        if let Object::Reference(number) = self { Some(*number) } else { None }
+        if let PdfObject::Reference(number) = self { Some(*number) } else { None }
     }
 }
 
-/// Names and what they stand for, in the order of the file.
+/// Names and values, in file order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Dictionary<'a>(Vec<(Cow<'a, [u8]>, Object<'a>)>);
+pub(super) struct Dictionary<'a>(Vec<(Cow<'a, [u8]>, PdfObject<'a>)>);
 
 impl<'a> Dictionary<'a> {
-    /// What is behind a name; `Null` if it is not there.
-    pub(super) fn get(&self, name: &[u8]) -> &Object<'a> {
+    /// Value of a name; `Null` if it is missing.
+    pub(super) fn get(&self, name: &[u8]) -> &PdfObject<'a> {
         let found = steps::passed(self.0.iter().position(|(key, _)| **key == *name), &self.0);
-        found.map_or(&Object::Null, |at| &self.0[at].1)
+        found.map_or(&PdfObject::Null, |at| &self.0[at].1)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -77,13 +77,13 @@ impl<'a> Dictionary<'a> {
         self.get(b"Type").name() == Some(kind)
     }
 
-    fn of(elements: Vec<Object<'a>>) -> Self {
+    fn of(elements: Vec<PdfObject<'a>>) -> Self {
         let mut pairs = Vec::with_capacity(elements.len() / 2);
         let mut key = None;
         for element in elements {
             match (key.take(), element) {
                 (Some(key), value) => pairs.push((key, value)),
-                (None, Object::Name(name)) => key = Some(name),
+                (None, PdfObject::Name(name)) => key = Some(name),
                 (None, _) => {}
             }
         }
@@ -91,19 +91,19 @@ impl<'a> Dictionary<'a> {
     }
 }
 
-/// Reads objects one after the other.
-pub(super) struct Reader<'a> {
+/// Reads objects in sequence.
+pub(super) struct ObjectReader<'a> {
     bytes: &'a [u8],
     at: usize,
     elements_left: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ObjectReader<'a> {
     pub(super) fn new(bytes: &'a [u8], at: usize) -> Self {
-        Reader { bytes, at: at.min(bytes.len()), elements_left: MOST_ELEMENTS }
+        ObjectReader { bytes, at: at.min(bytes.len()), elements_left: MOST_ELEMENTS }
     }
 
-    /// How far it has come.
+    /// Current position.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -112,13 +112,13 @@ impl<'a> Reader<'a> {
         self.at = at.min(self.bytes.len());
     }
 
-    /// The next object or word; none at the end.
-    pub(super) fn next(&mut self) -> Option<Object<'a>> {
+    /// The next object or keyword; `None` at the end.
+    pub(super) fn next(&mut self) -> Option<PdfObject<'a>> {
         self.elements_left = MOST_ELEMENTS;
         self.object(0)
     }
 
-    fn object(&mut self, depth: usize) -> Option<Object<'a>> {
+    fn object(&mut self, depth: usize) -> Option<PdfObject<'a>> {
         let start = self.at;
         self.skip_space();
         steps::add(1 + self.at - start);
@@ -128,19 +128,19 @@ impl<'a> Reader<'a> {
             [b'<', b'<', ..] => {
                 self.at += 2;
                 if depth < DEEPEST {
-                    Object::Dictionary(Dictionary::of(self.elements(b">>", depth)))
+                    PdfObject::Dictionary(Dictionary::of(self.elements(b">>", depth)))
                 } else {
-                    Object::Null
+                    PdfObject::Null
                 }
             }
             [b'[', ..] => {
                 self.at += 1;
-                if depth < DEEPEST { Object::Array(self.elements(b"]", depth)) } else { Object::Null }
+                if depth < DEEPEST { PdfObject::Array(self.elements(b"]", depth)) } else { PdfObject::Null }
             }
             [b'>', b'>', ..] => self.word(2),
-            [b'<', ..] => Object::Text(self.hex_text().into()),
-            [b'(', ..] => Object::Text(self.text()),
-            [b'/', ..] => Object::Name(self.name()),
+            [b'<', ..] => PdfObject::Text(self.hex_text().into()),
+            [b'(', ..] => PdfObject::Text(self.text()),
+            [b'/', ..] => PdfObject::Name(self.name()),
             [b']' | b'{' | b'}' | b'>' | b')', ..] => self.word(1),
             _ => {
                 let length = rest.iter().take_while(|&&byte| is_regular(byte)).count();
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
                 match number(&rest[..length]) {
                     Some(number) => {
                         self.at += length;
-                        Object::Number(number)
+                        PdfObject::Number(number)
                     }
                     None => self.word(length),
                 }
@@ -156,33 +156,33 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn word(&mut self, length: usize) -> Object<'a> {
+    fn word(&mut self, length: usize) -> PdfObject<'a> {
         let word = &self.bytes[self.at..self.at + length];
         self.at += length;
-        if word == b"null" { Object::Null } else { Object::Word(word) }
+        if word == b"null" { PdfObject::Null } else { PdfObject::Word(word) }
     }
 
-    /// The elements of a container up to its end, or to where it cannot go on.
-    fn elements(&mut self, end: &[u8], depth: usize) -> Vec<Object<'a>> {
+    /// Elements of a container up to its end or an error.
+    fn elements(&mut self, end: &[u8], depth: usize) -> Vec<PdfObject<'a>> {
         let mut elements = Vec::new();
         loop {
             let start = self.at;
             let Some(element) = self.object(depth + 1) else { return elements };
             match element {
-                Object::Word(word) if word == end => return elements,
-                Object::Word(b"R") => fold_reference(&mut elements),
-                Object::Word(b">>" | b"obj" | b"endobj" | b"stream" | b"endstream") => {
+                PdfObject::Word(word) if word == end => return elements,
+                PdfObject::Word(b"R") => fold_reference(&mut elements),
+                PdfObject::Word(b">>" | b"obj" | b"endobj" | b"stream" | b"endstream") => {
                     self.at = start;
                     return elements;
                 }
-                Object::Word(b"true" | b"false") => self.keep(&mut elements, Object::Null),
-                Object::Word(_) => {}
+                PdfObject::Word(b"true" | b"false") => self.keep(&mut elements, PdfObject::Null),
+                PdfObject::Word(_) => {}
                 element => self.keep(&mut elements, element),
             }
         }
     }
 
-    fn keep(&mut self, elements: &mut Vec<Object<'a>>, element: Object<'a>) {
+    fn keep(&mut self, elements: &mut Vec<PdfObject<'a>>, element: PdfObject<'a>) {
         if self.elements_left > 0 {
             self.elements_left -= 1;
             elements.push(element);
@@ -226,7 +226,7 @@ impl<'a> Reader<'a> {
         Cow::Owned(out)
     }
 
-    /// `<48 65 6C>`; other characters than digits are read over.
+    /// `<48 65 6C>`; other characters than digits are skipped.
     fn hex_text(&mut self) -> Vec<u8> {
         let rest = &self.bytes[self.at + 1..];
         let length = memchr(b'>', rest).unwrap_or(rest.len());
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
         hex_bytes(&rest[..length])
     }
 
-    /// `(text)`, with brackets in pairs and escapes.
+    /// `(text)`, with balanced parentheses and escapes.
     fn text(&mut self) -> Cow<'a, [u8]> {
         let start = self.at + 1;
         let mut open = 1;
@@ -263,11 +263,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `12 0 R`: what was read as two numbers is a reference.
-fn fold_reference(elements: &mut Vec<Object<'_>>) {
-    if let [.., Object::Number(number), Object::Number(_)] = elements[..] {
+/// `12 0 R`: replaces the two numbers read before by a reference.
+fn fold_reference(elements: &mut Vec<PdfObject<'_>>) {
+    if let [.., PdfObject::Number(number), PdfObject::Number(_)] = elements[..] {
         elements.truncate(elements.len() - 2);
-        elements.push(Object::Reference(number as u32));
+        elements.push(PdfObject::Reference(number as u32));
     }
 }
 
@@ -322,7 +322,7 @@ fn hex(digit: u8) -> u8 {
     char::from(digit).to_digit(16).unwrap_or(0) as u8
 }
 
-/// Numbers as they are written: `-.5`, `+3`, `4.`; also `--5`, which is found in files and read as -5.
+/// Parses numbers such as `-.5`, `+3`, `4.`; also `--5`, which occurs in files and means -5.
 pub(super) fn number(word: &[u8]) -> Option<f64> {
     let is_negative = word.first() == Some(&b'-');
     let digits = &word[word.iter().take_while(|&&byte| matches!(byte, b'-' | b'+')).count()..];
@@ -335,7 +335,7 @@ pub(super) fn number(word: &[u8]) -> Option<f64> {
                 scale /= 10.0;
             }
             b'.' if scale == 0.0 => scale = 0.1,
-            // `12-34` in damaged files: what is in front counts.
+            // `12-34` in damaged files: the first part counts.
             b'-' if any => break,
             _ => return None,
         }
@@ -358,27 +358,28 @@ mod tests {
     use super::*;
 
     fn check(bytes: &str, expected: &str) {
-        let object = Reader::new(bytes.as_bytes(), 0).next();
+        let object = ObjectReader::new(bytes.as_bytes(), 0).next();
         assert_eq!(object.map_or_else(String::new, |object| shown(&object)), expected, "for {bytes}");
     }
 
-    fn shown(object: &Object<'_>) -> String {
+    fn shown(object: &PdfObject<'_>) -> String {
         let bytes = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match object {
-            Object::Null => "null".to_owned(),
-            Object::Number(number) => number.to_string(),
-            Object::Name(name) => format!("/{}", bytes(name)),
-            Object::Text(text) => format!("({})", bytes(text)),
-            Object::Array(elements) => {
+            PdfObject::Null => "null".to_owned(),
+            PdfObject::Number(number) => number.to_string(),
+            PdfObject::Name(name) => format!("/{}", bytes(name)),
+            PdfObject::Text(text) => format!("({})", bytes(text)),
+            PdfObject::Array(elements) => {
                 format!("[{}]", elements.iter().map(shown).collect::<Vec<_>>().join(" "))
             }
-            Object::Dictionary(Dictionary(pairs)) => {
-                let pair =
-                    |(key, value): &(Cow<'_, [u8]>, Object<'_>)| format!("{}={}", bytes(key), shown(value));
+            PdfObject::Dictionary(Dictionary(pairs)) => {
+                let pair = |(key, value): &(Cow<'_, [u8]>, PdfObject<'_>)| {
+                    format!("{}={}", bytes(key), shown(value))
+                };
                 format!("{{{}}}", pairs.iter().map(pair).collect::<Vec<_>>().join(" "))
             }
-            Object::Reference(number) => format!("@{number}"),
-            Object::Word(word) => bytes(word),
+            PdfObject::Reference(number) => format!("@{number}"),
+            PdfObject::Word(word) => bytes(word),
         }
     }
 
@@ -430,12 +431,12 @@ x\n)",
     #[test]
     fn what_is_nested_too_deep_or_too_long_is_cut() {
         let deep = "[".repeat(100_000);
-        let mut reader = Reader::new(deep.as_bytes(), 0);
+        let mut reader = ObjectReader::new(deep.as_bytes(), 0);
         while reader.next().is_some() {}
         assert_eq!(reader.at(), deep.len());
         let long = format!("[{}] 7", "1 ".repeat(MOST_ELEMENTS + 9));
-        let mut reader = Reader::new(long.as_bytes(), 0);
+        let mut reader = ObjectReader::new(long.as_bytes(), 0);
         assert_eq!(reader.next().unwrap().elements().len(), MOST_ELEMENTS);
-        assert_eq!(reader.next(), Some(Object::Number(7.0)));
+        assert_eq!(reader.next(), Some(PdfObject::Number(7.0)));
     }
 }

@@ -1,12 +1,12 @@
-//! The text of a document while it is read: words with single spaces between them, in leaves, some of them in links.
+//! Collects the text of a document: words separated by single spaces, in leaves, some of them in links.
 
 use super::glyphs;
-use super::place::Step;
+use super::place::TextGap;
 use crate::page::LeafSpan;
 use crate::steps;
 use crate::tag::NO_TAG;
 
-/// A link with its place among the leaves.
+/// A link with its position among the leaves.
 #[derive(Debug)]
 pub(crate) struct PlacedLink {
     pub(crate) uri: String,
@@ -15,29 +15,29 @@ pub(crate) struct PlacedLink {
 }
 
 /// Collects text.
-pub(super) struct Writer {
+pub(super) struct TextWriter {
     pub(super) text: String,
     pub(super) leaves: Vec<LeafSpan>,
     pub(super) links: Vec<PlacedLink>,
-    /// There was text whose characters are not known.
+    /// Whether there was text with unknown characters.
     pub(super) has_unknown: bool,
     most_text: usize,
-    /// Where the links of the page begin among all links.
+    /// Index of the page's first link among all links.
     page_links: usize,
     /// The link that the next word is in, and the one that the last leaf is in.
     link: Option<usize>,
     leaf_link: Option<usize>,
     is_leaf_open: bool,
-    /// What was between the last character and the next.
-    waiting: Step,
+    /// Gap between the last character and the next.
+    waiting: TextGap,
     is_page_new: bool,
 }
 
 const NO_LEAF: u32 = u32::MAX;
 
-impl Writer {
+impl TextWriter {
     pub(super) fn new(most_text: usize) -> Self {
-        Writer {
+        TextWriter {
             text: String::new(),
             leaves: Vec::new(),
             links: Vec::new(),
@@ -47,7 +47,7 @@ impl Writer {
             link: None,
             leaf_link: None,
             is_leaf_open: false,
-            waiting: Step::Inside,
+            waiting: TextGap::Inside,
             is_page_new: true,
         }
     }
@@ -56,7 +56,7 @@ impl Writer {
         self.text.len() >= self.most_text
     }
 
-    /// A page begins, with links to these places.
+    /// Starts a page with links to these targets.
     pub(super) fn start_page(&mut self, uris: impl Iterator<Item = String>) {
         self.page_links = self.links.len();
         self.links.extend(uris.map(|uri| PlacedLink { uri, first: NO_LEAF, last: NO_LEAF }));
@@ -64,7 +64,7 @@ impl Writer {
         (self.link, self.leaf_link) = (None, None);
     }
 
-    /// A page ends: what is in no link's place gets a leaf of its own, as an empty element does.
+    /// Ends a page: links without text get an empty leaf each, as an empty element does.
     pub(super) fn end_page(&mut self) {
         self.close_leaf();
         for index in self.page_links..self.links.len() {
@@ -77,12 +77,12 @@ impl Writer {
         self.link = None;
     }
 
-    /// Whether the next character is the first of a word.
+    /// Whether the next character starts a word.
     pub(super) fn is_at_word(&self) -> bool {
-        !matches!(self.waiting, Step::Inside | Step::Over) || !self.is_leaf_open
+        !matches!(self.waiting, TextGap::Inside | TextGap::Over) || !self.is_leaf_open
     }
 
-    /// The next word is in this one of the page's links.
+    /// Sets the page's link that the next word is in.
     pub(super) fn set_link(&mut self, link: Option<usize>) {
         if link != self.link {
             self.close_leaf();
@@ -90,12 +90,12 @@ impl Writer {
         }
     }
 
-    pub(super) fn step(&mut self, step: Step) {
+    pub(super) fn step(&mut self, step: TextGap) {
         match (step, self.waiting) {
-            (Step::Leaf, _) => self.close_leaf(),
-            (Step::Inside, _) => {}
-            (Step::Over, Step::Inside) => self.waiting = Step::Over,
-            (Step::Over, _) | (_, Step::Line) => {}
+            (TextGap::Leaf, _) => self.close_leaf(),
+            (TextGap::Inside, _) => {}
+            (TextGap::Over, TextGap::Inside) => self.waiting = TextGap::Over,
+            (TextGap::Over, _) | (_, TextGap::Line) => {}
             (step, _) => self.waiting = step,
         }
     }
@@ -110,10 +110,10 @@ impl Writer {
             '\u{fb03}' => self.word("ffi"),
             '\u{fb04}' => self.word("ffl"),
             '\u{fb05}' | '\u{fb06}' => self.word("st"),
-            // Hyphens of all kinds, so that words can be put together at the ends of lines.
+            // Normalises hyphens, so that words can be joined at line ends.
             '\u{ad}' | '\u{2010}' | '\u{2011}' => self.word("-"),
             '\u{200b}'..='\u{200f}' | '\u{feff}' => {}
-            space if space.is_whitespace() => self.step(Step::Space),
+            space if space.is_whitespace() => self.step(TextGap::Space),
             control if control.is_control() => {}
             character => self.word(character.encode_utf8(&mut [0; 4])),
         }
@@ -125,26 +125,26 @@ impl Writer {
         }
         if !self.is_leaf_open {
             self.open_leaf();
-        } else if self.waiting == Step::Line && self.ends_in_hyphen() {
-            // A word that was cut at the end of a line; one that goes on with a capital has its hyphen anyway.
+        } else if self.waiting == TextGap::Line && self.ends_in_hyphen() {
+            // A word divided at a line end; if it continues with a capital, it keeps its hyphen.
             if part.chars().all(char::is_lowercase) {
                 self.text.pop();
             }
-        } else if self.waiting == Step::Over {
+        } else if self.waiting == TextGap::Over {
             if let Some(letter) = self.accented(part) {
                 self.text.pop();
                 self.text.push(letter);
-                self.waiting = Step::Inside;
+                self.waiting = TextGap::Inside;
                 return;
             }
-        } else if self.waiting != Step::Inside {
+        } else if self.waiting != TextGap::Inside {
             self.text.push(' ');
         }
-        self.waiting = Step::Inside;
+        self.waiting = TextGap::Inside;
         self.text.push_str(part);
     }
 
-    /// The last character over this letter, if it is an accent.
+    /// Combines the last character with this letter, if it is an accent.
     fn accented(&self, letter: &str) -> Option<char> {
         let start = self.leaves.last()?.start as usize;
         let accent = match self.text[start..].chars().next_back()? {
@@ -193,12 +193,12 @@ impl Writer {
         self.is_leaf_open = true;
         self.is_page_new = false;
         self.leaf_link = self.link;
-        self.waiting = Step::Inside;
+        self.waiting = TextGap::Inside;
     }
 
-    /// The open leaf ends; one that got no text takes back its space.
+    /// Ends the open leaf; a leaf without text removes its space.
     fn close_leaf(&mut self) {
-        self.waiting = Step::Inside;
+        self.waiting = TextGap::Inside;
         if !self.is_leaf_open {
             return;
         }
@@ -216,8 +216,8 @@ impl Writer {
 mod tests {
     use super::*;
 
-    fn written(parts: &[(&str, Step)]) -> Writer {
-        let mut writer = Writer::new(1000);
+    fn written(parts: &[(&str, TextGap)]) -> TextWriter {
+        let mut writer = TextWriter::new(1000);
         writer.start_page(std::iter::empty());
         for (text, step) in parts {
             text.chars().for_each(|character| writer.character(character));
@@ -230,18 +230,23 @@ mod tests {
     #[test]
     fn words_are_put_together() {
         for (parts, expected) in [
-            (vec![("  a \u{a0} b", Step::Space), (" c ", Step::Leaf)], "a b c"),
-            (vec![("infor-", Step::Line), ("mation", Step::Leaf)], "information"),
-            (vec![("Jean-", Step::Line), ("Pierre", Step::Leaf)], "Jean-Pierre"),
-            (vec![("a -", Step::Line), ("b", Step::Leaf)], "a - b"),
-            (vec![("1990-", Step::Line), ("2000", Step::Leaf)], "1990- 2000"),
-            (vec![("soft\u{ad}", Step::Line), (" ly", Step::Leaf)], "softly"),
-            (vec![("\u{fb01}nd o\u{fb03}ce\u{1}", Step::Inside)], "find office"),
+            (vec![("  a \u{a0} b", TextGap::Space), (" c ", TextGap::Leaf)], "a b c"),
+            (vec![("infor-", TextGap::Line), ("mation", TextGap::Leaf)], "information"),
+            (vec![("Jean-", TextGap::Line), ("Pierre", TextGap::Leaf)], "Jean-Pierre"),
+            (vec![("a -", TextGap::Line), ("b", TextGap::Leaf)], "a - b"),
+            (vec![("1990-", TextGap::Line), ("2000", TextGap::Leaf)], "1990- 2000"),
+            (vec![("soft\u{ad}", TextGap::Line), (" ly", TextGap::Leaf)], "softly"),
+            (vec![("\u{fb01}nd o\u{fb03}ce\u{1}", TextGap::Inside)], "find office"),
             (
-                vec![("d\u{b4}", Step::Over), ("ej`", Step::Over), ("a", Step::Over), ("b", Step::Leaf)],
+                vec![
+                    ("d\u{b4}", TextGap::Over),
+                    ("ej`", TextGap::Over),
+                    ("a", TextGap::Over),
+                    ("b", TextGap::Leaf),
+                ],
                 "d\u{e9}j\u{e0}b",
             ),
-            (vec![("a", Step::Leaf), ("", Step::Leaf), ("b", Step::Leaf)], "a b"),
+            (vec![("a", TextGap::Leaf), ("", TextGap::Leaf), ("b", TextGap::Leaf)], "a b"),
         ] {
             assert_eq!(written(&parts).text, expected, "for {parts:?}");
         }
@@ -249,7 +254,7 @@ mod tests {
 
     #[test]
     fn links_have_their_leaves() {
-        let mut writer = Writer::new(1000);
+        let mut writer = TextWriter::new(1000);
         writer.start_page(["one", "two", "three"].map(String::from).into_iter());
         let mut say = |link, text: &str| {
             writer.set_link(link);

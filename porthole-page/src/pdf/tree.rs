@@ -1,4 +1,4 @@
-//! The pages of a file in order, by the tree that they are in; without one, as they lie in the file.
+//! The pages of a file in the order of the page tree; without a tree, in file order.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -6,33 +6,33 @@ use std::rc::Rc;
 use foldhash::fast::FixedState;
 
 use super::file::File;
-use super::object::{Dictionary, Object};
+use super::object::{Dictionary, PdfObject};
 
-/// A page, with the resources that it has or inherits.
+/// A page, with its own or inherited resources.
 pub(super) struct TreePage<'f> {
     pub(super) dictionary: Dictionary<'f>,
-    pub(super) resources: Rc<Object<'f>>,
+    pub(super) resources: Rc<PdfObject<'f>>,
 }
 
-/// Pages above pages that are looked at for resources when there is no way down the tree.
+/// Maximum number of ancestors that are searched for resources if the tree cannot be walked.
 const MOST_PARENTS: usize = 16;
 
-/// The dictionary that everything hangs on.
+/// The document catalog.
 pub(super) fn catalog<'f>(file: &'f File<'f>) -> Dictionary<'f> {
-    let named = file.root.map(|number| file.dictionary(&Object::Reference(number)));
-    if let Some(catalog) = named.filter(|catalog| *catalog.get(b"Pages") != Object::Null) {
+    let named = file.root.map(|number| file.dictionary(&PdfObject::Reference(number)));
+    if let Some(catalog) = named.filter(|catalog| *catalog.get(b"Pages") != PdfObject::Null) {
         return catalog;
     }
     let all = file.numbers();
-    let mut dictionaries = all.iter().rev().map(|number| file.dictionary(&Object::Reference(*number)));
+    let mut dictionaries = all.iter().rev().map(|number| file.dictionary(&PdfObject::Reference(*number)));
     dictionaries.find(|dictionary| dictionary.is_type(b"Catalog")).unwrap_or_default()
 }
 
-/// The pages, one after the other.
-pub(super) fn pages<'f>(file: &'f File<'f>, catalog: &Dictionary<'f>) -> Pages<'f> {
-    let nothing = Rc::new(Object::Null);
+/// Iterates over the pages.
+pub(super) fn pages<'f>(file: &'f File<'f>, catalog: &Dictionary<'f>) -> PageTreeWalk<'f> {
+    let nothing = Rc::new(PdfObject::Null);
     let open = catalog.get(b"Pages").reference().map(|root| (root, nothing)).into_iter().collect();
-    Pages {
+    PageTreeWalk {
         file,
         open,
         visited: HashSet::default(),
@@ -41,19 +41,19 @@ pub(super) fn pages<'f>(file: &'f File<'f>, catalog: &Dictionary<'f>) -> Pages<'
     }
 }
 
-/// A walk over the tree of pages, which goes to no place twice.
-pub(super) struct Pages<'f> {
+/// A walk over the page tree, which visits no node twice.
+pub(super) struct PageTreeWalk<'f> {
     file: &'f File<'f>,
-    /// Still to be visited, the next one last, with what is inherited.
-    open: Vec<(u32, Rc<Object<'f>>)>,
+    /// Nodes to visit, the next one last, with inherited resources.
+    open: Vec<(u32, Rc<PdfObject<'f>>)>,
     visited: HashSet<u32, FixedState>,
-    /// A part of the tree is missing.
+    /// Whether a part of the tree is missing.
     is_damaged: bool,
-    /// All objects, to look for pages that the tree did not lead to.
+    /// All objects, to find pages that the tree did not lead to.
     strays: Option<std::vec::IntoIter<u32>>,
 }
 
-impl<'f> Iterator for Pages<'f> {
+impl<'f> Iterator for PageTreeWalk<'f> {
     type Item = TreePage<'f>;
 
     fn next(&mut self) -> Option<TreePage<'f>> {
@@ -65,14 +65,14 @@ impl<'f> Iterator for Pages<'f> {
                 continue;
             }
             self.is_damaged |= !self.file.has(number);
-            let dictionary = self.file.dictionary(&Object::Reference(number));
+            let dictionary = self.file.dictionary(&PdfObject::Reference(number));
             let resources = match dictionary.get(b"Resources") {
-                Object::Null => inherited,
+                PdfObject::Null => inherited,
                 resources => Rc::new(resources.clone()),
             };
             match self.file.resolve(dictionary.get(b"Kids")) {
-                Object::Array(kids) => {
-                    let kids = kids.iter().rev().filter_map(Object::reference);
+                PdfObject::Array(kids) => {
+                    let kids = kids.iter().rev().filter_map(PdfObject::reference);
                     self.open.extend(kids.map(|kid| (kid, resources.clone())));
                 }
                 _ => return Some(TreePage { dictionary, resources }),
@@ -82,7 +82,7 @@ impl<'f> Iterator for Pages<'f> {
     }
 }
 
-impl<'f> Pages<'f> {
+impl<'f> PageTreeWalk<'f> {
     fn next_stray(&mut self) -> Option<TreePage<'f>> {
         let file = self.file;
         let strays = self.strays.get_or_insert_with(|| file.numbers().into_iter());
@@ -93,7 +93,7 @@ impl<'f> Pages<'f> {
             if self.visited.contains(&number) {
                 continue;
             }
-            let dictionary = file.dictionary(&Object::Reference(number));
+            let dictionary = file.dictionary(&PdfObject::Reference(number));
             if dictionary.is_type(b"Page") {
                 let resources = Rc::new(inherited_resources(file, &dictionary));
                 return Some(TreePage { dictionary, resources });
@@ -103,14 +103,14 @@ impl<'f> Pages<'f> {
     }
 }
 
-fn inherited_resources<'f>(file: &'f File<'f>, page: &Dictionary<'f>) -> Object<'f> {
+fn inherited_resources<'f>(file: &'f File<'f>, page: &Dictionary<'f>) -> PdfObject<'f> {
     let mut dictionary = page.clone();
     for _ in 0..MOST_PARENTS {
         let resources = dictionary.get(b"Resources");
-        if *resources != Object::Null {
+        if *resources != PdfObject::Null {
             return resources.clone();
         }
         dictionary = file.dictionary(dictionary.get(b"Parent"));
     }
-    Object::Null
+    PdfObject::Null
 }

@@ -1,13 +1,13 @@
-//! The insertion mode "in body": where most of a page is.
+//! The insertion mode "in body", which handles most of a page.
 
-use super::{Mode, Namespace, Scope, Step, Tree};
+use super::{Mode, Namespace, ScopeKind, TokenResult, TreeState};
 use crate::gather::NONE;
 use crate::steps;
-use crate::tag::Name;
+use crate::tag::TagName;
 use crate::token::Token;
 
-impl<'a> Tree<'a> {
-    pub(super) fn in_body(&mut self, token: Token<'a>) -> Step {
+impl<'a> TreeState<'a> {
+    pub(super) fn in_body(&mut self, token: Token<'a>) -> TokenResult {
         match token {
             Token::Text(text) => {
                 self.reconstruct();
@@ -19,24 +19,24 @@ impl<'a> Tree<'a> {
             Token::End(name) => return self.end_in_body(name),
             Token::Blank | Token::Doctype(_) | Token::Eof => {}
         }
-        Step::Done
+        TokenResult::Done
     }
 
-    fn start_in_body(&mut self, name: Name, self_closing: bool) {
+    fn start_in_body(&mut self, name: TagName, self_closing: bool) {
         match name {
             _ if name.is_block() => {
                 self.close_p();
                 self.push(name);
             }
-            Name::A => self.start_a(),
-            Name::NOBR => self.start_nobr(),
+            TagName::A => self.start_a(),
+            TagName::NOBR => self.start_nobr(),
             _ if name.is_formatting() => {
                 self.reconstruct();
                 self.push_formatting(name);
             }
-            Name::LI => self.start_item(name, &[Name::LI]),
-            Name::DD | Name::DT => self.start_item(name, &[Name::DD, Name::DT]),
-            Name::TABLE => {
+            TagName::LI => self.start_item(name, &[TagName::LI]),
+            TagName::DD | TagName::DT => self.start_item(name, &[TagName::DD, TagName::DT]),
+            TagName::TABLE => {
                 if !self.quirks {
                     self.close_p();
                 }
@@ -51,67 +51,67 @@ impl<'a> Tree<'a> {
                 }
                 self.push(name);
             }
-            Name::HTML => self.html_attributes(),
+            TagName::HTML => self.html_attributes(),
             _ if name.is_head() => {
                 self.head_element(name);
             }
-            Name::PARAM | Name::SOURCE | Name::TRACK => self.void(name),
-            Name::IMAGE => self.start_in_body(Name::IMG, self_closing),
-            Name::HR => self.start_hr(),
-            Name::INPUT => self.start_input(),
-            Name::COL | Name::FRAME => {}
+            TagName::PARAM | TagName::SOURCE | TagName::TRACK => self.void(name),
+            TagName::IMAGE => self.start_in_body(TagName::IMG, self_closing),
+            TagName::HR => self.start_hr(),
+            TagName::INPUT => self.start_input(),
+            TagName::COL | TagName::FRAME => {}
             _ if name.is_void() => {
                 self.reconstruct();
                 self.void(name);
                 self.frameset_ok = false;
             }
-            Name::MATH => self.start_foreign(name, Namespace::MathMl, self_closing),
-            Name::SVG => self.start_foreign(name, Namespace::Svg, self_closing),
-            Name::CAPTION | Name::COLGROUP | Name::HEAD | Name::TBODY => {}
-            Name::TD | Name::TFOOT | Name::TH | Name::THEAD | Name::TR => {}
+            TagName::MATH => self.start_foreign(name, Namespace::MathMl, self_closing),
+            TagName::SVG => self.start_foreign(name, Namespace::Svg, self_closing),
+            TagName::CAPTION | TagName::COLGROUP | TagName::HEAD | TagName::TBODY => {}
+            TagName::TD | TagName::TFOOT | TagName::TH | TagName::THEAD | TagName::TR => {}
             _ => self.start_other(name),
         }
     }
 
-    /// The rarer start tags.
-    fn start_other(&mut self, name: Name) {
+    /// The less frequent start tags.
+    fn start_other(&mut self, name: TagName) {
         match name {
-            Name::BODY => self.frameset_ok = false,
-            Name::FRAMESET => self.start_frameset(),
-            Name::PRE | Name::LISTING => {
+            TagName::BODY => self.frameset_ok = false,
+            TagName::FRAMESET => self.start_frameset(),
+            TagName::PRE | TagName::LISTING => {
                 self.close_p();
                 self.push(name);
                 self.frameset_ok = false;
             }
-            Name::FORM => self.start_form(),
-            Name::PLAINTEXT => {
+            TagName::FORM => self.start_form(),
+            TagName::PLAINTEXT => {
                 self.close_p();
                 self.push(name);
                 let rest = self.tokens.rest();
                 self.insert_text(rest);
             }
-            Name::BUTTON => self.start_button(),
+            TagName::BUTTON => self.start_button(),
             _ if name.is_marker() => {
                 self.reconstruct();
                 self.push(name);
                 self.push_marker();
                 self.frameset_ok = false;
             }
-            Name::XMP => {
+            TagName::XMP => {
                 self.close_p();
                 self.reconstruct();
                 self.frameset_ok = false;
                 self.raw(name);
             }
             _ if name.is_raw() => {
-                self.frameset_ok &= name == Name::NOEMBED;
+                self.frameset_ok &= name == TagName::NOEMBED;
                 self.raw(name);
             }
-            Name::SELECT => self.start_select(),
-            Name::OPTION | Name::OPTGROUP => self.start_option(name),
-            Name::RB | Name::RTC | Name::RP | Name::RT => {
-                if self.in_scope(Name::RUBY, Scope::Default) {
-                    self.close_implied(name.is_one_of(&[Name::RP, Name::RT]).then_some(Name::RTC));
+            TagName::SELECT => self.start_select(),
+            TagName::OPTION | TagName::OPTGROUP => self.start_option(name),
+            TagName::RB | TagName::RTC | TagName::RP | TagName::RT => {
+                if self.in_scope(TagName::RUBY, ScopeKind::Default) {
+                    self.close_implied(name.is_one_of(&[TagName::RP, TagName::RT]).then_some(TagName::RTC));
                 }
                 self.push(name);
             }
@@ -123,9 +123,9 @@ impl<'a> Tree<'a> {
     }
 
     fn start_a(&mut self) {
-        if let Some((_, serial, _)) = self.formatting_entry(Name::A) {
-            self.end_formatting(Name::A);
-            if let Some((entry, left, _)) = self.formatting_entry(Name::A)
+        if let Some((_, serial, _)) = self.formatting_entry(TagName::A) {
+            self.end_formatting(TagName::A);
+            if let Some((entry, left, _)) = self.formatting_entry(TagName::A)
                 && left == serial
             {
                 self.formatting.remove(entry);
@@ -135,19 +135,19 @@ impl<'a> Tree<'a> {
             }
         }
         self.reconstruct();
-        self.push_formatting(Name::A);
+        self.push_formatting(TagName::A);
     }
 
     fn start_nobr(&mut self) {
         self.reconstruct();
-        if self.in_scope(Name::NOBR, Scope::Default) {
-            self.end_formatting(Name::NOBR);
+        if self.in_scope(TagName::NOBR, ScopeKind::Default) {
+            self.end_formatting(TagName::NOBR);
             self.reconstruct();
         }
-        self.push_formatting(Name::NOBR);
+        self.push_formatting(TagName::NOBR);
     }
 
-    /// Takes an element off the stack that others are open in.
+    /// Removes an element from the stack while others are open inside it.
     pub(super) fn remove_open(&mut self, at: usize) {
         let last = self.stack.len() - 1;
         if at == last {
@@ -164,8 +164,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// `li`, `dd`, `dt`: one ends the one before it, unless another list was opened between.
-    fn start_item(&mut self, name: Name, kin: &[Name]) {
+    /// `li`, `dd`, `dt`: closes the previous item, unless another list was opened in between.
+    fn start_item(&mut self, name: TagName, kin: &[TagName]) {
         self.frameset_ok = false;
         for index in (0..self.stack.len()).rev() {
             steps::add(1);
@@ -175,7 +175,7 @@ impl<'a> Tree<'a> {
                 self.pop_until(&[open.name]);
                 break;
             }
-            if open.is_special() && !open.name.is_one_of(&[Name::ADDRESS, Name::DIV, Name::P]) {
+            if open.is_special() && !open.name.is_one_of(&[TagName::ADDRESS, TagName::DIV, TagName::P]) {
                 break;
             }
         }
@@ -184,7 +184,7 @@ impl<'a> Tree<'a> {
     }
 
     fn start_frameset(&mut self) {
-        let body_is_second = self.stack.get(1).is_some_and(|open| open.name == Name::BODY);
+        let body_is_second = self.stack.get(1).is_some_and(|open| open.name == TagName::BODY);
         if !self.frameset_ok || !body_is_second {
             return;
         }
@@ -193,7 +193,7 @@ impl<'a> Tree<'a> {
             self.pop();
         }
         self.gather.forget_from(first_leaf);
-        self.push(Name::FRAMESET);
+        self.push(TagName::FRAMESET);
         self.mode = Mode::InFrameset;
     }
 
@@ -202,17 +202,17 @@ impl<'a> Tree<'a> {
             return;
         }
         self.close_p();
-        self.push(Name::FORM);
+        self.push(TagName::FORM);
         self.form = self.stack.last().expect("just pushed").serial;
     }
 
     fn start_button(&mut self) {
-        if self.in_scope(Name::BUTTON, Scope::Default) {
+        if self.in_scope(TagName::BUTTON, ScopeKind::Default) {
             self.close_implied(None);
-            self.pop_until(&[Name::BUTTON]);
+            self.pop_until(&[TagName::BUTTON]);
         }
         self.reconstruct();
-        self.push(Name::BUTTON);
+        self.push(TagName::BUTTON);
         self.frameset_ok = false;
     }
 
@@ -221,33 +221,33 @@ impl<'a> Tree<'a> {
         if self.select_in_scope() {
             self.close_implied(None);
         }
-        self.void(Name::HR);
+        self.void(TagName::HR);
         self.frameset_ok = false;
     }
 
     fn start_input(&mut self) {
         if self.select_in_scope() {
-            self.pop_until(&[Name::SELECT]);
+            self.pop_until(&[TagName::SELECT]);
         }
         self.reconstruct();
-        self.void(Name::INPUT);
+        self.void(TagName::INPUT);
         self.frameset_ok &=
             self.tokens.attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("hidden"));
     }
 
     fn start_select(&mut self) {
         if self.select_in_scope() {
-            return self.pop_until(&[Name::SELECT]);
+            return self.pop_until(&[TagName::SELECT]);
         }
         self.reconstruct();
-        self.push(Name::SELECT);
+        self.push(TagName::SELECT);
         self.frameset_ok = false;
     }
 
-    fn start_option(&mut self, name: Name) {
+    fn start_option(&mut self, name: TagName) {
         if self.select_in_scope() {
-            self.close_implied((name == Name::OPTION).then_some(Name::OPTGROUP));
-        } else if self.current_is(&[Name::OPTION]) {
+            self.close_implied((name == TagName::OPTION).then_some(TagName::OPTGROUP));
+        } else if self.current_is(&[TagName::OPTION]) {
             self.pop();
         }
         self.reconstruct();
@@ -255,75 +255,75 @@ impl<'a> Tree<'a> {
     }
 
     fn select_in_scope(&self) -> bool {
-        self.in_scope(Name::SELECT, Scope::Default)
+        self.in_scope(TagName::SELECT, ScopeKind::Default)
     }
 
-    fn end_in_body(&mut self, name: Name) -> Step {
+    fn end_in_body(&mut self, name: TagName) -> TokenResult {
         match name {
-            Name::P => {
-                if !self.in_scope(Name::P, Scope::Button) {
-                    self.leaf_element(Name::P);
+            TagName::P => {
+                if !self.in_scope(TagName::P, ScopeKind::Button) {
+                    self.leaf_element(TagName::P);
                 } else {
                     self.close_p();
                 }
             }
-            Name::BODY | Name::HTML => {
-                if self.in_scope(Name::BODY, Scope::Default) {
+            TagName::BODY | TagName::HTML => {
+                if self.in_scope(TagName::BODY, ScopeKind::Default) {
                     self.mode = Mode::AfterBody;
-                    if name == Name::HTML {
-                        return Step::Again;
+                    if name == TagName::HTML {
+                        return TokenResult::Again;
                     }
                 }
             }
             _ if name.is_block_end() => {
-                if self.in_scope(name, Scope::Default) {
+                if self.in_scope(name, ScopeKind::Default) {
                     self.close_implied(None);
                     self.pop_until(&[name]);
                 }
             }
             _ if name.is_formatting() => self.end_formatting(name),
-            Name::FORM => self.end_form(),
-            Name::LI => {
-                if self.in_scope(name, Scope::ListItem) {
+            TagName::FORM => self.end_form(),
+            TagName::LI => {
+                if self.in_scope(name, ScopeKind::ListItem) {
                     self.close_implied(Some(name));
                     self.pop_until(&[name]);
                 }
             }
-            Name::DD | Name::DT => {
-                if self.in_scope(name, Scope::Default) {
+            TagName::DD | TagName::DT => {
+                if self.in_scope(name, ScopeKind::Default) {
                     self.close_implied(Some(name));
                     self.pop_until(&[name]);
                 }
             }
             _ if name.is_heading() => self.end_heading(),
             _ if name.is_marker() => {
-                if self.in_scope(name, Scope::Default) {
+                if self.in_scope(name, ScopeKind::Default) {
                     self.close_implied(None);
                     self.pop_until(&[name]);
                     self.clear_to_marker();
                 }
             }
-            Name::BR => {
+            TagName::BR => {
                 self.reconstruct();
-                self.leaf_element(Name::BR);
+                self.leaf_element(TagName::BR);
                 self.frameset_ok = false;
             }
-            Name::TEMPLATE => {}
+            TagName::TEMPLATE => {}
             _ => self.end_other(name),
         }
-        Step::Done
+        TokenResult::Done
     }
 
     fn end_heading(&mut self) {
-        if self.in_scope_where(Scope::Default, |open| open.name.is_heading()) {
+        if self.in_scope_where(ScopeKind::Default, |open| open.name.is_heading()) {
             self.close_implied(None);
-            self.pop_until(&[Name::H1, Name::H2, Name::H3, Name::H4, Name::H5, Name::H6]);
+            self.pop_until(&[TagName::H1, TagName::H2, TagName::H3, TagName::H4, TagName::H5, TagName::H6]);
         }
     }
 
     fn end_form(&mut self) {
         let serial = std::mem::replace(&mut self.form, NONE);
-        if serial == NONE || !self.in_scope_where(Scope::Default, |open| open.serial == serial) {
+        if serial == NONE || !self.in_scope_where(ScopeKind::Default, |open| open.serial == serial) {
             return;
         }
         self.close_implied(None);
@@ -332,8 +332,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// An end tag without rules of its own closes its element unless a special one is open inside it.
-    pub(super) fn end_other(&mut self, name: Name) {
+    /// An end tag without specific rules closes its element unless a special one is open inside it.
+    pub(super) fn end_other(&mut self, name: TagName) {
         if !self.is_open(name) {
             return;
         }
@@ -354,9 +354,9 @@ impl<'a> Tree<'a> {
     }
 
     pub(super) fn close_p(&mut self) {
-        if self.in_scope(Name::P, Scope::Button) {
-            self.close_implied(Some(Name::P));
-            self.pop_until(&[Name::P]);
+        if self.in_scope(TagName::P, ScopeKind::Button) {
+            self.close_implied(Some(TagName::P));
+            self.pop_until(&[TagName::P]);
         }
     }
 }

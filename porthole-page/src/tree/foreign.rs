@@ -1,18 +1,18 @@
 //! SVG and MathML inside a page.
 
-use super::{Namespace, Open, Step, Tree};
+use super::{Namespace, OpenElement, TokenResult, TreeState};
 use crate::gather::NONE;
 use crate::steps;
-use crate::tag::Name;
+use crate::tag::TagName;
 use crate::token::Token;
 
-impl<'a> Tree<'a> {
+impl<'a> TreeState<'a> {
     /// Whether the current element is SVG or MathML.
     pub(super) fn in_foreign(&self) -> bool {
         self.current().is_some_and(|open| open.space != Namespace::Html)
     }
 
-    /// Whether the token is read by HTML's rules although the current element is foreign.
+    /// Whether the token is handled by HTML's rules although the current element is foreign.
     pub(super) fn leaves_foreign(&self, token: Token<'a>) -> bool {
         let Some(open) = self.current() else { return true };
         match token {
@@ -22,20 +22,20 @@ impl<'a> Tree<'a> {
         }
     }
 
-    pub(super) fn start_foreign(&mut self, name: Name, space: Namespace, self_closing: bool) {
+    pub(super) fn start_foreign(&mut self, name: TagName, space: Namespace, self_closing: bool) {
         self.reconstruct();
         self.push_foreign(name, space, self_closing);
     }
 
-    fn push_foreign(&mut self, name: Name, space: Namespace, self_closing: bool) {
+    fn push_foreign(&mut self, name: TagName, space: Namespace, self_closing: bool) {
         self.push_linked(name, space, NONE);
         if self_closing {
             self.pop();
         }
     }
 
-    /// A token inside SVG or MathML; `Again` if HTML's rules have to look at it after all.
-    pub(super) fn foreign(&mut self, token: Token<'a>) -> Step {
+    /// Handles a token inside SVG or MathML; `Again` if HTML's rules have to handle it.
+    pub(super) fn foreign(&mut self, token: Token<'a>) -> TokenResult {
         match token {
             Token::Text(text) => {
                 self.text(text);
@@ -49,7 +49,7 @@ impl<'a> Tree<'a> {
                 {
                     self.pop();
                 }
-                return Step::Again;
+                return TokenResult::Again;
             }
             Token::Start { name, self_closing } => {
                 let space = self.current().map_or(Namespace::Html, |open| open.space);
@@ -58,29 +58,29 @@ impl<'a> Tree<'a> {
             Token::End(name) => return self.end_foreign(name),
             Token::Blank | Token::Doctype(_) | Token::Eof => {}
         }
-        Step::Done
+        TokenResult::Done
     }
 
-    fn breaks_out(&self, name: Name) -> bool {
+    fn breaks_out(&self, name: TagName) -> bool {
         let has = |attribute: &str| self.tokens.attribute(attribute).is_some();
-        name.is_breakout() || name == Name::FONT && (has("color") || has("face") || has("size"))
+        name.is_breakout() || name == TagName::FONT && (has("color") || has("face") || has("size"))
     }
 
-    fn end_foreign(&mut self, name: Name) -> Step {
-        if name.is_one_of(&[Name::BR, Name::P]) {
+    fn end_foreign(&mut self, name: TagName) -> TokenResult {
+        if name.is_one_of(&[TagName::BR, TagName::P]) {
             while self
                 .current()
                 .is_some_and(|open| open.space != Namespace::Html && !open.is_integration_point())
             {
                 self.pop();
             }
-            return Step::Again;
+            return TokenResult::Again;
         }
         for index in (0..self.stack.len()).rev() {
             steps::add(1);
             let open = self.stack[index];
             if open.space == Namespace::Html {
-                return Step::Again;
+                return TokenResult::Again;
             }
             if open.name == name {
                 while self.stack.len() > index {
@@ -89,18 +89,18 @@ impl<'a> Tree<'a> {
                 break;
             }
         }
-        Step::Done
+        TokenResult::Done
     }
 }
 
-impl Open {
-    /// Whether HTML goes on inside this foreign element.
+impl OpenElement {
+    /// Whether HTML content is allowed inside this foreign element.
     pub(super) fn is_integration_point(&self) -> bool {
-        const MATHML_TEXT: &[Name] =
-            &[Name::MI, Name::MO, Name::MN, Name::MS, Name::MTEXT, Name::ANNOTATION_XML];
+        const MATHML_TEXT: &[TagName] =
+            &[TagName::MI, TagName::MO, TagName::MN, TagName::MS, TagName::MTEXT, TagName::ANNOTATION_XML];
         match self.space {
             Namespace::Html => false,
-            Namespace::Svg => self.name.is_one_of(&[Name::FOREIGNOBJECT, Name::DESC, Name::TITLE]),
+            Namespace::Svg => self.name.is_one_of(&[TagName::FOREIGNOBJECT, TagName::DESC, TagName::TITLE]),
             Namespace::MathMl => self.name.is_one_of(MATHML_TEXT),
         }
     }

@@ -1,24 +1,24 @@
-//! The list of active formatting elements: `b`, `i`, `font`, `a` … that go on across the ends of the
-//! elements around them.
+//! The list of active formatting elements: `b`, `i`, `font`, `a` … which continue across the ends of the elements
+//! around them.
 
-use super::{Namespace, Open, Scope, Tree};
+use super::{Namespace, OpenElement, ScopeKind, TreeState};
 use crate::gather::NONE;
 use crate::steps;
-use crate::tag::Name;
+use crate::tag::TagName;
 
-/// More formatting elements than this at once are only found in attacks; the oldest is forgotten.
+/// Maximum number of formatting elements, exceeded only in attacks; the oldest is dropped.
 const MOST: usize = 64;
 
 /// One entry of the list.
 #[derive(Clone, Copy)]
 pub(super) enum Formatting<'a> {
-    /// The start of a cell, caption or object: formatting does not reach across it.
+    /// The start of a cell, caption or object: formatting does not continue across it.
     Marker,
-    /// An element, open or waiting to be opened again.
-    Element { name: Name, attributes: &'a str, serial: u32, link: u32, open: bool },
+    /// An element, open or to be reopened.
+    Element { name: TagName, attributes: &'a str, serial: u32, link: u32, open: bool },
 }
 
-impl<'a> Tree<'a> {
+impl<'a> TreeState<'a> {
     pub(super) fn push_marker(&mut self) {
         self.formatting.push(Formatting::Marker);
     }
@@ -32,8 +32,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Opens a formatting element for the start tag at hand.
-    pub(super) fn push_formatting(&mut self, name: Name) {
+    /// Opens a formatting element for the current start tag.
+    pub(super) fn push_formatting(&mut self, name: TagName) {
         let attributes = self.tokens.attributes_text();
         self.push(name);
         self.forget_fourth(name, attributes);
@@ -46,9 +46,9 @@ impl<'a> Tree<'a> {
         self.formatting.push(Formatting::Element { name, attributes, serial, link, open: true });
     }
 
-    /// At most three entries of one name with the same attributes are kept (the "Noah's Ark clause"). Ours
+    /// Keeps at most three entries of one name with the same attributes (the "Noah's Ark clause"). Here the attributes
     /// must also be written the same way.
-    fn forget_fourth(&mut self, name: Name, attributes: &str) {
+    fn forget_fourth(&mut self, name: TagName, attributes: &str) {
         let mut alike = 0;
         for index in (0..self.formatting.len()).rev() {
             steps::add(1);
@@ -66,7 +66,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Notes that an element with a formatting name is not open any more.
+    /// Records that a formatting element is no longer open.
     pub(super) fn formatting_closed(&mut self, closed: u32) {
         for entry in self.formatting.iter_mut().rev() {
             steps::add(1);
@@ -79,7 +79,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Opens again what formatting was closed by the end of an element around it.
+    /// Reopens formatting that was closed by the end of an element around it.
     pub(super) fn reconstruct(&mut self) {
         let waiting = self
             .formatting
@@ -105,8 +105,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The entry of a name behind the last marker, with its element's number and whether it is open.
-    pub(super) fn formatting_entry(&self, wanted: Name) -> Option<(usize, u32, bool)> {
+    /// The entry of a name after the last marker, with its element's number and whether it is open.
+    pub(super) fn formatting_entry(&self, wanted: TagName) -> Option<(usize, u32, bool)> {
         for (index, entry) in self.formatting.iter().enumerate().rev() {
             steps::add(1);
             match entry {
@@ -133,8 +133,8 @@ impl<'a> Tree<'a> {
         found
     }
 
-    /// The end tag of a formatting element, with the repair that the standard calls the adoption agency.
-    pub(super) fn end_formatting(&mut self, name: Name) {
+    /// The end tag of a formatting element, with the standard's adoption agency algorithm.
+    pub(super) fn end_formatting(&mut self, name: TagName) {
         if self.current_is(&[name])
             && self.current().is_some_and(|open| self.formatting_index(open.serial).is_none())
         {
@@ -148,7 +148,7 @@ impl<'a> Tree<'a> {
                 self.formatting.remove(entry);
                 return;
             }
-            if !self.in_scope_where(Scope::Default, |open| open.serial == serial) {
+            if !self.in_scope_where(ScopeKind::Default, |open| open.serial == serial) {
                 return;
             }
             let Some(at) = self.position(serial) else { return };
@@ -164,14 +164,14 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The formatting element at `at` ends, but the block at `block` inside it goes on: the block moves
-    /// out, and a copy of the formatting moves into it around what it has so far.
+    /// Ends the formatting element at `at` while the block at `block` inside it continues: the block moves out, and a
+    /// copy of the formatting moves into it around its contents.
     fn adopt(&mut self, entry: usize, at: usize, block: usize) {
         steps::add(self.stack.len() - at);
         let first_leaf = self.stack[block].first_leaf;
         let is_bare = first_leaf == self.gather.next_leaf();
         self.take_out(block, first_leaf);
-        // The first leaf of copies: not one that stands for what was emptied.
+        // First leaf of the copies, without the leaf that stands for an emptied element.
         let inside = if is_bare { self.gather.next_leaf() } else { first_leaf };
         let formatting_serial = self.stack[at].serial;
         let mut bookmark = entry;
@@ -203,7 +203,7 @@ impl<'a> Tree<'a> {
             self.stack[at - 1].children += 1;
         }
 
-        // The copy takes all that the block has.
+        // The copy contains everything in the block.
         let Some(listed) = self.formatting_index(formatting_serial) else { return };
         let children = std::mem::replace(&mut self.stack[block].children, 1);
         let copy = self.copy_of(formatting, listed, inside, children);
@@ -217,18 +217,18 @@ impl<'a> Tree<'a> {
         self.stack.truncate(at);
         self.stack.extend(kept);
         self.stack.push(block_open);
-        self.stack.push(Open { before: block_open.before, ..copy });
+        self.stack.push(OpenElement { before: block_open.before, ..copy });
         self.stack.extend(rest);
     }
 
-    /// The block leaves its parent; a parent that has nothing else is a leaf in front of it.
+    /// Moves the block out of its parent; a parent without other content becomes a leaf before it.
     fn take_out(&mut self, block: usize, first_leaf: u32) {
         let parent = &mut self.stack[block - 1];
         parent.children = parent.children.saturating_sub(1);
         if parent.children == 0 {
             let (link, name, leaf) = (parent.link, parent.name, self.gather.next_leaf());
             parent.link = NONE;
-            // A text leaf that is open belongs to the block, and is ended by the move.
+            // An open text leaf belongs to the block, and is ended by the move.
             self.gather.emptied_leaf(name, block - 1, first_leaf);
             if link != NONE {
                 self.gather.links[link as usize].first = leaf;
@@ -237,15 +237,21 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Ends an element's link in front of the block that moved out of it.
-    fn end_early(&mut self, open: Open, first_leaf: u32) {
+    /// Ends an element's link before the block that moved out of it.
+    fn end_early(&mut self, open: OpenElement, first_leaf: u32) {
         if open.link != NONE {
             self.gather.end_link(open.link, first_leaf.saturating_sub(1));
         }
     }
 
-    /// A copy of an element with a number and a link of its own; the list knows it in the original's place.
-    fn copy_of(&mut self, original: Open, listed: usize, first_leaf: u32, children: u32) -> Open {
+    /// Copies an element with a new number and link; the list has the copy in the original's place.
+    fn copy_of(
+        &mut self,
+        original: OpenElement,
+        listed: usize,
+        first_leaf: u32,
+        children: u32,
+    ) -> OpenElement {
         let serial = self.next_serial;
         self.next_serial += 1;
         let Formatting::Element { link: source, .. } = self.formatting[listed] else { return original };
@@ -256,11 +262,11 @@ impl<'a> Tree<'a> {
                 *l = link;
             }
         }
-        Open { serial, link, first_leaf, children, ..original }
+        OpenElement { serial, link, first_leaf, children, ..original }
     }
 }
 
-impl Open {
+impl OpenElement {
     pub(super) fn is_special(&self) -> bool {
         if self.space == Namespace::Html { self.name.is_special() } else { self.is_integration_point() }
     }

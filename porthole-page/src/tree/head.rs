@@ -1,17 +1,17 @@
-//! Insertion modes before and after the body: the doctype, the head, framesets.
+//! Insertion modes before and after the body: doctype, head, framesets.
 
-use super::{Mode, Namespace, Step, Tree};
+use super::{Mode, Namespace, TokenResult, TreeState};
 use crate::gather::NONE;
-use crate::tag::Name;
+use crate::tag::TagName;
 use crate::token::Token;
 
-impl<'a> Tree<'a> {
-    pub(super) fn initial(&mut self, token: Token<'a>) -> Step {
+impl<'a> TreeState<'a> {
+    pub(super) fn initial(&mut self, token: Token<'a>) -> TokenResult {
         match token {
             Token::Doctype(doctype) => {
                 self.quirks = is_quirky(doctype);
                 self.mode = Mode::BeforeHead;
-                Step::Done
+                TokenResult::Done
             }
             _ => {
                 self.quirks = true;
@@ -20,27 +20,29 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// "Before html" and "before head": nothing lies between them that a page could show.
-    pub(super) fn before_head(&mut self, token: Token<'a>) -> Step {
+    /// "Before html" and "before head": nothing visible is between them.
+    pub(super) fn before_head(&mut self, token: Token<'a>) -> TokenResult {
         match token {
-            Token::Doctype(_) => Step::Done,
-            Token::Start { name: Name::HTML, .. } => {
+            Token::Doctype(_) => TokenResult::Done,
+            Token::Start { name: TagName::HTML, .. } => {
                 self.open_html();
                 self.html_attributes();
-                Step::Done
+                TokenResult::Done
             }
-            Token::Start { name: Name::HEAD, .. } => {
+            Token::Start { name: TagName::HEAD, .. } => {
                 self.open_html();
-                self.push(Name::HEAD);
+                self.push(TagName::HEAD);
                 self.mode = Mode::InHead;
-                Step::Done
+                TokenResult::Done
             }
-            Token::End(name) if !name.is_one_of(&[Name::HEAD, Name::BODY, Name::HTML, Name::BR]) => {
-                Step::Done
+            Token::End(name)
+                if !name.is_one_of(&[TagName::HEAD, TagName::BODY, TagName::HTML, TagName::BR]) =>
+            {
+                TokenResult::Done
             }
             _ => {
                 self.open_html();
-                self.push(Name::HEAD);
+                self.push(TagName::HEAD);
                 self.again(Mode::InHead)
             }
         }
@@ -48,7 +50,7 @@ impl<'a> Tree<'a> {
 
     fn open_html(&mut self) {
         if self.stack.is_empty() {
-            self.push_linked(Name::HTML, Namespace::Html, NONE);
+            self.push_linked(TagName::HTML, Namespace::Html, NONE);
         }
     }
 
@@ -59,22 +61,24 @@ impl<'a> Tree<'a> {
         }
     }
 
-    pub(super) fn in_head(&mut self, token: Token<'a>) -> Step {
+    pub(super) fn in_head(&mut self, token: Token<'a>) -> TokenResult {
         match token {
-            Token::Doctype(_) | Token::Start { name: Name::HEAD, .. } => Step::Done,
-            Token::Start { name: Name::HTML, .. } => self.in_body(token),
-            Token::Start { name: Name::NOSCRIPT, .. } => {
-                self.push(Name::NOSCRIPT);
+            Token::Doctype(_) | Token::Start { name: TagName::HEAD, .. } => TokenResult::Done,
+            Token::Start { name: TagName::HTML, .. } => self.in_body(token),
+            Token::Start { name: TagName::NOSCRIPT, .. } => {
+                self.push(TagName::NOSCRIPT);
                 self.mode = Mode::InHeadNoscript;
-                Step::Done
+                TokenResult::Done
             }
             Token::Start { name, .. } if name.is_head() => self.head_element(name),
-            Token::End(Name::HEAD) => {
+            Token::End(TagName::HEAD) => {
                 self.pop();
                 self.mode = Mode::AfterHead;
-                Step::Done
+                TokenResult::Done
             }
-            Token::End(name) if !name.is_one_of(&[Name::BODY, Name::HTML, Name::BR]) => Step::Done,
+            Token::End(name) if !name.is_one_of(&[TagName::BODY, TagName::HTML, TagName::BR]) => {
+                TokenResult::Done
+            }
             _ => {
                 self.pop();
                 self.again(Mode::AfterHead)
@@ -82,24 +86,24 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// An element of the head, wherever it stands.
-    pub(super) fn head_element(&mut self, name: Name) -> Step {
+    /// Handles an element of the head, wherever it occurs.
+    pub(super) fn head_element(&mut self, name: TagName) -> TokenResult {
         match name {
-            Name::TEMPLATE => self.template(),
+            TagName::TEMPLATE => self.template(),
             _ if name.is_raw() => self.raw(name),
             _ => {
                 self.head_facts(name);
                 self.void(name);
             }
         }
-        Step::Done
+        TokenResult::Done
     }
 
-    fn head_facts(&mut self, name: Name) {
-        if name == Name::BASE && self.gather.base.is_none() {
+    fn head_facts(&mut self, name: TagName) {
+        if name == TagName::BASE && self.gather.base.is_none() {
             self.gather.base = self.tokens.attribute("href");
         }
-        if name != Name::META {
+        if name != TagName::META {
             return;
         }
         let Some(content) = self.tokens.attribute("content") else { return };
@@ -113,19 +117,27 @@ impl<'a> Tree<'a> {
         }
     }
 
-    pub(super) fn in_head_noscript(&mut self, token: Token<'a>) -> Step {
-        const ALLOWED: &[Name] =
-            &[Name::BASEFONT, Name::BGSOUND, Name::LINK, Name::META, Name::NOFRAMES, Name::STYLE];
+    pub(super) fn in_head_noscript(&mut self, token: Token<'a>) -> TokenResult {
+        const ALLOWED: &[TagName] = &[
+            TagName::BASEFONT,
+            TagName::BGSOUND,
+            TagName::LINK,
+            TagName::META,
+            TagName::NOFRAMES,
+            TagName::STYLE,
+        ];
         match token {
-            Token::Doctype(_) | Token::Start { name: Name::HEAD | Name::NOSCRIPT, .. } => Step::Done,
-            Token::Start { name: Name::HTML, .. } => self.in_body(token),
+            Token::Doctype(_) | Token::Start { name: TagName::HEAD | TagName::NOSCRIPT, .. } => {
+                TokenResult::Done
+            }
+            Token::Start { name: TagName::HTML, .. } => self.in_body(token),
             Token::Start { name, .. } if name.is_one_of(ALLOWED) => self.head_element(name),
-            Token::End(Name::NOSCRIPT) => {
+            Token::End(TagName::NOSCRIPT) => {
                 self.pop();
                 self.mode = Mode::InHead;
-                Step::Done
+                TokenResult::Done
             }
-            Token::End(name) if name != Name::BR => Step::Done,
+            Token::End(name) if name != TagName::BR => TokenResult::Done,
             _ => {
                 self.pop();
                 self.again(Mode::InHead)
@@ -133,64 +145,66 @@ impl<'a> Tree<'a> {
         }
     }
 
-    pub(super) fn after_head(&mut self, token: Token<'a>) -> Step {
+    pub(super) fn after_head(&mut self, token: Token<'a>) -> TokenResult {
         match token {
-            Token::Doctype(_) | Token::Start { name: Name::HEAD, .. } => Step::Done,
-            Token::Start { name: Name::HTML, .. } => self.in_body(token),
-            Token::Start { name: Name::BODY, .. } => {
-                self.push(Name::BODY);
+            Token::Doctype(_) | Token::Start { name: TagName::HEAD, .. } => TokenResult::Done,
+            Token::Start { name: TagName::HTML, .. } => self.in_body(token),
+            Token::Start { name: TagName::BODY, .. } => {
+                self.push(TagName::BODY);
                 self.frameset_ok = false;
                 self.mode = Mode::InBody;
-                Step::Done
+                TokenResult::Done
             }
-            Token::Start { name: Name::FRAMESET, .. } => {
-                self.push(Name::FRAMESET);
+            Token::Start { name: TagName::FRAMESET, .. } => {
+                self.push(TagName::FRAMESET);
                 self.mode = Mode::InFrameset;
-                Step::Done
+                TokenResult::Done
             }
             Token::Start { name, .. } if name.is_head() => self.head_element(name),
-            Token::End(name) if !name.is_one_of(&[Name::BODY, Name::HTML, Name::BR]) => Step::Done,
+            Token::End(name) if !name.is_one_of(&[TagName::BODY, TagName::HTML, TagName::BR]) => {
+                TokenResult::Done
+            }
             _ => {
-                self.push_linked(Name::BODY, Namespace::Html, NONE);
+                self.push_linked(TagName::BODY, Namespace::Html, NONE);
                 self.again(Mode::InBody)
             }
         }
     }
 
-    pub(super) fn after_body(&mut self, token: Token<'a>) -> Step {
+    pub(super) fn after_body(&mut self, token: Token<'a>) -> TokenResult {
         match token {
-            Token::Start { name: Name::HTML, .. } => self.in_body(token),
-            Token::Doctype(_) | Token::End(Name::HTML) | Token::Eof => Step::Done,
+            Token::Start { name: TagName::HTML, .. } => self.in_body(token),
+            Token::Doctype(_) | Token::End(TagName::HTML) | Token::Eof => TokenResult::Done,
             _ => self.again(Mode::InBody),
         }
     }
 
-    pub(super) fn in_frameset(&mut self, token: Token<'a>) -> Step {
+    pub(super) fn in_frameset(&mut self, token: Token<'a>) -> TokenResult {
         match token {
-            Token::Start { name: Name::FRAMESET, .. } => self.push(Name::FRAMESET),
-            Token::Start { name: Name::FRAME, .. } => self.void(Name::FRAME),
-            Token::Start { name: Name::NOFRAMES, .. } => self.raw(Name::NOFRAMES),
-            Token::End(Name::FRAMESET) if self.stack.len() > 1 => {
+            Token::Start { name: TagName::FRAMESET, .. } => self.push(TagName::FRAMESET),
+            Token::Start { name: TagName::FRAME, .. } => self.void(TagName::FRAME),
+            Token::Start { name: TagName::NOFRAMES, .. } => self.raw(TagName::NOFRAMES),
+            Token::End(TagName::FRAMESET) if self.stack.len() > 1 => {
                 self.pop();
-                if !self.current_is(&[Name::FRAMESET]) {
+                if !self.current_is(&[TagName::FRAMESET]) {
                     self.mode = Mode::AfterFrameset;
                 }
             }
             _ => {}
         }
-        Step::Done
+        TokenResult::Done
     }
 
-    pub(super) fn after_frameset(&mut self, token: Token<'a>) -> Step {
-        if let Token::Start { name: Name::NOFRAMES, .. } = token {
-            self.raw(Name::NOFRAMES);
+    pub(super) fn after_frameset(&mut self, token: Token<'a>) -> TokenResult {
+        if let Token::Start { name: TagName::NOFRAMES, .. } = token {
+            self.raw(TagName::NOFRAMES);
         }
-        Step::Done
+        TokenResult::Done
     }
 }
 
-/// Whether a doctype puts browsers into quirks mode, where a table does not end a paragraph. The standard
-/// lists some sixty public identifiers by name; these rules say the same of all that are found in pages.
+/// Whether a doctype triggers quirks mode, where a table does not end a paragraph. The standard lists some sixty public
+/// identifiers; these rules agree for all that occur in pages.
 fn is_quirky(doctype: &str) -> bool {
     let doctype = doctype.trim().to_ascii_lowercase();
     let Some(rest) = doctype.strip_prefix("html") else { return true };

@@ -1,6 +1,6 @@
-//! The HTML standard's tree construction (section 13.2.6) without a tree: the stack of open elements, the
-//! list of active formatting elements and the insertion modes decide where each leaf stands, and nothing
-//! else is kept. So a page takes time linear in its size, however deep or broken it is.
+//! The HTML standard's tree construction (section 13.2.6) without a tree: the stack of open elements, the list of
+//! active formatting elements and the insertion modes determine the position of each leaf, and nothing else is kept.
+//! Therefore a page takes time linear in its size, however deep or malformed it is.
 
 mod body;
 mod foreign;
@@ -8,34 +8,35 @@ mod formatting;
 mod head;
 mod table;
 
-use crate::gather::{FoundLink, Gather, NONE};
+use crate::gather::{FoundLink, NONE, PageCollector};
 use crate::page::LinkKind;
 use crate::references::each_piece;
 use crate::steps;
-use crate::tag::{KNOWN, Name};
+use crate::tag::{KNOWN, TagName};
 use crate::token::{Token, Tokenizer, is_space};
 use formatting::Formatting;
 
-/// Elements deeper than this are not opened, as in browsers.
+/// Maximum depth; deeper elements are not opened, as in browsers.
 const DEEPEST: usize = 512;
 
-/// Elements whose children are only other parts of a table.
-const TABLE_PARTS: &[Name] = &[Name::TABLE, Name::TBODY, Name::TFOOT, Name::THEAD, Name::TR];
+/// Elements whose children can only be other parts of a table.
+const TABLE_PARTS: &[TagName] =
+    &[TagName::TABLE, TagName::TBODY, TagName::TFOOT, TagName::THEAD, TagName::TR];
 
-/// How many of the innermost elements a tag path names.
+/// Number of innermost elements in a tag path.
 const PATH_LENGTH: usize = 24;
 
-/// Builds no tree.
-pub(crate) struct Tree<'a> {
+/// State of the tree construction. Keeps the open elements only, not the tree.
+pub(crate) struct TreeState<'a> {
     pub(crate) tokens: Tokenizer<'a>,
-    pub(crate) gather: Gather<'a>,
-    /// Start tags that were ignored because they stood too deep.
+    pub(crate) gather: PageCollector<'a>,
+    /// Number of start tags that were ignored because they were nested too deep.
     pub(crate) depth_cut: u32,
     mode: Mode,
-    stack: Vec<Open>,
-    /// How many elements of each name are open, so that most searches of the stack need not be made.
+    stack: Vec<OpenElement>,
+    /// Number of open elements of each name, which avoids most searches of the stack.
     open: [u16; KNOWN],
-    /// How many elements with a name that the standard does not know are open.
+    /// Number of open elements whose names are not in the standard.
     open_unknown: u16,
     formatting: Vec<Formatting<'a>>,
     /// Number of the open form element; `NONE` if there is none.
@@ -43,24 +44,24 @@ pub(crate) struct Tree<'a> {
     next_serial: u32,
     quirks: bool,
     frameset_ok: bool,
-    /// What is inserted while a table part is current goes in front of the table.
+    /// Whether content inserted into a table part goes before the table ("foster parenting").
     fostering: bool,
 }
 
 /// An open element.
 #[derive(Clone, Copy)]
-struct Open {
-    name: Name,
+struct OpenElement {
+    name: TagName,
     space: Namespace,
-    /// Elements and texts in it so far.
+    /// Number of elements and texts in it so far.
     children: u32,
-    /// Tells elements of one name apart.
+    /// Distinguishes elements of the same name.
     serial: u32,
-    /// Its link; `NONE` if it is none.
+    /// Its link; `NONE` if it has none.
     link: u32,
-    /// The leaf that its content is put in front of; `NONE` if it stays in order.
+    /// The leaf that its content goes before; `NONE` if it stays in order.
     before: u32,
-    /// The leaf that was next when it was opened.
+    /// Number of the next leaf when it was opened.
     first_leaf: u32,
 }
 
@@ -90,25 +91,25 @@ enum Mode {
     AfterFrameset,
 }
 
-/// Whether a token has been dealt with, or the new mode has to look at it.
+/// Whether a token is handled, or must be reprocessed in the new mode.
 #[derive(PartialEq, Eq)]
-enum Step {
+enum TokenResult {
     Done,
     Again,
 }
 
-/// What ends a search for an element "in scope".
+/// Elements that end a search for an element "in scope".
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum ScopeKind {
     Default,
     ListItem,
     Button,
     Table,
 }
 
-impl<'a> Tree<'a> {
-    pub(crate) fn new(tokens: Tokenizer<'a>, gather: Gather<'a>) -> Self {
-        Tree {
+impl<'a> TreeState<'a> {
+    pub(crate) fn new(tokens: Tokenizer<'a>, gather: PageCollector<'a>) -> Self {
+        TreeState {
             tokens,
             gather,
             depth_cut: 0,
@@ -125,7 +126,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Reads the page to its end.
+    /// Processes the whole page.
     pub(crate) fn run(&mut self) {
         loop {
             let token = self.tokens.next(self.in_foreign());
@@ -153,13 +154,13 @@ impl<'a> Tree<'a> {
         if token == Token::Blank {
             return self.blank();
         }
-        if self.in_foreign() && !self.leaves_foreign(token) && self.foreign(token) == Step::Done {
+        if self.in_foreign() && !self.leaves_foreign(token) && self.foreign(token) == TokenResult::Done {
             return;
         }
-        while self.step(token) == Step::Again {}
+        while self.step(token) == TokenResult::Again {}
     }
 
-    fn step(&mut self, token: Token<'a>) -> Step {
+    fn step(&mut self, token: Token<'a>) -> TokenResult {
         steps::add(1);
         match self.mode {
             Mode::Initial => self.initial(token),
@@ -180,40 +181,40 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn again(&mut self, mode: Mode) -> Step {
+    fn again(&mut self, mode: Mode) -> TokenResult {
         self.mode = mode;
-        Step::Again
+        TokenResult::Again
     }
 
-    fn current(&self) -> Option<&Open> {
+    fn current(&self) -> Option<&OpenElement> {
         self.stack.last()
     }
 
-    fn current_is(&self, names: &[Name]) -> bool {
+    fn current_is(&self, names: &[TagName]) -> bool {
         self.current().is_some_and(|open| open.space == Namespace::Html && open.name.is_one_of(names))
     }
 
-    /// Opens an element for the start tag at hand.
-    fn push(&mut self, name: Name) {
+    /// Opens an element for the current start tag.
+    fn push(&mut self, name: TagName) {
         let link = self.link_of(name);
         self.push_linked(name, Namespace::Html, link);
     }
 
-    fn push_linked(&mut self, name: Name, space: Namespace, link: u32) {
+    fn push_linked(&mut self, name: TagName, space: Namespace, link: u32) {
         let before = self.place_child();
         self.gather.close_text();
         let first_leaf = self.gather.next_leaf();
         let serial = self.next_serial;
         self.next_serial += 1;
         self.count(name, 1);
-        self.stack.push(Open { name, space, children: 0, serial, link, before, first_leaf });
+        self.stack.push(OpenElement { name, space, children: 0, serial, link, before, first_leaf });
     }
 
-    /// Counts a new child of whichever element gets it, and says which leaf it goes in front of.
+    /// Counts a new child of the element that gets it, and returns the leaf that it goes before.
     fn place_child(&mut self) -> u32 {
         if self.fostering
             && self.current_is(TABLE_PARTS)
-            && let Some(table) = self.stack.iter().rposition(|open| open.name == Name::TABLE)
+            && let Some(table) = self.stack.iter().rposition(|open| open.name == TagName::TABLE)
         {
             steps::add(self.stack.len() - table);
             if table > 0 {
@@ -236,8 +237,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// What follows from an element's end, once it is off the stack.
-    fn closed(&mut self, open: Open) {
+    /// Handles an element's end, after it was removed from the stack.
+    fn closed(&mut self, open: OpenElement) {
         steps::add(1);
         self.count(open.name, -1);
         self.gather.close_text();
@@ -254,17 +255,17 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn count(&mut self, name: Name, by: i16) {
+    fn count(&mut self, name: TagName, by: i16) {
         let count = name.index().map_or(&mut self.open_unknown, |index| &mut self.open[index]);
         *count = count.saturating_add_signed(by);
     }
 
-    fn is_open(&self, name: Name) -> bool {
+    fn is_open(&self, name: TagName) -> bool {
         name.index().map_or(self.open_unknown, |index| self.open[index]) > 0
     }
 
-    /// An element without content, for the start tag at hand.
-    fn void(&mut self, name: Name) {
+    /// Adds an element without content, for the current start tag.
+    fn void(&mut self, name: TagName) {
         let link = self.link_of(name);
         self.leaf_element(name);
         if link != NONE {
@@ -272,48 +273,48 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn leaf_element(&mut self, name: Name) {
+    fn leaf_element(&mut self, name: TagName) {
         let before = self.place_child();
         self.gather.empty_leaf(name, self.stack.len(), before);
     }
 
-    /// An element whose content is text. Only `xmp` shows it.
-    fn raw(&mut self, name: Name) {
-        if name == Name::XMP {
+    /// Handles an element with text-only content. Only `xmp` shows it.
+    fn raw(&mut self, name: TagName) {
+        if name == TagName::XMP {
             self.push(name);
             let text = self.tokens.raw_text(name);
             self.insert_text(text);
             return self.pop();
         }
-        let src = name == Name::SCRIPT && self.tokens.attribute("src").is_some();
+        let src = name == TagName::SCRIPT && self.tokens.attribute("src").is_some();
         self.void(name);
         let content = self.tokens.raw_text(name);
-        if name == Name::SCRIPT {
+        if name == TagName::SCRIPT {
             self.gather.scripts += u32::from(src);
             self.gather.script_bytes += content.len();
-        } else if name == Name::TITLE && self.gather.title.is_none() {
+        } else if name == TagName::TITLE && self.gather.title.is_none() {
             self.gather.title = Some(content);
         }
     }
 
-    /// A template's content belongs to no page.
+    /// Skips a template, whose content is not part of the page.
     fn template(&mut self) {
-        self.leaf_element(Name::TEMPLATE);
+        self.leaf_element(TagName::TEMPLATE);
         let mut open = 1;
         while open > 0 {
             match self.tokens.next(false) {
-                Token::Start { name: Name::TEMPLATE, .. } => open += 1,
+                Token::Start { name: TagName::TEMPLATE, .. } => open += 1,
                 Token::Start { name, .. } if name.is_raw() => {
                     self.tokens.raw_text(name);
                 }
-                Token::End(Name::TEMPLATE) => open -= 1,
+                Token::End(TagName::TEMPLATE) => open -= 1,
                 Token::Eof => return,
                 _ => {}
             }
         }
     }
 
-    /// Text in the current element (or in front of its table).
+    /// Adds text to the current element (or before its table).
     fn text(&mut self, text: &'a str) {
         if self.tokens.has_references {
             each_piece(text, |piece| self.insert_text(piece));
@@ -322,7 +323,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// White space is no leaf, but parts words, and opens formatting again where text may stand.
+    /// White space is not a leaf, but separates words, and reopens formatting where text is allowed.
     fn blank(&mut self) {
         match self.mode {
             _ if self.in_foreign() => {}
@@ -345,20 +346,20 @@ impl<'a> Tree<'a> {
                 return;
             }
             let before = self.place_child();
-            let name = self.stack.last().map_or(Name::BODY, |open| open.name);
+            let name = self.stack.last().map_or(TagName::BODY, |open| open.name);
             self.gather.open_text(name, self.stack.len(), before);
         }
         self.gather.push_text(text);
     }
 
-    /// The link that the start tag at hand makes, if any.
-    fn link_of(&mut self, name: Name) -> u32 {
+    /// Adds the link of the current start tag, if it has one.
+    fn link_of(&mut self, name: TagName) -> u32 {
         let (kind, attribute) = match name {
-            Name::A => (LinkKind::Anchor, "href"),
-            Name::AREA => (LinkKind::Area, "href"),
-            Name::FRAME => (LinkKind::Frame, "src"),
-            Name::IFRAME => (LinkKind::Iframe, "src"),
-            Name::LINK => match self.tokens.attribute("rel").and_then(LinkKind::of_rel) {
+            TagName::A => (LinkKind::Anchor, "href"),
+            TagName::AREA => (LinkKind::Area, "href"),
+            TagName::FRAME => (LinkKind::Frame, "src"),
+            TagName::IFRAME => (LinkKind::Iframe, "src"),
+            TagName::LINK => match self.tokens.attribute("rel").and_then(LinkKind::of_rel) {
                 Some(kind) => (kind, "href"),
                 None => return NONE,
             },
@@ -381,11 +382,11 @@ impl<'a> Tree<'a> {
         self.gather.link(link, path.chain([name.path_byte()]))
     }
 
-    fn in_scope(&self, name: Name, scope: Scope) -> bool {
+    fn in_scope(&self, name: TagName, scope: ScopeKind) -> bool {
         self.is_open(name) && self.in_scope_where(scope, |open| open.name == name)
     }
 
-    fn in_scope_where(&self, scope: Scope, wanted: impl Fn(&Open) -> bool) -> bool {
+    fn in_scope_where(&self, scope: ScopeKind, wanted: impl Fn(&OpenElement) -> bool) -> bool {
         for open in self.stack.iter().rev() {
             steps::add(1);
             if open.space == Namespace::Html && wanted(open) {
@@ -398,8 +399,8 @@ impl<'a> Tree<'a> {
         false
     }
 
-    /// Closes elements whose end tags may be left out.
-    fn close_implied(&mut self, except: Option<Name>) {
+    /// Closes elements whose end tags are optional.
+    fn close_implied(&mut self, except: Option<TagName>) {
         while self.current().is_some_and(|open| {
             open.space == Namespace::Html && open.name.is_implied() && Some(open.name) != except
         }) {
@@ -407,10 +408,10 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn pop_until(&mut self, names: &[Name]) {
+    fn pop_until(&mut self, names: &[TagName]) {
         while let Some(open) = self.current() {
             let found = open.space == Namespace::Html && open.name.is_one_of(names);
-            if open.name == Name::HTML {
+            if open.name == TagName::HTML {
                 return;
             }
             self.pop();
@@ -421,21 +422,21 @@ impl<'a> Tree<'a> {
     }
 }
 
-impl Open {
-    /// `html`, `head` and `body` are no leaves, even without content.
+impl OpenElement {
+    /// `html`, `head` and `body` are not leaves, even without content.
     fn is_frame(&self) -> bool {
-        self.space == Namespace::Html && self.name.is_one_of(&[Name::HTML, Name::HEAD, Name::BODY])
+        self.space == Namespace::Html && self.name.is_one_of(&[TagName::HTML, TagName::HEAD, TagName::BODY])
     }
 
-    fn ends(&self, scope: Scope) -> bool {
+    fn ends(&self, scope: ScopeKind) -> bool {
         if self.space != Namespace::Html {
-            return scope != Scope::Table && self.is_integration_point();
+            return scope != ScopeKind::Table && self.is_integration_point();
         }
         match scope {
-            Scope::Table => self.name.is_one_of(&[Name::HTML, Name::TABLE, Name::TEMPLATE]),
-            Scope::Default => self.name.is_scope(),
-            Scope::ListItem => self.name.is_scope() || self.name.is_one_of(&[Name::OL, Name::UL]),
-            Scope::Button => self.name.is_scope() || self.name == Name::BUTTON,
+            ScopeKind::Table => self.name.is_one_of(&[TagName::HTML, TagName::TABLE, TagName::TEMPLATE]),
+            ScopeKind::Default => self.name.is_scope(),
+            ScopeKind::ListItem => self.name.is_scope() || self.name.is_one_of(&[TagName::OL, TagName::UL]),
+            ScopeKind::Button => self.name.is_scope() || self.name == TagName::BUTTON,
         }
     }
 }

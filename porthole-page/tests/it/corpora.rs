@@ -1,12 +1,12 @@
-//! Every fortieth page of the corpora, beside an html5ever tree. The corpora are looked for in `$CORPORA`, else
-//! in `../shared/corpora` beside the workspace; without them there is nothing to test.
+//! Every fortieth page of the corpora, compared with an html5ever tree. The corpora are expected in `$CORPORA`, else in
+//! `../shared/corpora` next to the workspace; without them the test is skipped.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use porthole_page::{Extractor, Format, Page};
+use porthole_page::{Extractor, Page, PageFormat};
 use porthole_types::CanonicalUrl;
-use porthole_warc::{BLOCK_LIMIT, HttpResponse, Record, WarcReader};
+use porthole_warc::{BLOCK_LIMIT, HttpResponse, WarcReader, WarcRecord};
 
 use crate::invariants;
 use crate::oracle::Facts;
@@ -37,7 +37,7 @@ fn check(name: &str, file: File) {
     {
         let page = extractor.extract(&url, &answer.headers, &answer.body);
         invariants::hold(&page, answer.body.len());
-        if page.format == Format::Html {
+        if page.format == PageFormat::Html {
             pages += 1;
             let equal = agreement(&page, &url, &answer.body);
             same.iter_mut().zip(equal).for_each(|(count, equal)| *count += usize::from(equal));
@@ -49,7 +49,7 @@ fn check(name: &str, file: File) {
     }
 }
 
-fn response(record: &Record) -> Option<(CanonicalUrl, HttpResponse)> {
+fn response(record: &WarcRecord) -> Option<(CanonicalUrl, HttpResponse)> {
     let url = CanonicalUrl::parse(record.target()?).ok()?;
     let answer = record.is_http_response().then(|| record.http(BLOCK_LIMIT))?.ok()?;
     Some((url, answer))

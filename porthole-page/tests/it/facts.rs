@@ -1,7 +1,7 @@
-//! What is known of a page beside its leaves: title, addresses, wishes to robots, charset, language, terms.
+//! Page properties besides leaves: title, addresses, robots directives, charset, language, terms.
 
 use crate::{extract, extract_with, url};
-use porthole_page::{Cuts, Extractor, Format, Limits, Page, Wording};
+use porthole_page::{Cuts, ExtractLimits, Extractor, Page, PageFormat, TermSplitter};
 use porthole_types::{CanonicalUrl, Headers, TermId};
 
 const OWLS: &str = "<html lang=en><title>Owls of the north</title><p>The snowy owl is a large white owl of the \
@@ -171,20 +171,20 @@ fn charsets() {
 #[test]
 fn formats() {
     for (content_type, body, format) in [
-        ("text/html", "x", Format::Html),
-        ("Text/HTML;charset=utf-8", "", Format::Html),
-        ("application/xhtml+xml", "<html/>", Format::Html),
-        ("text/plain", "<p>x", Format::Text),
-        ("", " \n<p>x", Format::Html),
-        ("", "\u{feff}<p>x", Format::Html),
-        ("", "x <p>", Format::Text),
-        ("", "GIF89a\u{1}\u{0}", Format::Other),
-        ("unknown/unknown", "<p>", Format::Html),
-        ("image/png", "<p>x", Format::Other),
-        ("application/pdf", "%PDF-1.4", Format::Pdf),
-        ("application/octet-stream", "%PDF-1.4", Format::Pdf),
-        ("", "%PDF-1.4\u{0}", Format::Pdf),
-        ("text/css", "p {}", Format::Other),
+        ("text/html", "x", PageFormat::Html),
+        ("Text/HTML;charset=utf-8", "", PageFormat::Html),
+        ("application/xhtml+xml", "<html/>", PageFormat::Html),
+        ("text/plain", "<p>x", PageFormat::Text),
+        ("", " \n<p>x", PageFormat::Html),
+        ("", "\u{feff}<p>x", PageFormat::Html),
+        ("", "x <p>", PageFormat::Text),
+        ("", "GIF89a\u{1}\u{0}", PageFormat::Other),
+        ("unknown/unknown", "<p>", PageFormat::Html),
+        ("image/png", "<p>x", PageFormat::Other),
+        ("application/pdf", "%PDF-1.4", PageFormat::Pdf),
+        ("application/octet-stream", "%PDF-1.4", PageFormat::Pdf),
+        ("", "%PDF-1.4\u{0}", PageFormat::Pdf),
+        ("text/css", "p {}", PageFormat::Other),
     ] {
         let page = extract_with(&[("content-type", content_type)], body.as_bytes());
         assert_eq!(page.format, format, "for {content_type:?} {body:?}");
@@ -268,7 +268,7 @@ fn terms_are_those_of_the_title_and_the_leaves() {
     let page =
         extract("<html lang=en><title>Owls</title><p>The snowy owl and <b>other owls</b>, owl by owl.");
     let of_leaves: Vec<_> = (0..page.leaf_count()).flat_map(|leaf| page.leaf_terms(leaf)).copied().collect();
-    // "owl" and "owls" are one term; "the", "and", "other" and "by" are none.
+    // "owl" and "owls" are one term; "the", "and", "other" and "by" are stop words.
     let owl = page.terms()[0];
     assert_eq!(page.terms()[1..], of_leaves);
     assert_eq!(of_leaves.iter().filter(|&&term| term != owl).count(), 1);
@@ -309,7 +309,7 @@ fn fingerprints_are_near_for_a_light_edit_and_far_for_another_page() {
 #[test]
 fn what_is_cut_is_counted() {
     let none = Cuts::default();
-    let limits = Limits { bytes: 1000, links: 3, attributes: 2, ..Limits::default() };
+    let limits = ExtractLimits { bytes: 1000, links: 3, attributes: 2, ..ExtractLimits::default() };
     for (html, expected) in [
         ("<p>short".to_owned(), none),
         ("x".repeat(1024), Cuts { bytes: 24, ..none }),
@@ -331,7 +331,7 @@ fn what_is_cut_is_counted() {
 #[test]
 fn texts_outside_of_pages_have_the_terms_of_pages() {
     let page = extract(OWLS);
-    let (mut wording, mut terms) = (Wording::default(), Vec::new());
+    let (mut wording, mut terms) = (TermSplitter::default(), Vec::new());
     wording.append(&page.title, "en", &mut terms);
     wording.append(&page.text, page.language, &mut terms);
     assert_eq!(terms, page.terms());

@@ -1,16 +1,16 @@
-//! What holds for every page, whatever its bytes: shared by the tests and the fuzz target.
+//! Invariants of every page, for any bytes: shared by the tests and the fuzz target.
 
-use porthole_page::{Format, Limits, Link, LinkKind, Page};
+use porthole_page::{ExtractLimits, Link, LinkKind, Page, PageFormat};
 
-/// The last character and the empty leaves of links may go over the limit.
+/// The last character and the empty leaves of links may exceed the limit.
 const MOST_PDF_TEXT: usize = (4 << 20) + 100_000;
 
-/// Panics if something about a page that was read from this many bytes cannot be.
+/// Panics if a page that was read from this many bytes violates an invariant.
 pub(crate) fn hold(page: &Page, bytes: usize) {
     check_text(page, bytes);
     check_leaves(page, bytes);
     check_terms(page);
-    assert!(page.links.len() <= Limits::default().links);
+    assert!(page.links.len() <= ExtractLimits::default().links);
     assert!(page.links.is_sorted_by_key(|link| link.first_leaf), "links are out of order");
     page.links.iter().for_each(|link| check_link(page, link));
 }
@@ -22,20 +22,20 @@ fn check_text(page: &Page, bytes: usize) {
     for text in with_text.into_iter().chain([page.title.as_str()]) {
         assert!(is_folded(text), "white space in {text:?}");
     }
-    // A byte is at most U+FFFD and the space in front of its leaf; what is packed has a limit of its own.
-    let most = if page.format == Format::Pdf { MOST_PDF_TEXT } else { 4 * bytes };
+    // A byte gives at most U+FFFD and the space before its leaf; compressed text has a separate limit.
+    let most = if page.format == PageFormat::Pdf { MOST_PDF_TEXT } else { 4 * bytes };
     assert!(page.text.len() <= most, "{} bytes of text from {bytes}", page.text.len());
 }
 
 fn check_leaves(page: &Page, bytes: usize) {
-    let most = if page.format == Format::Pdf { MOST_PDF_TEXT } else { bytes.max(1) };
+    let most = if page.format == PageFormat::Pdf { MOST_PDF_TEXT } else { bytes.max(1) };
     assert!(page.leaf_count() <= most, "{} leaves from {bytes} bytes", page.leaf_count());
     for number in 0..page.leaf_count() {
         let leaf = page.leaf(number).expect("a leaf has its number");
         assert!(leaf.shared <= leaf.depth, "leaf {number}: {leaf:?}");
     }
     assert_eq!(page.leaf(page.leaf_count()), None);
-    assert!(page.format != Format::Other || page.leaf_count() == 0);
+    assert!(page.format != PageFormat::Other || page.leaf_count() == 0);
 }
 
 fn check_terms(page: &Page) {
@@ -50,7 +50,7 @@ fn check_terms(page: &Page) {
 fn check_link(page: &Page, link: &Link) {
     let (first, last) = (link.first_leaf as usize, link.last_leaf as usize);
     assert!(first <= last && last < page.leaf_count(), "{link:?} of {} leaves", page.leaf_count());
-    // Only its ends are new, and a link may be as long as the page.
+    // Only its ends are checked, because a link may be as long as the page.
     let anchor = page.anchor_text(link);
     assert!(!anchor.starts_with(is_space) && !anchor.ends_with(is_space), "white space around an anchor");
     for (offset, leaf) in page.around(link, 2).take(6) {

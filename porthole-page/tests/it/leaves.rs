@@ -1,7 +1,7 @@
 //! Golden tables: small pages with their leaves and links, numbered by hand after A 2.2.1.
 //!
-//! A row `0 3/0 text` is leaf 0 with three elements around it, none of which it shares with a leaf in front
-//! of it. A row `anchor x 1..3 html>body>a text` is a link to `x` with the leaves 1 to 3.
+//! A row `0 3/0 text` is leaf 0 with three elements around it, none of which it shares with a previous leaf. A row
+//! `anchor x 1..3 html>body>a text` is a link to `x` with the leaves 1 to 3.
 
 use crate::{extract, url};
 use porthole_page::Page;
@@ -63,7 +63,7 @@ fn leaves_know_their_element() {
     assert_eq!(tags("<ul><li><a href=x>a</a><li><img src=i><a href=y></a></ul>"), "a img a");
     assert_eq!(tags("<table><tr><td>a<td></table></p></br>"), "td td p br");
     assert_eq!(tags("<made-up>a</made-up><template>b</template><script>c</script>"), "? template script");
-    // Moved in front of the table; the element is the one that it came from.
+    // Moved before the table; the element is the original one.
     assert_eq!(tags("<table>a<tr><td>b"), "table td");
 }
 

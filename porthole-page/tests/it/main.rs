@@ -92,7 +92,7 @@ fn tag_soup_is_read_as_the_tree_is() {
         "<form><math><option></form><input>",
         "<math><html lang=en>",
     ] {
-        // How deep a leaf is that a repair moved is not known.
+        // The depth of a leaf moved by a repair is not known.
         let (ours, tree) =
             soup::without_depths((Facts::of_page(&extract(html)), Facts::of_tree(&url(), html)));
         assert_eq!(ours, tree, "for {html}");

@@ -1,4 +1,4 @@
-//! What an html5ever tree says of a page: the judge of our extractor, in tests and in the benchmark.
+//! Page properties by an html5ever tree: the reference for the extractor, in tests and in the benchmark.
 
 use html5ever::driver::ParseOpts;
 use html5ever::tendril::TendrilSink;
@@ -8,17 +8,17 @@ use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use porthole_page::{Link, Page};
 use porthole_types::CanonicalUrl;
 
-/// What is compared.
+/// The compared properties.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Facts {
     pub(crate) title: String,
     pub(crate) leaves: Vec<String>,
-    /// Of each leaf: elements around it, and how many of them are around the leaf in front of it too.
+    /// By leaf: number of elements around it, and number of them that are also around the previous leaf.
     pub(crate) depths: Vec<(u16, u16)>,
     pub(crate) links: Vec<LinkFacts>,
 }
 
-/// One link: where it leads, the leaves of its element, their text.
+/// A link: target, leaves of its element, their text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LinkFacts {
     pub(crate) target: String,
@@ -33,22 +33,22 @@ impl Facts {
         joined(&self.leaves)
     }
 
-    /// Where the links lead.
+    /// Targets of the links.
     pub(crate) fn targets(&self) -> Vec<(&str, &str)> {
         self.links.iter().map(|link| (link.kind, link.target.as_str())).collect()
     }
 
-    /// What the links say.
+    /// Anchor texts of the links.
     pub(crate) fn anchors(&self) -> Vec<&str> {
         self.links.iter().map(|link| link.anchor.as_str()).collect()
     }
 
-    /// Which leaves the links have.
+    /// Leaves of the links.
     pub(crate) fn places(&self) -> Vec<(usize, usize)> {
         self.links.iter().map(|link| link.leaves).collect()
     }
 
-    /// What our extractor says.
+    /// Properties by the extractor.
     pub(crate) fn of_page(page: &Page) -> Facts {
         let link = |link: &Link| LinkFacts {
             target: link.target.to_string(),
@@ -65,7 +65,7 @@ impl Facts {
         }
     }
 
-    /// What the tree says.
+    /// Properties by the tree.
     pub(crate) fn of_tree(url: &CanonicalUrl, html: &str) -> Facts {
         let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..Default::default() };
         let options = ParseOpts { tree_builder, ..Default::default() };
@@ -82,14 +82,14 @@ struct Walk {
     base: Option<String>,
     leaves: Vec<String>,
     depths: Vec<(u16, u16)>,
-    /// The fewest elements around anything since the last leaf.
+    /// Lowest depth since the last leaf.
     lowest: u16,
     /// Reference, kind, first leaf, last leaf.
     links: Vec<(String, &'static str, usize, usize)>,
 }
 
-/// A step of the walk, with the number of elements around what it is about: done last first.
-enum Todo {
+/// A step of the walk, with its depth; a stack.
+enum WalkStep {
     Visit(Handle, u16),
     Text(String, u16),
     EndLink(usize),
@@ -100,9 +100,9 @@ impl Walk {
         let mut todo = children(document, 0);
         while let Some(step) = todo.pop() {
             match step {
-                Todo::Visit(node, depth) => self.element(&node, depth, &mut todo),
-                Todo::Text(text, depth) => self.leaf(folded(&text), depth),
-                Todo::EndLink(link) => self.links[link].3 = self.leaves.len() - 1,
+                WalkStep::Visit(node, depth) => self.element(&node, depth, &mut todo),
+                WalkStep::Text(text, depth) => self.leaf(folded(&text), depth),
+                WalkStep::EndLink(link) => self.links[link].3 = self.leaves.len() - 1,
             }
         }
     }
@@ -113,7 +113,7 @@ impl Walk {
         self.lowest = depth;
     }
 
-    fn element(&mut self, node: &Handle, depth: u16, todo: &mut Vec<Todo>) {
+    fn element(&mut self, node: &Handle, depth: u16, todo: &mut Vec<WalkStep>) {
         let NodeData::Element { name, .. } = &node.data else { return };
         self.lowest = self.lowest.min(depth);
         let is_html = name.ns == ns!(html);
@@ -125,7 +125,7 @@ impl Walk {
         }
         if let Some((reference, kind)) = is_html.then(|| link(node)).flatten() {
             self.links.push((reference, kind, self.leaves.len(), self.leaves.len()));
-            todo.push(Todo::EndLink(self.links.len() - 1));
+            todo.push(WalkStep::EndLink(self.links.len() - 1));
         }
         let children = if is_html && is_opaque(&name.local) { Vec::new() } else { children(node, depth + 1) };
         let is_frame = is_html && matches!(&*name.local, "html" | "head" | "body");
@@ -155,25 +155,25 @@ impl Walk {
     }
 }
 
-/// A node's children from last to first: comments do not exist, and text of white space only neither.
-fn children(node: &Handle, depth: u16) -> Vec<Todo> {
-    let mut out: Vec<Todo> = Vec::new();
+/// Children of a node from last to first, without comments and white space text.
+fn children(node: &Handle, depth: u16) -> Vec<WalkStep> {
+    let mut out: Vec<WalkStep> = Vec::new();
     for child in node.children.borrow().iter() {
         match &child.data {
             NodeData::Text { contents } => match out.last_mut() {
-                Some(Todo::Text(text, _)) => text.push_str(&contents.borrow()),
-                _ => out.push(Todo::Text(contents.borrow().to_string(), depth)),
+                Some(WalkStep::Text(text, _)) => text.push_str(&contents.borrow()),
+                _ => out.push(WalkStep::Text(contents.borrow().to_string(), depth)),
             },
-            NodeData::Element { .. } => out.push(Todo::Visit(child.clone(), depth)),
+            NodeData::Element { .. } => out.push(WalkStep::Visit(child.clone(), depth)),
             _ => {}
         }
     }
-    out.retain(|step| !matches!(step, Todo::Text(text, _) if folded(text).is_empty()));
+    out.retain(|step| !matches!(step, WalkStep::Text(text, _) if folded(text).is_empty()));
     out.reverse();
     out
 }
 
-/// Elements whose content is no part of the page.
+/// Elements whose content is not part of the page.
 fn is_opaque(name: &str) -> bool {
     matches!(name, "script" | "style" | "textarea" | "title" | "iframe" | "noembed" | "noframes" | "template")
 }

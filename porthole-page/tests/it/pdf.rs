@@ -1,24 +1,24 @@
-//! PDFs: written here by hand with one thing in each, and made by other programs.
+//! PDFs: hand-written ones with one feature each, and files made by other programs.
 
 use std::io::Write;
 
-use porthole_page::{Extractor, Format, Limits, Page};
+use porthole_page::{ExtractLimits, Extractor, Page, PageFormat};
 use porthole_types::Headers;
 
 use crate::{extract_with, invariants, url};
 
-/// A PDF being written: a catalog, a page that shows object 4 in font `F`, and what is added.
+/// A PDF being written: a catalog, a page that shows object 4 in font `F`, and additions.
 pub(crate) struct Pdf {
     bytes: Vec<u8>,
 }
 
 impl Pdf {
-    /// Without anything.
+    /// An empty PDF.
     pub(crate) fn empty() -> Pdf {
         Pdf { bytes: b"%PDF-1.4\n".to_vec() }
     }
 
-    /// With one page that has this content, in Helvetica.
+    /// One page with this content, in Helvetica.
     fn with_content(content: &str) -> Pdf {
         Pdf::with_font("<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>", content)
     }
@@ -27,7 +27,7 @@ impl Pdf {
         Pdf::one_page("").stream(4, "", content.as_bytes()).object(5, font)
     }
 
-    /// Objects 1 to 3, with more on the page.
+    /// Objects 1 to 3, with additions to the page.
     pub(crate) fn one_page(more: &str) -> Pdf {
         Pdf::empty()
             .object(1, "<</Type/Catalog/Pages 2 0 R>>")
@@ -279,13 +279,13 @@ fn links_lie_on_their_words() {
 fn limits_cut_and_say_so() {
     let words = "(owl ) Tj ".repeat(1000);
     let bytes = Pdf::with_content(&format!("BT /F 12 Tf 72 700 Td {words} ET")).finish();
-    let whole = Limits::default();
+    let whole = ExtractLimits::default();
     for (limits, expected) in [
         (whole, (3999..=3999, false)),
-        (Limits { pdf_text: 100, ..whole }, (100..=103, true)),
-        (Limits { pdf_steps: 16_000, ..whole }, (1..=2000, true)),
-        (Limits { pdf_objects: 3, ..whole }, (0..=0, true)),
-        (Limits { bytes: 4000, ..whole }, (1000..=2000, false)),
+        (ExtractLimits { pdf_text: 100, ..whole }, (100..=103, true)),
+        (ExtractLimits { pdf_steps: 16_000, ..whole }, (1..=2000, true)),
+        (ExtractLimits { pdf_objects: 3, ..whole }, (0..=0, true)),
+        (ExtractLimits { bytes: 4000, ..whole }, (1000..=2000, false)),
     ] {
         let headers: Headers = [("content-type", "application/pdf")].into_iter().collect();
         let page = Extractor::new(limits).extract(&url(), &headers, &bytes);
@@ -295,7 +295,7 @@ fn limits_cut_and_say_so() {
     }
 }
 
-/// What other programs made, and a cut through it.
+/// A file made by other programs, and a truncated copy.
 #[test]
 fn files_of_other_programs() {
     const LEAVES: &[&str] = &[
@@ -316,7 +316,7 @@ fn files_of_other_programs() {
         assert_eq!(leaves(&page), LEAVES);
         assert_eq!(
             (page.format, page.title.as_str(), page.language),
-            (Format::Pdf, "Owls of the north", "en")
+            (PageFormat::Pdf, "Owls of the north", "en")
         );
         let targets: Vec<_> = page.links.iter().map(|link| link.target.as_str()).collect();
         assert_eq!(targets, ["http://owl.example/ground", "http://example.com/dir/nests.html"]);
@@ -353,7 +353,7 @@ fn a_file_that_was_cut_off_has_the_text_in_front_of_the_cut() {
 #[test]
 fn encrypted_files_are_noted() {
     let page = read(include_bytes!("../fixtures/pdf/encrypted.pdf"));
-    assert!(page.encrypted && page.format == Format::Pdf);
+    assert!(page.encrypted && page.format == PageFormat::Pdf);
     assert_eq!((page.leaf_count(), page.terms().len(), page.title.as_str()), (0, 0, ""));
     assert!(!read(include_bytes!("../fixtures/pdf/reportlab.pdf")).encrypted);
 }

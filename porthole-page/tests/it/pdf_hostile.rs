@@ -1,6 +1,6 @@
 //! PDFs that nobody writes by accident: what is in them costs no more than the limits allow, and never a crash.
 
-use porthole_page::{Extractor, Limits, steps};
+use porthole_page::{ExtractLimits, Extractor, steps};
 use porthole_types::Headers;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -17,7 +17,7 @@ const MOST: usize = 4;
 
 fn check(what: &str, bytes: &[u8]) {
     let headers: Headers = [("content-type", "application/pdf")].into_iter().collect();
-    let limits = Limits { pdf_steps: STEPS, ..Limits::default() };
+    let limits = ExtractLimits { pdf_steps: STEPS, ..ExtractLimits::default() };
     steps::take();
     let page = Extractor::new(limits).extract(&url(), &headers, bytes);
     let taken = steps::take() as usize;

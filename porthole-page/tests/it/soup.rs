@@ -1,4 +1,4 @@
-//! Soups of tags and text, read beside an html5ever tree.
+//! Random sequences of tags and text, compared with an html5ever tree.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -8,11 +8,10 @@ use proptest::test_runner::TestRunner;
 use crate::oracle::Facts;
 use crate::{extract, invariants, url};
 
-/// Where everything has to be equal, in any order. Left out is what makes the tree move nodes that it has
-/// already: things in a table that have no place there, formatting that is still open when a block ends, a
-/// form that ends before what is in it. Left out too are SVG and MathML that stay open (the judge lets end
-/// tags reach through their integration points) and NUL characters, which the standard drops here and
-/// replaces there.
+/// Pieces for which everything has to be equal, in any order. Excluded is what makes the tree move existing nodes:
+/// misplaced content in a table, formatting that is still open when a block ends, a form that ends before its content.
+/// Also excluded are SVG and MathML that stay open (html5ever lets end tags reach through their integration points) and
+/// NUL characters, which the standard handles inconsistently.
 const TAME: &str = "word| |two words|\n|&amp;|&eacute;|&copy|&#65;|&nbsp;|&|< |a < b|<!-- c -->|<!doctype html>|\
     </>|<?pi?>|<p>|</p>|<div>|</div>|<center>|</center>|<blockquote>|</blockquote>|<pre>|</pre>|<ul>|</ul>|<li>|\
     </li>|<dl>|<dt>|<dd>|</dl>|<h1>|</h1>|<h2>|</h2>|<span>|</span>|<zoo>|</zoo>|<ruby>|<rt>|</ruby>|<label>|\
@@ -26,11 +25,11 @@ const TAME: &str = "word| |two words|\n|&amp;|&eacute;|&copy|&#65;|&nbsp;|&|< |a
     <table><tr><td>1</td><td></td></tr><tr><td>2</table>|\
     <table><caption>c</caption><thead><tr><th>h</thead><tbody><tr><td><p>3</table>";
 
-/// Formatting that may be open anywhere: leaves and links are still the tree's, but not how deep they are.
+/// Formatting that may be open anywhere: leaves and links are equal to the tree's, but not their depths.
 const FORMATTING: &str = "<b>|</b>|<i>|</i>|<em>|</em>|<font size=1>|<font size=2>|</font>|<nobr>|</nobr>|\
     <u a=1 b=2>|</u>|</head>";
 
-/// Anything goes.
+/// Pieces without any guarantee.
 const WILD: &str = "<a href=x>|<a href='y' title=t rel=nofollow>|</a>|<a name=n>|<a href=\"x|<a href=x\"y>|\
     <p a=1 a=2 b>|<table>|</table>|<tr>|</tr>|<td>|</td>|<th>|<caption>|</caption>|<tbody>|</tbody>|<thead>|\
     <tfoot>|<col>|<colgroup>|</colgroup>|<form>|</form>|<input type=hidden>|<textarea>|<script>|</script>|<title>|\
@@ -47,7 +46,7 @@ fn soup<const N: usize>(vocabularies: [&'static str; N]) -> impl Strategy<Value 
     prop::collection::vec(select(words), 0..40).prop_map(|words| words.concat())
 }
 
-/// Ours and the tree's.
+/// Properties by the extractor and by the tree.
 fn both(html: &str) -> (Facts, Facts) {
     let page = extract(html);
     invariants::hold(&page, html.len());

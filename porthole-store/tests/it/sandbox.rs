@@ -111,8 +111,7 @@ fn it_takes_one_statement_that_makes_sense() {
 fn rows_bytes_and_time_are_bounded() {
     const ENDLESS: &str = "with recursive n(i) as (values(1) union all select i+1 from n)";
     with_reader(|reader| {
-        let limits =
-            QueryLimits { rows: 10, bytes: 100_000, time: Duration::from_secs(60), shorten: false };
+        let limits = QueryLimits { rows: 10, bytes: 100_000, time: Duration::from_secs(60), shorten: false };
         let ask = |sql: &str| reader.sql(sql, &limits);
         assert_eq!(ask("select oid from crawl limit 10").unwrap().rows.len(), 10);
         assert!(matches!(ask("select oid from crawl"), Err(Error::TooManyRows(10))));

@@ -1,43 +1,43 @@
-//! What was seen, in whole numbers: they add up, so that learning one by one equals learning all at once, and what several
-//! workers have learnt is the sum of it.
+//! Training counts. Integers add up exactly, so learning one by one equals learning all at once, and the lessons of
+//! several workers can be summed.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::feature::Weighed;
+use super::feature::WeightedFeature;
 use crate::{Saved, Saver, StateError};
 
-/// Intervals of relevance: of width 1 in its log odds, from below -7 to above 7. Where low ends and high begins can then
-/// be decided whenever it is asked, from the sums alone.
+/// Number of relevance bins: of width 1 in log odds, from below -7 to above 7. The cut between low and high can then be
+/// chosen at any time from the sums alone.
 pub(super) const BINS: usize = 16;
 
-/// Low never ends below the interval that begins at log odds -2 (a relevance of 0.12), and never above 2 (0.88): beyond,
-/// the halves would not be about relevance any more.
+/// Allowed cuts between low and high: from log odds -2 (a relevance of 0.12) to 2 (0.88). Beyond them, the halves would
+/// no longer separate relevant from irrelevant pages.
 const CUTS: Range<usize> = 6..11;
 
-/// Occurrences of features in instances, by interval of Pr(c*|v).
+/// Occurrences of features in training instances, by bin of Pr(c*|v).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    /// Instances in each interval.
+pub(super) struct FeatureCounts {
+    /// Number of instances by bin.
     instances: [u64; BINS],
-    /// Occurrences of features in those instances.
+    /// Number of feature occurrences by bin.
     occurrences: [u64; BINS],
-    /// Occurrences of a feature in an interval; most occur in one or two.
+    /// Occurrences by feature and bin; most features occur in one or two bins.
     features: HashMap<u64, u32, foldhash::fast::FixedState>,
 }
 
-/// The sums below and above a cut.
+/// Sums below and above a cut.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Halves {
+pub(super) struct SplitCounts {
     /// Occurrences of all features, low and high.
     pub(super) occurrences: [u64; 2],
-    /// Occurrences of each feature.
+    /// Occurrences of each feature, low and high.
     pub(super) features: HashMap<u32, [u32; 2], foldhash::fast::FixedState>,
 }
 
-impl Counts {
-    /// Learns an instance <(u,v), Pr(c*|v)> (A 2.2).
-    pub(super) fn add(&mut self, features: &[Weighed], relevance: f64) {
+impl FeatureCounts {
+    /// Adds an instance <(u,v), Pr(c*|v)> (A 2.2).
+    pub(super) fn add(&mut self, features: &[WeightedFeature], relevance: f64) {
         let bin = bin(relevance);
         self.instances[bin] += 1;
         for (feature, weight) in features {
@@ -46,8 +46,8 @@ impl Counts {
         }
     }
 
-    /// Adds what another has learnt.
-    pub(super) fn merge(&mut self, other: &Counts) {
+    /// Adds the counts of another learner.
+    pub(super) fn merge(&mut self, other: &FeatureCounts) {
         for bin in 0..BINS {
             self.instances[bin] += other.instances[bin];
             self.occurrences[bin] += other.occurrences[bin];
@@ -57,36 +57,35 @@ impl Counts {
         }
     }
 
-    /// Instances in all.
+    /// Total number of instances.
     pub(super) fn instances(&self) -> u64 {
         self.instances.iter().sum()
     }
 
-    /// The first interval of the high half: where instances are most nearly halved (A 2.3, "equally probable intervals as
-    /// far as possible"), among the cuts that still tell relevant from irrelevant. When most of what is found is
-    /// irrelevant, the median is near 0 and the two halves would be two kinds of irrelevance: then the lowest of those
-    /// cuts is taken, and high is the rarer half.
+    /// First bin of the high half: the allowed cut that divides the instances most evenly (A 2.3, "equally probable
+    /// intervals as far as possible"). When most pages are irrelevant, the median is near 0 and an even cut would
+    /// separate two kinds of irrelevance; then the lowest allowed cut is used, and high is the rarer half.
     pub(super) fn cut(&self) -> usize {
         let all = self.instances();
         let unevenness = |cut: &usize| (2 * self.instances[*cut..].iter().sum::<u64>()).abs_diff(all);
-        // Of equals the one nearest to a relevance of 1/2.
+        // On ties, the cut nearest to a relevance of 1/2.
         CUTS.min_by_key(|cut| (unevenness(cut), cut.abs_diff(BINS / 2))).unwrap_or(BINS / 2)
     }
 
-    /// Instances below a cut and from it on.
+    /// Number of instances below a cut, and from it on.
     pub(super) fn instances_of_halves(&self, cut: usize) -> [u64; 2] {
         [self.instances[..cut].iter().sum(), self.instances[cut..].iter().sum()]
     }
 
-    /// The sums below a cut and from it on.
-    pub(super) fn halves(&self, cut: usize) -> Halves {
+    /// Sums below a cut, and from it on.
+    pub(super) fn halves(&self, cut: usize) -> SplitCounts {
         let occurrences = [self.occurrences[..cut].iter().sum(), self.occurrences[cut..].iter().sum()];
         let mut features: HashMap<u32, [u32; 2], _> = HashMap::default();
         for (key, count) in &self.features {
             let (feature, bin) = ((*key >> 4) as u32, (*key & 15) as usize);
             features.entry(feature).or_insert([0, 0])[usize::from(bin >= cut)] += count;
         }
-        Halves { occurrences, features }
+        SplitCounts { occurrences, features }
     }
 
     pub(super) fn save(&self, saver: &mut Saver) {
@@ -100,8 +99,8 @@ impl Counts {
         }
     }
 
-    pub(super) fn restore(saved: &mut Saved<'_>) -> Result<Counts, StateError> {
-        let mut counts = Counts::default();
+    pub(super) fn restore(saved: &mut Saved<'_>) -> Result<FeatureCounts, StateError> {
+        let mut counts = FeatureCounts::default();
         for number in counts.instances.iter_mut().chain(&mut counts.occurrences) {
             *number = saved.u64()?;
         }
@@ -112,15 +111,15 @@ impl Counts {
     }
 }
 
-/// The relevance at which an interval begins.
+/// Relevance at which a bin begins.
 pub(super) fn begin(bin: usize) -> f64 {
     if bin == 0 { 0.0 } else { 1.0 / (1.0 + (8.0 - bin as f64).exp()) }
 }
 
-/// The interval of a relevance.
+/// Bin of a relevance.
 pub(super) fn bin(relevance: f64) -> usize {
     let odds = (relevance / (1.0 - relevance)).ln();
-    // NaN is no relevance, and as low as one can be.
+    // NaN counts as the lowest relevance.
     (odds.floor() + 8.0).clamp(0.0, (BINS - 1) as f64) as usize
 }
 
@@ -128,10 +127,10 @@ fn key(feature: u32, bin: usize) -> u64 {
     u64::from(feature) << 4 | bin as u64
 }
 
-/// Intervals of |Pr(c*|u) - Pr(c*|v)|.
+/// Number of bins of |Pr(c*|u) - Pr(c*|v)|.
 pub(super) const DIFFERENCES: usize = 64;
 
-/// Counts a difference; whether it is among the largest `share` of all that were counted.
+/// Counts a difference; returns whether it is among the largest `share` of all differences counted.
 pub(super) fn is_surprising(seen: &mut [u64; DIFFERENCES], difference: f64, share: f64) -> bool {
     let place = ((difference * DIFFERENCES as f64) as usize).min(DIFFERENCES - 1);
     seen[place] += 1;
@@ -146,7 +145,7 @@ mod tests {
     #[test]
     fn low_and_high_are_halves_unless_nearly_all_is_irrelevant() {
         let cut = |relevances: &[f64]| {
-            let mut counts = Counts::default();
+            let mut counts = FeatureCounts::default();
             relevances.iter().for_each(|relevance| counts.add(&[], *relevance));
             begin(counts.cut())
         };

@@ -1,4 +1,4 @@
-//! What terms and leaves at each DOM offset are like (A Figs. 8 and 9).
+//! Statistics of terms and leaves at each DOM offset from links (A Figs. 8 and 9).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -6,9 +6,9 @@ use porthole_types::TermId;
 
 use super::context::offset;
 use super::counts;
-use super::study::Study;
+use super::study::CrawlTranscript;
 
-/// What was found at one DOM offset from links.
+/// Statistics at one DOM offset.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AtOffset {
     /// The offset.
@@ -17,19 +17,19 @@ pub struct AtOffset {
     pub information_gain: f64,
     /// Sum of theta over the terms there: their share of all occurrences within reach (A Fig. 9 a).
     pub theta: f64,
-    /// Leaves there.
+    /// Number of leaves there.
     pub leaves: u64,
-    /// How many there are a link of each element that a leaf is or stands in (A Fig. 9 b).
+    /// Mean number a link of each element that a leaf is or stands in (A Fig. 9 b).
     pub tags: BTreeMap<&'static str, f64>,
-    /// Share of them without words, such as breaks and pictures.
+    /// Share of the leaves without words, such as breaks and pictures.
     pub without_words: f64,
-    /// Share of them that are inside another link.
+    /// Share of the leaves that are inside another link.
     pub in_links: f64,
 }
 
 #[derive(Default)]
-struct Tally {
-    /// Instances, low and high, that have the term there.
+struct OffsetTally {
+    /// Instances, low and high, with the term at this offset.
     instances: HashMap<TermId, [u64; 2]>,
     occurrences: u64,
     leaves: u64,
@@ -38,9 +38,9 @@ struct Tally {
     in_links: u64,
 }
 
-pub(super) fn by_offset(study: &Study, d_max: u32) -> Vec<AtOffset> {
+pub(super) fn by_offset(study: &CrawlTranscript, d_max: u32) -> Vec<AtOffset> {
     let cut = study.cut_bin();
-    let mut tallies: BTreeMap<i32, Tally> = BTreeMap::new();
+    let mut tallies: BTreeMap<i32, OffsetTally> = BTreeMap::new();
     let mut all = [0_u64; 2];
     for (page, link, relevance) in study.links() {
         let context = &page.context;
@@ -66,7 +66,7 @@ pub(super) fn by_offset(study: &Study, d_max: u32) -> Vec<AtOffset> {
     let vocabulary: usize = tallies.values().map(|tally| tally.instances.len()).sum();
     let below = (occurrences + vocabulary as u64).max(1) as f64;
     let links = (all[0] + all[1]).max(1) as f64;
-    let of_tally = |(offset, tally): (i32, Tally)| {
+    let of_tally = |(offset, tally): (i32, OffsetTally)| {
         let gains: f64 = tally.instances.values().map(|with| information_gain(*with, all)).sum();
         let terms = tally.instances.len();
         AtOffset {
@@ -82,7 +82,7 @@ pub(super) fn by_offset(study: &Study, d_max: u32) -> Vec<AtOffset> {
     tallies.into_iter().map(of_tally).collect()
 }
 
-/// How much less uncertain low or high is, in bits, when it is known whether a feature is there.
+/// Information gain in bits of a feature's presence about low or high.
 fn information_gain(with: [u64; 2], all: [u64; 2]) -> f64 {
     let without = [all[0] - with[0], all[1] - with[1]];
     let total = (all[0] + all[1]) as f64;
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn gain_by_hand() {
-        // It tells all, nothing, and something: H = 1, minus 3/4 of H(1/3) = 0.918.
+        // A perfect, a useless and a partly useful feature: H = 1, minus 3/4 of H(1/3) = 0.918.
         assert!((information_gain([0, 2], [2, 2]) - 1.0).abs() < 1e-12);
         assert!(information_gain([1, 1], [2, 2]).abs() < 1e-12);
         assert!((information_gain([1, 2], [2, 2]) - (1.0 - 0.75 * 0.918_295_834)).abs() < 1e-9);

@@ -1,17 +1,17 @@
-//! Who learns from the instances.
+//! The learners that an apprentice can use.
 
-use super::counts::Counts;
-use super::feature::Weighed;
+use super::counts::FeatureCounts;
+use super::feature::WeightedFeature;
 use super::linear::Linear;
 use super::naive_bayes::{LEAST, NaiveBayes, probability};
-use super::settings::Kind;
+use super::settings::LearnerKind;
 use crate::{Saved, Saver, StateError};
 
-/// A learner, with what it was taught and what it makes of that.
+/// A learner and its model.
 #[derive(Clone, Debug)]
-pub(super) enum Learner {
-    Bayes(Box<Batches>),
-    /// Trained with every instance, and asked from the first training on.
+pub(super) enum ApprenticeLearner {
+    Bayes(Box<BatchedBayes>),
+    /// Trained with every instance, used from the first training on.
     Linear {
         linear: Linear,
         is_asked: bool,
@@ -20,92 +20,92 @@ pub(super) enum Learner {
 
 /// Naive Bayes, trained in batches.
 #[derive(Clone, Debug)]
-pub(super) struct Batches {
-    counts: Counts,
-    /// What came since the last training, and is added at the next.
-    fresh: Counts,
+pub(super) struct BatchedBayes {
+    counts: FeatureCounts,
+    /// Counts since the last training, added at the next.
+    fresh: FeatureCounts,
     pub(super) trained: Option<NaiveBayes>,
     length: u32,
 }
 
-impl Batches {
+impl BatchedBayes {
     fn train(&mut self) {
         self.counts.merge(&std::mem::take(&mut self.fresh));
         self.trained = NaiveBayes::train(&self.counts, self.length);
     }
 }
 
-impl Learner {
-    pub(super) fn new(kind: Kind, length: u32) -> Learner {
-        let linear = |linear| Learner::Linear { linear, is_asked: false };
+impl ApprenticeLearner {
+    pub(super) fn new(kind: LearnerKind, length: u32) -> ApprenticeLearner {
+        let linear = |linear| ApprenticeLearner::Linear { linear, is_asked: false };
         match kind {
-            Kind::Bayes => {
-                let (counts, fresh) = (Counts::default(), Counts::default());
-                Learner::Bayes(Box::new(Batches { counts, fresh, trained: None, length }))
+            LearnerKind::Bayes => {
+                let (counts, fresh) = (FeatureCounts::default(), FeatureCounts::default());
+                ApprenticeLearner::Bayes(Box::new(BatchedBayes { counts, fresh, trained: None, length }))
             }
-            Kind::Regression => linear(Linear::regression()),
-            Kind::Perceptron => linear(Linear::perceptron()),
+            LearnerKind::Regression => linear(Linear::regression()),
+            LearnerKind::Perceptron => linear(Linear::perceptron()),
         }
     }
 
-    /// Begins with what was learnt elsewhere. Only naive Bayes can.
-    pub(super) fn begin_with(&mut self, earlier: &Counts) {
-        if let Learner::Bayes(bayes) = self {
+    /// Starts from the counts of an earlier crawl. Only naive Bayes supports it.
+    pub(super) fn start_from(&mut self, earlier: &FeatureCounts) {
+        if let ApprenticeLearner::Bayes(bayes) = self {
             bayes.fresh.merge(earlier);
             bayes.train();
         }
     }
 
-    pub(super) fn learn(&mut self, features: &[Weighed], relevance: f64) {
+    pub(super) fn learn(&mut self, features: &[WeightedFeature], relevance: f64) {
         match self {
-            Learner::Bayes(bayes) => bayes.fresh.add(features, relevance),
-            Learner::Linear { linear, .. } => linear.learn(features, relevance),
+            ApprenticeLearner::Bayes(bayes) => bayes.fresh.add(features, relevance),
+            ApprenticeLearner::Linear { linear, .. } => linear.learn(features, relevance),
         }
     }
 
-    /// Trains; whether there was enough to learn from.
+    /// Trains; returns whether there were enough instances.
     pub(super) fn train(&mut self) -> bool {
         match self {
-            Learner::Bayes(bayes) => {
+            ApprenticeLearner::Bayes(bayes) => {
                 bayes.train();
                 bayes.trained.is_some()
             }
-            Learner::Linear { linear, is_asked } => {
-                *is_asked = linear.learnt() >= 2 * LEAST;
+            ApprenticeLearner::Linear { linear, is_asked } => {
+                *is_asked = linear.instances() >= 2 * LEAST;
                 *is_asked
             }
         }
     }
 
-    /// Whether it is asked.
+    /// Whether the learner can score.
     pub(super) fn is_trained(&self) -> bool {
         match self {
-            Learner::Bayes(bayes) => bayes.trained.is_some(),
-            Learner::Linear { is_asked, .. } => *is_asked,
+            ApprenticeLearner::Bayes(bayes) => bayes.trained.is_some(),
+            ApprenticeLearner::Linear { is_asked, .. } => *is_asked,
         }
     }
 
-    /// What it says of a link, from 0 to 1; `None` as long as it was not trained.
-    pub(super) fn score(&self, features: &[Weighed]) -> Option<f64> {
+    /// Score of a link from 0 to 1; `None` before the first training.
+    pub(super) fn score(&self, features: &[WeightedFeature]) -> Option<f64> {
         match self {
-            Learner::Bayes(bayes) => {
+            ApprenticeLearner::Bayes(bayes) => {
                 bayes.trained.as_ref().map(|trained| probability(trained.log_odds(features)))
             }
-            Learner::Linear { linear, is_asked } => is_asked.then(|| linear.score(features)),
+            ApprenticeLearner::Linear { linear, is_asked } => is_asked.then(|| linear.score(features)),
         }
     }
 
-    /// Naive Bayes, if that is what learnt, and it was trained.
+    /// The trained naive Bayes model, if that is the learner.
     pub(super) fn bayes(&self) -> Option<&NaiveBayes> {
         match self {
-            Learner::Bayes(bayes) => bayes.trained.as_ref(),
-            Learner::Linear { .. } => None,
+            ApprenticeLearner::Bayes(bayes) => bayes.trained.as_ref(),
+            ApprenticeLearner::Linear { .. } => None,
         }
     }
 
-    /// What was learnt, if it can be added to what others have.
-    pub(super) fn lessons(&self) -> Option<Counts> {
-        let Learner::Bayes(bayes) = self else { return None };
+    /// The counts, if they can be added to those of other crawls.
+    pub(super) fn lessons(&self) -> Option<FeatureCounts> {
+        let ApprenticeLearner::Bayes(bayes) = self else { return None };
         let mut all = bayes.counts.clone();
         all.merge(&bayes.fresh);
         Some(all)
@@ -113,12 +113,12 @@ impl Learner {
 
     pub(super) fn save(&self, saver: &mut Saver) {
         match self {
-            Learner::Bayes(bayes) => {
+            ApprenticeLearner::Bayes(bayes) => {
                 saver.u32(u32::from(bayes.trained.is_some()));
                 bayes.counts.save(saver);
                 bayes.fresh.save(saver);
             }
-            Learner::Linear { linear, is_asked } => {
+            ApprenticeLearner::Linear { linear, is_asked } => {
                 saver.u32(u32::from(*is_asked));
                 linear.save(saver);
             }
@@ -128,12 +128,13 @@ impl Learner {
     pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
         let was_trained = saved.u32()? == 1;
         match self {
-            Learner::Bayes(bayes) => {
-                (bayes.counts, bayes.fresh) = (Counts::restore(saved)?, Counts::restore(saved)?);
+            ApprenticeLearner::Bayes(bayes) => {
+                (bayes.counts, bayes.fresh) =
+                    (FeatureCounts::restore(saved)?, FeatureCounts::restore(saved)?);
                 bayes.trained =
                     if was_trained { NaiveBayes::train(&bayes.counts, bayes.length) } else { None };
             }
-            Learner::Linear { linear, is_asked } => {
+            ApprenticeLearner::Linear { linear, is_asked } => {
                 linear.restore(saved)?;
                 *is_asked = was_trained;
             }

@@ -1,22 +1,22 @@
-//! The alternatives that A tried and gave up (A 2.3): a linear regression and a perceptron, both learning instance by
-//! instance. Their weights are no sums, so that several workers' lessons cannot be added.
+//! The alternatives that A tried and rejected (A 2.3): linear regression and a perceptron, both learning online. Their
+//! weights are not sums, so the lessons of several workers cannot be added.
 
 use std::collections::HashMap;
 
-use super::feature::Weighed;
+use super::feature::WeightedFeature;
 use super::naive_bayes::probability;
 use crate::{Saved, Saver, StateError};
 
-/// How much of an error is mended at once.
+/// Learning rate.
 const RATE: f64 = 0.25;
 
-/// A weight for every feature and one for all.
+/// A weight for every feature, and the bias.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Linear {
     is_perceptron: bool,
     weights: HashMap<u32, f32, foldhash::fast::FixedState>,
-    always: f64,
-    learnt: u64,
+    bias: f64,
+    instances: u64,
 }
 
 impl Linear {
@@ -28,16 +28,16 @@ impl Linear {
         Linear { is_perceptron: true, ..Linear::default() }
     }
 
-    /// Instances that were learnt.
-    pub(super) fn learnt(&self) -> u64 {
-        self.learnt
+    /// Number of instances learnt.
+    pub(super) fn instances(&self) -> u64 {
+        self.instances
     }
 
-    /// Learns an instance: the delta rule, with steps that do not grow with the number of features.
-    pub(super) fn learn(&mut self, features: &[Weighed], relevance: f64) {
-        self.learnt += 1;
+    /// Learns an instance by the delta rule, with steps that do not grow with the number of features.
+    pub(super) fn learn(&mut self, features: &[WeightedFeature], relevance: f64) {
+        self.instances += 1;
         let error = if self.is_perceptron {
-            // High or low; nothing is learnt from what was said rightly.
+            // High or low; a correct prediction changes nothing.
             let (is_high, said) = (relevance >= 0.5, self.sum(features) >= 0.0);
             f64::from(i8::from(is_high) - i8::from(said))
         } else {
@@ -48,36 +48,36 @@ impl Linear {
         if step == 0.0 {
             return;
         }
-        self.always += step;
+        self.bias += step;
         for (feature, weight) in features {
             *self.weights.entry(*feature).or_default() += (step * f64::from(*weight)) as f32;
         }
     }
 
-    /// What a feature adds.
+    /// Weight of a feature.
     pub(super) fn weight(&self, feature: u32) -> f64 {
         self.weights.get(&feature).map_or(0.0, |weight| f64::from(*weight))
     }
 
-    /// What is added to every link.
-    pub(super) fn always(&self) -> f64 {
-        self.always
+    /// The bias.
+    pub(super) fn bias(&self) -> f64 {
+        self.bias
     }
 
-    fn sum(&self, features: &[Weighed]) -> f64 {
-        let weigh = |(feature, weight): &Weighed| self.weight(*feature) * f64::from(*weight);
-        self.always + features.iter().map(weigh).sum::<f64>()
+    fn sum(&self, features: &[WeightedFeature]) -> f64 {
+        let weigh = |(feature, weight): &WeightedFeature| self.weight(*feature) * f64::from(*weight);
+        self.bias + features.iter().map(weigh).sum::<f64>()
     }
 
     /// The prediction, from 0 to 1.
-    pub(super) fn score(&self, features: &[Weighed]) -> f64 {
+    pub(super) fn score(&self, features: &[WeightedFeature]) -> f64 {
         let sum = self.sum(features);
         if self.is_perceptron { probability(sum) } else { sum.clamp(0.0, 1.0) }
     }
 
     pub(super) fn save(&self, saver: &mut Saver) {
-        saver.f64(self.always);
-        saver.u64(self.learnt);
+        saver.f64(self.bias);
+        saver.u64(self.instances);
         let mut weights: Vec<(&u32, &f32)> = self.weights.iter().collect();
         weights.sort_unstable_by_key(|(feature, _)| **feature);
         saver.length(weights.len());
@@ -88,8 +88,8 @@ impl Linear {
     }
 
     pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
-        self.always = saved.f64()?;
-        self.learnt = saved.u64()?;
+        self.bias = saved.f64()?;
+        self.instances = saved.u64()?;
         self.weights.clear();
         for _ in 0..saved.length(8)? {
             self.weights.insert(saved.u32()?, saved.f32()?);
@@ -107,7 +107,7 @@ mod tests {
         let mut regression = Linear::regression();
         regression.learn(&[(1, 1), (2, 2)], 0.6);
         // The error is 0.6, the squares 1 + 1 + 4, the step 0.25 * 0.6 / 6 = 0.025.
-        assert!((regression.always() - 0.025).abs() < 1e-9);
+        assert!((regression.bias() - 0.025).abs() < 1e-9);
         assert!((regression.weight(2) - 0.05).abs() < 1e-9);
         assert!((regression.score(&[(1, 1), (2, 2)]) - 0.15).abs() < 1e-7);
     }

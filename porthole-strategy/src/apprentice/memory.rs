@@ -1,84 +1,84 @@
-//! The links that wait, with the pages they are on, and what became of the others.
+//! Waiting links with the pages they are on, and the outcomes of fetched pages.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use porthole_types::UrlId;
 
-use super::context::{Outcomes, PageContext, Place};
+use super::context::{LinkPosition, Outcomes, PageContext};
 use super::settings::Parents;
 
-/// What is remembered. When more links wait than may be remembered, the oldest page is forgotten with its links: they
-/// stay in the queue with the worth that was last said of them, and teach nothing when they come.
+/// Memory of the apprentice. When more links wait than it may hold, the oldest page is dropped with its links: these
+/// stay in the queue with their last priority, and are not learnt from when they are fetched.
 #[derive(Clone, Debug)]
-pub(super) struct Memory {
-    /// Pages in the order in which they came.
+pub(super) struct LinkMemory {
+    /// Pages in the order in which they were fetched.
     pub(super) contexts: VecDeque<PageContext>,
-    /// The number of the first of them.
+    /// Number of the first context.
     pub(super) first: u32,
-    /// What is waited for.
-    pub(super) waiting: HashMap<UrlId, Waiting, foldhash::fast::FixedState>,
+    /// URLs with waiting links.
+    pub(super) waiting: HashMap<UrlId, AwaitedUrl, foldhash::fast::FixedState>,
     pub(super) outcomes: Outcomes,
-    turns: Turns,
-    /// Links that wait.
+    rescoring: Rescoring,
+    /// Number of waiting links.
     links: usize,
     most: usize,
 }
 
-/// The target of a link that nothing waits for any more.
+/// Target of a link that no longer waits.
 const GONE: UrlId = UrlId(0);
 
-/// A URL that is waited for.
+/// A URL with waiting links.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Waiting {
-    /// The context and the place there of the newest link to it.
+pub(super) struct AwaitedUrl {
+    /// Context number and link index of the newest link to it.
     pub(super) newest: (u32, u32),
-    /// The worth that was last said of it.
+    /// Priority that was last reported.
     pub(super) said: f64,
 }
 
-/// What has yet to be said anew. Not saved: who heard a part of it asks for all.
+/// Progress of rescoring. Not saved: after a restart, the caller asks for all URLs again.
 #[derive(Clone, Debug, Default)]
-struct Turns {
-    /// The contexts whose links have yet to have their turn.
+struct Rescoring {
+    /// Contexts whose links are not rescored yet.
     contexts: Range<u32>,
-    /// What has it there, and to which links were found since.
-    late: HashMap<UrlId, Late, foldhash::fast::FixedState>,
+    /// URLs that are due on these contexts, and to which newer links were found since.
+    late: HashMap<UrlId, LateLink, foldhash::fast::FixedState>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Late {
-    /// The newest link to it that was there before.
+struct LateLink {
+    /// The newest link that existed when rescoring started; the URL is due there.
     turn: (u32, u32),
-    /// What the links since then make it worth.
+    /// Merged priority of the links found since.
     worth: f64,
 }
 
-impl Turns {
-    /// A link was found to a URL, on a context behind these; the one before is the newest of the others to it.
-    fn came_late(&mut self, url: UrlId, before: (u32, u32), worth: f64, parents: Parents) {
+impl Rescoring {
+    /// Notes a link that was found during rescoring; `before` is the previous newest link to the URL.
+    fn link_found_late(&mut self, url: UrlId, before: (u32, u32), worth: f64, parents: Parents) {
         if self.contexts.contains(&before.0) {
-            self.late.insert(url, Late { turn: before, worth });
+            self.late.insert(url, LateLink { turn: before, worth });
         } else if let Some(late) = self.late.get_mut(&url) {
-            late.worth = parents.of_both(late.worth, worth);
+            late.worth = parents.merge_worth(late.worth, worth);
         }
     }
 }
 
-impl Memory {
-    pub(super) fn new(most: usize) -> Memory {
-        Memory {
+impl LinkMemory {
+    pub(super) fn new(most: usize) -> LinkMemory {
+        LinkMemory {
             contexts: VecDeque::new(),
             first: 0,
             waiting: HashMap::default(),
             outcomes: Outcomes::default(),
-            turns: Turns::default(),
+            rescoring: Rescoring::default(),
             links: 0,
             most,
         }
     }
 
-    /// A page came, whose links are asked about next.
+    /// Adds a fetched page, whose links are scored next.
     pub(super) fn open(&mut self, context: PageContext) {
         while self.contexts.front().is_some_and(|context| context.open == 0) {
             self.drop_first();
@@ -93,7 +93,7 @@ impl Memory {
         self.contexts.back()
     }
 
-    /// The number of the newest context, if there is one.
+    /// Number of the newest context, 0 if there is none.
     pub(super) fn newest_number(&self) -> u32 {
         (self.first + self.contexts.len() as u32).saturating_sub(1)
     }
@@ -102,7 +102,7 @@ impl Memory {
         &self.outcomes
     }
 
-    /// What a URL turned out to be.
+    /// Relevance of a fetched URL.
     pub(super) fn outcome(&self, url: UrlId) -> Option<f32> {
         self.outcomes.get(&url).copied()
     }
@@ -111,18 +111,18 @@ impl Memory {
         self.outcomes.insert(url, relevance);
     }
 
-    /// Remembers a link of the newest page; what it is worth, given what other pages' links made its target worth.
-    pub(super) fn wait(&mut self, mut link: Place, worth: f64, parents: Parents) -> f64 {
+    /// Adds a link of the newest page. Returns the target's priority, merged with that of earlier links to it.
+    pub(super) fn wait(&mut self, mut link: LinkPosition, worth: f64, parents: Parents) -> f64 {
         let number = self.newest_number();
         let Some(context) = self.contexts.back_mut() else { return worth };
         let newest = (number, context.links.len() as u32);
         let known = self.waiting.get(&link.target).copied();
         link.before = known.map(|known| known.newest);
-        if let Some(known) = known.filter(|_| number >= self.turns.contexts.end) {
-            self.turns.came_late(link.target, known.newest, worth, parents);
+        if let Some(known) = known.filter(|_| number >= self.rescoring.contexts.end) {
+            self.rescoring.link_found_late(link.target, known.newest, worth, parents);
         }
-        let said = known.map_or(worth, |known| parents.of_both(known.said, worth));
-        self.waiting.insert(link.target, Waiting { newest, said });
+        let said = known.map_or(worth, |known| parents.merge_worth(known.said, worth));
+        self.waiting.insert(link.target, AwaitedUrl { newest, said });
         context.links.push(link);
         context.open += 1;
         self.links += 1;
@@ -132,25 +132,25 @@ impl Memory {
         said
     }
 
-    /// A URL came: what is to be said of all links to it, with the relevance of the pages they are on. Nothing waits for it
-    /// any more.
+    /// Removes a fetched URL. Returns the result of `describe` for each link to it, with the relevance of the link's
+    /// page.
     pub(super) fn resolve<T>(
         &mut self,
         url: UrlId,
-        describe: impl Fn(&PageContext, &Place, &Outcomes) -> T,
+        describe: impl Fn(&PageContext, &LinkPosition, &Outcomes) -> T,
     ) -> Vec<(T, f32)> {
         let places = self.links_to(url);
         let of_place = |(context, link): &(u32, u32)| {
             let context = &self.contexts[(*context - self.first) as usize];
             (describe(context, &context.links[*link as usize], &self.outcomes), context.relevance)
         };
-        // Oldest first, as they were found.
+        // Oldest first, in the order found.
         let found = places.iter().rev().map(of_place).collect();
         self.forget(url);
         found
     }
 
-    /// Nothing waits for a URL any more.
+    /// Removes a URL and its waiting links.
     pub(super) fn forget(&mut self, url: UrlId) {
         for (context, link) in self.links_to(url) {
             let context = &mut self.contexts[(context - self.first) as usize];
@@ -162,10 +162,10 @@ impl Memory {
             }
         }
         self.waiting.remove(&url);
-        self.turns.late.remove(&url);
+        self.rescoring.late.remove(&url);
     }
 
-    /// All waiting links to a URL that are remembered, newest first.
+    /// All remembered waiting links to a URL, newest first.
     fn links_to(&self, url: UrlId) -> Vec<(u32, u32)> {
         let mut next = self.waiting.get(&url).map(|waiting| waiting.newest);
         let mut places = Vec::new();
@@ -191,26 +191,29 @@ impl Memory {
         }
     }
 
-    /// All that waits by now is to be said anew, by what was learnt since.
-    pub(super) fn begin_anew(&mut self) {
-        self.turns =
-            Turns { contexts: self.first..self.first + self.contexts.len() as u32, late: HashMap::default() };
+    /// Starts rescoring all waiting links.
+    pub(super) fn start_rescoring(&mut self) {
+        self.rescoring = Rescoring {
+            contexts: self.first..self.first + self.contexts.len() as u32,
+            late: HashMap::default(),
+        };
     }
 
-    /// Whether some of it has not been said.
-    pub(super) fn is_behind(&self) -> bool {
-        !(self.turns.contexts.is_empty() && self.turns.late.is_empty())
+    /// Whether rescoring is not finished.
+    pub(super) fn is_rescoring(&self) -> bool {
+        !(self.rescoring.contexts.is_empty() && self.rescoring.late.is_empty())
     }
 
-    /// Says of so many URLs that wait what they are worth now. Links are scored in the order in which they were found, each
-    /// once, and a URL has its turn at the newest of those that were there when it began.
-    pub(super) fn say_anew(
+    /// Rescores about `most` waiting URLs. Links are scored in the order found, each once; a URL is reported at the
+    /// newest link that existed when rescoring started.
+    pub(super) fn rescore_chunk(
         &mut self,
         most: usize,
         parents: Parents,
-        mut score: impl FnMut(u32, &PageContext, &Place, &Outcomes) -> f64,
+        mut score: impl FnMut(u32, &PageContext, &LinkPosition, &Outcomes) -> f64,
     ) -> Vec<(UrlId, f64)> {
-        let (mut anew, first, Turns { contexts: numbers, late }) = (Vec::new(), self.first, &mut self.turns);
+        let (mut anew, first, Rescoring { contexts: numbers, late }) =
+            (Vec::new(), self.first, &mut self.rescoring);
         numbers.start = numbers.start.max(first);
         let contexts = self.contexts.iter().skip((numbers.start - first) as usize);
         for (number, context) in numbers.clone().zip(contexts) {
@@ -229,19 +232,19 @@ impl Memory {
                 };
                 if counts {
                     let worth = score(number, context, link, &self.outcomes);
-                    waiting.said = if is_oldest { worth } else { parents.of_both(waiting.said, worth) };
+                    waiting.said = if is_oldest { worth } else { parents.merge_worth(waiting.said, worth) };
                 }
                 let is_late = waiting.newest.0 >= numbers.end
                     && late.get(&link.target).is_some_and(|late| late.turn == (number, at));
                 if let Some(late) = is_late.then(|| late.remove(&link.target)).flatten() {
-                    waiting.said = parents.of_both(waiting.said, late.worth);
+                    waiting.said = parents.merge_worth(waiting.said, late.worth);
                 }
                 if is_newest || is_late {
                     anew.push((link.target, waiting.said));
                 }
             }
         }
-        // The turn of the others was on a context that was forgotten.
+        // The remaining URLs were due on a context that was dropped.
         for (url, late) in std::mem::take(late) {
             if let Some(waiting) = self.waiting.get_mut(&url) {
                 waiting.said = late.worth;
@@ -251,7 +254,7 @@ impl Memory {
         anew
     }
 
-    /// Links that wait are counted again, after everything was restored.
+    /// Recounts the waiting links after a restore.
     pub(super) fn count_links(&mut self) {
         self.links = self.contexts.iter().map(|context| context.open as usize).sum();
     }

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::counts::{Counts, Halves};
-use super::feature::Weighed;
+use super::counts::{FeatureCounts, SplitCounts};
+use super::feature::WeightedFeature;
 
-/// Instances of each half that it takes to learn anything.
+/// Minimum number of instances in each half.
 pub(super) const LEAST: u64 = 5;
 
-/// What follows from counts at one moment.
+/// A model trained from counts.
 #[derive(Clone, Debug)]
 pub(super) struct NaiveBayes {
     /// ln Pr(high) - ln Pr(low).
@@ -19,17 +19,17 @@ pub(super) struct NaiveBayes {
 }
 
 impl NaiveBayes {
-    /// Learns; `None` if there is too little of either half.
-    pub(super) fn train(counts: &Counts, length: u32) -> Option<NaiveBayes> {
+    /// Trains; `None` if either half has too few instances.
+    pub(super) fn train(counts: &FeatureCounts, length: u32) -> Option<NaiveBayes> {
         let cut = counts.cut();
         let [low, high] = counts.instances_of_halves(cut);
         if low < LEAST || high < LEAST {
             return None;
         }
-        let Halves { occurrences, features } = counts.halves(cut);
+        let SplitCounts { occurrences, features } = counts.halves(cut);
         let vocabulary = features.len() as f64;
         let theta = |count: u32, half: usize| {
-            // A eq. 1, with the features of the class below the line.
+            // A eq. 1; the denominator is the number of feature occurrences in the class.
             (1.0 + f64::from(count)) / (vocabulary + occurrences[half] as f64)
         };
         let odds = |[low, high]: [u32; 2]| (theta(high, 1) / theta(low, 0)).ln() as f32;
@@ -37,13 +37,13 @@ impl NaiveBayes {
         Some(NaiveBayes { prior: (high as f64 / low as f64).ln(), odds, length: f64::from(length) })
     }
 
-    /// What a feature adds to the log odds; 0 if it was never seen.
+    /// Contribution of a feature to the log odds; 0 if it was never seen.
     pub(super) fn odds(&self, feature: u32) -> f64 {
         self.odds.get(&feature).map_or(0.0, |odds| f64::from(*odds))
     }
 
-    /// By how much the features of a link count less because they are many.
-    pub(super) fn scale(&self, features: &[Weighed]) -> f64 {
+    /// Factor by which the contributions of a link with many features are reduced.
+    pub(super) fn scale(&self, features: &[WeightedFeature]) -> f64 {
         self.scale_of(features.iter().map(|(_, weight)| f64::from(*weight)).sum())
     }
 
@@ -52,19 +52,19 @@ impl NaiveBayes {
     }
 
     /// ln Pr(high|link) - ln Pr(low|link).
-    pub(super) fn log_odds(&self, features: &[Weighed]) -> f64 {
+    pub(super) fn log_odds(&self, features: &[WeightedFeature]) -> f64 {
         let sum: f64 =
             features.iter().map(|(feature, weight)| self.odds(*feature) * f64::from(*weight)).sum();
         self.prior + sum * self.scale(features)
     }
 
-    /// The same, of so many features that add up to a sum.
+    /// The same for `features` features whose contributions have this sum.
     pub(super) fn log_odds_of(&self, sum: f64, features: usize) -> f64 {
         self.prior + sum * self.scale_of(features as f64)
     }
 }
 
-/// A probability from its log odds.
+/// Probability of log odds.
 pub(super) fn probability(log_odds: f64) -> f64 {
     1.0 / (1.0 + (-log_odds).exp())
 }
@@ -74,8 +74,8 @@ mod tests {
     use super::*;
 
     /// Five low instances with the feature 1, five high ones with 2 and 3.
-    fn counts() -> Counts {
-        let mut counts = Counts::default();
+    fn counts() -> FeatureCounts {
+        let mut counts = FeatureCounts::default();
         for _ in 0..5 {
             counts.add(&[(1, 1)], 0.01);
             counts.add(&[(2, 1), (3, 2)], 0.9);
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn there_is_nothing_to_learn_from_one_half() {
-        let mut counts = Counts::default();
+        let mut counts = FeatureCounts::default();
         (0..100).for_each(|_| counts.add(&[(1, 1)], 0.9));
         assert!(NaiveBayes::train(&counts, 0).is_none());
         (0..LEAST).for_each(|_| counts.add(&[(1, 1)], 0.01));
@@ -111,12 +111,12 @@ mod tests {
 
     #[test]
     fn one_by_one_equals_all_at_once_and_two_workers_equal_one() {
-        let instances: Vec<(Vec<Weighed>, f64)> = (0..200u32)
+        let instances: Vec<(Vec<WeightedFeature>, f64)> = (0..200u32)
             .map(|n| (vec![(n % 7, 1), (n % 11 + 100, 2)], f64::from(n * 37 % 100) / 100.0))
             .collect();
-        let mut all = Counts::default();
+        let mut all = FeatureCounts::default();
         instances.iter().for_each(|(features, relevance)| all.add(features, *relevance));
-        let mut workers = [Counts::default(), Counts::default()];
+        let mut workers = [FeatureCounts::default(), FeatureCounts::default()];
         for (n, (features, relevance)) in instances.iter().enumerate() {
             workers[usize::from(n % 3 == 0)].add(features, *relevance);
         }

@@ -1,22 +1,22 @@
-//! Learners that are taught by the links of a crawl and asked about others: who learns how well, and how soon (A 2.3, 3.4).
+//! Learners trained and evaluated on the links of a recorded crawl: how well and how soon each learns (A 2.3, 3.4).
 
 use super::counts;
-use super::learner::Learner;
-use super::settings::Kind;
+use super::learner::ApprenticeLearner;
+use super::settings::LearnerKind;
 use super::validation::{Accuracy, Instance};
 
-/// Links between pages of a crawl, described: something to learn from, in the order in which it could be learnt.
+/// Links between pages of a crawl as instances, in the order in which they could be learnt.
 #[derive(Clone, Debug)]
 pub struct TrainingSet {
     instances: Vec<Instance>,
-    /// The interval of relevance at which high begins.
+    /// The relevance bin at which high begins.
     cut: usize,
 }
 
-/// A learner that is taught what leads to pages of high relevance.
+/// A learner that is trained to predict links to pages of high relevance.
 #[derive(Clone, Debug)]
 pub struct OfflineLearner {
-    learner: Learner,
+    learner: ApprenticeLearner,
 }
 
 impl TrainingSet {
@@ -24,25 +24,26 @@ impl TrainingSet {
         TrainingSet { instances, cut }
     }
 
-    /// Links.
+    /// Number of links.
     pub fn links(&self) -> usize {
         self.instances.len()
     }
 
-    /// Features of a link, in the mean.
+    /// Mean number of features of a link.
     pub fn features_a_link(&self) -> f64 {
         let all: usize = self.instances.iter().map(|instance| instance.features.len()).sum();
         all as f64 / self.instances.len().max(1) as f64
     }
 
-    /// The first so many links, and the others.
+    /// The first `at` links, and the rest.
     pub fn split(mut self, at: usize) -> (TrainingSet, TrainingSet) {
         let rest = self.instances.split_off(at.min(self.instances.len()));
         let rest = TrainingSet { instances: rest, cut: self.cut };
         (self, rest)
     }
 
-    /// For each of so many parts, the links of the others and its own. All links to one page are in the same part.
+    /// Folds for cross-validation: for each part, the links of all others, and its own. All links to one page are in
+    /// one part.
     pub fn parts(&self, parts: u64) -> Vec<(TrainingSet, TrainingSet)> {
         let part = |part: u64| {
             let (own, others) =
@@ -52,7 +53,7 @@ impl TrainingSet {
         (0..parts).map(part).collect()
     }
 
-    /// The relevance of the targets of low and of high relevance: their medians (A 2.3).
+    /// Median relevance of the targets, low and high (A 2.3).
     pub fn medians(&self) -> [f64; 2] {
         [false, true].map(|is_high| {
             let own = self.instances.iter().filter(|instance| self.is_high(instance) == is_high);
@@ -68,25 +69,25 @@ impl TrainingSet {
 }
 
 impl OfflineLearner {
-    /// One that knows nothing.
-    pub fn new(kind: Kind) -> OfflineLearner {
-        OfflineLearner { learner: Learner::new(kind, 0) }
+    /// An untrained learner.
+    pub fn new(kind: LearnerKind) -> OfflineLearner {
+        OfflineLearner { learner: ApprenticeLearner::new(kind, 0) }
     }
 
-    /// Goes through it once, and is ready to be asked; whether there was enough to learn from.
-    pub fn learn(&mut self, material: &TrainingSet) -> bool {
-        for instance in &material.instances {
-            self.learner.learn(&instance.features, f64::from(u8::from(material.is_high(instance))));
+    /// Makes one training pass; returns whether there were enough instances.
+    pub fn learn(&mut self, training_set: &TrainingSet) -> bool {
+        for instance in &training_set.instances {
+            self.learner.learn(&instance.features, f64::from(u8::from(training_set.is_high(instance))));
         }
         self.learner.train()
     }
 
-    /// How often it is right about these links; as long as it has learnt nothing, it calls all of them irrelevant.
-    pub fn asked(&self, material: &TrainingSet) -> Accuracy {
-        let says = |instance: &&Instance| {
-            (material.is_high(instance), self.learner.score(&instance.features).unwrap_or(0.0) >= 0.5)
+    /// Accuracy on these links. An untrained learner predicts low for all.
+    pub fn accuracy_on(&self, training_set: &TrainingSet) -> Accuracy {
+        let predict = |instance: &&Instance| {
+            (training_set.is_high(instance), self.learner.score(&instance.features).unwrap_or(0.0) >= 0.5)
         };
-        Accuracy::of(material.instances.iter().map(|instance| says(&instance)))
+        Accuracy::of(training_set.instances.iter().map(|instance| predict(&instance)))
     }
 }
 
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     /// Ten links with the word 1 to pages of low relevance, ten with the word 2 to pages of high relevance.
-    fn material() -> TrainingSet {
+    fn training_set() -> TrainingSet {
         let instance = |target: u64| {
             let (word, relevance) = if target.is_multiple_of(2) { (1, 0.01) } else { (2, 0.9) };
             Instance { target, features: vec![(word, 1)], relevance }
@@ -105,33 +106,37 @@ mod tests {
 
     #[test]
     fn all_of_them_learn_what_is_easy() {
-        let material = material();
+        let training_set = training_set();
         assert_eq!(
-            (material.links(), material.features_a_link(), material.medians()),
+            (training_set.links(), training_set.features_a_link(), training_set.medians()),
             (20, 1.0, [0.01, 0.9])
         );
-        for kind in [Kind::Bayes, Kind::Regression, Kind::Perceptron] {
+        for kind in [LearnerKind::Bayes, LearnerKind::Regression, LearnerKind::Perceptron] {
             let mut learner = OfflineLearner::new(kind);
-            assert_eq!(learner.asked(&material), Accuracy { positive: 0.0, negative: 1.0, average: 0.5 });
-            // The regression comes nearer with every pass.
-            for _ in 0..if kind == Kind::Bayes { 1 } else { 10 } {
-                assert!(learner.learn(&material));
+            assert_eq!(
+                learner.accuracy_on(&training_set),
+                Accuracy { positive: 0.0, negative: 1.0, average: 0.5 }
+            );
+            // The regression improves with every pass.
+            for _ in 0..if kind == LearnerKind::Bayes { 1 } else { 10 } {
+                assert!(learner.learn(&training_set));
             }
             let right = Accuracy { positive: 1.0, negative: 1.0, average: 1.0 };
-            assert_eq!(learner.asked(&material), right, "{kind:?}");
+            assert_eq!(learner.accuracy_on(&training_set), right, "{kind:?}");
         }
     }
 
     #[test]
     fn parts_have_no_target_in_common_and_are_all() {
-        let parts = material().parts(5);
-        let targets =
-            |material: &TrainingSet| material.instances.iter().map(|one| one.target).collect::<Vec<_>>();
+        let parts = training_set().parts(5);
+        let targets = |training_set: &TrainingSet| {
+            training_set.instances.iter().map(|one| one.target).collect::<Vec<_>>()
+        };
         for (others, own) in &parts {
             assert_eq!((others.links(), own.links()), (16, 4));
             assert!(targets(own).iter().all(|target| !targets(others).contains(target)));
         }
-        let (first, rest) = material().split(15);
+        let (first, rest) = training_set().split(15);
         assert_eq!((first.links(), targets(&rest)), (15, vec![15, 16, 17, 18, 19]));
     }
 }

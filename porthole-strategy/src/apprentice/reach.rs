@@ -1,74 +1,73 @@
-//! How far around a link to look, chosen by cross-validation (A 3.4).
+//! Choice of the maximum DOM offset by cross-validation (A 3.4).
 //!
-//! The first instances are kept with all that stands around their links. Whenever there is a training they decide how far
-//! it pays to look, and the apprentice learns them anew so; when they are enough, the choice stays and they are forgotten.
+//! The first instances are kept with all features around their links. At each training they decide the best offset, and
+//! the learner is rebuilt with it; when there are enough instances, the choice is final and they are dropped.
 
-use super::context::{Outcomes, PageContext, Place};
-use super::feature::Weighed;
-use super::learner::Learner;
+use super::context::{LinkPosition, Outcomes, PageContext};
+use super::feature::WeightedFeature;
+use super::learner::ApprenticeLearner;
 use super::settings::Encoding;
 use super::validation::{Instance, cross_validated};
 use crate::{Saved, Saver, StateError};
 
-/// The farthest that is tried.
+/// Largest offset that is tried.
 pub(super) const FARTHEST: u32 = 8;
-/// So many instances decide.
+/// Number of instances that make the choice final.
 const ENOUGH: usize = 2_000;
-/// Parts of the cross-validation.
+/// Number of folds.
 const PARTS: u64 = 5;
 
-/// The instances that decide.
+/// Instances that decide the offset.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reach {
-    kept: Vec<Placed>,
+    kept: Vec<PositionedInstance>,
 }
 
-/// An instance whose features know how far from the link they are.
+/// An instance whose features have their distances from the link.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Placed {
+pub(super) struct PositionedInstance {
     target: u64,
-    features: Vec<(u8, Weighed)>,
+    features: Vec<(u8, WeightedFeature)>,
     relevance: f64,
 }
 
-impl Placed {
-    /// A link, with all that can be seen from it.
+impl PositionedInstance {
+    /// A link with all features around it.
     pub(super) fn new(
         context: &PageContext,
-        link: &Place,
+        link: &LinkPosition,
         encoding: &Encoding,
         outcomes: &Outcomes,
-    ) -> Placed {
+    ) -> PositionedInstance {
         let mut features = Vec::with_capacity(64);
-        context.each_placed(link, &encoding.reaching(FARTHEST), outcomes, |apart, feature| {
-            features.push((apart as u8, feature.weighed(1)));
+        context.each_placed(link, &encoding.with_d_max(FARTHEST), outcomes, |apart, feature| {
+            features.push((apart as u8, feature.with_weight(1)));
         });
         if encoding.has_topics() {
             features.extend(context.page_features.iter().map(|feature| (0, *feature)));
         }
-        Placed { target: link.target.0, features, relevance: 0.0 }
+        PositionedInstance { target: link.target.0, features, relevance: 0.0 }
     }
 
-    /// What can be seen of it within `d_max`.
-    pub(super) fn within(&self, d_max: u32) -> Vec<Weighed> {
+    /// Features within `d_max`.
+    pub(super) fn within(&self, d_max: u32) -> Vec<WeightedFeature> {
         let near = self.features.iter().filter(|(apart, _)| u32::from(*apart) <= d_max);
         near.map(|(_, feature)| *feature).collect()
     }
 }
 
 impl Reach {
-    /// Keeps what a link led to.
-    pub(super) fn keep(&mut self, link: Placed, relevance: f64) {
-        self.kept.push(Placed { relevance, ..link });
+    /// Adds the outcome of a link.
+    pub(super) fn keep(&mut self, link: PositionedInstance, relevance: f64) {
+        self.kept.push(PositionedInstance { relevance, ..link });
     }
 
-    /// Whether there is enough to decide for good.
+    /// Whether there are enough instances for a final choice.
     pub(super) fn is_enough(&self) -> bool {
         self.kept.len() >= ENOUGH
     }
 
-    /// The reach at which most links of both kinds are foretold rightly, the nearest of equals; `None` if there is too little
-    /// to try.
+    /// Offset with the best balanced accuracy, the smallest on ties; `None` if there are too few instances.
     pub(super) fn best(&self) -> Option<u32> {
         let mut best: Option<(u32, f64)> = None;
         for d_max in 0..=FARTHEST {
@@ -80,13 +79,13 @@ impl Reach {
         best.map(|(d_max, _)| d_max)
     }
 
-    /// Teaches a learner all of them.
-    pub(super) fn teach(&self, learner: &mut Learner, d_max: u32) {
+    /// Trains a learner with all instances.
+    pub(super) fn teach(&self, learner: &mut ApprenticeLearner, d_max: u32) {
         self.kept.iter().for_each(|link| learner.learn(&link.within(d_max), link.relevance));
     }
 
     fn instances(&self, d_max: u32) -> Vec<Instance> {
-        let of_link = |link: &Placed| Instance {
+        let of_link = |link: &PositionedInstance| Instance {
             target: link.target,
             features: link.within(d_max),
             relevance: link.relevance,
@@ -96,7 +95,7 @@ impl Reach {
 
     pub(super) fn save(&self, saver: &mut Saver) {
         saver.length(self.kept.len());
-        for Placed { target, features, relevance } in &self.kept {
+        for PositionedInstance { target, features, relevance } in &self.kept {
             saver.u64(*target);
             saver.f64(*relevance);
             saver.length(features.len());
@@ -117,7 +116,7 @@ impl Reach {
                 Ok(((both >> 16) as u8, (feature, both as u16)))
             };
             let features = (0..count).map(|_| feature(saved)).collect::<Result<_, StateError>>()?;
-            reach.kept.push(Placed { target, features, relevance });
+            reach.kept.push(PositionedInstance { target, features, relevance });
         }
         Ok(reach)
     }

@@ -1,20 +1,20 @@
-//! The apprentice's memory as bytes.
+//! Saved state of the apprentice.
 
 use porthole_types::{TermId, UrlId};
 
 use super::Apprentice;
-use super::context::{PageContext, Place};
+use super::context::{LinkPosition, PageContext};
 use super::counts::DIFFERENCES;
-use super::learner::Learner;
+use super::learner::ApprenticeLearner;
 use super::lessons::Lessons;
-use super::memory::{Memory, Waiting};
+use super::memory::{AwaitedUrl, LinkMemory};
 use super::reach::Reach;
-use super::settings::Kind;
+use super::settings::LearnerKind;
 use crate::{Saved, Saver, StateError};
 
 const FORM: u32 = 0x6170_0001;
 
-/// No distance is set or chosen that is farther.
+/// Largest offset in any saved state.
 const FARTHEST_SAVED: u32 = 64;
 
 impl Apprentice {
@@ -43,9 +43,9 @@ impl Apprentice {
         let mut saved = Saved::new(bytes, FORM)?;
         let (encoding, kind) = (saved.u32()?, saved.u32()?);
         let is_chosen = self.settings.is_reach_chosen;
-        // A reach that is chosen is the one that was chosen.
+        // If the offset is chosen by cross-validation, use the saved choice.
         let d_max = if is_chosen { encoding >> 8 } else { self.settings.encoding.d_max };
-        let expected = self.settings.encoding.reaching(d_max);
+        let expected = self.settings.encoding.with_d_max(d_max);
         if encoding != expected.code()
             || kind != self.settings.learner as u32 | u32::from(is_chosen) << 8
             || d_max > FARTHEST_SAVED
@@ -61,7 +61,7 @@ impl Apprentice {
         }
         let changed = saved.length(16)?;
         self.changed = (0..changed).map(|_| Ok((saved.url()?, saved.f64()?))).collect::<Result<_, _>>()?;
-        self.memory = restore_memory(&mut saved, Memory::new(self.settings.remembered))?;
+        self.memory = restore_memory(&mut saved, LinkMemory::new(self.settings.remembered))?;
         if is_chosen {
             let is_open = saved.u32()? == 1;
             self.reach = is_open.then(|| Reach::restore(&mut saved)).transpose()?;
@@ -71,26 +71,26 @@ impl Apprentice {
     }
 }
 
-/// The lessons in what an apprentice saved.
+/// The lessons in an apprentice's saved state.
 pub(super) fn lessons(bytes: &[u8]) -> Result<Option<Lessons>, StateError> {
     let mut saved = Saved::new(bytes, FORM)?;
     let (encoding, kind) = (saved.u32()?, saved.u32()?);
-    if kind & 0xff != Kind::Bayes as u32 {
+    if kind & 0xff != LearnerKind::Bayes as u32 {
         return Ok(None);
     }
-    let mut learner = Learner::new(Kind::Bayes, 0);
+    let mut learner = ApprenticeLearner::new(LearnerKind::Bayes, 0);
     learner.restore(&mut saved)?;
     Ok(learner.lessons().map(|counts| Lessons::new(encoding, counts)))
 }
 
-fn save_memory(memory: &Memory, saver: &mut Saver) {
+fn save_memory(memory: &LinkMemory, saver: &mut Saver) {
     saver.u32(memory.first);
     saver.length(memory.contexts.len());
-    memory.contexts.iter().for_each(|context| save_sheet(context, saver));
-    let mut waiting: Vec<(&UrlId, &Waiting)> = memory.waiting.iter().collect();
+    memory.contexts.iter().for_each(|context| save_context(context, saver));
+    let mut waiting: Vec<(&UrlId, &AwaitedUrl)> = memory.waiting.iter().collect();
     waiting.sort_unstable_by_key(|(url, _)| **url);
     saver.length(waiting.len());
-    for (url, Waiting { newest, said }) in waiting {
+    for (url, AwaitedUrl { newest, said }) in waiting {
         saver.url(*url);
         saver.u32(newest.0);
         saver.u32(newest.1);
@@ -105,14 +105,14 @@ fn save_memory(memory: &Memory, saver: &mut Saver) {
     }
 }
 
-fn restore_memory(saved: &mut Saved<'_>, mut memory: Memory) -> Result<Memory, StateError> {
+fn restore_memory(saved: &mut Saved<'_>, mut memory: LinkMemory) -> Result<LinkMemory, StateError> {
     memory.first = saved.u32()?;
     for _ in 0..saved.length(48)? {
-        memory.contexts.push_back(restore_sheet(saved)?);
+        memory.contexts.push_back(restore_context(saved)?);
     }
     for _ in 0..saved.length(24)? {
         let url = saved.url()?;
-        let waiting = Waiting { newest: (saved.u32()?, saved.u32()?), said: saved.f64()? };
+        let waiting = AwaitedUrl { newest: (saved.u32()?, saved.u32()?), said: saved.f64()? };
         memory.waiting.insert(url, waiting);
     }
     for _ in 0..saved.length(12)? {
@@ -122,8 +122,8 @@ fn restore_memory(saved: &mut Saved<'_>, mut memory: Memory) -> Result<Memory, S
     if is_whole(&memory) { Ok(memory) } else { Err(StateError) }
 }
 
-/// Whether all links to what is waited for are there, each found before the next: no chain is without an end.
-fn is_whole(memory: &Memory) -> bool {
+/// Whether the chain of links to every waiting URL is complete and strictly ordered, so that it ends.
+fn is_whole(memory: &LinkMemory) -> bool {
     memory.waiting.iter().all(|(url, waiting)| {
         let (mut next, mut bound) = (Some(waiting.newest), (u32::MAX, u32::MAX));
         while let Some(place) = next.filter(|(context, _)| *context >= memory.first) {
@@ -137,10 +137,10 @@ fn is_whole(memory: &Memory) -> bool {
     })
 }
 
-/// In the place of a link before that there is not.
+/// Stored instead of the previous link if there is none.
 const NONE: u32 = u32::MAX;
 
-fn save_sheet(context: &PageContext, saver: &mut Saver) {
+fn save_context(context: &PageContext, saver: &mut Saver) {
     let (terms, ends, depths, neighbours) = context.parts();
     saver.url(context.source);
     saver.f32(context.relevance);
@@ -172,7 +172,7 @@ fn save_sheet(context: &PageContext, saver: &mut Saver) {
     }
 }
 
-fn restore_sheet(saved: &mut Saved<'_>) -> Result<PageContext, StateError> {
+fn restore_context(saved: &mut Saved<'_>) -> Result<PageContext, StateError> {
     let (source, relevance, open) = (saved.url()?, saved.f32()?, saved.u32()?);
     let count = saved.length(4)?;
     let terms = (0..count).map(|_| saved.u32().map(TermId)).collect::<Result<Vec<_>, _>>()?;
@@ -199,9 +199,9 @@ fn restore_sheet(saved: &mut Saved<'_>) -> Result<PageContext, StateError> {
     if open as usize <= context.links.len() { Ok(context) } else { Err(StateError) }
 }
 
-fn restore_link(saved: &mut Saved<'_>) -> Result<Place, StateError> {
+fn restore_link(saved: &mut Saved<'_>) -> Result<LinkPosition, StateError> {
     let (target, first, last) = (saved.url()?, saved.u32()?, saved.u32()?);
     let depth = saved.u32()? as u16;
     let before = (saved.u32()?, saved.u32()?);
-    Ok(Place { target, first, last, depth, before: (before.0 != NONE).then_some(before) })
+    Ok(LinkPosition { target, first, last, depth, before: (before.0 != NONE).then_some(before) })
 }

@@ -1,41 +1,41 @@
-//! What links are worth.
+//! Scoring of links.
 //!
-//! A term at a distance is a feature, and finding what it adds takes most of the time. Links that stand side by side have
-//! the same terms at other distances: so for every term it is worked out once what it adds at each, and the terms of a page
-//! are looked up once for all of its links. What comes out is the same to the last bit.
+//! A term at an offset is a feature, and looking up its weight takes most of the time. Adjacent links have the same
+//! terms at different offsets. Therefore the weights of a term at all offsets are computed once, and the terms of a
+//! page are looked up once for all of its links. The scores are bit-identical to those of the direct computation.
 
 use std::collections::HashMap;
 
 use porthole_types::TermId;
 
-use super::context::{Outcomes, PageContext, Place, offset};
-use super::feature::Feature;
-use super::learner::Learner;
+use super::context::{LinkPosition, Outcomes, PageContext, offset};
+use super::feature::LinkFeature;
+use super::learner::ApprenticeLearner;
 use super::naive_bayes::{NaiveBayes, probability};
-use super::settings::{Encoding, Terms};
+use super::settings::{Encoding, TermEncoding};
 
-/// Numbers in the rows that are kept at once.
+/// Maximum number of cached weights.
 const MOST_ODDS: usize = 4_000_000;
 
-/// Scores links by what was learnt at the last training.
+/// Scores links by the model of the last training.
 #[derive(Debug, Default)]
-pub(super) struct Scorer {
-    rows: Option<Rows>,
+pub(super) struct LinkScorer {
+    rows: Option<OffsetWeights>,
 }
 
-impl Scorer {
-    /// For what was learnt by now.
-    pub(super) fn new(learner: &Learner, encoding: &Encoding) -> Scorer {
-        Scorer { rows: learner.bayes().and_then(|_| Rows::new(encoding)) }
+impl LinkScorer {
+    /// A scorer for the learner's current model.
+    pub(super) fn new(learner: &ApprenticeLearner, encoding: &Encoding) -> LinkScorer {
+        LinkScorer { rows: learner.bayes().and_then(|_| OffsetWeights::new(encoding)) }
     }
 
-    /// What a link of a context, of which this is the number, is worth.
+    /// Score of a link of a context with this number.
     pub(super) fn score(
         &mut self,
-        learner: &Learner,
+        learner: &ApprenticeLearner,
         encoding: &Encoding,
         (number, context): (u32, &PageContext),
-        link: &Place,
+        link: &LinkPosition,
         outcomes: &Outcomes,
     ) -> f64 {
         match (&mut self.rows, learner.bayes()) {
@@ -49,27 +49,27 @@ impl Scorer {
     }
 }
 
-/// What terms add at each distance.
+/// Weights of terms at each offset.
 #[derive(Debug)]
-struct Rows {
+struct OffsetWeights {
     d_max: u32,
-    /// Whether distances are told apart.
+    /// Whether the encoding distinguishes offsets.
     has_offsets: bool,
-    /// The row of each term.
+    /// Row of each term.
     rows: HashMap<TermId, u32, foldhash::fast::FixedState>,
-    /// Row by row.
+    /// Weights, row by row.
     odds: Vec<f32>,
-    /// The context that is open, and where the rows of its terms begin.
+    /// Number of the open context, and the start of the row of each of its terms.
     context: Option<u32>,
     begins: Vec<usize>,
 }
 
-impl Rows {
-    /// None if links have other features than terms near by.
-    fn new(encoding: &Encoding) -> Option<Rows> {
+impl OffsetWeights {
+    /// `None` if the encoding has features other than terms near the link.
+    fn new(encoding: &Encoding) -> Option<OffsetWeights> {
         let is_plain = !(encoding.far || encoding.cocitation || encoding.has_topics());
-        let has_offsets = encoding.terms == Terms::Offset;
-        (is_plain && (has_offsets || encoding.terms == Terms::Window)).then(|| Rows {
+        let has_offsets = encoding.terms == TermEncoding::Offset;
+        (is_plain && (has_offsets || encoding.terms == TermEncoding::Window)).then(|| OffsetWeights {
             d_max: encoding.d_max,
             has_offsets,
             rows: HashMap::default(),
@@ -93,7 +93,7 @@ impl Rows {
         for term in context.terms() {
             let next = self.rows.len() as u32;
             let row = *self.rows.entry(*term).or_insert_with(|| {
-                let of_offset = |offset| bayes.odds(Feature::term(*term, offset, 0).hash()) as f32;
+                let of_offset = |offset| bayes.odds(LinkFeature::term(*term, offset, 0).hash()) as f32;
                 self.odds.extend((-reach..=reach).map(of_offset));
                 next
             });
@@ -101,8 +101,8 @@ impl Rows {
         }
     }
 
-    /// What the features of a link of the open context add up to, and how many they are.
-    fn sum(&self, context: &PageContext, link: &Place) -> (f64, usize) {
+    /// Sum of the weights of a link's features, and their number.
+    fn sum(&self, context: &PageContext, link: &LinkPosition) -> (f64, usize) {
         let (first, last) = context.reach(link, self.d_max);
         let (mut sum, mut features) = (0.0, 0);
         for leaf in first..last {
@@ -126,9 +126,9 @@ mod tests {
     use porthole_page::Extractor;
     use porthole_types::{CanonicalUrl, Headers, UrlId};
 
-    use super::super::settings::Kind;
+    use super::super::settings::LearnerKind;
     use super::*;
-    use crate::harness::{Web, aim, tell};
+    use crate::harness::{TestWeb, goal, tell};
     use crate::{Strategy, named};
 
     #[test]
@@ -140,16 +140,18 @@ mod tests {
         let url = CanonicalUrl::parse("http://a.test/").unwrap();
         let page = Extractor::default().extract(&url, &Headers::new(), html.as_bytes());
         let outcomes = Outcomes::default();
-        for (terms, d_max, length) in [(Terms::Offset, 3, 0), (Terms::Offset, 0, 1), (Terms::Window, 5, 10)] {
+        for (terms, d_max, length) in
+            [(TermEncoding::Offset, 3, 0), (TermEncoding::Offset, 0, 1), (TermEncoding::Window, 5, 10)]
+        {
             let encoding = Encoding::of_terms(terms, d_max);
             let context = PageContext::new(&page, 0.5, &encoding);
-            let mut learner = Learner::new(Kind::Bayes, length);
+            let mut learner = ApprenticeLearner::new(LearnerKind::Bayes, length);
             for (n, link) in page.links.iter().enumerate() {
                 let features = context.features(&context.link(link), &encoding, &outcomes);
                 learner.learn(&features, [0.9, 0.1, 0.2][n % 3]);
             }
             assert!(learner.train());
-            let mut scorer = Scorer::new(&learner, &encoding);
+            let mut scorer = LinkScorer::new(&learner, &encoding);
             assert!(scorer.rows.is_some());
             for link in page.links.iter().map(|link| context.link(link)) {
                 let quick = scorer.score(&learner, &encoding, (0, &context), &link, &outcomes);
@@ -159,10 +161,10 @@ mod tests {
         }
     }
 
-    /// What a queue holds of every URL, and the strategy, after all pages came; so many are scored anew at a time.
-    fn queue(name: &str, web: &Web, piece: usize) -> (HashMap<UrlId, f64>, Box<dyn Strategy>) {
-        let mut strategy = named(name, &aim("owl", 1)).unwrap();
-        strategy.in_pieces(piece);
+    /// The queued priorities and the strategy after all pages were fetched, with `piece` URLs rescored at a time.
+    fn queue(name: &str, web: &TestWeb, piece: usize) -> (HashMap<UrlId, f64>, Box<dyn Strategy>) {
+        let mut strategy = named(name, &goal("owl", 1)).unwrap();
+        strategy.set_rescore_chunk(piece);
         let mut queue = HashMap::new();
         let is_last = strategy.discipline().merge == crate::PriorityMerge::Latest;
         for url in web.first(60) {
@@ -184,12 +186,12 @@ mod tests {
 
     #[test]
     fn whatever_comes_meanwhile_the_queue_ends_with_the_new_scores() {
-        // What is forgotten keeps its place in the queue, unless the last word counts.
+        // Dropped links keep their priority in the queue, unless the latest priority counts.
         for (parents, remember) in [("highest", 10_000), ("first", 10_000), ("last", 10_000), ("last", 60)] {
             let name = format!("apprentice:d=1,train=30,again=1000,parents={parents},remember={remember}");
-            let (queue, mut strategy) = queue(&name, &Web::drawn(4, 90), 4);
-            strategy.in_pieces(usize::MAX);
-            strategy.score_all_anew();
+            let (queue, mut strategy) = queue(&name, &TestWeb::drawn(4, 90), 4);
+            strategy.set_rescore_chunk(usize::MAX);
+            strategy.rescore_all();
             let anew = strategy.rescored();
             assert!(anew.len() > 20, "{name}: {}", anew.len());
             for (url, worth) in anew {

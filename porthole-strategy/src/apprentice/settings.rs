@@ -3,60 +3,60 @@
 use crate::NameError;
 use crate::parameters::Parameters;
 
-/// All that can be set.
+/// Settings of an apprentice.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(super) struct ApprenticeSettings {
     pub(super) encoding: Encoding,
-    /// The farthest DOM offset is chosen by cross-validation.
+    /// Whether the maximum offset is chosen by cross-validation.
     pub(super) is_reach_chosen: bool,
-    pub(super) learner: Kind,
-    /// Pages after which it is trained first; 0: never, it watches and follows soft focus.
+    pub(super) learner: LearnerKind,
+    /// Number of pages before the first training; 0 never trains and follows soft focus.
     pub(super) first_training: u64,
-    /// It is trained again when the pages have grown by this factor.
+    /// Growth factor of the number of pages between trainings.
     pub(super) growth: f64,
     pub(super) parents: Parents,
-    /// Links with more features are counted as if they had so many (A 2.3); 0 for as many as they have.
+    /// Links with more features are scaled down to this number (A 2.3); 0 for no limit.
     pub(super) length: u32,
     /// Share of the instances to learn from: those with the largest |Pr(c*|u) - Pr(c*|v)| (A 4).
     pub(super) surprises: f64,
-    /// So many waiting links are remembered with what stands around them.
+    /// Maximum number of waiting links whose contexts are remembered.
     pub(super) remembered: usize,
 }
 
-/// What a link is described by.
+/// Selection of a link's features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
     /// How terms become features.
-    pub terms: Terms,
+    pub terms: TermEncoding,
     /// The farthest DOM offset.
     pub d_max: u32,
-    /// The name of the source page's best topic.
-    pub topics: Topics,
-    /// The probabilities of its topics.
+    /// Whether the source page's best topic is a feature.
+    pub topics: TopicEncoding,
+    /// Whether the probabilities of the source page's topics are features.
     pub classes: bool,
-    /// What neighbouring links turned out to be.
+    /// Whether the relevance of neighbouring links' targets is a feature.
     pub cocitation: bool,
-    /// Terms beyond d_max, as d = infinity.
+    /// Whether terms beyond d_max are features, as d = infinity.
     pub far: bool,
 }
 
 /// How terms become features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Terms {
+pub enum TermEncoding {
     /// <t,d>: a term and its DOM offset from the link (A 2.2.2).
     Offset,
     /// The term alone: a plain window (A Fig. 7).
     Window,
-    /// <t,l,d> with the length of the way through the tree (A 4).
+    /// <t,l,d> with the length of the path through the DOM tree (A 4).
     Way,
     /// <t,l,d> with the depth of the lowest common ancestor (A 4).
     Ancestor,
 }
 
-/// What the best topic of a link's source page is a feature by.
+/// How the best topic of the source page becomes a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topics {
-    /// It is none.
+pub enum TopicEncoding {
+    /// Not a feature.
     No,
     /// Its name (A 3.8).
     Name,
@@ -64,18 +64,18 @@ pub enum Topics {
     Prefixes,
 }
 
-/// Who learns (A 2.3).
+/// Learning algorithm (A 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LearnerKind {
     /// Naive Bayes with two classes.
     Bayes,
-    /// A linear perceptron without a threshold, trained by the delta rule: what it says is an estimate of R.
+    /// A linear perceptron without a threshold, trained by the delta rule; its output estimates R.
     Regression,
-    /// One with a threshold, which learns from its mistakes alone.
+    /// A perceptron with a threshold, which learns from its mistakes only.
     Perceptron,
 }
 
-/// Whose word counts when several pages link to the same URL (A footnote 1).
+/// Which link's priority counts when several pages link to the same URL (A footnote 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parents {
     First,
@@ -84,8 +84,8 @@ pub(super) enum Parents {
 }
 
 impl Parents {
-    /// What links make a URL worth, and one that was found after them.
-    pub(super) fn of_both(self, said: f64, worth: f64) -> f64 {
+    /// Merges the priority `said` of earlier links with that of a later one.
+    pub(super) fn merge_worth(self, said: f64, worth: f64) -> f64 {
         match self {
             Parents::First => said,
             Parents::Highest => said.max(worth),
@@ -95,48 +95,48 @@ impl Parents {
 }
 
 impl Encoding {
-    /// Terms within so many leaves, and nothing else.
-    pub fn of_terms(terms: Terms, d_max: u32) -> Encoding {
-        Encoding { terms, d_max, topics: Topics::No, classes: false, cocitation: false, far: false }
+    /// Terms within `d_max` leaves, and no other features.
+    pub fn of_terms(terms: TermEncoding, d_max: u32) -> Encoding {
+        Encoding { terms, d_max, topics: TopicEncoding::No, classes: false, cocitation: false, far: false }
     }
 
-    /// A number that tells encodings apart: lessons of one mean nothing to another.
+    /// Code that identifies the encoding: lessons with different codes cannot be combined.
     pub(super) fn code(&self) -> u32 {
-        let flags = [self.topics == Topics::Prefixes, self.classes, self.cocitation, self.far];
+        let flags = [self.topics == TopicEncoding::Prefixes, self.classes, self.cocitation, self.far];
         let flags = flags.iter().fold(0, |code, flag| code << 1 | u32::from(*flag));
-        let name = u32::from(self.topics == Topics::Name) << 3;
+        let name = u32::from(self.topics == TopicEncoding::Name) << 3;
         self.d_max << 8 | flags << 4 | name | self.terms as u32
     }
 
     /// Whether the topics of the source page are features.
     pub(super) fn has_topics(&self) -> bool {
-        self.topics != Topics::No || self.classes
+        self.topics != TopicEncoding::No || self.classes
     }
 
-    /// The same, looking so far around a link.
-    pub(super) fn reaching(self, d_max: u32) -> Encoding {
+    /// The same encoding with another maximum offset.
+    pub(super) fn with_d_max(self, d_max: u32) -> Encoding {
         Encoding { d_max, ..self }
     }
 }
 
-impl Settings {
-    pub(super) fn read(parameters: &mut Parameters<'_>) -> Result<Settings, NameError> {
+impl ApprenticeSettings {
+    pub(super) fn read(parameters: &mut Parameters<'_>) -> Result<ApprenticeSettings, NameError> {
         let terms = match parameters.word("features", &["td", "window", "tld", "tad"])? {
-            "window" => Terms::Window,
-            "tld" => Terms::Way,
-            "tad" => Terms::Ancestor,
-            _ => Terms::Offset,
+            "window" => TermEncoding::Window,
+            "tld" => TermEncoding::Way,
+            "tad" => TermEncoding::Ancestor,
+            _ => TermEncoding::Offset,
         };
         let d_max = parameters.number_or("auto", "d", 5, 0..=64)?;
         let topics = match parameters.word("topics", &["no", "yes", "name"])? {
-            "yes" => Topics::Prefixes,
-            "name" => Topics::Name,
-            _ => Topics::No,
+            "yes" => TopicEncoding::Prefixes,
+            "name" => TopicEncoding::Name,
+            _ => TopicEncoding::No,
         };
         let mut is = |key| Ok::<bool, NameError>(parameters.word(key, &["no", "yes"])? == "yes");
         let encoding = Encoding {
             terms,
-            // Until there is something to choose by, that of the paper.
+            // Until an offset is chosen, that of the paper.
             d_max: d_max.unwrap_or(5),
             topics,
             classes: is("classes")?,
@@ -144,20 +144,20 @@ impl Settings {
             far: is("far")?,
         };
         if encoding.far && d_max.is_none() {
-            let wanted = "a number where far=yes: all that is farther is one feature then".to_owned();
+            let wanted = "a number if far=yes, which makes one feature of all farther terms".to_owned();
             return Err(parameters.bad("d", "auto", wanted));
         }
         let learner = match parameters.word("learner", &["bayes", "regression", "perceptron"])? {
-            "regression" => Kind::Regression,
-            "perceptron" => Kind::Perceptron,
-            _ => Kind::Bayes,
+            "regression" => LearnerKind::Regression,
+            "perceptron" => LearnerKind::Perceptron,
+            _ => LearnerKind::Bayes,
         };
         let parents = match parameters.word("parents", &["highest", "first", "last"])? {
             "first" => Parents::First,
             "last" => Parents::Last,
             _ => Parents::Highest,
         };
-        Ok(Settings {
+        Ok(ApprenticeSettings {
             encoding,
             is_reach_chosen: d_max.is_none(),
             learner,

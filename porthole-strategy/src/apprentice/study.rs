@@ -1,65 +1,65 @@
-//! Instances of a crawl to study: how well links' targets are foretold, and from where (A 3.4, 3.8), and what an apprentice
-//! makes of what still waits (A 3.7).
+//! Recorded crawls as training instances: how well a link's relevance is predicted, and from which offsets (A 3.4,
+//! 3.8), and how a trained apprentice reorders the queue (A 3.7).
 
 use std::collections::{BTreeMap, HashMap};
 
 use porthole_page::Page;
 use porthole_types::UrlId;
 
-use super::context::{Outcomes, PageContext, Place};
-use super::counts::{self, Counts};
+use super::context::{LinkPosition, Outcomes, PageContext};
+use super::counts::{self, FeatureCounts};
 use super::diagnostics::{self, AtOffset};
-use super::feature::{self, Weighed};
+use super::feature::{self, WeightedFeature};
 use super::naive_bayes::{NaiveBayes, probability};
 use super::offline::TrainingSet;
-use super::settings::{Encoding, Terms};
+use super::settings::{Encoding, TermEncoding};
 use super::validation::{Accuracy, Instance, cross_validated};
 
-/// The pages of a crawl in the order in which they came, and the links between them.
+/// The pages of a crawl in the order in which they were fetched, and the links between them.
 #[derive(Debug, Default)]
-pub struct Study {
-    pages: Vec<Studied>,
+pub struct CrawlTranscript {
+    pages: Vec<TranscriptPage>,
     outcomes: Outcomes,
-    /// When each page came.
+    /// Position of each page in that order.
     order: HashMap<UrlId, usize>,
 }
 
 /// A page of the crawl.
 #[derive(Debug)]
-pub(super) struct Studied {
+pub(super) struct TranscriptPage {
     pub(super) context: PageContext,
-    /// The element of each leaf.
+    /// Element of each leaf.
     pub(super) tags: Vec<&'static str>,
-    /// Its best topic, behind all prefixes of its name.
+    /// Hashed name of its best topic, after those of all its prefixes.
     names: Vec<u32>,
-    classes: Vec<Weighed>,
+    classes: Vec<WeightedFeature>,
 }
 
-/// What a critic says of the topics of a page, by their paths.
+/// The critic's topics of a page, by path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageTopics {
-    /// The best.
+    /// The best topic.
     pub best: String,
-    /// All, with their probabilities.
+    /// All topics with their probabilities.
     pub classes: Vec<(String, f64)>,
 }
 
-/// A URL that waits when the crawl ends.
+/// A URL in the queue at the end of the crawl.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InQueue {
+pub struct QueuedEstimate {
     /// The URL.
     pub url: UrlId,
-    /// What soft focus says of it.
+    /// Priority by soft focus.
     pub before: f64,
-    /// What an apprentice says that was trained on the crawl.
+    /// Priority by an apprentice that was trained on the crawl.
     pub after: f64,
 }
 
-impl Study {
+impl CrawlTranscript {
     /// Adds the next page of the crawl.
     pub fn add(&mut self, url: UrlId, page: &Page, relevance: f64, topics: &PageTopics) {
-        // All that any encoding needs.
-        let everything = Encoding { cocitation: true, far: true, ..Encoding::of_terms(Terms::Way, 0) };
+        // Everything that any encoding needs.
+        let everything = Encoding { cocitation: true, far: true, ..Encoding::of_terms(TermEncoding::Way, 0) };
         let mut context = PageContext::new(page, relevance, &everything);
         context.source = url;
         context.links = page.links.iter().map(|link| context.link(link)).collect();
@@ -67,7 +67,7 @@ impl Study {
         let classes = topics.classes.iter();
         self.outcomes.insert(url, relevance as f32);
         self.order.insert(url, self.pages.len());
-        self.pages.push(Studied {
+        self.pages.push(TranscriptPage {
             context,
             tags: leaves.map(|leaf| leaf.tag).collect(),
             names: super::prefixes(std::slice::from_ref(&topics.best)).remove(0),
@@ -76,36 +76,36 @@ impl Study {
     }
 
     /// The links between pages of the crawl, with Pr(c*|v): the instances (A 3.5).
-    pub(super) fn links(&self) -> impl Iterator<Item = (&Studied, &Place, f64)> {
+    pub(super) fn links(&self) -> impl Iterator<Item = (&TranscriptPage, &LinkPosition, f64)> {
         self.pages.iter().flat_map(move |page| {
             let others = page.context.links.iter().filter(|link| link.target != page.context.source);
             others.filter_map(move |link| Some((page, link, f64::from(*self.outcomes.get(&link.target)?))))
         })
     }
 
-    /// How many there are.
+    /// Number of instances.
     pub fn instances(&self) -> usize {
         self.links().count()
     }
 
-    /// Where low relevance ends and high begins, for these instances.
+    /// Relevance at which high begins for these instances.
     pub fn cut(&self) -> f64 {
         counts::begin(self.cut_bin())
     }
 
     pub(super) fn cut_bin(&self) -> usize {
-        let mut counts = Counts::default();
+        let mut counts = FeatureCounts::default();
         self.links().for_each(|(_, _, relevance)| counts.add(&[], relevance));
         counts.cut()
     }
 
-    /// The instances as an apprentice would have met them: whatever it sees of a link's neighbours had come when the link
-    /// could be learnt from, which is when both its pages were there.
+    /// The instances as an online apprentice would see them: the outcomes of neighbouring links are those known when
+    /// both pages of the link were fetched.
     fn described(&self, encoding: &Encoding) -> Vec<Instance> {
-        let mut by_time: BTreeMap<usize, Vec<(&Studied, &Place, f64)>> = BTreeMap::new();
+        let mut by_time: BTreeMap<usize, Vec<(&TranscriptPage, &LinkPosition, f64)>> = BTreeMap::new();
         for (page, link, relevance) in self.links() {
             let (source, target) = (self.order[&page.context.source], self.order[&link.target]);
-            // A page that came before is known together with the page that links to it.
+            // A link to a page that was fetched before is known together with its own page.
             by_time
                 .entry(if target > source { 2 * target } else { 2 * source + 1 })
                 .or_default()
@@ -114,7 +114,7 @@ impl Study {
         let mut known = Outcomes::default();
         let mut instances = Vec::new();
         for at in 0..2 * self.pages.len() {
-            if let (1, Studied { context, .. }) = (at % 2, &self.pages[at / 2]) {
+            if let (1, TranscriptPage { context, .. }) = (at % 2, &self.pages[at / 2]) {
                 known.insert(context.source, context.relevance);
             }
             for (page, link, relevance) in by_time.remove(&at).unwrap_or_default() {
@@ -125,33 +125,33 @@ impl Study {
         instances
     }
 
-    /// The instances, for learners to be taught with.
-    pub fn material(&self, encoding: &Encoding) -> TrainingSet {
+    /// The instances as a training set.
+    pub fn training_set(&self, encoding: &Encoding) -> TrainingSet {
         TrainingSet::new(self.described(encoding), self.cut_bin())
     }
 
-    /// Cross-validation (A Fig. 6); `None` if there is too little of one kind to learn from.
+    /// Accuracy by cross-validation (A Fig. 6); `None` if one class has too few instances.
     pub fn accuracy(&self, encoding: &Encoding, parts: u64) -> Option<Accuracy> {
         cross_validated(&self.described(encoding), parts)
     }
 
-    /// What terms and leaves at each offset are like (A Figs. 8 and 9).
+    /// Statistics of terms and leaves at each offset (A Figs. 8 and 9).
     pub fn by_offset(&self, d_max: u32) -> Vec<AtOffset> {
         diagnostics::by_offset(self, d_max)
     }
 
-    /// What waits when the crawl ends, with what it is worth to soft focus and to an apprentice that is trained then (A
-    /// 3.7, Fig. 13 a); `None` if there is too little to learn from. Of several links to a URL the best counts.
-    pub fn queue(&self, encoding: &Encoding) -> Option<Vec<InQueue>> {
-        let mut counts = Counts::default();
+    /// The queue at the end of the crawl, with the priorities of soft focus and of an apprentice that is trained then
+    /// (A 3.7, Fig. 13 a); `None` if there is too little to learn from. Of several links to a URL the best counts.
+    pub fn queue(&self, encoding: &Encoding) -> Option<Vec<QueuedEstimate>> {
+        let mut counts = FeatureCounts::default();
         self.described(encoding).iter().for_each(|link| counts.add(&link.features, link.relevance));
         let bayes = NaiveBayes::train(&counts, 0)?;
-        let mut waiting: BTreeMap<UrlId, InQueue> = BTreeMap::new();
+        let mut waiting: BTreeMap<UrlId, QueuedEstimate> = BTreeMap::new();
         for page in &self.pages {
             for link in page.context.links.iter().filter(|link| !self.outcomes.contains_key(&link.target)) {
                 let before = f64::from(page.context.relevance);
                 let after = probability(bayes.log_odds(&page.features(link, encoding, &self.outcomes)));
-                let first = InQueue { url: link.target, before, after };
+                let first = QueuedEstimate { url: link.target, before, after };
                 let known = waiting.entry(link.target).or_insert(first);
                 (known.before, known.after) = (known.before.max(before), known.after.max(after));
             }
@@ -160,8 +160,13 @@ impl Study {
     }
 }
 
-impl Studied {
-    fn features(&self, link: &Place, encoding: &Encoding, outcomes: &Outcomes) -> Vec<Weighed> {
+impl TranscriptPage {
+    fn features(
+        &self,
+        link: &LinkPosition,
+        encoding: &Encoding,
+        outcomes: &Outcomes,
+    ) -> Vec<WeightedFeature> {
         let mut features = self.context.features(link, encoding, outcomes);
         features.extend(feature::of_topic(&self.names, encoding.topics));
         features.extend(self.classes.iter().filter(|_| encoding.classes));
@@ -177,8 +182,8 @@ mod tests {
     use super::*;
 
     /// Twenty pages about birds and twenty about bolts, all linked to from one list.
-    fn study() -> Study {
-        let mut study = Study::default();
+    fn study() -> CrawlTranscript {
+        let mut study = CrawlTranscript::default();
         let mut extractor = Extractor::default();
         let mut list = String::new();
         for n in 0..40 {
@@ -204,10 +209,11 @@ mod tests {
         // 40 links of the list, 40 back to it.
         assert_eq!((study.instances(), study.cut()), (80, 0.5));
         let accuracy = |terms, d_max| study.accuracy(&Encoding::of_terms(terms, d_max), 5).unwrap().average;
-        // The word is at +1 of its link and at -1 of the next, which has the other one: without offsets all is one.
-        assert!(accuracy(Terms::Offset, 1) > 0.95);
-        assert!(accuracy(Terms::Window, 1) < 0.9);
-        assert!(accuracy(Terms::Offset, 0) < 0.9);
+        // The word is at +1 of its link and at -1 of the next, which has the other one: without offsets they are the
+        // same.
+        assert!(accuracy(TermEncoding::Offset, 1) > 0.95);
+        assert!(accuracy(TermEncoding::Window, 1) < 0.9);
+        assert!(accuracy(TermEncoding::Offset, 0) < 0.9);
     }
 
     #[test]
@@ -217,7 +223,8 @@ mod tests {
         let gain = |offset| at.iter().find(|at| at.offset == offset).unwrap().information_gain;
         assert!(gain(1) > gain(0));
         assert!(at.iter().all(|at| at.leaves > 0));
-        // Behind a link is the text of its item, in front of it that of the item before; the 40 links home stand alone.
+        // After a link is the text of its item, before it that of the previous item; the 40 links home have no text
+        // around them.
         let tags = |offset| at.iter().find(|at| at.offset == offset).unwrap().tags.clone();
         assert_eq!(tags(0), [("a", 1.0)].into());
         assert_eq!((tags(1), tags(-1)), ([("li", 40.0 / 80.0)].into(), [("li", 39.0 / 80.0)].into()));

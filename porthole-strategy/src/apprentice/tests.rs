@@ -1,11 +1,11 @@
-//! The apprentice on pages made by hand.
+//! The apprentice on hand-written pages.
 
-use porthole_page::{Extractor, Page, Wording};
+use porthole_page::{Extractor, Page, TermSplitter};
 use porthole_types::{CanonicalUrl, Headers, Judgment, TermId, TopicId};
 
 use super::context::{Outcomes, PageContext};
-use super::feature::Feature;
-use super::settings::{Encoding, Terms};
+use super::feature::LinkFeature;
+use super::settings::{Encoding, TermEncoding};
 use super::*;
 use crate::named;
 
@@ -17,16 +17,16 @@ fn page(url: &str, html: &str) -> (CanonicalUrl, Page) {
 
 fn term(word: &str) -> TermId {
     let mut terms = Vec::new();
-    Wording::default().append(word, "en", &mut terms);
+    TermSplitter::default().append(word, "en", &mut terms);
     terms[0]
 }
 
-/// The kind of tree that A Fig. 3 shows: text in front, in a nested element, the link with two leaves, text behind, an
-/// element without text.
+/// The kind of tree that A Fig. 3 shows: text before the link, in a nested element, the link with two leaves, text
+/// after it, an element without text.
 const TREE: &str = "<html lang=en><ul><li>early<tt>birds</tt></li><li><a href=/v>grey<em>owls</em></a><font>hoot\
                     </font>loudly</li><li><br>night</li></ul>";
 
-fn features(terms: Terms, d_max: u32) -> Vec<Feature> {
+fn features(terms: TermEncoding, d_max: u32) -> Vec<LinkFeature> {
     let (_, page) = page("http://a.test/", TREE);
     let encoding = Encoding::of_terms(terms, d_max);
     let context = PageContext::new(&page, 0.5, &encoding);
@@ -38,32 +38,32 @@ fn features(terms: Terms, d_max: u32) -> Vec<Feature> {
 
 #[test]
 fn offsets_are_those_of_the_paper() {
-    let td = |word, offset| Feature::term(term(word), offset, 0);
+    let td = |word, offset| LinkFeature::term(term(word), offset, 0);
     let inside = [td("grey", 0), td("owls", 0)];
-    assert_eq!(features(Terms::Offset, 0), inside);
+    assert_eq!(features(TermEncoding::Offset, 0), inside);
     let near = [td("birds", -1), inside[0], inside[1], td("hoot", 1)];
-    assert_eq!(features(Terms::Offset, 1), near);
-    let far = features(Terms::Offset, 9);
+    assert_eq!(features(TermEncoding::Offset, 1), near);
+    let far = features(TermEncoding::Offset, 9);
     let all = [td("early", -2), near[0], near[1], near[2], near[3], td("loudly", 2), td("night", 4)];
     assert_eq!(far, all);
-    let window: Vec<Feature> = all.iter().map(|feature| Feature { offset: 0, ..*feature }).collect();
-    assert_eq!(features(Terms::Window, 9), window);
+    let window: Vec<LinkFeature> = all.iter().map(|feature| LinkFeature { offset: 0, ..*feature }).collect();
+    assert_eq!(features(TermEncoding::Window, 9), window);
 }
 
 #[test]
 fn ways_through_the_tree_are_counted_by_hand() {
     let ways = |terms| features(terms, 9).iter().map(|feature| feature.way).collect::<Vec<_>>();
-    // The link stands in html, body, ul, li. From "early" up to li and ul, and down li to the link: 4. From inside the
-    // em: 2. "hoot" is in a font beside the link.
-    assert_eq!(ways(Terms::Way), [4, 5, 1, 2, 3, 2, 4]);
-    assert_eq!(ways(Terms::Ancestor), [3, 3, 5, 5, 4, 4, 3]);
+    // The link is in html, body, ul, li. From "early" up to li and ul, and down li to the link: 4. From inside the em:
+    // 2. "hoot" is in a font next to the link.
+    assert_eq!(ways(TermEncoding::Way), [4, 5, 1, 2, 3, 2, 4]);
+    assert_eq!(ways(TermEncoding::Ancestor), [3, 3, 5, 5, 4, 4, 3]);
 }
 
 #[test]
 fn farther_terms_and_neighbours_are_features_if_asked_for() {
     let html = "<html lang=en><p>one<a href=/a>two</a><a href=/b>three</a>four<a href=/c>five</a>";
     let (_, page) = page("http://a.test/", html);
-    let encoding = Encoding { far: true, cocitation: true, ..Encoding::of_terms(Terms::Offset, 1) };
+    let encoding = Encoding { far: true, cocitation: true, ..Encoding::of_terms(TermEncoding::Offset, 1) };
     let context = PageContext::new(&page, 0.5, &encoding);
     let outcomes: Outcomes =
         [(0, 0.9), (2, 0.1)].map(|(at, r)| (page.links[at].target.id(), r)).into_iter().collect();
@@ -73,42 +73,42 @@ fn farther_terms_and_neighbours_are_features_if_asked_for() {
             .each_feature(&context.link(&page.links[at]), encoding, &outcomes, |feature| found.push(feature));
         found
     };
-    let td = |word, offset| Feature::term(term(word), offset, 0);
+    let td = |word, offset| LinkFeature::term(term(word), offset, 0);
     let near = [td("two", -1), td("three", 0), td("four", 1)];
-    let far = [Feature::far(term("one")), Feature::far(term("five"))];
-    assert_eq!(of_link(1, &encoding), [&near[..], &far, &[Feature::neighbour(true, -1)]].concat());
+    let far = [LinkFeature::far(term("one")), LinkFeature::far(term("five"))];
+    assert_eq!(of_link(1, &encoding), [&near[..], &far, &[LinkFeature::neighbour(true, -1)]].concat());
     let wider = Encoding { far: false, d_max: 2, ..encoding };
-    let neighbours: Vec<Feature> = of_link(1, &wider).into_iter().skip(5).collect();
-    assert_eq!(neighbours, [Feature::neighbour(true, -1), Feature::neighbour(false, 2)]);
+    let neighbours: Vec<LinkFeature> = of_link(1, &wider).into_iter().skip(5).collect();
+    assert_eq!(neighbours, [LinkFeature::neighbour(true, -1), LinkFeature::neighbour(false, 2)]);
 }
 
 #[test]
 fn numbers_of_features_never_change() {
     // They are stored.
-    let number = |feature: Feature| format!("{:08x}", feature.hash());
-    assert_eq!(number(Feature::term(TermId(0x3140_a3f9), -2, 0)), NUMBERS[0]);
-    assert_eq!(number(Feature::neighbour(true, 3)), NUMBERS[1]);
-    assert_eq!(number(Feature::topic(super::feature::name("/Science"))), NUMBERS[2]);
+    let number = |feature: LinkFeature| format!("{:08x}", feature.hash());
+    assert_eq!(number(LinkFeature::term(TermId(0x3140_a3f9), -2, 0)), NUMBERS[0]);
+    assert_eq!(number(LinkFeature::neighbour(true, 3)), NUMBERS[1]);
+    assert_eq!(number(LinkFeature::topic(super::feature::name("/Science"))), NUMBERS[2]);
 }
 
 const NUMBERS: [&str; 3] = ["c0ce08fe", "6091c57f", "8fb73d98"];
 
-/// A crawl by hand: pages come in any order that is wanted.
-struct Told {
+/// A hand-written crawl: pages arrive in any order.
+struct TestCrawl {
     strategy: Box<dyn Strategy>,
     said: Vec<(String, f64)>,
 }
 
-impl Told {
-    fn new(name: &str) -> Told {
-        Told { strategy: named(name, &Aim::nothing(0)).unwrap(), said: Vec::new() }
+impl TestCrawl {
+    fn new(name: &str) -> TestCrawl {
+        TestCrawl { strategy: named(name, &CrawlGoal::nothing(0)).unwrap(), said: Vec::new() }
     }
 
-    /// A page comes; what its links are worth, and what is said anew of others.
+    /// Adds a page; returns the priorities of its links, and records those that are rescored.
     fn page(&mut self, path: &str, html: &str, relevance: f64) -> Vec<f64> {
         let (url, page) = page(&format!("http://a.test{path}"), html);
         let judgment = Judgment { relevance, best: TopicId(0) };
-        let source = Source { url: &url, page: &page, judgment, on_topic: true, depth: 0 };
+        let source = SourcePage { url: &url, page: &page, judgment, on_topic: true, depth: 0 };
         self.strategy.arrived(&source);
         let worths = page.links.iter().map(|link| self.strategy.priority(&source, link).unwrap()).collect();
         self.said.extend(self.strategy.rescored().into_iter().map(|(url, worth)| (url.to_string(), worth)));
@@ -130,9 +130,9 @@ fn list(from: u32, to: u32) -> String {
     format!("<html lang=en><ul>{}", (from..to).map(link).collect::<String>())
 }
 
-/// Twelve pages of the list come: birds are relevant.
-fn taught(name: &str) -> Told {
-    let mut told = Told::new(name);
+/// A crawl after twelve pages of the list, where birds are relevant.
+fn taught(name: &str) -> TestCrawl {
+    let mut told = TestCrawl::new(name);
     assert_eq!(told.page("/list", &list(0, 40), 0.5)[..2], [0.5, 0.5]);
     for n in 0..12 {
         told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
@@ -164,7 +164,7 @@ fn by_hand_it_is_the_formula() {
 
 #[test]
 fn links_back_teach_too_and_links_to_itself_do_not() {
-    let mut told = Told::new("apprentice:d=0,train=0");
+    let mut told = TestCrawl::new("apprentice:d=0,train=0");
     told.page("/a", "<a href=/a>self</a>", 0.9);
     told.page("/b", "<a href=/a>back</a><a href=/b>self</a>", 0.1);
     let lessons = Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap();
@@ -173,7 +173,7 @@ fn links_back_teach_too_and_links_to_itself_do_not() {
 
 #[test]
 fn of_several_parents_the_chosen_one_counts() {
-    // The same page is called a bolt first, then a bird, then a bolt.
+    // The same page is linked as a bolt first, then as a bird, then as a bolt.
     let worths = |parents: &str| {
         let mut told = taught(&format!("apprentice:d=0,train=13,parents={parents}"));
         let mut word =
@@ -194,7 +194,7 @@ fn what_is_saved_goes_on_as_if_nothing_had_happened() {
     ] {
         let mut whole = taught(name);
         let saved = whole.strategy.save().unwrap();
-        let mut again = Told::new(name);
+        let mut again = TestCrawl::new(name);
         again.strategy.restore(&saved).unwrap();
         assert_eq!(again.strategy.save().unwrap(), saved);
         whole.said.clear();
@@ -206,17 +206,18 @@ fn what_is_saved_goes_on_as_if_nothing_had_happened() {
         assert!(!whole.said.is_empty());
         assert_eq!(whole.said, again.said);
         assert_eq!(whole.strategy.save(), again.strategy.save());
-        assert!(named("apprentice:d=2", &Aim::nothing(0)).unwrap().restore(&saved).is_err());
+        assert!(named("apprentice:d=2", &CrawlGoal::nothing(0)).unwrap().restore(&saved).is_err());
         let cuts = (0..saved.len()).step_by(7);
         assert!(
-            cuts.map(|cut| Told::new(name).strategy.restore(&saved[..cut])).all(|restored| restored.is_err())
+            cuts.map(|cut| TestCrawl::new(name).strategy.restore(&saved[..cut]))
+                .all(|restored| restored.is_err())
         );
     }
 }
 
 #[test]
 fn the_oldest_page_is_forgotten_when_too_many_links_wait() {
-    let mut told = Told::new("apprentice:d=0,train=0,remember=50");
+    let mut told = TestCrawl::new("apprentice:d=0,train=0,remember=50");
     told.page("/old", &list(0, 40), 0.5);
     told.page("/new", &list(30, 70), 0.5);
     for n in 0..70 {
@@ -240,15 +241,15 @@ fn lessons_of_two_workers_add_up_if_they_are_of_the_same_features() {
 fn lessons_of_an_earlier_crawl_are_a_beginning() {
     let earlier = taught("apprentice:d=0,train=0");
     let lessons = Lessons::of_memory(&earlier.strategy.save().unwrap()).unwrap();
-    let aim = Aim { lessons, ..Aim::nothing(0) };
-    let mut told = Told { strategy: named("apprentice:d=0", &aim).unwrap(), said: Vec::new() };
+    let goal = CrawlGoal { lessons, ..CrawlGoal::nothing(0) };
+    let mut told = TestCrawl { strategy: named("apprentice:d=0", &goal).unwrap(), said: Vec::new() };
     let worths = told.page("/elsewhere", &list(100, 102), 0.5);
     assert!(worths[0] > 0.6 && worths[1] < 0.4, "{worths:?}");
-    assert!(named("apprentice:d=1", &aim).is_err());
-    assert!(named("apprentice:d=0,learner=regression", &aim).is_err());
+    assert!(named("apprentice:d=1", &goal).is_err());
+    assert!(named("apprentice:d=0,learner=regression", &goal).is_err());
 }
 
-/// A page of a small web: it links to three others, beside words that say what they are.
+/// A page of a small web: it links to three others, next to words that describe them.
 fn linked(n: u32) -> String {
     let link = |to: u32| {
         let word = if to.is_multiple_of(3) { "bird" } else { "bolt" };
@@ -268,8 +269,8 @@ fn relevance(n: u32) -> f64 {
 #[test]
 fn a_study_of_a_crawl_says_what_an_apprentice_says_that_is_trained_at_its_end() {
     for features in ["", ",cocitation=yes", ",features=window", ",far=yes"] {
-        let mut told = Told::new(&format!("apprentice:d=2,train=41,again=1000{features}"));
-        let mut study = Study::default();
+        let mut told = TestCrawl::new(&format!("apprentice:d=2,train=41,again=1000{features}"));
+        let mut study = CrawlTranscript::default();
         for n in 0..40 {
             told.page(&format!("/{n}"), &linked(n), relevance(n));
             let (url, page) = page(&format!("http://a.test/{n}"), &linked(n));
@@ -277,7 +278,7 @@ fn a_study_of_a_crawl_says_what_an_apprentice_says_that_is_trained_at_its_end() 
         }
         assert!(told.said.is_empty());
         told.page("/elsewhere", "nothing", 0.5);
-        let terms = if features.contains("window") { Terms::Window } else { Terms::Offset };
+        let terms = if features.contains("window") { TermEncoding::Window } else { TermEncoding::Offset };
         let (cocitation, far) = (features.contains("cocitation"), features.contains("far"));
         let encoding = Encoding { cocitation, far, ..Encoding::of_terms(terms, 2) };
         let queue = study.queue(&encoding).unwrap();
@@ -303,21 +304,22 @@ fn a_study_of_a_crawl_says_what_an_apprentice_says_that_is_trained_at_its_end() 
 
 #[test]
 fn how_far_to_look_is_chosen_by_what_foretells_best() {
-    // The word that tells stands two leaves in front of its link, and in what is nearer is nothing to learn from.
+    // The significant word is two leaves before its link; nearer terms are noise.
     let entry = |n: u32, word: &str| format!("<li>{word}<br><a href=/{n}>this</a></li><li><hr>noise{n}</li>");
     let word = |n: u32| if n.is_multiple_of(2) { "bird" } else { "bolt" };
     let list = |from: u32, to: u32| {
         format!("<html lang=en>{}", (from..to).map(|n| entry(n, word(n))).collect::<String>())
     };
     let told = |name: &str| {
-        let mut told = Told::new(name);
+        let mut told = TestCrawl::new(name);
         told.page("/list", &list(0, 60), 0.5);
         for n in 0..40 {
             told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
         }
         told
     };
-    let d_max = |told: &Told| Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap().d_max();
+    let d_max =
+        |told: &TestCrawl| Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap().d_max();
     let mut auto = told("apprentice:d=auto,train=41");
     assert_eq!(d_max(&auto), 2);
     let mut by_hand = told("apprentice:d=2,train=41");
@@ -326,22 +328,24 @@ fn how_far_to_look_is_chosen_by_what_foretells_best() {
     assert_eq!(auto.page("/more", &list(100, 102), 0.5), by_hand.page("/more", &list(100, 102), 0.5));
     // Until the first training it is the paper's.
     assert_eq!(d_max(&told("apprentice:d=auto,train=42")), 5);
-    let mut again = Told::new("apprentice:d=auto,train=41");
+    let mut again = TestCrawl::new("apprentice:d=auto,train=41");
     again.strategy.restore(&auto.strategy.save().unwrap()).unwrap();
     assert_eq!(again.strategy.save(), auto.strategy.save());
-    assert!(Told::new("apprentice:d=2,train=41").strategy.restore(&auto.strategy.save().unwrap()).is_err());
-    // Who begins with its lessons looks as far.
+    assert!(
+        TestCrawl::new("apprentice:d=2,train=41").strategy.restore(&auto.strategy.save().unwrap()).is_err()
+    );
+    // An apprentice that starts from its lessons uses the same offset.
     let lessons = Lessons::of_memory(&auto.strategy.save().unwrap()).unwrap();
-    let begun = named("apprentice:d=auto", &Aim { lessons, ..Aim::nothing(0) }).unwrap();
-    assert_eq!(d_max(&Told { strategy: begun, said: Vec::new() }), 2);
-    assert!(named("apprentice:d=auto,far=yes", &Aim::nothing(0)).is_err());
-    let wrong = named("apprentice:d=far", &Aim::nothing(0)).err().unwrap().to_string();
+    let begun = named("apprentice:d=auto", &CrawlGoal { lessons, ..CrawlGoal::nothing(0) }).unwrap();
+    assert_eq!(d_max(&TestCrawl { strategy: begun, said: Vec::new() }), 2);
+    assert!(named("apprentice:d=auto,far=yes", &CrawlGoal::nothing(0)).is_err());
+    let wrong = named("apprentice:d=far", &CrawlGoal::nothing(0)).err().unwrap().to_string();
     assert!(wrong.contains("a number from 0 to 64, or auto"), "{wrong}");
 }
 
 #[test]
 fn enough_links_decide_for_good_how_far_to_look() {
-    let mut told = Told::new("apprentice:d=auto,train=0");
+    let mut told = TestCrawl::new("apprentice:d=auto,train=0");
     let list: String = (0..1_100)
         .map(|n| format!("<li>{}<a href=/{n}>on</a></li>", if n % 2 == 0 { "bird" } else { "bolt" }))
         .collect();
@@ -350,24 +354,24 @@ fn enough_links_decide_for_good_how_far_to_look() {
     for n in 0..1_100 {
         told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.95 } else { 0.05 });
     }
-    // The word in front tells; every link has two instances, and 2,000 were kept until they decided.
+    // The word before the link is significant; every link has two instances, and 2,000 were kept until they decided.
     let saved = told.strategy.save().unwrap();
     let lessons = Lessons::of_memory(&saved).unwrap().unwrap();
     assert_eq!((lessons.d_max(), lessons.instances()), (1, 2_200));
-    let mut again = Told::new("apprentice:d=auto,train=0");
+    let mut again = TestCrawl::new("apprentice:d=auto,train=0");
     again.strategy.restore(&saved).unwrap();
     assert_eq!(again.strategy.save().unwrap(), saved);
 }
 
 #[test]
 fn surprises_alone_can_teach() {
-    let mut told = Told::new("apprentice:d=0,train=0,surprises=0.25");
+    let mut told = TestCrawl::new("apprentice:d=0,train=0,surprises=0.25");
     told.page("/list", &list(0, 40), 0.9);
     for n in 0..12 {
         told.page(&format!("/{n}"), "nothing", if n % 2 == 0 { 0.9 } else { 0.05 });
     }
     let lessons = Lessons::of_memory(&told.strategy.save().unwrap()).unwrap().unwrap();
-    // The first has nothing to compare with; then all that are far off.
+    // The first has nothing to compare with; then all with a large difference.
     assert_eq!(lessons.instances(), 7);
 }
 
@@ -376,11 +380,11 @@ fn it_says_what_its_words_add() {
     let mut told = taught("apprentice:d=0,train=13");
     let (url, page) = page("http://a.test/x", "<html lang=en><a href=/v>birds</a>");
     let judgment = Judgment { relevance: 0.5, best: TopicId(0) };
-    let source = Source { url: &url, page: &page, judgment, on_topic: true, depth: 0 };
+    let source = SourcePage { url: &url, page: &page, judgment, on_topic: true, depth: 0 };
     let before = told.strategy.save();
     let parts = told.strategy.explain(&source, &page.links[0]);
     let words: Vec<&str> = parts.iter().map(|part| part.what.as_str()).collect();
-    assert_eq!(words, ["what all links have; together Pr(high) = 0.875", "\"birds\""]);
+    assert_eq!(words, ["prior of all links; Pr(high) = 0.875 in total", "\"birds\""]);
     assert!((parts[1].adds - 7_f64.ln()).abs() < 1e-6);
     assert_eq!(told.strategy.save(), before);
 }

@@ -1,31 +1,31 @@
-//! How well links' targets are foretold, by cross-validation (A 3.4).
+//! Accuracy of predictions by cross-validation (A 3.4).
 
-use super::counts::{self, Counts};
-use super::feature::Weighed;
+use super::counts::{self, FeatureCounts};
+use super::feature::WeightedFeature;
 use super::naive_bayes::{NaiveBayes, probability};
 
-/// An instance <(u,v), Pr(c*|v)> that is kept to be tried.
+/// An instance <(u,v), Pr(c*|v)> for cross-validation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Instance {
-    /// Tells targets apart: all links to one page are in the same part, so that it is always about pages that were not seen.
+    /// Target page. All links to one page are in the same fold, so that every test is on unseen pages.
     pub(super) target: u64,
-    pub(super) features: Vec<Weighed>,
+    pub(super) features: Vec<WeightedFeature>,
     pub(super) relevance: f64,
 }
 
-/// How often the apprentice is right about links whose targets it has not seen.
+/// Accuracy on links whose targets were not seen in training.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Accuracy {
-    /// Share of the links to relevant pages that it calls so.
+    /// Share of the links to relevant pages that are predicted as such.
     pub positive: f64,
-    /// Share of the others that it calls irrelevant.
+    /// Share of the links to irrelevant pages that are predicted as such.
     pub negative: f64,
-    /// Share of all that it is right about.
+    /// Share of all links that are predicted correctly.
     pub average: f64,
 }
 
 impl Accuracy {
-    /// Of links, each with whether its target is relevant and whether it was called so.
+    /// From links as pairs: whether the target is relevant, and the prediction.
     pub(super) fn of(links: impl Iterator<Item = (bool, bool)>) -> Accuracy {
         let (mut right, mut all) = ([0_u64; 2], [0_u64; 2]);
         for (is_high, said) in links {
@@ -40,22 +40,22 @@ impl Accuracy {
         }
     }
 
-    /// The mean of both kinds. Where they are equally frequent it is the average; where relevant pages are rare, the average
-    /// is best when all is called irrelevant.
+    /// Mean of both shares. It equals the average if both classes are equally frequent; if relevant pages are rare, the
+    /// average is best when all links are predicted irrelevant.
     pub fn balanced(&self) -> f64 {
         (self.positive + self.negative) / 2.0
     }
 }
 
-/// Every one of `parts` is foretold from the others; `None` if there is too little of one kind to learn from.
+/// Predicts each of `parts` folds from the others; `None` if one class has too few instances.
 pub(super) fn cross_validated(instances: &[Instance], parts: u64) -> Option<Accuracy> {
-    let mut counts = Counts::default();
+    let mut counts = FeatureCounts::default();
     instances.iter().for_each(|instance| counts.add(&[], instance.relevance));
     let cut = counts.cut();
     let mut said = Vec::with_capacity(instances.len());
     for part in 0..parts {
         let is_in = |instance: &&Instance| instance.target % parts == part;
-        let mut counts = Counts::default();
+        let mut counts = FeatureCounts::default();
         let learnt = instances.iter().filter(|instance| !is_in(instance));
         learnt.for_each(|instance| counts.add(&instance.features, instance.relevance));
         let bayes = NaiveBayes::train(&counts, 0)?;
@@ -82,10 +82,10 @@ mod tests {
         let high = (20..40).map(|n| instance(n, if n < 24 { 1 } else { 2 }, 0.95));
         let all: Vec<Instance> = low.chain(high).collect();
         let said = cross_validated(&all, 5).unwrap();
-        // In every part, a word is of the class that it occurs in more often: 1 is low.
+        // In every fold, a word predicts the class that it occurs in more often: 1 is low.
         assert_eq!(said, Accuracy { positive: 16.0 / 20.0, negative: 1.0, average: 36.0 / 40.0 });
         assert!((said.balanced() - 0.9).abs() < 1e-12);
-        // All of one kind: nothing to tell apart.
+        // All of one class: nothing to learn.
         assert_eq!(cross_validated(&all[..20], 5), None);
     }
 }

@@ -1,38 +1,38 @@
-//! rank_KW,PR on what was crawled (P 4.2, 7): links by how many of the topic's keywords are on a page that links to them,
-//! and those with the same number by their PageRank in the graph that is known.
+//! rank_KW,PR on the crawled pages (P 4.2, 7): links by the largest number of topic keywords on a page that links to
+//! them; ties by PageRank in the known graph.
 
 use porthole_types::{CanonicalUrl, UrlId};
 
 use crate::keywords::Keywords;
-use crate::known::{Known, Schedule};
-use crate::{Saved, Saver, Source, StateError};
+use crate::known::{KnownGraph, Schedule};
+use crate::{Saved, Saver, SourcePage, StateError};
 
-/// PageRank is computed after so many pages, and then again and again.
+/// Pages between two computations of PageRank.
 const EVERY: u64 = 25;
 
-/// What rank_KW,PR says of links.
+/// Scores links by rank_KW,PR.
 #[derive(Debug)]
 pub(super) struct LocalRank {
-    known: Known,
-    /// By number: the most keywords on a page that links there, and its PageRank as a share of the largest. What was met
-    /// since ranks were computed has none.
+    known: KnownGraph,
+    /// By URL number: the most keywords on a page that links there, and the PageRank as a share of the largest. URLs
+    /// found since the last computation have no rank.
     worth: Vec<(u32, f32)>,
     schedule: Schedule,
-    /// Links that are worth something else now.
+    /// Links whose priorities changed.
     pub(super) changed: Vec<(UrlId, f64)>,
 }
 
 impl Default for LocalRank {
     fn default() -> Self {
-        let (known, worth, changed) = (Known::default(), Vec::new(), Vec::new());
+        let (known, worth, changed) = (KnownGraph::default(), Vec::new(), Vec::new());
         LocalRank { known, worth, schedule: Schedule::new(EVERY), changed }
     }
 }
 
 impl LocalRank {
-    pub(super) fn arrived(&mut self, source: &Source<'_>, keywords: &Keywords) {
+    pub(super) fn arrived(&mut self, source: &SourcePage<'_>, keywords: &Keywords) {
         let contained = keywords.contained(source.page.terms()) as u32;
-        let Some((_, links)) = self.known.came(source, |_| 1.0) else { return };
+        let Some((_, links)) = self.known.record_page(source, |_| 1.0) else { return };
         self.worth.resize(self.known.len(), (0, 0.0));
         for link in &self.known.links()[links] {
             let most = &mut self.worth[link.to as usize].0;
@@ -55,10 +55,10 @@ impl LocalRank {
         self.known.settled(url.id());
     }
 
-    /// Keywords first, then rank; 1 for a page with all of them and the largest rank.
+    /// Orders by keywords, then by rank; 1 for a page with all keywords and the largest rank.
     fn worth_of(&self, number: u32, keywords: &Keywords) -> f64 {
         let (contained, rank) = self.worth[number as usize];
-        // Less than one keyword, whatever its rank.
+        // The rank always counts less than one keyword.
         (f64::from(contained) + f64::from(rank) * 0.99) / (keywords.count() + 1) as f64
     }
 
@@ -78,7 +78,7 @@ impl LocalRank {
     pub(super) fn restored(saved: &mut Saved<'_>) -> Result<LocalRank, StateError> {
         let mut rank = LocalRank::default();
         rank.schedule.restore(saved)?;
-        rank.known = Known::restored(saved)?;
+        rank.known = KnownGraph::restored(saved)?;
         for _ in 0..rank.known.len() {
             rank.worth.push((saved.u32()?, saved.f32()?));
         }

@@ -1,45 +1,45 @@
-//! One agent: its energy, its keywords and net, and the links that it is after.
+//! One agent: its energy, its keywords, its neural net, and its links.
 
 use porthole_page::{Link, Page};
 use porthole_types::{TermId, UrlId};
 
-use crate::{Saved, Saver, Source, StateError};
+use crate::{Saved, Saver, SourcePage, StateError};
 
-/// Leaves around a link in which keywords are near it.
+/// Maximum distance in leaves between a link and a keyword near it.
 const REACH: u32 = 4;
 
-/// Links that an agent keeps.
+/// Maximum number of links that an agent keeps.
 const LINKS: usize = 64;
 
-/// Keywords that an agent has at most.
+/// Maximum number of keywords of an agent.
 const KEYWORDS: usize = 64;
 
-/// How far the net is moved by one page.
+/// Learning rate of the net.
 const RATE: f32 = 0.2;
 
-/// How far a child's weights may be from those that it inherits.
+/// Maximum change of a child's weights from those that it inherits.
 const MUTATION: f64 = 0.5;
 
-/// See the module.
+/// An agent, see the module `infospiders`.
 #[derive(Debug)]
 pub(super) struct Agent {
     pub(super) id: u64,
     pub(super) energy: f64,
     keywords: Vec<TermId>,
-    /// One for each keyword, and the bias.
+    /// One weight for each keyword, and the bias.
     weights: Vec<f32>,
-    links: Vec<Known>,
+    links: Vec<AgentLink>,
 }
 
-/// A link that an agent is after.
+/// A link that an agent may follow.
 #[derive(Debug)]
-struct Known {
+struct AgentLink {
     url: UrlId,
-    /// How near each keyword is; of keywords that were learnt later nothing is known.
+    /// Nearness of each keyword; shorter than the keywords if some were learnt later.
     near: Vec<f32>,
 }
 
-/// How near each keyword is to a link: the sum of 1 / (1 + distance) over where it stands.
+/// Nearness of each keyword to a link: the sum of 1 / (1 + distance) over its occurrences.
 pub(super) fn nearness(page: &Page, link: &Link, keywords: &[TermId]) -> Vec<f32> {
     let mut near = vec![0.0; keywords.len()];
     for (distance, leaf) in page.around(link, REACH) {
@@ -64,16 +64,16 @@ impl Agent {
         (weights.iter().zip(near).map(|(weight, near)| weight * near).sum::<f32>() + bias).tanh()
     }
 
-    /// Its links, with what its net makes of them.
+    /// The agent's links with their scores by its net.
     pub(super) fn scored(&self) -> impl Iterator<Item = (UrlId, f64)> {
         self.links.iter().map(|link| (link.url, f64::from(self.score(&link.near))))
     }
 
-    pub(super) fn is_after(&self, url: UrlId) -> bool {
+    pub(super) fn has_link(&self, url: UrlId) -> bool {
         self.links.iter().any(|link| link.url == url)
     }
 
-    pub(super) fn knows(&self, word: TermId) -> bool {
+    pub(super) fn has_keyword(&self, word: TermId) -> bool {
         self.keywords.contains(&word)
     }
 
@@ -81,7 +81,7 @@ impl Agent {
         self.links.retain(|link| link.url != url);
     }
 
-    /// The page of a link came, and is so similar to the topic.
+    /// Trains the net on a fetched page of the given similarity to the topic.
     pub(super) fn learn(&mut self, url: UrlId, similarity: f64) {
         let Some(link) = self.links.iter().find(|link| link.url == url) else { return };
         let score = self.score(&link.near);
@@ -91,23 +91,23 @@ impl Agent {
         weights.iter_mut().zip(&link.near).for_each(|(weight, near)| *weight += step * near);
     }
 
-    /// Takes over the links of a page, and keeps the best of all.
-    pub(super) fn look_at(&mut self, source: &Source<'_>) {
+    /// Adds the links of a page, and keeps the best of all.
+    pub(super) fn add_links(&mut self, source: &SourcePage<'_>) {
         let links = if source.page.robots.nofollow { &[] } else { &source.page.links[..] };
         for link in links.iter().filter(|link| link.target != *source.url) {
             let (url, near) = (link.target.id(), nearness(source.page, link, &self.keywords));
             match self.links.iter_mut().find(|known| known.url == url) {
                 Some(known) => known.near = near,
-                None => self.links.push(Known { url, near }),
+                None => self.links.push(AgentLink { url, near }),
             }
         }
-        let mut links: Vec<(f32, Known)> =
+        let mut links: Vec<(f32, AgentLink)> =
             std::mem::take(&mut self.links).into_iter().map(|link| (self.score(&link.near), link)).collect();
         links.sort_by(|a, b| b.0.total_cmp(&a.0));
         self.links = links.into_iter().take(LINKS).map(|(_, link)| link).collect();
     }
 
-    /// A child with half of everything; `draw` gives numbers in -0.5..0.5.
+    /// Splits off a child with half of the energy and of the links; `draw` gives numbers in -0.5..0.5.
     pub(super) fn split(&mut self, id: u64, new_word: Option<TermId>, draw: impl Fn(u64) -> f64) -> Agent {
         self.energy /= 2.0;
         let (mut own, mut given) = (Vec::new(), Vec::new());
@@ -144,7 +144,7 @@ impl Agent {
             return Err(StateError);
         }
         let links = (0..saved.length(16)?)
-            .map(|_| Ok(Known { url: saved.url()?, near: read_numbers(saved)? }))
+            .map(|_| Ok(AgentLink { url: saved.url()?, near: read_numbers(saved)? }))
             .collect::<Result<_, StateError>>()?;
         Ok(Agent { id, energy, keywords, weights, links })
     }

@@ -1,8 +1,8 @@
-//! The learner: logistic regression, a page at a time.
+//! Online logistic regression.
 //!
-//! A handful of dense features, about whose weights something is known beforehand, are learnt with their covariance (each
-//! page is one Newton step on what is believed so far), so that some dozen pages tell. Words and layout are hashed features
-//! by the thousand, and learnt by Adagrad.
+//! A few dense features with prior weights are learnt with their covariance (each page is one Newton step on the
+//! current posterior), so that some dozens of pages suffice. Words and layout are thousands of hashed features, learnt
+//! by Adagrad.
 
 use crate::{Saved, Saver, StateError};
 
@@ -12,15 +12,15 @@ pub(super) const DENSE: usize = 11;
 /// Buckets that features are hashed into; a power of two.
 pub(super) const BUCKETS: usize = 1 << 18;
 
-/// How fast hashed features are learnt.
+/// Learning rate of hashed features.
 const RATE: f32 = 0.3;
 
 /// Dense features of a link.
 pub(super) type Dense = [f32; DENSE];
 
-/// Estimates how relevant the page behind a link is.
+/// Estimates the relevance of a link's target.
 #[derive(Debug)]
-pub(super) struct Learner {
+pub(super) struct LinkEstimator {
     weights: [f64; DENSE],
     /// Covariance of the weights.
     spread: [[f64; DENSE]; DENSE],
@@ -34,33 +34,33 @@ struct Weight {
     squares: f32,
 }
 
-impl Learner {
-    /// One that believes in these weights, give or take these standard deviations.
-    pub(super) fn new(weights: Dense, deviations: Dense) -> Learner {
+impl LinkEstimator {
+    /// An estimator with prior weights and their standard deviations.
+    pub(super) fn new(weights: Dense, deviations: Dense) -> LinkEstimator {
         let mut spread = [[0.0; DENSE]; DENSE];
         for (at, deviation) in deviations.into_iter().enumerate() {
             spread[at][at] = f64::from(deviation).powi(2);
         }
         let hashed = vec![Weight::default(); BUCKETS].into_boxed_slice();
-        Learner { weights: weights.map(f64::from), spread, hashed }
+        LinkEstimator { weights: weights.map(f64::from), spread, hashed }
     }
 
-    /// The log odds that the page behind a link is relevant.
+    /// Log odds that the link's target is relevant.
     pub(super) fn log_odds(&self, dense: &Dense, hashed: &[u32]) -> f64 {
         self.parts(dense).iter().sum::<f64>() + self.of_hashed(hashed)
     }
 
-    /// What each dense feature adds to them.
+    /// Contribution of each dense feature to the log odds.
     pub(super) fn parts(&self, dense: &Dense) -> [f64; DENSE] {
         std::array::from_fn(|at| self.weights[at] * f64::from(dense[at]))
     }
 
-    /// What the hashed features add to them.
+    /// Contribution of the hashed features to the log odds.
     pub(super) fn of_hashed(&self, hashed: &[u32]) -> f64 {
         hashed.iter().map(|&at| f64::from(self.hashed[at as usize % BUCKETS].value)).sum()
     }
 
-    /// The page behind a link turned out to be so relevant.
+    /// Trains on a link whose target has the given relevance.
     pub(super) fn learn(&mut self, dense: &Dense, hashed: &[u32], relevance: f64) {
         let estimate = logistic(self.log_odds(dense, hashed));
         let miss = relevance - estimate;
@@ -109,12 +109,12 @@ impl Learner {
     }
 }
 
-/// From log odds to a probability.
+/// Probability of log odds.
 pub(super) fn logistic(log_odds: f64) -> f64 {
     1.0 / (1.0 + (-log_odds).exp())
 }
 
-/// From a probability to log odds, of at most 4 either way: no single opinion may silence the others.
+/// Log odds of a probability, clamped to ±4: no single estimate may outweigh all others.
 pub(super) fn log_odds(probability: f32) -> f32 {
     const MOST: f32 = 0.982;
     let probability = probability.clamp(1.0 - MOST, MOST);
@@ -135,7 +135,7 @@ mod tests {
     fn one_page_is_one_newton_step() {
         // One feature of 1 with weight 0 and variance 4: the estimate is 1/2, its certainty 1/4, so that the gain is
         // 1 / (1 + 1/4 * 4) = 1/2, and a relevant page moves the weight by 1/2 * 4 * 1/2 = 1, the variance to 4 - 2.
-        let mut learner = Learner::new(dense(&[0.0]), dense(&[2.0]));
+        let mut learner = LinkEstimator::new(dense(&[0.0]), dense(&[2.0]));
         learner.learn(&dense(&[1.0]), &[], 1.0);
         assert!((learner.weights[0] - 1.0).abs() < 1e-12);
         assert!((learner.spread[0][0] - 2.0).abs() < 1e-12);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_decides_is_found_out_and_what_does_not_stays() {
-        let mut learner = Learner::new(dense(&[0.0, 0.5, 0.5]), dense(&[1.0, 1.0, 1.0]));
+        let mut learner = LinkEstimator::new(dense(&[0.0, 0.5, 0.5]), dense(&[1.0, 1.0, 1.0]));
         // The second feature decides, the third is noise.
         for turn in 0..200 {
             let (decides, noise) = ([1.0, -1.0][turn % 2], [1.0, 1.0, -1.0, -1.0][turn % 4]);
@@ -154,7 +154,7 @@ mod tests {
             assert!((estimate(1.0, noise) - 0.9).abs() < 0.05, "{}", estimate(1.0, noise));
             assert!((estimate(-1.0, noise) - 0.1).abs() < 0.05, "{}", estimate(-1.0, noise));
         }
-        // Words are told from each other where nothing else differs.
+        // Words are distinguished if nothing else differs.
         for turn in 0..200 {
             learner.learn(&dense(&[1.0]), &[[7, 8][turn % 2]], [0.9, 0.1][turn % 2]);
         }

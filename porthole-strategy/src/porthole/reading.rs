@@ -1,51 +1,51 @@
-//! From a link on a page to what the page says of it.
+//! Reads the evidence that a page has for one of its links.
 
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
-use porthole_page::{Link, Wording};
+use porthole_page::{Link, TermSplitter};
 use porthole_topic::Critic;
 use porthole_types::{TermId, UrlId};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::evidence::{Evidence, LinkObservation, Opinion, Record, Waiting, bucket_of};
 use super::learner::{BUCKETS, log_odds};
-use crate::Source;
+use crate::SourcePage;
 
-/// Terms to each side of a link that are looked at, and the leaves that they may come from.
+/// Number of terms on each side of a link that are read, and the maximum distance of their leaves.
 const AROUND: usize = 12;
 const REACH: u32 = 3;
 
-/// Links within so many places of another stand beside it.
+/// Links at most this many positions apart are adjacent.
 const BESIDE: usize = 4;
 
-/// Of a link's own terms, so many are features.
+/// Maximum number of the link's own terms that are features.
 const OWN: usize = 12;
 
-/// Up to here R says nothing: log odds are the same, with something to spare for rounding.
+/// R up to here is no evidence: log odds are at their lower bound, with a margin for rounding.
 const NOTHING: f64 = 0.017_99;
 
-/// Texts whose opinions are remembered.
+/// Number of texts whose opinions are cached.
 const REMEMBERED: usize = 4096;
 
 /// Reads links.
 pub(super) struct LinkReader {
-    critic: Option<Asked>,
-    wording: Wording,
+    critic: Option<CachedCritic>,
+    wording: TermSplitter,
     own: Vec<TermId>,
     around: Vec<TermId>,
     hashed: Vec<u32>,
-    /// Links of the page that were followed before: their places and what they led to.
+    /// Positions of the page's links that were fetched before, with the relevance of their targets.
     outcomes: Vec<(usize, f32)>,
-    /// The place of the link that was read last.
+    /// Position of the link that was read last.
     place: usize,
 }
 
 impl LinkReader {
     pub(super) fn new(critic: Option<&Critic>) -> LinkReader {
         LinkReader {
-            critic: critic.map(Asked::new),
-            wording: Wording::default(),
+            critic: critic.map(CachedCritic::new),
+            wording: TermSplitter::default(),
             own: Vec::new(),
             around: Vec::new(),
             hashed: Vec::new(),
@@ -54,8 +54,8 @@ impl LinkReader {
         }
     }
 
-    /// Looks at a page whose links are read next: what some of them led to is known, and counts for a page that is new.
-    pub(super) fn start(&mut self, source: &Source<'_>, evidence: &mut Evidence, is_new: bool) {
+    /// Starts reading the links of a page. Known targets of its links count as evidence if the page is new.
+    pub(super) fn start(&mut self, source: &SourcePage<'_>, evidence: &mut Evidence, is_new: bool) {
         self.place = 0;
         self.outcomes.clear();
         let mut last: Option<UrlId> = None;
@@ -74,10 +74,10 @@ impl LinkReader {
         }
     }
 
-    /// What the page says of its link; links are read in their order.
+    /// The page's evidence for a link. Links must be read in their order.
     pub(super) fn read(
         &mut self,
-        source: &Source<'_>,
+        source: &SourcePage<'_>,
         link: &Link,
         waiting: Option<&Waiting>,
     ) -> LinkObservation<'_> {
@@ -99,8 +99,8 @@ impl LinkReader {
         }
     }
 
-    /// The words of the link itself (address, title, anchor), and those together with the words around it.
-    fn gather(&mut self, source: &Source<'_>, link: &Link) {
+    /// Collects the link's own words (address, title, anchor), and these together with the words around it.
+    fn gather(&mut self, source: &SourcePage<'_>, link: &Link) {
         let page = source.page;
         self.own.clear();
         for leaf in link.first_leaf..=link.last_leaf {
@@ -128,7 +128,7 @@ impl LinkReader {
         }
     }
 
-    /// What links beside this one led to, the nearer the more.
+    /// Relevance of the targets of adjacent links, the nearer the more.
     fn beside(&self) -> Record {
         let mut record = Record::default();
         let first = self.outcomes.partition_point(|(place, _)| place + BESIDE < self.place);
@@ -142,9 +142,9 @@ impl LinkReader {
         record
     }
 
-    /// Finds the buckets of the link's own words, and says how many they are; behind them come those of its place in the
-    /// layout and of its host.
-    fn hash(&mut self, source: &Source<'_>, link: &Link) -> u8 {
+    /// Computes the buckets of the link's own words and returns their number; the buckets of its place in the layout
+    /// and of its host come after them.
+    fn hash(&mut self, source: &SourcePage<'_>, link: &Link) -> u8 {
         self.hashed.clear();
         for term in &self.own {
             let bucket = bucket_of(*term);
@@ -162,20 +162,20 @@ impl LinkReader {
     }
 }
 
-/// A critic for short texts, which remembers what it was asked last: most links have the same words on every page that
-/// has them, and in a list the same words around them.
-struct Asked {
+/// A critic for short texts with a cache: most links have the same words on every page that has them, and in a list the
+/// same words around them.
+struct CachedCritic {
     critic: Critic,
-    /// Hashes of texts, and what the critic said of them.
+    /// Hashes of texts with the critic's results.
     said: Box<[(u64, f32)]>,
 }
 
-impl Asked {
-    fn new(critic: &Critic) -> Asked {
-        Asked { critic: critic.narrowed(), said: vec![(0, 0.0); REMEMBERED].into() }
+impl CachedCritic {
+    fn new(critic: &Critic) -> CachedCritic {
+        CachedCritic { critic: critic.relevance_only(), said: vec![(0, 0.0); REMEMBERED].into() }
     }
 
-    /// What the critic says of a few words, in log odds; nothing if there are none.
+    /// The critic's log odds for a few words; 0 if there are none.
     fn opinion(&mut self, terms: &[TermId]) -> f32 {
         if terms.is_empty() {
             return 0.0;
@@ -191,7 +191,7 @@ impl Asked {
 
 #[cfg(test)]
 mod tests {
-    use porthole_topic::{Example, Options, Statistics, Taxonomy, Tuning, Tunings, train};
+    use porthole_topic::{Statistics, Taxonomy, TopicExample, TrainingOptions, Tuning, Tunings, train};
 
     use super::*;
 
@@ -202,12 +202,13 @@ mod tests {
         let examples =
             [(birds, vec![(TermId(3), 5), (TermId(5), 1)]), (cats, vec![(TermId(4), 5), (TermId(5), 1)])];
         let statistics =
-            Statistics::of(examples.iter().map(|(topic, counts)| Example { topic: *topic, counts }));
-        let model = train(&tree, &statistics, &Tunings::default(), &Tuning::untried(), &Options::default());
+            Statistics::of(examples.iter().map(|(topic, counts)| TopicExample { topic: *topic, counts }));
+        let model =
+            train(&tree, &statistics, &Tunings::default(), &Tuning::untried(), &TrainingOptions::default());
         tree.mark(birds).unwrap();
         let critic = Critic::new(model, &tree);
-        let (mut asked, mut fresh) = (Asked::new(&critic), critic.clone());
-        // More texts than are remembered, each twice in a row and again in the end.
+        let (mut asked, mut fresh) = (CachedCritic::new(&critic), critic.clone());
+        // More texts than the cache holds, each twice in a row and again in the end.
         let text = |number: usize| [TermId(3 + number as u32 % 3), TermId(100 + number as u32)];
         for number in (0..2 * REMEMBERED).chain(0..2 * REMEMBERED) {
             let says = log_odds(fresh.relevance_of_terms(&text(number)) as f32);

@@ -1,24 +1,24 @@
-//! Bookmarks as browsers export them: the Netscape format, an HTML of its own that is never quite in order.
+//! Bookmarks as browsers export them: the Netscape format, a dialect of HTML that is often malformed.
 
 use porthole_page::steps;
 
 use super::markup::{Piece, Pieces, Tag};
-use super::{Found, Import, ImportError, Problem, names, shown, tidy, url};
+use super::{ImportError, ImportProblem, ImportedExample, ImportedTaxonomy, names, shown, tidy, url};
 
-/// Examples from a browser's `bookmarks.html`: each folder a topic, each bookmark in it an example.
+/// Examples from a browser's `bookmarks.html`: each folder is a topic, each bookmark in it an example.
 ///
-/// Folders that are not closed, or closed twice, or have no name are taken as well as they can be, as browsers do.
-/// What is nested too deep goes to the deepest folder that can be a topic. Time is linear in the size.
+/// Folders that are not closed, closed twice, or have no name are handled leniently, as browsers do. Bookmarks nested
+/// too deep are assigned to the deepest folder that can be a topic. Time is linear in the size.
 ///
-/// Left out one by one: what is no http or https URL (`javascript:`, `place:`, `data:`, `file:`). A file that does not
-/// say that it holds bookmarks and has no list (`<DL>`), one that says that it is another kind of HTML, and one that
-/// ends inside a tag are broken. Bytes that are not UTF-8 are replaced, and that is told.
-pub fn bookmarks(bytes: &[u8]) -> Result<Import<Found>, ImportError> {
+/// Skipped with a problem: bookmarks without an http or https URL (`javascript:`, `place:`, `data:`, `file:`). An error
+/// is returned for a file that neither declares bookmarks nor has a list (`<DL>`), that declares another kind of HTML,
+/// or that ends inside a tag. Bytes that are not UTF-8 are replaced, and a problem is reported.
+pub fn bookmarks(bytes: &[u8]) -> Result<ImportedTaxonomy<ImportedExample>, ImportError> {
     let text = String::from_utf8_lossy(bytes);
-    let mut reading = Reading::default();
+    let mut reading = BookmarkParser::default();
     if let Err(error) = str::from_utf8(bytes) {
         let line = 1 + memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u64;
-        reading.problem(line, "not UTF-8 from here on: what cannot be read was replaced");
+        reading.problem(line, "not UTF-8 from here on: invalid bytes were replaced");
     }
     let mut pieces = Pieces::of(&text);
     for piece in pieces.by_ref() {
@@ -36,34 +36,34 @@ pub fn bookmarks(bytes: &[u8]) -> Result<Import<Found>, ImportError> {
     reading.end(pieces.line())
 }
 
-/// How far reading came.
+/// State of the parser.
 #[derive(Default)]
-struct Reading {
-    all: Import<Found>,
-    /// The folders that are open.
+struct BookmarkParser {
+    all: ImportedTaxonomy<ImportedExample>,
+    /// Path of the open folders.
     path: names::TopicPath,
     /// For each open list, whether it added a name to the path.
     lists: Vec<bool>,
     /// The last heading, until its list opens.
     heading: Option<String>,
-    /// The heading or link that the text belongs to.
-    open: Option<Open>,
+    /// The heading or link that the current text belongs to.
+    open: Option<OpenFolder>,
     is_bookmarks: bool,
 }
 
-struct Open {
-    what: What,
+struct OpenFolder {
+    what: PendingText,
     text: String,
     line: u64,
 }
 
-enum What {
+enum PendingText {
     Heading,
-    /// With its address, if it has one.
+    /// A link, with its address if it has one.
     Link(Option<String>),
 }
 
-impl Reading {
+impl BookmarkParser {
     fn text(&mut self, text: &str) {
         if let Some(open) = &mut self.open {
             open.text.push_str(text);
@@ -73,11 +73,11 @@ impl Reading {
     fn tag(&mut self, tag: &Tag<'_>) -> Result<(), ImportError> {
         match tag.name.to_ascii_lowercase().as_str() {
             "!doctype" => self.doctype(tag)?,
-            "h3" => self.start(What::Heading, tag.line),
-            "a" => self.start(What::Link(tag.attribute("href")), tag.line),
+            "h3" => self.start(PendingText::Heading, tag.line),
+            "a" => self.start(PendingText::Link(tag.attribute("href")), tag.line),
             "dl" => self.open_list(tag.line),
             "/dl" => self.close_list(tag.line),
-            // Whatever stands between two entries ends one that was left open.
+            // A tag between two entries ends an entry that was left open.
             "/h3" | "/a" | "dt" | "dd" | "hr" => self.finish(),
             _ => {}
         }
@@ -94,20 +94,24 @@ impl Reading {
         Ok(())
     }
 
-    fn start(&mut self, what: What, line: u64) {
+    fn start(&mut self, what: PendingText, line: u64) {
         self.finish();
-        self.open = Some(Open { what, text: String::new(), line });
+        self.open = Some(OpenFolder { what, text: String::new(), line });
     }
 
     fn finish(&mut self) {
-        let Some(Open { what, text, line }) = self.open.take() else { return };
+        let Some(OpenFolder { what, text, line }) = self.open.take() else { return };
         steps::add(text.len());
         let text = tidy(&htmlize::unescape(text));
         match what {
-            What::Heading => self.heading = Some(names::legal(&text).into_owned()),
-            What::Link(None) => self.problem(line, format!("the bookmark {} has no address", shown(&text))),
-            What::Link(Some(address)) => match url(&address, line) {
-                Ok(url) => self.all.found.push(Found { url, topic: self.path.topic(), title: text }),
+            PendingText::Heading => self.heading = Some(names::make_valid(&text).into_owned()),
+            PendingText::Link(None) => {
+                self.problem(line, format!("the bookmark {} has no address", shown(&text)));
+            }
+            PendingText::Link(Some(address)) => match url(&address, line) {
+                Ok(url) => {
+                    self.all.found.push(ImportedExample { url, topic: self.path.topic(), title: text });
+                }
                 Err(problem) => self.all.problems.push(problem),
             },
         }
@@ -116,14 +120,14 @@ impl Reading {
     fn open_list(&mut self, line: u64) {
         self.finish();
         self.is_bookmarks = true;
-        // The outermost list has no heading of its own.
+        // The outermost list has no heading.
         let heading = self.heading.take();
         let is_named = heading.as_ref().is_some_and(|name| self.path.push(name));
         self.lists.push(is_named);
         if let Some(name) = heading.filter(|_| !is_named) {
             self.problem(
                 line,
-                format!("folder {} is too deep: it is merged with the one around it", shown(&name)),
+                format!("folder {} is nested too deep: it is merged into its parent folder", shown(&name)),
             );
         }
     }
@@ -134,23 +138,23 @@ impl Reading {
         match self.lists.pop() {
             Some(true) => self.path.pop(),
             Some(false) => {}
-            None => self.problem(line, "a folder is closed here that was not opened"),
+            None => self.problem(line, "a folder is closed that was not opened"),
         }
     }
 
-    fn end(mut self, line: u64) -> Result<Import<Found>, ImportError> {
+    fn end(mut self, line: u64) -> Result<ImportedTaxonomy<ImportedExample>, ImportError> {
         self.finish();
         if !self.is_bookmarks {
             return Err(no_bookmarks(1));
         }
         if !self.lists.is_empty() {
-            self.problem(line, "the file ends before all folders are closed: is it whole?");
+            self.problem(line, "the file ends before all folders are closed: it may be truncated");
         }
         Ok(self.all)
     }
 
     fn problem(&mut self, line: u64, what: impl Into<String>) {
-        self.all.problems.push(Problem::new(line, what));
+        self.all.problems.push(ImportProblem::new(line, what));
     }
 }
 

@@ -1,4 +1,4 @@
-//! A directory before it is pruned: any number of topics, with the examples of each.
+//! A directory before pruning: any number of topics, with the examples of each.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 use super::names;
 use crate::{DEEPEST, TaxonomyError};
 
-/// A tree of topics without bound, with the numbers of the examples in all nodes.
+/// A topic tree of any size, with the numbers of the examples in each node.
 ///
-/// A caller numbers the examples as they stream by, and after pruning picks the chosen ones in a second pass: the whole
-/// Open Directory takes 4 bytes an example and some 150 a topic.
+/// The caller numbers the examples as it streams them, and after pruning picks the selected ones in a second pass: the
+/// whole Open Directory takes 4 bytes an example and about 150 a topic.
 #[derive(Clone, Debug)]
 pub struct Directory {
-    /// The root first, and each before those below it.
-    pub(crate) nodes: Vec<Node>,
+    /// The root first, parents before children.
+    pub(crate) nodes: Vec<DirectoryNode>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct DirectoryNode {
     pub(crate) parent: u32,
     pub(crate) name: Arc<str>,
     pub(crate) examples: Vec<u32>,
@@ -31,12 +31,12 @@ impl Default for Directory {
 }
 
 impl Directory {
-    /// Nothing but a root.
+    /// A directory with only a root.
     pub fn new() -> Self {
-        Directory { nodes: vec![Node::new(0, Arc::from(""))] }
+        Directory { nodes: vec![DirectoryNode::new(0, Arc::from(""))] }
     }
 
-    /// A directory of examples, each the path of its topic and a number.
+    /// A directory of examples, given as topic path and number.
     pub fn of<P: AsRef<str>>(examples: impl IntoIterator<Item = (P, u32)>) -> Result<Self, TaxonomyError> {
         let mut directory = Directory::new();
         for (path, example) in examples {
@@ -45,25 +45,25 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Puts an example into a topic, which is made together with those above it where they are missing. The same example
-    /// may be in several topics; twice in one counts once.
+    /// Adds an example to a topic; missing topics on the path are created. An example may be in several topics;
+    /// duplicates in one topic are ignored.
     pub fn add(&mut self, path: &str, example: u32) -> Result<(), TaxonomyError> {
         let node = self.node(path)?;
         self.nodes[node].examples.push(example);
         Ok(())
     }
 
-    /// Makes a topic without examples.
+    /// Adds a topic without examples.
     pub fn add_topic(&mut self, path: &str) -> Result<(), TaxonomyError> {
         self.node(path).map(drop)
     }
 
-    /// How many topics there are, the root included.
+    /// Number of topics, including the root.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is nothing but the root, and no example in it.
+    /// Whether the directory has neither topics besides the root nor examples.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() == 1 && self.nodes[0].examples.is_empty()
     }
@@ -73,7 +73,7 @@ impl Directory {
         if names.clone().count() > DEEPEST {
             return Err(TaxonomyError::TooDeep(path.to_owned()));
         }
-        if let Some(bad) = names.clone().find(|name| !names::is_legal(name)) {
+        if let Some(bad) = names.clone().find(|name| !names::is_valid(name)) {
             return Err(TaxonomyError::BadName(bad.chars().take(60).collect()));
         }
         Ok(names.fold(0, |at, name| self.child(at, name)))
@@ -85,13 +85,13 @@ impl Directory {
         }
         let (child, name) = (self.nodes.len(), Arc::<str>::from(name));
         self.nodes[parent].children.insert(name.clone(), child as u32);
-        self.nodes.push(Node::new(parent as u32, name));
+        self.nodes.push(DirectoryNode::new(parent as u32, name));
         child
     }
 }
 
-impl Node {
+impl DirectoryNode {
     fn new(parent: u32, name: Arc<str>) -> Self {
-        Node { parent, name, examples: Vec::new(), children: HashMap::new() }
+        DirectoryNode { parent, name, examples: Vec::new(), children: HashMap::new() }
     }
 }

@@ -1,5 +1,5 @@
-//! The Open Directory (DMOZ): `content.rdf.u8`, its pages, and `structure.rdf.u8`, its topics. Gigabytes of XML, so
-//! they are read record by record.
+//! The Open Directory (DMOZ): `content.rdf.u8` with its pages, `structure.rdf.u8` with its topics. The files have
+//! gigabytes of XML, so they are read record by record.
 
 use std::io::{self, BufRead};
 
@@ -8,36 +8,36 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::scrub::{LONGEST_RECORD, Scrub};
-use super::{Entry, Found, ImportError, Problem, names, shown, tidy, url};
+use super::{ImportEntry, ImportError, ImportProblem, ImportedExample, names, shown, tidy, url};
 use crate::DEEPEST;
 
-/// Examples from the directory's pages: `content.rdf.u8`, not compressed.
+/// Examples from the directory's pages: `content.rdf.u8`, uncompressed.
 ///
-/// The `Top` in front of all topics is taken away. There may be more topics than a taxonomy can hold: gather them in a
+/// The leading `Top` of all topics is removed. There may be more topics than a taxonomy can hold: collect them in a
 /// [`super::Directory`] and prune that.
 ///
-/// A file that is not well-formed XML, that ends too early, whose root is not `RDF`, or with a record longer than
-/// 16 MiB is broken. Left out one by one: pages that have no http or https URL, or no topic. Bytes that are not UTF-8 and
-/// control characters, of which the historic files have some, are replaced, and that is told; so are ampersands that
-/// stand for themselves, in silence. Memory is bounded by a record.
+/// An error is returned for a file that is not well-formed XML, that ends too early, whose root is not `RDF`, or with a
+/// record longer than 16 MiB. Skipped with a problem: pages without an http or https URL, or without a topic. Bytes
+/// that are not UTF-8 and control characters, which the historic files contain, are replaced, and a problem is
+/// reported; unescaped ampersands are accepted silently. Memory is bounded by a record.
 pub fn dmoz_content<R: BufRead>(reader: R) -> DmozContent<R> {
     DmozContent { records: Records::new(reader), topic: None }
 }
 
-/// Topics from the directory's tree: `structure.rdf.u8`, not compressed. Links to other places in the tree (symbolic,
-/// related, in other languages) are not read. For what is broken see [`dmoz_content`].
+/// Topics from the directory's tree: `structure.rdf.u8`, uncompressed. Links to other places in the tree (symbolic,
+/// related, in other languages) are ignored. For errors see [`dmoz_content`].
 pub fn dmoz_structure<R: BufRead>(reader: R) -> DmozStructure<R> {
     DmozStructure { records: Records::new(reader) }
 }
 
-/// What [`dmoz_content`] reads.
+/// Iterator of [`dmoz_content`].
 pub struct DmozContent<R> {
     records: Records<R>,
     /// The topic whose pages follow, as written.
     topic: Option<String>,
 }
 
-/// What [`dmoz_structure`] reads.
+/// Iterator of [`dmoz_structure`].
 pub struct DmozStructure<R> {
     records: Records<R>,
 }
@@ -47,27 +47,27 @@ pub struct DmozStructure<R> {
 pub struct DmozTopic {
     /// A path that a [`crate::Taxonomy`] accepts, without the `Top`.
     pub topic: String,
-    /// The directory's number for it.
+    /// Id of the topic in the directory.
     pub catid: Option<u64>,
-    /// The paths of the topics right below it: `narrow`, `narrow1`, `narrow2`.
+    /// Paths of its child topics: `narrow`, `narrow1`, `narrow2`.
     pub narrow: Vec<String>,
 }
 
 impl<R: BufRead> Iterator for DmozContent<R> {
-    type Item = Result<Entry<Found>, ImportError>;
+    type Item = Result<ImportEntry<ImportedExample>, ImportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let record = match self.records.next()? {
-                Ok(Entry::Found(record)) => record,
-                Ok(Entry::Problem(problem)) => return Some(Ok(problem.into())),
+                Ok(ImportEntry::Found(record)) => record,
+                Ok(ImportEntry::Problem(problem)) => return Some(Ok(problem.into())),
                 Err(error) => return Some(Err(error)),
             };
             match record.kind {
-                Kind::Topic => self.topic = record.key,
-                Kind::Page => {
+                RdfElement::Topic => self.topic = record.key,
+                RdfElement::Page => {
                     let found = page(record, self.topic.as_deref());
-                    return Some(Ok(found.map_or_else(Entry::Problem, Entry::Found)));
+                    return Some(Ok(found.map_or_else(ImportEntry::Problem, ImportEntry::Found)));
                 }
             }
         }
@@ -75,99 +75,102 @@ impl<R: BufRead> Iterator for DmozContent<R> {
 }
 
 impl<R: BufRead> Iterator for DmozStructure<R> {
-    type Item = Result<Entry<DmozTopic>, ImportError>;
+    type Item = Result<ImportEntry<DmozTopic>, ImportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             return match self.records.next()? {
-                Ok(Entry::Found(Record { kind: Kind::Page, .. })) => continue,
-                Ok(Entry::Found(record)) => Some(Ok(topic(record).map_or_else(Entry::Problem, Entry::Found))),
-                Ok(Entry::Problem(problem)) => Some(Ok(problem.into())),
+                Ok(ImportEntry::Found(RdfRecord { kind: RdfElement::Page, .. })) => continue,
+                Ok(ImportEntry::Found(record)) => {
+                    Some(Ok(topic(record).map_or_else(ImportEntry::Problem, ImportEntry::Found)))
+                }
+                Ok(ImportEntry::Problem(problem)) => Some(Ok(problem.into())),
                 Err(error) => Some(Err(error)),
             };
         }
     }
 }
 
-fn page(record: Record, above: Option<&str>) -> Result<Found, Problem> {
-    let Record { key, line, fields, .. } = record;
-    let address = key.ok_or_else(|| Problem::new(line, "a page without an address"))?;
+fn page(record: RdfRecord, above: Option<&str>) -> Result<ImportedExample, ImportProblem> {
+    let RdfRecord { key, line, fields, .. } = record;
+    let address = key.ok_or_else(|| ImportProblem::new(line, "a page without an address"))?;
     let url = url(&address, line)?;
     let (mut title, mut topic) = (String::new(), None);
     for (field, value) in fields {
         match field {
-            Field::Title => title = tidy(&value),
-            Field::Topic => topic = Some(value),
-            Field::Catid | Field::Narrow => {}
+            RdfField::Title => title = tidy(&value),
+            RdfField::Topic => topic = Some(value),
+            RdfField::Catid | RdfField::Narrow => {}
         }
     }
-    // Older files name the topic only before its pages.
+    // Older files name the topic only once, before its pages.
     let Some(topic) = topic.as_deref().or(above) else {
-        return Err(Problem::new(line, format!("no topic for {}", shown(&address))));
+        return Err(ImportProblem::new(line, format!("no topic for {}", shown(&address))));
     };
-    Ok(Found { url, topic: topic_path(topic, line)?, title })
+    Ok(ImportedExample { url, topic: topic_path(topic, line)?, title })
 }
 
-fn topic(record: Record) -> Result<DmozTopic, Problem> {
-    let Record { key, line, fields, .. } = record;
-    let id = key.ok_or_else(|| Problem::new(line, "a topic without an id"))?;
+fn topic(record: RdfRecord) -> Result<DmozTopic, ImportProblem> {
+    let RdfRecord { key, line, fields, .. } = record;
+    let id = key.ok_or_else(|| ImportProblem::new(line, "a topic without an id"))?;
     let (mut catid, mut narrow) = (None, Vec::new());
     for (field, value) in fields {
         match field {
-            Field::Catid => catid = value.trim().parse().ok(),
-            Field::Narrow => narrow.push(topic_path(&value, line)?),
-            Field::Title | Field::Topic => {}
+            RdfField::Catid => catid = value.trim().parse().ok(),
+            RdfField::Narrow => narrow.push(topic_path(&value, line)?),
+            RdfField::Title | RdfField::Topic => {}
         }
     }
     Ok(DmozTopic { topic: topic_path(&id, line)?, catid, narrow })
 }
 
-/// `Top/Arts/Movies` as `/Arts/Movies`.
-fn topic_path(written: &str, line: u64) -> Result<String, Problem> {
+/// Converts `Top/Arts/Movies` to `/Arts/Movies`.
+fn topic_path(written: &str, line: u64) -> Result<String, ImportProblem> {
     let mut parts = written.trim().split('/').filter(|name| !name.is_empty()).peekable();
     parts.next_if_eq(&"Top");
-    let path = names::TopicPath::of(parts).ok_or_else(|| Problem::new(line, names::too_deep(written)))?;
+    let path = names::TopicPath::of(parts)
+        .ok_or_else(|| ImportProblem::new(line, names::too_deep_message(written)))?;
     Ok(path.topic())
 }
 
-/// An element right below the root.
-struct Record {
-    kind: Kind,
+/// A child element of the root.
+struct RdfRecord {
+    kind: RdfElement,
     /// A page's address or a topic's id.
     key: Option<String>,
-    fields: Vec<(Field, String)>,
+    fields: Vec<(RdfField, String)>,
     line: u64,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum RdfElement {
     Page,
     Topic,
 }
 
 #[derive(Clone, Copy)]
-enum Field {
+enum RdfField {
     Title,
     Topic,
     Catid,
     Narrow,
 }
 
-/// Cuts a file into records.
+/// Splits a file into records.
 struct Records<R> {
     xml: Reader<Scrub<R>>,
     buffer: Vec<u8>,
-    /// Elements that are open: the root, a record, a field.
+    /// Number of open elements: the root, a record, a field.
     depth: usize,
     has_root: bool,
-    record: Option<Record>,
-    /// The field that is open, and its value as far as it was read.
-    field: Option<(Field, String)>,
+    record: Option<RdfRecord>,
+    /// The open field, and its text so far.
+    field: Option<(RdfField, String)>,
     is_over: bool,
 }
 
 impl<R: BufRead> Iterator for Records<R> {
-    type Item = Result<Entry<Record>, ImportError>;
+    type Item = Result<ImportEntry<RdfRecord>, ImportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_over {
@@ -194,8 +197,8 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    fn read(&mut self) -> Result<Option<Entry<Record>>, ImportError> {
-        // Apart from `self` while an event borrows it.
+    fn read(&mut self) -> Result<Option<ImportEntry<RdfRecord>>, ImportError> {
+        // Taken out of `self` because the event borrows it.
         let mut buffer = std::mem::take(&mut self.buffer);
         let entry = loop {
             if let Some(change) = self.xml.get_mut().next_change() {
@@ -205,21 +208,21 @@ impl<R: BufRead> Records<R> {
             let done = match self.xml.read_event_into(&mut buffer) {
                 Ok(Event::Eof) => {
                     self.check_end()?;
-                    break self.xml.get_mut().next_change().map(Entry::Problem);
+                    break self.xml.get_mut().next_change().map(ImportEntry::Problem);
                 }
                 Ok(event) => self.event(&event)?,
-                Err(error) => return Err(self.broken_by(error)),
+                Err(error) => return Err(self.xml_error(error)),
             };
             if let Some(record) = done {
-                break Some(Entry::Found(record));
+                break Some(ImportEntry::Found(record));
             }
         };
         self.buffer = buffer;
         Ok(entry)
     }
 
-    /// Takes an event in; gives the record that it ends.
-    fn event(&mut self, event: &Event<'_>) -> Result<Option<Record>, ImportError> {
+    /// Handles an event; returns the record that it completes.
+    fn event(&mut self, event: &Event<'_>) -> Result<Option<RdfRecord>, ImportError> {
         steps::add(1 + event.len());
         match event {
             Event::Start(tag) => self.start(tag)?,
@@ -255,11 +258,11 @@ impl<R: BufRead> Records<R> {
 
     fn root(&mut self, name: &str) -> Result<(), ImportError> {
         if self.has_root {
-            return Err(self.broken("something follows the end of the document"));
+            return Err(self.broken("unexpected content after the end of the document"));
         }
         if name != "RDF" {
             let root = shown(name);
-            return Err(self.broken(format!("no file of the Open Directory: its root is {root}, not RDF")));
+            return Err(self.broken(format!("not an Open Directory file: its root is {root}, not RDF")));
         }
         self.has_root = true;
         Ok(())
@@ -268,38 +271,38 @@ impl<R: BufRead> Records<R> {
     fn start_record(&mut self, name: &str, tag: &BytesStart<'_>) {
         self.xml.get_mut().start_record();
         let (kind, key) = match name {
-            "ExternalPage" => (Kind::Page, attribute(tag, "about")),
-            "Topic" => (Kind::Topic, attribute(tag, "id")),
+            "ExternalPage" => (RdfElement::Page, attribute(tag, "about")),
+            "Topic" => (RdfElement::Topic, attribute(tag, "id")),
             _ => return,
         };
-        self.record = Some(Record { kind, key, fields: Vec::new(), line: self.line() });
+        self.record = Some(RdfRecord { kind, key, fields: Vec::new(), line: self.line() });
     }
 
     fn start_field(&mut self, name: &str, tag: &BytesStart<'_>) {
         let Some(record) = &self.record else { return };
         self.field = match (record.kind, name) {
-            (Kind::Page, "Title") => Some((Field::Title, String::new())),
-            (Kind::Page, "topic") => Some((Field::Topic, String::new())),
-            (Kind::Topic, "catid") => Some((Field::Catid, String::new())),
-            (Kind::Topic, "narrow" | "narrow1" | "narrow2") => {
-                attribute(tag, "resource").map(|value| (Field::Narrow, value))
+            (RdfElement::Page, "Title") => Some((RdfField::Title, String::new())),
+            (RdfElement::Page, "topic") => Some((RdfField::Topic, String::new())),
+            (RdfElement::Topic, "catid") => Some((RdfField::Catid, String::new())),
+            (RdfElement::Topic, "narrow" | "narrow1" | "narrow2") => {
+                attribute(tag, "resource").map(|value| (RdfField::Narrow, value))
             }
             _ => None,
         };
     }
 
     fn text(&mut self, push: impl FnOnce(&mut String)) {
-        if let Some((Field::Title | Field::Topic | Field::Catid, value)) = &mut self.field {
+        if let Some((RdfField::Title | RdfField::Topic | RdfField::Catid, value)) = &mut self.field {
             push(value);
         }
     }
 
-    fn end(&mut self) -> Option<Record> {
+    fn end(&mut self) -> Option<RdfRecord> {
         self.depth -= 1;
         match (self.depth, &mut self.record) {
             (2, Some(record)) => {
                 let (field, value) = self.field.take()?;
-                let value = if matches!(field, Field::Narrow) {
+                let value = if matches!(field, RdfField::Narrow) {
                     value
                 } else {
                     htmlize::unescape(value).into_owned()
@@ -317,7 +320,7 @@ impl<R: BufRead> Records<R> {
 
     fn check_end(&self) -> Result<(), ImportError> {
         if !self.has_root {
-            return Err(self.broken("no file of the Open Directory: it has no RDF element"));
+            return Err(self.broken("not an Open Directory file: it has no RDF element"));
         }
         if self.depth > 0 {
             return Err(self.broken("the file ends in the middle: it was cut; get it again"));
@@ -325,13 +328,11 @@ impl<R: BufRead> Records<R> {
         Ok(())
     }
 
-    fn broken_by(&self, error: quick_xml::Error) -> ImportError {
+    fn xml_error(&self, error: quick_xml::Error) -> ImportError {
         match error {
             _ if self.xml.get_ref().is_too_long() => {
                 let most = LONGEST_RECORD >> 20;
-                self.broken(format!(
-                    "no record ends within {most} MiB: this is no file of the Open Directory"
-                ))
+                self.broken(format!("no record ends within {most} MiB: this is not an Open Directory file"))
             }
             quick_xml::Error::Io(error) => {
                 let source = io::Error::new(error.kind(), error.to_string());
@@ -350,7 +351,7 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-/// The value of an attribute, whatever its prefix: files differ in `about` and `r:about`.
+/// Value of an attribute with any prefix: files differ in `about` and `r:about`.
 fn attribute(tag: &BytesStart<'_>, wanted: &str) -> Option<String> {
     let mut attributes = tag.attributes();
     let found = attributes

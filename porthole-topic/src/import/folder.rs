@@ -1,33 +1,33 @@
-//! Folders of files: each folder a topic, each file in it an example.
+//! Folders of files: each folder is a topic, each file in it an example.
 
-use super::{Import, Problem, names, shown};
+use super::{ImportProblem, ImportedTaxonomy, names, shown};
 
-/// A file that is an example of the topic that its folder stands for.
+/// A file that is an example of its folder's topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundFile {
-    /// The path as it was handed in.
+    /// Path as given by the caller.
     pub path: String,
     /// A path that a [`crate::Taxonomy`] accepts: `/Science/Biology`; `/` for a file in no folder.
     pub topic: String,
 }
 
-/// Extensions of files with text that we read.
+/// Extensions of text files.
 const EXTENSIONS: [&str; 4] = ["txt", "html", "htm", "md"];
 
-/// Examples from the paths of files, relative to the folder that stands for the root, with `/` in between.
+/// Examples from the paths of files, relative to the root folder and separated by `/`.
 ///
-/// Text and HTML files count (`.txt`, `.html`, `.htm`, `.md`), and files without an extension, as in
-/// `comp.graphics/38758`. Left out one by one: hidden files and folders, other files, and paths that lead out of the
-/// folder. Nothing can break as a whole.
-pub fn folder<P: AsRef<str>>(paths: impl IntoIterator<Item = P>) -> Import<FoundFile> {
-    let mut all = Import::default();
+/// Accepts text and HTML files (`.txt`, `.html`, `.htm`, `.md`), and files without an extension, as in
+/// `comp.graphics/38758`. Skipped with a problem: hidden files and folders, other files, and paths that lead out of the
+/// folder. Never fails as a whole.
+pub fn folder<P: AsRef<str>>(paths: impl IntoIterator<Item = P>) -> ImportedTaxonomy<FoundFile> {
+    let mut all = ImportedTaxonomy::default();
     for path in paths {
         let path = path.as_ref();
         match topic(path) {
             Ok(topic) => all.found.push(FoundFile { path: path.to_owned(), topic }),
             Err(why) => {
                 let what = format!("{}: {why}", shown(path));
-                all.problems.push(Problem { line: None, what });
+                all.problems.push(ImportProblem { line: None, what });
             }
         }
     }
@@ -44,9 +44,9 @@ fn topic(path: &str) -> Result<String, String> {
         return Err("hidden".to_owned());
     }
     if !is_text(file) {
-        return Err("neither text nor HTML by its name".to_owned());
+        return Err("not a text or HTML file by its extension".to_owned());
     }
-    names::TopicPath::of(folders).map(|path| path.topic()).ok_or_else(|| names::too_deep(path))
+    names::TopicPath::of(folders).map(|path| path.topic()).ok_or_else(|| names::too_deep_message(path))
 }
 
 fn is_text(file: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Tags and the text between them, as slices of the input: as much HTML as bookmarks need.
+//! A minimal HTML tokenizer for bookmarks: tags and the text between them, as slices of the input.
 
 use porthole_page::steps;
 
@@ -6,19 +6,19 @@ use porthole_page::steps;
 pub(super) enum Piece<'a> {
     Text(&'a str),
     Tag(Tag<'a>),
-    /// A tag or comment that the end of the input cuts; the line that it starts on.
+    /// A tag or comment truncated by the end of the input; the line that it starts on.
     Cut(u64),
 }
 
 pub(super) struct Tag<'a> {
-    /// With the slash of an end tag, as written.
+    /// Name as written, with the slash of an end tag.
     pub(super) name: &'a str,
     pub(super) attributes: &'a str,
-    /// Where it starts.
+    /// Line that the tag starts on.
     pub(super) line: u64,
 }
 
-/// Cuts a text into pieces. No byte is looked at more than a few times, whatever is in it.
+/// Splits a text into pieces, in linear time for any input.
 pub(super) struct Pieces<'a> {
     rest: &'a str,
     line: u64,
@@ -29,7 +29,7 @@ impl<'a> Pieces<'a> {
         Pieces { rest: text, line: 1 }
     }
 
-    /// The line that the next piece starts on.
+    /// Line that the next piece starts on.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
@@ -71,7 +71,7 @@ impl<'a> Iterator for Pieces<'a> {
 }
 
 impl Tag<'_> {
-    /// The value of an attribute, with its references resolved.
+    /// Value of an attribute, with its references resolved.
     pub(super) fn attribute(&self, wanted: &str) -> Option<String> {
         let mut rest = self.attributes;
         loop {
@@ -79,7 +79,7 @@ impl Tag<'_> {
             if rest.is_empty() {
                 return None;
             }
-            // The first character belongs to the name, whatever it is, so that there is always progress.
+            // The first character always belongs to the name, so that there is progress.
             let ends = |c: char| c.is_ascii_whitespace() || c == '=' || c == '/';
             let first = rest.chars().next().map_or(0, char::len_utf8);
             let end = rest[first..].find(ends).map_or(rest.len(), |at| at + first);
@@ -94,7 +94,7 @@ impl Tag<'_> {
     }
 }
 
-/// The value behind an attribute's name, and what follows.
+/// Value after an attribute's name, and the rest.
 fn value(after_name: &str) -> (&str, &str) {
     let Some(after) = after_name.trim_ascii_start().strip_prefix('=') else { return ("", after_name) };
     let after = after.trim_ascii_start();
@@ -110,10 +110,10 @@ fn starts_tag(text: &str) -> bool {
         && bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'/' | b'!' | b'?'))
 }
 
-/// Bytes of the tag or comment at the start; none if it does not end.
+/// Length of the tag or comment at the start; `None` if it does not end.
 fn tag_size(text: &str) -> Option<usize> {
     if text.starts_with("<!--") {
-        // `<!-->` is whole.
+        // `<!-->` is complete.
         return steps::passed(text[2..].find("-->"), text.as_bytes()).map(|at| 2 + at + 3);
     }
     let bytes = text.as_bytes();
@@ -123,7 +123,7 @@ fn tag_size(text: &str) -> Option<usize> {
         if bytes[at] == b'>' {
             return Some(at + 1);
         }
-        // A quote counts only where a value starts: `title=it's` holds none.
+        // A quote counts only at the start of a value: `title=it's` has none.
         let before = bytes[..at].trim_ascii_end();
         steps::add(at - before.len());
         let quote = bytes[at];

@@ -1,4 +1,4 @@
-//! Names of folders and directories, made into paths that a taxonomy accepts.
+//! Conversion of folder and directory names to paths that a taxonomy accepts.
 
 use std::borrow::Cow;
 
@@ -8,28 +8,28 @@ use super::tidy;
 use crate::DEEPEST;
 use crate::taxonomy::LONGEST_NAME;
 
-/// Bytes of a path: far above any directory. Nested folders must not make much of little input.
+/// Maximum length of a path in bytes, far above any directory. Prevents nested folders from amplifying small input.
 const LONGEST_PATH: usize = 1000;
 
-/// What a folder without a name is called.
+/// Name of a folder without a name.
 const UNNAMED: &str = "Unnamed";
 
-/// A path that grows and shrinks by a name.
+/// A path with push and pop.
 #[derive(Default)]
 pub(super) struct TopicPath {
     text: String,
-    /// How long the text was before each name.
+    /// Length of the text before each name.
     starts: Vec<usize>,
 }
 
 impl TopicPath {
-    /// The path of these names, each made legal; none if it is too long.
+    /// The path of these names, each made valid; `None` if it is too long.
     pub(super) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         let mut path = TopicPath::default();
-        names.into_iter().all(|name| path.push(&legal(name))).then_some(path)
+        names.into_iter().all(|name| path.push(&make_valid(name))).then_some(path)
     }
 
-    /// Goes down by a legal name; false, and nothing is changed, if that is too far.
+    /// Appends a valid name; returns false without a change if the path would be too long.
     pub(super) fn push(&mut self, name: &str) -> bool {
         let fits = self.starts.len() < DEEPEST && self.text.len() + 1 + name.len() <= LONGEST_PATH;
         if fits {
@@ -40,7 +40,7 @@ impl TopicPath {
         fits
     }
 
-    /// Goes back up.
+    /// Removes the last name.
     pub(super) fn pop(&mut self) {
         if let Some(start) = self.starts.pop() {
             self.text.truncate(start);
@@ -53,10 +53,10 @@ impl TopicPath {
     }
 }
 
-/// The name, changed as little as makes it one of a topic.
-pub(super) fn legal(name: &str) -> Cow<'_, str> {
+/// The name with the fewest changes that make it a valid topic name.
+pub(super) fn make_valid(name: &str) -> Cow<'_, str> {
     steps::add(1 + name.len());
-    if is_legal(name) {
+    if is_valid(name) {
         return Cow::Borrowed(name);
     }
     let mut name = tidy(name).replace('/', "-");
@@ -65,14 +65,14 @@ pub(super) fn legal(name: &str) -> Cow<'_, str> {
     if name.is_empty() { Cow::Borrowed(UNNAMED) } else { Cow::Owned(name) }
 }
 
-/// Whether a taxonomy accepts the name as it is.
-pub(super) fn is_legal(name: &str) -> bool {
+/// Whether a taxonomy accepts the name unchanged.
+pub(super) fn is_valid(name: &str) -> bool {
     let bad = |c: char| c == '/' || c.is_control();
     !name.is_empty() && name.len() <= LONGEST_NAME && name.trim().len() == name.len() && !name.contains(bad)
 }
 
-/// Says that a path is too long.
-pub(super) fn too_deep(topic: &str) -> String {
+/// Message for a path that is too long.
+pub(super) fn too_deep_message(topic: &str) -> String {
     let topic = super::shown(topic);
     format!("topic {topic} is too deep: a path has at most {DEEPEST} names and {LONGEST_PATH} bytes")
 }

@@ -1,33 +1,33 @@
-//! A reader between a file and an XML parser: it makes the bytes such as the parser can go on with, says what it
-//! changed, counts lines, and stops when a record is too long.
+//! A reader between a file and an XML parser: it replaces bytes that the parser would reject, reports the changes,
+//! counts lines, and fails when a record is too long.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 
 use porthole_page::steps;
 
-use super::Problem;
+use super::ImportProblem;
 
-/// Bytes of a record. The longest in the Open Directory are some hundred kilobytes.
+/// Maximum length of a record. The longest in the Open Directory have some hundred kilobytes.
 pub(super) const LONGEST_RECORD: u64 = 16 << 20;
 
-/// Bytes that are scrubbed at a time.
+/// Number of bytes that are processed at a time.
 const CHUNK: usize = 1 << 16;
 
-/// Clean UTF-8 without control characters, from bytes that should have been.
+/// Produces clean UTF-8 without control characters from any bytes.
 pub(super) struct Scrub<R> {
     reader: R,
-    /// Clean bytes, read up to `at`.
+    /// Clean bytes, consumed up to `at`.
     clean: Vec<u8>,
     at: usize,
-    /// The start of a character whose rest has not come yet.
+    /// Start of a character whose rest was not read yet.
     carry: Vec<u8>,
-    /// The line of the bytes to scrub next, and that of those to hand out next.
+    /// Line of the next bytes to process, and of the next bytes to return.
     scrubbed_line: u64,
     line: u64,
-    /// What was changed in lines not reported yet.
-    changes: VecDeque<Problem>,
-    /// Bytes handed out since the record began.
+    /// Changes that were not reported yet.
+    changes: VecDeque<ImportProblem>,
+    /// Number of bytes returned since the record began.
     used: u64,
 }
 
@@ -45,12 +45,12 @@ impl<R: BufRead> Scrub<R> {
         }
     }
 
-    /// The line that has been read up to.
+    /// Line of the last byte returned.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
 
-    /// From here on the bytes belong to another record.
+    /// Marks the start of a record.
     pub(super) fn start_record(&mut self) {
         self.used = 0;
     }
@@ -60,8 +60,8 @@ impl<R: BufRead> Scrub<R> {
         self.used > LONGEST_RECORD
     }
 
-    /// What was changed in what has been read up to now.
-    pub(super) fn next_change(&mut self) -> Option<Problem> {
+    /// The next change in the bytes returned so far.
+    pub(super) fn next_change(&mut self) -> Option<ImportProblem> {
         let is_read = self.changes.front().is_some_and(|change| change.line <= Some(self.line));
         if is_read { self.changes.pop_front() } else { None }
     }
@@ -84,7 +84,7 @@ impl<R: BufRead> Scrub<R> {
         while let Some(chunk) = chunks.next() {
             self.scrub_controls(chunk.valid());
             let invalid = chunk.invalid();
-            // A character that is cut by the end of the bytes may go on in the next.
+            // A character at the end of the chunk may continue in the next.
             if chunks.peek().is_none()
                 && !is_end
                 && str::from_utf8(invalid).is_err_and(|e| e.error_len().is_none())
@@ -114,15 +114,15 @@ impl<R: BufRead> Scrub<R> {
         }
     }
 
-    /// Notes a change, once a line.
+    /// Records a change, once a line.
     fn change(&mut self, what: &str) {
         if self.changes.back().is_none_or(|last| last.line != Some(self.scrubbed_line)) {
-            self.changes.push_back(Problem::new(self.scrubbed_line, what));
+            self.changes.push_back(ImportProblem::new(self.scrubbed_line, what));
         }
     }
 }
 
-/// Not allowed in XML. Those above 127 are, and nobody minds them.
+/// Not allowed in XML. Those above 127 are allowed.
 fn is_control(byte: u8) -> bool {
     (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) || byte == 0x7F
 }
@@ -135,7 +135,7 @@ impl<R: BufRead> BufRead for Scrub<R> {
         while self.at == self.clean.len() {
             let before = self.carry.len();
             self.refill()?;
-            // At the end nothing came, and nothing is carried any more.
+            // At the end of the input: nothing was read, and nothing is carried.
             if self.clean.is_empty() && self.carry.len() <= before {
                 break;
             }

@@ -1,23 +1,23 @@
-//! Lists of `url<TAB>topic`: the plainest way to write examples down, and the labels of a WARC file's pages.
+//! Lists of `url<TAB>topic`: the simplest format for examples, and for the labels of a WARC file's pages.
 
 use std::io::{BufRead, Read};
 
 use porthole_page::steps;
 
-use super::{Entry, Found, ImportError, Problem, names, shown, url};
+use super::{ImportEntry, ImportError, ImportProblem, ImportedExample, names, shown, url};
 
 /// Examples from lines of `url<TAB>topic`.
 ///
-/// Further columns are not read; nor are blank lines, lines that start with `#`, and a byte order mark. A page may
-/// come several times with several topics. Memory is bounded by a line.
+/// Ignored: further columns, blank lines, lines that start with `#`, and a byte order mark. A page may occur several
+/// times with different topics. Memory is bounded by a line.
 ///
-/// A line without a tab, or one longer than 64 KiB, breaks the file: it is something else. Left out one by one:
-/// what is no http or https URL, a line that is not UTF-8, a topic without a name or with one that no topic can have.
+/// A line without a tab or longer than 64 KiB is an error for the whole file. Skipped with a problem: lines without an
+/// http or https URL, lines that are not UTF-8, and topics without a name or with an invalid name.
 pub fn tsv<R: BufRead>(reader: R) -> Tsv<R> {
     Tsv { reader, bytes: Vec::new(), line: 0, is_over: false }
 }
 
-/// What [`tsv`] reads.
+/// Iterator of [`tsv`].
 #[derive(Debug)]
 pub struct Tsv<R> {
     reader: R,
@@ -26,11 +26,11 @@ pub struct Tsv<R> {
     is_over: bool,
 }
 
-/// Bytes of a line.
+/// Maximum length of a line in bytes.
 const LONGEST_LINE: usize = 1 << 16;
 
 impl<R: BufRead> Iterator for Tsv<R> {
-    type Item = Result<Entry<Found>, ImportError>;
+    type Item = Result<ImportEntry<ImportedExample>, ImportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.is_over {
@@ -50,7 +50,7 @@ impl<R: BufRead> Iterator for Tsv<R> {
 }
 
 impl<R: BufRead> Tsv<R> {
-    /// Reads a line; false at the end.
+    /// Reads a line; returns false at the end.
     fn read_line(&mut self) -> Result<bool, ImportError> {
         self.line += 1;
         self.bytes.clear();
@@ -58,15 +58,15 @@ impl<R: BufRead> Tsv<R> {
         match some.read_until(b'\n', &mut self.bytes) {
             Ok(0) => Ok(false),
             Ok(size) if size > LONGEST_LINE => {
-                Err(self.broken(format!("longer than {LONGEST_LINE} bytes: this is no list of URLs")))
+                Err(self.broken(format!("longer than {LONGEST_LINE} bytes: this is not a list of URLs")))
             }
             Ok(_) => Ok(true),
             Err(source) => Err(ImportError::Read { line: self.line, source }),
         }
     }
 
-    /// What the line says; nothing if it is blank or a comment.
-    fn entry(&self) -> Option<Result<Entry<Found>, ImportError>> {
+    /// Entry of the line; `None` if it is blank or a comment.
+    fn entry(&self) -> Option<Result<ImportEntry<ImportedExample>, ImportError>> {
         let mut bytes = self.bytes.as_slice();
         steps::add(bytes.len());
         if self.line == 1 {
@@ -82,9 +82,9 @@ impl<R: BufRead> Tsv<R> {
         }
         let found = match str::from_utf8(bytes) {
             Ok(text) => found(text, self.line),
-            Err(_) => Err(Problem::new(self.line, "not UTF-8")),
+            Err(_) => Err(ImportProblem::new(self.line, "not UTF-8")),
         };
-        Some(Ok(found.map_or_else(Entry::Problem, Entry::Found)))
+        Some(Ok(found.map_or_else(ImportEntry::Problem, ImportEntry::Found)))
     }
 
     fn broken(&self, what: String) -> ImportError {
@@ -92,18 +92,19 @@ impl<R: BufRead> Tsv<R> {
     }
 }
 
-fn found(line: &str, number: u64) -> Result<Found, Problem> {
+fn found(line: &str, number: u64) -> Result<ImportedExample, ImportProblem> {
     let mut columns = line.split('\t').map(str::trim);
     let (page, written) = (columns.next().unwrap_or(""), columns.next().unwrap_or(""));
     let url = url(page, number)?;
     if written.is_empty() {
-        return Err(Problem::new(number, format!("no topic for {}", shown(page))));
+        return Err(ImportProblem::new(number, format!("no topic for {}", shown(page))));
     }
     let names = written.split('/').map(str::trim).filter(|name| !name.is_empty());
-    // Not mended: a name that is so wrong is probably another column.
-    if let Some(bad) = names.clone().find(|name| !names::is_legal(name)) {
-        return Err(Problem::new(number, format!("{} is no name for a topic", shown(bad))));
+    // Not repaired: an invalid name is probably another column.
+    if let Some(bad) = names.clone().find(|name| !names::is_valid(name)) {
+        return Err(ImportProblem::new(number, format!("{} is not a valid topic name", shown(bad))));
     }
-    let path = names::TopicPath::of(names).ok_or_else(|| Problem::new(number, names::too_deep(written)))?;
-    Ok(Found { url, topic: path.topic(), title: String::new() })
+    let path = names::TopicPath::of(names)
+        .ok_or_else(|| ImportProblem::new(number, names::too_deep_message(written)))?;
+    Ok(ImportedExample { url, topic: path.topic(), title: String::new() })
 }

@@ -1,25 +1,25 @@
-//! Dual coordinate ascent for the softmax (Yu, Huang and Lin, Machine Learning 85, 2011; Shalev-Shwartz and
-//! Zhang, 2013), chosen because one pass costs what one gradient costs, and some ten of them are enough.
+//! Dual coordinate ascent for the softmax (Yu, Huang and Lin, Machine Learning 85, 2011; Shalev-Shwartz and Zhang,
+//! 2013). One pass costs as much as one gradient, and about ten passes suffice.
 //!
-//! Every row i has a distribution p_i over the classes, and W = c Σ weight_i (e_label − p_i) x_iᵀ. A step gives
-//! one row the distribution that is best while all others stay. At the optimum p_i = softmax(W x_i), and the gap
+//! Every row i has a distribution p_i over the classes, and W = c Σ weight_i (e_label − p_i) x_iᵀ. A step gives one row
+//! the distribution that is optimal while all others are fixed. At the optimum p_i = softmax(W x_i), and the gap
 //! between primal and dual is c Σ weight_i KL(p_i ‖ softmax(W x_i)).
 
-use super::{Samples, Settings, Weights, softmax};
+use super::{LogisticWeights, Samples, SolverSettings, softmax};
 
-/// Rows whose own part of the gap is below this part of what is allowed on average need no step.
+/// Rows whose part of the gap is below this share of the average allowance are skipped.
 const SETTLED: f64 = 0.1;
 
-/// The state of an ascent; another run goes on from where the last one stopped, also at another strength.
+/// State of the ascent; another run continues from the last one, also with another strength.
 pub(super) struct Solver<'a> {
     samples: &'a Samples<'a>,
-    /// The rows to learn from.
+    /// The rows to train on.
     chosen: &'a [u32],
-    /// The distributions of the chosen rows, one behind the other.
+    /// Distributions of the chosen rows, stored contiguously.
     duals: Vec<f64>,
-    /// By feature and class, the bias as the last feature.
+    /// By feature and class, with the bias as the last feature.
     weights: Vec<f32>,
-    random: Random,
+    random: SolverRandom,
     passes: u32,
     gap: f64,
 }
@@ -29,20 +29,20 @@ impl<'a> Solver<'a> {
         let (rows, classes) = (samples.rows.len(), samples.classes);
         assert_eq!(samples.labels.len(), rows, "a label a row");
         assert!(samples.weights.is_none_or(|weights| weights.len() == rows), "a weight a row");
-        // All of the mass on the label is where no weights at all lead to.
+        // All mass on the label corresponds to zero weights.
         let mut duals = vec![0.0; chosen.len() * classes];
         for (dual, &row) in duals.chunks_mut(classes.max(1)).zip(chosen) {
             dual[usize::from(samples.labels[row as usize])] = 1.0;
         }
         let weights = vec![0.0; (samples.features + 1) * classes];
-        Solver { samples, chosen, duals, weights, random: Random(1), passes: 0, gap: 0.0 }
+        Solver { samples, chosen, duals, weights, random: SolverRandom(1), passes: 0, gap: 0.0 }
     }
 
-    /// Goes on until the gap is small enough.
-    pub(super) fn run(&mut self, settings: &Settings) {
+    /// Runs until the gap is small enough.
+    pub(super) fn run(&mut self, settings: &SolverSettings) {
         let nothing = self.total_weight() * settings.strength * (self.samples.classes as f64).ln();
         (self.passes, self.gap) = (0, 0.0);
-        // One class is right without any weight, and no rows teach none.
+        // With one class or without rows, zero weights are optimal.
         if nothing <= 0.0 {
             return;
         }
@@ -56,7 +56,7 @@ impl<'a> Solver<'a> {
                 gap += self.step(at as usize, settings.strength, settled);
             }
             self.passes += 1;
-            // What was added up along the way is of many states; only a small one is worth an exact look.
+            // The accumulated gap mixes many states; the exact gap is computed only when it is small.
             self.gap = gap * settings.strength / nothing;
             if self.gap <= 2.0 * settings.tolerance {
                 self.rebuild(settings.strength);
@@ -69,20 +69,20 @@ impl<'a> Solver<'a> {
         self.rebuild(settings.strength);
     }
 
-    pub(super) fn weights(self) -> Weights {
+    pub(super) fn weights(self) -> LogisticWeights {
         let mut weights = self.weights;
         let bias = weights.split_off(self.samples.features * self.samples.classes);
-        Weights { classes: self.samples.classes, weights, bias, passes: self.passes, gap: self.gap }
+        LogisticWeights { classes: self.samples.classes, weights, bias, passes: self.passes, gap: self.gap }
     }
 
-    /// The probability of every class for a row.
+    /// Probability of every class for a row.
     pub(super) fn judge(&self, row: usize) -> Vec<f64> {
         let mut scores = self.scores(row);
         softmax(&mut scores);
         scores
     }
 
-    /// One row's step. Returns its part of the gap as it was before.
+    /// Updates one row. Returns its part of the gap before the update.
     fn step(&mut self, at: usize, strength: f64, settled: f64) -> f64 {
         let (row, classes) = (self.chosen[at] as usize, self.samples.classes);
         let weight = self.weight(row);
@@ -127,7 +127,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Makes the weights anew from the distributions: steps leave rounding errors behind.
+    /// Recomputes the weights from the distributions, because steps accumulate rounding errors.
     fn rebuild(&mut self, strength: f64) {
         self.weights.fill(0.0);
         let classes = self.samples.classes;
@@ -172,12 +172,12 @@ fn divergence(dual: &[f64], scores: &[f64]) -> f64 {
 /// The distribution p that maximises H(p) + p·scores − ½ step ‖p − old‖².
 ///
 /// There ln p_k + step p_k = b_k − ν, with b_k = scores_k + step old_k and ν such that the sum is 1. The sum is
-/// convex and falls with ν, so Newton's method comes down to the root from the first step on.
+/// convex and decreasing in ν, so Newton's method converges monotonically from the left.
 fn best_response(scores: &[f64], old: &[f64], step: f64) -> Vec<f64> {
     const STEPS: usize = 100;
     let goals: Vec<f64> = scores.iter().zip(old).map(|(score, &old)| score + step * old).collect();
     let mut best = vec![0.0; scores.len()];
-    // Left of the root: there the class with the highest goal alone has all of the mass.
+    // Start left of the root: there the class with the highest goal alone has all of the mass.
     let mut shift = goals.iter().copied().fold(f64::NEG_INFINITY, f64::max) - step;
     for _ in 0..STEPS {
         let (mut sum, mut slope) = (0.0, 0.0);
@@ -199,7 +199,8 @@ fn best_response(scores: &[f64], old: &[f64], step: f64) -> Vec<f64> {
 /// The p with ln p + step p = goal, for goals up to `step`, where p is 1.
 fn with_logarithm(goal: f64, step: f64) -> f64 {
     const STEPS: usize = 50;
-    // In t = ln p the left side is convex and grows: from a start at or above the root Newton comes down to it.
+    // In t = ln p the left side is convex and increasing: from a start at or above the root, Newton converges
+    // monotonically.
     let mut log = goal.min(0.0);
     let mut p = log.exp();
     for _ in 0..STEPS {
@@ -213,10 +214,10 @@ fn with_logarithm(goal: f64, step: f64) -> f64 {
     p
 }
 
-/// Xorshift (Marsaglia 2003): the order of steps has to be mixed, not to be secret.
-struct Random(u64);
+/// Xorshift (Marsaglia 2003): the order of steps has to be mixed, not secret.
+struct SolverRandom(u64);
 
-impl Random {
+impl SolverRandom {
     fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -266,7 +267,7 @@ mod tests {
             prop_assert!(best.iter().all(|p| (0.0..=1.0).contains(p)), "{best:?}");
             let value = objective(&scores, &old, step, &best);
             let slack = 1e-9 * (1.0 + step + value.abs());
-            // Far away, and a little beside it.
+            // Far away, and close to it.
             let other = distribution(other);
             for part in [1.0, 1e-3] {
                 let beside: Vec<f64> =

@@ -1,18 +1,18 @@
-//! Optima beside those of others, and what has to hold of any.
+//! Comparison with known optima, and properties of any optimum.
 
 use super::*;
 
-/// Samples that own what they are made of.
+/// Samples that own their data.
 #[derive(Clone, Default)]
-struct Table {
-    rows: Rows,
+struct SampleTable {
+    rows: SparseRows,
     labels: Vec<u16>,
     weights: Vec<f32>,
     classes: usize,
     features: usize,
 }
 
-impl Table {
+impl SampleTable {
     fn samples(&self) -> Samples<'_> {
         Samples {
             rows: &self.rows,
@@ -29,7 +29,7 @@ impl Table {
         self.weights.push(weight);
     }
 
-    /// What these weights cost, by the definition; the bias is the last feature.
+    /// Cost of these weights by the definition; the bias is the last feature.
     fn cost(&self, strength: f64, weights: &[Vec<f64>]) -> f64 {
         let penalty: f64 = weights.iter().flatten().map(|weight| weight * weight).sum();
         let loss = |row: usize| {
@@ -45,7 +45,7 @@ impl Table {
         0.5 * penalty + strength * (0..self.rows.len()).map(loss).sum::<f64>()
     }
 
-    /// The slope of the cost at each weight, by trying.
+    /// Gradient of the cost by finite differences.
     fn slopes(&self, strength: f64, weights: &[Vec<f64>]) -> Vec<Vec<f64>> {
         const STEP: f64 = 1e-5;
         let mut slopes = weights.to_vec();
@@ -65,12 +65,12 @@ impl Table {
     }
 }
 
-fn exactly(strength: f64) -> Settings {
-    Settings { strength, tolerance: 1e-10, passes: 5_000 }
+fn exactly(strength: f64) -> SolverSettings {
+    SolverSettings { strength, tolerance: 1e-10, passes: 5_000 }
 }
 
 /// By feature, the bias last.
-fn as_table(weights: &Weights, features: usize) -> Vec<Vec<f64>> {
+fn as_table(weights: &LogisticWeights, features: usize) -> Vec<Vec<f64>> {
     let lines = (0..features as u32).map(|feature| weights.of(feature)).chain([weights.bias()]);
     lines.map(|line| line.iter().copied().map(f64::from).collect()).collect()
 }
@@ -84,8 +84,8 @@ fn farthest(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
 type Optimum = (f64, Vec<Vec<f64>>);
 
 /// Made by `scripts/make-logistic-golden.py`.
-fn golden() -> (Table, Vec<Optimum>) {
-    let mut table = Table { classes: 3, features: 7, ..Table::default() };
+fn golden() -> (SampleTable, Vec<Optimum>) {
+    let mut table = SampleTable { classes: 3, features: 7, ..SampleTable::default() };
     let mut optima: Vec<Optimum> = Vec::new();
     for line in include_str!("../../tests/fixtures/logistic.tsv").lines() {
         let fields: Vec<_> = line.split('\t').collect();
@@ -128,7 +128,7 @@ fn the_cost_is_flat_at_the_optimum() {
 
 #[test]
 fn going_downhill_long_enough_leads_to_the_same_place() {
-    let mut table = Table { classes: 2, features: 2, ..Table::default() };
+    let mut table = SampleTable { classes: 2, features: 2, ..SampleTable::default() };
     table.push(0, 1.0, &[(0, 1.0)]);
     table.push(1, 2.0, &[(1, 0.5)]);
     table.push(1, 1.0, &[(0, 0.5), (1, 1.0)]);
@@ -151,7 +151,7 @@ fn the_gap_bounds_what_is_lost() {
         let least = table.cost(strength, &expected);
         let nothing = table.cost(strength, &vec![vec![0.0; 3]; 8]);
         for tolerance in [1e-1, 1e-2, 1e-4] {
-            let weights = fit(&table.samples(), &Settings { strength, tolerance, passes: 5_000 });
+            let weights = fit(&table.samples(), &SolverSettings { strength, tolerance, passes: 5_000 });
             let lost = (table.cost(strength, &as_table(&weights, 7)) - least) / nothing;
             assert!(weights.gap() <= tolerance, "strength {strength}, tolerance {tolerance}");
             assert!(lost <= weights.gap() + 1e-6, "strength {strength}: {lost} lost, {}", weights.gap());
@@ -162,7 +162,7 @@ fn the_gap_bounds_what_is_lost() {
 #[test]
 fn a_weight_is_a_number_of_copies_and_the_answer_is_always_the_same() {
     let (table, _) = golden();
-    let mut copies = Table { classes: 3, features: 7, ..Table::default() };
+    let mut copies = SampleTable { classes: 3, features: 7, ..SampleTable::default() };
     let mut counted = copies.clone();
     for number in 0..table.rows.len() {
         let row: Vec<_> = table.rows.row(number).collect();
@@ -179,12 +179,12 @@ fn a_weight_is_a_number_of_copies_and_the_answer_is_always_the_same() {
 
 #[test]
 fn little_to_learn_from_is_no_trouble() {
-    let empty = Table { classes: 3, features: 2, ..Table::default() };
-    assert_eq!(fit(&empty.samples(), &Settings::default()).probabilities([(1, 1.0)]), [1.0 / 3.0; 3]);
-    let mut single = Table { classes: 1, features: 2, ..Table::default() };
+    let empty = SampleTable { classes: 3, features: 2, ..SampleTable::default() };
+    assert_eq!(fit(&empty.samples(), &SolverSettings::default()).probabilities([(1, 1.0)]), [1.0 / 3.0; 3]);
+    let mut single = SampleTable { classes: 1, features: 2, ..SampleTable::default() };
     single.push(0, 1.0, &[(0, 1.0)]);
-    assert_eq!(fit(&single.samples(), &Settings::default()).probabilities([(0, 1.0)]), [1.0]);
-    let mut bare = Table { classes: 2, features: 0, ..Table::default() };
+    assert_eq!(fit(&single.samples(), &SolverSettings::default()).probabilities([(0, 1.0)]), [1.0]);
+    let mut bare = SampleTable { classes: 2, features: 0, ..SampleTable::default() };
     (0..4).for_each(|number| bare.push(u16::from(number == 0), 1.0, &[]));
     let learnt = fit(&bare.samples(), &exactly(1e3)).probabilities([]);
     assert!(
@@ -199,11 +199,11 @@ fn the_strength_is_found_by_folds() {
     let folds: Vec<u8> = (0..table.rows.len()).map(|row| (row % 4) as u8).collect();
     let strengths = [0.01, 1.0, 10.0];
     let trials = cross_validate(&table.samples(), &folds, &strengths, &exactly(1.0));
-    // The same by hand: what is learnt from the other folds judges this one.
+    // The same computed directly: weights trained on the other folds judge this one.
     for (trial, strength) in trials.iter().zip(strengths) {
         let (mut right, mut loss, mut total) = (0.0, 0.0, 0.0);
         for fold in 0..4 {
-            let mut others = Table { classes: 3, features: 7, ..Table::default() };
+            let mut others = SampleTable { classes: 3, features: 7, ..SampleTable::default() };
             for row in (0..table.rows.len()).filter(|row| row % 4 != fold) {
                 others.push(table.labels[row], table.weights[row], &table.rows.row(row).collect::<Vec<_>>());
             }

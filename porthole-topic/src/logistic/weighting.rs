@@ -1,8 +1,8 @@
-//! From term counts to rows: the one weighting that training and judging share.
+//! Conversion of term counts to rows: the weighting that training and judging share.
 
 use porthole_types::TermId;
 
-/// The terms that a model knows, and what each counts.
+/// The terms of a model with their scales.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vocabulary {
     /// Sorted.
@@ -11,8 +11,8 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The terms of these pages that are on at least `least` of them, with `ln((1 + n) / (1 + df)) + 1` for
-    /// each: one that is on few pages says more.
+    /// The terms that are on at least `least` of these pages, with the scale `ln((1 + n) / (1 + df)) + 1`: rare terms
+    /// weigh more.
     pub fn of<'a>(pages: impl IntoIterator<Item = &'a [(TermId, u32)]>, least: u32) -> Self {
         let (mut all, mut count) = (Vec::new(), 0_usize);
         for page in pages {
@@ -38,17 +38,17 @@ impl Vocabulary {
         self.terms.is_empty()
     }
 
-    /// The terms, sorted: a term's place is its feature.
+    /// The terms, sorted: a term's index is its feature number.
     pub fn terms(&self) -> &[TermId] {
         &self.terms
     }
 
-    /// What each term counts, in the same order.
+    /// Scales in the same order.
     pub fn scales(&self) -> &[f32] {
         &self.scales
     }
 
-    /// A page as a row over the places of the terms.
+    /// A page as a row over the term indices.
     pub fn row(&self, counts: &[(TermId, u32)]) -> Vec<(u32, f32)> {
         weighted(counts, |term| {
             let place = self.terms.binary_search(&term).ok()?;
@@ -57,8 +57,8 @@ impl Vocabulary {
     }
 }
 
-/// The row of a page: `ln(1 + count) · scale` for every term that `scale_of` knows, divided by the length of the
-/// row, so that long pages and short ones count the same. The first of what `scale_of` gives goes through.
+/// The row of a page: `ln(1 + count) · scale` for every term that `scale_of` knows, normalised to unit length, so that
+/// long and short pages count the same. The first value returned by `scale_of` is passed through.
 pub fn weighted<F>(
     counts: &[(TermId, u32)],
     mut scale_of: impl FnMut(TermId) -> Option<(F, f32)>,

@@ -1,31 +1,31 @@
-//! A model as bytes.
+//! Binary format of a model.
 
 use porthole_types::{TermId, TopicId};
 
-use super::{ClassModel, Entry, Head, Kind, Model, next_decisions, places, slots};
-use crate::bytes::{FormatError, Reader, Writer};
+use super::{ClassModel, CriticModel, DecisionHead, ModelKind, TermEntry, next_decisions, places, slots};
+use crate::bytes::{FormatError, SectionReader, SectionWriter};
 use crate::calibration::Calibration;
-use crate::naive_bayes::Counting;
-use crate::problem::Shape;
+use crate::naive_bayes::TermCounting;
+use crate::problem::ClassifierShape;
 
 const WHAT: &str = "model";
 const MAGIC: &[u8; 8] = b"PHMODEL\n";
 
-/// Raised whenever the bytes, or what they mean, change.
+/// Increased whenever the bytes or their meaning change.
 const VERSION: u32 = 1;
 
-impl Model {
-    /// The model as bytes.
+impl CriticModel {
+    /// Serializes the model.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut to = Writer::new(MAGIC, VERSION, self.term_version);
-        to.u32(position(&Kind::ALL, self.kind));
-        to.u32(position(&Shape::ALL, self.shape));
+        let mut to = SectionWriter::new(MAGIC, VERSION, self.term_version);
+        to.u32(position(&ModelKind::ALL, self.kind));
+        to.u32(position(&ClassifierShape::ALL, self.shape));
         to.u32(self.heads.len() as u32);
         for head in &self.heads {
             for number in [head.node.0.into(), head.first_class, head.class_count, head.features] {
                 to.u32(number);
             }
-            to.u32(position(&Counting::ALL, head.counting));
+            to.u32(position(&TermCounting::ALL, head.counting));
             for number in [head.calibration.saturation, head.calibration.power, head.smoothing] {
                 to.f64(number);
             }
@@ -47,15 +47,15 @@ impl Model {
         to.finish()
     }
 
-    /// The model of these bytes; refused if it is of another version, damaged, or inconsistent.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Model, FormatError> {
-        let (mut from, term_version) = Reader::new(WHAT, MAGIC, VERSION, bytes)?;
+    /// Deserializes a model; rejects another version, damaged or inconsistent data.
+    pub fn from_bytes(bytes: &[u8]) -> Result<CriticModel, FormatError> {
+        let (mut from, term_version) = SectionReader::new(WHAT, MAGIC, VERSION, bytes)?;
         let expected = porthole_page::TERM_VERSION;
         if term_version != expected {
             return Err(FormatError::Terms { what: WHAT, found: term_version, expected });
         }
-        let kind = pick(&Kind::ALL, &mut from)?;
-        let shape = pick(&Shape::ALL, &mut from)?;
+        let kind = pick(&ModelKind::ALL, &mut from)?;
+        let shape = pick(&ClassifierShape::ALL, &mut from)?;
         let heads = (0..from.u32()?).map(|_| head(&mut from)).collect::<Result<Vec<_>, _>>()?;
         let classes = (0..from.u32()?).map(|_| class(&mut from)).collect::<Result<Vec<_>, _>>()?;
         let terms = from.array(|bytes| TermId(u32::from_le_bytes(bytes)))?;
@@ -67,8 +67,8 @@ impl Model {
             return Err(from.damaged());
         }
         let entries = decisions.into_iter().zip(scales).zip(first_postings);
-        let entries: Vec<Entry> = entries
-            .map(|((decision, scale), first_posting)| Entry { decision, scale, first_posting })
+        let entries: Vec<TermEntry> = entries
+            .map(|((decision, scale), first_posting)| TermEntry { decision, scale, first_posting })
             .collect();
         let posting_classes = from.array(u16::from_le_bytes)?;
         let posting_gains = from.array(f32::from_le_bytes)?;
@@ -76,7 +76,7 @@ impl Model {
         let next = next_decisions(&heads, &classes);
         let slots = slots(&terms);
         let places = places(&entry_starts, &entries);
-        let model = Model {
+        let model = CriticModel {
             kind,
             shape,
             term_version,
@@ -94,7 +94,7 @@ impl Model {
         if model.is_consistent() { Ok(model) } else { Err(FormatError::Damaged(WHAT)) }
     }
 
-    /// Whether every number that leads somewhere leads to what is there.
+    /// Whether all indices are in range.
     fn is_consistent(&self) -> bool {
         let (Some(last), Some(end)) = (self.entries.last(), self.entry_starts.last()) else { return false };
         let postings = self.posting_classes.len();
@@ -104,13 +104,13 @@ impl Model {
             next_class = next_class.saturating_add(head.class_count);
             follows
         });
-        // A decision comes before those below it, so that no walk down can go round.
+        // Parents come before children, so that every descent ends.
         let goes_down = self.heads.iter().enumerate().all(|(number, head)| {
             let next =
                 self.next.get(head.first_class as usize..(head.first_class + head.class_count) as usize);
             next.is_some_and(|next| next.iter().all(|&next| next as usize > number))
         });
-        let classes_fit = |(entry, next): (&Entry, &Entry)| {
+        let classes_fit = |(entry, next): (&TermEntry, &TermEntry)| {
             let head = self.heads.get(entry.decision as usize);
             let range = entry.first_posting as usize..next.first_posting as usize;
             let classes = self.posting_classes.get(range);
@@ -131,21 +131,29 @@ impl Model {
     }
 }
 
-fn head(from: &mut Reader<'_>) -> Result<Head, FormatError> {
+fn head(from: &mut SectionReader<'_>) -> Result<DecisionHead, FormatError> {
     let node = topic(from)?;
     let (first_class, class_count, features) = (from.u32()?, from.u32()?, from.u32()?);
-    let counting = pick(&Counting::ALL, from)?;
+    let counting = pick(&TermCounting::ALL, from)?;
     let calibration = Calibration { saturation: from.f64()?, power: from.f64()? };
-    Ok(Head { node, first_class, class_count, features, counting, calibration, smoothing: from.f64()? })
+    Ok(DecisionHead {
+        node,
+        first_class,
+        class_count,
+        features,
+        counting,
+        calibration,
+        smoothing: from.f64()?,
+    })
 }
 
-fn class(from: &mut Reader<'_>) -> Result<ClassModel, FormatError> {
+fn class(from: &mut SectionReader<'_>) -> Result<ClassModel, FormatError> {
     let topic = topic(from)?;
     let documents = from.u32()?;
     Ok(ClassModel { topic, documents, logprior: from.f64()?, logdenom: from.f64()? })
 }
 
-fn topic(from: &mut Reader<'_>) -> Result<TopicId, FormatError> {
+fn topic(from: &mut SectionReader<'_>) -> Result<TopicId, FormatError> {
     u16::try_from(from.u32()?).map(TopicId).map_err(|_| from.damaged())
 }
 
@@ -153,7 +161,7 @@ fn position<T: PartialEq + Copy>(all: &[T], one: T) -> u32 {
     all.iter().position(|&other| other == one).unwrap_or(0) as u32
 }
 
-fn pick<T: Copy>(all: &[T], from: &mut Reader<'_>) -> Result<T, FormatError> {
+fn pick<T: Copy>(all: &[T], from: &mut SectionReader<'_>) -> Result<T, FormatError> {
     let number = from.u32()? as usize;
     all.get(number).copied().ok_or_else(|| from.damaged())
 }

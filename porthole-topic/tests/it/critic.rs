@@ -1,9 +1,10 @@
-//! Judging, against results by hand and against a dense twin that computes everything from the formulas.
+//! Judging, compared with hand-computed results and with a dense reference implementation of the formulas.
 
 use std::collections::BTreeMap;
 
 use porthole_topic::{
-    Counting, Counts, Critic, Example, Model, Options, Shape, Statistics, Taxonomy, Tuning, Tunings, train,
+    ClassifierShape, Critic, CriticModel, Statistics, Taxonomy, TermCounting, TermFrequencies, TopicExample,
+    TrainingOptions, Tuning, Tunings, train,
 };
 use porthole_types::{TermId, TopicId};
 use proptest::prelude::*;
@@ -15,16 +16,16 @@ fn counts(terms: &[(u32, u32)]) -> Vec<(TermId, u32)> {
 }
 
 fn statistics(documents: &[Document]) -> Statistics {
-    Statistics::of(documents.iter().map(|(topic, counts)| Example { topic: *topic, counts }))
+    Statistics::of(documents.iter().map(|(topic, counts)| TopicExample { topic: *topic, counts }))
 }
 
-fn plain(tree: &Taxonomy, documents: &[Document], tuning: &Tuning, shape: Shape) -> Model {
-    let options = Options { shape, ..Options::default() };
+fn plain(tree: &Taxonomy, documents: &[Document], tuning: &Tuning, shape: ClassifierShape) -> CriticModel {
+    let options = TrainingOptions { shape, ..TrainingOptions::default() };
     train(tree, &statistics(documents), &Tunings::new(), tuning, &options)
 }
 
 fn critic(tree: &Taxonomy, documents: &[Document]) -> Critic {
-    Critic::new(plain(tree, documents, &Tuning::default(), Shape::Tree), tree)
+    Critic::new(plain(tree, documents, &Tuning::default(), ClassifierShape::Tree), tree)
 }
 
 fn close(a: f64, b: f64) {
@@ -51,7 +52,7 @@ fn golden_values() {
     let root = critic.children(TopicId::ROOT, &page);
     close(root[0].1.exp(), 0.4);
     close(root[1].1.exp(), 0.6);
-    // At B: two terms, x is none of them. theta(C): y 1/5, z 4/5; theta(D): y 3/4, z 1/4; priors equal.
+    // At B: two terms; x is not one of them. theta(C): y 1/5, z 4/5; theta(D): y 3/4, z 1/4; priors equal.
     let below = critic.children(b, &page);
     close(below[0].1.exp(), (4.0 / 5.0) / (4.0 / 5.0 + 1.0 / 4.0));
     let all: BTreeMap<_, _> = critic.all(&page).into_iter().collect();
@@ -81,7 +82,7 @@ fn relevance_is_the_sum_over_good_topics() {
     close(relevance(&[a, c, d], &mut tree).0, 1.0);
     close(relevance(&[TopicId::ROOT], &mut tree).0, 1.0);
     close(relevance(&[], &mut tree).0, 0.0);
-    // Only decisions on the way to good topics are made.
+    // Only decisions on the paths to good topics are evaluated.
     assert_eq!(relevance(&[a], &mut tree).1, 1);
     assert_eq!(relevance(&[c], &mut tree).1, 2);
 }
@@ -92,14 +93,14 @@ fn flat_and_two_class_shapes() {
     tree.mark(tree.find("/B").unwrap()).unwrap();
     let page = counts(&[(3, 2)]);
     let tuning = Tuning::default();
-    let mut flat = Critic::new(plain(&tree, &documents, &tuning, Shape::Flat), &tree);
+    let mut flat = Critic::new(plain(&tree, &documents, &tuning, ClassifierShape::Flat), &tree);
     // theta(A) 1/6, theta(C) 4/6, theta(D) 1/5, priors equal, z twice.
     let (pa, pc, pd) = (1.0 / 36.0, 16.0 / 36.0, 1.0 / 25.0);
     close(flat.judge(&page).relevance, (pc + pd) / (pa + pc + pd));
     assert_eq!(flat.judge(&page).best, c);
     let all: BTreeMap<_, _> = flat.all(&page).into_iter().collect();
     close(all[&a] + all[&c] + all[&d], 1.0);
-    let mut two = Critic::new(plain(&tree, &documents, &tuning, Shape::TwoClass), &tree);
+    let mut two = Critic::new(plain(&tree, &documents, &tuning, ClassifierShape::TwoClass), &tree);
     let (good, rest) = (2.0 / 3.0 * 16.0 / 64.0, 1.0 / 3.0 / 36.0);
     close(two.judge(&page).relevance, good / (good + rest));
     assert_eq!(two.judge(&counts(&[(1, 3)])).best, TopicId::ROOT);
@@ -109,11 +110,11 @@ fn flat_and_two_class_shapes() {
 fn what_nothing_is_known_of() {
     let (tree, documents, [_, b, ..]) = by_hand();
     let mut critic = critic(&tree, &documents);
-    // Unknown words say nothing: the prior is left.
+    // Unknown words are no evidence: the prior remains.
     let page = counts(&[(77, 5)]);
     close(critic.children(TopicId::ROOT, &page)[1].1.exp(), 2.0 / 3.0);
     assert_eq!(critic.children(b, &[]).len(), 2);
-    let mut empty = Critic::new(plain(&tree, &[], &Tuning::default(), Shape::Tree), &tree);
+    let mut empty = Critic::new(plain(&tree, &[], &Tuning::default(), ClassifierShape::Tree), &tree);
     assert_eq!(empty.judge(&page).relevance, 0.0);
     assert_eq!(empty.judge(&page).best, TopicId::ROOT);
     assert!(empty.all(&page).is_empty());
@@ -142,7 +143,7 @@ fn telling_words_are_the_ones_that_tell() {
     let page = counts(&[(1, 1), (3, 2)]);
     let steps = critic.explain_topic(c, &page, 5);
     assert_eq!(steps.iter().map(|step| step.topic).collect::<Vec<_>>(), [b, c]);
-    // ln(theta(B,z)/theta(A,z)) = ln 3, twice; for A speaks x: ln(theta(B,x)/theta(A,x)) = ln(1/4).
+    // ln(theta(B,z)/theta(A,z)) = ln 3, twice; x supports A: ln(theta(B,x)/theta(A,x)) = ln(1/4).
     assert_eq!(steps[0].words_for[0].0, TermId(3));
     close(steps[0].words_for[0].1, 2.0 * 3.0_f64.ln());
     assert_eq!(steps[0].words_against[0].0, TermId(1));
@@ -151,13 +152,13 @@ fn telling_words_are_the_ones_that_tell() {
     assert_eq!(critic.propose(&tree, &[&counts(&[(3, 4)])], 3)[0].topic, c);
 }
 
-/// Every probability from the formulas, without any of the program's shortcuts: logs of theta for all terms and
-/// all classes, the chain rule by recursion.
+/// Every probability from the formulas, without the program's optimisations: logs of theta for all terms and all
+/// classes, the chain rule by recursion.
 fn dense(
     tree: &Taxonomy,
     documents: &[Document],
-    page: &Counts,
-    counting: Counting,
+    page: &TermFrequencies,
+    counting: TermCounting,
     s: f64,
 ) -> BTreeMap<TopicId, f64> {
     let mut all = BTreeMap::new();
@@ -168,8 +169,8 @@ fn dense(
 fn descend(
     tree: &Taxonomy,
     documents: &[Document],
-    page: &Counts,
-    (counting, s): (Counting, f64),
+    page: &TermFrequencies,
+    (counting, s): (TermCounting, f64),
     node: TopicId,
     probability: f64,
     all: &mut BTreeMap<TopicId, f64>,
@@ -189,13 +190,13 @@ fn descend(
         .iter()
         .flat_map(|(_, own)| own.iter().flat_map(|(_, counts)| counts.iter().map(|(t, _)| *t)))
         .collect();
-    let weight = |counts: &Counts, term: TermId| {
+    let weight = |counts: &TermFrequencies, term: TermId| {
         let count = counts.iter().find(|(t, _)| *t == term).map_or(0, |(_, count)| *count);
         let words: u32 = counts.iter().map(|(_, count)| count).sum();
         match counting {
-            Counting::Each => f64::from(count),
-            Counting::Once => f64::from(count.min(1)),
-            Counting::Share => 100.0 * f64::from(count) / f64::from(words),
+            TermCounting::Each => f64::from(count),
+            TermCounting::Once => f64::from(count.min(1)),
+            TermCounting::Share => 100.0 * f64::from(count) / f64::from(words),
         }
     };
     let mut joint = Vec::new();
@@ -205,7 +206,7 @@ fn descend(
         let mut log = (own.len() as f64 / total as f64).ln();
         for &(term, count) in page.iter().filter(|(term, _)| vocabulary.contains(term)) {
             let theta = (s + sum(term)) / (s * vocabulary.len() as f64 + words);
-            log += (if counting == Counting::Once { 1.0 } else { f64::from(count) }) * theta.ln();
+            log += (if counting == TermCounting::Once { 1.0 } else { f64::from(count) }) * theta.ln();
         }
         joint.push(log);
     }
@@ -230,7 +231,7 @@ fn a_term_may_take_part_in_any_number_of_decisions() {
     }
     let page = counts(&[(1, 2), (2, 1), (4, 4), (170, 1), (185, 1)]);
     let found = critic(&tree, &documents).all(&page);
-    let expected = dense(&tree, &documents, &page, Counting::Each, 1.0);
+    let expected = dense(&tree, &documents, &page, TermCounting::Each, 1.0);
     assert_eq!(found.len(), 270);
     found.iter().for_each(|(topic, probability)| close(*probability, expected[topic]));
 }
@@ -261,11 +262,11 @@ proptest! {
     fn sparse_equals_dense(
         (tree, documents) in world(),
         page in bag(),
-        counting in prop::sample::select(&Counting::ALL[..]),
+        counting in prop::sample::select(&TermCounting::ALL[..]),
         smoothing in prop::sample::select(&[1.0, 0.1][..]),
     ) {
         let tuning = Tuning { counting, smoothing, ..Tuning::default() };
-        let mut critic = Critic::new(plain(&tree, &documents, &tuning, Shape::Tree), &tree);
+        let mut critic = Critic::new(plain(&tree, &documents, &tuning, ClassifierShape::Tree), &tree);
         let expected = dense(&tree, &documents, &page, counting, smoothing);
         let found: BTreeMap<_, _> = critic.all(&page).into_iter().collect();
         prop_assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
@@ -302,34 +303,34 @@ proptest! {
         prop_assert!((relevance - expected).abs() < 1e-9, "{relevance} {expected}");
         let judgment = critic.judge(&page);
         prop_assert_eq!(judgment.best, best);
-        // The terms in any order, each as often as it occurs, are the same page to the last bit.
+        // The terms in any order, with repetitions, give the same result to the last bit.
         let mut terms: Vec<TermId> =
             page.iter().rev().flat_map(|&(term, count)| vec![term; count as usize]).collect();
         let half = terms.len() / 2;
         terms.rotate_left(half);
         prop_assert_eq!(critic.judge_terms(&terms), judgment);
         prop_assert_eq!(critic.judge_terms(&terms), judgment);
-        // So are they with many that the model does not know: long pages are read in another way than short ones.
+        // Also with many unknown terms: long pages are read by other code than short ones.
         let unknown = (0..100).map(|number| TermId(u32::MAX - number));
         let long: Vec<TermId> = terms.iter().copied().chain(unknown).collect();
         prop_assert_eq!(critic.judge_terms(&long), judgment);
-        // Without the decisions that R does not need, R is the same.
-        let mut narrowed = critic.narrowed();
-        prop_assert_eq!(narrowed.relevance_of_terms(&terms), judgment.relevance);
-        // Where only what is more than something matters, R is found out no further.
+        // Dropping the decisions that R does not need does not change R.
+        let mut relevance_only = critic.relevance_only();
+        prop_assert_eq!(relevance_only.relevance_of_terms(&terms), judgment.relevance);
+        // With a threshold, R is exact only above it.
         for least in [0.0, 0.02, 0.3, judgment.relevance, 1.0] {
-            let found = narrowed.relevance_beyond(&terms, least);
+            let found = relevance_only.relevance_beyond(&terms, least);
             let is_less = found <= least + 1e-12 && judgment.relevance <= least + 1e-12;
             prop_assert!(found == judgment.relevance || is_less, "{found} {} {least}", judgment.relevance);
         }
-        prop_assert!(narrowed.model().decision_count() <= critic.model().decision_count());
-        // Steered by other marks, it says of the same page what a critic with those marks says, and R stays.
+        prop_assert!(relevance_only.model().decision_count() <= critic.model().decision_count());
+        // With other marks for steering, it gives the result of a critic with those marks, and R does not change.
         prop_assert_eq!(critic.steering(), None);
         tree.unmark(good).unwrap();
         let other = ids[steered % ids.len()];
         tree.mark(other).unwrap();
         let mut other = critic.clone();
-        other.remark(&tree);
+        other.update_marks(&tree);
         let mut steered = critic.toward(tree.marks());
         for _ in 0..2 {
             prop_assert_eq!(steered.judge_terms(&terms), judgment);

@@ -1,11 +1,12 @@
-//! Every format as it is written, as it is broken, and as an attack.
+//! Every format: valid, damaged, and malicious input.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::time::Instant;
 
 use porthole_page::steps;
 use porthole_topic::import::{
-    Entry, Found, FoundFile, Import, ImportError, bookmarks, dmoz_content, dmoz_structure, folder, tsv,
+    FoundFile, ImportEntry, ImportError, ImportedExample, ImportedTaxonomy, bookmarks, dmoz_content,
+    dmoz_structure, folder, tsv,
 };
 use porthole_topic::{DEEPEST, Taxonomy};
 use proptest::prelude::*;
@@ -16,16 +17,16 @@ const LABELS: &[u8] = include_bytes!("../fixtures/labels.tsv");
 const CONTENT: &[u8] = include_bytes!("../fixtures/content.rdf.u8");
 const STRUCTURE: &[u8] = include_bytes!("../fixtures/structure.rdf.u8");
 
-fn labels(bytes: &[u8]) -> Result<Import<Found>, ImportError> {
-    Import::gather(tsv(bytes))
+fn labels(bytes: &[u8]) -> Result<ImportedTaxonomy<ImportedExample>, ImportError> {
+    ImportedTaxonomy::gather(tsv(bytes))
 }
 
-fn content(bytes: &[u8]) -> Result<Import<Found>, ImportError> {
-    Import::gather(dmoz_content(bytes))
+fn content(bytes: &[u8]) -> Result<ImportedTaxonomy<ImportedExample>, ImportError> {
+    ImportedTaxonomy::gather(dmoz_content(bytes))
 }
 
-/// One line an entry, then one a problem; a taxonomy has to accept every topic.
-fn told(import: Result<Import<Found>, ImportError>) -> Vec<String> {
+/// One line an entry, then one a problem; checks that a taxonomy accepts every topic.
+fn told(import: Result<ImportedTaxonomy<ImportedExample>, ImportError>) -> Vec<String> {
     let import = match import {
         Ok(import) => import,
         Err(error) => return vec![format!("broken: {error}")],
@@ -41,7 +42,7 @@ fn told(import: Result<Import<Found>, ImportError>) -> Vec<String> {
     lines
 }
 
-fn check(import: Result<Import<Found>, ImportError>, expected: &[&str]) {
+fn check(import: Result<ImportedTaxonomy<ImportedExample>, ImportError>, expected: &[&str]) {
     assert_eq!(told(import), expected);
 }
 
@@ -75,8 +76,8 @@ fn bookmarks_survive_broken_nesting() {
             "http://c.example/ | /Never closed/Closed twice | Third",
             "http://d.example/ | / | Behind 1 < 2 all lists",
             "http://e.example/ | / | In a list without a heading",
-            "line 12: a folder is closed here that was not opened",
-            "line 15: the file ends before all folders are closed: is it whole?",
+            "line 12: a folder is closed that was not opened",
+            "line 15: the file ends before all folders are closed: it may be truncated",
         ],
     );
 }
@@ -99,7 +100,7 @@ fn bookmarks_that_are_not_utf8_are_read_with_a_word_of_warning() {
         bookmarks(b"<DL>\n<DT><A HREF=http://a.example/>Caf\xe9</A></DL>"),
         &[
             "http://a.example/ | / | Caf\u{FFFD}",
-            "line 2: not UTF-8 from here on: what cannot be read was replaced",
+            "line 2: not UTF-8 from here on: invalid bytes were replaced",
         ],
     );
 }
@@ -128,7 +129,7 @@ fn labels_are_read_with_all_that_editors_do_to_them() {
             "line 7: `ftp://c.example/`: the scheme `ftp` is not crawled, only http and https are",
             "line 8: no topic for `http://d.example/`",
             "line 9: not UTF-8",
-            "line 11: `a\\u{1}b` is no name for a topic",
+            "line 11: `a\\u{1}b` is not a valid topic name",
         ],
     );
 }
@@ -141,7 +142,7 @@ fn labels_that_are_none_are_refused() {
         &["broken: line 3: no tab in `http://b.example/ /b`: each line has to be url<TAB>topic"],
     );
     let long = vec![b'x'; 100_000];
-    check(labels(&long), &["broken: line 1: longer than 65536 bytes: this is no list of URLs"]);
+    check(labels(&long), &["broken: line 1: longer than 65536 bytes: this is not a list of URLs"]);
     let deep = format!("http://a.example/\t{}\nhttp://a.example/\t/a\n", "/x".repeat(DEEPEST + 1));
     let import = labels(deep.as_bytes()).unwrap();
     assert_eq!((import.found.len(), import.problems.len()), (1, 1));
@@ -151,7 +152,7 @@ fn labels_that_are_none_are_refused() {
 #[test]
 fn an_entry_that_comes_before_the_break_is_not_in_what_is_gathered_but_can_be_streamed() {
     let mut stream = tsv(&b"http://a.example/\t/a\nbroken\nhttp://c.example/\t/c\n"[..]);
-    assert!(matches!(stream.next(), Some(Ok(Entry::Found(_)))));
+    assert!(matches!(stream.next(), Some(Ok(ImportEntry::Found(_)))));
     assert!(matches!(stream.next(), Some(Err(ImportError::Broken { line: 2, .. }))));
     assert!(stream.next().is_none());
 }
@@ -165,9 +166,9 @@ fn a_reader_that_fails_is_told_with_the_line() {
         }
     }
     let list = BufReader::new(b"http://a.example/\t/a\n".chain(Fails));
-    check(Import::gather(tsv(list)), &["broken: line 2: cannot read on: the disk is on fire"]);
+    check(ImportedTaxonomy::gather(tsv(list)), &["broken: line 2: cannot read: the disk is on fire"]);
     let rdf = BufReader::new(b"<RDF>\n\n".chain(Fails));
-    check(Import::gather(dmoz_content(rdf)), &["broken: line 3: cannot read on: the disk is on fire"]);
+    check(ImportedTaxonomy::gather(dmoz_content(rdf)), &["broken: line 3: cannot read: the disk is on fire"]);
 }
 
 #[test]
@@ -201,11 +202,11 @@ fn folders_are_topics() {
     let expected = [
         "`Science/.owl.html.swp`: hidden",
         "`.git/config.txt`: hidden",
-        "`Science/owl.jpeg`: neither text nor HTML by its name",
+        "`Science/owl.jpeg`: not a text or HTML file by its extension",
         "`../secret.txt`: not a path below the folder",
         "`/etc/passwd`: not a path below the folder",
-        "`Science/`: neither text nor HTML by its name",
-        "``: neither text nor HTML by its name",
+        "`Science/`: not a text or HTML file by its extension",
+        "``: not a text or HTML file by its extension",
     ];
     assert_eq!(problems, expected);
 }
@@ -227,7 +228,7 @@ fn the_open_directory_s_pages_are_read() {
 
 #[test]
 fn the_open_directory_s_topics_are_read() {
-    let import = Import::gather(dmoz_structure(STRUCTURE)).unwrap();
+    let import = ImportedTaxonomy::gather(dmoz_structure(STRUCTURE)).unwrap();
     let topics = import.found.iter().map(|topic| (topic.topic.as_str(), topic.catid, topic.narrow.join(" ")));
     let expected = [
         ("/", Some(1), "/Arts /Regional /World".to_owned()),
@@ -260,17 +261,17 @@ fn historic_bad_bytes_are_told_and_do_not_stop_the_rest() {
         "line 12: bytes that are not UTF-8 were replaced",
     ];
     check(content(&file), &expected);
-    // However the bytes come: a character may be cut in the middle.
-    check(Import::gather(dmoz_content(Bytewise(&file))), &expected);
+    // For any chunking: a character may be split.
+    check(ImportedTaxonomy::gather(dmoz_content(Bytewise(&file))), &expected);
 }
 
 #[test]
 fn a_directory_that_is_none_is_refused() {
     let cut = "the file ends in the middle: it was cut; get it again";
     for (file, line, what) in [
-        ("", 1, "no file of the Open Directory: it has no RDF element"),
-        ("http://a.example/\t/a\n", 2, "no file of the Open Directory: it has no RDF element"),
-        ("\n<html></html>", 2, "no file of the Open Directory: its root is `html`, not RDF"),
+        ("", 1, "not an Open Directory file: it has no RDF element"),
+        ("http://a.example/\t/a\n", 2, "not an Open Directory file: it has no RDF element"),
+        ("\n<html></html>", 2, "not an Open Directory file: its root is `html`, not RDF"),
         (
             "<RDF>\n<Topic>\n</RDF>",
             3,
@@ -278,7 +279,7 @@ fn a_directory_that_is_none_is_refused() {
         ),
         ("<RDF>\n<Topic r:id=\"x\">\n", 3, cut),
         ("<RDF>\n<Topic r:id=\"x\"/>\n", 3, cut),
-        ("<RDF></RDF>\n<RDF></RDF>", 2, "something follows the end of the document"),
+        ("<RDF></RDF>\n<RDF></RDF>", 2, "unexpected content after the end of the document"),
     ] {
         check(content(file.as_bytes()), &[&format!("broken: line {line}: {what}")]);
     }
@@ -292,13 +293,13 @@ fn a_directory_that_is_none_is_refused() {
 #[test]
 fn a_record_without_end_is_given_up() {
     let endless = BufReader::new(b"<RDF><Topic r:id=\"".chain(io::repeat(b'x')));
-    let expected = "broken: line 1: no record ends within 16 MiB: this is no file of the Open Directory";
-    check(Import::gather(dmoz_content(endless)), &[expected]);
+    let expected = "broken: line 1: no record ends within 16 MiB: this is not an Open Directory file";
+    check(ImportedTaxonomy::gather(dmoz_content(endless)), &[expected]);
     let endless = BufReader::new(b"<RDF><Topic r:id='x'>".chain(io::repeat(b'\n')));
-    assert!(Import::gather(dmoz_structure(endless)).is_err());
+    assert!(ImportedTaxonomy::gather(dmoz_structure(endless)).is_err());
 }
 
-/// Hands out a byte at a time.
+/// A reader that returns one byte at a time.
 struct Bytewise<'a>(&'a [u8]);
 
 impl Read for Bytewise<'_> {
@@ -319,7 +320,7 @@ impl BufRead for Bytewise<'_> {
     }
 }
 
-/// Bytes that are likely to be something.
+/// Random bytes with tokens of the formats.
 fn soup(words: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         8 => prop::sample::select(words).prop_map(|word| word.as_bytes().to_vec()),
@@ -401,8 +402,8 @@ proptest! {
             told(labels(bytes));
         }
         for bytes in [&xml, &noise] {
-            prop_assert_eq!(told(content(bytes)), told(Import::gather(dmoz_content(Bytewise(bytes)))));
-            let _ = Import::gather(dmoz_structure(bytes.as_slice()));
+            prop_assert_eq!(told(content(bytes)), told(ImportedTaxonomy::gather(dmoz_content(Bytewise(bytes)))));
+            let _ = ImportedTaxonomy::gather(dmoz_structure(bytes.as_slice()));
         }
         folder([String::from_utf8_lossy(&noise), String::from_utf8_lossy(&tabs)]);
     }
@@ -496,7 +497,7 @@ fn attacks_take_linear_time() {
     }
 }
 
-/// A file that is never in memory: parts that are made when they are asked for.
+/// A reader of a large file that is generated part by part, never in memory as a whole.
 struct Parts<F> {
     part: Vec<u8>,
     at: usize,
@@ -553,8 +554,8 @@ fn directory_of(pages: usize) -> impl BufRead {
     })
 }
 
-fn count<T>(entries: impl Iterator<Item = Result<Entry<T>, ImportError>>) -> usize {
-    entries.filter(|entry| matches!(entry, Ok(Entry::Found(_)))).count()
+fn count<T>(entries: impl Iterator<Item = Result<ImportEntry<T>, ImportError>>) -> usize {
+    entries.filter(|entry| matches!(entry, Ok(ImportEntry::Found(_)))).count()
 }
 
 #[test]
@@ -563,7 +564,7 @@ fn long_files_stream() {
     assert_eq!(count(dmoz_content(directory_of(10_000))), 10_000);
 }
 
-/// Prints how fast: `cargo test --release -p porthole-topic -- --ignored --nocapture huge_files`.
+/// Prints the speed: `cargo test --release -p porthole-topic -- --ignored --nocapture huge_files`.
 #[test]
 #[ignore = "measures; some hundred megabytes"]
 fn huge_files_stream_in_bounded_memory() {
@@ -596,7 +597,7 @@ fn measure(name: &str, size: usize, bytes: impl Fn(usize) -> io::Result<u64>, re
     assert!(more < 16.0);
 }
 
-/// In megabytes; 0 where the system does not say.
+/// Peak memory in megabytes; 0 if the system does not provide it.
 fn peak_memory() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,4 @@
-//! Pruning beside a twin that does what the paper says, word by word.
+//! Pruning compared with a literal implementation of the paper.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ fn classes(pruned: &Pruned) -> Classes {
     classes
 }
 
-/// Checks what `examples` become: topics with numbers.
+/// Checks the pruned topics and their example numbers.
 fn check(examples: &[(&str, u32)], k: usize, expected: &[(&str, &[u32])]) {
     let classes = classes(&pruned(examples, k));
     let classes: Vec<_> =
@@ -39,7 +39,7 @@ fn small_leaves_move_up() {
     check(&[("/a/b", 1), ("/a/c", 2), ("/a/c", 3)], 2, &[("/a/Other", &[1]), ("/a/c", &[2, 3])]);
     // Repeatedly: /a/b/c is too small, and so is /a/b with it.
     check(&[("/a/b/c", 1), ("/a/b", 2), ("/a", 3), ("/d", 4)], 3, &[("/Other", &[4]), ("/a", &[1, 2, 3])]);
-    // The root stays, with whatever comes.
+    // The root stays, with all remaining examples.
     check(&[("/a/b/c", 1), ("/d", 2)], 9, &[("/", &[1, 2])]);
     check(&[], 3, &[]);
 }
@@ -114,7 +114,7 @@ fn a_directory_refuses_what_a_taxonomy_would() {
     assert!(prune(directory, Pruning { k: 1, seed: 0 }).is_ok());
 }
 
-/// A 3.1, steps 3 and 4, on a map from paths to examples; step 5 is left out.
+/// A 3.1, steps 3 and 4, on a map from paths to examples, without step 5.
 fn twin(examples: &[(String, u32)], k: usize) -> Classes {
     let mut nodes = Classes::from([(String::new(), BTreeSet::new())]);
     for (path, example) in examples {

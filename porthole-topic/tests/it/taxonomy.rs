@@ -1,4 +1,4 @@
-//! The tree keeps its rules whatever is done to it.
+//! The tree keeps its invariants under any sequence of changes.
 
 use porthole_topic::{Taxonomy, TaxonomyError};
 use porthole_types::{Mark, TopicId};
@@ -49,10 +49,10 @@ fn what_breaks_a_rule_is_refused_with_a_reason() {
         let message = result.unwrap_err().to_string();
         assert!(message.contains(words), "{message:?} does not say {words:?}");
     };
-    refused(tree.clone().mark(birds), "/Science/Biology/Birds cannot be good: /Science, above it, is");
+    refused(tree.clone().mark(birds), "/Science/Biology/Birds cannot be good while /Science, above it, is");
     refused(tree.clone().move_to(science, birds), "a part of it");
-    refused(tree.clone().rename(music, "Science"), "there is a topic /Science already");
-    refused(tree.clone().rename(music, "a/b"), "is no name");
+    refused(tree.clone().rename(music, "Science"), "a topic /Science already exists");
+    refused(tree.clone().rename(music, "a/b"), "is not a valid topic name");
     refused(tree.clone().rename(TopicId::ROOT, "x"), "the root cannot be renamed");
     refused(tree.clone().remove(TopicId::ROOT).map(drop), "the root cannot be removed");
     refused(tree.clone().unmark(music), "/Music is not marked good");
@@ -90,7 +90,7 @@ fn rows_with_a_cycle_are_refused() {
     assert_eq!(Taxonomy::from_rows(&rows), Err(TaxonomyError::Missing(9)));
 }
 
-/// What a person may do to a tree, with numbers that stand for topics.
+/// A change to a tree, with numbers that stand for topics.
 #[derive(Clone, Debug)]
 enum Change {
     Add(usize, u8),

@@ -1,24 +1,26 @@
-//! Training: exact under any order of changes, and choosing well.
+//! Training: exact under any order of changes, and good choices of hyperparameters.
 
 use std::collections::BTreeMap;
 
 use porthole_page::Extractor;
-use porthole_topic::logistic::{LogisticError, Rows, Samples, Settings, Vocabulary, fit, train_logistic};
+use porthole_topic::logistic::{
+    LogisticError, Samples, SolverSettings, SparseRows, Vocabulary, fit, train_logistic,
+};
 use porthole_topic::{
-    Calibration, Counting, Critic, Example, FormatError, Model, Options, Pretrained, Shape, Statistics,
-    Taxonomy, Tuning, Tunings, retrain, train, tune_all,
+    Calibration, ClassifierShape, Critic, CriticModel, FormatError, Pretrained, Statistics, Taxonomy,
+    TermCounting, TopicExample, TrainingOptions, Tuning, Tunings, retrain, train, tune_all,
 };
 use porthole_types::{CanonicalUrl, Headers, TermId, TopicId};
 use proptest::prelude::*;
 
 type Document = (TopicId, Vec<(TermId, u32)>);
 
-fn example((topic, counts): &Document) -> Example<'_> {
-    Example { topic: *topic, counts }
+fn example((topic, counts): &Document) -> TopicExample<'_> {
+    TopicExample { topic: *topic, counts }
 }
 
-/// Documents of three topics in two branches: common words for all, a few that tell the topic, noise. From a
-/// generator of its own, so that the test is the same everywhere.
+/// Documents of three topics in two branches: common words for all, a few significant ones, noise. Uses its own random
+/// generator, so that the test is the same everywhere.
 fn documents(tree: &Taxonomy, each: u32) -> Vec<Document> {
     let mut state = 42_u64;
     let mut random = move |below: u32| {
@@ -56,7 +58,7 @@ fn planted_terms_are_selected() {
     let documents = documents(&tree, 30);
     let statistics = Statistics::of(documents.iter().map(example));
     let tuning = Tuning { features: 10, ..Tuning::default() };
-    let model = train(&tree, &statistics, &Tunings::new(), &tuning, &Options::default());
+    let model = train(&tree, &statistics, &Tunings::new(), &tuning, &TrainingOptions::default());
     let at_a =
         model.decisions().into_iter().find(|decision| decision.node == tree.find("/A").unwrap()).unwrap();
     let terms: Vec<u32> = at_a.features.iter().map(|feature| feature.term.0).collect();
@@ -69,18 +71,22 @@ fn cross_validation_finds_what_tells() {
     let documents = documents(&tree, 40);
     let examples: Vec<_> = documents.iter().map(example).collect();
     let statistics = Statistics::of(examples.iter().copied());
-    let options = Options::default();
+    let options = TrainingOptions::default();
     let tuned = tune_all(&tree, &statistics, &examples, &options);
     assert_eq!(tuned.len(), 2);
     let root = &tuned[&TopicId::ROOT];
     assert!(root.chosen.accuracy >= 0.95 && root.chosen.accuracy >= root.plain.accuracy, "{:?}", root.chosen);
     assert!(root.calibrated_log_loss <= root.chosen.log_loss + 1e-9);
     assert_eq!(root.confusion.iter().flatten().sum::<u32>(), 120);
-    // What is given is not chosen.
-    let given =
-        Options { smoothing: Some(0.5), features: Some(20), counting: Some(Counting::Each), ..options };
+    // Given values are not chosen.
+    let given = TrainingOptions {
+        smoothing: Some(0.5),
+        features: Some(20),
+        counting: Some(TermCounting::Each),
+        ..options
+    };
     let root = tune_all(&tree, &statistics, &examples, &given)[&TopicId::ROOT].tuning;
-    assert_eq!((root.smoothing, root.features, root.counting), (0.5, 20, Counting::Each));
+    assert_eq!((root.smoothing, root.features, root.counting), (0.5, 20, TermCounting::Each));
 }
 
 #[test]
@@ -90,7 +96,7 @@ fn a_calibrated_critic_is_less_sure_of_long_pages_and_as_sure_of_empty_ones() {
     let statistics = Statistics::of(documents.iter().map(example));
     let calibration = Calibration { saturation: 5.0, power: 1.0 };
     let tuning = Tuning { calibration, ..Tuning::default() };
-    let model = train(&tree, &statistics, &Tunings::new(), &tuning, &Options::default());
+    let model = train(&tree, &statistics, &Tunings::new(), &tuning, &TrainingOptions::default());
     let mut sure = Critic::new(model.clone(), &tree).uncalibrated();
     let mut tempered = Critic::new(model, &tree);
     let long: Vec<_> = [(1000, 5), (1010, 2), (1020, 2)].map(|(term, count)| (TermId(term), count)).to_vec();
@@ -106,13 +112,16 @@ fn a_model_is_the_same_after_a_way_through_bytes() {
     let documents = documents(&tree, 20);
     let model = trained(&tree, &documents);
     let bytes = model.to_bytes();
-    assert_eq!(Model::from_bytes(&bytes).unwrap(), model);
-    assert_eq!(Model::assemble(model.kind(), model.shape(), model.term_version(), &model.decisions()), model);
+    assert_eq!(CriticModel::from_bytes(&bytes).unwrap(), model);
+    assert_eq!(
+        CriticModel::assemble(model.kind(), model.shape(), model.term_version(), &model.decisions()),
+        model
+    );
 }
 
-fn trained(tree: &Taxonomy, documents: &[Document]) -> Model {
+fn trained(tree: &Taxonomy, documents: &[Document]) -> CriticModel {
     let statistics = Statistics::of(documents.iter().map(example));
-    train(tree, &statistics, &Tunings::new(), &Tuning::default(), &Options::default())
+    train(tree, &statistics, &Tunings::new(), &Tuning::default(), &TrainingOptions::default())
 }
 
 #[test]
@@ -120,11 +129,11 @@ fn bytes_that_are_no_model_are_refused_with_a_reason() {
     let tree = tree();
     let bytes = trained(&tree, &documents(&tree, 10)).to_bytes();
     let refused = |bytes: &[u8], words: &str| {
-        let message = Model::from_bytes(bytes).unwrap_err().to_string();
+        let message = CriticModel::from_bytes(bytes).unwrap_err().to_string();
         assert!(message.contains(words), "{message:?} does not say {words:?}");
     };
-    refused(b"", "this is no model");
-    refused(b"GIF89a, with more behind it", "this is no model");
+    refused(b"", "this is not a model");
+    refused(b"GIF89a, with more behind it", "this is not a model");
     let mut other = bytes.clone();
     other[8] = 9;
     refused(&other, "has format 9");
@@ -141,9 +150,9 @@ fn bytes_that_are_no_model_are_refused_with_a_reason() {
 fn terms_of_another_version_are_refused() {
     let tree = tree();
     let statistics = Statistics::of(documents(&tree, 10).iter().map(example));
-    let options = Options { term_version: 999, ..Options::default() };
+    let options = TrainingOptions { term_version: 999, ..TrainingOptions::default() };
     let model = train(&tree, &statistics, &Tunings::new(), &Tuning::default(), &options);
-    let refused = Model::from_bytes(&model.to_bytes());
+    let refused = CriticModel::from_bytes(&model.to_bytes());
     assert!(matches!(refused, Err(FormatError::Terms { found: 999, .. })));
 }
 
@@ -152,14 +161,14 @@ fn what_was_learnt_elsewhere_trains_to_the_same_model() {
     let tree = tree();
     let documents = documents(&tree, 20);
     let statistics = Statistics::of(documents.iter().map(example));
-    let tuning = Tuning { counting: Counting::Once, smoothing: 0.1, features: 100, ..Tuning::default() };
+    let tuning = Tuning { counting: TermCounting::Once, smoothing: 0.1, features: 100, ..Tuning::default() };
     let tunings: Tunings = [(TopicId::ROOT, tuning)].into();
     let words = [(TermId(3), "three".to_owned())].into();
     let learnt = Pretrained { source: "a test".to_owned(), tree, statistics, tunings, words };
     let read = Pretrained::from_bytes(&learnt.to_bytes()).unwrap();
     assert_eq!((&read.tree, &read.tunings, &read.words), (&learnt.tree, &learnt.tunings, &learnt.words));
     let model = |from: &Pretrained| {
-        train(&from.tree, &from.statistics, &from.tunings, &Tuning::default(), &Options::default())
+        train(&from.tree, &from.statistics, &from.tunings, &Tuning::default(), &TrainingOptions::default())
     };
     assert_eq!(model(&read), model(&learnt));
     let mut bytes = learnt.to_bytes();
@@ -174,8 +183,13 @@ fn what_was_learnt_elsewhere_trains_to_the_same_model() {
 fn the_general_taxonomy_knows_an_owl_from_a_locomotive() {
     let general = Pretrained::general().unwrap();
     assert!(general.tree.len() > 100 && general.source.contains("Wikipedia"));
-    let model =
-        train(&general.tree, &general.statistics, &general.tunings, &Tuning::default(), &Options::default());
+    let model = train(
+        &general.tree,
+        &general.statistics,
+        &general.tunings,
+        &Tuning::default(),
+        &TrainingOptions::default(),
+    );
     let mut critic = Critic::new(model, &general.tree);
     let mut extractor = Extractor::default();
     for (text, topic) in [
@@ -202,7 +216,7 @@ fn the_general_taxonomy_knows_an_owl_from_a_locomotive() {
     }
 }
 
-/// What may happen to the examples and the tree of a user.
+/// A change to the examples or the tree of a user.
 #[derive(Clone, Debug)]
 enum Change {
     Add(usize, Vec<(TermId, u32)>),
@@ -229,14 +243,14 @@ proptest! {
     #[test]
     fn training_on_after_changes_equals_training_anew(
         changes in prop::collection::vec(change(), 1..25),
-        shape in prop::sample::select(&Shape::ALL[..]),
+        shape in prop::sample::select(&ClassifierShape::ALL[..]),
         features in prop::sample::select(&[5, usize::MAX][..]),
-        counting in prop::sample::select(&Counting::ALL[..]),
+        counting in prop::sample::select(&TermCounting::ALL[..]),
     ) {
         let mut tree = Taxonomy::new();
         ["/A/x", "/A/y", "/B/u", "/B/v", "/C"].iter().for_each(|path| drop(tree.add_path(path)));
         let tuning = Tuning { features, counting, ..Tuning::default() };
-        let options = Options { shape, ..Options::default() };
+        let options = TrainingOptions { shape, ..TrainingOptions::default() };
         let mut documents: Vec<Document> = Vec::new();
         let mut statistics = Statistics::default();
         let mut model = train(&tree, &statistics, &Tunings::new(), &tuning, &options);
@@ -246,7 +260,7 @@ proptest! {
             match change {
                 Change::Add(topic, counts) => {
                     let topic = ids[topic % ids.len()];
-                    statistics.add(Example { topic, counts: &counts });
+                    statistics.add(TopicExample { topic, counts: &counts });
                     documents.push((topic, counts));
                     changed.push(topic);
                 }
@@ -287,31 +301,31 @@ fn a_tree_of_regressions_says_what_its_weights_say() {
     let documents = documents(&tree, 30);
     let examples: Vec<_> = documents.iter().map(example).collect();
     let counted = Statistics::of(examples.iter().copied());
-    let options = Options::default();
+    let options = TrainingOptions::default();
     let (model, _) = train_logistic(&tree, &examples, &counted, Some(10.0), &options).unwrap();
-    assert_eq!(Model::from_bytes(&model.to_bytes()).unwrap(), model);
+    assert_eq!(CriticModel::from_bytes(&model.to_bytes()).unwrap(), model);
     let mut critic = Critic::new(model, &tree);
-    // The same regression at /A by hand: the vocabulary of its pages, rows, weights, softmax.
+    // The same regression at /A computed directly: the vocabulary of its pages, rows, weights, softmax.
     let at_a: Vec<&Document> =
         documents.iter().filter(|(topic, _)| tree.parent(*topic) != TopicId::ROOT).collect();
     let vocabulary = Vocabulary::of(at_a.iter().map(|(_, counts)| counts.as_slice()), 2);
-    let mut rows = Rows::new();
+    let mut rows = SparseRows::new();
     at_a.iter().for_each(|(_, counts)| rows.push(vocabulary.row(counts)));
     let a = tree.find("/A").unwrap();
     let labels: Vec<u16> = at_a.iter().map(|(topic, _)| u16::from(tree.children(a)[1] == *topic)).collect();
     let samples =
         Samples { rows: &rows, labels: &labels, weights: None, classes: 2, features: vocabulary.len() };
-    let weights = fit(&samples, &Settings { strength: 10.0, ..Settings::default() });
+    let weights = fit(&samples, &SolverSettings { strength: 10.0, ..SolverSettings::default() });
     for (_, counts) in at_a.iter().take(20) {
         let expected = weights.probabilities(vocabulary.row(counts));
         let found = critic.children(a, counts);
-        // Small weights were left out.
+        // Small weights were dropped.
         assert!((found[0].1.exp() - expected[0]).abs() < 0.01, "{} {}", found[0].1.exp(), expected[0]);
     }
     let right = documents.iter().filter(|(topic, counts)| critic.best(counts).0 == *topic).count();
     assert!(right >= 85, "{right} of 90");
     let mut more = counted.clone();
-    more.add(Example { topic: TopicId(9), counts: &[] });
+    more.add(TopicExample { topic: TopicId(9), counts: &[] });
     assert!(matches!(
         train_logistic(&tree, &examples, &more, Some(1.0), &options),
         Err(LogisticError::NoPages(_))

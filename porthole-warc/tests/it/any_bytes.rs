@@ -1,4 +1,4 @@
-//! Whatever the bytes are, reading ends without a panic.
+//! Reading any bytes ends without a panic.
 
 use porthole_warc::{HttpResponse, last_whole, survey};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use crate::fixture;
 
 const LIMIT: u64 = 10_000;
 
-/// All of the reading side on some bytes.
+/// Runs all readers on some bytes.
 fn read_everything(bytes: &[u8]) {
     let _ = survey(bytes, LIMIT);
     let _ = last_whole(bytes, 0).unwrap();

@@ -1,16 +1,16 @@
-//! Files that other tools wrote, good ones and broken ones.
+//! Files written by other tools, valid and damaged.
 
 use porthole_warc::{
-    BLOCK_LIMIT, BodyEnd, Record, RecordKind, WarcError, WarcReader, last_whole, read_record, survey,
+    BLOCK_LIMIT, BodyEnd, RecordKind, WarcError, WarcReader, WarcRecord, last_whole, read_record, survey,
 };
 
 use crate::fixture;
 
-fn records(name: &str) -> Vec<Record> {
+fn records(name: &str) -> Vec<WarcRecord> {
     WarcReader::new(&fixture(name)[..]).collect::<Result<_, _>>().unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// The same four records, whatever they are packed in; offsets as `warcio index` gives them.
+/// The same four records in every compression; offsets as given by `warcio index`.
 #[test]
 fn all_packings_hold_the_same_records() {
     let expected = records("plain.warc");
@@ -28,7 +28,7 @@ fn all_packings_hold_the_same_records() {
     assert_same("frames", &records("frames.warc.zst"), &expected);
 }
 
-fn assert_same(name: &str, found: &[Record], expected: &[Record]) {
+fn assert_same(name: &str, found: &[WarcRecord], expected: &[WarcRecord]) {
     assert_eq!(found.len(), expected.len(), "{name}");
     for (found, expected) in found.iter().zip(expected) {
         assert_eq!(found.headers, expected.headers, "{name}");
@@ -118,7 +118,7 @@ fn large_blocks_are_passed_over() {
     }
 }
 
-/// Records before the damage, the offset of the damage, a word of the message.
+/// Number of records before the damage, offset of the damage, a part of the message.
 #[test]
 fn damage_is_named_after_what_is_good_was_read() {
     for (name, good, offset, word) in [

@@ -1,4 +1,4 @@
-//! What is written is read again, by this crate and by warcio.
+//! Written files are read back, by this crate and by warcio.
 
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -6,27 +6,27 @@ use std::process::Command;
 
 use porthole_types::{Headers, Timestamp};
 use porthole_warc::{
-    Answer, BLOCK_LIMIT, Digest, Form, Original, Question, Record, RecordKind, Truncation, WarcReader,
-    WarcWriter, Written, last_whole, read_record,
+    BLOCK_LIMIT, Digest, Original, RecordFormat, RecordKind, Truncation, WarcReader, WarcRecord, WarcRequest,
+    WarcResponse, WarcWriter, Written, last_whole, read_record,
 };
 use proptest::prelude::*;
 
 const URL: &str = "http://a.test/page?x=1";
 const DATE: Timestamp = Timestamp(1_767_323_045_006);
 
-/// One record of each kind that is written.
-fn write_all_kinds(form: Form) -> (Vec<u8>, Vec<Written>) {
+/// One record of each kind.
+fn write_all_kinds(form: RecordFormat) -> (Vec<u8>, Vec<Written>) {
     let mut writer = WarcWriter::new(Vec::new(), form, 7);
     let headers: Headers =
         [("content-type", "text/html"), ("content-encoding", "gzip"), ("x-é", "ü")].into_iter().collect();
     let sent: Headers = [("Host", "a.test"), ("User-Agent", "Porthole")].into_iter().collect();
     let body = "<p>Boats. ".repeat(500);
-    let answer = Answer {
+    let answer = WarcResponse {
         date: DATE,
         ip: Some(IpAddr::from([192, 0, 2, 1])),
-        ..Answer::new(URL, &headers, body.as_bytes())
+        ..WarcResponse::new(URL, &headers, body.as_bytes())
     };
-    let cut = Answer { truncated: Some(Truncation::Length), status: 404, ..answer };
+    let cut = WarcResponse { truncated: Some(Truncation::Length), status: 404, ..answer };
     let original = Original { id: None, url: URL, date: DATE, digest: Digest::of(answer.body) };
 
     let info =
@@ -34,7 +34,7 @@ fn write_all_kinds(form: Form) -> (Vec<u8>, Vec<Written>) {
     let response = writer.response(&answer).unwrap();
     let id = response.id.to_string();
     let question =
-        Question { url: URL, date: DATE, path: "/page?x=1", headers: &sent, answer: Some(response.id) };
+        WarcRequest { url: URL, date: DATE, path: "/page?x=1", headers: &sent, response: Some(response.id) };
     let written = vec![
         info,
         response,
@@ -42,16 +42,16 @@ fn write_all_kinds(form: Form) -> (Vec<u8>, Vec<Written>) {
         writer.revisit(&answer, &Original { id: Some(&id), ..original }).unwrap(),
         writer.metadata(DATE, URL, response.id, &[("topic", "/harbours"), ("relevance", "0.9")]).unwrap(),
         writer.response(&cut).unwrap(),
-        writer.response(&Answer::new(URL, &Headers::new(), b"")).unwrap(),
+        writer.response(&WarcResponse::new(URL, &Headers::new(), b"")).unwrap(),
     ];
     (writer.into_inner(), written)
 }
 
 #[test]
 fn all_kinds_are_read_again() {
-    for form in [Form::Plain, Form::Gzip] {
+    for form in [RecordFormat::Plain, RecordFormat::Gzip] {
         let (file, written) = write_all_kinds(form);
-        let read: Vec<Record> = WarcReader::new(&file[..]).collect::<Result<_, _>>().unwrap();
+        let read: Vec<WarcRecord> = WarcReader::new(&file[..]).collect::<Result<_, _>>().unwrap();
         let mut end = 0;
         for (record, written) in read.iter().zip(&written) {
             assert_eq!((record.place.offset, record.place.length), (written.offset, written.length));
@@ -79,8 +79,8 @@ fn all_kinds_are_read_again() {
 fn all_levels_are_read_again() {
     let body = b"boats ".repeat(1000);
     for level in [0, 1, 9, 100] {
-        let mut writer = WarcWriter::new(Vec::new(), Form::Gzip, 7).with_level(level);
-        writer.response(&Answer::new(URL, &Headers::new(), &body)).unwrap();
+        let mut writer = WarcWriter::new(Vec::new(), RecordFormat::Gzip, 7).with_level(level);
+        writer.response(&WarcResponse::new(URL, &Headers::new(), &body)).unwrap();
         let file = writer.into_inner();
         let record = WarcReader::new(&file[..]).next_record().unwrap().unwrap();
         assert_eq!(record.http(BLOCK_LIMIT).unwrap().body, body);
@@ -89,7 +89,7 @@ fn all_levels_are_read_again() {
 
 #[test]
 fn a_file_cut_by_a_crash_is_written_on() {
-    for form in [Form::Plain, Form::Gzip] {
+    for form in [RecordFormat::Plain, RecordFormat::Gzip] {
         let (file, written) = write_all_kinds(form);
         let last = written.last().unwrap();
         for cut in 1..last.length {
@@ -99,12 +99,12 @@ fn a_file_cut_by_a_crash_is_written_on() {
         }
         let mut writer =
             WarcWriter::new(file[..last.offset as usize].to_vec(), form, 7).with_offset(last.offset);
-        assert_eq!(writer.response(&Answer::new(URL, &Headers::new(), b"")).unwrap(), *last);
+        assert_eq!(writer.response(&WarcResponse::new(URL, &Headers::new(), b"")).unwrap(), *last);
         assert_eq!(writer.into_inner(), file);
     }
 }
 
-/// Takes some bytes, then fails.
+/// A writer that accepts some bytes, then fails.
 struct Full(usize);
 
 impl Write for Full {
@@ -120,17 +120,17 @@ impl Write for Full {
 
 #[test]
 fn after_a_failed_write_nothing_is_written() {
-    let mut writer = WarcWriter::new(Full(600), Form::Plain, 7);
+    let mut writer = WarcWriter::new(Full(600), RecordFormat::Plain, 7);
     let headers = Headers::new();
-    writer.response(&Answer::new(URL, &headers, b"short")).unwrap();
+    writer.response(&WarcResponse::new(URL, &headers, b"short")).unwrap();
     let end = writer.offset();
     for body in [&[b'a'; 1000][..], b""] {
-        let error = writer.response(&Answer::new(URL, &headers, body)).unwrap_err();
+        let error = writer.response(&WarcResponse::new(URL, &headers, body)).unwrap_err();
         assert_eq!(error.offset(), end, "{error}");
     }
 }
 
-/// `warcio check` compares all digests. It is run where `WARCIO` names the program.
+/// `warcio check` compares all digests. It is run if `WARCIO` names the program.
 #[test]
 fn warcio_finds_nothing_wrong() {
     let Some(warcio) = std::env::var_os("WARCIO").filter(|program| !program.is_empty()) else {
@@ -138,14 +138,14 @@ fn warcio_finds_nothing_wrong() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    for (form, name) in [(Form::Plain, "all.warc"), (Form::Gzip, "all.warc.gz")] {
+    for (form, name) in [(RecordFormat::Plain, "all.warc"), (RecordFormat::Gzip, "all.warc.gz")] {
         let path = folder.path().join(name);
         let (file, written) = write_all_kinds(form);
         std::fs::write(&path, file).unwrap();
         let checked = Command::new(&warcio).args(["check", "-v"]).arg(&path).output().unwrap();
         let said = String::from_utf8_lossy(&checked.stdout);
         assert!(checked.status.success(), "{said}");
-        // It does not look into revisits.
+        // warcio does not check revisits.
         assert_eq!(said.matches("digest pass").count(), written.len() - 1, "{said}");
         let indexed = Command::new(&warcio).args(["index", "-f", "offset"]).arg(&path).output().unwrap();
         let offsets: String = written.iter().map(|w| format!("{{\"offset\": \"{}\"}}\n", w.offset)).collect();
@@ -169,16 +169,16 @@ proptest! {
         gzip: bool,
         seed: u64,
     ) {
-        let form = if gzip { Form::Gzip } else { Form::Plain };
+        let form = if gzip { RecordFormat::Gzip } else { RecordFormat::Plain };
         let mut writer = WarcWriter::new(Vec::new(), form, seed);
         let mut places = Vec::new();
         for (url, status, fields, body, date) in &pages {
             let headers = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-            let answer = Answer { date: Timestamp(*date), status: *status, ..Answer::new(url, &headers, body) };
+            let answer = WarcResponse { date: Timestamp(*date), status: *status, ..WarcResponse::new(url, &headers, body) };
             places.push(writer.response(&answer).unwrap());
         }
         let file = writer.into_inner();
-        let read: Vec<Record> = WarcReader::new(&file[..]).collect::<Result<_, _>>().unwrap();
+        let read: Vec<WarcRecord> = WarcReader::new(&file[..]).collect::<Result<_, _>>().unwrap();
         prop_assert_eq!(read.len(), pages.len());
         for ((record, place), (url, status, fields, body, date)) in read.iter().zip(places).zip(&pages) {
             prop_assert_eq!(record.target(), Some(url.as_str()));

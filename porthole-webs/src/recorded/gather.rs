@@ -1,4 +1,4 @@
-//! Makes the index of a recorded web: one pass over each file, holding heads only.
+//! Builds the index of a recorded web: one pass over each file, reading record heads only.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -7,41 +7,41 @@ use std::path::Path;
 
 use foldhash::fast::FixedState;
 use porthole_types::{CanonicalUrl, UrlId};
-use porthole_warc::{Record, RecordKind, WarcReader};
+use porthole_warc::{RecordKind, WarcReader, WarcRecord};
 
-use super::{Page, Problems, RecordedError, RecordedWeb, Recording, Source};
+use super::{Problems, RecordSource, RecordedError, RecordedPage, RecordedWeb, RecordingFile};
 
 /// An index under construction.
 #[derive(Default)]
-pub(super) struct Gatherer {
-    files: Vec<Recording>,
-    /// In file order. No source: only revisits of the URL came so far.
-    pages: Vec<(CanonicalUrl, Option<Source>)>,
+pub(super) struct IndexBuilder {
+    files: Vec<RecordingFile>,
+    /// In file order. `None` if only revisits of the URL were found so far.
+    pages: Vec<(CanonicalUrl, Option<RecordSource>)>,
     by_url: HashMap<UrlId, usize, FixedState>,
-    /// All responses, duplicates among them, under the hashes of what a revisit may call them.
-    by_name: HashMap<u64, Source, FixedState>,
-    revisits: Vec<Revisit>,
+    /// All responses, including duplicates, by the hashes of the names that a revisit may use.
+    by_name: HashMap<u64, RecordSource, FixedState>,
+    revisits: Vec<RevisitRecord>,
     duplicates: u64,
     problems: Problems,
 }
 
 /// A revisit record; its original may come later, or in another file.
-struct Revisit {
+struct RevisitRecord {
     page: usize,
     names: Names,
     target: Option<UrlId>,
 }
 
-/// Hashes of the names of a response, the surest first: its id, its URL and date, its payload's digest.
+/// Hashes of the names of a response, most specific first: its id, its URL and date, its payload digest.
 type Names = [Option<u64>; 3];
 
-impl Gatherer {
-    /// Notes the pages of one more file.
+impl IndexBuilder {
+    /// Indexes one more file.
     pub(super) fn read(&mut self, path: &Path) -> Result<(), RecordedError> {
         let opened = File::open(path);
         let file = opened.map_err(|source| RecordedError::Open { path: path.into(), source })?;
         let mut reader = WarcReader::new(&file).with_block_limit(0);
-        let mut record = Record::default();
+        let mut record = WarcRecord::default();
         let mut is_first = true;
         loop {
             match reader.read_into(&mut record) {
@@ -57,11 +57,11 @@ impl Gatherer {
             }
             is_first = false;
         }
-        self.files.push(Recording { path: path.into(), file });
+        self.files.push(RecordingFile { path: path.into(), file });
         Ok(())
     }
 
-    /// Leads the revisits to their originals and closes the index.
+    /// Resolves the revisits to their originals and finishes the index.
     pub(super) fn finish(mut self) -> RecordedWeb {
         for revisit in std::mem::take(&mut self.revisits) {
             let original = self.original(&revisit);
@@ -69,14 +69,14 @@ impl Gatherer {
             if source.is_none() {
                 *source = original;
                 if original.is_none() {
-                    self.problems.add(format!("{url}: the original of its revisit record is not there"));
+                    self.problems.add(format!("{url}: the original of its revisit record is missing"));
                 }
             }
         }
-        let pages: Vec<Page> = self
+        let pages: Vec<RecordedPage> = self
             .pages
             .into_iter()
-            .filter_map(|(url, source)| source.map(|source| Page { url, source }))
+            .filter_map(|(url, source)| source.map(|source| RecordedPage { url, source }))
             .collect();
         let by_url = pages.iter().enumerate().map(|(at, page)| (page.url.id(), at)).collect();
         let hosts: HashSet<_> = pages.iter().map(|page| page.url.site()).collect();
@@ -90,7 +90,7 @@ impl Gatherer {
         }
     }
 
-    fn note(&mut self, record: &Record, path: &Path) {
+    fn note(&mut self, record: &WarcRecord, path: &Path) {
         if !record.is_http_response() {
             return;
         }
@@ -105,8 +105,8 @@ impl Gatherer {
         }
     }
 
-    fn note_response(&mut self, url: CanonicalUrl, record: &Record) {
-        let source = Source { file: self.files.len(), place: record.place };
+    fn note_response(&mut self, url: CanonicalUrl, record: &WarcRecord) {
+        let source = RecordSource { file: self.files.len(), place: record.place };
         for name in names_of(&url, record).into_iter().flatten() {
             self.by_name.entry(name).or_insert(source);
         }
@@ -117,7 +117,7 @@ impl Gatherer {
         }
     }
 
-    fn note_revisit(&mut self, url: CanonicalUrl, record: &Record) {
+    fn note_revisit(&mut self, url: CanonicalUrl, record: &WarcRecord) {
         let target = record.refers_to_target().and_then(|target| CanonicalUrl::parse(target).ok());
         let original = target.as_ref().unwrap_or(&url);
         let date = record.refers_to_date();
@@ -128,10 +128,10 @@ impl Gatherer {
         ];
         let target = target.map(|target| target.id());
         let page = self.page(url);
-        self.revisits.push(Revisit { page, names, target });
+        self.revisits.push(RevisitRecord { page, names, target });
     }
 
-    /// The place of a URL among the pages.
+    /// Index of a URL's page.
     fn page(&mut self, url: CanonicalUrl) -> usize {
         *self.by_url.entry(url.id()).or_insert_with(|| {
             self.pages.push((url, None));
@@ -139,13 +139,13 @@ impl Gatherer {
         })
     }
 
-    fn original(&self, revisit: &Revisit) -> Option<Source> {
+    fn original(&self, revisit: &RevisitRecord) -> Option<RecordSource> {
         let named = revisit.names.iter().flatten().find_map(|name| self.by_name.get(name).copied());
         named.or_else(|| self.pages[*self.by_url.get(&revisit.target?)?].1)
     }
 }
 
-fn names_of(url: &CanonicalUrl, record: &Record) -> Names {
+fn names_of(url: &CanonicalUrl, record: &WarcRecord) -> Names {
     [
         record.id().map(hash),
         record.date().map(|date| hash((url.as_str(), date))),

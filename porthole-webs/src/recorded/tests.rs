@@ -1,4 +1,4 @@
-//! Tiny webs, written and read again.
+//! Tiny webs, written and read back.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -6,15 +6,15 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use porthole_types::Timestamp;
-use porthole_warc::{Answer, Digest, Form, Original, WarcWriter};
+use porthole_warc::{Digest, Original, RecordFormat, WarcResponse, WarcWriter};
 use tempfile::TempDir;
 
 use super::*;
 
 type Writer = WarcWriter<Vec<u8>>;
 
-/// Opens the web that is written, a function a file.
-fn web(form: Form, files: &[fn(&mut Writer)]) -> (TempDir, RecordedWeb) {
+/// Opens the web of the files written by these functions.
+fn web(form: RecordFormat, files: &[fn(&mut Writer)]) -> (TempDir, RecordedWeb) {
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = (0..files.len()).map(|at| folder.path().join(format!("{at}.warc"))).collect();
     for (at, (path, write)) in paths.iter().zip(files).enumerate() {
@@ -28,13 +28,13 @@ fn web(form: Form, files: &[fn(&mut Writer)]) -> (TempDir, RecordedWeb) {
 }
 
 fn page(writer: &mut Writer, url: &str, body: &str) {
-    writer.response(&Answer::new(url, &Headers::new(), body.as_bytes())).unwrap();
+    writer.response(&WarcResponse::new(url, &Headers::new(), body.as_bytes())).unwrap();
 }
 
 fn revisit(writer: &mut Writer, url: &str, original: &str, body: &str) {
     let original =
         Original { id: None, url: original, date: Timestamp(0), digest: Digest::of(body.as_bytes()) };
-    writer.revisit(&Answer::new(url, &Headers::new(), b""), &original).unwrap();
+    writer.revisit(&WarcResponse::new(url, &Headers::new(), b""), &original).unwrap();
 }
 
 /// A replay never waits, so its futures are ready at once.
@@ -55,7 +55,7 @@ fn check(web: &RecordedWeb, url: &str, status: u16, body: &str) {
 
 #[test]
 fn what_is_recorded_is_there_and_nothing_else() {
-    for form in [Form::Plain, Form::Gzip] {
+    for form in [RecordFormat::Plain, RecordFormat::Gzip] {
         let (_folder, web) = web(
             form,
             &[
@@ -70,7 +70,8 @@ fn what_is_recorded_is_there_and_nothing_else() {
                     page(writer, "http://b.test/", "three");
                     page(writer, "http://b.test:8080/x", "nor this one");
                     let moved = [("Location", "http://a.test/")].into_iter().collect();
-                    let moved = Answer { status: 301, ..Answer::new("http://a.test/old", &moved, b"") };
+                    let moved =
+                        WarcResponse { status: 301, ..WarcResponse::new("http://a.test/old", &moved, b"") };
                     writer.response(&moved).unwrap();
                 },
             ],
@@ -91,7 +92,7 @@ fn what_is_recorded_is_there_and_nothing_else() {
 #[test]
 fn revisits_lead_to_their_originals() {
     let (_folder, web) = web(
-        Form::Gzip,
+        RecordFormat::Gzip,
         &[
             |writer| {
                 revisit(writer, "http://a.test/early", "http://a.test/late", "late");
@@ -112,7 +113,7 @@ fn revisits_lead_to_their_originals() {
     assert_eq!(web.pages().next().unwrap().as_str(), "http://a.test/early");
 }
 
-/// Files that other tools wrote, a page of which is the third record of one member or of many.
+/// Files of other tools: a page may be the third record of a single member or of many.
 #[test]
 fn all_packings_are_replayed() {
     for name in
@@ -131,7 +132,7 @@ fn many_threads_read_at_once() {
     const PAGES: usize = 50;
     let url = |n: usize| format!("http://a.test/{n}");
     let (_folder, web) = web(
-        Form::Gzip,
+        RecordFormat::Gzip,
         &[|writer| {
             for n in 0..PAGES {
                 page(writer, &format!("http://a.test/{n}"), &format!("page {n}"));
@@ -145,7 +146,7 @@ fn many_threads_read_at_once() {
 #[test]
 fn damage_is_a_problem_or_an_error() {
     let (folder, _web) = web(
-        Form::Plain,
+        RecordFormat::Plain,
         &[|writer| {
             page(writer, "http://a.test/", "one");
             page(writer, "http://a.test/two", "two");

@@ -1,5 +1,5 @@
-//! What the hosts of the synthetic web answer: pages, redirects, errors, silence. Nothing here sleeps; an
-//! answer says how long it is taken to have taken.
+//! Responses of the synthetic web's hosts: pages, redirects, errors, timeouts. Nothing here sleeps; a response states
+//! its simulated duration.
 
 use std::future::ready;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use porthole_types::{CanonicalUrl, FailureKind, Headers, Timestamp};
 use super::draw::{Draw, For, Share, mix};
 use super::hrefs::{push_loop, push_redirect};
 use super::pen::Style;
-use super::sites::Page;
+use super::sites::SyntheticPage;
 use super::truth::Health;
-use super::urls::{Place, canonical};
+use super::urls::{UrlMeaning, canonical};
 use super::{SyntheticWeb, http_date, parse_http_date};
 
-/// Slow hosts take at least this long, all others less.
+/// Minimum latency of slow hosts; all others are faster.
 pub(crate) const SLOW: Duration = Duration::from_secs(2);
 
 impl SyntheticWeb {
-    /// The answer to a request at the present moment of the web's clock.
+    /// The response to a request at the current time of the web's clock.
     pub fn answer(&self, request: &Request) -> Result<Response, FetchError> {
         let url = &request.url;
         if url.scheme() != "http" {
@@ -38,32 +38,32 @@ impl SyntheticWeb {
         Ok(response)
     }
 
-    fn at(&self, place: Place, request: &Request, now: Timestamp) -> Response {
+    fn at(&self, place: UrlMeaning, request: &Request, now: Timestamp) -> Response {
         let plan = &self.plan;
         match place {
-            Place::Page(page) if plan.exists(page, now.0) => self.page(page, &request.headers, now),
-            Place::Moved { to, hops } => self.redirect(to, hops),
-            Place::Loop { page, side } => {
+            UrlMeaning::Page(page) if plan.exists(page, now.0) => self.page(page, &request.headers, now),
+            UrlMeaning::Moved { to, hops } => self.redirect(to, hops),
+            UrlMeaning::Loop { page, side } => {
                 let mut path = Vec::new();
                 push_loop(&mut path, page, 1 - side);
-                self.located(302, page.site, &path)
+                self.redirect_to(302, page.site, &path)
             }
-            Place::Calendar { site, month } => html(200, plan.calendar(site, month)),
-            Place::List { site } => html(200, plan.list(site, request.url.query().unwrap_or(""))),
-            Place::Robots { site } => match (plan.robots_txt(site), plan.allowed_at_all(site)) {
+            UrlMeaning::Calendar { site, month } => html(200, plan.calendar(site, month)),
+            UrlMeaning::List { site } => html(200, plan.list(site, request.url.query().unwrap_or(""))),
+            UrlMeaning::Robots { site } => match (plan.robots_txt(site), plan.allowed_at_all(site)) {
                 (Some(text), _) => plain(200, "text/plain", text),
                 (None, true) => missing(),
                 (None, false) => html(503, b"<h1>Service unavailable</h1>".to_vec()),
             },
-            Place::Sitemap { site } => match plan.sitemap(site, now.0) {
+            UrlMeaning::Sitemap { site } => match plan.sitemap(site, now.0) {
                 Some(text) => plain(200, "application/xml", text),
                 None => missing(),
             },
-            Place::Page(_) | Place::Missing { .. } | Place::NoHost => missing(),
+            UrlMeaning::Page(_) | UrlMeaning::Missing { .. } | UrlMeaning::NoHost => missing(),
         }
     }
 
-    fn page(&self, page: Page, conditions: &Headers, now: Timestamp) -> Response {
+    fn page(&self, page: SyntheticPage, conditions: &Headers, now: Timestamp) -> Response {
         let plan = &self.plan;
         let version = plan.version(page, now);
         let etag = format!("\"{:x}-{:x}\"", plan.sites.index(plan.sites.origin(page)), version.number);
@@ -80,17 +80,17 @@ impl SyntheticWeb {
         response
     }
 
-    fn redirect(&self, to: Page, hops: u32) -> Response {
+    fn redirect(&self, to: SyntheticPage, hops: u32) -> Response {
         let mut path = Vec::new();
         if hops == 0 {
             self.plan.push_path(&mut path, to);
-            return self.located(301, to.site, &path);
+            return self.redirect_to(301, to.site, &path);
         }
         push_redirect(&mut path, to, hops - 1);
-        self.located(302, to.site, &path)
+        self.redirect_to(302, to.site, &path)
     }
 
-    fn located(&self, status: u16, site: u32, path: &[u8]) -> Response {
+    fn redirect_to(&self, status: u16, site: u32, path: &[u8]) -> Response {
         let mut location = b"http://".to_vec();
         self.plan.push_host(&mut location, site);
         location.extend_from_slice(path);
@@ -100,7 +100,7 @@ impl SyntheticWeb {
         response
     }
 
-    /// What a host in bad health does instead of answering; drawn anew every minute.
+    /// Failure of a host in bad health, drawn again every minute.
     fn fails(&self, url: &CanonicalUrl, site: u32, now: Timestamp) -> Result<Option<Response>, FetchError> {
         let params = self.params();
         let hit = |rate: f64| {
@@ -121,7 +121,7 @@ impl SyntheticWeb {
         }
     }
 
-    /// How long a site takes for an answer of so many bytes.
+    /// Latency of a site for a response of `bytes` bytes.
     fn latency(&self, site: u32, bytes: usize) -> Duration {
         let mut draw = self.plan.draw_site(For::Latency, site);
         let base = match self.plan.health(site) {
@@ -139,16 +139,18 @@ impl Fetch for SyntheticWeb {
     }
 }
 
-impl Place {
+impl UrlMeaning {
     fn site(self) -> Option<u32> {
         match self {
-            Place::Page(page) | Place::Moved { to: page, .. } | Place::Loop { page, .. } => Some(page.site),
-            Place::Calendar { site, .. }
-            | Place::List { site }
-            | Place::Robots { site }
-            | Place::Sitemap { site }
-            | Place::Missing { site } => Some(site),
-            Place::NoHost => None,
+            UrlMeaning::Page(page) | UrlMeaning::Moved { to: page, .. } | UrlMeaning::Loop { page, .. } => {
+                Some(page.site)
+            }
+            UrlMeaning::Calendar { site, .. }
+            | UrlMeaning::List { site }
+            | UrlMeaning::Robots { site }
+            | UrlMeaning::Sitemap { site }
+            | UrlMeaning::Missing { site } => Some(site),
+            UrlMeaning::NoHost => None,
         }
     }
 }

@@ -1,37 +1,37 @@
-//! The spellings of a link: relative and absolute, with fragments and tracking parameters, as found in the
-//! wild. Each of them has one canonical form.
+//! Spellings of links: relative and absolute, with fragments and tracking parameters, as on the real web. Each has one
+//! canonical form.
 
 use porthole_types::CanonicalUrl;
 
-use super::link::{Link, Target};
-use super::plan::Plan;
-use super::sites::Page;
+use super::link::{LinkTarget, SyntheticLink};
+use super::plan::WebPlan;
+use super::sites::SyntheticPage;
 use super::urls::{canonical, push_number};
 
-impl Plan {
-    /// Writes the reference that a page has for a link.
-    pub(crate) fn push_href(&self, out: &mut Vec<u8>, from: Page, link: &Link) {
+impl WebPlan {
+    /// Writes a page's reference for a link.
+    pub(crate) fn push_href(&self, out: &mut Vec<u8>, from: SyntheticPage, link: &SyntheticLink) {
         match link.target {
-            Target::Page(to) if to.site == from.site && link.relative() => {
+            LinkTarget::Page(to) if to.site == from.site && link.relative() => {
                 self.push_relative(out, from, to, link);
             }
-            Target::Calendar { .. } | Target::List { .. } => self.push_target_path(out, link.target),
+            LinkTarget::Calendar { .. } | LinkTarget::List { .. } => self.push_target_path(out, link.target),
             _ => self.push_absolute(out, link),
         }
     }
 
     /// The canonical URL of a link's target.
-    pub(crate) fn target_url(&self, target: Target) -> CanonicalUrl {
+    pub(crate) fn target_url(&self, target: LinkTarget) -> CanonicalUrl {
         let mut out = b"http://".to_vec();
         self.push_target_host(&mut out, target);
         self.push_target_path(&mut out, target);
         canonical(&out)
     }
 
-    fn push_relative(&self, out: &mut Vec<u8>, from: Page, to: Page, link: &Link) {
+    fn push_relative(&self, out: &mut Vec<u8>, from: SyntheticPage, to: SyntheticPage, link: &SyntheticLink) {
         let start = out.len();
         let file = self.push_path(out, to);
-        // Only a page right below its directory can leave the directory out.
+        // Only a page directly below its directory can omit the directory.
         let short = link.key >> 4 & 3 == 0 && to.local != 0 && from.local != 0 && out[file..].len() > 1;
         if short && !out[file..].contains(&b'/') {
             let mut own = Vec::with_capacity(64);
@@ -44,7 +44,7 @@ impl Plan {
         }
     }
 
-    fn push_absolute(&self, out: &mut Vec<u8>, link: &Link) {
+    fn push_absolute(&self, out: &mut Vec<u8>, link: &SyntheticLink) {
         let odd = link.key >> 8 & 31;
         out.extend_from_slice(if odd == 0 { b"//" } else { b"http://" });
         self.push_target_host(out, link.target);
@@ -59,33 +59,34 @@ impl Plan {
         }
     }
 
-    fn push_target_host(&self, out: &mut Vec<u8>, target: Target) {
+    fn push_target_host(&self, out: &mut Vec<u8>, target: LinkTarget) {
         let number = match target {
-            Target::Page(page) | Target::Moved { to: page, .. } | Target::Loop(page) | Target::Gone(page) => {
-                page.site
-            }
-            Target::NoHost(number) => number,
-            Target::Calendar { site } | Target::List { site } => site,
+            LinkTarget::Page(page)
+            | LinkTarget::Moved { to: page, .. }
+            | LinkTarget::Loop(page)
+            | LinkTarget::Gone(page) => page.site,
+            LinkTarget::NoHost(number) => number,
+            LinkTarget::Calendar { site } | LinkTarget::List { site } => site,
         };
         self.push_host(out, number);
     }
 
-    fn push_target_path(&self, out: &mut Vec<u8>, target: Target) {
+    fn push_target_path(&self, out: &mut Vec<u8>, target: LinkTarget) {
         match target {
-            Target::Page(page) | Target::Gone(page) => {
+            LinkTarget::Page(page) | LinkTarget::Gone(page) => {
                 self.push_path(out, page);
             }
-            Target::Moved { to, hops } => push_redirect(out, to, hops),
-            Target::Loop(page) => push_loop(out, page, 0),
-            Target::NoHost(_) => out.push(b'/'),
-            Target::Calendar { .. } => out.extend_from_slice(b"/calendar/2026/01"),
-            Target::List { .. } => out.extend_from_slice(b"/list"),
+            LinkTarget::Moved { to, hops } => push_redirect(out, to, hops),
+            LinkTarget::Loop(page) => push_loop(out, page, 0),
+            LinkTarget::NoHost(_) => out.push(b'/'),
+            LinkTarget::Calendar { .. } => out.extend_from_slice(b"/calendar/2026/01"),
+            LinkTarget::List { .. } => out.extend_from_slice(b"/list"),
         }
     }
 }
 
 /// Writes the path of an old address of a page.
-pub(crate) fn push_redirect(out: &mut Vec<u8>, to: Page, hops: u32) {
+pub(crate) fn push_redirect(out: &mut Vec<u8>, to: SyntheticPage, hops: u32) {
     if hops == 0 {
         out.extend_from_slice(b"/moved/");
     } else {
@@ -97,7 +98,7 @@ pub(crate) fn push_redirect(out: &mut Vec<u8>, to: Page, hops: u32) {
 }
 
 /// Writes the path of one side of a redirect loop.
-pub(crate) fn push_loop(out: &mut Vec<u8>, page: Page, side: u8) {
+pub(crate) fn push_loop(out: &mut Vec<u8>, page: SyntheticPage, side: u8) {
     out.extend_from_slice(if side == 0 { b"/loop/a/" } else { b"/loop/b/" });
     push_number(out, page.local);
 }

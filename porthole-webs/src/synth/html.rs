@@ -1,29 +1,29 @@
-//! Pages as HTML. What a page says, what it links to and how it is laid out come from separate streams of
-//! numbers, so that a near copy can take the first two from another page.
+//! Pages as HTML. Text, links and layout are drawn from separate random streams, so that a near copy can use the first
+//! two of another page.
 
 use porthole_types::Timestamp;
 
 use super::draw::{Draw, For, mix};
 use super::http_date;
-use super::link::{Link, Target};
-use super::pen::{Bar, Pen, Style};
-use super::plan::{Plan, Role, count};
-use super::sites::Page;
-use super::text::Voice;
+use super::link::{LinkTarget, SyntheticLink};
+use super::pen::{NavigationBar, Style, TagWriter};
+use super::plan::{Role, WebPlan, count};
+use super::sites::SyntheticPage;
+use super::text::TextStyle;
 use super::time::Version;
 
-/// Bytes of a page besides sentences and links, and of one sentence and one link, about.
+/// Approximate bytes of a page besides sentences and links, of one sentence, and of one link.
 const FRAME_BYTES: u32 = 900;
 const SENTENCE_BYTES: u32 = 77;
 const LINK_BYTES: u32 = 105;
 
-impl Plan {
+impl WebPlan {
     /// The bytes of a page.
-    pub(crate) fn html(&self, page: Page, version: Version) -> Vec<u8> {
+    pub(crate) fn html(&self, page: SyntheticPage, version: Version) -> Vec<u8> {
         let page = self.sites.origin(page);
         let mut links = Vec::with_capacity(160);
         self.links(page, version, &mut links);
-        let mut sheet = Sheet::new(self, page, version);
+        let mut sheet = HtmlPageWriter::new(self, page, version);
         sheet.head();
         let bar = links.iter().take_while(|link| link.nav).count();
         sheet.navigation(&links[..bar]);
@@ -33,33 +33,33 @@ impl Plan {
     }
 }
 
-struct Sheet<'a> {
-    plan: &'a Plan,
-    page: Page,
+struct HtmlPageWriter<'a> {
+    plan: &'a WebPlan,
+    page: SyntheticPage,
     role: Role,
-    /// The page that says what this one says: itself, unless it is a near copy.
-    source: Page,
-    voice: Voice<'a>,
+    /// The page whose text is used: the page itself, unless it is a near copy.
+    source: SyntheticPage,
+    voice: TextStyle<'a>,
     version: Version,
     text: u64,
     sentences: u64,
     layout: Draw,
-    pen: Pen,
+    pen: TagWriter,
 }
 
-impl<'a> Sheet<'a> {
-    fn new(plan: &'a Plan, page: Page, version: Version) -> Self {
+impl<'a> HtmlPageWriter<'a> {
+    fn new(plan: &'a WebPlan, page: SyntheticPage, version: Version) -> Self {
         let role = plan.role(page);
         let source = if let Role::NearCopy(source) = role { source } else { page };
-        Sheet {
+        HtmlPageWriter {
             role,
             source,
-            voice: Voice::of(plan, source, role),
+            voice: TextStyle::of(plan, source, role),
             version,
             text: mix(plan.draw(For::Text, source).bits()),
             sentences: 0,
             layout: plan.draw(For::Layout, source),
-            pen: Pen::new(Style::of(plan, page.site), plan.params.page_bytes as usize * 2),
+            pen: TagWriter::new(Style::of(plan, page.site), plan.params.page_bytes as usize * 2),
             plan,
             page,
         }
@@ -96,11 +96,11 @@ impl<'a> Sheet<'a> {
         self.pen.raw("\n");
     }
 
-    fn navigation(&mut self, links: &[Link]) {
+    fn navigation(&mut self, links: &[SyntheticLink]) {
         let (outer, inner) = match self.pen.style.bar {
-            Bar::List => ("ul", "li"),
-            Bar::Table => ("table", "td"),
-            Bar::Plain => ("div", ""),
+            NavigationBar::List => ("ul", "li"),
+            NavigationBar::Table => ("table", "td"),
+            NavigationBar::Plain => ("div", ""),
         };
         self.pen.open_with(outer, "class", |out| out.extend_from_slice(b"nav"));
         for link in links {
@@ -117,7 +117,7 @@ impl<'a> Sheet<'a> {
         self.pen.raw("\n");
     }
 
-    fn body(&mut self, links: &[Link]) {
+    fn body(&mut self, links: &[SyntheticLink]) {
         self.pen.open("h1");
         self.plan.push_title(&mut self.pen.out, self.source);
         self.pen.close("h1");
@@ -129,7 +129,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// Paragraphs, lists and tables, with the links spread over them.
-    fn article(&mut self, mut links: &[Link]) {
+    fn article(&mut self, mut links: &[SyntheticLink]) {
         let size = self.plan.params.page_bytes * (50 + self.layout.below(101)) / 100;
         let taken = FRAME_BYTES + LINK_BYTES * self.plan.params.links;
         let mut left = (size.saturating_sub(taken) / SENTENCE_BYTES).max(8);
@@ -137,7 +137,7 @@ impl<'a> Sheet<'a> {
             let n = (2 + self.layout.below(5)).min(left);
             let share = (count(links) * n).div_ceil(left).min(count(links)) as usize;
             let (now, later) = links.split_at(share);
-            // More links than sentences go into a list, as people do it.
+            // Surplus links go into a list.
             let (now, beside) = now.split_at(now.len().min(n as usize));
             links = later;
             left -= n;
@@ -157,7 +157,7 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    fn paragraph(&mut self, links: &[Link], n: u32) {
+    fn paragraph(&mut self, links: &[SyntheticLink], n: u32) {
         self.pen.open("p");
         let mut links = links.iter();
         for i in 0..n {
@@ -170,12 +170,12 @@ impl<'a> Sheet<'a> {
         self.pen.end("p");
     }
 
-    fn list(&mut self, links: &[Link], n: u32) {
+    fn list(&mut self, links: &[SyntheticLink], n: u32) {
         self.paragraph(&[], n);
         self.items(links);
     }
 
-    fn table(&mut self, links: &[Link], n: u32) {
+    fn table(&mut self, links: &[SyntheticLink], n: u32) {
         self.paragraph(&[], n);
         self.pen.open_with("table", "border", |out| out.push(b'1'));
         for link in links {
@@ -192,7 +192,7 @@ impl<'a> Sheet<'a> {
         self.pen.raw("\n");
     }
 
-    fn quote(&mut self, links: &[Link], n: u32) {
+    fn quote(&mut self, links: &[SyntheticLink], n: u32) {
         self.pen.open("blockquote");
         self.paragraph(links, n);
         self.pen.close("blockquote");
@@ -201,8 +201,8 @@ impl<'a> Sheet<'a> {
         self.pen.raw("\n");
     }
 
-    /// A hub or a home page: some words, then lists under headings.
-    fn listing(&mut self, links: &[Link]) {
+    /// A hub or a home page: an introduction, then lists under headings.
+    fn listing(&mut self, links: &[SyntheticLink]) {
         let n = 3 + self.layout.below(4);
         self.paragraph(&[], n);
         for group in links.chunks(15) {
@@ -219,7 +219,7 @@ impl<'a> Sheet<'a> {
         self.pen.raw("\n");
     }
 
-    fn items(&mut self, links: &[Link]) {
+    fn items(&mut self, links: &[SyntheticLink]) {
         self.pen.open("ul");
         self.pen.raw("\n");
         for link in links {
@@ -229,7 +229,7 @@ impl<'a> Sheet<'a> {
         self.pen.raw("\n");
     }
 
-    fn item(&mut self, link: &Link) {
+    fn item(&mut self, link: &SyntheticLink) {
         self.pen.open("li");
         self.link(link);
         if link.key >> 20 & 1 == 0 {
@@ -245,7 +245,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// A sentence with a link in its middle.
-    fn linked_sentence(&mut self, link: &Link) {
+    fn linked_sentence(&mut self, link: &SyntheticLink) {
         self.pen.raw(["See ", "Also, ", "The ", "At "][(link.key >> 24 & 3) as usize]);
         self.remark(link, 2);
         self.pen.raw(" ");
@@ -255,8 +255,8 @@ impl<'a> Sheet<'a> {
         self.pen.raw(". ");
     }
 
-    /// A few words beside a link, about its target or about the page's own topic.
-    fn remark(&mut self, link: &Link, n: u32) {
+    /// A few words next to a link, about its target or the page's own topic.
+    fn remark(&mut self, link: &SyntheticLink, n: u32) {
         let key = mix(link.key ^ u64::from(n));
         let telling = Draw::of(!link.key).chance(self.plan.rates.context_tells);
         let about = if telling { link.target.page() } else { None };
@@ -264,18 +264,20 @@ impl<'a> Sheet<'a> {
         self.voice.phrase(&mut self.pen.out, key, n, leaf);
     }
 
-    fn link(&mut self, link: &Link) {
+    fn link(&mut self, link: &SyntheticLink) {
         let (plan, page) = (self.plan, self.page);
         self.pen.open_with("a", "href", |out| plan.push_href(out, page, link));
         match link.target {
-            Target::Page(to) if to.local == 0 && link.nav => self.pen.raw("Home"),
-            Target::Page(to) | Target::Moved { to, .. } | Target::Loop(to) => {
+            LinkTarget::Page(to) if to.local == 0 && link.nav => self.pen.raw("Home"),
+            LinkTarget::Page(to) | LinkTarget::Moved { to, .. } | LinkTarget::Loop(to) => {
                 plan.push_anchor(&mut self.pen.out, to, link.key);
             }
-            Target::Gone(page) => plan.push_anchor(&mut self.pen.out, Page { local: 0, ..page }, link.key),
-            Target::NoHost(_) => self.pen.raw("an old friend's page"),
-            Target::Calendar { .. } => self.pen.raw("Calendar"),
-            Target::List { .. } => self.pen.raw("All items"),
+            LinkTarget::Gone(page) => {
+                plan.push_anchor(&mut self.pen.out, SyntheticPage { local: 0, ..page }, link.key);
+            }
+            LinkTarget::NoHost(_) => self.pen.raw("an old friend's page"),
+            LinkTarget::Calendar { .. } => self.pen.raw("Calendar"),
+            LinkTarget::List { .. } => self.pen.raw("All items"),
         }
         self.pen.close("a");
     }
@@ -298,7 +300,7 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// The key of the next sentence: the source's own, unless the copy or the version has a new one here.
+    /// Key of the next sentence: that of the source, unless the copy or version changes it.
     fn next_key(&mut self) -> u64 {
         self.sentences += 1;
         let key = mix(self.text ^ self.sentences);

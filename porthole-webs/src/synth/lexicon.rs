@@ -1,70 +1,70 @@
-//! Word distributions: each list of words becomes a table from which a word is drawn with one look.
+//! Word distributions: each list of words becomes a table from which a word is drawn with one lookup.
 
-use super::topics::Leaf;
+use super::topics::LeafTopic;
 use super::vocabulary::{COMMON_WORDS, FUNCTION_WORDS, SPAM_WORDS, SYLLABLES, TREE};
 
 /// All distributions.
-pub(crate) struct Lexicon {
-    pub(crate) function: Table,
-    pub(crate) common: Table,
-    pub(crate) spam: Table,
-    leaves: Vec<Table>,
-    /// Words that the leaves of a branch share, of each leaf.
+pub(crate) struct WordDistributions {
+    pub(crate) function: WordTable,
+    pub(crate) common: WordTable,
+    pub(crate) spam: WordTable,
+    leaves: Vec<WordTable>,
+    /// By leaf, the index of the words that its branch shares.
     shared: Vec<usize>,
-    branches: Vec<Table>,
+    branches: Vec<WordTable>,
 }
 
 /// A Zipf-like distribution over a list of words.
-pub(crate) struct Table {
-    words: Vec<Word>,
-    /// Rank of the word that each of the slots draws.
+pub(crate) struct WordTable {
+    words: Vec<PaddedWord>,
+    /// Rank of the word in each slot.
     slots: Vec<u16>,
-    /// Leaves as many of 32 random bits as there are slots.
+    /// Right shift that reduces 32 random bits to a slot number.
     shift: u32,
 }
 
-/// A word in as many bytes as can be copied at once: text is written word by word, and a call for each
-/// copy would be what it costs.
+/// A word padded to a fixed size, so that it is copied without a call: copying words is most of the cost of writing
+/// text.
 #[derive(Clone, Copy)]
-pub(crate) struct Word {
+pub(crate) struct PaddedWord {
     bytes: [u8; LONGEST],
     len: u8,
 }
 
 const LONGEST: usize = 16;
 
-impl Lexicon {
+impl WordDistributions {
     /// The distributions of the vocabulary.
     pub(crate) fn new() -> Self {
-        let leaves = TREE.iter().flat_map(|branch| branch.leaves).map(|(_, words)| Table::new(words));
+        let leaves = TREE.iter().flat_map(|branch| branch.leaves).map(|(_, words)| WordTable::new(words));
         let shared = TREE.iter().enumerate().flat_map(|(i, branch)| branch.leaves.iter().map(move |_| i));
-        Lexicon {
-            function: Table::new(FUNCTION_WORDS),
-            common: Table::new(COMMON_WORDS),
-            spam: Table::new(SPAM_WORDS),
+        WordDistributions {
+            function: WordTable::new(FUNCTION_WORDS),
+            common: WordTable::new(COMMON_WORDS),
+            spam: WordTable::new(SPAM_WORDS),
             leaves: leaves.collect(),
             shared: shared.collect(),
-            branches: TREE.iter().map(|branch| Table::new(branch.words)).collect(),
+            branches: TREE.iter().map(|branch| WordTable::new(branch.words)).collect(),
         }
     }
 
     /// The words of a leaf.
     #[inline]
-    pub(crate) fn leaf(&self, leaf: Leaf) -> &Table {
+    pub(crate) fn leaf(&self, leaf: LeafTopic) -> &WordTable {
         &self.leaves[usize::from(leaf)]
     }
 
     /// The words that a leaf shares with its siblings.
     #[inline]
-    pub(crate) fn branch(&self, leaf: Leaf) -> &Table {
+    pub(crate) fn branch(&self, leaf: LeafTopic) -> &WordTable {
         &self.branches[self.shared[usize::from(leaf)]]
     }
 }
 
-impl Table {
+impl WordTable {
     fn new(list: &str) -> Self {
-        let words: Vec<Word> = list.split_ascii_whitespace().map(Word::new).collect();
-        // Fine enough for the rarest word to have a slot, small enough to stay in the cache.
+        let words: Vec<PaddedWord> = list.split_ascii_whitespace().map(PaddedWord::new).collect();
+        // Large enough for the rarest word to have a slot, small enough for the cache.
         let bits = if words.len() > 100 { 12 } else { 10 };
         let weights = || (0..words.len() as u64).map(|rank| 1_000_000 / (rank + 3));
         let total: u64 = weights().sum();
@@ -75,21 +75,21 @@ impl Table {
             let end = usize::try_from((sum << bits) / total).expect("as many as slots");
             slots.resize(end, rank);
         }
-        Table { words, slots, shift: 32 - bits }
+        WordTable { words, slots, shift: 32 - bits }
     }
 
-    /// The word that 32 random bits draw.
+    /// The word of 32 random bits.
     #[inline]
-    pub(crate) fn word(&self, bits: u32) -> Word {
+    pub(crate) fn word(&self, bits: u32) -> PaddedWord {
         self.words[usize::from(self.slots[(bits >> self.shift) as usize])]
     }
 }
 
-impl Word {
+impl PaddedWord {
     fn new(text: &str) -> Self {
         let mut bytes = [b' '; LONGEST];
         bytes[..text.len()].copy_from_slice(text.as_bytes());
-        Word { bytes, len: u8::try_from(text.len()).expect("a short word") }
+        PaddedWord { bytes, len: u8::try_from(text.len()).expect("a short word") }
     }
 
     /// Writes the word.
@@ -124,13 +124,13 @@ mod tests {
 
     #[test]
     fn every_word_is_plain_and_can_be_drawn() {
-        let lexicon = Lexicon::new();
+        let lexicon = WordDistributions::new();
         let tables = lexicon.leaves.iter().chain(&lexicon.branches);
         for table in tables.chain([&lexicon.function, &lexicon.common, &lexicon.spam]) {
             assert_eq!(table.slots.len(), 1 << (32 - table.shift));
             for (rank, word) in table.words.iter().enumerate() {
                 let text = &word.bytes[..usize::from(word.len)];
-                // Words make host names and paths too.
+                // Words are used in host names and paths, too.
                 assert!(text.iter().all(u8::is_ascii_lowercase), "{}", String::from_utf8_lossy(text));
                 assert!(table.slots.contains(&u16::try_from(rank).unwrap()), "rank {rank} is never drawn");
             }

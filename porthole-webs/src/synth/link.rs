@@ -1,30 +1,30 @@
-//! A link, and what can be at its other end.
+//! A link and its target.
 
-use super::sites::Page;
+use super::sites::SyntheticPage;
 
 /// One link of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Link {
-    pub(crate) target: Target,
-    /// Part of the site's navigation, not of what the page says.
+pub(crate) struct SyntheticLink {
+    pub(crate) target: LinkTarget,
+    /// Whether it is part of the site's navigation rather than of the page's text.
     pub(crate) nav: bool,
-    /// What the spelling of the link and its anchor are drawn from.
+    /// Random bits for the spelling of the link and its anchor.
     pub(crate) key: u64,
 }
 
-/// Where a link leads.
+/// Target of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    Page(Page),
-    /// A page, over one redirect and `hops` more.
+pub(crate) enum LinkTarget {
+    Page(SyntheticPage),
+    /// A page, through one redirect and `hops` more.
     Moved {
-        to: Page,
+        to: SyntheticPage,
         hops: u32,
     },
-    /// Redirects without end.
-    Loop(Page),
+    /// An endless redirect.
+    Loop(SyntheticPage),
     /// A page number that the site does not have.
-    Gone(Page),
+    Gone(SyntheticPage),
     /// A host number that the web does not have.
     NoHost(u32),
     Calendar {
@@ -35,18 +35,18 @@ pub(crate) enum Target {
     },
 }
 
-impl Link {
+impl SyntheticLink {
     /// Whether a link within a site is written without the host.
     pub(crate) fn relative(&self) -> bool {
         self.nav || self.key & 15 < 12
     }
 }
 
-impl Target {
-    /// The page that a reader ends on, if there is one.
-    pub(crate) fn page(self) -> Option<Page> {
+impl LinkTarget {
+    /// The page at the end of redirects, if there is one.
+    pub(crate) fn page(self) -> Option<SyntheticPage> {
         match self {
-            Target::Page(page) | Target::Moved { to: page, .. } => Some(page),
+            LinkTarget::Page(page) | LinkTarget::Moved { to: page, .. } => Some(page),
             _ => None,
         }
     }

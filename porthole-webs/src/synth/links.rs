@@ -1,25 +1,24 @@
-//! What the pages link to, without any text: the graph alone is cheap enough to be walked over millions
-//! of pages.
+//! Links of pages, without text: the graph alone is cheap enough to be walked over millions of pages.
 
 use super::draw::{Draw, For, mix};
-use super::link::{Link, Target};
-use super::plan::{Plan, Role, count};
-use super::sites::{Page, Site, SiteKind};
+use super::link::{LinkTarget, SyntheticLink};
+use super::plan::{Role, WebPlan, count};
+use super::sites::{SiteKind, SyntheticPage, SyntheticSite};
 use super::time::Version;
-use super::topics::Leaf;
+use super::topics::LeafTopic;
 use super::urls::MAX_HOPS;
 
-impl Plan {
+impl WebPlan {
     /// Writes the links of a page into `out`, in the order of the page.
-    pub(crate) fn links(&self, page: Page, version: Version, out: &mut Vec<Link>) {
+    pub(crate) fn links(&self, page: SyntheticPage, version: Version, out: &mut Vec<SyntheticLink>) {
         out.clear();
         let origin = self.sites.origin(page);
-        Maker::new(self, origin, version, out).run();
+        LinkMaker::new(self, origin, version, out).run();
         if origin != page {
             for link in out.iter_mut().filter(|link| link.relative()) {
                 match &mut link.target {
-                    Target::Page(to) if to.site == origin.site => to.site = page.site,
-                    Target::Calendar { site } | Target::List { site } => *site = page.site,
+                    LinkTarget::Page(to) if to.site == origin.site => to.site = page.site,
+                    LinkTarget::Calendar { site } | LinkTarget::List { site } => *site = page.site,
                     _ => {}
                 }
             }
@@ -27,29 +26,34 @@ impl Plan {
     }
 }
 
-struct Maker<'a> {
-    plan: &'a Plan,
-    page: Page,
-    site: &'a Site,
-    leaf: Option<Leaf>,
-    sides: [Leaf; 3],
+struct LinkMaker<'a> {
+    plan: &'a WebPlan,
+    page: SyntheticPage,
+    site: &'a SyntheticSite,
+    leaf: Option<LeafTopic>,
+    sides: [LeafTopic; 3],
     version: Version,
-    /// Keys of the links that the site's layout brings, and of those that the text has: the latter must not
-    /// depend on the former, for a near copy has the text only.
+    /// Random streams for links of the layout and for links of the text: the latter must not depend on the former,
+    /// because a near copy has only the text.
     layout: Draw,
     stream: Draw,
-    out: &'a mut Vec<Link>,
+    out: &'a mut Vec<SyntheticLink>,
 }
 
 /// Links of the navigation bar on an ordinary page.
 const NAV_LINKS: u32 = 7;
-/// Sites of a link farm that link to each other.
+/// Number of sites of a link farm that link to each other.
 const RING: u32 = 8;
-/// Pages that those of another topic cite over and over.
+/// Number of pages that are cited repeatedly by those of another topic.
 const STUFFED_PAGES: u32 = 5;
 
-impl<'a> Maker<'a> {
-    fn new(plan: &'a Plan, page: Page, version: Version, out: &'a mut Vec<Link>) -> Self {
+impl<'a> LinkMaker<'a> {
+    fn new(
+        plan: &'a WebPlan,
+        page: SyntheticPage,
+        version: Version,
+        out: &'a mut Vec<SyntheticLink>,
+    ) -> Self {
         let mut of_site = plan.draw_site(For::Sides, page.site);
         let mut layout = plan.draw(For::Links, page);
         let stream = Draw::of(mix(layout.bits()));
@@ -58,7 +62,7 @@ impl<'a> Maker<'a> {
             plan.any_leaf(&mut of_site),
             plan.any_leaf(&mut plan.draw(For::Sides, page)),
         ];
-        Maker {
+        LinkMaker {
             plan,
             page,
             site: plan.sites.of(page),
@@ -77,39 +81,39 @@ impl<'a> Maker<'a> {
             Role::Home => self.home(),
             Role::Hub => {
                 self.navigation();
-                self.body(params.hub_links, Self::listed);
+                self.body(params.hub_links, Self::hub_link);
             }
             Role::Content => {
                 self.navigation();
-                self.body(params.links - NAV_LINKS, Self::cited);
+                self.body(params.links - NAV_LINKS, Self::content_link);
             }
             Role::NearCopy(source) => {
                 self.navigation();
                 let first = Version { number: 0, ..self.version };
-                let mut of_source = Maker::new(self.plan, source, first, self.out);
-                of_source.body(params.links - NAV_LINKS, Maker::cited);
+                let mut of_source = LinkMaker::new(self.plan, source, first, self.out);
+                of_source.body(params.links - NAV_LINKS, LinkMaker::content_link);
             }
-            Role::Spam => self.body(params.links, Self::farmed),
+            Role::Spam => self.body(params.links, Self::farm_link),
             Role::Chain { island, step } => self.chain(island, step),
         }
     }
 
     fn navigation(&mut self) {
-        self.nav(Target::Page(self.local(0)));
+        self.nav(LinkTarget::Page(self.local(0)));
         for section in 1..5 {
-            self.nav(Target::Page(self.local(self.site.len * section / 5)));
+            self.nav(LinkTarget::Page(self.local(self.site.len * section / 5)));
         }
         for neighbour in [self.next_page(1), self.next_page(self.site.len - 1)] {
-            self.nav(Target::Page(neighbour));
+            self.nav(LinkTarget::Page(neighbour));
         }
         if self.plan.has_traps(self.page.site) {
-            self.nav(Target::Calendar { site: self.page.site });
-            self.nav(Target::List { site: self.page.site });
+            self.nav(LinkTarget::Calendar { site: self.page.site });
+            self.nav(LinkTarget::List { site: self.page.site });
         }
     }
 
-    /// The next page in a direction that exists already, so that walking the site finds all of it.
-    fn next_page(&self, step: u32) -> Page {
+    /// The next existing page in a direction, so that walking the site finds all of it.
+    fn next_page(&self, step: u32) -> SyntheticPage {
         let mut page = self.page;
         for _ in 0..6 {
             page.local = (page.local + step) % self.site.len;
@@ -125,39 +129,39 @@ impl<'a> Maker<'a> {
         let shown = self.site.len.min(40);
         for number in 1..shown {
             let to = self.local(self.site.len * number / shown);
-            self.add(Target::Page(to), false);
+            self.add(LinkTarget::Page(to), false);
         }
         if self.site.kind == SiteKind::Portal {
             for leaf in 0..self.plan.atlas.leaves() {
-                let to = self.slot(|maker, draw| Target::Page(maker.plan.mainland_page(draw, leaf)));
+                let to = self.slot(|maker, draw| LinkTarget::Page(maker.plan.mainland_page(draw, leaf)));
                 self.push(to);
             }
         } else {
-            self.body(10, Self::cited);
+            self.body(10, Self::content_link);
         }
         for island in &self.plan.sites.islands {
             if island.entries.contains(&self.page) {
-                self.add(Target::Page(Page { site: island.chain.start, local: 0 }), false);
+                self.add(LinkTarget::Page(SyntheticPage { site: island.chain.start, local: 0 }), false);
             }
         }
     }
 
-    /// A few links that lead away, and the one that leads on.
+    /// A few links that lead away, and the link to the next page of the chain.
     fn chain(&mut self, island: u16, step: u16) {
         let island = &self.plan.sites.islands[usize::from(island)];
-        self.body(8, Self::cited);
+        self.body(8, Self::content_link);
         let next = island.chain.start + u32::from(step) + 1;
         if next < island.chain.end {
-            self.add(Target::Page(Page { site: next, local: 0 }), false);
+            self.add(LinkTarget::Page(SyntheticPage { site: next, local: 0 }), false);
         } else {
             for site in island.sites.clone().take(5) {
-                self.add(Target::Page(Page { site, local: 0 }), false);
+                self.add(LinkTarget::Page(SyntheticPage { site, local: 0 }), false);
             }
         }
-        self.body(4, Self::cited);
+        self.body(4, Self::content_link);
     }
 
-    fn body(&mut self, n: u32, target: impl Fn(&Self, &mut Draw) -> Target) {
+    fn body(&mut self, n: u32, target: impl Fn(&Self, &mut Draw) -> LinkTarget) {
         for _ in 0..n {
             let link = self.slot(&target);
             self.push(link);
@@ -165,11 +169,11 @@ impl<'a> Maker<'a> {
     }
 
     /// A link of a content page.
-    fn cited(&self, draw: &mut Draw) -> Target {
+    fn content_link(&self, draw: &mut Draw) -> LinkTarget {
         let rates = &self.plan.rates;
         let roll = draw.bits() >> 32;
         if !rates.dead_redirect_or_spam.holds(roll) {
-            return Target::Page(self.topical(draw));
+            return LinkTarget::Page(self.topical(draw));
         }
         if rates.dead.holds(roll) {
             self.dead(draw)
@@ -180,60 +184,60 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// A link of a hub or a portal's directory: its topic, else a sibling of it.
-    fn listed(&self, draw: &mut Draw) -> Target {
+    /// A link of a hub or a portal's directory: to its topic, else to a sibling topic.
+    fn hub_link(&self, draw: &mut Draw) -> LinkTarget {
         let roll = draw.bits() >> 32;
         match self.leaf {
             _ if self.plan.rates.dead.holds(roll) => self.dead(draw),
-            Some(leaf) if draw.chance(self.plan.rates.hub_focus) => Target::Page(self.on(draw, leaf)),
-            Some(leaf) => Target::Page({
+            Some(leaf) if draw.chance(self.plan.rates.hub_focus) => LinkTarget::Page(self.on(draw, leaf)),
+            Some(leaf) => LinkTarget::Page({
                 let sibling = self.plan.sibling(draw, leaf);
                 self.on(draw, sibling)
             }),
-            None => Target::Page(self.plan.anywhere(draw)),
+            None => LinkTarget::Page(self.plan.anywhere(draw)),
         }
     }
 
-    /// A link of a farm: into the ring, now and then to an honest page for the look of it.
-    fn farmed(&self, draw: &mut Draw) -> Target {
+    /// A link of a farm: into the ring, sometimes to an honest page.
+    fn farm_link(&self, draw: &mut Draw) -> LinkTarget {
         if draw.below(5) == 0 {
-            return Target::Page(self.plan.anywhere(draw));
+            return LinkTarget::Page(self.plan.anywhere(draw));
         }
         let farms = &self.plan.sites.farms;
         let start = farms.start + (self.page.site - farms.start) / RING * RING;
         self.farm_page(draw, start, (start + RING).min(farms.end))
     }
 
-    fn farm_page(&self, draw: &mut Draw, start: u32, end: u32) -> Target {
+    fn farm_page(&self, draw: &mut Draw, start: u32, end: u32) -> LinkTarget {
         if start == end {
-            return Target::Page(self.plan.anywhere(draw));
+            return LinkTarget::Page(self.plan.anywhere(draw));
         }
         let site = start + draw.below(end - start);
-        Target::Page(Page { site, local: draw.skewed(self.plan.sites.table[site as usize].len) })
+        LinkTarget::Page(SyntheticPage { site, local: draw.skewed(self.plan.sites.table[site as usize].len) })
     }
 
-    fn dead(&self, draw: &mut Draw) -> Target {
+    fn dead(&self, draw: &mut Draw) -> LinkTarget {
         let sites = count(&self.plan.sites.table);
         if draw.below(5) == 0 {
-            return Target::NoHost(sites + draw.below(10_000));
+            return LinkTarget::NoHost(sites + draw.below(10_000));
         }
         let page = self.topical(draw);
         let len = self.plan.sites.of(page).len;
-        Target::Gone(Page { local: len + draw.below(50), ..page })
+        LinkTarget::Gone(SyntheticPage { local: len + draw.below(50), ..page })
     }
 
-    fn redirect(&self, draw: &mut Draw) -> Target {
+    fn redirect(&self, draw: &mut Draw) -> LinkTarget {
         let to = self.topical(draw);
         match draw.below(10) {
-            0 => Target::Loop(to),
-            1 | 2 => Target::Moved { to, hops: 1 + draw.below(MAX_HOPS) },
-            _ => Target::Moved { to, hops: 0 },
+            0 => LinkTarget::Loop(to),
+            1 | 2 => LinkTarget::Moved { to, hops: 1 + draw.below(MAX_HOPS) },
+            _ => LinkTarget::Moved { to, hops: 0 },
         }
     }
 
-    /// A page that this one cites, by the locality that the parameters ask for.
+    /// A page that this one cites, by the locality parameters.
     #[inline]
-    fn topical(&self, draw: &mut Draw) -> Page {
+    fn topical(&self, draw: &mut Draw) -> SyntheticPage {
         let rates = &self.plan.rates;
         let Some(leaf) = self.leaf else { return self.plan.anywhere(draw) };
         if leaf == self.plan.atlas.citing.0 && draw.chance(rates.citation) {
@@ -258,8 +262,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// A page that this one cites because that is planted.
-    fn planted(&self, draw: &mut Draw, leaf: Leaf) -> Option<Page> {
+    /// A page that this one cites because of a planted fact.
+    fn planted(&self, draw: &mut Draw, leaf: LeafTopic) -> Option<SyntheticPage> {
         let (atlas, rate) = (&self.plan.atlas, self.plan.rates.citation);
         let (first, second, third) = atlas.chained;
         match leaf {
@@ -272,10 +276,9 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// A page of the same topic, one time in four on the same site. The halves of a commingled pair count
-    /// as one topic.
+    /// A page of the same topic, with probability 1/4 on the same site. A commingled pair counts as one topic.
     #[inline]
-    fn same(&self, draw: &mut Draw, leaf: Leaf) -> Page {
+    fn same(&self, draw: &mut Draw, leaf: LeafTopic) -> SyntheticPage {
         let roll = draw.below(8);
         if let Some(twin) = self.plan.atlas.partner(leaf) {
             return self.on(draw, if roll & 1 == 0 { leaf } else { twin });
@@ -284,9 +287,9 @@ impl<'a> Maker<'a> {
         if roll < 2 && self.plan.leaf(near) == Some(leaf) { near } else { self.on(draw, leaf) }
     }
 
-    /// A page of a topic; the people of an island cite those of the island.
+    /// A page of a topic; pages of an island cite pages of the island.
     #[inline]
-    fn on(&self, draw: &mut Draw, leaf: Leaf) -> Page {
+    fn on(&self, draw: &mut Draw, leaf: LeafTopic) -> SyntheticPage {
         if let SiteKind::Island(number) = self.site.kind {
             let island = &self.plan.sites.islands[usize::from(number)];
             if island.leaf == leaf {
@@ -297,22 +300,22 @@ impl<'a> Maker<'a> {
         self.plan.mainland_page(draw, leaf)
     }
 
-    fn local(&self, local: u32) -> Page {
-        Page { local, ..self.page }
+    fn local(&self, local: u32) -> SyntheticPage {
+        SyntheticPage { local, ..self.page }
     }
 
-    fn nav(&mut self, target: Target) {
+    fn nav(&mut self, target: LinkTarget) {
         self.add(target, true);
     }
 
-    fn add(&mut self, target: Target, nav: bool) {
+    fn add(&mut self, target: LinkTarget, nav: bool) {
         let key = self.layout.bits();
-        self.push(Link { target, nav, key });
+        self.push(SyntheticLink { target, nav, key });
     }
 
-    /// The next link of the body. A tenth of them is drawn anew in each version of the page.
+    /// The next link of the text. A tenth of them is drawn again in each version of the page.
     #[inline]
-    fn slot(&mut self, target: impl Fn(&Self, &mut Draw) -> Target) -> Link {
+    fn slot(&mut self, target: impl Fn(&Self, &mut Draw) -> LinkTarget) -> SyntheticLink {
         let mut key = self.stream.bits();
         if self.version.number > 0 {
             let renewed = mix(key ^ u64::from(self.version.number));
@@ -320,12 +323,12 @@ impl<'a> Maker<'a> {
                 key = renewed;
             }
         }
-        Link { target: target(self, &mut Draw::of(key)), nav: false, key: mix(key) }
+        SyntheticLink { target: target(self, &mut Draw::of(key)), nav: false, key: mix(key) }
     }
 
-    /// A page that did not exist when this version was written cannot be linked from it.
+    /// Adds a link, unless its target did not exist when this version was written.
     #[inline]
-    fn push(&mut self, link: Link) {
+    fn push(&mut self, link: SyntheticLink) {
         if link.target.page().is_none_or(|page| self.plan.exists(page, self.version.at)) {
             self.out.push(link);
         }

@@ -1,10 +1,9 @@
-//! A web that does not exist: deterministic from a seed, made page by page when it is asked for, with
-//! every property of the real one that a focused crawler lives on or stumbles over, in known amounts.
+//! A synthetic web: deterministic from a seed, generated page by page on request, with the properties of the real web
+//! that matter to a focused crawler, in known amounts.
 //!
-//! Pages are about the leaves of a topic tree and cite each other by the radius-1 and radius-2 rules (V 2);
-//! sites specialise; there are hubs, portals, mirrors, near copies, link farms, traps, dead links,
-//! redirects, bad hosts, remote communities, and pages that change and appear. [`SyntheticWeb::truth`]
-//! knows what each page really is.
+//! Pages are about the leaves of a topic tree and cite each other by the radius-1 and radius-2 rules (V 2); sites
+//! specialise; there are hubs, portals, mirrors, near copies, link farms, traps, dead links, redirects, bad hosts,
+//! remote communities, and pages that change and appear. [`SyntheticWeb::truth`] has the ground truth of each page.
 
 mod answer;
 pub mod draw;
@@ -39,55 +38,55 @@ use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 use porthole_types::{CanonicalUrl, Clock, Timestamp, TopicId};
 
 use draw::{Draw, For};
-use link::Target;
-use plan::{Plan, Role};
-use sites::{Page, SiteKind};
-use urls::Place;
+use link::LinkTarget;
+use plan::{Role, WebPlan};
+use sites::{SiteKind, SyntheticPage};
+use urls::UrlMeaning;
 
 pub use params::{SynthError, SynthParams};
-pub use serve::{ServeError, ServeOptions, Server, serve};
+pub use serve::{ServeError, ServeOptions, SyntheticServer, serve};
 pub use stats::{Planted, SynthStats, TopicStats};
 pub use topics::Topic;
 pub use truth::{Health, PageKind, Truth};
 
-/// A synthetic web. It holds a small table of its sites; pages exist only while they are read.
+/// A synthetic web. It holds a small table of its sites; pages are generated when they are read.
 pub struct SyntheticWeb {
-    plan: Plan,
+    plan: WebPlan,
     clock: Arc<dyn Clock>,
 }
 
-/// A link as it is, not as a reader finds it.
+/// A link with its ground truth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrueLink {
-    /// Where it leads, before redirects.
+    /// Target URL, before redirects.
     pub url: CanonicalUrl,
-    /// What is there.
-    pub kind: LinkKind,
-    /// The topic of the page at its end; the root if there is none.
+    /// What the target is.
+    pub kind: LinkEnd,
+    /// Topic of the final page; the root if there is none.
     pub topic: TopicId,
-    /// It belongs to the site's navigation, not to what the page says.
+    /// Whether it belongs to the site's navigation rather than to the page's text.
     pub navigation: bool,
 }
 
-/// What is at the other end of a link.
+/// What the target of a link is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkKind {
+pub enum LinkEnd {
     /// A page.
     Page,
-    /// A redirect, or several, to a page.
+    /// One or more redirects to a page.
     Redirect,
-    /// Redirects without end.
+    /// An endless redirect.
     Loop,
-    /// Nothing: no such page, or no such host.
+    /// Nothing: the page or host does not exist.
     Dead,
     /// The entrance of a trap.
     Trap,
 }
 
 impl SyntheticWeb {
-    /// A web with these parameters, in the time of this clock.
+    /// A web with these parameters and this clock.
     pub fn new(params: SynthParams, clock: Arc<dyn Clock>) -> Result<Self, SynthError> {
-        Ok(SyntheticWeb { plan: Plan::new(params)?, clock })
+        Ok(SyntheticWeb { plan: WebPlan::new(params)?, clock })
     }
 
     /// The parameters.
@@ -95,7 +94,7 @@ impl SyntheticWeb {
         &self.plan.params
     }
 
-    /// The topic tree, parents before children; a topic's place in the list is its id.
+    /// The topic tree, parents before children; a topic's index is its id.
     pub fn topics(&self) -> &[Topic] {
         &self.plan.atlas.topics
     }
@@ -105,17 +104,17 @@ impl SyntheticWeb {
         self.topics().iter().find(|topic| topic.path == path).map(|topic| topic.id)
     }
 
-    /// What is true of the page behind a URL; nothing for a redirect or where no page is.
+    /// Ground truth of the page at a URL; `None` for a redirect or if there is no page.
     pub fn truth(&self, url: &CanonicalUrl) -> Option<Truth> {
         self.plan.truth(url)
     }
 
-    /// All pages, also those that do not exist yet, in no meaningful order. Traps are not among them.
+    /// All pages, including those that do not exist yet, in no particular order and without traps.
     pub fn pages(&self) -> impl Iterator<Item = (CanonicalUrl, Truth)> {
         self.all().map(|page| (self.plan.url(page), self.plan.truth_of(page)))
     }
 
-    /// Number of pages about each topic or one below it, copies included; by topic id.
+    /// Number of pages about each topic or its descendants, including copies; by topic id.
     pub fn pages_per_topic(&self) -> Vec<u64> {
         let topics = self.topics();
         let mut counts = vec![0; topics.len()];
@@ -129,8 +128,8 @@ impl SyntheticWeb {
         counts
     }
 
-    /// Up to `n` pages to begin with: original content about a topic or one below it, on the mainland, there
-    /// from the start, on sound hosts that let crawlers in.
+    /// Up to `n` start pages: original content about a topic or its descendants, on the mainland, existing from the
+    /// start, on sound hosts that allow crawlers.
     pub fn examples(&self, topic: TopicId, n: usize, seed: u64) -> Vec<CanonicalUrl> {
         let leaves = self.plan.atlas.leaves_below(topic);
         let mut draw =
@@ -149,9 +148,9 @@ impl SyntheticWeb {
         found.into_iter().map(|page| self.plan.url(page)).collect()
     }
 
-    /// What a page links to at the present moment, if there is a page.
+    /// Current links of a page, if there is a page.
     pub fn outlinks(&self, url: &CanonicalUrl) -> Option<Vec<TrueLink>> {
-        let Place::Page(page) = self.plan.place(url) else { return None };
+        let UrlMeaning::Page(page) = self.plan.place(url) else { return None };
         if !self.plan.exists(page, self.now().0) {
             return None;
         }
@@ -160,19 +159,19 @@ impl SyntheticWeb {
         Some(links.iter().map(|link| self.true_link(link.target, link.nav)).collect())
     }
 
-    fn true_link(&self, target: Target, navigation: bool) -> TrueLink {
+    fn true_link(&self, target: LinkTarget, navigation: bool) -> TrueLink {
         let kind = match target {
-            Target::Page(_) => LinkKind::Page,
-            Target::Moved { .. } => LinkKind::Redirect,
-            Target::Loop(_) => LinkKind::Loop,
-            Target::Gone(_) | Target::NoHost(_) => LinkKind::Dead,
-            Target::Calendar { .. } | Target::List { .. } => LinkKind::Trap,
+            LinkTarget::Page(_) => LinkEnd::Page,
+            LinkTarget::Moved { .. } => LinkEnd::Redirect,
+            LinkTarget::Loop(_) => LinkEnd::Loop,
+            LinkTarget::Gone(_) | LinkTarget::NoHost(_) => LinkEnd::Dead,
+            LinkTarget::Calendar { .. } | LinkTarget::List { .. } => LinkEnd::Trap,
         };
         let leaf = target.page().and_then(|page| self.plan.leaf(page));
         TrueLink { url: self.plan.target_url(target), kind, topic: self.plan.atlas.id(leaf), navigation }
     }
 
-    fn is_example(&self, page: Page) -> bool {
+    fn is_example(&self, page: SyntheticPage) -> bool {
         self.plan.sites.of(page).kind == SiteKind::Ordinary
             && self.plan.role(page) == Role::Content
             && self.plan.health(page.site) == Health::Sound
@@ -180,7 +179,7 @@ impl SyntheticWeb {
             && self.plan.birth(page).is_none()
     }
 
-    fn all(&self) -> impl Iterator<Item = Page> {
+    fn all(&self) -> impl Iterator<Item = SyntheticPage> {
         (0..self.params().pages).map(|index| self.plan.sites.page(index))
     }
 
@@ -189,7 +188,7 @@ impl SyntheticWeb {
     }
 }
 
-/// A moment as HTTP writes it.
+/// A timestamp in HTTP date format.
 fn http_date(at: Timestamp) -> String {
     let moment = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     DateTimePrinter::new().timestamp_to_rfc9110_string(&moment).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a synthetic web is like, in numbers that a person sets, and the same numbers ready to draw with.
+//! Parameters of a synthetic web, and the same values prepared for drawing.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,24 +8,24 @@ use super::draw::Share;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SynthParams {
-    /// The random generator's seed: the same parameters give the same bytes everywhere.
+    /// Random seed: the same parameters give the same bytes everywhere.
     pub seed: u64,
-    /// Number of pages, all kinds together; traps come on top and have no end.
+    /// Number of pages of all kinds, without traps, which are endless.
     pub pages: u32,
-    /// Pages of a site, on average; smaller webs have smaller sites.
+    /// Mean number of pages of a site; smaller webs have smaller sites.
     pub site_pages: u32,
-    /// Bytes of HTML of a content page, on average.
+    /// Mean size of a content page in bytes of HTML.
     pub page_bytes: u32,
-    /// Links of a content page, navigation included.
+    /// Number of links of a content page, including navigation.
     pub links: u32,
-    /// Links of a hub.
+    /// Number of links of a hub.
     pub hub_links: u32,
     /// Share of content links that stay on the page's topic (radius-1 rule).
     pub same_topic: f64,
     /// Share of content links that go to a sibling topic.
     pub sibling_topic: f64,
-    /// Share of the other content links that go to the page's few side topics, not just anywhere
-    /// (radius-2 rule: who links to a topic once does so again).
+    /// Share of the other content links that go to the page's few side topics, instead of anywhere (radius-2 rule: a
+    /// page that links to a topic once links to it again).
     pub side_topics: f64,
     /// Share of a hub's links that stay on its topic.
     pub hub_focus: f64,
@@ -35,7 +35,7 @@ pub struct SynthParams {
     pub site_focus: f64,
     /// Number of general portals.
     pub portals: u32,
-    /// Share of pages that lie on mirrors of other sites, byte by byte.
+    /// Share of pages on mirrors of other sites, which are identical copies.
     pub mirrors: f64,
     /// Share of pages that are a light edit of another page.
     pub near_copies: f64,
@@ -47,7 +47,7 @@ pub struct SynthParams {
     pub spam_links: f64,
     /// Share of content links that are dead: a missing page or, one in five, a missing host.
     pub dead_links: f64,
-    /// Share of content links that lead to their target over a redirect.
+    /// Share of content links that lead to their target through a redirect.
     pub redirects: f64,
     /// Probability that an anchor's text names the target's topic.
     pub anchors_tell: f64,
@@ -58,41 +58,41 @@ pub struct SynthParams {
     /// Share of the citing topic's links that go to the topic it is planted to cite.
     pub citation: f64,
     /// Whether two more facts are planted at the rate of `citation`: a few pages of one topic that pages of another
-    /// cite over and over, and chains of citations over three topics (V 1).
+    /// cite repeatedly, and chains of citations over three topics (V 1).
     pub sociology: bool,
     /// Share of a commingled page's topic words that come from its twin topic.
     pub commingling: f64,
-    /// Remote communities of each topic that has any.
+    /// Number of remote communities of each topic that has any.
     pub islands: u32,
-    /// Share of all pages that lie in one remote community.
+    /// Share of all pages in one remote community.
     pub island_pages: f64,
-    /// Pages on the only way to a remote community.
+    /// Number of pages on the only path to a remote community.
     pub chain_length: u32,
     /// Share of sites with an endless calendar and an endless list.
     pub traps: f64,
-    /// Share of sites that take seconds to answer.
+    /// Share of sites that take seconds to respond.
     pub slow_hosts: f64,
-    /// Share of sites that answer with status 500 at `flaky_rate`.
+    /// Share of sites that respond with status 500 at `flaky_rate`.
     pub flaky_hosts: f64,
-    /// Rate of 500s on flaky sites, drawn anew every minute.
+    /// Rate of status 500 on flaky sites, drawn again every minute.
     pub flaky_rate: f64,
-    /// Share of sites that do not answer in time at `stalling_rate`.
+    /// Share of sites that time out at `stalling_rate`.
     pub stalling_hosts: f64,
-    /// Rate of timeouts on stalling sites, drawn anew every minute.
+    /// Rate of timeouts on stalling sites, drawn again every minute.
     pub stalling_rate: f64,
     /// Share of sites that refuse every connection.
     pub refusing_hosts: f64,
-    /// Share of content pages that change; the others stay as they are.
+    /// Share of content pages that change.
     pub changing: f64,
     /// Share of content pages that do not exist yet at the epoch and appear within `growth_days`.
     pub growing: f64,
     /// Days over which the new pages appear, evenly.
     pub growth_days: u32,
-    /// The moment the web's time begins, in milliseconds since 1970; earlier counts as this moment.
+    /// Start of the web's time, in milliseconds since 1970; earlier times count as this one.
     pub epoch_ms: i64,
 }
 
-/// What is wrong with the parameters.
+/// An invalid parameter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("synthetic web: {name} is {value}, {rule}")]
 pub struct SynthError {
@@ -100,11 +100,11 @@ pub struct SynthError {
     pub name: &'static str,
     /// Its value.
     pub value: String,
-    /// What it should be.
+    /// Rule that the value violates.
     pub rule: String,
 }
 
-/// Fewer pages than this cannot hold every topic and every planted fact.
+/// Minimum number of pages: fewer cannot hold every topic and every planted fact.
 pub(crate) const MIN_PAGES: u32 = 500;
 
 impl Default for SynthParams {
@@ -155,7 +155,7 @@ impl Default for SynthParams {
 }
 
 impl SynthParams {
-    /// Says what is wrong, if something is.
+    /// Checks the parameters.
     pub fn validate(&self) -> Result<(), SynthError> {
         for (name, share) in self.shares() {
             check(name, &share, (0.0..=1.0).contains(&share), || "but a share lies between 0 and 1".into())?;
@@ -185,17 +185,17 @@ impl SynthParams {
         check("share of special pages", &special, special <= 0.5, rule)
     }
 
-    /// Pages of one remote community.
+    /// Number of pages of one remote community.
     pub(crate) fn pages_an_island(&self) -> u32 {
         part(self.pages, self.island_pages).max(3)
     }
 
-    /// Pages of one portal.
+    /// Number of pages of one portal.
     pub(crate) fn pages_a_portal(&self) -> u32 {
         (self.pages / 2_000).clamp(10, 400)
     }
 
-    /// Pages that are not on ordinary sites.
+    /// Number of pages that are not on ordinary sites.
     fn reserved_pages(&self) -> u32 {
         let islands = self.islands * u32::try_from(super::topics::REMOTE.len()).expect("a short list");
         let remote = islands * (self.pages_an_island() + self.chain_length);
@@ -239,7 +239,7 @@ impl SynthParams {
     }
 }
 
-/// A share of a number of pages. One multiplication and a cut: the same on every machine.
+/// A share of a number of pages. One multiplication and a truncation: the same on every machine.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub(crate) fn part(pages: u32, share: f64) -> u32 {
     (f64::from(pages) * share) as u32
@@ -254,7 +254,7 @@ fn check<T: ToString>(
     if fine { Ok(()) } else { Err(SynthError { name, value: value.to_string(), rule: rule() }) }
 }
 
-/// The shares that are drawn with while pages are made, converted once.
+/// Shares converted for drawing, once.
 pub(crate) struct Rates {
     pub(crate) same: Share,
     pub(crate) same_or_sibling: Share,

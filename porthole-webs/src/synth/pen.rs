@@ -1,49 +1,49 @@
-//! Writes HTML the way people do: each site has its habits, and many are sloppy.
+//! Writes HTML in the style of a site, often sloppily, as on the real web.
 
 use super::draw::{Draw, For};
-use super::plan::Plan;
+use super::plan::WebPlan;
 
-/// Writes tags in the manner of one site.
-pub(crate) struct Pen {
+/// Writes tags in the style of one site.
+pub(crate) struct TagWriter {
     pub(crate) out: Vec<u8>,
     pub(crate) style: Style,
 }
 
-/// The habits of a site.
+/// HTML style of a site.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
     /// `<P>` instead of `<p>`.
     upper: bool,
-    /// Closes `p`, `li`, `tr` and `td`.
+    /// Whether `p`, `li`, `tr` and `td` are closed.
     closes: bool,
-    /// Written around the values of attributes; nothing by some.
+    /// Quote around attribute values; `None` for unquoted.
     quote: Option<u8>,
-    /// What the navigation is made of.
-    pub(crate) bar: Bar,
+    /// Element of the navigation bar.
+    pub(crate) bar: NavigationBar,
     /// Latin-1 instead of UTF-8.
     pub(crate) latin1: bool,
     pub(crate) doctype: bool,
-    /// Comments, styles and scripts on the page.
+    /// Whether pages have comments, styles and scripts.
     pub(crate) clutter: bool,
 }
 
-/// What a navigation bar is made of.
+/// Element of a navigation bar.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bar {
+pub(crate) enum NavigationBar {
     List,
     Table,
     Plain,
 }
 
 impl Style {
-    /// The habits of a site.
-    pub(crate) fn of(plan: &Plan, site: u32) -> Self {
+    /// Draws the style of a site.
+    pub(crate) fn of(plan: &WebPlan, site: u32) -> Self {
         let mut draw: Draw = plan.draw_site(For::Style, site);
         Style {
             upper: draw.below(8) == 0,
             closes: draw.below(10) < 7,
             quote: [Some(b'"'), Some(b'"'), Some(b'"'), Some(b'\''), None][draw.below(5) as usize],
-            bar: [Bar::List, Bar::Table, Bar::Plain][draw.below(3) as usize],
+            bar: [NavigationBar::List, NavigationBar::Table, NavigationBar::Plain][draw.below(3) as usize],
             latin1: draw.below(8) == 0,
             doctype: draw.below(10) < 8,
             clutter: draw.below(3) == 0,
@@ -56,18 +56,18 @@ impl Style {
     }
 }
 
-impl Pen {
+impl TagWriter {
     pub(crate) fn new(style: Style, capacity: usize) -> Self {
-        Pen { out: Vec::with_capacity(capacity), style }
+        TagWriter { out: Vec::with_capacity(capacity), style }
     }
 
-    /// Text that needs no escapes.
+    /// Writes text that needs no escapes.
     #[inline]
     pub(crate) fn raw(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    /// A start tag without attributes.
+    /// Writes a start tag without attributes.
     #[inline]
     pub(crate) fn open(&mut self, name: &str) {
         self.out.push(b'<');
@@ -75,7 +75,7 @@ impl Pen {
         self.out.push(b'>');
     }
 
-    /// An end tag.
+    /// Writes an end tag.
     #[inline]
     pub(crate) fn close(&mut self, name: &str) {
         self.out.extend_from_slice(b"</");
@@ -83,7 +83,7 @@ impl Pen {
         self.out.push(b'>');
     }
 
-    /// An end tag that some leave out, and the end of a line.
+    /// Writes an optional end tag, and a line end.
     pub(crate) fn end(&mut self, name: &str) {
         if self.style.closes {
             self.close(name);
@@ -91,7 +91,7 @@ impl Pen {
         self.out.push(b'\n');
     }
 
-    /// A start tag with one attribute whose value is written by `value`.
+    /// Writes a start tag with one attribute whose value is written by `value`.
     #[inline]
     pub(crate) fn open_with(&mut self, name: &str, attribute: &str, value: impl FnOnce(&mut Vec<u8>)) {
         self.out.push(b'<');
@@ -105,7 +105,7 @@ impl Pen {
         self.out.push(b'>');
     }
 
-    /// A character outside ASCII, in the charset of the site.
+    /// Writes a character outside ASCII, in the charset of the site.
     pub(crate) fn accent(&mut self, c: char) {
         match u8::try_from(u32::from(c)) {
             Ok(byte) if self.style.latin1 => self.out.push(byte),

@@ -1,5 +1,5 @@
-//! The synthetic web over real HTTP/1.1, for any crawler: the Host header chooses the host, and so does the
-//! absolute form of a request to a proxy.
+//! Serves the synthetic web over HTTP/1.1 for any crawler. The host is selected by the Host header, or by the absolute
+//! form of a proxy request.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,14 +13,14 @@ use tokio::sync::watch;
 use super::SyntheticWeb;
 use super::wire::{Reply, answer_to, read_head, write_reply};
 
-/// How the web is served.
+/// Options of the server.
 #[derive(Clone, Copy, Debug)]
 pub struct ServeOptions {
-    /// Listen on an address that other machines can reach.
+    /// Whether to allow addresses that other machines can reach.
     pub allow_remote: bool,
-    /// Slow hosts sleep no longer than this.
+    /// Maximum delay of slow hosts.
     pub longest_wait: Duration,
-    /// Stalling hosts keep a request this long before they hang up.
+    /// Time after which stalling hosts close the connection.
     pub stall: Duration,
 }
 
@@ -34,36 +34,36 @@ impl Default for ServeOptions {
     }
 }
 
-/// Why the web cannot be served.
+/// Errors of the server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address is not a loopback one, and nobody asked for that.
+    /// The address is not a loopback address, and remote access is not allowed.
     #[error("{0} can be reached from other machines; serve on 127.0.0.1, or allow it explicitly")]
     Remote(SocketAddr),
-    /// The address cannot be listened on.
+    /// Listening on the address failed.
     #[error("cannot listen on {addr}: {source}")]
     Bind {
         /// The address.
         addr: SocketAddr,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
 }
 
-/// A running server. It stops when it is told to or dropped.
-pub struct Server {
+/// A running server, stopped by `shutdown` or drop.
+pub struct SyntheticServer {
     addr: SocketAddr,
-    /// Closed at the end; every connection watches it.
+    /// Dropped to stop; every connection watches it.
     stop: watch::Sender<()>,
     accepting: tokio::task::JoinHandle<()>,
 }
 
-/// Serves a web from now on, on the present tokio runtime. Port 0 takes any free port.
+/// Starts a server on the current tokio runtime. Port 0 selects any free port.
 pub async fn serve(
     web: Arc<SyntheticWeb>,
     addr: SocketAddr,
     options: ServeOptions,
-) -> Result<Server, ServeError> {
+) -> Result<SyntheticServer, ServeError> {
     if !addr.ip().is_loopback() && !options.allow_remote {
         return Err(ServeError::Remote(addr));
     }
@@ -72,16 +72,16 @@ pub async fn serve(
     let addr = listener.local_addr().map_err(bind)?;
     let (stop, stopped) = watch::channel(());
     let accepting = tokio::spawn(accept(listener, web, options, stopped));
-    Ok(Server { addr, stop, accepting })
+    Ok(SyntheticServer { addr, stop, accepting })
 }
 
-impl Server {
+impl SyntheticServer {
     /// The address it listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Stops listening and hangs up.
+    /// Stops listening and closes all connections.
     pub async fn shutdown(self) {
         drop(self.stop);
         let _ = self.accepting.await;
@@ -101,16 +101,16 @@ async fn accept(
         };
         match accepted {
             Ok((stream, _)) => {
-                tokio::spawn(converse(stream, Arc::clone(&web), options, stopped.clone()));
+                tokio::spawn(serve_connection(stream, Arc::clone(&web), options, stopped.clone()));
             }
-            // Out of descriptors, most likely: those in use will be closed.
+            // Most likely out of file descriptors: wait until some are closed.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
 }
 
-/// Answers the requests of one connection, until the peer, an error or the end of the server closes it.
-async fn converse(
+/// Serves the requests of one connection, until the peer, an error or the shutdown closes it.
+async fn serve_connection(
     mut stream: TcpStream,
     web: Arc<SyntheticWeb>,
     options: ServeOptions,
@@ -146,7 +146,7 @@ async fn talk(stream: &mut TcpStream, web: &SyntheticWeb, options: ServeOptions)
     Ok(())
 }
 
-/// Only slow hosts sleep: the others answer as fast as pages can be made.
+/// Sleeps for slow hosts; others respond as fast as pages can be generated.
 async fn wait(reply: &Reply, options: ServeOptions) {
     if let Some(wait) = reply.wait {
         tokio::time::sleep(wait.min(options.longest_wait)).await;

@@ -1,32 +1,32 @@
-//! The site table: which pages lie on which site. It is all that a synthetic web keeps in memory, some
-//! tens of bytes a site; everything else is drawn when it is asked for.
+//! The site table: the pages of each site. It is all that a synthetic web keeps in memory, some tens of bytes a site;
+//! everything else is drawn on request.
 //!
-//! Sites come in this order: the mainland (portals, ordinary sites, mirrors), the islands (remote
-//! communities), the farms, the chains that lead to the islands. Links are drawn from the mainland, so
-//! nothing but a chain can lead to an island.
+//! Sites are in this order: the mainland (portals, ordinary sites, mirrors), the islands (remote communities), the
+//! farms, the chains that lead to the islands. Links are drawn from the mainland, so only a chain can lead to an
+//! island.
 
 use std::ops::Range;
 
 use super::draw::{Draw, For};
 use super::params::{SynthError, SynthParams, part};
 use super::plan::count;
-use super::topics::{Atlas, Leaf};
+use super::topics::{Atlas, LeafTopic};
 
-/// A page: a site and the page's number on it. Number 0 is the home page.
+/// A page: its site, and its number on the site. Number 0 is the home page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Page {
+pub(crate) struct SyntheticPage {
     pub(crate) site: u32,
     pub(crate) local: u32,
 }
 
 /// One site.
 #[derive(Clone, Copy)]
-pub(crate) struct Site {
+pub(crate) struct SyntheticSite {
     pub(crate) first: u32,
     pub(crate) len: u32,
     pub(crate) kind: SiteKind,
-    /// The topic that most of its pages are about; of a farm, the topic it pretends to be about.
-    pub(crate) main: Leaf,
+    /// Topic of most of its pages; of a farm, the topic that it pretends to have.
+    pub(crate) main: LeafTopic,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,43 +35,43 @@ pub(crate) enum SiteKind {
     Portal,
     /// A copy of another site.
     Mirror(u32),
-    /// Belongs to a remote community.
+    /// Part of a remote community.
     Island(u16),
     Farm,
-    /// One page on the way to an island.
+    /// One page on the path to an island.
     Chain {
         island: u16,
         step: u16,
     },
 }
 
-/// A remote community of a topic and the only way to it.
+/// A remote community of a topic, and the only path to it.
 pub(crate) struct Island {
-    pub(crate) leaf: Leaf,
+    pub(crate) leaf: LeafTopic,
     pub(crate) sites: Range<u32>,
     /// Sites of one page each; the first is linked from `entries`, the last links into the island.
     pub(crate) chain: Range<u32>,
     /// Home pages of the topic on the mainland that link to the chain.
-    pub(crate) entries: Vec<Page>,
+    pub(crate) entries: Vec<SyntheticPage>,
 }
 
-/// The table.
-pub(crate) struct Sites {
-    pub(crate) table: Vec<Site>,
+/// Table of all sites.
+pub(crate) struct SyntheticSites {
+    pub(crate) table: Vec<SyntheticSite>,
     /// Mainland sites by main topic.
     pub(crate) by_leaf: Vec<Vec<u32>>,
     pub(crate) islands: Vec<Island>,
     pub(crate) farms: Range<u32>,
     pub(crate) mainland_pages: u32,
     portals: u32,
-    /// The site of every 64th page, so that a page's site is found in a step or two.
+    /// Site of every 64th page, so that a page's site is found in one or two steps.
     hints: Vec<u32>,
 }
 
 const HINT_BITS: u32 = 6;
 
-impl Sites {
-    /// Lays out the sites.
+impl SyntheticSites {
+    /// Builds the table.
     pub(crate) fn new(params: &SynthParams, atlas: &Atlas) -> Result<Self, SynthError> {
         let mut builder = Builder::new(params, atlas);
         builder.mainland();
@@ -92,7 +92,7 @@ impl Sites {
         let islands = islands.into_iter().zip(chains);
         let islands =
             islands.map(|((leaf, sites), chain)| Island { leaf, sites, chain, entries: Vec::new() });
-        Ok(Sites {
+        Ok(SyntheticSites {
             hints: hints(&builder.table, builder.next),
             by_leaf,
             islands: islands.collect(),
@@ -103,39 +103,39 @@ impl Sites {
         })
     }
 
-    /// Whether a site is its topic's first: large enough, sound and open, so that every topic has pages that
-    /// a crawl can begin with, also in a small web.
+    /// Whether a site is its topic's first: large enough, sound and open, so that every topic has start pages, even in
+    /// a small web.
     pub(crate) fn is_first(&self, site: u32) -> bool {
         (self.portals..self.portals + count(&self.by_leaf)).contains(&site)
     }
 
     /// The site of a page.
     #[inline]
-    pub(crate) fn of(&self, page: Page) -> &Site {
+    pub(crate) fn of(&self, page: SyntheticPage) -> &SyntheticSite {
         &self.table[page.site as usize]
     }
 
-    /// The page's number among all pages.
+    /// Index of a page among all pages.
     #[inline]
-    pub(crate) fn index(&self, page: Page) -> u32 {
+    pub(crate) fn index(&self, page: SyntheticPage) -> u32 {
         self.of(page).first + page.local
     }
 
-    /// The page with a number.
+    /// The page with an index.
     #[inline]
-    pub(crate) fn page(&self, index: u32) -> Page {
+    pub(crate) fn page(&self, index: u32) -> SyntheticPage {
         let mut site = self.hints[(index >> HINT_BITS) as usize];
         while index - self.table[site as usize].first >= self.table[site as usize].len {
             site += 1;
         }
-        Page { site, local: index - self.table[site as usize].first }
+        SyntheticPage { site, local: index - self.table[site as usize].first }
     }
 
-    /// The page that this one is a byte for byte copy of; itself if it is none.
+    /// The original of a mirrored page; the page itself if it is not on a mirror.
     #[inline]
-    pub(crate) fn origin(&self, page: Page) -> Page {
+    pub(crate) fn origin(&self, page: SyntheticPage) -> SyntheticPage {
         match self.of(page).kind {
-            SiteKind::Mirror(site) => Page { site, ..page },
+            SiteKind::Mirror(site) => SyntheticPage { site, ..page },
             _ => page,
         }
     }
@@ -145,7 +145,7 @@ struct Builder<'a> {
     params: &'a SynthParams,
     atlas: &'a Atlas,
     draw: Draw,
-    table: Vec<Site>,
+    table: Vec<SyntheticSite>,
     next: u32,
     mean: u32,
 }
@@ -153,7 +153,7 @@ struct Builder<'a> {
 impl<'a> Builder<'a> {
     fn new(params: &'a SynthParams, atlas: &'a Atlas) -> Self {
         let draw = Draw::new(params.seed, For::Sites, 0);
-        // Every topic should have several sites, also in a small web.
+        // Every topic should have several sites, even in a small web.
         let mean = (params.pages / (u32::from(atlas.leaves()) * 4)).clamp(3, params.site_pages);
         Builder { params, atlas, draw, table: Vec::new(), next: 0, mean }
     }
@@ -162,8 +162,8 @@ impl<'a> Builder<'a> {
         u32::try_from(self.table.len()).expect("fewer sites than pages")
     }
 
-    fn push(&mut self, len: u32, kind: SiteKind, main: Leaf) {
-        self.table.push(Site { first: self.next, len, kind, main });
+    fn push(&mut self, len: u32, kind: SiteKind, main: LeafTopic) {
+        self.table.push(SyntheticSite { first: self.next, len, kind, main });
         self.next += len;
     }
 
@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
         self.ordinary(end);
     }
 
-    /// Fills up to page `end` with ordinary sites. The first ones go round the topics, so that each has some.
+    /// Adds ordinary sites up to page `end`. The first ones cycle through the topics, so that each has some.
     fn ordinary(&mut self, end: u32) {
         let leaves = u32::from(self.atlas.leaves());
         let weights: Vec<u32> = (0..leaves).map(|leaf| 4 + (leaf * 7) % 9).collect();
@@ -191,7 +191,7 @@ impl<'a> Builder<'a> {
             let len = self.size().max(least).min(end - self.next);
             let roll = self.draw.below(total);
             let leaf = if round < 2 * leaves { round % leaves } else { weighted(&weights, roll) };
-            self.push(len, SiteKind::Ordinary, Leaf::try_from(leaf).expect("a leaf's number"));
+            self.push(len, SiteKind::Ordinary, LeafTopic::try_from(leaf).expect("a leaf's number"));
             round += 1;
         }
     }
@@ -209,7 +209,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn islands(&mut self) -> Vec<(Leaf, Range<u32>)> {
+    fn islands(&mut self) -> Vec<(LeafTopic, Range<u32>)> {
         let mut islands = Vec::new();
         for leaf in self.atlas.remote.clone() {
             for _ in 0..self.params.islands {
@@ -249,7 +249,7 @@ impl<'a> Builder<'a> {
         chains
     }
 
-    /// The size of a site: a few are several times as large as most.
+    /// Draws the size of a site: a few are several times as large as most.
     fn size(&mut self) -> u32 {
         const SIXTHS_OF_THE_MEAN: [u32; 16] = [1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 6, 8, 10, 12, 17, 24];
         let sixths = *self.draw.pick(&SIXTHS_OF_THE_MEAN);
@@ -257,9 +257,9 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn off_topic(draw: &mut Draw, atlas: &Atlas, leaf: Leaf) -> Leaf {
+fn off_topic(draw: &mut Draw, atlas: &Atlas, leaf: LeafTopic) -> LeafTopic {
     loop {
-        let other = Leaf::try_from(draw.below(u32::from(atlas.leaves()))).expect("a leaf's number");
+        let other = LeafTopic::try_from(draw.below(u32::from(atlas.leaves()))).expect("a leaf's number");
         if other != leaf {
             return other;
         }
@@ -275,7 +275,7 @@ fn weighted(weights: &[u32], roll: u32) -> u32 {
     u32::try_from(at.unwrap_or(0)).expect("a leaf's number")
 }
 
-fn hints(table: &[Site], pages: u32) -> Vec<u32> {
+fn hints(table: &[SyntheticSite], pages: u32) -> Vec<u32> {
     let mut site = 0;
     let of = |index: u32| {
         while index - table[site].first >= table[site].len {
@@ -294,14 +294,15 @@ mod tests {
     fn every_page_lies_on_one_site() {
         for pages in [500, 3_000, 20_000] {
             let params = SynthParams { pages, ..SynthParams::default() };
-            let sites = Sites::new(&params, &Atlas::new()).unwrap();
+            let sites = SyntheticSites::new(&params, &Atlas::new()).unwrap();
             let total: u32 = sites.table.iter().map(|site| site.len).sum();
             assert_eq!(total, pages);
             for index in 0..pages {
                 assert_eq!(sites.index(sites.page(index)), index);
             }
             let len = |number: u32| sites.table[number as usize].len;
-            let mirrored = |site: &Site| matches!(site.kind, SiteKind::Mirror(of) if len(of) == site.len);
+            let mirrored =
+                |site: &SyntheticSite| matches!(site.kind, SiteKind::Mirror(of) if len(of) == site.len);
             assert!(sites.table.iter().any(mirrored), "{pages} pages have a mirror");
             assert_eq!(sites.islands.len(), 6);
         }

@@ -1,20 +1,19 @@
-//! Figures of a synthetic web, measured on its links: the radius rules, the planted facts, and how much of
-//! everything there is.
+//! Statistics of a synthetic web, measured on its links: the radius rules, the planted facts, and counts of everything.
 
 use serde::{Serialize, Serializer};
 
 use super::SyntheticWeb;
 use super::draw::For;
 use super::plan::count;
-use super::robots::Rules;
-use super::tally::Tally;
+use super::robots::RobotsVariant;
+use super::tally::WebTally;
 use super::truth::Health;
 
-/// The figures. Links are those of every page at the epoch, or when it appears, if that is later; bytes are
-/// measured on a sample.
+/// Statistics. Links are those of every page at the epoch, or when it appears, if that is later; bytes are measured on
+/// a sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct SynthStats {
-    /// Pages, all kinds together, also those that appear later.
+    /// Number of pages of all kinds, including those that appear later.
     pub pages: u64,
     /// Hosts.
     pub hosts: u64,
@@ -54,23 +53,23 @@ pub struct SynthStats {
     pub co_citation: f64,
     /// P(two links of the web have one topic), both drawn at random.
     pub co_citation_base: f64,
-    /// The planted facts as they came out.
+    /// Measurements of the planted facts.
     pub planted: Vec<Planted>,
-    /// Figures by leaf topic.
+    /// Statistics by leaf topic.
     pub by_topic: Vec<TopicStats>,
 }
 
 /// A planted fact.
 #[derive(Clone, Debug, Serialize)]
 pub struct Planted {
-    /// What it is, naming the topics.
+    /// Description with the topics.
     pub fact: String,
-    /// What was measured, by name.
+    /// Measurements by name.
     #[serde(serialize_with = "as_map")]
     pub measured: Vec<(&'static str, f64)>,
 }
 
-/// Figures of one topic.
+/// Statistics of one topic.
 #[derive(Clone, Debug, Serialize)]
 pub struct TopicStats {
     /// Its path.
@@ -83,15 +82,14 @@ pub struct TopicStats {
     pub radius1_base: f64,
 }
 
-/// Pages whose bytes are measured.
+/// Number of pages whose bytes are measured.
 const BYTES_SAMPLE: u32 = 400;
 
 impl SyntheticWeb {
-    /// Walks over the links of every page and counts. Takes a few seconds a million pages and no memory to
-    /// speak of.
+    /// Counts the links of every page. Takes a few seconds a million pages, and little memory.
     pub fn stats(&self) -> SynthStats {
         let plan = &self.plan;
-        let mut tally = Tally::new(plan.atlas.leaves());
+        let mut tally = WebTally::new(plan.atlas.leaves());
         let mut links = Vec::new();
         for page in self.all() {
             plan.links(page, plan.version(page, plan.epoch()), &mut links);
@@ -100,7 +98,7 @@ impl SyntheticWeb {
         self.figures(&tally)
     }
 
-    fn figures(&self, tally: &Tally) -> SynthStats {
+    fn figures(&self, tally: &WebTally) -> SynthStats {
         let leaves = self.plan.atlas.leaves();
         let (all, co, cited) = (tally.topical(), &tally.co, &tally.cited);
         let within: u64 = (0..leaves).map(|leaf| tally.between(leaf, leaf)).sum();
@@ -132,7 +130,7 @@ impl SyntheticWeb {
         }
     }
 
-    fn topic_stats(&self, tally: &Tally, leaf: u8) -> TopicStats {
+    fn topic_stats(&self, tally: &WebTally, leaf: u8) -> TopicStats {
         let (own, to) = (tally.between(leaf, leaf), tally.to(leaf));
         TopicStats {
             path: self.plan.atlas.path(Some(leaf)).to_owned(),
@@ -142,7 +140,7 @@ impl SyntheticWeb {
         }
     }
 
-    fn planted(&self, tally: &Tally) -> Vec<Planted> {
+    fn planted(&self, tally: &WebTally) -> Vec<Planted> {
         let atlas = &self.plan.atlas;
         let path = |leaf| atlas.path(Some(leaf));
         let share = |from, to| ratio(tally.between(from, to), tally.from(from));
@@ -198,9 +196,9 @@ impl SyntheticWeb {
             ("stalling", health(Health::Stalling)),
             ("refusing", health(Health::Refusing)),
             ("with traps", sites().filter(|&site| self.plan.has_traps(site)).count() as u64),
-            ("without robots.txt", rules(Rules::Missing)),
-            ("closed by robots.txt", rules(Rules::Closed)),
-            ("with broken robots.txt", rules(Rules::Broken)),
+            ("without robots.txt", rules(RobotsVariant::Missing)),
+            ("closed by robots.txt", rules(RobotsVariant::Closed)),
+            ("with broken robots.txt", rules(RobotsVariant::Broken)),
         ]
     }
 
@@ -215,7 +213,7 @@ impl SyntheticWeb {
 }
 
 impl SynthStats {
-    /// The figures as lines of a table: what, and how much.
+    /// Statistics as table rows: name and value.
     pub fn rows(&self) -> Vec<(String, String)> {
         let against = |one: f64, other: f64| format!("{one:.3} against {other:.3}");
         let mut rows = vec![
@@ -252,7 +250,7 @@ impl SynthStats {
     }
 }
 
-fn kinds(tally: &Tally) -> Vec<(&'static str, u64)> {
+fn kinds(tally: &WebTally) -> Vec<(&'static str, u64)> {
     let kinds = &tally.kinds;
     vec![
         ("content", kinds.content),
@@ -267,7 +265,7 @@ fn kinds(tally: &Tally) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// Named figures are an object in JSON, in their order.
+/// Serializes named values as a JSON object, in their order.
 fn as_map<T: Serialize, S: Serializer>(list: &[(&'static str, T)], to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(list.iter().map(|(name, value)| (name, value)))
 }

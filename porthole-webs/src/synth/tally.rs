@@ -1,13 +1,12 @@
-//! Counts over the links of all pages, one page at a time: whole numbers only, so that the sums are the
-//! same in any order.
+//! Counts over the links of all pages, one page at a time. All are integers, so that sums do not depend on the order.
 
-use super::link::{Link, Target};
-use super::plan::{Plan, Role};
-use super::sites::{Page, SiteKind};
-use super::topics::Leaf;
+use super::link::{LinkTarget, SyntheticLink};
+use super::plan::{Role, WebPlan};
+use super::sites::{SiteKind, SyntheticPage};
+use super::topics::LeafTopic;
 
-/// The counts.
-pub(crate) struct Tally {
+/// Counts of a web.
+pub(crate) struct WebTally {
     leaves: usize,
     pub(crate) pages: u64,
     pub(crate) kinds: Kinds,
@@ -18,14 +17,14 @@ pub(crate) struct Tally {
     pub(crate) loops: u64,
     pub(crate) traps: u64,
     pub(crate) into_spam: u64,
-    /// Links into a remote community from outside, other than the ends of the chains.
+    /// Links into a remote community from outside, except the ends of the chains.
     pub(crate) island_leaks: u64,
     pub(crate) cited: Cited,
     pub(crate) topic_pages: Vec<u64>,
-    /// Links between pages with topics, source by target.
+    /// Links between pages with topics, by source and target topic.
     matrix: Vec<u64>,
     pub(crate) co: CoCitation,
-    /// Links of the present page by topic of the target.
+    /// Links of the current page by topic of the target.
     row: Vec<u64>,
 }
 
@@ -43,7 +42,7 @@ pub(crate) struct Kinds {
     pub(crate) growing: u64,
 }
 
-/// Links in the text of content pages, navigation left out: what the parameters speak of.
+/// Links in the text of content pages, without navigation, to which the parameters apply.
 #[derive(Default)]
 pub(crate) struct Cited {
     pub(crate) all: u64,
@@ -57,18 +56,18 @@ pub(crate) struct Cited {
 /// Counts for the radius-2 rule.
 #[derive(Default)]
 pub(crate) struct CoCitation {
-    /// (page, topic) with at least one link, and with at least two.
+    /// Pairs of page and topic with at least one link, and with at least two.
     pub(crate) once: u64,
     pub(crate) twice: u64,
-    /// Ordered pairs of links of a page, and those among them with one topic.
+    /// Ordered pairs of links of a page, and those of them with the same topic.
     pub(crate) pairs: u64,
     pub(crate) alike: u64,
 }
 
-impl Tally {
-    pub(crate) fn new(leaves: Leaf) -> Self {
+impl WebTally {
+    pub(crate) fn new(leaves: LeafTopic) -> Self {
         let leaves = usize::from(leaves);
-        Tally {
+        WebTally {
             leaves,
             pages: 0,
             kinds: Kinds::default(),
@@ -89,7 +88,7 @@ impl Tally {
     }
 
     /// Counts one page and its links.
-    pub(crate) fn add(&mut self, plan: &Plan, page: Page, links: &[Link]) {
+    pub(crate) fn add(&mut self, plan: &WebPlan, page: SyntheticPage, links: &[SyntheticLink]) {
         let (leaf, role) = (plan.leaf(page), plan.role(page));
         self.page(plan, page, leaf, role);
         self.row.fill(0);
@@ -99,7 +98,7 @@ impl Tally {
         self.end_row(leaf);
     }
 
-    fn page(&mut self, plan: &Plan, page: Page, leaf: Option<Leaf>, role: Role) {
+    fn page(&mut self, plan: &WebPlan, page: SyntheticPage, leaf: Option<LeafTopic>, role: Role) {
         self.pages += 1;
         if let Some(leaf) = leaf {
             self.topic_pages[usize::from(leaf)] += 1;
@@ -119,15 +118,22 @@ impl Tally {
         kinds.growing += u64::from(plan.birth(page).is_some());
     }
 
-    fn link(&mut self, plan: &Plan, from: Page, leaf: Option<Leaf>, role: Role, link: &Link) {
+    fn link(
+        &mut self,
+        plan: &WebPlan,
+        from: SyntheticPage,
+        leaf: Option<LeafTopic>,
+        role: Role,
+        link: &SyntheticLink,
+    ) {
         self.links += 1;
         self.navigation += u64::from(link.nav);
         match link.target {
-            Target::Moved { .. } => self.redirects += 1,
-            Target::Loop(_) => self.loops += 1,
-            Target::Gone(_) | Target::NoHost(_) => self.dead += 1,
-            Target::Calendar { .. } | Target::List { .. } => self.traps += 1,
-            Target::Page(_) => {}
+            LinkTarget::Moved { .. } => self.redirects += 1,
+            LinkTarget::Loop(_) => self.loops += 1,
+            LinkTarget::Gone(_) | LinkTarget::NoHost(_) => self.dead += 1,
+            LinkTarget::Calendar { .. } | LinkTarget::List { .. } => self.traps += 1,
+            LinkTarget::Page(_) => {}
         }
         let to = link.target.page();
         let target = to.and_then(|to| plan.leaf(to));
@@ -142,7 +148,7 @@ impl Tally {
         }
     }
 
-    fn special(&mut self, plan: &Plan, from: Page, to: Page, role: Role) {
+    fn special(&mut self, plan: &WebPlan, from: SyntheticPage, to: SyntheticPage, role: Role) {
         let (source, target) = (plan.sites.of(from).kind, plan.sites.of(to).kind);
         if target == SiteKind::Farm && source != SiteKind::Farm {
             self.into_spam += 1;
@@ -153,14 +159,14 @@ impl Tally {
         }
     }
 
-    fn cited(&mut self, plan: &Plan, leaf: Option<Leaf>, target: Option<Leaf>, to: Target) {
+    fn cited(&mut self, plan: &WebPlan, leaf: Option<LeafTopic>, target: Option<LeafTopic>, to: LinkTarget) {
         let cited = &mut self.cited;
         cited.all += 1;
         match (leaf, target, to) {
-            (_, _, Target::Gone(_) | Target::NoHost(_)) => cited.dead += 1,
-            (_, _, Target::Loop(_)) => cited.redirects += 1,
+            (_, _, LinkTarget::Gone(_) | LinkTarget::NoHost(_)) => cited.dead += 1,
+            (_, _, LinkTarget::Loop(_)) => cited.redirects += 1,
             (Some(leaf), Some(target), _) => {
-                cited.redirects += u64::from(matches!(to, Target::Moved { .. }));
+                cited.redirects += u64::from(matches!(to, LinkTarget::Moved { .. }));
                 if leaf == target {
                     cited.same += 1;
                 } else if plan.atlas.branch(leaf).contains(&target) {
@@ -173,7 +179,7 @@ impl Tally {
         }
     }
 
-    fn end_row(&mut self, leaf: Option<Leaf>) {
+    fn end_row(&mut self, leaf: Option<LeafTopic>) {
         let total: u64 = self.row.iter().sum();
         self.co.pairs += total * total.saturating_sub(1);
         for (target, &n) in self.row.iter().enumerate() {
@@ -187,18 +193,18 @@ impl Tally {
     }
 
     /// Links from pages of one topic to pages of another.
-    pub(crate) fn between(&self, from: Leaf, to: Leaf) -> u64 {
+    pub(crate) fn between(&self, from: LeafTopic, to: LeafTopic) -> u64 {
         self.matrix[usize::from(from) * self.leaves + usize::from(to)]
     }
 
     /// Links from pages of a topic to pages of any.
-    pub(crate) fn from(&self, leaf: Leaf) -> u64 {
+    pub(crate) fn from(&self, leaf: LeafTopic) -> u64 {
         let start = usize::from(leaf) * self.leaves;
         self.matrix[start..start + self.leaves].iter().sum()
     }
 
     /// Links to pages of a topic from pages of any.
-    pub(crate) fn to(&self, leaf: Leaf) -> u64 {
+    pub(crate) fn to(&self, leaf: LeafTopic) -> u64 {
         self.matrix.iter().skip(usize::from(leaf)).step_by(self.leaves).sum()
     }
 

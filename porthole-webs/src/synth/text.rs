@@ -1,30 +1,30 @@
-//! Sentences, titles and anchors. Words come from the page's topic, its branch, the common vocabulary and
-//! a few favourites of the page; words that join alternate with words that mean something.
+//! Sentences, titles and anchors. Words are drawn from the page's topic, its branch, the common vocabulary and a few
+//! favourite words of the page; function words alternate with content words.
 
 use super::draw::{Draw, For};
-use super::lexicon::{Table, push_name};
-use super::plan::{Plan, Role};
-use super::sites::Page;
-use super::topics::Leaf;
+use super::lexicon::{WordTable, push_name};
+use super::plan::{Role, WebPlan};
+use super::sites::SyntheticPage;
+use super::topics::LeafTopic;
 use super::vocabulary::SILENT_ANCHORS;
 
-/// How a page speaks.
-pub(crate) struct Voice<'a> {
-    plan: &'a Plan,
-    leaf: Option<Leaf>,
-    tongue: Tongue<'a>,
-    /// What the page's favourite words are drawn with, in place of fresh bits.
+/// Writes the text of a page.
+pub(crate) struct TextStyle<'a> {
+    plan: &'a WebPlan,
+    leaf: Option<LeafTopic>,
+    sources: WordSources<'a>,
+    /// Random bits of the page's favourite words.
     favourites: [u32; 8],
     names: [u32; 4],
-    /// Of 256 words, how many join others rather than mean something.
+    /// Of 256 words, the number of function words.
     joins: u64,
 }
 
-/// Where the words come from: a kind for each of 256 draws, a table for each kind.
+/// Distribution of the words' sources: a kind for each of 256 draws, a table for each kind.
 #[derive(Clone)]
-struct Tongue<'a> {
+struct WordSources<'a> {
     kinds: [u8; 256],
-    tables: [&'a Table; 7],
+    tables: [&'a WordTable; 7],
 }
 
 const FUNCTION: u8 = 0;
@@ -37,9 +37,9 @@ const STRAY: u8 = 6;
 const NAME: u8 = 7;
 const ENTITY: u8 = 8;
 
-impl<'a> Voice<'a> {
-    /// The voice of a page.
-    pub(crate) fn of(plan: &'a Plan, page: Page, role: Role) -> Self {
+impl<'a> TextStyle<'a> {
+    /// The text style of a page.
+    pub(crate) fn of(plan: &'a WebPlan, page: SyntheticPage, role: Role) -> Self {
         let mut draw = plan.draw(For::Text, page);
         let spam = role == Role::Spam;
         let leaf = if spam { Some(plan.sites.of(page).main) } else { plan.leaf(page) };
@@ -51,14 +51,14 @@ impl<'a> Voice<'a> {
             }
         };
         let stray = plan.any_leaf(&mut draw);
-        let mut tongue = Tongue::of(plan, leaf, second, stray);
+        let mut sources = WordSources::of(plan, leaf, second, stray);
         if spam {
-            tongue.stuff(plan);
+            sources.use_spam_words(plan);
         }
-        Voice {
+        TextStyle {
             plan,
             leaf,
-            tongue,
+            sources,
             favourites: std::array::from_fn(|_| word_bits(draw.bits())),
             names: std::array::from_fn(|_| word_bits(draw.bits())),
             joins: if spam { 25 } else { 150 },
@@ -70,7 +70,7 @@ impl<'a> Voice<'a> {
         let mut draw = Draw::of(key);
         let bits = draw.bits();
         let start = out.len();
-        self.words(out, &mut draw, 7 + (bits % 13) as u32, &self.tongue);
+        self.words(out, &mut draw, 7 + (bits % 13) as u32, &self.sources);
         out[start].make_ascii_uppercase();
         out.extend_from_slice(match bits >> 40 & 31 {
             0 | 1 => b"? ",
@@ -80,20 +80,20 @@ impl<'a> Voice<'a> {
         });
     }
 
-    /// Writes a part of a sentence about a topic.
-    pub(crate) fn phrase(&self, out: &mut Vec<u8>, key: u64, n: u32, leaf: Option<Leaf>) {
+    /// Writes a phrase about a topic.
+    pub(crate) fn phrase(&self, out: &mut Vec<u8>, key: u64, n: u32, leaf: Option<LeafTopic>) {
         let mut draw = Draw::of(key);
         match leaf {
             Some(leaf) if self.leaf != Some(leaf) => {
-                let tongue = Tongue::of(self.plan, Some(leaf), None, leaf);
-                self.words(out, &mut draw, n, &tongue);
+                let sources = WordSources::of(self.plan, Some(leaf), None, leaf);
+                self.words(out, &mut draw, n, &sources);
             }
-            _ => self.words(out, &mut draw, n, &self.tongue),
+            _ => self.words(out, &mut draw, n, &self.sources),
         }
     }
 
-    /// One draw a word and hardly a branch that depends on it: this loop is what a page costs.
-    fn words(&self, out: &mut Vec<u8>, draw: &mut Draw, n: u32, tongue: &Tongue<'_>) {
+    /// One draw a word and hardly any data-dependent branch, because this loop is most of the cost of a page.
+    fn words(&self, out: &mut Vec<u8>, draw: &mut Draw, n: u32, sources: &WordSources<'_>) {
         let mut joined = false;
         for i in 0..n {
             let bits = draw.bits();
@@ -104,22 +104,27 @@ impl<'a> Voice<'a> {
                 out.push(b' ');
             }
             joined = !joined & (bits & 0xff < self.joins) & (i + 1 < n);
-            let kind = if joined { FUNCTION } else { tongue.kinds[(bits >> 8 & 0xff) as usize] };
+            let kind = if joined { FUNCTION } else { sources.kinds[(bits >> 8 & 0xff) as usize] };
             let fresh = word_bits(bits);
             let pick = if kind == FAVOURITE { self.favourites[(fresh & 7) as usize] } else { fresh };
             match kind {
                 NAME => push_name(out, self.names[(pick >> 30) as usize]),
                 ENTITY => out.extend_from_slice(ENTITIES[(pick >> 29) as usize].as_bytes()),
-                _ => tongue.tables[usize::from(kind)].word(pick).push(out),
+                _ => sources.tables[usize::from(kind)].word(pick).push(out),
             }
         }
     }
 }
 
-impl<'a> Tongue<'a> {
-    /// The words of a page about a topic, some of them taken from a second one: the twin of a commingled
-    /// topic, or what a page of a chain hints at.
-    fn of(plan: &'a Plan, leaf: Option<Leaf>, second: Option<(Leaf, usize)>, stray: Leaf) -> Self {
+impl<'a> WordSources<'a> {
+    /// Word sources of a page about a topic, with some words of a second one: the twin of a commingled topic, or the
+    /// topic that a page of a chain hints at.
+    fn of(
+        plan: &'a WebPlan,
+        leaf: Option<LeafTopic>,
+        second: Option<(LeafTopic, usize)>,
+        stray: LeafTopic,
+    ) -> Self {
         let lexicon = &plan.lexicon;
         let mut kinds = [COMMON; 256];
         let (second, share) = second.unwrap_or((stray, 0));
@@ -142,19 +147,19 @@ impl<'a> Tongue<'a> {
             lexicon.branch(topic),
             lexicon.leaf(stray),
         ];
-        Tongue { kinds, tables }
+        WordSources { kinds, tables }
     }
 
-    /// Makes it a farm's: most words are popular ones, again and again.
-    fn stuff(&mut self, plan: &'a Plan) {
+    /// Switches to the words of a farm: mostly popular words, repeated.
+    fn use_spam_words(&mut self, plan: &'a WebPlan) {
         self.kinds[TOPIC_WORDS..200].fill(SECOND);
         self.tables[usize::from(SECOND)] = &plan.lexicon.spam;
     }
 }
 
-impl Plan {
+impl WebPlan {
     /// Writes the title of a page: words of its topic.
-    pub(crate) fn push_title(&self, out: &mut Vec<u8>, page: Page) {
+    pub(crate) fn push_title(&self, out: &mut Vec<u8>, page: SyntheticPage) {
         let page = self.sites.origin(page);
         let mut draw = self.draw(For::Title, page);
         let bits = draw.bits();
@@ -175,8 +180,8 @@ impl Plan {
         }
     }
 
-    /// Writes the text of a link to a page, which tells where it leads or does not.
-    pub(crate) fn push_anchor(&self, out: &mut Vec<u8>, to: Page, key: u64) {
+    /// Writes the anchor text of a link to a page, which may or may not describe it.
+    pub(crate) fn push_anchor(&self, out: &mut Vec<u8>, to: SyntheticPage, key: u64) {
         let mut draw = Draw::of(key);
         if !draw.chance(self.rates.anchors_tell) {
             out.extend_from_slice(draw.pick(SILENT_ANCHORS).as_bytes());
@@ -191,14 +196,14 @@ impl Plan {
     }
 }
 
-/// Of 256 words that mean something, those on the topic, and those among them that are favourites.
+/// Of 256 content words, the number of topic words, and of favourites among them.
 const TOPIC_WORDS: usize = 88;
 const FAVOURITE_WORDS: usize = 20;
 
-/// Those on a page of a chain that hint at the community behind it.
+/// Of 256 content words, the number that hint at the community behind a chain.
 const HINT: usize = 16;
 
-/// Things between words that a parser has to understand.
+/// Character references between words, which a parser has to decode.
 const ENTITIES: [&str; 8] = [
     "&amp;",
     "caf&eacute;",

@@ -1,25 +1,25 @@
-//! When pages appear and change. Each page that changes does so once in every interval of its own, at a
-//! moment drawn for that interval: the rate is exact, the moments are irregular.
+//! Times at which pages appear and change. A changing page changes once in each of its intervals, at a time drawn for
+//! that interval: the rate is exact, the times are irregular.
 
 use std::time::Duration;
 
 use porthole_types::Timestamp;
 
 use super::draw::{Draw, For};
-use super::plan::{Plan, Role};
-use super::sites::{Page, SiteKind};
+use super::plan::{Role, WebPlan};
+use super::sites::{SiteKind, SyntheticPage};
 
-/// A state of a page: how often it has changed since the epoch, and when it came to be so.
+/// A version of a page: number of changes since the epoch, and time of the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) number: u32,
     pub(crate) at: i64,
 }
 
-impl Plan {
-    /// The moment from which a page exists, if it did not exist from the start.
+impl WebPlan {
+    /// Time at which a page appears, if it did not exist from the start.
     #[inline]
-    pub(crate) fn birth(&self, page: Page) -> Option<i64> {
+    pub(crate) fn birth(&self, page: SyntheticPage) -> Option<i64> {
         let page = self.sites.origin(page);
         if page.local == 0 || !matches!(self.sites.of(page).kind, SiteKind::Ordinary | SiteKind::Island(_)) {
             return None;
@@ -32,14 +32,14 @@ impl Plan {
         Some(self.params.epoch_ms + i64::from(minutes) * 60_000)
     }
 
-    /// Whether a page exists at a moment.
+    /// Whether a page exists at a time.
     #[inline]
-    pub(crate) fn exists(&self, page: Page, at: i64) -> bool {
+    pub(crate) fn exists(&self, page: SyntheticPage, at: i64) -> bool {
         self.birth(page).is_none_or(|birth| birth <= at)
     }
 
-    /// How often a page changes: once in this time, if ever.
-    pub(crate) fn interval(&self, page: Page) -> Option<Duration> {
+    /// Interval of a page's changes, if it changes.
+    pub(crate) fn interval(&self, page: SyntheticPage) -> Option<Duration> {
         const OFTEN: [i64; 4] = [1, 1, 7, 30];
         const SELDOM: [i64; 4] = [7, 30, 90, 180];
         let page = self.sites.origin(page);
@@ -57,8 +57,8 @@ impl Plan {
         Some(Duration::from_secs(hours.unsigned_abs() * 3_600))
     }
 
-    /// The state of a page at a moment; before the epoch, its state at the epoch.
-    pub(crate) fn version(&self, page: Page, now: Timestamp) -> Version {
+    /// Version of a page at a time; before the epoch, the version at the epoch.
+    pub(crate) fn version(&self, page: SyntheticPage, now: Timestamp) -> Version {
         let page = self.sites.origin(page);
         let first = Version { number: 0, at: self.made(page) };
         let Some(interval) = self.interval(page) else { return first };
@@ -74,23 +74,23 @@ impl Plan {
         Version { number: u32::try_from(number).unwrap_or(u32::MAX), at }
     }
 
-    /// When within its interval a page changes.
-    fn offset(&self, page: Page, round: i64, interval: i64) -> i64 {
+    /// Time of a page's change within an interval.
+    fn offset(&self, page: SyntheticPage, round: i64, interval: i64) -> i64 {
         let index = u64::from(self.sites.index(page)) | round.unsigned_abs() << 32;
         let seconds = u32::try_from(interval / 1_000).unwrap_or(u32::MAX);
-        // Other numbers than those that the interval was drawn from.
+        // Other random numbers than those of the interval.
         i64::from(Draw::new(!self.params.seed, For::Change, index).below(seconds)) * 1_000
     }
 
-    /// When a page was first written: at its birth, or within the two years before the epoch.
-    fn made(&self, page: Page) -> i64 {
+    /// Time of a page's first version: its birth, or within the two years before the epoch.
+    fn made(&self, page: SyntheticPage) -> i64 {
         self.birth(page).unwrap_or_else(|| {
             let seconds = Draw::new(!self.params.seed, For::Birth, u64::from(self.sites.index(page)));
             self.params.epoch_ms - i64::from(seconds.clone().below(2 * 365 * 86_400)) * 1_000
         })
     }
 
-    /// The moment at which the web's time begins.
+    /// Start of the web's time.
     pub(crate) fn epoch(&self) -> Timestamp {
         Timestamp(self.params.epoch_ms)
     }

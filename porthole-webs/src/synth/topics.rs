@@ -1,4 +1,4 @@
-//! The topic tree of the synthetic web, and which topics the planted facts are about.
+//! The topic tree of the synthetic web, and the topics of the planted facts.
 
 use std::ops::Range;
 
@@ -15,49 +15,49 @@ pub struct Topic {
     pub parent: Option<TopicId>,
     /// The path from the root, such as `/Recreation/Cycling`; `/` for the root.
     pub path: String,
-    /// Whether pages are about it, rather than about a topic below it.
+    /// Whether it is a leaf; only leaves have pages.
     pub leaf: bool,
 }
 
-/// The pages of the first topic cite the second far more often than the web at large does (V 1).
+/// The pages of the first topic cite the second far more often than the rest of the web does (V 1).
 pub(crate) const CITING: (&str, &str) = ("/Recreation/Cycling", "/Health/First_Aid");
 
-/// A few pages of the first topic are cited by pages of the second over and over (V 1), if that is asked for.
+/// A few pages of the first topic are cited repeatedly by pages of the second (V 1), if `sociology` is set.
 pub(crate) const STUFFED: (&str, &str) = ("/Computers/Databases", "/Travel/Hawaii");
 
-/// Pages of each cite pages of the next (V 1), if that is asked for.
+/// Pages of each cite pages of the next (V 1), if `sociology` is set.
 pub(crate) const CHAINED: (&str, &str, &str) =
     ("/Science/Birds", "/Arts/Photography", "/Recreation/Climbing");
 
 /// Two topics whose pages link to each other as much as among themselves and share words (V 3.7).
 pub(crate) const COMMINGLED: (&str, &str) = ("/Business/Mutual_Funds", "/Business/Stock_Market");
 
-/// Topics with communities that only a long chain of other pages leads to.
+/// Topics with communities that can only be reached through a long chain of other pages.
 pub(crate) const REMOTE: &[&str] = &["/Home/Beekeeping", "/Travel/Railways", "/Science/Geology"];
 
-/// What link farms pretend to be about.
+/// Topics that link farms pretend to have.
 pub(crate) const POPULAR: &[&str] = &["/Travel/Hawaii", "/Business/Mutual_Funds", "/Arts/Music"];
 
-/// A topic whose pages change four times as often as others, and one four times as seldom.
+/// A topic whose pages change four times as often as others, and one whose pages change four times less often.
 pub(crate) const FAST_AND_STABLE: (&str, &str) = ("/Business/Stock_Market", "/Travel/Castles");
 
 /// Number of a leaf, in the order of the vocabulary.
-pub(crate) type Leaf = u8;
+pub(crate) type LeafTopic = u8;
 
 /// The tree, by id and by leaf.
 pub(crate) struct Atlas {
     /// All nodes, by id.
     pub(crate) topics: Vec<Topic>,
     leaf_ids: Vec<TopicId>,
-    /// Of each leaf, the leaves of its branch, itself among them.
-    branches: Vec<Range<Leaf>>,
-    pub(crate) citing: (Leaf, Leaf),
-    pub(crate) stuffed: (Leaf, Leaf),
-    pub(crate) chained: (Leaf, Leaf, Leaf),
-    pub(crate) commingled: (Leaf, Leaf),
-    pub(crate) remote: Vec<Leaf>,
-    pub(crate) popular: Vec<Leaf>,
-    pub(crate) fast_and_stable: (Leaf, Leaf),
+    /// For each leaf, the leaves of its branch, including itself.
+    branches: Vec<Range<LeafTopic>>,
+    pub(crate) citing: (LeafTopic, LeafTopic),
+    pub(crate) stuffed: (LeafTopic, LeafTopic),
+    pub(crate) chained: (LeafTopic, LeafTopic, LeafTopic),
+    pub(crate) commingled: (LeafTopic, LeafTopic),
+    pub(crate) remote: Vec<LeafTopic>,
+    pub(crate) popular: Vec<LeafTopic>,
+    pub(crate) fast_and_stable: (LeafTopic, LeafTopic),
 }
 
 impl Atlas {
@@ -93,27 +93,27 @@ impl Atlas {
     }
 
     /// Number of leaves.
-    pub(crate) fn leaves(&self) -> Leaf {
+    pub(crate) fn leaves(&self) -> LeafTopic {
         small(self.leaf_ids.len())
     }
 
-    /// The topic of a leaf; the root for a page that is about nothing.
-    pub(crate) fn id(&self, leaf: Option<Leaf>) -> TopicId {
+    /// Topic of a leaf; the root for a page without a topic.
+    pub(crate) fn id(&self, leaf: Option<LeafTopic>) -> TopicId {
         leaf.map_or(TopicId::ROOT, |leaf| self.leaf_ids[usize::from(leaf)])
     }
 
-    /// The path of a leaf; `/` for a page that is about nothing.
-    pub(crate) fn path(&self, leaf: Option<Leaf>) -> &str {
+    /// Path of a leaf; `/` for a page without a topic.
+    pub(crate) fn path(&self, leaf: Option<LeafTopic>) -> &str {
         &self.topics[usize::from(self.id(leaf).0)].path
     }
 
-    /// The leaves that share a parent with this one, itself among them.
-    pub(crate) fn branch(&self, leaf: Leaf) -> Range<Leaf> {
+    /// The leaves with the same parent, including this one.
+    pub(crate) fn branch(&self, leaf: LeafTopic) -> Range<LeafTopic> {
         self.branches[usize::from(leaf)].clone()
     }
 
     /// The other half of the commingled pair.
-    pub(crate) fn partner(&self, leaf: Leaf) -> Option<Leaf> {
+    pub(crate) fn partner(&self, leaf: LeafTopic) -> Option<LeafTopic> {
         match self.commingled {
             (one, other) if leaf == one => Some(other),
             (one, other) if leaf == other => Some(one),
@@ -122,8 +122,8 @@ impl Atlas {
     }
 
     /// The leaves at or below a topic.
-    pub(crate) fn leaves_below(&self, topic: TopicId) -> Vec<Leaf> {
-        let under = |leaf: &Leaf| {
+    pub(crate) fn leaves_below(&self, topic: TopicId) -> Vec<LeafTopic> {
+        let under = |leaf: &LeafTopic| {
             let id = self.id(Some(*leaf));
             topic == TopicId::ROOT || id == topic || self.topics[usize::from(id.0)].parent == Some(topic)
         };
@@ -137,8 +137,8 @@ fn push(topics: &mut Vec<Topic>, parent: TopicId, path: String, leaf: bool) -> T
     id
 }
 
-fn small(n: usize) -> Leaf {
-    Leaf::try_from(n).expect("a tree of less than 256 leaves")
+fn small(n: usize) -> LeafTopic {
+    LeafTopic::try_from(n).expect("a tree of less than 256 leaves")
 }
 
 #[cfg(test)]

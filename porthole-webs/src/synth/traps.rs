@@ -1,11 +1,10 @@
-//! Pages without end: a calendar that goes on for ever in both directions, and a list whose filters can be
-//! combined for ever.
+//! Traps: a calendar without end in both directions, and a list whose filters can be combined without end.
 
 use super::draw::{Draw, For};
-use super::pen::{Pen, Style};
-use super::plan::Plan;
-use super::sites::Page;
-use super::text::Voice;
+use super::pen::{Style, TagWriter};
+use super::plan::WebPlan;
+use super::sites::SyntheticPage;
+use super::text::TextStyle;
 use super::urls::push_number;
 
 const FILTERS: [(&str, &[&str]); 4] = [
@@ -15,31 +14,31 @@ const FILTERS: [(&str, &[&str]); 4] = [
     ("view", &["grid", "rows"]),
 ];
 
-impl Plan {
+impl WebPlan {
     /// A month of a site's calendar.
     pub(crate) fn calendar(&self, site: u32, month: u32) -> Vec<u8> {
-        let mut pen = self.trap_page(site, "Calendar", u64::from(month));
+        let mut html = self.trap_page(site, "Calendar", u64::from(month));
         for (label, to) in [
             ("Previous month", month.checked_sub(1)),
             ("Next month", month.checked_add(1)),
             ("Next year", month.checked_add(12)),
         ] {
             if let Some(to) = to {
-                pen.open_with("a", "href", |out| push_month(out, to));
-                pen.raw(label);
-                pen.close("a");
-                pen.raw("\n");
+                html.open_with("a", "href", |out| push_month(out, to));
+                html.raw(label);
+                html.close("a");
+                html.raw("\n");
             }
         }
-        end(pen)
+        end(html)
     }
 
-    /// A site's list under the filters of a query: every page has links with one filter more.
+    /// A site's list with the filters of a query: every page has links with one more filter.
     pub(crate) fn list(&self, site: u32, query: &str) -> Vec<u8> {
-        let mut pen = self.trap_page(site, "Items", query.len() as u64);
+        let mut html = self.trap_page(site, "Items", query.len() as u64);
         for (name, values) in FILTERS {
             for value in values {
-                pen.open_with("a", "href", |out| {
+                html.open_with("a", "href", |out| {
                     out.extend_from_slice(b"/list?");
                     if !query.is_empty() {
                         out.extend_from_slice(query.replace('&', "&amp;").as_bytes());
@@ -47,36 +46,36 @@ impl Plan {
                     }
                     out.extend_from_slice(format!("{name}={value}").as_bytes());
                 });
-                pen.raw(value);
-                pen.close("a");
-                pen.raw(" ");
+                html.raw(value);
+                html.close("a");
+                html.raw(" ");
             }
         }
-        end(pen)
+        end(html)
     }
 
-    fn trap_page(&self, site: u32, title: &str, number: u64) -> Pen {
-        let home = self.sites.origin(Page { site, local: 0 });
-        let mut pen = Pen::new(Style::of(self, home.site), 2_000);
-        pen.raw(&format!("<!DOCTYPE html>\n<html><head><title>{title}</title></head><body>\n"));
-        pen.raw("<a href=/>Home</a>\n");
-        pen.open("h1");
-        pen.raw(title);
-        pen.close("h1");
-        let voice = Voice::of(self, home, self.role(home));
+    fn trap_page(&self, site: u32, title: &str, number: u64) -> TagWriter {
+        let home = self.sites.origin(SyntheticPage { site, local: 0 });
+        let mut html = TagWriter::new(Style::of(self, home.site), 2_000);
+        html.raw(&format!("<!DOCTYPE html>\n<html><head><title>{title}</title></head><body>\n"));
+        html.raw("<a href=/>Home</a>\n");
+        html.open("h1");
+        html.raw(title);
+        html.close("h1");
+        let voice = TextStyle::of(self, home, self.role(home));
         let mut draw = Draw::new(self.params.seed, For::Traps, number << 32 | u64::from(site));
-        pen.open("p");
+        html.open("p");
         for _ in 0..4 {
-            voice.sentence(&mut pen.out, draw.bits());
+            voice.sentence(&mut html.out, draw.bits());
         }
-        pen.end("p");
-        pen
+        html.end("p");
+        html
     }
 }
 
-fn end(mut pen: Pen) -> Vec<u8> {
-    pen.raw("</body></html>\n");
-    pen.out
+fn end(mut html: TagWriter) -> Vec<u8> {
+    html.raw("</body></html>\n");
+    html.out
 }
 
 fn push_month(out: &mut Vec<u8>, month: u32) {

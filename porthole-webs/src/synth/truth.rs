@@ -1,63 +1,63 @@
-//! What is true of a page, whatever a crawler may think of it.
+//! Ground truth of pages.
 
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, Timestamp, TopicId};
 
 use super::draw::{For, Share};
-use super::plan::{Plan, Role};
-use super::robots::Rules;
-use super::sites::{Page, SiteKind};
-use super::urls::Place;
+use super::plan::{Role, WebPlan};
+use super::robots::RobotsVariant;
+use super::sites::{SiteKind, SyntheticPage};
+use super::urls::UrlMeaning;
 
-/// The facts of one page.
+/// Ground truth of one page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth {
-    /// The leaf that the page is about; the root for one that is about nothing.
+    /// Leaf topic of the page; the root for a page without a topic.
     pub topic: TopicId,
     /// The topic's path, such as `/Recreation/Cycling`.
     pub path: String,
-    /// What sort of page it is.
+    /// Kind of the page.
     pub kind: PageKind,
-    /// The topic whose words a spam page is stuffed with, or that a page of a chain hints at.
+    /// Topic of a spam page's words, or topic that a page of a chain hints at.
     pub hints_at: Option<TopicId>,
-    /// The number of the remote community that the page belongs to, if it does.
+    /// Number of the remote community that the page belongs to, if any.
     pub island: Option<u16>,
-    /// How its host behaves.
+    /// Health of its host.
     pub health: Health,
-    /// Whether the host's robots.txt lets crawlers have it.
+    /// Whether the host's robots.txt allows it.
     pub allowed: bool,
-    /// It changes once in this time, if it does.
+    /// Interval of its changes, if it changes.
     pub changes_every: Option<Duration>,
-    /// When it appears, if it was not there from the start.
+    /// Time at which it appears, if it did not exist from the start.
     pub appears: Option<Timestamp>,
 }
 
 impl Truth {
-    /// Whether a crawler earns credit for it: it is about a topic, and no copy of another page.
+    /// Whether the page counts as a result: it has a topic and is not a copy.
     pub fn earns_credit(&self) -> bool {
         self.topic != TopicId::ROOT
             && !matches!(self.kind, PageKind::MirrorOf(_) | PageKind::NearCopyOf(_) | PageKind::Trap)
     }
 }
 
-/// The sorts of pages.
+/// Kinds of pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageKind {
-    /// Says something about its topic.
+    /// An article about its topic.
     Content,
     /// The first page of a site.
     Home,
-    /// Lists many pages of one topic.
+    /// A list of many pages of one topic.
     Hub,
-    /// The only way to a remote community, `step` of `chain_length`, counted from 0.
+    /// A page on the only path to a remote community, `step` of `chain_length`, counted from 0.
     Chain {
-        /// Its place in the chain.
+        /// Position in the chain.
         step: u16,
     },
     /// A page of a link farm.
     Spam,
-    /// A page without end or worth.
+    /// A page of a trap.
     Trap,
     /// The same bytes as another page.
     MirrorOf(CanonicalUrl),
@@ -66,7 +66,7 @@ pub enum PageKind {
 }
 
 impl PageKind {
-    /// The word for it in tables and files.
+    /// Name in tables and files.
     pub fn name(&self) -> &'static str {
         match self {
             PageKind::Content => "content",
@@ -81,37 +81,37 @@ impl PageKind {
     }
 }
 
-/// How a host behaves.
+/// Health of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Health {
-    /// It answers.
+    /// Always responds.
     Sound,
-    /// It takes seconds to answer.
+    /// Takes seconds to respond.
     Slow,
-    /// It answers with status 500 at a known rate.
+    /// Responds with status 500 at a known rate.
     Flaky,
-    /// It does not answer in time at a known rate.
+    /// Times out at a known rate.
     Stalling,
-    /// It refuses connections.
+    /// Refuses connections.
     Refusing,
 }
 
-impl Plan {
-    /// What is true of the page behind a URL.
+impl WebPlan {
+    /// Ground truth of the page at a URL.
     pub(crate) fn truth(&self, url: &CanonicalUrl) -> Option<Truth> {
         match self.place(url) {
-            Place::Page(page) => Some(self.truth_of(page)),
-            Place::Calendar { site, .. } => {
-                let open = matches!(self.rules(site), Rules::Open | Rules::Missing);
+            UrlMeaning::Page(page) => Some(self.truth_of(page)),
+            UrlMeaning::Calendar { site, .. } => {
+                let open = matches!(self.rules(site), RobotsVariant::Open | RobotsVariant::Missing);
                 Some(self.trap_truth(site, open))
             }
-            Place::List { site } => Some(self.trap_truth(site, self.allowed_at_all(site))),
+            UrlMeaning::List { site } => Some(self.trap_truth(site, self.allowed_at_all(site))),
             _ => None,
         }
     }
 
-    /// What is true of a page.
-    pub(crate) fn truth_of(&self, page: Page) -> Truth {
+    /// Ground truth of a page.
+    pub(crate) fn truth_of(&self, page: SyntheticPage) -> Truth {
         let leaf = self.leaf(page);
         let role = self.role(page);
         let hints_at = match role {
@@ -136,7 +136,7 @@ impl Plan {
         }
     }
 
-    fn kind(&self, page: Page, role: Role) -> PageKind {
+    fn kind(&self, page: SyntheticPage, role: Role) -> PageKind {
         let origin = self.sites.origin(page);
         if origin != page {
             return PageKind::MirrorOf(self.url(origin));
@@ -165,7 +165,7 @@ impl Plan {
         }
     }
 
-    /// How a site behaves. The chains must hold, so their hosts are sound; so are the first of each topic.
+    /// Health of a site. Chains must work, so their hosts are sound; so are the first sites of each topic.
     pub(crate) fn health(&self, site: u32) -> Health {
         let chained = matches!(self.sites.table[site as usize].kind, SiteKind::Chain { .. });
         if chained || self.sites.is_first(site) {

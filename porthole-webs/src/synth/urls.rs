@@ -1,24 +1,24 @@
-//! URLs of the synthetic web, written and read. Hosts and paths end in numbers, so that reading one needs
-//! no table; a URL is accepted only if writing it again gives the same text.
+//! URLs of the synthetic web, written and parsed. Hosts and paths end in numbers, so that parsing needs no table; a URL
+//! is accepted only if writing it again gives the same text.
 
 use porthole_types::CanonicalUrl;
 
 use super::draw::{Draw, For, mix};
-use super::plan::Plan;
-use super::sites::{Page, SiteKind};
+use super::plan::WebPlan;
+use super::sites::{SiteKind, SyntheticPage};
 
-/// What a URL leads to.
+/// What a URL refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum UrlMeaning {
     /// A page, which may not exist yet.
-    Page(Page),
-    /// An old address of a page, a number of redirects away from the new one.
-    Moved { to: Page, hops: u32 },
-    /// A redirect that leads back to itself over a second one.
-    Loop { page: Page, side: u8 },
+    Page(SyntheticPage),
+    /// An old address of a page, a number of redirects away from the current one.
+    Moved { to: SyntheticPage, hops: u32 },
+    /// One of two redirects that lead to each other.
+    Loop { page: SyntheticPage, side: u8 },
     /// A month of an endless calendar, counted from the year 0.
     Calendar { site: u32, month: u32 },
-    /// A list with whatever filters the query has.
+    /// A list with the filters of the query.
     List { site: u32 },
     /// The site's robots.txt.
     Robots { site: u32 },
@@ -30,14 +30,14 @@ pub(crate) enum Place {
     NoHost,
 }
 
-/// How the paths of a site look.
+/// Style of a site's paths.
 #[derive(Clone, Copy)]
-pub(crate) struct Paths {
+pub(crate) struct PathStyle {
     key: u64,
     shape: u64,
 }
 
-impl Plan {
+impl WebPlan {
     /// Writes the host of a site. Numbers beyond the table give hosts that do not exist.
     pub(crate) fn push_host(&self, out: &mut Vec<u8>, number: u32) {
         let mut draw = self.draw_site(For::Host, number);
@@ -58,15 +58,15 @@ impl Plan {
         out.extend_from_slice(if bits & 12 == 0 { b".example" } else { b".test" });
     }
 
-    /// How a site's paths look; a mirror's look like those of the site it copies.
-    pub(crate) fn paths(&self, site: u32) -> Paths {
-        let origin = self.sites.origin(Page { site, local: 0 }).site;
+    /// Path style of a site; a mirror has that of its original.
+    pub(crate) fn paths(&self, site: u32) -> PathStyle {
+        let origin = self.sites.origin(SyntheticPage { site, local: 0 }).site;
         let mut draw = self.draw_site(For::Paths, origin);
-        Paths { key: draw.bits(), shape: draw.bits() % 4 }
+        PathStyle { key: draw.bits(), shape: draw.bits() % 4 }
     }
 
     /// Writes a directory of a site, `/word/`. Sites have three.
-    pub(crate) fn push_directory(&self, out: &mut Vec<u8>, site: u32, paths: Paths, number: u32) {
+    pub(crate) fn push_directory(&self, out: &mut Vec<u8>, site: u32, paths: PathStyle, number: u32) {
         let mut draw = Draw::of(mix(paths.key ^ u64::from(number)));
         let site = &self.sites.table[site as usize];
         let telling = draw.chance(self.rates.urls_tell) && site.kind != SiteKind::Portal;
@@ -76,9 +76,9 @@ impl Plan {
         out.push(b'/');
     }
 
-    /// Writes a page's path and says where its last part begins. Page numbers beyond the site's give paths
-    /// that look like others and do not exist.
-    pub(crate) fn push_path(&self, out: &mut Vec<u8>, page: Page) -> usize {
+    /// Writes a page's path and returns the start of its last segment. Numbers beyond the site's pages give plausible
+    /// paths that do not exist.
+    pub(crate) fn push_path(&self, out: &mut Vec<u8>, page: SyntheticPage) -> usize {
         if page.local == 0 {
             out.push(b'/');
             return out.len();
@@ -111,18 +111,18 @@ impl Plan {
     }
 
     /// The URL of a page.
-    pub(crate) fn url(&self, page: Page) -> CanonicalUrl {
+    pub(crate) fn url(&self, page: SyntheticPage) -> CanonicalUrl {
         let mut out = b"http://".to_vec();
         self.push_host(&mut out, page.site);
         self.push_path(&mut out, page);
         canonical(&out)
     }
 
-    /// What a URL leads to.
-    pub(crate) fn place(&self, url: &CanonicalUrl) -> Place {
-        let Some(site) = self.site(url.authority()) else { return Place::NoHost };
+    /// Parses a URL.
+    pub(crate) fn place(&self, url: &CanonicalUrl) -> UrlMeaning {
+        let Some(site) = self.site(url.authority()) else { return UrlMeaning::NoHost };
         let path = url.path_and_query();
-        self.special(site, path).or_else(|| self.page(site, path)).unwrap_or(Place::Missing { site })
+        self.special(site, path).or_else(|| self.page(site, path)).unwrap_or(UrlMeaning::Missing { site })
     }
 
     /// The site behind a host.
@@ -136,46 +136,46 @@ impl Plan {
         (written == host.as_bytes()).then_some(number)
     }
 
-    fn page(&self, site: u32, path: &str) -> Option<Place> {
+    fn page(&self, site: u32, path: &str) -> Option<UrlMeaning> {
         let local = if path == "/" { 0 } else { last_number(path)? };
-        let page = Page { site, local };
+        let page = SyntheticPage { site, local };
         if local >= self.sites.of(page).len {
             return None;
         }
         let mut written = Vec::with_capacity(64);
         self.push_path(&mut written, page);
-        (written == path.as_bytes()).then_some(Place::Page(page))
+        (written == path.as_bytes()).then_some(UrlMeaning::Page(page))
     }
 
-    fn special(&self, site: u32, path: &str) -> Option<Place> {
+    fn special(&self, site: u32, path: &str) -> Option<UrlMeaning> {
         let page = |number: &str| {
-            let page = Page { site, local: plain_number(number)? };
+            let page = SyntheticPage { site, local: plain_number(number)? };
             (page.local < self.sites.of(page).len).then_some(page)
         };
         match path {
-            "/robots.txt" => return Some(Place::Robots { site }),
-            "/sitemap.xml" => return Some(Place::Sitemap { site }),
+            "/robots.txt" => return Some(UrlMeaning::Robots { site }),
+            "/sitemap.xml" => return Some(UrlMeaning::Sitemap { site }),
             _ => {}
         }
         if let Some(number) = path.strip_prefix("/moved/") {
-            return page(number).map(|to| Place::Moved { to, hops: 0 });
+            return page(number).map(|to| UrlMeaning::Moved { to, hops: 0 });
         }
         if let Some((hops, number)) = path.strip_prefix("/go").and_then(|rest| rest.split_once('/')) {
             let hops = plain_number(hops).filter(|hops| (1..=MAX_HOPS).contains(hops))?;
-            return page(number).map(|to| Place::Moved { to, hops });
+            return page(number).map(|to| UrlMeaning::Moved { to, hops });
         }
         if let Some((side, number)) = path.strip_prefix("/loop/").and_then(|rest| rest.split_once('/')) {
             let side = ["a", "b"].iter().position(|&name| name == side)? as u8;
-            return page(number).map(|page| Place::Loop { page, side });
+            return page(number).map(|page| UrlMeaning::Loop { page, side });
         }
         self.trap(site, path)
     }
 
-    fn trap(&self, site: u32, path: &str) -> Option<Place> {
+    fn trap(&self, site: u32, path: &str) -> Option<UrlMeaning> {
         let place = if let Some(month) = path.strip_prefix("/calendar/") {
-            Place::Calendar { site, month: calendar_month(month)? }
+            UrlMeaning::Calendar { site, month: calendar_month(month)? }
         } else if path == "/list" || path.starts_with("/list?") {
-            Place::List { site }
+            UrlMeaning::List { site }
         } else {
             return None;
         };
@@ -183,10 +183,10 @@ impl Plan {
     }
 }
 
-/// Directories of a site.
+/// Number of directories of a site.
 pub(crate) const DIRECTORIES: u32 = 3;
 
-/// Redirects of the longest planted chain that does end.
+/// Length of the longest redirect chain that ends.
 pub(crate) const MAX_HOPS: u32 = 3;
 
 /// Writes a number.
@@ -205,7 +205,7 @@ pub(crate) fn push_number(out: &mut Vec<u8>, number: u32) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// The URL in a text that this module wrote.
+/// Parses a URL that this module wrote.
 pub(crate) fn canonical(text: &[u8]) -> CanonicalUrl {
     let text = std::str::from_utf8(text).expect("URLs are written in ASCII");
     CanonicalUrl::parse(text).expect("URLs are written in canonical form")
@@ -217,7 +217,7 @@ fn calendar_month(text: &str) -> Option<u32> {
     plain_number(year)?.checked_mul(12)?.checked_add(month - 1)
 }
 
-/// A number without sign or leading zeros: one spelling for one page.
+/// Parses a number without sign or leading zeros, so that each page has one spelling.
 fn plain_number(text: &str) -> Option<u32> {
     let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     if plain { text.parse().ok() } else { None }

@@ -1,5 +1,5 @@
-//! The words of the synthetic web, written for it: the topic tree with the vocabulary of each topic, and
-//! the words that every page uses. The order within a list is the order of frequency.
+//! The words of the synthetic web: the topic tree with the vocabulary of each topic, and the words that every page
+//! uses. Lists are ordered by frequency.
 
 /// A first-level topic: its name, the words its leaves share, and the leaves with their own words.
 pub(crate) struct Branch {
@@ -8,7 +8,7 @@ pub(crate) struct Branch {
     pub(crate) leaves: &'static [(&'static str, &'static str)],
 }
 
-/// The topic tree. Leaf numbers, and so all pages, follow from this order: append, do not insert.
+/// The topic tree. Leaf numbers, and therefore all pages, depend on this order: append, do not insert.
 pub(crate) const TREE: &[Branch] = &[
     Branch {
         name: "Arts",
@@ -269,13 +269,13 @@ pub(crate) const TREE: &[Branch] = &[
     },
 ];
 
-/// Words that join others; they come between those that carry meaning.
+/// Function words, which alternate with content words.
 pub(crate) const FUNCTION_WORDS: &str = "the of and to a in is for that with it on as are be by at this from \
     or an was which you not have but all can they has more their will one when about so there your if out \
     up its been would who some into than them other may these no what such only after then also any our \
     over between through without where while before each many most during both under until within";
 
-/// Words of meaning that belong to no topic.
+/// Content words of no topic.
 pub(crate) const COMMON_WORDS: &str = "time page people year day way work new first information good home part \
     place number world life great small thing long list name found part week question group point site made \
     help right old write next case early hand side find need back city story water form area turn large set \
@@ -308,12 +308,12 @@ pub(crate) const COMMON_WORDS: &str = "time page people year day way work new fi
     surface surprise system talk task team tell term test text thought tiny together tradition true trust \
     type understand unit usual value various visit wait walk want warm watch wide wish wonder young";
 
-/// What link farms stuff their pages with, besides the words of popular topics.
+/// Words of link farms, besides those of popular topics.
 pub(crate) const SPAM_WORDS: &str = "cheap free buy best discount online sale deal offer bonus win prize cash \
     loan click now hot exclusive guaranteed instant winner credit save amazing limited bargain order casino \
     pills replica unlimited download";
 
-/// Anchor texts that say nothing of where they lead.
+/// Anchor texts that do not describe their target.
 pub(crate) const SILENT_ANCHORS: &[&str] = &[
     "click here",
     "here",

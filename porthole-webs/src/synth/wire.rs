@@ -1,4 +1,4 @@
-//! Just enough HTTP/1.1 for [`super::serve`]: reads request heads, chooses the answer, writes it.
+//! A minimal HTTP/1.1 server for [`super::serve`]: reads request heads, selects the response, writes it.
 
 use std::io;
 use std::net::IpAddr;
@@ -13,32 +13,35 @@ use super::SyntheticWeb;
 use super::answer::SLOW;
 
 /// A request without its body.
-pub(crate) struct Head {
+pub(crate) struct RequestHead {
     method: String,
     target: String,
     headers: Headers,
-    /// The client wants the connection closed behind the answer, or it cannot be used any more.
+    /// Whether the connection is to be closed after the response, by request of the client or after an error.
     pub(crate) close: bool,
 }
 
-/// What is answered.
+/// A response.
 pub(crate) struct Reply {
     status: u16,
     headers: Headers,
     body: Vec<u8>,
-    /// How long it should seem to take, if the host is slow.
+    /// Simulated latency, if the host is slow.
     pub(crate) wait: Option<Duration>,
     pub(crate) close: bool,
 }
 
-/// A request head may not be longer.
+/// Maximum size of a request head.
 const MAX_HEAD: usize = 16 * 1024;
 
-/// Reads the next request head; what was read beyond it stays in `buffer`. Nothing at the end.
-pub(crate) async fn read_head(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<Option<Head>> {
+/// Reads the next request head; bytes after it stay in `buffer`. `None` at the end.
+pub(crate) async fn read_head(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+) -> io::Result<Option<RequestHead>> {
     loop {
         if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
-            let head = parse_head(&buffer[..end]).unwrap_or_else(Head::unreadable);
+            let head = parse_head(&buffer[..end]).unwrap_or_else(RequestHead::unreadable);
             buffer.drain(..end + 4);
             return Ok(Some(head));
         }
@@ -48,8 +51,8 @@ pub(crate) async fn read_head(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> i
     }
 }
 
-/// The answer to a request; an error if the host fails in a way that HTTP has no words for.
-pub(crate) fn answer_to(web: &SyntheticWeb, head: &Head) -> Result<Reply, FailureKind> {
+/// The response to a request; an error if the host fails below HTTP.
+pub(crate) fn answer_to(web: &SyntheticWeb, head: &RequestHead) -> Result<Reply, FailureKind> {
     if head.method == "CONNECT" {
         let text = "the synthetic web has no https: use http URLs through this proxy\n";
         return Ok(Reply::text(501, text).closing());
@@ -77,11 +80,11 @@ pub(crate) fn answer_to(web: &SyntheticWeb, head: &Head) -> Result<Reply, Failur
     }
 }
 
-/// Writes an answer in one go.
+/// Writes a response with one call.
 pub(crate) async fn write_reply(
     stream: &mut TcpStream,
     out: &mut Vec<u8>,
-    head: &Head,
+    head: &RequestHead,
     reply: &Reply,
     last: bool,
 ) -> io::Result<()> {
@@ -100,7 +103,7 @@ pub(crate) async fn write_reply(
     stream.write_all(out).await
 }
 
-fn parse_head(bytes: &[u8]) -> Option<Head> {
+fn parse_head(bytes: &[u8]) -> Option<RequestHead> {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.split("\r\n");
     let mut request = lines.next()?.split(' ');
@@ -113,20 +116,20 @@ fn parse_head(bytes: &[u8]) -> Option<Head> {
         let asked = headers.get("connection").or_else(|| headers.get("proxy-connection"));
         asked.is_some_and(|value| value.eq_ignore_ascii_case(word))
     };
-    // A body would have to be read before the next request; none of ours needs one.
+    // A body would have to be read before the next request; no supported request has one.
     let body =
         headers.get("content-length").is_some_and(|n| n != "0") || headers.get("transfer-encoding").is_some();
     let close = body || says("close") || (version == "HTTP/1.0" && !says("keep-alive"));
-    Some(Head { method: method.to_owned(), target: target.to_owned(), headers, close })
+    Some(RequestHead { method: method.to_owned(), target: target.to_owned(), headers, close })
 }
 
-impl Head {
-    /// Stands for what is no request: it gets an answer that says so, and the connection is closed.
+impl RequestHead {
+    /// Stands for an invalid request: it is answered with an error, and the connection is closed.
     fn unreadable() -> Self {
-        Head { method: String::new(), target: String::new(), headers: Headers::new(), close: true }
+        RequestHead { method: String::new(), target: String::new(), headers: Headers::new(), close: true }
     }
 
-    /// The URL that is asked for, by the absolute form or the Host header.
+    /// The requested URL, from the absolute form or the Host header.
     fn url(&self) -> Option<String> {
         if self.target.starts_with('/') {
             return self.headers.get("host").map(|host| format!("http://{host}{}", self.target));
@@ -160,7 +163,7 @@ fn is_server_itself(host: &str) -> bool {
     host == "localhost" || address.parse::<IpAddr>().is_ok()
 }
 
-/// For a person who opens the server's own address: where one could begin.
+/// Index page at the server's own address, with suggestions for start pages.
 fn index(web: &SyntheticWeb, path: &str) -> Reply {
     if path != "/" {
         return Reply::text(404, "only / is here; other pages are on the hosts that it names\n");

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use porthole_lab::classifier_bench::Setup as ClassifierSetup;
-use porthole_lab::distiller_bench::Setup as DistillerSetup;
+use porthole_lab::classifier_bench::ClassifierSetup;
+use porthole_lab::distiller_bench::DistillerSetup;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lab {

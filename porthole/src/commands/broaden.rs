@@ -1,7 +1,7 @@
 //! `porthole topics broaden`: topics that occur together with the good ones in the crawl, and may be good, too (W 2.2).
 
 use porthole_store::{QueryLimits, SqlValue, StoreReader};
-use porthole_topic::{Broadening, Census, Found, Taxonomy, broaden};
+use porthole_topic::{Broadening, Census, Taxonomy, TopicPages, broaden};
 use porthole_types::TopicId;
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub(crate) fn proposals(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Re
     for row in &answer.rows {
         if let [SqlValue::Integer(kcid), _, SqlValue::Integer(pages), SqlValue::Real(mean)] = row[..] {
             let (topic, pages) = (u16::try_from(kcid).unwrap_or_default(), u64::try_from(pages).unwrap_or(0));
-            census.insert(TopicId(topic), Found { pages, relevance: mean * pages as f64 });
+            census.insert(TopicId(topic), TopicPages { pages, relevance: mean * pages as f64 });
         }
     }
     Ok(broaden(tree, &census))
@@ -53,7 +53,7 @@ pub(crate) fn proposals(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Re
 /// The evidence for a proposal, as text.
 pub(crate) fn why(proposal: &Broadening, tree: &Taxonomy) -> String {
     let good: Vec<String> = proposal.good.iter().map(|&good| tree.path(good)).collect();
-    let pages = |found: Found| count(usize::try_from(found.pages).unwrap_or(usize::MAX), "page");
+    let pages = |found: TopicPages| count(usize::try_from(found.pages).unwrap_or(usize::MAX), "page");
     let about = if proposal.is_above { "about other topics below it" } else { "about it" };
     format!(
         "{} {about} (mean relevance {:.2}), {} about {}",
@@ -76,7 +76,7 @@ pub(crate) fn command(proposal: &Broadening, tree: &Taxonomy) -> String {
     format!("porthole topics unmark {} && {mark}", below.join(" "))
 }
 
-fn mean(found: Found) -> f64 {
+fn mean(found: TopicPages) -> f64 {
     found.relevance / found.pages.max(1) as f64
 }
 

@@ -16,7 +16,7 @@ use porthole_crawl::{
 };
 use porthole_store::{Store, StoreReader, WorkspaceWriter};
 use porthole_strategy::apprentice::Lessons;
-use porthole_topic::{Critic, Judge, Taxonomy};
+use porthole_topic::{Critic, RelevanceJudge, Taxonomy};
 use porthole_types::CanonicalUrl;
 use porthole_webs::RecordedWeb;
 
@@ -210,7 +210,7 @@ impl CurrentFocus {
         let wide = toward::wider(reader, &tree)?;
         let (judge, critic, name) = judge(reader, &tree, wide.as_ref(), arguments.judge.as_deref())?;
         let followed = wide.as_ref().unwrap_or(&tree);
-        let mut aim = porthole_strategy::Aim::new(followed, critic, arguments.seed);
+        let mut aim = porthole_strategy::CrawlGoal::new(followed, critic, arguments.seed);
         aim.lessons = arguments.lessons.as_deref().map(|folder| lessons(folder, strategy)).transpose()?;
         let strategy =
             porthole_strategy::named(strategy, &aim).map_err(|unknown| misuse(unknown.to_string()))?;
@@ -330,14 +330,14 @@ fn judge(
     tree: &Taxonomy,
     wide: Option<&Taxonomy>,
     program: Option<&str>,
-) -> anyhow::Result<(Box<dyn Judge>, Option<Critic>, String)> {
+) -> anyhow::Result<(Box<dyn RelevanceJudge>, Option<Critic>, String)> {
     match program {
         None => {
             let critic = workspace::critic(reader)?.0;
             let (mut judge, mut link_critic) = (critic.clone(), critic);
             if let Some(wide) = wide {
                 judge = judge.toward(wide.marks());
-                link_critic.remark(wide);
+                link_critic.update_marks(wide);
             }
             let made = reader.model(workspace::CRITIC)?.map_or(0, |model| model.made.0);
             Ok((Box::new(judge), Some(link_critic), format!("trained {made}")))

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use porthole_crawl::{Crawl, Focus, Limits, Seen, Stop};
 use porthole_store::{SqliteStore, Store, WorkspaceWriter};
-use porthole_strategy::Aim;
+use porthole_strategy::CrawlGoal;
 use porthole_topic::Critic;
 use porthole_types::{ManualClock, TopicId};
 use porthole_webs::synth::{SynthParams, SyntheticWeb};
@@ -95,7 +95,7 @@ async fn crawl(
     // Topic names, for queries on a database that is kept.
     store.set_topics(&lesson.tree.rows())?;
     let critic = Critic::new(lesson.model.clone(), &lesson.tree);
-    let aim = Aim::new(&lesson.tree, Some(critic.clone()), arguments.seed);
+    let aim = CrawlGoal::new(&lesson.tree, Some(critic.clone()), arguments.seed);
     let judge = Box::new(critic);
     let strategy = porthole_strategy::named(strategy, &aim)?;
     let followed = strategy.name().to_owned();

@@ -1,7 +1,7 @@
 //! `porthole topics propose`: the topics that fit examples best, with the words that decide (W 2.1).
 
 use porthole_store::{ExampleState, StoreReader};
-use porthole_topic::{Counts, Proposal, Taxonomy};
+use porthole_topic::{Proposal, Taxonomy, TermFrequencies};
 use porthole_types::{TermId, TopicId};
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub(crate) fn proposals(
     let (mut critic, tree) = workspace::critic(&reader)?;
     let mut documents = DocumentReader::new();
     let subjects = subjects(&reader, &tree, &mut documents, arguments)?;
-    let counts: Vec<&Counts> = subjects.iter().map(Vec::as_slice).collect();
+    let counts: Vec<&TermFrequencies> = subjects.iter().map(Vec::as_slice).collect();
     let mut proposals = critic.propose(&tree, &counts, arguments.most);
     proposals.retain(|proposal| proposal.examples > 0 || proposal.probability >= MIN_PROBABILITY);
     let lexicon = WordLookup::new(&reader, &documents.take_words());

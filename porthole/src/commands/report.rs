@@ -6,9 +6,9 @@ mod next;
 use std::path::Path;
 
 use anyhow::Context;
-use porthole_report::html::{Report, Section, Table, escaped};
+use porthole_report::html::{HtmlReport, HtmlTable, Section, escaped};
 use porthole_report::summary;
-use porthole_report::svg::{Axis, Bar, Chart, Marks, Scale, Series};
+use porthole_report::svg::{Axis, Chart, ChartBar, Marks, Scale, Series};
 use porthole_store::{QueryAnswer, QueryLimits, SqlValue, StoreReader};
 use porthole_topic::Taxonomy;
 use porthole_types::TopicId;
@@ -33,7 +33,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::CrawlReport) -> anyhow::Result<(
     Ok(())
 }
 
-fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &CrawlData) -> anyhow::Result<Report> {
+fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &CrawlData) -> anyhow::Result<HtmlReport> {
     let good: Vec<String> = tree.good().map(|id| tree.path(id)).collect();
     let counts = reader.counts()?;
     let relevant = gathered.relevance.iter().filter(|relevance| **relevance >= 0.5).count();
@@ -65,7 +65,7 @@ fn report(reader: &dyn StoreReader, tree: &Taxonomy, gathered: &CrawlData) -> an
     sections.retain(|section| {
         !section.table.rows.is_empty() || !section.charts.is_empty() || !section.words.is_empty()
     });
-    Ok(Report { title: format!("Crawl report: {}", good.join(", ")), lead, sections })
+    Ok(HtmlReport { title: format!("Crawl report: {}", good.join(", ")), lead, sections })
 }
 
 /// Relevance of the fetched pages over time.
@@ -80,7 +80,7 @@ fn harvest(gathered: &CrawlData) -> Section {
         at.map(|at| ((at + 1) as f64, values[at])).collect()
     };
     let mean: Vec<f64> = loss.iter().map(|loss| 1.0 - loss).collect();
-    let mut table = Table::new(&["pages fetched", "mean relevance, last", "mean relevance, all"]);
+    let mut table = HtmlTable::new(&["pages fetched", "mean relevance, last", "mean relevance, all"]);
     for (last, all) in some(&moving).into_iter().zip(some(&mean)) {
         table.rows.push(vec![last.0.to_string(), format!("{:.4}", last.1), format!("{:.4}", all.1)]);
     }
@@ -109,12 +109,12 @@ fn harvest(gathered: &CrawlData) -> Section {
 fn relevance(gathered: &CrawlData) -> Section {
     const PARTS: usize = 10;
     let counts = summary::histogram(gathered.relevance.iter().copied(), PARTS);
-    let bar = |(part, count): (usize, &u64)| Bar {
+    let bar = |(part, count): (usize, &u64)| ChartBar {
         name: format!("{:.1}", part as f64 / PARTS as f64),
         parts: vec![*count as f64],
         note: grouped(&count.to_string()),
     };
-    let mut table = Table::new(&["relevance from", "pages"]);
+    let mut table = HtmlTable::new(&["relevance from", "pages"]);
     let row =
         |(part, count): (usize, &u64)| vec![format!("{:.1}", part as f64 / PARTS as f64), count.to_string()];
     table.rows.extend(counts.iter().enumerate().map(row));
@@ -138,7 +138,7 @@ fn relevance(gathered: &CrawlData) -> Section {
 /// A table of pages; the first column is the relevance or the score.
 fn pages(id: &str, title: &str, answer: &QueryAnswer, is_by_relevance: bool, tree: &Taxonomy) -> Section {
     let first = if is_by_relevance { "relevance" } else { "score" };
-    let mut table = Table::new(&[first, "title", "topic", "URL"]);
+    let mut table = HtmlTable::new(&[first, "title", "topic", "URL"]);
     for row in &answer.rows {
         let score = row[0].real().unwrap_or_default();
         let title = if row[2].text().is_empty() { "(no title)" } else { row[2].text() };
@@ -167,7 +167,7 @@ fn topic(tree: &Taxonomy, kcid: &SqlValue) -> String {
 }
 
 fn sites(answer: &QueryAnswer) -> Section {
-    let mut table = Table::new(&["site", "relevant pages", "pages", "mean relevance", "fetched"]);
+    let mut table = HtmlTable::new(&["site", "relevant pages", "pages", "mean relevance", "fetched"]);
     for row in &answer.rows {
         let whole = |at: usize| row[at].integer().unwrap_or_default().to_string();
         let mean = format!("{:.3}", row[3].real().unwrap_or_default());
@@ -178,7 +178,7 @@ fn sites(answer: &QueryAnswer) -> Section {
 
 // The census of V 3.7.
 fn census(answer: &QueryAnswer, tree: &Taxonomy) -> Section {
-    let mut table = Table::new(&["best topic", "pages", "mean relevance"]);
+    let mut table = HtmlTable::new(&["best topic", "pages", "mean relevance"]);
     for row in &answer.rows {
         let pages = row[2].integer().unwrap_or_default().to_string();
         table.rows.push(vec![
@@ -198,7 +198,7 @@ fn census(answer: &QueryAnswer, tree: &Taxonomy) -> Section {
 }
 
 fn errors(answer: &QueryAnswer) -> Section {
-    let mut table = Table::new(&["failure", "URLs", "permanent", "example"]);
+    let mut table = HtmlTable::new(&["failure", "URLs", "permanent", "example"]);
     for row in &answer.rows {
         let whole = |at: usize| row[at].integer().unwrap_or_default().to_string();
         table.rows.push(vec![row[0].text().to_owned(), whole(1), whole(2), row[3].text().to_owned()]);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use porthole_crawl::Command;
 use porthole_store::{ExampleChange, SqliteWorkspaceWriter, TopicChange, WorkspaceWriter};
-use porthole_topic::{Shape, Taxonomy, background};
+use porthole_topic::{ClassifierShape, Taxonomy, background};
 use porthole_types::TopicId;
 
 use crate::cli::{self, Topics};
@@ -79,7 +79,7 @@ fn change(
 /// marks without training.
 fn warn_if_outdated(store: &SqliteWorkspaceWriter) {
     if let Ok((critic, _)) = workspace::critic(&*store.reader())
-        && critic.model().shape() == Shape::TwoClass
+        && critic.model().shape() == ClassifierShape::TwoClass
     {
         output::say("the two-class critic was trained for other good topics: run `porthole train`");
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use porthole_crawl::Command;
-use porthole_topic::{BACKGROUND, Counting, FEATURES, Kind, Shape};
+use porthole_topic::{BACKGROUND, ClassifierShape, FEATURES, ModelKind, TermCounting};
 
 use crate::cli;
 use crate::output::{self, Paint, Spinner, count, misuse};
@@ -61,14 +61,14 @@ fn refuse_mixed(arguments: &cli::Train) -> anyhow::Result<()> {
 
 /// The papers' tables hold a tree of naive Bayes decisions, and DOCUMENT every occurrence of a term.
 fn fit_for_tables(settings: &mut TrainSettings) -> anyhow::Result<()> {
-    if settings.critic != Kind::NaiveBayes || settings.options.shape != Shape::Tree {
+    if settings.critic != ModelKind::NaiveBayes || settings.options.shape != ClassifierShape::Tree {
         return Err(misuse("--tables requires --critic naive-bayes and --shape tree"));
     }
     match settings.options.counting {
-        Some(Counting::Once) => Err(misuse("--tables requires --counting each or share")),
+        Some(TermCounting::Once) => Err(misuse("--tables requires --counting each or share")),
         Some(_) => Ok(()),
         None => {
-            settings.options.counting = Some(Counting::Each);
+            settings.options.counting = Some(TermCounting::Each);
             Ok(())
         }
     }

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use anyhow::Context;
 use porthole_store::{ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter};
 use porthole_topic::{
-    Critic, Example, Grower, HeldOut, Kind, Model, Specialty, Taxonomy, Tunings, specialty_sites,
+    Critic, CriticModel, Grower, HeldOut, ModelKind, Specialty, Taxonomy, TopicExample, Tunings,
+    specialty_sites,
 };
 use porthole_types::TopicId;
 use serde::Serialize;
@@ -91,7 +92,7 @@ pub(crate) fn grow(
     refuse_unwanted(&tree, topic)?;
     let material = TrainingPages::load(store)?;
     let originals = originals(&*reader)?;
-    let shown = originals.iter().map(|(topic, counts)| Example { topic: *topic, counts }).collect();
+    let shown = originals.iter().map(|(topic, counts)| TopicExample { topic: *topic, counts }).collect();
     let tunings = tunings(&*reader)?;
     let statistics = material.statistics.clone();
     let grower = Grower::new(&material.tree, topic, statistics, shown, &tunings, &settings.options);
@@ -138,10 +139,10 @@ fn originals(reader: &dyn StoreReader) -> anyhow::Result<Vec<super::ExampleTerms
 /// The tunings of the critic's nodes; empty unless it is naive Bayes.
 fn tunings(reader: &dyn StoreReader) -> anyhow::Result<Tunings> {
     let stored = reader.model(CRITIC)?.context("there is no critic")?;
-    let model = Model::from_bytes(&stored.bytes)?;
+    let model = CriticModel::from_bytes(&stored.bytes)?;
     let basis = reader.model(BASIS)?.and_then(|basis| serde_json::from_slice::<Basis>(&basis.bytes).ok());
     Ok(match basis {
-        Some(basis) if model.kind() == Kind::NaiveBayes => basis.tunings(&model),
+        Some(basis) if model.kind() == ModelKind::NaiveBayes => basis.tunings(&model),
         _ => Tunings::new(),
     })
 }
@@ -187,7 +188,7 @@ impl<'a> ExampleCandidates<'a> {
                 continue;
             }
             let examples: Vec<_> =
-                pages.iter().map(|page| Example { topic: page.topic, counts: &page.terms }).collect();
+                pages.iter().map(|page| TopicExample { topic: page.topic, counts: &page.terms }).collect();
             let tried = grower.try_add(&examples);
             sites.push(GrownSite {
                 host: site.site,

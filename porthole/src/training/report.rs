@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use porthole_store::WorkspaceWriter;
-use porthole_topic::{Decision, Model, Problem, Taxonomy, Tuned, Tunings, logistic, problems};
+use porthole_topic::{
+    CriticModel, DecisionProblem, Taxonomy, TopicDecision, Tuned, Tunings, logistic, problems,
+};
 use porthole_types::TopicId;
 use serde::{Deserialize, Serialize};
 
@@ -158,7 +160,11 @@ fn without_examples(material: &TrainingPages) -> Vec<TopicId> {
     tree.ids().filter(|id| !known.contains(id) && known.contains(&tree.parent(*id))).collect()
 }
 
-fn confusions(tree: &Taxonomy, problems: &[Problem], tuned: &BTreeMap<TopicId, Tuned>) -> Vec<Confusion> {
+fn confusions(
+    tree: &Taxonomy,
+    problems: &[DecisionProblem],
+    tuned: &BTreeMap<TopicId, Tuned>,
+) -> Vec<Confusion> {
     let mut all = Vec::new();
     for problem in problems {
         let Some(tuned) = tuned.get(&problem.node) else { continue };
@@ -188,11 +194,11 @@ impl NodeFigures {
     /// The figures of all nodes of a model.
     pub(super) fn of(
         material: &TrainingPages,
-        model: &Model,
+        model: &CriticModel,
         tunings: &Tunings,
         tuned: &BTreeMap<TopicId, Tuned>,
     ) -> Vec<NodeFigures> {
-        let figures = |decision: &Decision| {
+        let figures = |decision: &TopicDecision| {
             let tuning = tunings.get(&decision.node);
             NodeFigures {
                 id: decision.node.0,
@@ -218,8 +224,8 @@ impl NodeFigures {
     /// The figures of all nodes of a logistic model.
     pub(super) fn of_logistic(
         material: &TrainingPages,
-        model: &Model,
-        chosen: &BTreeMap<TopicId, logistic::Trial>,
+        model: &CriticModel,
+        chosen: &BTreeMap<TopicId, logistic::StrengthTrial>,
     ) -> Vec<NodeFigures> {
         let mut all = NodeFigures::of(material, model, &Tunings::new(), &BTreeMap::new());
         for node in &mut all {

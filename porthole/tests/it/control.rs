@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::process::{Command, Output};
 
-use porthole_warc::{Answer, Form, WarcWriter};
+use porthole_warc::{RecordFormat, WarcResponse, WarcWriter};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -68,12 +68,12 @@ impl Place {
     fn new() -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         let mut writer =
-            WarcWriter::new(File::create(place.0.path().join("web.warc.gz")).unwrap(), Form::Gzip, 1);
+            WarcWriter::new(File::create(place.0.path().join("web.warc.gz")).unwrap(), RecordFormat::Gzip, 1);
         let headers = [("Content-Type", "text/html")].into_iter().collect();
         for (host, words, pages) in HOSTS {
             for number in 0..pages {
                 let body = body(words, host, pages, number);
-                writer.response(&Answer::new(&url(host, number), &headers, body.as_bytes())).unwrap();
+                writer.response(&WarcResponse::new(&url(host, number), &headers, body.as_bytes())).unwrap();
             }
         }
         let example = |host: &str, topic: &str| -> String {

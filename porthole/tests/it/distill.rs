@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::process::{Command, Output};
 
 use porthole_store::{Batch, SqliteStore, Store, WorkspaceWriter};
-use porthole_warc::{Answer, Form, WarcWriter};
+use porthole_warc::{RecordFormat, WarcResponse, WarcWriter};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -35,14 +35,14 @@ impl Place {
     fn crawled() -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         let file = File::create(place.0.path().join("web.warc.gz")).unwrap();
-        let mut writer = WarcWriter::new(file, Form::Gzip, 1);
+        let mut writer = WarcWriter::new(file, RecordFormat::Gzip, 1);
         let headers = [("Content-Type", "text/html")].into_iter().collect();
         for (number, (host, words, links)) in PAGES.iter().enumerate() {
             let links: String = links.iter().map(|to| format!("<a href='{}'>on</a> ", url(to))).collect();
             let words: Vec<&str> =
                 words.split(' ').cycle().skip(number).step_by(1 + number % 5).take(50).collect();
             let body = format!("<title>About {host}</title><p>{}</p>{links}", words.join(" "));
-            writer.response(&Answer::new(&url(host), &headers, body.as_bytes())).unwrap();
+            writer.response(&WarcResponse::new(&url(host), &headers, body.as_bytes())).unwrap();
         }
         drop(writer);
         let topic = |words: &str| if words == BIRDS { "/Nature/Birds" } else { "/Home/Food" };

@@ -81,8 +81,8 @@ fn an_experiment_goes_from_a_recorded_crawl_to_a_report() {
     assert!(same.contains("+0.0000 (95% interval +0.0000 to +0.0000"), "{same}");
     refused(folder, &["lab", "compare", "soft", "hard", "--in", "out"], "there are no crawls of \"hard\"");
     refused(folder, &["lab", "compare", "soft", "hard"], "--in DIR");
-    refused(folder, &["lab", "figures", "web"], "no results are here");
+    refused(folder, &["lab", "figures", "web"], "no results here");
     refused(folder, &[&run[..], &["--seed", "9"]].concat(), "whose seed is not the same");
     refused(folder, &["lab", "run", "--strategies", "soft,train=5"], "write soft:train=5");
-    refused(folder, &["lab", "run", "--topics", "/A"], "web is missing: say it in the file, or by --web");
+    refused(folder, &["lab", "run", "--topics", "/A"], "web is missing: set it in the file, or with --web");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use porthole_crawl::{Archive, Request};
 use porthole_types::{CanonicalUrl, Timestamp};
-use porthole_webs::synth::{LinkKind, SyntheticWeb};
+use porthole_webs::synth::{LinkEnd, SyntheticWeb};
 
 /// Writes all pages and the redirects that they link to into a WARC file. Returns the topics of the pages, by URL.
 pub(crate) fn record(web: &SyntheticWeb, folder: &Path) -> HashMap<String, String> {
@@ -24,7 +24,7 @@ pub(crate) fn record(web: &SyntheticWeb, folder: &Path) -> HashMap<String, Strin
     for (url, truth) in web.pages() {
         write(url.clone());
         for link in web.outlinks(&url).unwrap() {
-            if matches!(link.kind, LinkKind::Redirect | LinkKind::Loop) {
+            if matches!(link.kind, LinkEnd::Redirect | LinkEnd::Loop) {
                 write(link.url);
             }
         }

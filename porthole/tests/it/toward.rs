@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::process::Command;
 
-use porthole_warc::{Answer, Form, WarcWriter};
+use porthole_warc::{RecordFormat, WarcResponse, WarcWriter};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ impl Place {
     fn trained() -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         let file = File::create(place.0.path().join("web.warc.gz")).unwrap();
-        let mut writer = WarcWriter::new(file, Form::Gzip, 1);
+        let mut writer = WarcWriter::new(file, RecordFormat::Gzip, 1);
         let headers = [("Content-Type", "text/html")].into_iter().collect();
         let mut examples = String::new();
         for (number, (host, words, links)) in PAGES.iter().enumerate() {
@@ -39,7 +39,9 @@ impl Place {
             let text: Vec<&str> =
                 words.split(' ').cycle().skip(number).step_by(1 + number % 5).take(50).collect();
             let body = format!("<p>{}</p>{links}", text.join(" "));
-            writer.response(&Answer::new(&format!("http://{host}/"), &headers, body.as_bytes())).unwrap();
+            writer
+                .response(&WarcResponse::new(&format!("http://{host}/"), &headers, body.as_bytes()))
+                .unwrap();
             let topic = match *words {
                 BIRDS => "/Nature/Birds",
                 MAMMALS => "/Nature/Mammals",

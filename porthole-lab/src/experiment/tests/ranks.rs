@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::experiment::ranks::{described, description, importance};
-use crate::experiment::{Ranked, Task};
+use crate::experiment::{RankStudy, Task};
 use crate::measures::ranks::similarities;
 
 const STRATEGIES: &str = r#"["breadth", "soft", "random"]"#;
 
-/// The pages that link to a page, by how the web is made.
+/// The pages that link to a page, by the construction of the web.
 fn linking(page: u32) -> Vec<u32> {
     let from = |step: u32| (page + PAGES - step) % PAGES;
     let steps: &[u32] = if page.is_multiple_of(2) { &[2, 4, 1] } else { &[2, 4, 8, 16, 32, 1] };
@@ -21,7 +21,7 @@ fn number(url: &str) -> u32 {
 }
 
 fn starts(trace: &Trace) -> BTreeSet<u32> {
-    let own = trace.steps.iter().filter(|step| step.label == Label::Start);
+    let own = trace.steps.iter().filter(|step| step.label == FetchLabel::Start);
     own.map(|step| number(&step.url)).collect()
 }
 
@@ -32,7 +32,7 @@ fn crawls_can_start_two_links_before_the_examples() {
     let strategies = r#"["soft", "soft+neighbours", "breadth+neighbours", "soft+neighbours:1"]"#;
     let changes = [(STRATEGIES, strategies), ("[5, 20]", "[1000]")];
     let experiment = experiment(folder.path(), &changes).unwrap();
-    let lab = Lab::new(experiment.clone()).unwrap();
+    let lab = PreparedExperiment::new(experiment.clone()).unwrap();
     let traces = traces(&lab, &experiment);
     for sample in 0..2 {
         let [examples, soft, breadth] = [0, 2, 4].map(|at| starts(&traces[at + sample]));
@@ -41,11 +41,11 @@ fn crawls_can_start_two_links_before_the_examples() {
         assert!(far.len() > 10, "there is something to draw: {far:?}");
         assert_eq!((soft.len(), &soft), (10, &breadth));
         assert!(soft.is_subset(&far), "{soft:?} {far:?}");
-        // Examples are what is looked for then.
-        let is_example = |step: &&super::super::Step| examples.contains(&number(&step.url));
-        let found: Vec<Label> =
+        // The examples are the targets of this task.
+        let is_example = |step: &&super::super::FetchStep| examples.contains(&number(&step.url));
+        let found: Vec<FetchLabel> =
             traces[2 + sample].steps.iter().filter(is_example).map(|step| step.label).collect();
-        assert_eq!(found, [Label::About; 2]);
+        assert_eq!(found, [FetchLabel::About; 2]);
         // From one of them, the others are fetched on the way.
         assert_eq!(traces[6 + sample].steps.iter().filter(|step| step.depth == 0).count(), 1);
     }
@@ -59,15 +59,15 @@ fn ranks_are_those_of_all_crawls_with_a_task() {
     let strategies = r#"["soft", "random", "soft:1", "soft+neighbours"]"#;
     let changes = [(STRATEGIES, strategies), ("seed = 3", "seed = 3\nstudies = [\"ranks\"]")];
     let experiment = experiment(folder.path(), &changes).unwrap();
-    let lab = Lab::new(experiment.clone()).unwrap();
+    let lab = PreparedExperiment::new(experiment.clone()).unwrap();
     let out = folder.path().join("out");
     let kept = Folder::open(&out, &experiment).unwrap();
     lab.run(Some(&kept), 1, &|_| {}).unwrap();
     lab.study(&kept, &mut |_| ()).unwrap();
-    let ranked: Ranked = Results::read(&out).unwrap().study("ranks").unwrap().unwrap();
+    let ranked: RankStudy = Results::read(&out).unwrap().study("ranks").unwrap().unwrap();
     let names: Vec<_> =
         ranked.crawls.iter().map(|crawl| (crawl.strategy.as_str(), crawl.sample, crawl.task)).collect();
-    // Whoever starts from fewer pages has another task.
+    // A crawl with fewer start pages has another task.
     let (one, two) = (Task::Examples, Task::Neighbours);
     let expected = [
         ("soft", 0, one),
@@ -90,7 +90,7 @@ fn ranks_are_those_of_all_crawls_with_a_task() {
     let pool: Vec<UrlId> = pool.into_iter().collect();
     let texts: Vec<_> = pool.iter().map(|id| lab.web.counts[id].as_slice()).collect();
     let alike = similarities(&description(&lab.web, target), &texts);
-    // The slow way: a page comes after all that are better, and after those as good that stand before it.
+    // Direct computation: a page ranks after all better pages, and after equal pages before it.
     let rank = |at: usize| {
         let before = (0..pool.len())
             .filter(|other| alike[*other] > alike[at] || (alike[*other] == alike[at] && *other < at));
@@ -116,7 +116,7 @@ fn ranks_are_those_of_all_crawls_with_a_task() {
 #[test]
 fn importance_is_where_a_reader_ends_up() {
     let lab = lab(&[]);
-    // Without one page, so that links lead out.
+    // Without one page, so that some links lead outside.
     let pages: BTreeSet<UrlId> = (1..PAGES).map(|page| url(page).id()).collect();
     let found = importance(&lab.web, &pages).unwrap();
     let targets = |page: u32| (1..PAGES).filter(move |to| linking(*to).contains(&page)).collect::<Vec<u32>>();
@@ -136,7 +136,7 @@ fn importance_is_where_a_reader_ends_up() {
     }
 }
 
-/// Whoever could read the description of a topic would do something else with another one.
+/// A strategy that could read the description of a topic would behave differently with another description.
 #[test]
 fn no_strategy_can_read_the_description() {
     let folder = tempfile::tempdir().unwrap();
@@ -145,14 +145,14 @@ fn no_strategy_can_read_the_description() {
     let changes = [(STRATEGIES, &*format!("[{}]", names.join(", "))), ("samples = 2", "samples = 1")];
     let experiment = experiment(folder.path(), &changes).unwrap();
     let seen = |experiment: &Experiment| {
-        let lab = Lab::new(experiment.clone()).unwrap();
-        let step = |step: &super::super::Step| (step.url.clone(), step.relevance.map(f64::to_bits));
+        let lab = PreparedExperiment::new(experiment.clone()).unwrap();
+        let step = |step: &super::super::FetchStep| (step.url.clone(), step.relevance.map(f64::to_bits));
         let all = traces(&lab, experiment);
         let all: Vec<Vec<_>> = all.iter().map(|trace| trace.steps.iter().map(step).collect()).collect();
         (description(&lab.web, &lab.targets[0]), all)
     };
     let (before, fetched) = seen(&experiment);
-    // The pages that it is made from, and no others, change their topics.
+    // Only the pages of the description change their topics.
     let labels = folder.path().join("labels.tsv");
     let other = |line: &str| {
         let (url, topic) = line.split_once('\t').unwrap();

@@ -1,35 +1,34 @@
-//! The crawls of P by what they are worth, and the two schemes by which they are looked at (P Table 2).
+//! The ranked crawls of P, and its two evaluation schemes (P Table 2).
 
-use super::{BLIND, EXPLORING, GREEDY, RANKS, Rank};
-use crate::experiment::{Quality, Ranked, RankedCrawl, Task};
-use crate::figures::evidence::{Evidence, Points, cell, over_fetches};
+use super::{BLIND, EXPLORING, GREEDY, QualitySelector, RANKS};
+use crate::experiment::{Quality, RankStudy, RankedCrawl, Task};
+use crate::figures::evidence::{Points, TracedResults, cell, over_fetches};
 use crate::statistics::{Difference, bootstrap, standard_error};
-use porthole_report::html::Table;
+use porthole_report::html::HtmlTable;
 use porthole_report::summary::mean;
 use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
-/// What the values of crawls on their way are over, and at how many moments there is an error bar: at every one they would
-/// hide the lines.
+/// Axis of values during a crawl, and the step between error bars: at every moment they would hide the lines.
 pub(super) const MOMENTS: &str = "pages fetched";
 pub(super) const SOME: usize = 4;
 
-/// The crawls with one task, by what they are worth.
+/// The ranked crawls with one task.
 pub(super) struct Crawls<'a> {
-    evidence: &'a Evidence,
-    pub(super) ranked: Ranked,
+    evidence: &'a TracedResults,
+    pub(super) ranked: RankStudy,
     task: Task,
 }
 
 impl<'a> Crawls<'a> {
     /// `None` if the two crawlers that P compares were not ranked.
-    pub(super) fn with(evidence: &'a Evidence, task: Task) -> Option<Self> {
-        let mut ranked: Ranked = evidence.results.study("ranks").ok().flatten()?;
+    pub(super) fn with(evidence: &'a TracedResults, task: Task) -> Option<Self> {
+        let mut ranked: RankStudy = evidence.results.study("ranks").ok().flatten()?;
         ranked.crawls.retain(|crawl| crawl.task == task);
         let crawls = Crawls { evidence, ranked, task };
         [GREEDY, EXPLORING].into_iter().all(|name| crawls.of(name).next().is_some()).then_some(crawls)
     }
 
-    /// The name under which a strategy has this task.
+    /// Name of a strategy with this task.
     pub(super) fn name(&self, strategy: &str) -> String {
         match self.task {
             Task::Examples => strategy.to_owned(),
@@ -42,13 +41,13 @@ impl<'a> Crawls<'a> {
         self.ranked.crawls.iter().filter(move |crawl| crawl.strategy == name)
     }
 
-    /// The strategies that are drawn: P's, and those of the other papers beside them.
+    /// The strategies to draw: P's, and those of the other papers.
     pub(super) fn drawn(&self) -> Vec<&'static str> {
         let names = [GREEDY, EXPLORING, BLIND, "breadth", "soft", "porthole"];
         names.into_iter().filter(|name| self.of(name).next().is_some()).collect()
     }
 
-    /// The mean of a value and its standard error over the topics.
+    /// Mean of a value and its standard error over the topics.
     pub(super) fn mean(
         &self,
         strategy: &str,
@@ -58,7 +57,7 @@ impl<'a> Crawls<'a> {
         (!topics.is_empty()).then(|| (mean(topics.iter().copied()), standard_error(&topics)))
     }
 
-    /// The mean of a value, topic by topic; of those only that half of the crawls got as far for.
+    /// Mean of a value by topic; topics for which fewer than half of the crawls have it are ignored.
     pub(super) fn by_topic(
         &self,
         strategy: &str,
@@ -73,7 +72,7 @@ impl<'a> Crawls<'a> {
         topics.filter_map(of).collect()
     }
 
-    /// By how much a strategy is above another, start by start.
+    /// Difference between two strategies, start by start.
     pub(super) fn above(
         &self,
         strategy: &str,
@@ -91,18 +90,18 @@ impl<'a> Crawls<'a> {
         bootstrap(&groups.collect::<Vec<_>>(), self.evidence.results.experiment.seed)
     }
 
-    /// Share of the best pages that a crawl has, the mean over how many are looked for.
-    pub(super) fn covers(rank: Rank) -> impl Fn(&RankedCrawl) -> Option<f64> {
+    /// Share of the best pages that a crawl has, averaged over the numbers of best pages.
+    pub(super) fn covers(rank: QualitySelector) -> impl Fn(&RankedCrawl) -> Option<f64> {
         move |crawl| Some(mean(rank(crawl).coverage.iter().copied()))
     }
 
-    /// The heads of the columns of what is drawn.
+    /// Column heads of the drawn strategies.
     pub(super) fn columns(&self) -> impl Iterator<Item = String> {
         self.drawn().into_iter().flat_map(|name| [name.to_owned(), format!("{name}, standard error")])
     }
 
-    /// A curve for each strategy that is drawn, of a value at each of these places, whose numbers are added to the rows. An
-    /// error bar stands at every so many of them.
+    /// A curve for each drawn strategy, of a value at each of these positions; the numbers are added to the rows. Every
+    /// `errors`th point has an error bar.
     pub(super) fn curves(
         &self,
         places: &[f64],
@@ -126,46 +125,46 @@ impl<'a> Crawls<'a> {
         self.drawn().into_iter().map(&mut curve).collect()
     }
 
-    /// The moments at which the crawls were looked at.
+    /// The moments at which crawls were evaluated.
     pub(super) fn moments(&self) -> Vec<f64> {
         self.ranked.moments.iter().map(|n| *n as f64).collect()
     }
 
-    /// The moments of the early part of the crawls: a quarter of them.
+    /// The first quarter of the moments.
     pub(super) fn early(&self) -> usize {
         (self.ranked.moments.len() / 4).max(1)
     }
 }
 
-/// One of the two schemes by which crawls are evaluated (P Table 2).
+/// One of the two evaluation schemes (P Table 2).
 pub(super) struct Scheme {
-    /// What its values are over.
+    /// Label of its positions.
     over: &'static str,
     at: Vec<f64>,
     values: fn(&Quality) -> &Vec<f64>,
-    /// An error bar stands at every so many of them.
+    /// Every how many positions an error bar is drawn.
     errors: usize,
     chart: fn(&str, Vec<Series>) -> Chart,
 }
 
 impl Scheme {
-    /// Share of the best pages that each strategy has.
+    /// The static scheme: share of the best pages that each strategy has.
     pub(super) fn fixed(crawls: &Crawls<'_>) -> Self {
         Scheme {
-            over: "best so many",
+            over: "N best",
             at: crawls.ranked.top.iter().map(|n| f64::from(*n)).collect(),
             values: |quality| &quality.coverage,
             errors: 1,
             chart: |rank, series| Chart {
                 title: format!("static: best pages by {rank}"),
-                x: Axis { label: "best so many pages of all crawls".to_owned(), scale: Scale::Log },
+                x: Axis { label: "N best pages of all crawls".to_owned(), scale: Scale::Log },
                 y: Axis { label: "share that the crawl has".to_owned(), scale: Scale::Linear },
                 marks: Marks::Points(series),
             },
         }
     }
 
-    /// The mean rank of what each strategy has by then.
+    /// The dynamic scheme: mean rank of the pages that each strategy has so far.
     pub(super) fn dynamic(crawls: &Crawls<'_>) -> Self {
         Scheme {
             over: MOMENTS,
@@ -178,9 +177,9 @@ impl Scheme {
         }
     }
 
-    /// A chart for each rank, with the numbers of all.
-    pub(super) fn charts(&self, crawls: &Crawls<'_>) -> (Vec<Chart>, Table) {
-        let mut table = Table::new(&["rank", self.over]);
+    /// A chart for each rank, and the table of all numbers.
+    pub(super) fn charts(&self, crawls: &Crawls<'_>) -> (Vec<Chart>, HtmlTable) {
+        let mut table = HtmlTable::new(&["rank", self.over]);
         table.head.extend(crawls.columns());
         let mut charts = Vec::new();
         for (title, rank) in RANKS {

@@ -1,17 +1,17 @@
-//! Exploration when a crawl starts a few links away from what it looks for (P 5.2).
+//! Exploration in crawls that start a few links away from their targets (P 5.2).
 
 use super::{
     BLIND, Crawls, EXPLORING, GREEDY, MOMENTS, RANKS, SOME, Scheme, coverage, early_and_end, interval, ranks,
     whole,
 };
 use crate::experiment::{RankedCrawl, Task};
-use crate::figures::evidence::{Evidence, cell, over_fetches, percent};
-use crate::figures::{Figure, Verdict};
+use crate::figures::evidence::{TracedResults, cell, over_fetches, percent};
+use crate::figures::{ClaimVerdict, Figure};
 use crate::statistics::Difference;
-use porthole_report::html::Table;
+use porthole_report::html::HtmlTable;
 
 /// P Fig. 3 a, c.
-pub(in crate::figures) fn coverage_from_neighbours(evidence: &Evidence) -> Option<Figure> {
+pub(in crate::figures) fn coverage_from_neighbours(evidence: &TracedResults) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Neighbours)?;
     let (charts, table) = Scheme::fixed(&crawls).charts(&crawls);
     let (here, verdict) = coverage(&crawls);
@@ -29,7 +29,7 @@ pub(in crate::figures) fn coverage_from_neighbours(evidence: &Evidence) -> Optio
 }
 
 /// P Fig. 3 b, d.
-pub(in crate::figures) fn ranks_from_neighbours(evidence: &Evidence) -> Option<Figure> {
+pub(in crate::figures) fn ranks_from_neighbours(evidence: &TracedResults) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Neighbours)?;
     let (charts, table) = Scheme::dynamic(&crawls).charts(&crawls);
     let both = RANKS.map(|(_, rank)| early_and_end(&crawls, rank));
@@ -47,8 +47,8 @@ pub(in crate::figures) fn ranks_from_neighbours(evidence: &Evidence) -> Option<F
             words(&both[0]),
             words(&both[1])
         ),
-        // It has recovered when it cannot be told from the other any more.
-        verdict: Verdict::of_parts(&[
+        // Recovered means that the difference is no longer significant.
+        verdict: ClaimVerdict::of_parts(&[
             ("the penalty by rank_SMART", both[0].0.low > 0.0),
             ("by rank_KW,PR", both[1].0.low > 0.0),
             ("it recovers by rank_SMART", both[0].1.low <= 0.0),
@@ -60,22 +60,22 @@ pub(in crate::figures) fn ranks_from_neighbours(evidence: &Evidence) -> Option<F
     })
 }
 
-/// Something that a crawl is worth.
-type Value = Box<dyn Fn(&RankedCrawl) -> Option<f64>>;
+/// A measure of a crawl.
+type CrawlMeasure = Box<dyn Fn(&RankedCrawl) -> Option<f64>>;
 
 /// P Fig. 3, 5.2: exploration without guidance.
-pub(in crate::figures) fn blind(evidence: &Evidence) -> Option<Figure> {
+pub(in crate::figures) fn blind(evidence: &TracedResults) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Neighbours)?;
     crawls.of(BLIND).next()?;
     let names = [BLIND, GREEDY, EXPLORING];
-    // By 1 more is better, by -1 less.
-    let measures: [(&str, Value, f64); 4] = [
+    // 1 if more is better, -1 if less is better.
+    let measures: [(&str, CrawlMeasure, f64); 4] = [
         ("share of the best by rank_SMART", Box::new(Crawls::covers(RANKS[0].1)), 1.0),
         ("share of the best by rank_KW,PR", Box::new(Crawls::covers(RANKS[1].1)), 1.0),
         ("mean rank_SMART on the way", Box::new(|crawl| whole(&crawl.lexical)), -1.0),
         ("mean rank_KW,PR on the way", Box::new(|crawl| whole(&crawl.linkage)), -1.0),
     ];
-    let mut table = Table::new(&["measure"]);
+    let mut table = HtmlTable::new(&["measure"]);
     table.head.extend(names.map(str::to_owned));
     let mut worse = 0;
     for (title, value, sign) in &measures {
@@ -91,16 +91,16 @@ pub(in crate::figures) fn blind(evidence: &Evidence) -> Option<Figure> {
         paper: "P Fig. 3, 5.2",
         there: "breadth-first with a queue of 256 does poorly by all four measures: exploration without guidance goes astray",
         here: format!("{BLIND} is behind both others by {worse} of 4 measures."),
-        verdict: Verdict::of(worse == 4),
+        verdict: ClaimVerdict::of(worse == 4),
         table,
         ..Figure::default()
     })
 }
 
 /// P Fig. 4.
-pub(in crate::figures) fn examples(evidence: &Evidence) -> Option<Figure> {
+pub(in crate::figures) fn examples(evidence: &TracedResults) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Neighbours)?;
-    let mut table = Table::new(&[MOMENTS]);
+    let mut table = HtmlTable::new(&[MOMENTS]);
     table.head.extend(crawls.columns());
     let moments = crawls.moments();
     table.rows.extend(moments.iter().map(|n| vec![n.to_string()]));
@@ -122,7 +122,7 @@ pub(in crate::figures) fn examples(evidence: &Evidence) -> Option<Figure> {
             percent(of(BLIND)),
             interval(&ahead)
         ),
-        verdict: Verdict::of_parts(&[
+        verdict: ClaimVerdict::of_parts(&[
             ("N = 256 finds more than N = 1", ahead.low > 0.0),
             ("breadth-first trails behind", behind),
         ]),

@@ -1,21 +1,21 @@
-//! What P 7 leaves open: other sizes, estimates and buffers, what decisions cost, and topics one by one.
+//! Questions that P 7 leaves open: other sizes, estimates and buffers, costs of decisions, and single topics.
 
 use super::{Crawls, EXPLORING, GREEDY, RANKS, interval};
 use crate::experiment::Task;
 use crate::figures::Figure;
-use crate::figures::evidence::{Evidence, cell};
-use porthole_report::html::Table;
+use crate::figures::evidence::{TracedResults, cell};
+use porthole_report::html::HtmlTable;
 use porthole_report::svg::{Axis, Chart, Marks, Scale, Series};
 
 /// Variants of Best-N-First.
-pub(in crate::figures) fn variants(evidence: &Evidence) -> Option<Figure> {
+pub(in crate::figures) fn variants(evidence: &TracedResults) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Examples)?;
     let is_best = |name: &&str| name.starts_with("best-");
     let names: Vec<&str> = evidence.plain().into_iter().filter(is_best).collect();
     let is_fixed = |name: &str| name.strip_prefix("best-").is_some_and(|n| n.parse::<u32>().is_ok());
     let others: Vec<&str> = names.iter().copied().filter(|name| !is_fixed(name)).collect();
     let mut table =
-        Table::new(&["strategy", "rank_SMART", "rank_KW,PR", "harvest", "ms of CPU a page that counts"]);
+        HtmlTable::new(&["strategy", "rank_SMART", "rank_KW,PR", "harvest", "ms of CPU a page that counts"]);
     let budget = evidence.budget();
     for name in &names {
         let mut row = vec![(*name).to_owned()];
@@ -43,14 +43,14 @@ pub(in crate::figures) fn variants(evidence: &Evidence) -> Option<Figure> {
     })
 }
 
-/// How much exploration brings, topic by topic.
-pub(in crate::figures) fn topics(evidence: &Evidence) -> Option<Figure> {
+/// Effect of exploration by topic.
+pub(in crate::figures) fn topics(evidence: &TracedResults) -> Option<Figure> {
     let crawls = Crawls::with(evidence, Task::Examples)?;
     let facts = &evidence.results.facts.topics;
     let of = |name: &str| RANKS.map(|(_, rank)| crawls.by_topic(name, Crawls::covers(rank)));
     let (exploring, greedy) = (of(EXPLORING), of(GREEDY));
     let mut table =
-        Table::new(&["topic", "links of its own pages to it", "lead by rank_SMART", "by rank_KW,PR"]);
+        HtmlTable::new(&["topic", "links of its own pages to it", "lead by rank_SMART", "by rank_KW,PR"]);
     let mut points = [Vec::new(), Vec::new()];
     for (at, (topic, _)) in exploring[0].iter().enumerate() {
         let own = facts.get(*topic).map_or(0.0, |facts| facts.cited_by_own);
@@ -61,7 +61,7 @@ pub(in crate::figures) fn topics(evidence: &Evidence) -> Option<Figure> {
     let ahead = |points: &[(f64, f64)]| points.iter().filter(|point| point.1 > 0.0).count();
     Some(Figure {
         id: "exploration-topics",
-        title: "What exploration brings, topic by topic",
+        title: "Effect of exploration, topic by topic",
         paper: "P 7",
         here: format!(
             "of {} topics, {EXPLORING} has more of the best pages than {GREEDY} on {} by rank_SMART and on {} by rank_KW,PR.",

@@ -1,12 +1,12 @@
-//! The link graph: every link leads where it is said to, the figures lie where the parameters put them, and
-//! the planted facts are there.
+//! The link graph: every link leads to its declared target, the statistics match the parameters, and the planted facts
+//! can be measured.
 
 use std::collections::{HashMap, VecDeque};
 
 use porthole_types::FailureKind;
 
-use super::super::urls::Place;
-use super::super::{LinkKind, PageKind, TrueLink};
+use super::super::urls::UrlMeaning;
+use super::super::{LinkEnd, PageKind, TrueLink};
 use super::*;
 
 #[test]
@@ -36,12 +36,12 @@ fn every_link_leads_where_it_is_said_to() {
 fn follow(web: &SyntheticWeb, link: &TrueLink) {
     let request = |url: &CanonicalUrl| web.answer(&Request::get(url.clone()));
     match (link.kind, web.truth(&link.url)) {
-        (LinkKind::Page | LinkKind::Trap, Some(truth)) => assert_eq!(truth.topic, link.topic),
-        (LinkKind::Dead, None) => match request(&link.url) {
+        (LinkEnd::Page | LinkEnd::Trap, Some(truth)) => assert_eq!(truth.topic, link.topic),
+        (LinkEnd::Dead, None) => match request(&link.url) {
             Ok(response) => assert_eq!(response.status, 404),
             Err(error) => assert_eq!(error.kind, FailureKind::Dns),
         },
-        (LinkKind::Redirect | LinkKind::Loop, None) => {
+        (LinkEnd::Redirect | LinkEnd::Loop, None) => {
             let mut url = link.url.clone();
             for _ in 0..5 {
                 let response = request(&url).unwrap();
@@ -51,7 +51,7 @@ fn follow(web: &SyntheticWeb, link: &TrueLink) {
                 }
             }
             let end = web.truth(&url).map(|truth| truth.topic);
-            assert_eq!(end, (link.kind == LinkKind::Redirect).then_some(link.topic), "{}", link.url);
+            assert_eq!(end, (link.kind == LinkEnd::Redirect).then_some(link.topic), "{}", link.url);
         }
         other => panic!("{}: {other:?}", link.url),
     }
@@ -64,7 +64,7 @@ fn figures_lie_where_the_parameters_put_them() {
     let near = |what: &str, value: f64, wanted: f64, by: f64| {
         assert!((value - wanted).abs() <= by, "{what}: {value}, wanted {wanted}");
     };
-    // The commingled pair and the citing topic take some from the same topic and give it to others.
+    // The commingled pair and the citing topic move some links from the same topic to others.
     near("same", stats.same_topic, 0.5 * 0.97, 0.03);
     near("sibling", stats.sibling_topic, 0.12 + 0.05, 0.03);
     near("dead", stats.dead_links, 0.03, 0.005);
@@ -118,14 +118,14 @@ fn only_a_chain_leads_to_an_island() {
     assert_eq!(found, 6 * 30, "all pages of the islands can be reached");
 }
 
-/// Links from the nearest start to each page that can be reached.
+/// Distance of each reachable page from the nearest start page.
 fn distances(web: &SyntheticWeb, starts: &[CanonicalUrl]) -> Vec<Option<u32>> {
     let plan = &web.plan;
     let mut distance = vec![None; 3_000];
     let mut queue = VecDeque::new();
     let mut links = Vec::new();
     for url in starts {
-        let Place::Page(page) = plan.place(url) else { panic!("{url} is no page") };
+        let UrlMeaning::Page(page) = plan.place(url) else { panic!("{url} is no page") };
         distance[plan.sites.index(page) as usize] = Some(0);
         queue.push_back(page);
     }

@@ -1,4 +1,4 @@
-//! Tests of the synthetic web as a whole: what it says it is, is what it serves.
+//! Tests of the synthetic web as a whole: what is served agrees with the ground truth.
 
 mod graph;
 mod pages;
@@ -13,7 +13,7 @@ use porthole_types::{CanonicalUrl, ManualClock, Timestamp};
 
 use super::{SynthParams, SyntheticWeb};
 
-/// A small web whose hosts are all in good health.
+/// A small web with healthy hosts only.
 fn sound() -> SynthParams {
     SynthParams {
         pages: 3_000,
@@ -25,7 +25,7 @@ fn sound() -> SynthParams {
     }
 }
 
-/// The same with no lack of bad hosts and traps.
+/// The same with many bad hosts and traps.
 fn unsound() -> SynthParams {
     SynthParams {
         slow_hosts: 0.1,
@@ -52,7 +52,7 @@ fn body(web: &SyntheticWeb, url: &CanonicalUrl) -> Vec<u8> {
     response.body.to_vec()
 }
 
-/// The references of a page in order, as a reader finds them; mail addresses left out.
+/// References of a page in order, without mail addresses.
 fn references(html: &[u8]) -> Vec<String> {
     let mut html = String::from_utf8_lossy(html).into_owned();
     while let (Some(start), Some(end)) = (html.find("<script>"), html.find("</script>")) {

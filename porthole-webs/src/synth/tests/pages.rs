@@ -1,4 +1,4 @@
-//! What single pages are: their bytes, their words, their copies, and the answers of their hosts.
+//! Single pages: their bytes, words and copies, and the responses of their hosts.
 
 use std::collections::{HashMap, HashSet};
 

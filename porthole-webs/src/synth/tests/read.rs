@@ -1,5 +1,4 @@
-//! The pages as the crawler's own reader sees them: whatever is sloppy about them, it finds their links,
-//! their charset and their likeness.
+//! Pages as extracted by the crawler: links, charset and similarity are found despite sloppy HTML.
 
 use porthole_page::{Extractor, LinkKind, Page};
 

@@ -1,13 +1,13 @@
-//! The web over real HTTP, asked by a plain client.
+//! The web over real HTTP, with a plain client.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use super::super::{Health, PageKind, ServeError, ServeOptions, Server, Truth, serve};
+use super::super::{Health, PageKind, ServeError, ServeOptions, SyntheticServer, Truth, serve};
 use super::*;
 
-/// A client that keeps its connection.
+/// A client with a persistent connection.
 struct Client(TcpStream);
 
 impl Client {
@@ -17,7 +17,7 @@ impl Client {
         Client(stream)
     }
 
-    /// Sends a request and reads one answer: status, head, body. Nothing if the server hangs up.
+    /// Sends a request and reads one response: status, head, body. `None` if the server closes the connection.
     fn ask(&mut self, request: &str) -> Option<(u16, String, Vec<u8>)> {
         self.0.write_all(request.as_bytes()).unwrap();
         let mut head = Vec::new();
@@ -43,7 +43,7 @@ fn with_server(params: SynthParams, options: ServeOptions, test: impl FnOnce(Soc
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let web = Arc::new(web(params));
     let loopback = "127.0.0.1:0".parse().unwrap();
-    let server: Server = runtime.block_on(serve(Arc::clone(&web), loopback, options)).unwrap();
+    let server: SyntheticServer = runtime.block_on(serve(Arc::clone(&web), loopback, options)).unwrap();
     test(server.addr(), &web);
     runtime.block_on(server.shutdown());
 }

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use porthole_crawl::{Fetch, Request};
 use porthole_page::Extractor;
-use porthole_topic::{Example, Model, Options, Statistics, Taxonomy, Tuning, Tunings, train, tune_all};
+use porthole_topic::{
+    CriticModel, Statistics, Taxonomy, TopicExample, TrainingOptions, Tuning, Tunings, train, tune_all,
+};
 use porthole_types::{CanonicalUrl, Mark, TermId, TopicId, TopicRow, UrlId};
 use porthole_webs::synth::{SyntheticWeb, Topic};
 
@@ -18,7 +20,7 @@ const EXAMPLES: usize = 12;
 pub(super) struct DemoCritic {
     /// The web's topics, with the demo's topic marked good.
     pub(super) tree: Taxonomy,
-    pub(super) model: Model,
+    pub(super) model: CriticModel,
     /// The examples of the good topic (V 1.1).
     pub(super) starts: Vec<CanonicalUrl>,
     /// All examples; fetching them does not count as a result.
@@ -84,11 +86,11 @@ async fn fetch_examples(web: &SyntheticWeb, seed: u64) -> Vec<ExamplePage> {
     pages
 }
 
-fn model(tree: &Taxonomy, pages: &[ExamplePage]) -> Model {
-    let examples: Vec<Example<'_>> =
-        pages.iter().map(|page| Example { topic: page.topic, counts: &page.counts }).collect();
+fn model(tree: &Taxonomy, pages: &[ExamplePage]) -> CriticModel {
+    let examples: Vec<TopicExample<'_>> =
+        pages.iter().map(|page| TopicExample { topic: page.topic, counts: &page.counts }).collect();
     let statistics = Statistics::of(examples.iter().copied());
-    let options = Options::default();
+    let options = TrainingOptions::default();
     let tuned = tune_all(tree, &statistics, &examples, &options);
     let tunings: Tunings = tuned.into_iter().map(|(node, tuned)| (node, tuned.tuning)).collect();
     train(tree, &statistics, &tunings, &Tuning::untried(), &options)

@@ -2,7 +2,7 @@
 
 use porthole_crawl::strategy_memory;
 use porthole_store::{About, StoreReader, UrlState};
-use porthole_strategy::{Aim, Part, Source, Strategy};
+use porthole_strategy::{CrawlGoal, Part, SourcePage, Strategy};
 use porthole_topic::Taxonomy;
 use porthole_types::{CanonicalUrl, Judgment, Mark};
 use serde::Serialize;
@@ -44,10 +44,10 @@ pub(super) fn of(
     let followed = wide.as_ref().unwrap_or(tree);
     let mut critic = workspace::critic(reader).ok().map(|(critic, _)| critic);
     if let Some(critic) = &mut critic {
-        critic.remark(followed);
+        critic.update_marks(followed);
     }
     let seed = reader.setting(SEED)?.and_then(|seed| seed.parse().ok()).unwrap_or(0);
-    let mut strategy = porthole_strategy::named(&name, &Aim::new(followed, critic, seed))?;
+    let mut strategy = porthole_strategy::named(&name, &CrawlGoal::new(followed, critic, seed))?;
     if let Some((_, memory)) = strategy_memory(reader)?.filter(|(whose, _)| *whose == strategy.name()) {
         strategy.restore(&memory)?;
     }
@@ -75,7 +75,7 @@ fn by_parent(
     let (_, page) = DocumentReader::new().page(Some(parent), &archived.headers, &archived.body);
     let Some(link) = page.links.iter().find(|link| link.target == *url) else { return Ok(None) };
     let mark = tree.marks().get(usize::from(best.0)).copied().unwrap_or_default();
-    let source = Source {
+    let source = SourcePage {
         url: parent,
         page: &page,
         judgment: Judgment { relevance: about.relevance, best },

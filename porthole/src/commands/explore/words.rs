@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use porthole_store::{ExampleState, StoreReader};
-use porthole_topic::{Example, Pretrained, Statistics};
+use porthole_topic::{Pretrained, Statistics, TopicExample};
 use porthole_types::{TermId, TopicId};
 
 use crate::output::misuse;
@@ -30,7 +30,7 @@ impl Distinctive {
             workspace::pretrained(&store)?.map(|pretrained| pretrained.statistics).unwrap_or_default();
         workspace.reader()?.visit_examples(&mut |example, counts| {
             if example.state == ExampleState::Ok && example.topic != TopicId::ROOT {
-                statistics.add(Example { topic: example.topic, counts });
+                statistics.add(TopicExample { topic: example.topic, counts });
             }
         })?;
         let (own, mut others) = split(&statistics, topics);

@@ -1,6 +1,6 @@
 //! `porthole lab apprentice`: how well link features predict the relevance of the target (A 3.4).
 
-use porthole_lab::experiment::{Apprenticeship, Fields, Lab, Plan, WebField};
+use porthole_lab::experiment::{Apprenticeship, CrawlPlan, Fields, PreparedExperiment, WebField};
 
 use super::run::in_words;
 use crate::cli;
@@ -19,7 +19,7 @@ pub(super) fn run(arguments: &cli::LabApprentice) -> anyhow::Result<()> {
     };
     let experiment = fields.check("the command line").map_err(in_words)?;
     output::say("reading the web, training the critics, classifying the pages");
-    let lab = Lab::new(experiment.clone()).map_err(in_words)?;
+    let lab = PreparedExperiment::new(experiment.clone()).map_err(in_words)?;
     let mut learnt = Vec::new();
     for plan in experiment.plans() {
         learnt.push(lab.apprenticeship(&plan, arguments.reach).map_err(in_words)?);
@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &cli::LabApprentice) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print(learnt: &Apprenticeship, plan: &Plan) {
+fn print(learnt: &Apprenticeship, plan: &CrawlPlan) {
     let Apprenticeship { topic, pages, instances, cut, reach, features, offsets, queue, .. } = learnt;
     output::print(&format!(
         "\n{topic}: {instances} links between {pages} pages fetched by {}; high relevance: at least {cut:.2}\n",

@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-use porthole_lab::classifier_bench::{Figures, Setup, Size};
+use porthole_lab::classifier_bench::{BenchSize, ClassifierFigures, ClassifierSetup};
 
 use crate::cli::BenchClassifier;
 use crate::output;
 
 pub(super) fn run(arguments: &BenchClassifier) -> anyhow::Result<()> {
     let &BenchClassifier { nodes, documents, vocabulary, seed, .. } = arguments;
-    let figures = Setup { nodes, documents, vocabulary, seed }.run(&mut output::say)?;
+    let figures = ClassifierSetup { nodes, documents, vocabulary, seed }.run(&mut output::say)?;
     if let Some(out) = &arguments.out {
         write(out, &figures)?;
     }
@@ -22,7 +22,7 @@ pub(super) fn run(arguments: &BenchClassifier) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write(out: &Path, figures: &Figures) -> anyhow::Result<()> {
+fn write(out: &Path, figures: &ClassifierFigures) -> anyhow::Result<()> {
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     for (name, text) in
         [("classifier.svg", figures.svg()), ("classifier.json", serde_json::to_string_pretty(figures)?)]
@@ -33,8 +33,8 @@ fn write(out: &Path, figures: &Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print(figures: &Figures) {
-    let Size { nodes, path_nodes, stat_bytes, blob_bytes, cache_bytes, documents, terms } = figures.size;
+fn print(figures: &ClassifierFigures) {
+    let BenchSize { nodes, path_nodes, stat_bytes, blob_bytes, cache_bytes, documents, terms } = figures.size;
     let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
     output::print_rows(&[
         ("topics".into(), nodes.to_string()),

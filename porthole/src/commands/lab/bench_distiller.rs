@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-use porthole_lab::distiller_bench::{Figures, Setup, Variant};
+use porthole_lab::distiller_bench::{DistillerFigures, DistillerSetup, DistillerVariant};
 
 use crate::cli::BenchDistiller;
 use crate::output;
 
 pub(super) async fn run(arguments: &BenchDistiller) -> anyhow::Result<()> {
     let &BenchDistiller { pages, rounds, seed, .. } = arguments;
-    let figures = Setup { pages, rounds, seed }.run(&mut output::say).await?;
+    let figures = DistillerSetup { pages, rounds, seed }.run(&mut output::say).await?;
     if let Some(out) = &arguments.out {
         write(out, &figures)?;
     }
@@ -22,7 +22,7 @@ pub(super) async fn run(arguments: &BenchDistiller) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write(out: &Path, figures: &Figures) -> anyhow::Result<()> {
+fn write(out: &Path, figures: &DistillerFigures) -> anyhow::Result<()> {
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     for (name, text) in
         [("distiller.svg", figures.svg()), ("distiller.json", serde_json::to_string_pretty(figures)?)]
@@ -33,7 +33,7 @@ fn write(out: &Path, figures: &Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print(figures: &Figures) {
+fn print(figures: &DistillerFigures) {
     output::print_rows(&[
         ("pages".into(), figures.pages.to_string()),
         ("URLs".into(), figures.urls.to_string()),
@@ -41,8 +41,8 @@ fn print(figures: &Figures) {
         ("largest difference between the variants".into(), format!("{:.1e}", figures.disagreement)),
     ]);
     output::print("");
-    let fastest = figures.variants.iter().map(Variant::total).fold(f64::INFINITY, f64::min);
-    let row = |variant: &Variant| {
+    let fastest = figures.variants.iter().map(DistillerVariant::total).fold(f64::INFINITY, f64::min);
+    let row = |variant: &DistillerVariant| {
         vec![
             variant.name.to_owned(),
             format!("{:.1}", variant.reading),

@@ -1,7 +1,7 @@
 //! `porthole lab bench strategies`: time per link of each strategy.
 
 use anyhow::Context;
-use porthole_lab::strategies_bench::{Bench, Cost, Reordering, reorder};
+use porthole_lab::strategies_bench::{Reordering, StrategyBench, StrategyCost, reorder};
 use porthole_strategy::NAMES;
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::output::{self, Progress, grouped};
 #[derive(Serialize)]
 struct StrategyBenchFigures {
     links: usize,
-    strategies: Vec<Cost>,
+    strategies: Vec<StrategyCost>,
     reordering: Reordering,
 }
 
@@ -19,7 +19,7 @@ pub(super) async fn run(arguments: &BenchStrategies) -> anyhow::Result<()> {
     let links = arguments.links;
     let all: Vec<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
     let names = if arguments.strategy.is_empty() { &all } else { &arguments.strategy };
-    let bench = Bench::new(arguments.seed).await?;
+    let bench = StrategyBench::new(arguments.seed).await?;
     let mut strategies = Vec::new();
     let mut progress = Progress::new("strategies", names.len() as u64);
     for name in names {
@@ -38,7 +38,7 @@ pub(super) async fn run(arguments: &BenchStrategies) -> anyhow::Result<()> {
 }
 
 fn print(figures: &StrategyBenchFigures) {
-    let row = |cost: &Cost| {
+    let row = |cost: &StrategyCost| {
         vec![
             cost.strategy.clone(),
             format!("{:.2}", cost.few),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use porthole_lab::compare::{Comparison, Side, compare};
+use porthole_lab::compare::{ComparedCrawls, Comparison, compare};
 use porthole_lab::experiment::Results;
 
 use super::run::in_words;
@@ -31,7 +31,7 @@ fn compared(arguments: &cli::Compare) -> anyhow::Result<Comparison> {
     if let Some(folder) = folder {
         let results = read(folder)?;
         let [one, other] =
-            [one, other].map(|name| Side { name: name.clone(), results: &results, strategy: name });
+            [one, other].map(|name| ComparedCrawls { name: name.clone(), results: &results, strategy: name });
         return compare(&one, &other).map_err(in_words);
     }
     if !(Path::new(one).is_dir() && Path::new(other).is_dir()) {
@@ -41,7 +41,7 @@ fn compared(arguments: &cli::Compare) -> anyhow::Result<Comparison> {
         )));
     }
     let (first, second) = (read(Path::new(one))?, read(Path::new(other))?);
-    let [one, other] = [(one, &first), (other, &second)].map(|(name, results)| Side {
+    let [one, other] = [(one, &first), (other, &second)].map(|(name, results)| ComparedCrawls {
         name: name.clone(),
         results,
         strategy,

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context;
 use porthole_store::{StoreReader, TriedUrl};
 use porthole_topic::Taxonomy;
-use porthole_topic::import::{Import, tsv};
+use porthole_topic::import::{ImportedTaxonomy, tsv};
 use porthole_types::{CanonicalUrl, TopicId};
 use serde::Serialize;
 
@@ -119,7 +119,8 @@ type TopicLabels = BTreeMap<String, Vec<String>>;
 
 fn labels(path: &Path) -> anyhow::Result<TopicLabels> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
-    let import = Import::gather(tsv(BufReader::new(file))).with_context(|| path.display().to_string())?;
+    let import =
+        ImportedTaxonomy::gather(tsv(BufReader::new(file))).with_context(|| path.display().to_string())?;
     let mut lines = TopicLabels::new();
     for found in import.found {
         lines.entry(CanonicalUrl::to_string(&found.url)).or_default().push(found.topic);

@@ -2,7 +2,9 @@
 
 use std::sync::Mutex;
 
-use porthole_lab::experiment::{Experiment, ExperimentError, Fields, Folder, Lab, Outcome, WebField, listed};
+use porthole_lab::experiment::{
+    CrawlSummary, Experiment, ExperimentError, Fields, Folder, PreparedExperiment, WebField, listed,
+};
 use porthole_report::summary::mean;
 
 use crate::cli;
@@ -14,7 +16,7 @@ pub(super) fn run(arguments: &cli::RunExperiment) -> anyhow::Result<()> {
     let folder = arguments.out.as_deref().map(|path| Folder::open(path, &experiment)).transpose();
     let folder = folder.map_err(in_words)?;
     output::say("reading the web, training the critics, classifying the pages");
-    let lab = Lab::new(experiment.clone()).map_err(in_words)?;
+    let lab = PreparedExperiment::new(experiment.clone()).map_err(in_words)?;
     let progress = Mutex::new(Progress::new("crawling", experiment.plans().len() as u64));
     let cores = || std::thread::available_parallelism().map_or(1, Into::into);
     let outcomes = lab.run(folder.as_ref(), arguments.threads.unwrap_or_else(cores), &|outcome| {
@@ -75,17 +77,17 @@ pub(super) fn in_words(error: ExperimentError) -> anyhow::Error {
 }
 
 /// Prints the harvest rate by topic and strategy, then recall, relevance and CPU time by strategy.
-fn print(experiment: &Experiment, outcomes: &[Outcome]) {
+fn print(experiment: &Experiment, outcomes: &[CrawlSummary]) {
     let at = &experiment.at;
     let mut head = vec!["harvest rate, mean of samples".to_owned(), "strategy".to_owned()];
     head.extend(at.iter().map(|at| format!("at {at}")));
     let mut rows = Vec::new();
     for topic in experiment.topics.iter().map(Some).chain([None]) {
         for strategy in &experiment.strategies {
-            let is_wanted = |outcome: &&Outcome| {
+            let is_wanted = |outcome: &&CrawlSummary| {
                 outcome.strategy == *strategy && topic.is_none_or(|topic| outcome.topic == *topic)
             };
-            let found: Vec<&Outcome> = outcomes.iter().filter(is_wanted).collect();
+            let found: Vec<&CrawlSummary> = outcomes.iter().filter(is_wanted).collect();
             let of = |at: &u64| mean(found.iter().map(|outcome| outcome.harvest[at]));
             let mut row = vec![topic.map_or("all topics", String::as_str).to_owned(), strategy.clone()];
             row.extend(at.iter().map(|at| format!("{:.3}", of(at))));
@@ -96,8 +98,9 @@ fn print(experiment: &Experiment, outcomes: &[Outcome]) {
     output::print("");
     let budget = experiment.budget();
     let row = |strategy: &String| {
-        let own: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.strategy == *strategy).collect();
-        let of = |value: &dyn Fn(&Outcome) -> f64| {
+        let own: Vec<&CrawlSummary> =
+            outcomes.iter().filter(|outcome| outcome.strategy == *strategy).collect();
+        let of = |value: &dyn Fn(&CrawlSummary) -> f64| {
             format!("{:.3}", mean(own.iter().map(|outcome| value(outcome))))
         };
         let recall = of(&|outcome| outcome.recall[&budget]);

@@ -1,6 +1,6 @@
 //! `porthole lab web-stats`: prints figures of a recorded web.
 
-use porthole_webs::{RecordedWeb, WebStats};
+use porthole_webs::{RecordedWeb, RecordedWebStats};
 
 use crate::cli;
 use crate::output::{self, Progress};
@@ -8,7 +8,7 @@ use crate::output::{self, Progress};
 pub(super) async fn run(arguments: cli::WebStats) -> anyhow::Result<()> {
     let web = RecordedWeb::open(&arguments.files)?;
     let mut progress = Progress::new("reading", web.len() as u64);
-    let stats = WebStats::of(&web, || progress.step(String::new)).await;
+    let stats = RecordedWebStats::of(&web, || progress.step(String::new)).await;
     progress.finish();
     if arguments.json {
         return output::print_json(&stats);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use porthole_page::Extractor;
 use porthole_report::clusters::{Cluster, clusters};
-use porthole_report::html::{Section, Table};
+use porthole_report::html::{HtmlTable, Section};
 use porthole_store::{StoreReader, TriedUrl};
 use porthole_types::{CanonicalUrl, SegmentSpan, TermId};
 
@@ -69,7 +69,7 @@ impl CrawlData {
 
     /// Clusters of the relevant pages (W 4.6, V 3.6).
     pub(super) fn communities(&self) -> Section {
-        let mut table = Table::new(&["pages", "distinctive words", "examples", ""]);
+        let mut table = HtmlTable::new(&["pages", "distinctive words", "examples", ""]);
         for group in &self.groups {
             let words: Vec<&str> =
                 group.terms.iter().filter_map(|term| self.words.get(term)).map(String::as_str).collect();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use porthole_topic::import::Entry;
+use porthole_topic::import::ImportEntry;
 use porthole_types::CanonicalUrl;
 
 use crate::cli;
@@ -90,7 +90,7 @@ fn folder_for(root: &Path, named: Option<PathBuf>, arguments: &cli::Start) -> an
 fn bookmarked(file: &Path) -> anyhow::Result<Vec<NamedPage>> {
     let mut pages = Vec::new();
     for entry in ExampleSource::open(file, None)?.items()? {
-        if let Entry::Found(item) = entry?
+        if let ImportEntry::Found(item) = entry?
             && let PagePlace::Url(url) = item.page
         {
             pages.push(NamedPage { url, title: item.title, source: file.display().to_string() });
