@@ -53,7 +53,7 @@ pub(crate) struct Crawl {
     /// `numtries asc, relevance desc, serverload asc`
     #[arg(long, value_name = "ORDER", value_parser = Policy::parse)]
     pub(crate) policy: Option<Policy>,
-    /// Compute hubs during the crawl, and raise their links
+    /// Compute hubs during the crawl, raise their links, refetch them
     #[arg(long)]
     pub(crate) hubs: bool,
     /// Query the [backlinks] endpoint of porthole.toml in a replay, too
