@@ -178,7 +178,7 @@ fn distil(
 ) -> Result<Distilled, DistillError> {
     let snapshot = Snapshot::read_by(reader, settings.site)?;
     let scores = snapshot.scores(settings.rho, Engine::Native)?;
-    let recent = Recent::read(reader, settings, seq)?;
+    let recent = RecentFetches::read(reader, settings, seq)?;
     let psi = great(&scores.hubs, settings.psi);
     Ok(Distilled {
         hubs: snapshot.stored(&scores.hubs),
@@ -194,28 +194,32 @@ fn distil(
 }
 
 /// What has been fetched of late.
-enum Recent {
+enum RecentFetches {
     Everything,
     These(HashSet<UrlId>),
 }
 
-impl Recent {
-    fn read(reader: &dyn StoreReader, settings: &DistillSettings, seq: u64) -> Result<Recent, DistillError> {
+impl RecentFetches {
+    fn read(
+        reader: &dyn StoreReader,
+        settings: &DistillSettings,
+        seq: u64,
+    ) -> Result<RecentFetches, DistillError> {
         // The fetch before the first that is recent: numbers begin with 0.
         let Some(after) = seq.checked_sub(settings.rest.saturating_add(1)) else {
-            return Ok(Recent::Everything);
+            return Ok(RecentFetches::Everything);
         };
         if settings.revisits == 0 {
-            return Ok(Recent::Everything);
+            return Ok(RecentFetches::Everything);
         }
         let tried = reader.tried(Some(after), usize::MAX)?;
-        Ok(Recent::These(tried.into_iter().map(|tried| tried.oid).collect()))
+        Ok(RecentFetches::These(tried.into_iter().map(|tried| tried.oid).collect()))
     }
 
     fn has(&self, oid: UrlId) -> bool {
         match self {
-            Recent::Everything => true,
-            Recent::These(oids) => oids.contains(&oid),
+            RecentFetches::Everything => true,
+            RecentFetches::These(oids) => oids.contains(&oid),
         }
     }
 }
@@ -240,7 +244,13 @@ fn raised(snapshot: &Snapshot, scores: &HitsScores, psi: f64, most: usize) -> Ve
     open.take(most).map(|missed| snapshot.node(missed.page).oid).enumerate().map(estimate).collect()
 }
 
-fn revisits(snapshot: &Snapshot, scores: &HitsScores, psi: f64, most: usize, recent: &Recent) -> Vec<UrlId> {
+fn revisits(
+    snapshot: &Snapshot,
+    scores: &HitsScores,
+    psi: f64,
+    most: usize,
+    recent: &RecentFetches,
+) -> Vec<UrlId> {
     let great = top(&scores.hubs, scores.hubs.len()).into_iter().take_while(|(_, score)| *score > psi);
     let oids = great.map(|(page, _)| snapshot.node(page).oid);
     oids.filter(|oid| !recent.has(*oid)).take(most).collect()

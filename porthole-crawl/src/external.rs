@@ -41,7 +41,7 @@ const LONGEST_ANSWER: u64 = 64 << 10;
 const MOST_TEXT: usize = 1 << 20;
 
 #[derive(Serialize)]
-struct Question<'a> {
+struct JudgeRequest<'a> {
     url: &'a str,
     title: &'a str,
     language: &'a str,
@@ -74,7 +74,7 @@ impl ExternalCritic {
         Ok(ExternalCritic { name, program, lines, tree, patience })
     }
 
-    fn ask(&self, question: &Question<'_>) -> Result<Judgment, String> {
+    fn ask(&self, question: &JudgeRequest<'_>) -> Result<Judgment, String> {
         let lines = self.lines.as_ref().ok_or("has failed before; start it again")?;
         let mut line = serde_json::to_vec(question).map_err(|error| error.to_string())?;
         line.push(b'\n');
@@ -114,7 +114,7 @@ impl ExternalCritic {
 impl RelevanceJudge for ExternalCritic {
     fn judge_page(&mut self, url: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError> {
         let text = &page.text[..page.text.floor_char_boundary(MOST_TEXT)];
-        let question = Question { url: url.as_str(), title: &page.title, language: page.language, text };
+        let question = JudgeRequest { url: url.as_str(), title: &page.title, language: page.language, text };
         self.ask(&question).map_err(|what| {
             self.lines = None;
             JudgeError { who: self.name.clone(), what }

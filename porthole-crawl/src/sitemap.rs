@@ -204,13 +204,13 @@ fn character(reference: &BytesRef<'_>) -> char {
 struct Document {
     depth: usize,
     kind: SitemapKind,
-    within: Field,
+    within: SitemapField,
     loc: String,
     lastmod: String,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Field {
+enum SitemapField {
     Loc,
     Lastmod,
     Other,
@@ -221,7 +221,7 @@ impl Default for Document {
         Document {
             depth: 0,
             kind: SitemapKind::Page,
-            within: Field::Other,
+            within: SitemapField::Other,
             loc: String::new(),
             lastmod: String::new(),
         }
@@ -239,8 +239,8 @@ impl Document {
                 self.loc.clear();
                 self.lastmod.clear();
             }
-            (3, "loc") => self.within = Field::Loc,
-            (3, "lastmod") => self.within = Field::Lastmod,
+            (3, "loc") => self.within = SitemapField::Loc,
+            (3, "lastmod") => self.within = SitemapField::Lastmod,
             (MAX_DEPTH.., _) => return Err(format!("more than {MAX_DEPTH} elements deep")),
             _ => {}
         }
@@ -252,15 +252,15 @@ impl Document {
         let closed = self.depth;
         self.depth = closed.saturating_sub(1);
         if closed == 3 {
-            self.within = Field::Other;
+            self.within = SitemapField::Other;
         }
         closed == 2 && !self.loc.is_empty()
     }
 
     fn text(&mut self, text: &str) {
         let target = match self.within {
-            Field::Loc if self.depth == 3 => &mut self.loc,
-            Field::Lastmod if self.depth == 3 => &mut self.lastmod,
+            SitemapField::Loc if self.depth == 3 => &mut self.loc,
+            SitemapField::Lastmod if self.depth == 3 => &mut self.lastmod,
             _ => return,
         };
         if target.len() + text.len() <= MAX_TEXT {

@@ -86,7 +86,7 @@ impl fmt::Display for Trap {
 /// Everything follows from the calls and their order, so nothing of it has to be stored: [`Traps::replay`]
 /// makes it anew from what became of the URLs of a stored crawl.
 pub struct Traps {
-    sites: Recent<Site>,
+    sites: Recent<SiteHistory>,
     /// The last pages under one path with changing queries: a list without end on a site that is good
     /// otherwise.
     lists: Recent<LastPages>,
@@ -234,7 +234,7 @@ impl LastPages {
 
 /// What is remembered of one site.
 #[derive(Default)]
-struct Site {
+struct SiteHistory {
     last_pages: LastPages,
     /// Hashes of queries that are permutations of others and passed.
     permutations: Vec<u64>,
@@ -254,7 +254,7 @@ struct Shape {
     order: u32,
 }
 
-impl Site {
+impl SiteHistory {
     fn query_trap(&mut self, path: &str, query: &str) -> Option<Trap> {
         let mut parameters: Vec<&str> = query.split('&').collect();
         self.combination(path, &parameters).or_else(|| {

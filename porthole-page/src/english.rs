@@ -84,7 +84,7 @@ const FAMILIES: [Letters; 9] = [
 ];
 
 /// What becomes of a suffix.
-struct Rule {
+struct StemRule {
     suffix: Letters,
     with: &'static str,
     /// It must lie in the second region, not only in the first.
@@ -93,85 +93,90 @@ struct Rule {
     behind: u32,
 }
 
-impl Rule {
-    const fn new(suffix: &'static str, with: &'static str) -> Rule {
-        Rule { suffix: Letters::of(suffix), with, in_second: false, behind: u32::MAX }
+impl StemRule {
+    const fn new(suffix: &'static str, with: &'static str) -> StemRule {
+        StemRule { suffix: Letters::of(suffix), with, in_second: false, behind: u32::MAX }
     }
 
     /// A suffix that is dropped from the second region.
-    const fn last(suffix: &'static str) -> Rule {
-        Rule { in_second: true, ..Rule::new(suffix, "") }
+    const fn last(suffix: &'static str) -> StemRule {
+        StemRule { in_second: true, ..StemRule::new(suffix, "") }
     }
 
-    const fn behind(self, letters: &str) -> Rule {
-        Rule { behind: set(letters), ..self }
+    const fn behind(self, letters: &str) -> StemRule {
+        StemRule { behind: set(letters), ..self }
     }
 }
 
 /// The rules of a step by the last letter of their suffix; of suffixes that end alike, the longest comes first.
-type Rules = [&'static [Rule]; 32];
+type Rules = [&'static [StemRule]; 32];
 
 /// Steps 2, 3 and 4.
 static SUFFIXES: [Rules; 3] = [
     {
         let mut rules = NO_RULES;
         rules[at('i')] = &[
-            Rule::new("lessli", "less"),
-            Rule::new("biliti", "ble"),
-            Rule::new("fulli", "ful"),
-            Rule::new("ousli", "ous"),
-            Rule::new("entli", "ent"),
-            Rule::new("aliti", "al"),
-            Rule::new("iviti", "ive"),
-            Rule::new("abli", "able"),
-            Rule::new("alli", "al"),
-            Rule::new("anci", "ance"),
-            Rule::new("enci", "ence"),
-            Rule::new("bli", "ble"),
-            Rule::new("ogi", "og").behind("l"),
-            Rule::new("li", "").behind("cdeghkmnrt"),
+            StemRule::new("lessli", "less"),
+            StemRule::new("biliti", "ble"),
+            StemRule::new("fulli", "ful"),
+            StemRule::new("ousli", "ous"),
+            StemRule::new("entli", "ent"),
+            StemRule::new("aliti", "al"),
+            StemRule::new("iviti", "ive"),
+            StemRule::new("abli", "able"),
+            StemRule::new("alli", "al"),
+            StemRule::new("anci", "ance"),
+            StemRule::new("enci", "ence"),
+            StemRule::new("bli", "ble"),
+            StemRule::new("ogi", "og").behind("l"),
+            StemRule::new("li", "").behind("cdeghkmnrt"),
         ];
-        rules[at('l')] = &[Rule::new("ational", "ate"), Rule::new("tional", "tion")];
-        rules[at('m')] = &[Rule::new("alism", "al")];
-        rules[at('n')] = &[Rule::new("ization", "ize"), Rule::new("ation", "ate")];
-        rules[at('r')] = &[Rule::new("izer", "ize"), Rule::new("ator", "ate")];
-        rules[at('s')] =
-            &[Rule::new("iveness", "ive"), Rule::new("fulness", "ful"), Rule::new("ousness", "ous")];
-        rules[at('t')] = &[Rule::new("ogist", "og")];
+        rules[at('l')] = &[StemRule::new("ational", "ate"), StemRule::new("tional", "tion")];
+        rules[at('m')] = &[StemRule::new("alism", "al")];
+        rules[at('n')] = &[StemRule::new("ization", "ize"), StemRule::new("ation", "ate")];
+        rules[at('r')] = &[StemRule::new("izer", "ize"), StemRule::new("ator", "ate")];
+        rules[at('s')] = &[
+            StemRule::new("iveness", "ive"),
+            StemRule::new("fulness", "ful"),
+            StemRule::new("ousness", "ous"),
+        ];
+        rules[at('t')] = &[StemRule::new("ogist", "og")];
         rules
     },
     {
         let mut rules = NO_RULES;
-        rules[at('e')] = &[Rule::new("icate", "ic"), Rule::last("ative"), Rule::new("alize", "al")];
-        rules[at('i')] = &[Rule::new("iciti", "ic")];
+        rules[at('e')] =
+            &[StemRule::new("icate", "ic"), StemRule::last("ative"), StemRule::new("alize", "al")];
+        rules[at('i')] = &[StemRule::new("iciti", "ic")];
         rules[at('l')] = &[
-            Rule::new("ational", "ate"),
-            Rule::new("tional", "tion"),
-            Rule::new("ical", "ic"),
-            Rule::new("ful", ""),
+            StemRule::new("ational", "ate"),
+            StemRule::new("tional", "tion"),
+            StemRule::new("ical", "ic"),
+            StemRule::new("ful", ""),
         ];
-        rules[at('s')] = &[Rule::new("ness", "")];
+        rules[at('s')] = &[StemRule::new("ness", "")];
         rules
     },
     {
         let mut rules = NO_RULES;
-        rules[at('c')] = &[Rule::last("ic")];
+        rules[at('c')] = &[StemRule::last("ic")];
         rules[at('e')] = &[
-            Rule::last("ance"),
-            Rule::last("ence"),
-            Rule::last("able"),
-            Rule::last("ible"),
-            Rule::last("ate"),
-            Rule::last("ive"),
-            Rule::last("ize"),
+            StemRule::last("ance"),
+            StemRule::last("ence"),
+            StemRule::last("able"),
+            StemRule::last("ible"),
+            StemRule::last("ate"),
+            StemRule::last("ive"),
+            StemRule::last("ize"),
         ];
-        rules[at('i')] = &[Rule::last("iti")];
-        rules[at('l')] = &[Rule::last("al")];
-        rules[at('m')] = &[Rule::last("ism")];
-        rules[at('n')] = &[Rule::last("ion").behind("st")];
-        rules[at('r')] = &[Rule::last("er")];
-        rules[at('s')] = &[Rule::last("ous")];
-        rules[at('t')] = &[Rule::last("ement"), Rule::last("ment"), Rule::last("ent"), Rule::last("ant")];
+        rules[at('i')] = &[StemRule::last("iti")];
+        rules[at('l')] = &[StemRule::last("al")];
+        rules[at('m')] = &[StemRule::last("ism")];
+        rules[at('n')] = &[StemRule::last("ion").behind("st")];
+        rules[at('r')] = &[StemRule::last("er")];
+        rules[at('s')] = &[StemRule::last("ous")];
+        rules[at('t')] =
+            &[StemRule::last("ement"), StemRule::last("ment"), StemRule::last("ent"), StemRule::last("ant")];
         rules
     },
 ];

@@ -12,7 +12,7 @@ mod reading;
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};
 
-use self::evidence::{Evidence, Waiting};
+use self::evidence::{Evidence, WaitingLink};
 use self::learner::{DENSE, Dense, LinkEstimator, logistic};
 use self::reading::LinkReader;
 use crate::catalogue::NameError;
@@ -89,16 +89,16 @@ impl Porthole {
         })
     }
 
-    fn dense(&self, waiting: &Waiting) -> Dense {
+    fn dense(&self, waiting: &WaitingLink) -> Dense {
         let features = self.evidence.features(waiting);
         std::array::from_fn(|at| if self.uses[at] { features[at] } else { 0.0 })
     }
 
-    fn hashed<'w>(&self, waiting: &'w Waiting) -> &'w [u32] {
+    fn hashed<'w>(&self, waiting: &'w WaitingLink) -> &'w [u32] {
         if self.uses_hashed { waiting.hashed() } else { &[] }
     }
 
-    fn worth(&self, waiting: &Waiting) -> f64 {
+    fn worth(&self, waiting: &WaitingLink) -> f64 {
         logistic(self.learner.log_odds(&self.dense(waiting), self.hashed(waiting)))
     }
 }

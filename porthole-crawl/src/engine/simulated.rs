@@ -27,7 +27,7 @@ pub(super) fn drive(
     clock: &ManualClock,
     observer: &mut dyn Observer,
 ) -> Result<Stop, CrawlError> {
-    let mut requests = Requests::default();
+    let mut requests = SimulatedRequests::default();
     loop {
         let now = clock.now();
         pump(network, writer, |action| requests.begin(action, web, now))?;
@@ -53,14 +53,14 @@ pub(super) fn drive(
     }
 }
 
-/// Requests under way, with their answers, by the time at which these are complete.
+/// SimulatedRequests under way, with their answers, by the time at which these are complete.
 #[derive(Default)]
-struct Requests {
+struct SimulatedRequests {
     under_way: BTreeMap<(Timestamp, u64), (CanonicalUrl, Done)>,
     begun: u64,
 }
 
-impl Requests {
+impl SimulatedRequests {
     fn begin(&mut self, action: Action, web: &dyn Fetch, now: Timestamp) {
         let (due, url, done) = match action {
             Action::Fetch(job, url, address) => {

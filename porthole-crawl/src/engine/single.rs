@@ -41,8 +41,8 @@ pub(super) async fn drive(
             continue;
         }
         match wait(network, writer, &mut requests).await {
-            Some(Event::Read(read)) => writer.on_read(read)?,
-            Some(Event::Request(done)) => requests.finish(done, network, &*writer.clock),
+            Some(DriverEvent::Read(read)) => writer.on_read(read)?,
+            Some(DriverEvent::Request(done)) => requests.finish(done, network, &*writer.clock),
             None => {
                 if writer.commit(observer)?.is_break() || observer.waiting().is_break() {
                     return Ok(Stop::Asked);
@@ -78,13 +78,17 @@ pub(super) fn pump(
 }
 
 /// What is waited for.
-enum Event {
+enum DriverEvent {
     Read(WasRead),
     Request(Done),
 }
 
 /// What comes next, if it comes within a moment; where nobody has to be waited for, however long it takes.
-async fn wait(network: &Network, writer: &mut Writer<'_>, requests: &mut Requests<'_>) -> Option<Event> {
+async fn wait(
+    network: &Network,
+    writer: &mut Writer<'_>,
+    requests: &mut Requests<'_>,
+) -> Option<DriverEvent> {
     let is_idle = requests.under_way.is_empty() && writer.reading() == 0;
     let due = network.next_due(writer.clock.now()).map_or(MOMENT, |due| due.since(writer.clock.now()));
     let moment = due.clamp(Duration::from_millis(1), MOMENT);
@@ -99,13 +103,13 @@ async fn wait(network: &Network, writer: &mut Writer<'_>, requests: &mut Request
     }
 }
 
-async fn next_event(writer: &mut Writer<'_>, requests: &mut Requests<'_>) -> Event {
+async fn next_event(writer: &mut Writer<'_>, requests: &mut Requests<'_>) -> DriverEvent {
     poll_fn(|context| {
         if let Poll::Ready(Some(done)) = requests.under_way.poll_next_unpin(context) {
-            return Poll::Ready(Event::Request(done));
+            return Poll::Ready(DriverEvent::Request(done));
         }
         match writer.readers() {
-            Some(readers) => readers.poll_next(context).map(Event::Read),
+            Some(readers) => readers.poll_next(context).map(DriverEvent::Read),
             None => Poll::Pending,
         }
     })

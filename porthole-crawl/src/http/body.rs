@@ -48,7 +48,7 @@ pub(super) async fn read_body(
 ) -> Result<BodyRead, Fault> {
     let expected = incoming.size_hint().lower().try_into().unwrap_or(usize::MAX);
     let mut decoder = Decoder::new(headers, limits.body, expected)?;
-    let mut pace = Pace::new(limits);
+    let mut pace = TransferRate::new(limits);
     let mut wire = 0;
     let mut broken = None;
     let mut is_cut = false;
@@ -96,7 +96,7 @@ fn of_body(error: &hyper::Error) -> Fault {
 }
 
 /// Watches the time and the rate.
-struct Pace<'a> {
+struct TransferRate<'a> {
     limits: &'a BodyLimits,
     deadline: Instant,
     window_end: Instant,
@@ -104,10 +104,10 @@ struct Pace<'a> {
     bytes: u64,
 }
 
-impl<'a> Pace<'a> {
+impl<'a> TransferRate<'a> {
     fn new(limits: &'a BodyLimits) -> Self {
         let now = Instant::now();
-        Pace { limits, deadline: now + limits.timeout, window_end: now + limits.window, bytes: 0 }
+        TransferRate { limits, deadline: now + limits.timeout, window_end: now + limits.window, bytes: 0 }
     }
 
     /// The next piece, unless it is too late for it.

@@ -21,14 +21,14 @@ use super::dial::Dialed;
 
 /// A connection that takes one request at a time.
 pub(super) struct Connection {
-    handle: Handle,
+    handle: RequestSender,
     /// Moves the bytes; gone once the connection is over.
     driver: Option<Driver>,
     /// What HTTP/2 runs beside it; ended with the connection.
     tasks: Tasks,
 }
 
-enum Handle {
+enum RequestSender {
     One(http1::SendRequest<NoBody>),
     Two(http2::SendRequest<NoBody>),
 }
@@ -42,14 +42,14 @@ impl Connection {
     pub(super) async fn open(dialed: Dialed, max_header_bytes: usize) -> hyper::Result<Self> {
         let io = TokioIo::new(dialed.stream);
         let tasks = Tasks::default();
-        let (handle, driver): (Handle, Driver) = if dialed.is_http2 {
+        let (handle, driver): (RequestSender, Driver) = if dialed.is_http2 {
             let (handle, driver) = http2::Builder::new(tasks.clone())
                 .initial_stream_window_size(WINDOW)
                 .initial_connection_window_size(WINDOW)
                 .max_header_list_size(max_header_bytes.try_into().unwrap_or(u32::MAX))
                 .handshake(io)
                 .await?;
-            (Handle::Two(handle), Box::pin(driver))
+            (RequestSender::Two(handle), Box::pin(driver))
         } else {
             let (handle, driver) = http1::Builder::new()
                 .max_buf_size(max_header_bytes)
@@ -59,13 +59,13 @@ impl Connection {
                 .ignore_invalid_headers_in_responses(true)
                 .handshake(io)
                 .await?;
-            (Handle::One(handle), Box::pin(driver))
+            (RequestSender::One(handle), Box::pin(driver))
         };
         Ok(Connection { handle, driver: Some(driver), tasks })
     }
 
     pub(super) fn is_http2(&self) -> bool {
-        matches!(self.handle, Handle::Two(_))
+        matches!(self.handle, RequestSender::Two(_))
     }
 
     /// Whether a connection that was idle can be used again, as far as can be seen without sending.
@@ -78,16 +78,16 @@ impl Connection {
         .await;
         self.driver.is_some()
             && match &self.handle {
-                Handle::One(handle) => handle.is_ready(),
-                Handle::Two(handle) => handle.is_ready(),
+                RequestSender::One(handle) => handle.is_ready(),
+                RequestSender::Two(handle) => handle.is_ready(),
             }
     }
 
     /// Sends a request and waits for the headers of the answer.
     pub(super) async fn send(&mut self, request: Request<NoBody>) -> hyper::Result<Response<Incoming>> {
         match &mut self.handle {
-            Handle::One(handle) => driven(handle.send_request(request), &mut self.driver).await,
-            Handle::Two(handle) => driven(handle.send_request(request), &mut self.driver).await,
+            RequestSender::One(handle) => driven(handle.send_request(request), &mut self.driver).await,
+            RequestSender::Two(handle) => driven(handle.send_request(request), &mut self.driver).await,
         }
     }
 

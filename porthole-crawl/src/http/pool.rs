@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// What is kept of connections `C`. Each is out for one request at a time, HTTP/2 ones too: a polite crawl has one
 /// request in flight a host, and one owner a connection makes dropping it the way to stop it.
 pub(super) struct Pool<C> {
-    idle: Mutex<Idle<C>>,
+    idle: Mutex<IdleConnection<C>>,
     limits: PoolLimits,
 }
 
@@ -21,15 +21,15 @@ pub(super) struct PoolLimits {
     pub(super) timeout: Duration,
 }
 
-struct Idle<C> {
+struct IdleConnection<C> {
     /// In the order in which they came back, so the oldest are first. There is no task that closes them: old ones go
     /// when others come or are asked for.
-    by_age: BTreeMap<u64, Waiting<C>>,
+    by_age: BTreeMap<u64, WaitingRequest<C>>,
     by_host: HashMap<Arc<str>, Vec<u64>, foldhash::fast::RandomState>,
     next: u64,
 }
 
-struct Waiting<C> {
+struct WaitingRequest<C> {
     host: Arc<str>,
     since: Instant,
     connection: C,
@@ -37,7 +37,7 @@ struct Waiting<C> {
 
 impl<C> Pool<C> {
     pub(super) fn new(limits: PoolLimits) -> Self {
-        let idle = Idle { by_age: BTreeMap::new(), by_host: HashMap::default(), next: 0 };
+        let idle = IdleConnection { by_age: BTreeMap::new(), by_host: HashMap::default(), next: 0 };
         Pool { idle: Mutex::new(idle), limits }
     }
 
@@ -73,7 +73,7 @@ impl<C> Pool<C> {
     }
 }
 
-impl<C> Idle<C> {
+impl<C> IdleConnection<C> {
     fn take(&mut self, host: &str) -> Option<C> {
         let numbers = self.by_host.get_mut(host)?;
         let number = numbers.pop()?;
@@ -91,7 +91,7 @@ impl<C> Idle<C> {
         let number = self.next;
         self.next += 1;
         self.by_host.entry(Arc::clone(&host)).or_default().push(number);
-        self.by_age.insert(number, Waiting { host, since: Instant::now(), connection });
+        self.by_age.insert(number, WaitingRequest { host, since: Instant::now(), connection });
     }
 
     fn drop_old(&mut self, timeout: Duration) -> Vec<C> {

@@ -17,12 +17,12 @@ pub(crate) type WasRead = Result<Box<Read>, JudgeError>;
 /// Answers that wait for a reader, and what was read and waits for the loop.
 #[derive(Default)]
 pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<QueueState>,
     came: Condvar,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct QueueState {
     unread: VecDeque<Unread>,
     read: VecDeque<WasRead>,
     /// How many readers sleep, without those that are being woken.
@@ -78,7 +78,7 @@ impl Queue {
     }
 
     /// Wakes the loop if it sleeps and something was read.
-    fn wake<'q>(&'q self, mut waiting: MutexGuard<'q, Waiting>) -> MutexGuard<'q, Waiting> {
+    fn wake<'q>(&'q self, mut waiting: MutexGuard<'q, QueueState>) -> MutexGuard<'q, QueueState> {
         if waiting.read.is_empty() {
             return waiting;
         }
@@ -95,7 +95,7 @@ impl Queue {
     }
 
     /// Nothing is left half done under the lock, so a thread that ended in it does no harm.
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,7 +3,7 @@
 
 /// What a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum RobotsField {
     UserAgent,
     Allow,
     Disallow,
@@ -16,7 +16,7 @@ pub(super) const MAX_BYTES: usize = 500 * 1024;
 
 /// The lines that mean something, in order. `truncated` says that `body` is the beginning of something
 /// longer, whose last line may have been cut.
-pub(super) fn lines(body: &[u8], truncated: bool) -> impl Iterator<Item = (Field, &[u8])> {
+pub(super) fn lines(body: &[u8], truncated: bool) -> impl Iterator<Item = (RobotsField, &[u8])> {
     let body = within_limit(body, truncated);
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     body.split(|&byte| is_line_end(byte)).filter_map(field_and_value)
@@ -35,7 +35,7 @@ fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-fn field_and_value(line: &[u8]) -> Option<(Field, &[u8])> {
+fn field_and_value(line: &[u8]) -> Option<(RobotsField, &[u8])> {
     let end = line.iter().position(|&byte| byte == b'#').unwrap_or(line.len());
     let line = line[..end].trim_ascii();
     let (name, value) = match line.iter().position(|&byte| byte == b':') {
@@ -53,22 +53,22 @@ fn two_words(line: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// The misspellings are those that Google's parser forgives: they are frequent enough to count.
-fn field(name: &[u8]) -> Option<Field> {
-    const NAMES: [(&str, Field); 14] = [
-        ("user-agent", Field::UserAgent),
-        ("useragent", Field::UserAgent),
-        ("user agent", Field::UserAgent),
-        ("allow", Field::Allow),
-        ("disallow", Field::Disallow),
-        ("dissallow", Field::Disallow),
-        ("dissalow", Field::Disallow),
-        ("disalow", Field::Disallow),
-        ("diasllow", Field::Disallow),
-        ("disallaw", Field::Disallow),
-        ("crawl-delay", Field::CrawlDelay),
-        ("crawldelay", Field::CrawlDelay),
-        ("sitemap", Field::Sitemap),
-        ("site-map", Field::Sitemap),
+fn field(name: &[u8]) -> Option<RobotsField> {
+    const NAMES: [(&str, RobotsField); 14] = [
+        ("user-agent", RobotsField::UserAgent),
+        ("useragent", RobotsField::UserAgent),
+        ("user agent", RobotsField::UserAgent),
+        ("allow", RobotsField::Allow),
+        ("disallow", RobotsField::Disallow),
+        ("dissallow", RobotsField::Disallow),
+        ("dissalow", RobotsField::Disallow),
+        ("disalow", RobotsField::Disallow),
+        ("diasllow", RobotsField::Disallow),
+        ("disallaw", RobotsField::Disallow),
+        ("crawl-delay", RobotsField::CrawlDelay),
+        ("crawldelay", RobotsField::CrawlDelay),
+        ("sitemap", RobotsField::Sitemap),
+        ("site-map", RobotsField::Sitemap),
     ];
     NAMES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes())).map(|&(_, field)| field)
 }

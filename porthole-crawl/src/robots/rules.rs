@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use super::lines::{Field, lines};
+use super::lines::{RobotsField, lines};
 use crate::glob;
 
 /// What a robots.txt says to us: the rules of all groups for our product token or, if there are none, of
@@ -180,17 +180,17 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn line(&mut self, field: Field, value: &[u8]) {
+    fn line(&mut self, field: RobotsField, value: &[u8]) {
         match field {
-            Field::UserAgent => self.user_agent(value),
-            Field::Allow => self.rule(true, value),
-            Field::Disallow => self.rule(false, value),
-            Field::CrawlDelay => {
+            RobotsField::UserAgent => self.user_agent(value),
+            RobotsField::Allow => self.rule(true, value),
+            RobotsField::Disallow => self.rule(false, value),
+            RobotsField::CrawlDelay => {
                 if let Some(delay) = seconds(value) {
                     self.addressed().for_each(|group| group.crawl_delay = group.crawl_delay.max(Some(delay)));
                 }
             }
-            Field::Sitemap => {
+            RobotsField::Sitemap => {
                 if !value.is_empty() && value.len() <= MAX_SITEMAP_BYTES && self.sitemaps.len() < MAX_SITEMAPS
                 {
                     self.sitemaps.push(String::from_utf8_lossy(value).into());

@@ -15,7 +15,7 @@ const MAX_STEPS: usize = 64;
 /// overwritten, the chains simply end earlier.
 pub(super) struct Fingerprints {
     /// A ring; the page at position p, counted from 1, is at (p - 1) modulo the capacity.
-    pages: Vec<Page>,
+    pages: Vec<FingerprintedPage>,
     capacity: usize,
     /// Position of the last page; 0 if there is none.
     last: u32,
@@ -23,7 +23,7 @@ pub(super) struct Fingerprints {
     heads: Vec<u32>,
 }
 
-struct Page {
+struct FingerprintedPage {
     simhash: u64,
     oid: UrlId,
     before: [u32; BANDS],
@@ -55,7 +55,7 @@ impl Fingerprints {
         let Some(position) = self.last.checked_add(1) else { return };
         let before =
             std::array::from_fn(|band| std::mem::replace(&mut self.heads[head(simhash, band)], position));
-        let page = Page { simhash, oid, before };
+        let page = FingerprintedPage { simhash, oid, before };
         if self.pages.len() < self.capacity {
             self.pages.push(page);
         } else {
@@ -66,7 +66,7 @@ impl Fingerprints {
     }
 
     /// The page at a position, unless it has been overwritten.
-    fn page(&self, position: u32) -> Option<&Page> {
+    fn page(&self, position: u32) -> Option<&FingerprintedPage> {
         let is_kept = position > 0 && ((self.last - position) as usize) < self.capacity;
         if is_kept { self.pages.get(self.slot(position)) } else { None }
     }

@@ -31,12 +31,12 @@ const NO_PAGE: u32 = u32::MAX;
 
 /// The sum of what some pages are worth, and how many they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Record {
+pub(super) struct RelevanceRecord {
     sum: f32,
     count: f32,
 }
 
-impl Record {
+impl RelevanceRecord {
     pub(super) fn add(&mut self, relevance: f32, weight: f32) {
         self.sum += weight * relevance;
         self.count += weight;
@@ -57,8 +57,8 @@ impl Record {
         saver.f32(self.count);
     }
 
-    fn restore(saved: &mut Saved<'_>) -> Result<Record, StateError> {
-        Ok(Record { sum: saved.f32()?, count: saved.f32()? })
+    fn restore(saved: &mut Saved<'_>) -> Result<RelevanceRecord, StateError> {
+        Ok(RelevanceRecord { sum: saved.f32()?, count: saved.f32()? })
     }
 }
 
@@ -71,7 +71,7 @@ struct Usual {
 
 impl Usual {
     /// By what all pages were worth.
-    fn of(all: Record) -> Usual {
+    fn of(all: RelevanceRecord) -> Usual {
         let mean = (all.sum + 0.2) / (all.count + 1.0);
         Usual { mean, log_odds: log_odds(mean) }
     }
@@ -80,7 +80,7 @@ impl Usual {
 /// What pages were worth that have a word.
 #[derive(Clone, Debug, Default)]
 struct TermStats {
-    record: Record,
+    record: RelevanceRecord,
     /// What that says of a link, and how many pages had come when it was worked out: links have the same words.
     value: Cell<(f32, u32)>,
     /// How many pages had come with the last one that has it: a word counts once a page.
@@ -93,7 +93,7 @@ struct Arrival {
     url: UrlId,
     relevance: f32,
     /// What its links led to.
-    children: Record,
+    children: RelevanceRecord,
 }
 
 /// What one page says of a link.
@@ -102,7 +102,7 @@ pub(super) struct LinkObservation<'a> {
     /// What the critic says, if it was asked.
     pub(super) opinion: Option<Opinion>,
     /// What links beside it turned out to be.
-    pub(super) beside: Record,
+    pub(super) beside: RelevanceRecord,
     /// Hashed features, the link's own words first.
     pub(super) hashed: &'a [u32],
     /// How many of them are words.
@@ -120,10 +120,10 @@ pub(super) struct Opinion {
 
 /// A link that waits, by all pages that have it.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingLink {
     site: SiteId,
     /// What its parents are worth.
-    parents: Record,
+    parents: RelevanceRecord,
     /// The last of them, by their numbers.
     last: [u32; PARENTS],
     words: f32,
@@ -132,7 +132,7 @@ pub(super) struct Waiting {
     opinions: u8,
     /// How many pages had the link when the critic was asked last.
     asked_by: f32,
-    beside: Record,
+    beside: RelevanceRecord,
     /// What the frontier believes it is worth.
     pub(super) given: f32,
     own: u8,
@@ -141,17 +141,17 @@ pub(super) struct Waiting {
     hashed: [u32; MOST_HASHED],
 }
 
-impl Waiting {
-    fn new(site: SiteId) -> Waiting {
-        Waiting {
+impl WaitingLink {
+    fn new(site: SiteId) -> WaitingLink {
+        WaitingLink {
             site,
-            parents: Record::default(),
+            parents: RelevanceRecord::default(),
             last: [NO_PAGE; PARENTS],
             words: 0.0,
             around: (0.0, 0.0),
             opinions: 0,
             asked_by: 0.0,
-            beside: Record::default(),
+            beside: RelevanceRecord::default(),
             given: 0.0,
             own: 0,
             length: 0,
@@ -216,9 +216,9 @@ impl Waiting {
         self.hashed().iter().for_each(|at| saver.u32(*at));
     }
 
-    fn restore(saved: &mut Saved<'_>) -> Result<Waiting, StateError> {
-        let mut waiting = Waiting::new(SiteId(saved.u64()?));
-        waiting.parents = Record::restore(saved)?;
+    fn restore(saved: &mut Saved<'_>) -> Result<WaitingLink, StateError> {
+        let mut waiting = WaitingLink::new(SiteId(saved.u64()?));
+        waiting.parents = RelevanceRecord::restore(saved)?;
         for number in &mut waiting.last {
             *number = saved.u32()?;
         }
@@ -226,7 +226,7 @@ impl Waiting {
         waiting.around = (saved.f32()?, saved.f32()?);
         waiting.asked_by = saved.f32()?;
         waiting.given = saved.f32()?;
-        waiting.beside = Record::restore(saved)?;
+        waiting.beside = RelevanceRecord::restore(saved)?;
         waiting.own = u8::try_from(saved.u32()?).map_err(|_| StateError)?;
         waiting.opinions = u8::try_from(saved.u32()?).map_err(|_| StateError)?;
         let length = saved.length(4)?;
@@ -241,15 +241,15 @@ impl Waiting {
 /// All evidence.
 #[derive(Debug)]
 pub(super) struct Evidence {
-    waiting: Queued<Waiting>,
+    waiting: Queued<WaitingLink>,
     pages: Vec<Arrival>,
     /// The numbers of the pages.
     numbers: HashMap<UrlId, u32, FixedState>,
-    hosts: HashMap<SiteId, Record, FixedState>,
+    hosts: HashMap<SiteId, RelevanceRecord, FixedState>,
     /// Of words, by their buckets.
     term_stats: Box<[TermStats]>,
     /// What all pages were worth.
-    all: Record,
+    all: RelevanceRecord,
     usual: Usual,
 }
 
@@ -262,8 +262,8 @@ impl Evidence {
             numbers: HashMap::default(),
             hosts: HashMap::default(),
             term_stats: vec![TermStats::default(); BUCKETS].into(),
-            all: Record::default(),
-            usual: Usual::of(Record::default()),
+            all: RelevanceRecord::default(),
+            usual: Usual::of(RelevanceRecord::default()),
         }
     }
 
@@ -272,11 +272,11 @@ impl Evidence {
         self.numbers.get(&url).map(|number| self.pages[*number as usize].relevance)
     }
 
-    pub(super) fn waiting(&self, url: UrlId) -> Option<&Waiting> {
+    pub(super) fn waiting(&self, url: UrlId) -> Option<&WaitingLink> {
         self.waiting.get(url)
     }
 
-    pub(super) fn all_waiting(&self) -> impl Iterator<Item = (UrlId, &Waiting)> {
+    pub(super) fn all_waiting(&self) -> impl Iterator<Item = (UrlId, &WaitingLink)> {
         self.waiting.iter()
     }
 
@@ -307,7 +307,7 @@ impl Evidence {
             }
         }
         self.numbers.insert(url, self.pages.len() as u32);
-        self.pages.push(Arrival { url, relevance, children: Record::default() });
+        self.pages.push(Arrival { url, relevance, children: RelevanceRecord::default() });
         self.hosts.entry(site).or_default().add(relevance, 1.0);
         self.all.add(relevance, 1.0);
         self.usual = Usual::of(self.all);
@@ -339,7 +339,7 @@ impl Evidence {
     ) {
         let number = self.number(parent);
         let relevance = self.pages.get(number as usize).map_or(0.0, |page| page.relevance);
-        self.waiting.entry(url, || Waiting::new(site)).merge(number, relevance, observed);
+        self.waiting.entry(url, || WaitingLink::new(site)).merge(number, relevance, observed);
     }
 
     /// The number of a page; most questions are about the one that came last.
@@ -351,11 +351,11 @@ impl Evidence {
     }
 
     /// All that is known of a link, in numbers of about 1; see [`FEATURES`](super::FEATURES).
-    pub(super) fn features(&self, waiting: &Waiting) -> Dense {
+    pub(super) fn features(&self, waiting: &WaitingLink) -> Dense {
         let usual = self.usual;
-        let mut siblings = Record::default();
+        let mut siblings = RelevanceRecord::default();
         for parent in waiting.last.iter().filter_map(|number| self.pages.get(*number as usize)) {
-            let Record { sum, count } = parent.children;
+            let RelevanceRecord { sum, count } = parent.children;
             siblings.add(sum / count.max(1.0), count.min(MOST_CHILDREN));
         }
         let host = self.hosts.get(&waiting.site).copied().unwrap_or_default();
@@ -377,7 +377,7 @@ impl Evidence {
     }
 
     /// What pages with a link's words are worth: the mean, and what the most telling word says.
-    fn term_stats(&self, waiting: &Waiting) -> (f32, f32) {
+    fn term_stats(&self, waiting: &WaitingLink) -> (f32, f32) {
         let own = waiting.hashed().get(..usize::from(waiting.own)).unwrap_or(waiting.hashed());
         let (mut sum, mut strongest) = (0.0, 0.0_f32);
         for bucket in own {
@@ -403,7 +403,7 @@ impl Evidence {
     }
 
     pub(super) fn save(&self, saver: &mut Saver) {
-        self.waiting.save(saver, Waiting::save);
+        self.waiting.save(saver, WaitingLink::save);
         saver.length(self.pages.len());
         for page in &self.pages {
             saver.url(page.url);
@@ -428,25 +428,25 @@ impl Evidence {
     }
 
     pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
-        self.waiting.restore(saved, 76, Waiting::restore)?;
+        self.waiting.restore(saved, 76, WaitingLink::restore)?;
         let length = saved.length(20)?;
         self.pages.clear();
         for _ in 0..length {
             let (url, relevance) = (saved.url()?, saved.f32()?);
-            self.pages.push(Arrival { url, relevance, children: Record::restore(saved)? });
+            self.pages.push(Arrival { url, relevance, children: RelevanceRecord::restore(saved)? });
         }
         self.numbers = (0..).zip(&self.pages).map(|(number, page)| (page.url, number)).collect();
         self.hosts.clear();
         for _ in 0..saved.length(16)? {
             let site = SiteId(saved.u64()?);
-            self.hosts.insert(site, Record::restore(saved)?);
+            self.hosts.insert(site, RelevanceRecord::restore(saved)?);
         }
         self.term_stats.fill(TermStats::default());
         for _ in 0..saved.length(12)? {
             let at = saved.u32()? as usize;
-            self.term_stats.get_mut(at).ok_or(StateError)?.record = Record::restore(saved)?;
+            self.term_stats.get_mut(at).ok_or(StateError)?.record = RelevanceRecord::restore(saved)?;
         }
-        self.all = Record::restore(saved)?;
+        self.all = RelevanceRecord::restore(saved)?;
         self.usual = Usual::of(self.all);
         Ok(())
     }

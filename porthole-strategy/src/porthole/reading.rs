@@ -8,7 +8,7 @@ use porthole_topic::Critic;
 use porthole_types::{TermId, UrlId};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::evidence::{Evidence, LinkObservation, Opinion, Record, Waiting, bucket_of};
+use super::evidence::{Evidence, LinkObservation, Opinion, RelevanceRecord, WaitingLink, bucket_of};
 use super::learner::{BUCKETS, log_odds};
 use crate::SourcePage;
 
@@ -79,12 +79,12 @@ impl LinkReader {
         &mut self,
         source: &SourcePage<'_>,
         link: &Link,
-        waiting: Option<&Waiting>,
+        waiting: Option<&WaitingLink>,
     ) -> LinkObservation<'_> {
         let links = &source.page.links;
         let is_it = |other: &Link| std::ptr::eq(other, link);
         self.place += links.get(self.place..).and_then(|rest| rest.iter().position(is_it)).unwrap_or(0);
-        if waiting.is_some_and(Waiting::is_known) {
+        if waiting.is_some_and(WaitingLink::is_known) {
             return LinkObservation { beside: self.beside(), ..LinkObservation::default() };
         }
         self.gather(source, link);
@@ -129,8 +129,8 @@ impl LinkReader {
     }
 
     /// Relevance of the targets of adjacent links, the nearer the more.
-    fn beside(&self) -> Record {
-        let mut record = Record::default();
+    fn beside(&self) -> RelevanceRecord {
+        let mut record = RelevanceRecord::default();
         let first = self.outcomes.partition_point(|(place, _)| place + BESIDE < self.place);
         for (place, outcome) in &self.outcomes[first..] {
             let distance = place.abs_diff(self.place);

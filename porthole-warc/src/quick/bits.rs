@@ -45,7 +45,7 @@ pub(crate) struct BitWriter<'a> {
 }
 
 /// Where a writer stood.
-pub(crate) struct Mark {
+pub(crate) struct BitMark {
     at: usize,
     bits: u64,
     count: u32,
@@ -112,12 +112,12 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Where it stands, to go back to.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { at: self.at, bits: self.bits, count: self.count }
+    pub(crate) fn mark(&self) -> BitMark {
+        BitMark { at: self.at, bits: self.bits, count: self.count }
     }
 
     /// Forgets what was written since.
-    pub(crate) fn go_back(&mut self, mark: &Mark) {
+    pub(crate) fn go_back(&mut self, mark: &BitMark) {
         (self.at, self.bits, self.count) = (mark.at, mark.bits, mark.count);
     }
 

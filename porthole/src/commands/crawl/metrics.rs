@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 /// The figures of the moment.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Figures {
+pub(super) struct CrawlFigures {
     pub(super) fetches: u64,
     pub(super) pages: u64,
     pub(super) on_topic: u64,
@@ -28,7 +28,7 @@ pub(super) struct Figures {
 }
 
 /// Where the crawl leaves its figures and the server finds them.
-pub(super) type Board = Arc<Mutex<Figures>>;
+pub(super) type Board = Arc<Mutex<CrawlFigures>>;
 
 /// Serves the board for as long as the program runs.
 pub(super) async fn serve(address: SocketAddr, board: Board) -> anyhow::Result<()> {
@@ -88,7 +88,7 @@ async fn answer(mut stream: TcpStream, board: &Board) -> std::io::Result<()> {
 }
 
 /// The figures in Prometheus' text format.
-fn text(figures: &Figures) -> String {
+fn text(figures: &CrawlFigures) -> String {
     let mut out = String::new();
     let mut add = |name: &str, kind: &str, help: &str, value: f64| {
         out.push_str(&format!(
@@ -121,11 +121,11 @@ mod tests {
 
     #[test]
     fn the_text_is_what_prometheus_reads() {
-        let figures = Figures {
+        let figures = CrawlFigures {
             fetches: 3,
             harvest: 0.25,
             failures: vec![("dns", 1), ("robots", 2)],
-            ..Figures::default()
+            ..CrawlFigures::default()
         };
         let text = text(&figures);
         for line in text.lines().filter(|line| !line.starts_with('#')) {

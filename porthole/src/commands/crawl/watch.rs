@@ -13,7 +13,7 @@ use porthole_types::{Outcome, TopicId};
 use tokio::runtime::Builder;
 
 use super::events::{Events, outcome};
-use super::metrics::{Board, Figures};
+use super::metrics::{Board, CrawlFigures};
 use crate::output::{self, Progress};
 
 /// Why the observer ends a crawl.
@@ -273,7 +273,7 @@ impl Watch {
         if let Some(events) = &mut self.events {
             events.flush();
         }
-        let figures = Figures {
+        let figures = CrawlFigures {
             fetches: self.fetches,
             pages: self.pages,
             on_topic: self.on_topic,
