@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use flate2::{Compress, Compression, FlushCompress};
+use libdeflater::{CompressionLvl, Compressor};
 use porthole_types::Headers;
 use porthole_warc::{BLOCK_LIMIT, Digest, RecordFormat, WarcReader, WarcResponse, WarcWriter};
 
 const ROUNDS: usize = 15;
 const PAGES: usize = 400;
 
-struct RecordedPages {
+struct BenchPage {
     url: String,
     headers: Headers,
     body: Vec<u8>,
@@ -41,16 +42,16 @@ fn main() {
     }
 }
 
-fn read(file: File) -> Vec<RecordedPages> {
+fn read(file: File) -> Vec<BenchPage> {
     let page = |record: porthole_warc::WarcRecord| {
         let answer = record.is_http_response().then(|| record.http(BLOCK_LIMIT))?.ok()?;
-        Some(RecordedPages { url: record.target()?.to_owned(), headers: answer.headers, body: answer.body })
+        Some(BenchPage { url: record.target()?.to_owned(), headers: answer.headers, body: answer.body })
     };
     let records = WarcReader::new(file).map(|record| record.expect("the file can be read"));
     records.filter_map(page).take(PAGES).collect()
 }
 
-fn measure(path: &Path, pages: &[RecordedPages]) {
+fn measure(path: &Path, pages: &[BenchPage]) {
     let bytes: usize = pages.iter().map(|page| page.body.len()).sum();
     println!("{}: {} pages of {} bytes", path.display(), pages.len(), bytes / pages.len().max(1));
     let mut level_1 = Compress::new_gzip(Compression::new(1), 15);
@@ -58,7 +59,7 @@ fn measure(path: &Path, pages: &[RecordedPages]) {
     let (mut quick, mut packer) = (writer(1), writer(1));
     let file = tempfile::tempfile().expect("a file can be made");
     let mut segment = WarcWriter::new(BufferedFile { file, bytes: Vec::new() }, RecordFormat::Gzip, 1);
-    let mut ways: [Way<'_>; 4] = [
+    let mut ways: Vec<Way<'_>> = vec![
         Way::new("SHA-1", Box::new(|page| (black_box(Digest::of(&page.body)), 0).1)),
         Way::new("zlib-rs, level 1", Box::new(move |page| deflate(&mut level_1, &page.body))),
         Way::new("record, level 1", Box::new(move |page| record(&mut quick, page).len())),
@@ -71,6 +72,17 @@ fn measure(path: &Path, pages: &[RecordedPages]) {
             }),
         ),
     ];
+    let levels = [
+        (1, "record, libdeflate level 1"),
+        (2, "record, libdeflate level 2"),
+        (3, "record, libdeflate level 3"),
+    ];
+    for (level, name) in levels {
+        let mut plain = WarcWriter::new(Vec::new(), RecordFormat::Plain, 1);
+        let mut libdeflate = Compressor::new(CompressionLvl::new(level).expect("a level that it has"));
+        let pack = move |page: &BenchPage| gzip(&mut libdeflate, &record(&mut plain, page)).len();
+        ways.push(Way::new(name, Box::new(pack)));
+    }
     for _ in 0..ROUNDS {
         for (at, page) in pages.iter().enumerate() {
             ways.iter_mut().for_each(|way| way.run(at, page));
@@ -86,17 +98,17 @@ fn measure(path: &Path, pages: &[RecordedPages]) {
 /// A method of packing a page, which returns the packed bytes.
 struct Way<'a> {
     name: &'static str,
-    pack: Box<dyn FnMut(&RecordedPages) -> usize + 'a>,
+    pack: Box<dyn FnMut(&BenchPage) -> usize + 'a>,
     quickest: Vec<Duration>,
     packed: Vec<usize>,
 }
 
 impl<'a> Way<'a> {
-    fn new(name: &'static str, pack: Box<dyn FnMut(&RecordedPages) -> usize + 'a>) -> Self {
+    fn new(name: &'static str, pack: Box<dyn FnMut(&BenchPage) -> usize + 'a>) -> Self {
         Way { name, pack, quickest: Vec::new(), packed: Vec::new() }
     }
 
-    fn run(&mut self, at: usize, page: &RecordedPages) {
+    fn run(&mut self, at: usize, page: &BenchPage) {
         let start = Instant::now();
         let packed = black_box((self.pack)(page));
         let took = start.elapsed();
@@ -117,7 +129,14 @@ fn deflate(deflate: &mut Compress, body: &[u8]) -> usize {
     out.len()
 }
 
-fn record(writer: &mut WarcWriter<Vec<u8>>, page: &RecordedPages) -> Vec<u8> {
+fn gzip(compressor: &mut Compressor, record: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; compressor.gzip_compress_bound(record.len())];
+    let length = compressor.gzip_compress(record, &mut out).expect("there is room for any record");
+    out.truncate(length);
+    out
+}
+
+fn record(writer: &mut WarcWriter<Vec<u8>>, page: &BenchPage) -> Vec<u8> {
     writer.response(&WarcResponse::new(&page.url, &page.headers, &page.body)).expect("memory takes all");
     std::mem::take(writer.get_mut())
 }
