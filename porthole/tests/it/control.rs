@@ -359,7 +359,7 @@ fn a_running_crawl_is_told_and_answers() {
     answers(&["set", "strategy", "breadth"], "breadth");
     answers(&["set", "policy", "refresh"], "lastvisited asc");
     answers(&["set", "workers", "3"], "at most 3 requests");
-    answers(&["set", "budget", "50"], "at most 50 fetches");
+    answers(&["set", "budget", "50"], "at most 50 pages");
     answers(&["set", "scope", "--domain", "birds.test"], "new scope");
     answers(&["pause"], "paused");
     answers(&["resume"], "resumed");

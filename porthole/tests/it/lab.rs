@@ -82,7 +82,7 @@ fn an_experiment_goes_from_a_recorded_crawl_to_a_report() {
     refused(folder, &["lab", "compare", "soft", "hard", "--in", "out"], "there are no crawls of \"hard\"");
     refused(folder, &["lab", "compare", "soft", "hard"], "--in DIR");
     refused(folder, &["lab", "figures", "web"], "no results here");
-    refused(folder, &[&run[..], &["--seed", "9"]].concat(), "whose seed is not the same");
+    refused(folder, &[&run[..], &["--seed", "9"]].concat(), "with a different seed");
     refused(folder, &["lab", "run", "--strategies", "soft,train=5"], "write soft:train=5");
     refused(folder, &["lab", "run", "--topics", "/A"], "web is missing: set it in the file, or with --web");
 }

@@ -375,7 +375,8 @@ fn one_command_leads_from_pages_to_a_crawl() {
         "{bicycles}"
     );
     let fetched = web.fetched("bicycles");
-    assert_eq!(fetched.len(), 60);
+    // 60 pages, and on top of them what was no page.
+    assert!((60..75).contains(&fetched.len()), "{} fetches", fetched.len());
     let is_good = |url: &&String| web.topics.get(*url).is_some_and(|topic| topic == TOPIC);
     let share = |urls: &[String]| urls.iter().filter(is_good).count() as f64 / urls.len() as f64;
     let all: Vec<String> = web.topics.keys().cloned().collect();
