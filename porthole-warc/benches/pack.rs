@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use flate2::{Compress, Compression, FlushCompress};
+use libdeflater::{CompressionLvl, Compressor};
 use porthole_types::Headers;
 use porthole_warc::{Answer, BLOCK_LIMIT, Digest, Form, WarcReader, WarcWriter};
 
@@ -58,7 +59,7 @@ fn measure(path: &Path, pages: &[Recorded]) {
     let (mut quick, mut packer) = (writer(1), writer(1));
     let file = tempfile::tempfile().expect("a file can be made");
     let mut segment = WarcWriter::new(Gathered { file, bytes: Vec::new() }, Form::Gzip, 1);
-    let mut ways: [Way<'_>; 4] = [
+    let mut ways: Vec<Way<'_>> = vec![
         Way::new("SHA-1", Box::new(|page| (black_box(Digest::of(&page.body)), 0).1)),
         Way::new("zlib-rs, level 1", Box::new(move |page| deflate(&mut level_1, &page.body))),
         Way::new("record, level 1", Box::new(move |page| record(&mut quick, page).len())),
@@ -71,6 +72,17 @@ fn measure(path: &Path, pages: &[Recorded]) {
             }),
         ),
     ];
+    let levels = [
+        (1, "record, libdeflate level 1"),
+        (2, "record, libdeflate level 2"),
+        (3, "record, libdeflate level 3"),
+    ];
+    for (level, name) in levels {
+        let mut plain = WarcWriter::new(Vec::new(), Form::Plain, 1);
+        let mut libdeflate = Compressor::new(CompressionLvl::new(level).expect("a level that it has"));
+        let pack = move |page: &Recorded| gzip(&mut libdeflate, &record(&mut plain, page)).len();
+        ways.push(Way::new(name, Box::new(pack)));
+    }
     for _ in 0..ROUNDS {
         for (at, page) in pages.iter().enumerate() {
             ways.iter_mut().for_each(|way| way.run(at, page));
@@ -115,6 +127,13 @@ fn deflate(deflate: &mut Compress, body: &[u8]) -> usize {
     deflate.reset();
     deflate.compress_vec(body, &mut out, FlushCompress::Finish).expect("deflate takes any bytes");
     out.len()
+}
+
+fn gzip(compressor: &mut Compressor, record: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; compressor.gzip_compress_bound(record.len())];
+    let length = compressor.gzip_compress(record, &mut out).expect("there is room for any record");
+    out.truncate(length);
+    out
 }
 
 fn record(writer: &mut WarcWriter<Vec<u8>>, page: &Recorded) -> Vec<u8> {
