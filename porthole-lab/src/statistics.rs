@@ -1,5 +1,8 @@
 //! Whether a difference is one: intervals by resampling, and a correction where many are looked at.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
 /// A mean difference, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Difference {
@@ -26,7 +29,7 @@ pub fn bootstrap(groups: &[Vec<f64>], seed: u64) -> Difference {
     }
     let mean = |sum: f64, count: usize| sum / count as f64;
     let all = mean(groups.iter().map(|group| mean(group.iter().sum(), group.len())).sum(), groups.len());
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     let mut drawn: Vec<f64> = (0..DRAWS)
         .map(|_| {
             let one = |dice: &mut Dice| {
@@ -69,25 +72,21 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// Random numbers from a seed (SplitMix64).
-struct Dice(u64);
+/// Random numbers from a seed.
+struct Dice(SplitMix64);
 
 impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+    fn new(seed: u64) -> Dice {
+        Dice(SplitMix64::seed_from_u64(seed))
     }
 
     fn below(&mut self, end: usize) -> usize {
-        ((u128::from(self.next()) * end as u128) >> 64) as usize
+        ((u128::from(self.0.next_u64()) * end as u128) >> 64) as usize
     }
 
     #[cfg(test)]
     fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
@@ -107,7 +106,7 @@ mod tests {
         const PLANTED: f64 = 0.3;
         let mut covered = 0;
         for experiment in 0..40 {
-            let mut dice = Dice(experiment);
+            let mut dice = Dice::new(experiment);
             let mut noise = |width: f64| width * (dice.share() + dice.share() + dice.share() - 1.5);
             // Topics differ more than samples of one topic.
             let groups: Vec<Vec<f64>> = (0..12)

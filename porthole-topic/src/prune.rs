@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use porthole_types::TopicId;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::import::Directory;
 use crate::{MOST_TOPICS, Taxonomy, TaxonomyError};
@@ -167,12 +169,13 @@ impl Pruned {
     }
 }
 
-/// Random numbers (splitmix64). Each topic has its own, so that its sample does not change with its neighbours.
-struct Draw(u64);
+/// Random numbers. Each topic has its own, so that its sample does not change with its neighbours.
+struct Draw(SplitMix64);
 
 impl Draw {
     fn new(seed: u64, path: &str) -> Self {
-        Draw(path.bytes().fold(mix(seed), |key, byte| mix(key ^ u64::from(byte))))
+        let key = path.bytes().fold(mix(seed), |key, byte| mix(key ^ u64::from(byte)));
+        Draw(SplitMix64::seed_from_u64(key))
     }
 
     /// Keeps `k` of the items.
@@ -185,13 +188,12 @@ impl Draw {
     }
 
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        ((u128::from(mix(self.0)) * end as u128) >> 64) as usize
+        ((u128::from(self.0.next_u64()) * end as u128) >> 64) as usize
     }
 }
 
-fn mix(mut bits: u64) -> u64 {
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
+/// The first number of the stream whose next state is `bits`.
+fn mix(bits: u64) -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    SplitMix64::seed_from_u64(bits.wrapping_sub(STEP)).next_u64()
 }

@@ -8,6 +8,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 use porthole_store::{SqliteStore, Tried};
 use porthole_strategy::{Aim, named};
 use porthole_types::{ManualClock, Mark};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::kill_tests::{Pages, STARTS, web};
 use super::tests::{Says, scratch};
@@ -208,16 +210,12 @@ fn record(web: &Pages, workers: usize) -> Recording {
     }
 }
 
-/// Draws numbers (splitmix64).
-struct Draw(u64);
+/// Draws numbers.
+struct Draw(SplitMix64);
 
 impl Draw {
     fn between(&mut self, least: usize, most: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut drawn = self.0;
-        drawn = (drawn ^ (drawn >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        drawn = (drawn ^ (drawn >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        least + ((drawn ^ (drawn >> 31)) % (most - least + 1) as u64) as usize
+        least + (self.0.next_u64() % (most - least + 1) as u64) as usize
     }
 }
 
@@ -281,7 +279,7 @@ fn spoil(bytes: &mut Vec<u8>, synced: usize, draw: &mut Draw) {
 fn a_power_cut_costs_a_few_seconds_and_no_page() {
     let web = web();
     let all = undisturbed(&web);
-    let mut draw = Draw(7);
+    let mut draw = Draw(SplitMix64::seed_from_u64(7));
     let (mut lost_pages, mut most_at_risk) = (0, Duration::ZERO);
     for workers in [1, 4] {
         let recording = record(&web, workers);

@@ -213,7 +213,8 @@ fn with_logarithm(goal: f64, step: f64) -> f64 {
     p
 }
 
-/// Xorshift (Marsaglia 2003): the order of steps has to be mixed, not to be secret.
+/// Xorshift (Marsaglia 2003): the order of steps has to be mixed, not to be secret. No crate has this stream, and another
+/// order would change the last digits of every model.
 struct Random(u64);
 
 impl Random {

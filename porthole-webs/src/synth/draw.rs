@@ -2,6 +2,9 @@
 //! index) when it is asked for, so that nothing has to be kept and the order of asking does not matter.
 //! Integers only: the same seed gives the same bytes on every machine.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
 /// What a number is drawn for. Two purposes never share a stream.
 #[derive(Clone, Copy)]
 #[repr(u64)]
@@ -30,34 +33,31 @@ pub(crate) enum For {
     Stuffed,
 }
 
-/// A stream of numbers (splitmix64).
+/// A stream of numbers.
 #[derive(Clone)]
-pub struct Draw(u64);
+pub struct Draw(SplitMix64);
 
 /// A probability as a whole number of 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share(u64);
 
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
 impl Draw {
     /// The stream of one thing.
     #[inline]
     pub(crate) fn new(seed: u64, purpose: For, index: u64) -> Self {
-        Draw(mix(seed ^ mix((purpose as u64) << 48 ^ index)))
+        Draw::of(mix(seed ^ mix((purpose as u64) << 48 ^ index)))
     }
 
     /// The stream behind a key that was itself drawn.
     #[inline]
     pub fn of(key: u64) -> Self {
-        Draw(key)
+        Draw(SplitMix64::seed_from_u64(key))
     }
 
     /// The next 64 bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(STEP);
-        mix(self.0)
+        self.0.next_u64()
     }
 
     /// A number below `n`, which is not 0.
@@ -108,12 +108,12 @@ impl Share {
     }
 }
 
-/// The finaliser of splitmix64: every bit of the input changes half of the output.
+/// A key made of a key: every bit of the input changes half of the output. It is the first number of the stream whose next
+/// state is `x`, so a state one step before it is what the generator is given.
 #[inline]
-pub fn mix(mut x: u64) -> u64 {
-    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
+pub fn mix(x: u64) -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    SplitMix64::seed_from_u64(x.wrapping_sub(STEP)).next_u64()
 }
 
 /// Maps 32 random bits to a number below `n`.
@@ -133,6 +133,8 @@ mod tests {
         let mut draw = Draw::of(1_234_567);
         assert_eq!(draw.bits(), 6_457_827_717_110_365_317);
         assert_eq!(draw.bits(), 3_203_168_211_198_807_973);
+        // The state after one step.
+        assert_eq!(mix(1_234_567u64.wrapping_add(0x9e37_79b9_7f4a_7c15)), 6_457_827_717_110_365_317);
     }
 
     #[test]
