@@ -21,7 +21,7 @@ pub use hits::{Distiller, Scores};
 pub use neighbours::{Neighbourhoods, Neighbours};
 pub use options::{Options, Rho};
 pub use pagerank::{PageRank, PageRankOptions, page_rank};
-pub use top::{Missed, missed, quantile, top};
+pub use top::{Missed, missed, top};
 pub use walk::{Weights, link_weights, walk};
 pub use why::Reason;
 

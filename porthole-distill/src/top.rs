@@ -21,18 +21,6 @@ pub(crate) fn best(mut all: Vec<(u32, f64)>, k: usize) -> Vec<(u32, f64)> {
     all
 }
 
-/// The score below which a share of the pages with a score above 0 lies: V 3.7 calls hubs above that of 0.9 great.
-/// 0 if there are none.
-pub fn quantile(scores: &[f64], share: f64) -> f64 {
-    let mut scores: Vec<f64> = scores.iter().copied().filter(|score| *score > 0.0).collect();
-    if scores.is_empty() {
-        return 0.0;
-    }
-    let at = (scores.len() as f64 * share.clamp(0.0, 1.0)) as usize;
-    let at = at.min(scores.len() - 1);
-    *scores.select_nth_unstable_by(at, f64::total_cmp).1
-}
-
 /// A page that was not fetched, on another site than the great hubs that link to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Missed {

@@ -252,20 +252,6 @@ impl Frontier {
         changes
     }
 
-    /// Nothing is believed any more of URLs that are yet to be fetched. A page that is to be visited again
-    /// keeps its R(d): that is no belief.
-    pub(crate) fn forget(&mut self) {
-        for row in 0..self.len() {
-            if !self.columns.rows[row].place.state().is_done() {
-                let came = self.columns.tries[row].has_come();
-                let held = &mut self.columns.rows[row];
-                held.priority = 0.0;
-                held.relevance = if came { held.relevance } else { 0.0 };
-            }
-        }
-        self.rebuild();
-    }
-
     /// The best `n` rows that are due, in the order of the policy; they are in flight from now on.
     pub(crate) fn take(&mut self, n: usize, now: Timestamp) -> Vec<u32> {
         self.wake(now);

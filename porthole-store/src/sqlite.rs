@@ -39,7 +39,6 @@ use self::open::Lock;
 use self::plan::Plan;
 pub use self::prober::{Judged, Prober, Spent, Table};
 pub use self::reader::SqliteReader;
-use self::sweep::Sweep;
 pub use self::workspace_writer::SqliteWorkspaceWriter;
 use self::write::rowid;
 use crate::frontier::{Belief, Needs, Tries};
@@ -259,14 +258,6 @@ impl Store for SqliteStore {
 
     fn lose_pages(&mut self, oids: &[UrlId]) -> Result<()> {
         self.write(&Batch::default(), |memory| Plan::for_lost_pages(memory, oids)).map(drop)
-    }
-
-    fn forget_estimates(&mut self) -> Result<()> {
-        self.refresh()?;
-        write::forget_estimates(&mut self.db)?;
-        self.memory.frontier.forget();
-        self.memory.sweep = Sweep::default();
-        Ok(())
     }
 
     fn policy(&self) -> &Policy {

@@ -64,11 +64,6 @@ pub trait Store: WorkspaceWriter {
     /// again, like [`queue_again`](Self::queue_again) does it. All or nothing.
     fn lose_pages(&mut self, oids: &[UrlId]) -> Result<()>;
 
-    /// All estimates of URLs that are yet to be fetched fall to 0, relevance and priority, because what they
-    /// came from is no longer true; [`Batch::raised`] builds them up anew. A page that is queued again keeps
-    /// its R(d).
-    fn forget_estimates(&mut self) -> Result<()>;
-
     /// The order in which work is taken.
     fn policy(&self) -> &Policy;
 
@@ -214,8 +209,6 @@ pub struct Batch<'a> {
     /// A full queue makes room before a URL is added to it, as P Fig. 1 has it: the last one that this batch adds stays,
     /// however bad it is. Otherwise the worst go, whenever they were added.
     pub protect_newest: bool,
-    /// What happened.
-    pub events: &'a [Event],
     /// Settings to write, so that what must agree with the results does.
     pub settings: &'a [(&'a str, &'a str)],
 }

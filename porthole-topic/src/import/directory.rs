@@ -53,11 +53,6 @@ impl Directory {
         Ok(())
     }
 
-    /// Makes a topic without examples.
-    pub fn add_topic(&mut self, path: &str) -> Result<(), TaxonomyError> {
-        self.node(path).map(drop)
-    }
-
     /// How many topics there are, the root included.
     pub fn len(&self) -> usize {
         self.nodes.len()
