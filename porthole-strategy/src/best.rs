@@ -6,12 +6,13 @@
 
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::catalogue::NameError;
 use crate::keywords::Keywords;
 use crate::parameters::Parameters;
-use crate::{Aim, Discipline, PriorityMerge, Saved, Saver, Selection, Source, StateError, Strategy};
+use crate::{Aim, Discipline, PriorityMerge, Selection, Source, StateError, Strategy, state};
 
 mod local_rank;
 use local_rank::LocalRank;
@@ -46,7 +47,7 @@ enum Size {
 /// N that follows the harvest, which P 7 leaves open: after N pages, their mean relevance is compared with that of the
 /// batch before. While it holds (nine tenths of it are enough), N doubles: what is found is everywhere, and there is room to explore. When it falls,
 /// N halves: back to what is surely good.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Adaptive {
     n: usize,
     most: usize,
@@ -96,6 +97,13 @@ impl BestN {
             rank: is_rank.then(LocalRank::default),
             last: (UrlId(0), 0.0),
         })
+    }
+
+    fn adaptive_size(&self) -> Option<Adaptive> {
+        match self.size {
+            Size::Fixed(_) => None,
+            Size::Adaptive(adaptive) => Some(adaptive),
+        }
     }
 
     fn tell(&mut self, relevance: f64) {
@@ -157,34 +165,21 @@ impl Strategy for BestN {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        match (self.size, &self.rank) {
-            (Size::Fixed(_), None) => return None,
-            (Size::Fixed(_), _) => {}
-            (Size::Adaptive(Adaptive { n, told, relevance, before, .. }), _) => {
-                saver.u64(n as u64);
-                saver.u64(told as u64);
-                saver.f64(relevance);
-                saver.f64(before);
-            }
-        }
-        if let Some(rank) = &self.rank {
-            rank.save(&mut saver);
-        }
-        Some(saver.finish())
+        let adaptive = self.adaptive_size();
+        (adaptive.is_some() || self.rank.is_some()).then(|| state::save(FORM, (adaptive, &self.rank)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        if let Size::Adaptive(adaptive) = &mut self.size {
-            adaptive.n = usize::try_from(saved.u64()?).map_err(|_| StateError)?.clamp(1, adaptive.most);
-            adaptive.told = usize::try_from(saved.u64()?).map_err(|_| StateError)?;
-            (adaptive.relevance, adaptive.before) = (saved.f64()?, saved.f64()?);
+        let (adaptive, rank): (Option<Adaptive>, Option<LocalRank>) = state::restore(FORM, saved)?;
+        state::check(adaptive.is_some() == self.adaptive_size().is_some())?;
+        state::check(rank.is_some() == self.rank.is_some())?;
+        if let (Size::Adaptive(own), Some(saved)) = (&mut self.size, adaptive) {
+            *own = Adaptive { n: saved.n.clamp(1, own.most), most: own.most, ..saved };
         }
-        if let Some(rank) = &mut self.rank {
-            *rank = LocalRank::restored(&mut saved)?;
+        if let (Some(own), Some(saved)) = (&mut self.rank, rank) {
+            own.restore(saved)?;
         }
-        saved.finish()
+        Ok(())
     }
 }
 

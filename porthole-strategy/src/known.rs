@@ -7,8 +7,9 @@ use foldhash::fast::FixedState;
 use porthole_distill::{Graph, Node, PageRankOptions, page_rank};
 use porthole_page::Link;
 use porthole_types::UrlId;
+use serde::{Deserialize, Serialize};
 
-use crate::{Saved, Saver, Source, StateError};
+use crate::{Source, StateError, state};
 
 /// URLs that are remembered: what is met later is not part of the graph.
 const MOST_URLS: usize = 1_000_000;
@@ -17,8 +18,10 @@ const MOST_URLS: usize = 1_000_000;
 const MOST_LINKS: usize = 4_000_000;
 
 /// URLs with numbers in the order in which they were met, and the links between them; bounded, some 100 MB at most.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub(crate) struct Known {
+    #[serde(skip)]
     numbers: HashMap<UrlId, u32, FixedState>,
     urls: Vec<UrlId>,
     /// Whether it came, or will not.
@@ -29,7 +32,7 @@ pub(crate) struct Known {
 }
 
 /// A link between two URLs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Edge {
     pub(crate) from: u32,
     pub(crate) to: u32,
@@ -132,50 +135,33 @@ impl Known {
         let largest = ranks.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         ranks.into_iter().map(|rank| rank / largest).collect()
     }
+}
 
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.length(self.urls.len());
-        for (url, done) in self.urls.iter().zip(&self.done) {
-            saver.url(*url);
-            saver.u32(u32::from(*done));
-        }
-        saver.length(self.links.len());
-        for Edge { from, to, weight } in &self.links {
-            saver.u32(*from);
-            saver.u32(*to);
-            saver.f32(*weight);
-        }
-        saver.length(self.pages.len());
-        for (page, end) in &self.pages {
-            saver.u32(*page);
-            saver.u32(*end);
-        }
-    }
+/// What is saved of it.
+#[derive(Deserialize)]
+struct Parts {
+    urls: Vec<UrlId>,
+    done: Vec<bool>,
+    links: Vec<Edge>,
+    pages: Vec<(u32, u32)>,
+}
 
-    pub(crate) fn restored(saved: &mut Saved<'_>) -> Result<Known, StateError> {
-        let mut known = Known::default();
-        for number in 0..saved.length(12)? {
-            let url = saved.url()?;
-            known.numbers.insert(url, number as u32);
-            known.urls.push(url);
-            known.done.push(saved.u32()? != 0);
-        }
-        let inside =
-            |number: u32| if (number as usize) < known.urls.len() { Ok(number) } else { Err(StateError) };
-        for _ in 0..saved.length(12)? {
-            let (from, to) = (inside(saved.u32()?)?, inside(saved.u32()?)?);
-            known.links.push(Edge { from, to, weight: saved.f32()? });
-        }
-        for _ in 0..saved.length(8)? {
-            known.pages.push((inside(saved.u32()?)?, saved.u32()?));
-        }
-        Ok(known)
+impl TryFrom<Parts> for Known {
+    type Error = StateError;
+
+    fn try_from(Parts { urls, done, links, pages }: Parts) -> Result<Known, StateError> {
+        let is_known = |number: u32| (number as usize) < urls.len();
+        state::check(done.len() == urls.len())?;
+        state::check(links.iter().all(|link| is_known(link.from) && is_known(link.to)))?;
+        state::check(pages.iter().all(|(page, _)| is_known(*page)))?;
+        let numbers = urls.iter().copied().zip(0..).collect();
+        Ok(Known { numbers, urls, done, links, pages })
     }
 }
 
 /// When something costly is due: after so many pages, and again when there are an eighth more, so that all of it together
 /// stays a small part of the work.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Schedule {
     every: u64,
     next: u64,
@@ -195,12 +181,8 @@ impl Schedule {
         is_due
     }
 
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.u64(self.next);
-    }
-
-    pub(crate) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
-        self.next = saved.u64()?;
-        Ok(())
+    /// Is due next when it was when it was saved; what it is set to stays.
+    pub(crate) fn resume(&mut self, saved: Schedule) {
+        self.next = saved.next;
     }
 }

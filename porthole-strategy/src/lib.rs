@@ -26,7 +26,7 @@ mod queued;
 mod rl_spider;
 mod shark;
 mod simple;
-mod state;
+pub mod state;
 
 use porthole_page::{Link, Page};
 use porthole_types::{CanonicalUrl, Judgment, UrlId};
@@ -47,7 +47,7 @@ pub use porthole::Porthole;
 pub use rl_spider::RlSpider;
 pub use shark::Shark;
 pub use simple::{Breadth, Fifo, Hard, Soft, Unfocused};
-pub use state::{Saved, Saver, StateError};
+pub use state::StateError;
 
 /// Links that a strategy remembers something of, at most; after that, it forgets those that it met first.
 const MOST_QUEUED: usize = 1_000_000;

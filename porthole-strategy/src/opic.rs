@@ -7,15 +7,16 @@
 
 use porthole_page::Link;
 use porthole_types::CanonicalUrl;
+use serde::{Deserialize, Serialize};
 
 use crate::known::Known;
-use crate::{Discipline, PriorityMerge, Saved, Saver, Source, StateError, Strategy};
+use crate::{Discipline, PriorityMerge, Source, StateError, Strategy, state};
 
 /// The form of what is saved.
 const FORM: u32 = 24;
 
 /// Online importance.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Opic {
     known: Known,
     /// By number: its cash without what all got since the first page.
@@ -92,21 +93,14 @@ impl Strategy for Opic {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        self.known.save(&mut saver);
-        self.cash.iter().for_each(|cash| saver.f64(*cash));
-        saver.f64(self.all_got);
-        saver.f64(self.purse);
-        saver.u64(self.waiting);
-        Some(saver.finish())
+        Some(state::save(FORM, self))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        self.known = Known::restored(&mut saved)?;
-        self.cash = (0..self.known.len()).map(|_| saved.f64()).collect::<Result<_, _>>()?;
-        (self.all_got, self.purse, self.waiting) = (saved.f64()?, saved.f64()?, saved.u64()?);
-        saved.finish()
+        let saved: Opic = state::restore(FORM, saved)?;
+        state::check(saved.cash.len() == saved.known.len())?;
+        *self = saved;
+        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::catalogue::NameError;
 use crate::keywords::{Keywords, around};
 use crate::parameters::Parameters;
 use crate::queued::Queued;
-use crate::{Aim, MOST_QUEUED, Part, Saved, Saver, Source, StateError, Strategy};
+use crate::{Aim, MOST_QUEUED, Part, Source, StateError, Strategy, state};
 
 /// The form of what is saved.
 const FORM: u32 = 22;
@@ -96,15 +96,12 @@ impl Strategy for Shark {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        self.inherited.save(&mut saver, |value, saver| saver.f32(*value));
-        Some(saver.finish())
+        Some(state::save(FORM, &self.inherited))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        self.inherited.restore(&mut saved, 4, Saved::f32)?;
-        saved.finish()
+        self.inherited.restore(state::restore(FORM, saved)?);
+        Ok(())
     }
 }
 

@@ -4,8 +4,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::feature::Weighed;
-use crate::{Saved, Saver, StateError};
+use crate::state;
 
 /// Intervals of relevance: of width 1 in its log odds, from below -7 to above 7. Where low ends and high begins can then
 /// be decided whenever it is asked, from the sums alone.
@@ -16,13 +18,14 @@ pub(super) const BINS: usize = 16;
 const CUTS: Range<usize> = 6..11;
 
 /// Occurrences of features in instances, by interval of Pr(c*|v).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counts {
     /// Instances in each interval.
     instances: [u64; BINS],
     /// Occurrences of features in those instances.
     occurrences: [u64; BINS],
     /// Occurrences of a feature in an interval; most occur in one or two.
+    #[serde(serialize_with = "state::sorted")]
     features: HashMap<u64, u32, foldhash::fast::FixedState>,
 }
 
@@ -87,28 +90,6 @@ impl Counts {
             features.entry(feature).or_insert([0, 0])[usize::from(bin >= cut)] += count;
         }
         Halves { occurrences, features }
-    }
-
-    pub(super) fn save(&self, saver: &mut Saver) {
-        self.instances.iter().chain(&self.occurrences).for_each(|number| saver.u64(*number));
-        let mut features: Vec<(&u64, &u32)> = self.features.iter().collect();
-        features.sort_unstable();
-        saver.length(features.len());
-        for (key, count) in features {
-            saver.u64(*key);
-            saver.u32(*count);
-        }
-    }
-
-    pub(super) fn restore(saved: &mut Saved<'_>) -> Result<Counts, StateError> {
-        let mut counts = Counts::default();
-        for number in counts.instances.iter_mut().chain(&mut counts.occurrences) {
-            *number = saved.u64()?;
-        }
-        for _ in 0..saved.length(12)? {
-            counts.features.insert(saved.u64()?, saved.u32()?);
-        }
-        Ok(counts)
     }
 }
 

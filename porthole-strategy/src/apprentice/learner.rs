@@ -5,7 +5,7 @@ use super::feature::Weighed;
 use super::linear::Linear;
 use super::naive_bayes::{LEAST, NaiveBayes, probability};
 use super::settings::Kind;
-use crate::{Saved, Saver, StateError};
+use crate::{StateError, state};
 
 /// A learner, with what it was taught and what it makes of that.
 #[derive(Clone, Debug)]
@@ -111,33 +111,30 @@ impl Learner {
         Some(all)
     }
 
-    pub(super) fn save(&self, saver: &mut Saver) {
+    /// What is saved: whether it was trained, and what was learnt, by who learns.
+    pub(super) fn state(&self) -> (bool, Option<[&Counts; 2]>, Option<&Linear>) {
         match self {
-            Learner::Bayes(bayes) => {
-                saver.u32(u32::from(bayes.trained.is_some()));
-                bayes.counts.save(saver);
-                bayes.fresh.save(saver);
-            }
-            Learner::Linear { linear, is_asked } => {
-                saver.u32(u32::from(*is_asked));
-                linear.save(saver);
-            }
+            Learner::Bayes(bayes) => (bayes.trained.is_some(), Some([&bayes.counts, &bayes.fresh]), None),
+            Learner::Linear { linear, is_asked } => (*is_asked, None, Some(linear)),
         }
     }
 
-    pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
-        let was_trained = saved.u32()? == 1;
-        match self {
-            Learner::Bayes(bayes) => {
-                (bayes.counts, bayes.fresh) = (Counts::restore(saved)?, Counts::restore(saved)?);
+    pub(super) fn restore(&mut self, (was_trained, counts, weights): State) -> Result<(), StateError> {
+        match (self, counts, weights) {
+            (Learner::Bayes(bayes), Some([counts, fresh]), None) => {
+                (bayes.counts, bayes.fresh) = (counts, fresh);
                 bayes.trained =
                     if was_trained { NaiveBayes::train(&bayes.counts, bayes.length) } else { None };
             }
-            Learner::Linear { linear, is_asked } => {
-                linear.restore(saved)?;
-                *is_asked = was_trained;
+            (Learner::Linear { linear, is_asked }, None, Some(weights)) => {
+                state::check(weights.is_perceptron() == linear.is_perceptron())?;
+                (*linear, *is_asked) = (weights, was_trained);
             }
+            _ => return Err(StateError::Damaged),
         }
         Ok(())
     }
 }
+
+/// What [`Learner::state`] says, when it comes back.
+pub(super) type State = (bool, Option<[Counts; 2]>, Option<Linear>);

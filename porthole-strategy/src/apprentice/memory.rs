@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use porthole_types::UrlId;
+use serde::{Deserialize, Serialize};
 
 use super::context::{Outcomes, PageContext, Place};
 use super::settings::Parents;
@@ -29,7 +30,7 @@ pub(super) struct Memory {
 const GONE: UrlId = UrlId(0);
 
 /// A URL that is waited for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Waiting {
     /// The context and the place there of the newest link to it.
     pub(super) newest: (u32, u32),

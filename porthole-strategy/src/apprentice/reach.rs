@@ -3,12 +3,13 @@
 //! The first instances are kept with all that stands around their links. Whenever there is a training they decide how far
 //! it pays to look, and the apprentice learns them anew so; when they are enough, the choice stays and they are forgotten.
 
+use serde::{Deserialize, Serialize};
+
 use super::context::{Outcomes, PageContext, Place};
 use super::feature::Weighed;
 use super::learner::Learner;
 use super::settings::Encoding;
 use super::validation::{Instance, cross_validated};
-use crate::{Saved, Saver, StateError};
 
 /// The farthest that is tried.
 pub(super) const FARTHEST: u32 = 8;
@@ -18,13 +19,13 @@ const ENOUGH: usize = 2_000;
 const PARTS: u64 = 5;
 
 /// The instances that decide.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Reach {
     kept: Vec<Placed>,
 }
 
 /// An instance whose features know how far from the link they are.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Placed {
     target: u64,
     features: Vec<(u8, Weighed)>,
@@ -92,33 +93,5 @@ impl Reach {
             relevance: link.relevance,
         };
         self.kept.iter().map(of_link).collect()
-    }
-
-    pub(super) fn save(&self, saver: &mut Saver) {
-        saver.length(self.kept.len());
-        for Placed { target, features, relevance } in &self.kept {
-            saver.u64(*target);
-            saver.f64(*relevance);
-            saver.length(features.len());
-            for (apart, (feature, weight)) in features {
-                saver.u32(*feature);
-                saver.u32(u32::from(*apart) << 16 | u32::from(*weight));
-            }
-        }
-    }
-
-    pub(super) fn restore(saved: &mut Saved<'_>) -> Result<Reach, StateError> {
-        let mut reach = Reach::default();
-        for _ in 0..saved.length(24)? {
-            let (target, relevance) = (saved.u64()?, saved.f64()?);
-            let count = saved.length(8)?;
-            let feature = |saved: &mut Saved<'_>| {
-                let (feature, both) = (saved.u32()?, saved.u32()?);
-                Ok(((both >> 16) as u8, (feature, both as u16)))
-            };
-            let features = (0..count).map(|_| feature(saved)).collect::<Result<_, StateError>>()?;
-            reach.kept.push(Placed { target, features, relevance });
-        }
-        Ok(reach)
     }
 }

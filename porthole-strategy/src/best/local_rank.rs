@@ -2,16 +2,17 @@
 //! and those with the same number by their PageRank in the graph that is known.
 
 use porthole_types::{CanonicalUrl, UrlId};
+use serde::{Deserialize, Serialize};
 
 use crate::keywords::Keywords;
 use crate::known::{Known, Schedule};
-use crate::{Saved, Saver, Source, StateError};
+use crate::{Source, StateError, state};
 
 /// PageRank is computed after so many pages, and then again and again.
 const EVERY: u64 = 25;
 
 /// What rank_KW,PR says of links.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct LocalRank {
     known: Known,
     /// By number: the most keywords on a page that links there, and its PageRank as a share of the largest. What was met
@@ -19,6 +20,7 @@ pub(super) struct LocalRank {
     worth: Vec<(u32, f32)>,
     schedule: Schedule,
     /// Links that are worth something else now.
+    #[serde(skip)]
     pub(super) changed: Vec<(UrlId, f64)>,
 }
 
@@ -66,22 +68,9 @@ impl LocalRank {
         self.known.find(url).map_or(0.0, |number| self.worth_of(number, keywords))
     }
 
-    pub(super) fn save(&self, saver: &mut Saver) {
-        self.schedule.save(saver);
-        self.known.save(saver);
-        for (contained, rank) in &self.worth {
-            saver.u32(*contained);
-            saver.f32(*rank);
-        }
-    }
-
-    pub(super) fn restored(saved: &mut Saved<'_>) -> Result<LocalRank, StateError> {
-        let mut rank = LocalRank::default();
-        rank.schedule.restore(saved)?;
-        rank.known = Known::restored(saved)?;
-        for _ in 0..rank.known.len() {
-            rank.worth.push((saved.u32()?, saved.f32()?));
-        }
-        Ok(rank)
+    pub(super) fn restore(&mut self, saved: LocalRank) -> Result<(), StateError> {
+        state::check(saved.worth.len() == saved.known.len())?;
+        *self = saved;
+        Ok(())
     }
 }
