@@ -105,13 +105,6 @@ impl Scope {
         })
     }
 
-    /// Confines the crawl to the registrable domain of a URL, and to those it was confined to before.
-    pub fn allow_domain_of(&mut self, url: &CanonicalUrl) {
-        if !self.domains.iter().any(|domain| &**domain == url.domain()) {
-            self.domains.push(url.domain().into());
-        }
-    }
-
     /// Disables a site, or enables it again.
     pub fn set_disabled(&mut self, site: SiteId, disabled: bool) {
         if disabled {
@@ -351,8 +344,7 @@ mod tests {
                 "{domain}, {text}"
             );
         }
-        let mut scope = scope(&[], &[], &["a.test"]);
-        scope.allow_domain_of(&url("http://news.bbc.co.uk/"));
+        let scope = scope(&[], &[], &["a.test", "bbc.co.uk"]);
         assert!(scope.admits(&url("http://www.bbc.co.uk/x"), 0, 0).is_ok());
         assert_eq!(
             scope.admits(&url("http://www.itv.co.uk/x"), 0, 0),

@@ -21,7 +21,7 @@ pub use hits::{HitsDistiller, HitsScores};
 pub use neighbours::{JudgedNeighbours, Neighbourhoods};
 pub use options::{DistillOptions, Rho};
 pub use pagerank::{PageRank, PageRankOptions, page_rank};
-pub use top::{Missed, missed, quantile, top};
+pub use top::{Missed, missed, top};
 pub use walk::{LinkWeights, link_weights, walk};
 pub use why::ScoreContribution;
 

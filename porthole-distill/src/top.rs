@@ -21,17 +21,6 @@ pub(crate) fn best(mut all: Vec<(u32, f64)>, k: usize) -> Vec<(u32, f64)> {
     all
 }
 
-/// Quantile of the positive scores: V 3.7 calls hubs above the 0.9 quantile great. 0 if there are none.
-pub fn quantile(scores: &[f64], share: f64) -> f64 {
-    let mut scores: Vec<f64> = scores.iter().copied().filter(|score| *score > 0.0).collect();
-    if scores.is_empty() {
-        return 0.0;
-    }
-    let at = (scores.len() as f64 * share.clamp(0.0, 1.0)) as usize;
-    let at = at.min(scores.len() - 1);
-    *scores.select_nth_unstable_by(at, f64::total_cmp).1
-}
-
 /// An unfetched page that great hubs on other sites link to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Missed {

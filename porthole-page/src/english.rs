@@ -2,7 +2,7 @@
 //! a few. The rules and their order are those of <https://snowballstem.org/algorithms/english/stemmer.html>.
 //!
 //! It gives what `frostem` gives, at a small part of the price: which letters are vowels is one number, and so
-//! is the end of a word that suffixes are compared with.
+//! is the end of a word that suffixes are compared with (figures: docs/decisions/crates-or-our-own.md).
 
 use wide::i8x16;
 

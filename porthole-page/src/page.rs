@@ -244,15 +244,6 @@ impl fmt::Debug for TagPath<'_> {
     }
 }
 
-impl Link {
-    /// Whether `rel` has `nofollow`.
-    pub fn is_nofollow(&self) -> bool {
-        self.rel
-            .as_deref()
-            .is_some_and(|rel| rel.split_ascii_whitespace().any(|w| w.eq_ignore_ascii_case("nofollow")))
-    }
-}
-
 impl LinkKind {
     /// Name in tables and output.
     pub fn name(self) -> &'static str {

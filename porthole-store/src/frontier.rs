@@ -251,19 +251,6 @@ impl Frontier {
         changes
     }
 
-    /// Resets the estimates of unfetched URLs. A page to be revisited keeps its R(d), which is no estimate.
-    pub(crate) fn forget(&mut self) {
-        for row in 0..self.len() {
-            if !self.columns.rows[row].place.state().is_done() {
-                let came = self.columns.tries[row].has_response();
-                let row_data = &mut self.columns.rows[row];
-                row_data.priority = 0.0;
-                row_data.relevance = if came { row_data.relevance } else { 0.0 };
-            }
-        }
-        self.rebuild();
-    }
-
     /// Takes the best `n` rows that are due, in the order of the policy; they are in flight then.
     pub(crate) fn take(&mut self, n: usize, now: Timestamp) -> Vec<u32> {
         self.wake(now);

@@ -39,7 +39,6 @@ use self::open::Lock;
 use self::plan::WritePlan;
 pub use self::prober::{BulkJudgment, ProbeTable, Prober, Spent};
 pub use self::reader::SqliteReader;
-use self::sweep::Sweep;
 pub use self::workspace_writer::SqliteWorkspaceWriter;
 use self::write::rowid;
 use crate::frontier::{Belief, Needs, Tries};
@@ -263,14 +262,6 @@ impl Store for SqliteStore {
 
     fn lose_pages(&mut self, oids: &[UrlId]) -> Result<()> {
         self.write(&Batch::default(), |memory| WritePlan::for_lost_pages(memory, oids)).map(drop)
-    }
-
-    fn forget_estimates(&mut self) -> Result<()> {
-        self.refresh()?;
-        write::forget_estimates(&mut self.db)?;
-        self.memory.frontier.forget();
-        self.memory.sweep = Sweep::default();
-        Ok(())
     }
 
     fn policy(&self) -> &Policy {

@@ -67,10 +67,6 @@ pub trait Store: WorkspaceWriter {
     /// again, as [`queue_again`](Self::queue_again) does. One transaction.
     fn lose_pages(&mut self, oids: &[UrlId]) -> Result<()>;
 
-    /// Sets all estimates of unfetched URLs to 0, relevance and priority, because their basis is no longer valid;
-    /// [`Batch::raised`] rebuilds them. A page that is queued again keeps its R(d).
-    fn forget_estimates(&mut self) -> Result<()>;
-
     /// The order in which work is taken.
     fn policy(&self) -> &Policy;
 
@@ -213,8 +209,6 @@ pub struct Batch<'a> {
     /// A full queue makes room before a URL is added, as in P Fig. 1: the last URL that this batch adds stays, however
     /// bad it is. Otherwise the worst URLs are evicted, whenever they were added.
     pub protect_newest: bool,
-    /// Events to record.
-    pub events: &'a [Event],
     /// Settings to write in the same transaction, so that they agree with the results.
     pub settings: &'a [(&'a str, &'a str)],
 }

@@ -12,7 +12,7 @@ use crate::catalogue::NameError;
 use crate::keywords::Keywords;
 use crate::known::{KnownGraph, Schedule};
 use crate::parameters::Parameters;
-use crate::{CrawlGoal, Discipline, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy};
+use crate::{CrawlGoal, Discipline, PriorityMerge, SourcePage, StateError, Strategy, state};
 
 /// Version of the saved format.
 const FORM: u32 = 25;
@@ -133,22 +133,15 @@ impl Strategy for Arc {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        self.schedule.save(&mut saver);
-        self.known.save(&mut saver);
-        self.authority.iter().for_each(|score| saver.f64(*score));
-        saver.f64(self.best.0);
-        saver.f64(self.best.1);
-        Some(saver.finish())
+        Some(state::save(FORM, (self.schedule, &self.known, &self.authority, self.best)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        self.schedule.restore(&mut saved)?;
-        self.known = KnownGraph::restored(&mut saved)?;
-        self.authority = (0..self.known.len()).map(|_| saved.f64()).collect::<Result<_, _>>()?;
-        self.best = (saved.f64()?, saved.f64()?);
-        saved.finish()
+        let (schedule, known, authority, best): (_, KnownGraph, Vec<f64>, _) = state::restore(FORM, saved)?;
+        state::check(authority.len() == known.len())?;
+        self.schedule.resume(schedule);
+        (self.known, self.authority, self.best) = (known, authority, best);
+        Ok(())
     }
 }
 

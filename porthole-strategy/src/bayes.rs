@@ -4,15 +4,17 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use porthole_types::TermId;
+use serde::{Deserialize, Serialize};
 
-use crate::{Saved, Saver, StateError};
+use crate::{StateError, state};
 
 /// Multinomial naive Bayes with add-one smoothing; classes by number.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Bayes {
     /// Number of bags, and of terms in all of them, by class.
     classes: Vec<(u32, u32)>,
     /// Number of occurrences of each term in the bags of each class.
+    #[serde(serialize_with = "state::sorted")]
     terms: HashMap<TermId, Vec<u32>, FixedState>,
 }
 
@@ -57,31 +59,13 @@ impl Bayes {
         logs.iter().map(|share| if sum > 0.0 { share / sum } else { 0.0 }).collect()
     }
 
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        for (bags, length) in &self.classes {
-            saver.u32(*bags);
-            saver.u32(*length);
-        }
-        let mut terms: Vec<_> = self.terms.iter().collect();
-        terms.sort_unstable_by_key(|(term, _)| **term);
-        saver.length(terms.len());
-        for (term, counts) in terms {
-            saver.u32(term.0);
-            counts.iter().for_each(|count| saver.u32(*count));
-        }
-    }
-
-    pub(crate) fn restored(classes: usize, saved: &mut Saved<'_>) -> Result<Bayes, StateError> {
-        let mut bayes = Bayes::new(classes);
-        for class in &mut bayes.classes {
-            *class = (saved.u32()?, saved.u32()?);
-        }
-        for _ in 0..saved.length(4 + 4 * classes)? {
-            let term = TermId(saved.u32()?);
-            let counts = (0..classes).map(|_| saved.u32()).collect::<Result<_, _>>()?;
-            bayes.terms.insert(term, counts);
-        }
-        Ok(bayes)
+    /// Takes over what was saved, if that is of as many classes.
+    pub(crate) fn restore(&mut self, saved: Bayes) -> Result<(), StateError> {
+        let classes = self.classes.len();
+        state::check(saved.classes.len() == classes)?;
+        state::check(saved.terms.values().all(|counts| counts.len() == classes))?;
+        *self = saved;
+        Ok(())
     }
 }
 

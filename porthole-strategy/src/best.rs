@@ -6,14 +6,13 @@
 
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, UrlId};
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::catalogue::NameError;
 use crate::keywords::Keywords;
 use crate::parameters::Parameters;
-use crate::{
-    CrawlGoal, Discipline, PriorityMerge, Saved, Saver, Selection, SourcePage, StateError, Strategy,
-};
+use crate::{CrawlGoal, Discipline, PriorityMerge, Selection, SourcePage, StateError, Strategy, state};
 
 mod local_rank;
 use local_rank::LocalRank;
@@ -48,7 +47,7 @@ enum BatchSize {
 /// N that follows the harvest, a question that P 7 leaves open. After N pages, their mean relevance is compared with
 /// that of the previous batch. While it holds (at least nine tenths), N doubles: relevant pages are common, so there is
 /// room to explore. When it falls, N halves, back to the surest links.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Adaptive {
     n: usize,
     most: usize,
@@ -102,6 +101,13 @@ impl BestN {
             rank: is_rank.then(LocalRank::default),
             last: (UrlId(0), 0.0),
         })
+    }
+
+    fn adaptive_size(&self) -> Option<Adaptive> {
+        match self.size {
+            BatchSize::Fixed(_) => None,
+            BatchSize::Adaptive(adaptive) => Some(adaptive),
+        }
     }
 
     fn tell(&mut self, relevance: f64) {
@@ -163,34 +169,21 @@ impl Strategy for BestN {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        match (self.size, &self.rank) {
-            (BatchSize::Fixed(_), None) => return None,
-            (BatchSize::Fixed(_), _) => {}
-            (BatchSize::Adaptive(Adaptive { n, told, relevance, before, .. }), _) => {
-                saver.u64(n as u64);
-                saver.u64(told as u64);
-                saver.f64(relevance);
-                saver.f64(before);
-            }
-        }
-        if let Some(rank) = &self.rank {
-            rank.save(&mut saver);
-        }
-        Some(saver.finish())
+        let adaptive = self.adaptive_size();
+        (adaptive.is_some() || self.rank.is_some()).then(|| state::save(FORM, (adaptive, &self.rank)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        if let BatchSize::Adaptive(adaptive) = &mut self.size {
-            adaptive.n = usize::try_from(saved.u64()?).map_err(|_| StateError)?.clamp(1, adaptive.most);
-            adaptive.told = usize::try_from(saved.u64()?).map_err(|_| StateError)?;
-            (adaptive.relevance, adaptive.before) = (saved.f64()?, saved.f64()?);
+        let (adaptive, rank): (Option<Adaptive>, Option<LocalRank>) = state::restore(FORM, saved)?;
+        state::check(adaptive.is_some() == self.adaptive_size().is_some())?;
+        state::check(rank.is_some() == self.rank.is_some())?;
+        if let (BatchSize::Adaptive(own), Some(saved)) = (&mut self.size, adaptive) {
+            *own = Adaptive { n: saved.n.clamp(1, own.most), most: own.most, ..saved };
         }
-        if let Some(rank) = &mut self.rank {
-            *rank = LocalRank::restored(&mut saved)?;
+        if let (Some(own), Some(saved)) = (&mut self.rank, rank) {
+            own.restore(saved)?;
         }
-        saved.finish()
+        Ok(())
     }
 }
 

@@ -12,7 +12,8 @@ use porthole_types::{TermId, UrlId};
 
 use crate::catalogue::NameError;
 use crate::parameters::Parameters;
-use crate::{Saved, Saver, SourcePage, StateError, Strategy};
+use crate::state::{self, Sorted};
+use crate::{SourcePage, StateError, Strategy};
 
 /// Version of the saved format.
 const FORM: u32 = 26;
@@ -108,28 +109,12 @@ impl Strategy for Centroid {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        saver.u64(self.pages);
-        saver.f64(self.square);
-        let mut terms: Vec<_> = self.terms.iter().collect();
-        terms.sort_unstable_by_key(|(term, _)| **term);
-        saver.length(terms.len());
-        for (term, (df, sum)) in terms {
-            saver.u32(term.0);
-            saver.u32(*df);
-            saver.f32(*sum);
-        }
-        Some(saver.finish())
+        Some(state::save(FORM, (self.pages, self.square, Sorted(&self.terms))))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        (self.pages, self.square) = (saved.u64()?, saved.f64()?);
-        self.terms = HashMap::default();
-        for _ in 0..saved.length(12)? {
-            self.terms.insert(TermId(saved.u32()?), (saved.u32()?, saved.f32()?));
-        }
-        saved.finish()
+        (self.pages, self.square, self.terms) = state::restore(FORM, saved)?;
+        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use porthole_types::{CanonicalUrl, TermId, UrlId};
 
 use crate::keywords::{Keywords, around};
 use crate::known::{KnownGraph, Schedule};
-use crate::{CrawlGoal, Discipline, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy, in_layer};
+use crate::{CrawlGoal, Discipline, PriorityMerge, SourcePage, StateError, Strategy, in_layer, state};
 
 /// Version of the saved format.
 const FORM: u32 = 23;
@@ -130,36 +130,24 @@ impl Strategy for Cho {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        self.schedule.save(&mut saver);
-        self.known.save(&mut saver);
-        saver.length(self.ranked);
-        for place in 0..self.known.len() {
-            saver.u32(self.backlinks[place]);
-            saver.f32(self.ranks[place]);
-            if let Some(hot) = &self.hot {
-                saver.u32(u32::from(hot.is_hot[place]));
-                saver.u32(u32::from(hot.distance[place]));
-            }
-        }
-        Some(saver.finish())
+        let hot = self.hot.as_ref().map(|hot| (&hot.is_hot, &hot.distance));
+        let ranks = (self.ranked, &self.backlinks, &self.ranks);
+        Some(state::save(FORM, (self.schedule, &self.known, ranks, hot)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        self.schedule.restore(&mut saved)?;
-        self.known = KnownGraph::restored(&mut saved)?;
-        self.ranked = saved.length(0)?;
-        (self.backlinks, self.ranks) = (Vec::new(), Vec::new());
-        for _ in 0..self.known.len() {
-            self.backlinks.push(saved.u32()?);
-            self.ranks.push(saved.f32()?);
-            if let Some(hot) = &mut self.hot {
-                hot.is_hot.push(saved.u32()? != 0);
-                hot.distance.push(u8::try_from(saved.u32()?).map_err(|_| StateError)?);
-            }
+        let (schedule, known, ranks, hot): (Schedule, KnownGraph, (usize, Vec<u32>, Vec<f32>), _) =
+            state::restore(FORM, saved)?;
+        let hot: Option<(Vec<bool>, Vec<u8>)> = hot;
+        state::check(ranks.1.len() == known.len() && ranks.2.len() == known.len())?;
+        state::check(hot.is_some() == self.hot.is_some())?;
+        if let (Some(own), Some((is_hot, distance))) = (&mut self.hot, hot) {
+            state::check(is_hot.len() == known.len() && distance.len() == known.len())?;
+            (own.is_hot, own.distance) = (is_hot, distance);
         }
-        saved.finish()
+        self.schedule.resume(schedule);
+        (self.known, (self.ranked, self.backlinks, self.ranks)) = (known, ranks);
+        Ok(())
     }
 }
 

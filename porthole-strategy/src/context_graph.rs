@@ -11,12 +11,13 @@ use std::collections::VecDeque;
 
 use porthole_page::{Link, Page};
 use porthole_types::{CanonicalUrl, TermId, UrlId};
+use serde::{Deserialize, Serialize};
 
 use crate::bayes::Bayes;
 use crate::catalogue::NameError;
 use crate::known::{KnownGraph, Schedule};
 use crate::parameters::Parameters;
-use crate::{Discipline, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy, in_layer};
+use crate::{Discipline, PriorityMerge, SourcePage, StateError, Strategy, in_layer, state};
 
 /// Version of the saved format.
 const FORM: u32 = 27;
@@ -42,7 +43,7 @@ pub struct ContextGraph {
 }
 
 /// A fetched page.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct LayeredPage {
     number: u32,
     on_topic: bool,
@@ -188,36 +189,18 @@ impl Strategy for ContextGraph {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        self.schedule.save(&mut saver);
-        self.known.save(&mut saver);
-        self.worth.iter().for_each(|worth| saver.f32(*worth));
-        self.bayes.save(&mut saver);
-        saver.length(self.pages.len());
-        for page in &self.pages {
-            saver.u32(page.number);
-            saver.u32(u32::from(page.on_topic));
-            saver.terms(&page.words);
-        }
-        Some(saver.finish())
+        Some(state::save(FORM, (self.schedule, &self.known, &self.worth, &self.bayes, &self.pages)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        self.schedule.restore(&mut saved)?;
-        self.known = KnownGraph::restored(&mut saved)?;
-        self.worth = (0..self.known.len()).map(|_| saved.f32()).collect::<Result<_, _>>()?;
-        self.bayes = Bayes::restored(self.layers + 1, &mut saved)?;
-        self.pages.clear();
-        for _ in 0..saved.length(16)? {
-            let number = saved.u32()?;
-            if number as usize >= self.known.len() {
-                return Err(StateError);
-            }
-            let on_topic = saved.u32()? != 0;
-            self.pages.push_back(LayeredPage { number, on_topic, words: saved.terms()? });
-        }
-        saved.finish()
+        let (schedule, known, worth, bayes, pages): (_, KnownGraph, Vec<f32>, _, VecDeque<LayeredPage>) =
+            state::restore(FORM, saved)?;
+        state::check(worth.len() == known.len())?;
+        state::check(pages.iter().all(|page| (page.number as usize) < known.len()))?;
+        self.bayes.restore(bayes)?;
+        self.schedule.resume(schedule);
+        (self.known, self.worth, self.pages) = (known, worth, pages);
+        Ok(())
     }
 }
 

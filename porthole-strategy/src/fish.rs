@@ -13,7 +13,7 @@ use porthole_types::{CanonicalUrl, UrlId};
 use crate::catalogue::NameError;
 use crate::parameters::Parameters;
 use crate::queued::Queued;
-use crate::{MOST_QUEUED, Saved, Saver, SourcePage, StateError, Strategy};
+use crate::{MOST_QUEUED, SourcePage, StateError, Strategy, state};
 
 /// Version of the saved format.
 const FORM: u32 = 21;
@@ -76,15 +76,12 @@ impl Strategy for Fish {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        self.depths.save(&mut saver, |depth, saver| saver.u32(*depth));
-        Some(saver.finish())
+        Some(state::save(FORM, &self.depths))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        self.depths.restore(&mut saved, 4, Saved::u32)?;
-        saved.finish()
+        self.depths.restore(state::restore(FORM, saved)?);
+        Ok(())
     }
 }
 

@@ -21,7 +21,7 @@ use crate::catalogue::NameError;
 use crate::context_graph::frequent;
 use crate::keywords::Keywords;
 use crate::parameters::Parameters;
-use crate::{CrawlGoal, Discipline, Saved, Saver, Selection, SourcePage, StateError, Strategy};
+use crate::{CrawlGoal, Discipline, Selection, SourcePage, StateError, Strategy, state};
 
 mod agent;
 use agent::Agent;
@@ -180,21 +180,14 @@ impl Strategy for InfoSpiders {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        saver.u64(self.born);
-        saver.u64(self.turns);
-        saver.f64(self.similarity);
-        saver.length(self.agents.len());
-        self.agents.iter().for_each(|agent| agent.save(&mut saver));
-        Some(saver.finish())
+        Some(state::save(FORM, (self.born, self.turns, self.similarity, &self.agents)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        (self.born, self.turns, self.similarity) = (saved.u64()?, saved.u64()?, saved.f64()?);
-        self.agents =
-            (0..saved.length(40)?).map(|_| Agent::restored(&mut saved)).collect::<Result<_, _>>()?;
-        saved.finish()
+        let (born, turns, similarity, agents): (_, _, _, VecDeque<Agent>) = state::restore(FORM, saved)?;
+        state::check(agents.iter().all(Agent::is_whole))?;
+        (self.born, self.turns, self.similarity, self.agents) = (born, turns, similarity, agents);
+        Ok(())
     }
 }
 

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use porthole_page::Link;
 use porthole_types::{CanonicalUrl, TermId, UrlId};
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalogue::NameError;
@@ -19,7 +20,8 @@ use crate::context_graph::frequent;
 use crate::known::Schedule;
 use crate::parameters::Parameters;
 use crate::queued::Queued;
-use crate::{Discipline, Part, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy};
+use crate::state::{self, Sorted};
+use crate::{Discipline, Part, PriorityMerge, SourcePage, StateError, Strategy};
 
 /// Version of the saved format.
 const FORM: u32 = 29;
@@ -51,7 +53,7 @@ pub struct Intelligent {
 }
 
 /// Number of pages with a sign, and how many of them were on topic.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Cooccurrence {
     pages: u32,
     good: u32,
@@ -73,7 +75,7 @@ const KINDS: [(u32, &str); 4] = [
 ];
 
 /// A fetched page.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct ParentPage {
     on_topic: bool,
     words: Vec<TermId>,
@@ -81,7 +83,7 @@ struct ParentPage {
 }
 
 /// A queued link.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct CandidateLink {
     parents: Vec<UrlId>,
     tokens: Vec<u32>,
@@ -245,62 +247,18 @@ impl Strategy for Intelligent {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        saver.u64(self.page_count);
-        self.schedule.save(&mut saver);
-        save_tally(self.all, &mut saver);
-        let mut signs: Vec<_> = self.signs.iter().collect();
-        signs.sort_unstable_by_key(|(sign, _)| **sign);
-        saver.length(signs.len());
-        for ((kind, which), tally) in signs {
-            saver.u32(*kind);
-            saver.u32(*which);
-            save_tally(*tally, &mut saver);
-        }
-        self.pages.save(&mut saver, |page, saver| {
-            saver.u32(u32::from(page.on_topic));
-            save_tally(page.children, saver);
-            saver.terms(&page.words);
-        });
-        self.links.save(&mut saver, |link, saver| {
-            saver.length(link.parents.len());
-            link.parents.iter().for_each(|parent| saver.url(*parent));
-            saver.length(link.tokens.len());
-            link.tokens.iter().for_each(|token| saver.u32(*token));
-        });
-        Some(saver.finish())
+        let counted = (self.page_count, self.all, Sorted(&self.signs));
+        Some(state::save(FORM, (counted, self.schedule, &self.pages, &self.links)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        self.page_count = saved.u64()?;
-        self.schedule.restore(&mut saved)?;
-        self.all = read_tally(&mut saved)?;
-        self.signs = HashMap::default();
-        for _ in 0..saved.length(16)? {
-            let sign = (saved.u32()?, saved.u32()?);
-            self.signs.insert(sign, read_tally(&mut saved)?);
-        }
-        self.pages.restore(&mut saved, 20, |saved| {
-            let (on_topic, children) = (saved.u32()? != 0, read_tally(saved)?);
-            Ok(ParentPage { on_topic, children, words: saved.terms()? })
-        })?;
-        self.links.restore(&mut saved, 16, |saved| {
-            let parents = (0..saved.length(8)?).map(|_| saved.url()).collect::<Result<_, _>>()?;
-            let tokens = (0..saved.length(4)?).map(|_| saved.u32()).collect::<Result<_, _>>()?;
-            Ok(CandidateLink { parents, tokens })
-        })?;
-        saved.finish()
+        let (counted, schedule, pages, links) = state::restore(FORM, saved)?;
+        (self.page_count, self.all, self.signs) = counted;
+        self.schedule.resume(schedule);
+        self.pages.restore(pages);
+        self.links.restore(links);
+        Ok(())
     }
-}
-
-fn save_tally(tally: Cooccurrence, saver: &mut Saver) {
-    saver.u32(tally.pages);
-    saver.u32(tally.good);
-}
-
-fn read_tally(saved: &mut Saved<'_>) -> Result<Cooccurrence, StateError> {
-    Ok(Cooccurrence { pages: saved.u32()?, good: saved.u32()? })
 }
 
 #[cfg(test)]

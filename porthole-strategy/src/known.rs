@@ -7,8 +7,9 @@ use foldhash::fast::FixedState;
 use porthole_distill::{DistillGraph, DistillNode, PageRankOptions, page_rank};
 use porthole_page::Link;
 use porthole_types::UrlId;
+use serde::{Deserialize, Serialize};
 
-use crate::{Saved, Saver, SourcePage, StateError};
+use crate::{SourcePage, StateError, state};
 
 /// Maximum number of URLs; later ones are not part of the graph.
 const MOST_URLS: usize = 1_000_000;
@@ -17,8 +18,10 @@ const MOST_URLS: usize = 1_000_000;
 const MOST_LINKS: usize = 4_000_000;
 
 /// URLs, numbered in the order in which they were found, and the links between them. Bounded: about 100 MB at most.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "KnownParts")]
 pub(crate) struct KnownGraph {
+    #[serde(skip)]
     numbers: HashMap<UrlId, u32, FixedState>,
     urls: Vec<UrlId>,
     /// Whether the URL was fetched or will not be, by URL number.
@@ -29,7 +32,7 @@ pub(crate) struct KnownGraph {
 }
 
 /// A link between two URLs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct KnownEdge {
     pub(crate) from: u32,
     pub(crate) to: u32,
@@ -132,50 +135,33 @@ impl KnownGraph {
         let largest = ranks.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         ranks.into_iter().map(|rank| rank / largest).collect()
     }
+}
 
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.length(self.urls.len());
-        for (url, done) in self.urls.iter().zip(&self.done) {
-            saver.url(*url);
-            saver.u32(u32::from(*done));
-        }
-        saver.length(self.links.len());
-        for KnownEdge { from, to, weight } in &self.links {
-            saver.u32(*from);
-            saver.u32(*to);
-            saver.f32(*weight);
-        }
-        saver.length(self.pages.len());
-        for (page, end) in &self.pages {
-            saver.u32(*page);
-            saver.u32(*end);
-        }
-    }
+/// What is saved of it.
+#[derive(Deserialize)]
+struct KnownParts {
+    urls: Vec<UrlId>,
+    done: Vec<bool>,
+    links: Vec<KnownEdge>,
+    pages: Vec<(u32, u32)>,
+}
 
-    pub(crate) fn restored(saved: &mut Saved<'_>) -> Result<KnownGraph, StateError> {
-        let mut known = KnownGraph::default();
-        for number in 0..saved.length(12)? {
-            let url = saved.url()?;
-            known.numbers.insert(url, number as u32);
-            known.urls.push(url);
-            known.done.push(saved.u32()? != 0);
-        }
-        let inside =
-            |number: u32| if (number as usize) < known.urls.len() { Ok(number) } else { Err(StateError) };
-        for _ in 0..saved.length(12)? {
-            let (from, to) = (inside(saved.u32()?)?, inside(saved.u32()?)?);
-            known.links.push(KnownEdge { from, to, weight: saved.f32()? });
-        }
-        for _ in 0..saved.length(8)? {
-            known.pages.push((inside(saved.u32()?)?, saved.u32()?));
-        }
-        Ok(known)
+impl TryFrom<KnownParts> for KnownGraph {
+    type Error = StateError;
+
+    fn try_from(KnownParts { urls, done, links, pages }: KnownParts) -> Result<KnownGraph, StateError> {
+        let is_known = |number: u32| (number as usize) < urls.len();
+        state::check(done.len() == urls.len())?;
+        state::check(links.iter().all(|link| is_known(link.from) && is_known(link.to)))?;
+        state::check(pages.iter().all(|(page, _)| is_known(*page)))?;
+        let numbers = urls.iter().copied().zip(0..).collect();
+        Ok(KnownGraph { numbers, urls, done, links, pages })
     }
 }
 
 /// Schedule of a costly computation: due after `every` pages, and again whenever the pages have grown by an eighth, so
 /// that its total cost stays a small part of the work.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Schedule {
     every: u64,
     next: u64,
@@ -195,12 +181,8 @@ impl Schedule {
         is_due
     }
 
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.u64(self.next);
-    }
-
-    pub(crate) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
-        self.next = saved.u64()?;
-        Ok(())
+    /// Is due next when it was when it was saved; what it is set to stays.
+    pub(crate) fn resume(&mut self, saved: Schedule) {
+        self.next = saved.next;
     }
 }

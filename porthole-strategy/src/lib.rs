@@ -27,7 +27,7 @@ mod queued;
 mod rl_spider;
 mod shark;
 mod simple;
-mod state;
+pub mod state;
 
 use porthole_page::{Link, Page};
 use porthole_types::{CanonicalUrl, Judgment, UrlId};
@@ -48,7 +48,7 @@ pub use porthole::Porthole;
 pub use rl_spider::RlSpider;
 pub use shark::Shark;
 pub use simple::{Breadth, Fifo, Hard, Soft, Unfocused};
-pub use state::{Saved, Saver, StateError};
+pub use state::StateError;
 
 /// Maximum number of links that a strategy keeps state for. Beyond it, the oldest links are forgotten.
 const MOST_QUEUED: usize = 1_000_000;

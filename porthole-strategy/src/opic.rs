@@ -8,15 +8,16 @@
 
 use porthole_page::Link;
 use porthole_types::CanonicalUrl;
+use serde::{Deserialize, Serialize};
 
 use crate::known::KnownGraph;
-use crate::{Discipline, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy};
+use crate::{Discipline, PriorityMerge, SourcePage, StateError, Strategy, state};
 
 /// Version of the saved format.
 const FORM: u32 = 24;
 
 /// Online importance.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Opic {
     known: KnownGraph,
     /// By URL number: its cash without the amount that all URLs received.
@@ -95,21 +96,14 @@ impl Strategy for Opic {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        self.known.save(&mut saver);
-        self.cash.iter().for_each(|cash| saver.f64(*cash));
-        saver.f64(self.shared_by_all);
-        saver.f64(self.unassigned);
-        saver.u64(self.waiting);
-        Some(saver.finish())
+        Some(state::save(FORM, self))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        self.known = KnownGraph::restored(&mut saved)?;
-        self.cash = (0..self.known.len()).map(|_| saved.f64()).collect::<Result<_, _>>()?;
-        (self.shared_by_all, self.unassigned, self.waiting) = (saved.f64()?, saved.f64()?, saved.u64()?);
-        saved.finish()
+        let saved: Opic = state::restore(FORM, saved)?;
+        state::check(saved.cash.len() == saved.known.len())?;
+        *self = saved;
+        Ok(())
     }
 }
 

@@ -17,7 +17,7 @@ use self::learner::{DENSE, Dense, LinkEstimator, logistic};
 use self::reading::LinkReader;
 use crate::catalogue::NameError;
 use crate::parameters::Parameters;
-use crate::{CrawlGoal, Discipline, Part, PriorityMerge, Saved, Saver, SourcePage, StateError, Strategy};
+use crate::{CrawlGoal, Discipline, Part, PriorityMerge, SourcePage, StateError, Strategy, state};
 
 /// Version of the saved format.
 const FORM: u32 = 40;
@@ -172,20 +172,15 @@ impl Strategy for Porthole {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        saver.u64(self.came);
-        saver.u64(self.next_scoring);
-        self.learner.save(&mut saver);
-        self.evidence.save(&mut saver);
-        Some(saver.finish())
+        let learnt = (self.learner.state(), self.evidence.state());
+        Some(state::save(FORM, (self.came, self.next_scoring, learnt)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        self.came = saved.u64()?;
-        self.next_scoring = saved.u64()?;
-        self.learner.restore(&mut saved)?;
-        self.evidence.restore(&mut saved)?;
-        saved.finish()
+        let (came, next_scoring, (learner, evidence)) = state::restore(FORM, saved)?;
+        self.learner.restore(learner)?;
+        self.evidence.restore(evidence)?;
+        (self.came, self.next_scoring) = (came, next_scoring);
+        Ok(())
     }
 }

@@ -1,42 +1,43 @@
 //! A bounded map of values by URL, for state that strategies keep until a URL is fetched.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 
 use foldhash::fast::FixedState;
 use porthole_types::UrlId;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
 
-use crate::{Saved, Saver, StateError};
-
-/// A value for each of many URLs, in insertion order. When it is full, the oldest entry is evicted.
+/// A value for each of many URLs, or sites, in insertion order. When it is full, the oldest entry is evicted.
 #[derive(Debug)]
-pub(crate) struct Queued<V> {
+pub(crate) struct Queued<V, K = UrlId> {
     /// Oldest first, contiguous because all entries are scanned often; `None` where an entry was removed.
-    entries: VecDeque<Option<(UrlId, V)>>,
+    entries: VecDeque<Option<(K, V)>>,
     /// Number of each entry, counted from the first one ever added.
-    numbers: HashMap<UrlId, u64, FixedState>,
+    numbers: HashMap<K, u64, FixedState>,
     /// The number of the first entry.
     first: u64,
     most: usize,
 }
 
-impl<V> Queued<V> {
+impl<V, K: Copy + Eq + Hash> Queued<V, K> {
     /// A map of at most `most` entries.
-    pub(crate) fn new(most: usize) -> Queued<V> {
+    pub(crate) fn new(most: usize) -> Queued<V, K> {
         Queued { entries: VecDeque::new(), numbers: HashMap::default(), first: 0, most: most.max(1) }
     }
 
-    pub(crate) fn get(&self, url: UrlId) -> Option<&V> {
+    pub(crate) fn get(&self, url: K) -> Option<&V> {
         let at = self.place(*self.numbers.get(&url)?);
         self.entries.get(at)?.as_ref().map(|(_, value)| value)
     }
 
-    pub(crate) fn get_mut(&mut self, url: UrlId) -> Option<&mut V> {
+    pub(crate) fn get_mut(&mut self, url: K) -> Option<&mut V> {
         let at = self.place(*self.numbers.get(&url)?);
         self.entries.get_mut(at)?.as_mut().map(|(_, value)| value)
     }
 
     /// The value of a URL; `new` is inserted if there is none.
-    pub(crate) fn entry(&mut self, url: UrlId, new: impl FnOnce() -> V) -> &mut V {
+    pub(crate) fn entry(&mut self, url: K, new: impl FnOnce() -> V) -> &mut V {
         let at = match self.numbers.get(&url) {
             Some(number) => self.place(*number),
             None => {
@@ -53,14 +54,14 @@ impl<V> Queued<V> {
         self.numbers.len()
     }
 
-    pub(crate) fn remove(&mut self, url: UrlId) -> Option<V> {
+    pub(crate) fn remove(&mut self, url: K) -> Option<V> {
         let number = self.numbers.remove(&url)?;
         let at = self.place(number);
         self.entries.get_mut(at)?.take().map(|(_, value)| value)
     }
 
     /// All entries, oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (UrlId, &V)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &V)> {
         self.entries.iter().flatten().map(|(url, value)| (*url, value))
     }
 
@@ -85,34 +86,28 @@ impl<V> Queued<V> {
         }
     }
 
-    pub(crate) fn save(&self, saver: &mut Saver, write: impl Fn(&V, &mut Saver)) {
-        saver.length(self.len());
-        for (url, value) in self.iter() {
-            saver.url(url);
-            write(value, saver);
-        }
-    }
-
-    /// Restores saved entries; each has at least `size` bytes besides its URL.
-    pub(crate) fn restore<'a>(
-        &mut self,
-        saved: &mut Saved<'a>,
-        size: usize,
-        read: impl Fn(&mut Saved<'a>) -> Result<V, StateError>,
-    ) -> Result<(), StateError> {
+    /// As it was saved.
+    pub(crate) fn restore(&mut self, entries: Vec<(K, V)>) {
         *self = Queued::new(self.most);
-        for _ in 0..saved.length(8 + size)? {
-            let url = saved.url()?;
-            let value = read(saved)?;
+        for (url, value) in entries {
             self.entry(url, || value);
         }
-        Ok(())
+    }
+}
+
+/// A list of URLs and what is remembered of them, the oldest first.
+impl<V: Serialize, K: Copy + Eq + Hash + Serialize> Serialize for Queued<V, K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.len()))?;
+        self.iter().try_for_each(|entry| list.serialize_element(&entry))?;
+        list.end()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state;
 
     #[test]
     fn the_oldest_goes_and_what_was_removed_is_gone() {
@@ -129,10 +124,8 @@ mod tests {
         let all =
             |queued: &Queued<u64>| queued.iter().map(|(url, value)| (url.0, *value)).collect::<Vec<_>>();
         assert_eq!(all(&queued), [(1, 1), (4, 4), (5, 5)]);
-        let mut saver = Saver::new(1);
-        queued.save(&mut saver, |value, saver| saver.u64(*value));
-        let (bytes, mut restored) = (saver.finish(), Queued::new(3));
-        restored.restore(&mut Saved::new(&bytes, 1).unwrap(), 8, Saved::u64).unwrap();
+        let (bytes, mut restored) = (state::save(1, &queued), Queued::new(3));
+        restored.restore(state::restore(1, &bytes).unwrap());
         assert_eq!(all(&restored), all(&queued));
         for number in 0..1000 {
             queued.entry(UrlId(number), || number);

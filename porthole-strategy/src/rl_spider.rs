@@ -10,6 +10,7 @@
 
 use porthole_page::{Link, Page};
 use porthole_types::{CanonicalUrl, TermId, UrlId};
+use serde::{Deserialize, Serialize};
 
 use crate::bayes::Bayes;
 use crate::catalogue::NameError;
@@ -17,7 +18,7 @@ use crate::keywords::around;
 use crate::known::Schedule;
 use crate::parameters::Parameters;
 use crate::queued::Queued;
-use crate::{Saved, Saver, SourcePage, StateError, Strategy};
+use crate::{SourcePage, StateError, Strategy, state};
 
 /// Version of the saved format.
 const FORM: u32 = 28;
@@ -49,7 +50,7 @@ pub struct RlSpider {
 }
 
 /// A link by its words; once fetched, with its value.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct SeenLink {
     /// The page it was first found on.
     parent: UrlId,
@@ -168,35 +169,18 @@ impl Strategy for RlSpider {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        saver.u64(self.page_count);
-        self.schedule.save(&mut saver);
-        self.bayes.save(&mut saver);
-        self.values.iter().for_each(|value| saver.f64(*value));
-        for seen in [&self.links, &self.pages] {
-            seen.save(&mut saver, |seen, saver| {
-                saver.url(seen.parent);
-                saver.f32(seen.value);
-                saver.terms(&seen.words);
-            });
-        }
-        Some(saver.finish())
+        let learnt = (&self.bayes, self.values);
+        Some(state::save(FORM, (self.page_count, self.schedule, learnt, &self.links, &self.pages)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        self.page_count = saved.u64()?;
-        self.schedule.restore(&mut saved)?;
-        self.bayes = Bayes::restored(BINS.len() + 1, &mut saved)?;
-        for value in &mut self.values {
-            *value = saved.f64()?;
-        }
-        for seen in [&mut self.links, &mut self.pages] {
-            seen.restore(&mut saved, 20, |saved| {
-                Ok(SeenLink { parent: saved.url()?, value: saved.f32()?, words: saved.terms()? })
-            })?;
-        }
-        saved.finish()
+        let (page_count, schedule, (bayes, values), links, pages) = state::restore(FORM, saved)?;
+        self.bayes.restore(bayes)?;
+        self.schedule.resume(schedule);
+        self.links.restore(links);
+        self.pages.restore(pages);
+        (self.page_count, self.values) = (page_count, values);
+        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::catalogue::NameError;
 use crate::keywords::{Keywords, around};
 use crate::parameters::Parameters;
 use crate::queued::Queued;
-use crate::{CrawlGoal, MOST_QUEUED, Part, Saved, Saver, SourcePage, StateError, Strategy};
+use crate::{CrawlGoal, MOST_QUEUED, Part, SourcePage, StateError, Strategy, state};
 
 /// Version of the saved format.
 const FORM: u32 = 22;
@@ -97,15 +97,12 @@ impl Strategy for Shark {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = Saver::new(FORM);
-        self.inherited.save(&mut saver, |value, saver| saver.f32(*value));
-        Some(saver.finish())
+        Some(state::save(FORM, &self.inherited))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = Saved::new(saved, FORM)?;
-        self.inherited.restore(&mut saved, 4, Saved::f32)?;
-        saved.finish()
+        self.inherited.restore(state::restore(FORM, saved)?);
+        Ok(())
     }
 }
 

@@ -1,145 +1,85 @@
-//! What strategies remember, as bytes: little-endian numbers, one behind the other.
+//! What strategies remember, as bytes: the number of their form, then the state in the format of postcard.
 
-use porthole_types::{TermId, UrlId};
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Why a strategy cannot go on from what was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what the strategy remembered is damaged, or was written by another version of the program")]
-pub struct StateError;
+pub enum StateError {
+    /// Nothing of it can be read.
+    #[error("what the strategy remembered was written by another version of the program")]
+    OtherForm,
+    /// It is cut off, or says what cannot be.
+    #[error("what the strategy remembered is damaged")]
+    Damaged,
+}
 
-/// Writes what is to be remembered.
-#[derive(Debug, Default)]
-pub struct Saver(Vec<u8>);
+/// A state as bytes, behind the number of its form, which has to change whenever the state's fields do.
+pub fn save(form: u32, state: impl Serialize) -> Vec<u8> {
+    postcard::to_allocvec(&(form, state)).expect("the length of every list is known")
+}
 
-impl Saver {
-    /// A saver for one form of one strategy's memory, by a number that changes with the form.
-    pub fn new(form: u32) -> Saver {
-        let mut saver = Saver::default();
-        saver.u32(form);
-        saver
+/// The state that was saved in this form.
+pub fn restore<'b, S: Deserialize<'b>>(form: u32, bytes: &'b [u8]) -> Result<S, StateError> {
+    let (state, rest) = restore_start(form, bytes)?;
+    if rest.is_empty() { Ok(state) } else { Err(StateError::Damaged) }
+}
+
+/// The first part of what was saved in this form, and the bytes behind it.
+pub fn restore_start<'b, S: Deserialize<'b>>(
+    form: u32,
+    bytes: &'b [u8],
+) -> Result<(S, &'b [u8]), StateError> {
+    // A length that is not true costs no memory: serde makes room for a megabyte at once, and for more as values come.
+    let (found, rest) = postcard::take_from_bytes::<u32>(bytes).map_err(|_| StateError::Damaged)?;
+    if found != form {
+        return Err(StateError::OtherForm);
     }
+    postcard::take_from_bytes(rest).map_err(|_| StateError::Damaged)
+}
 
-    /// A number.
-    pub fn u32(&mut self, value: u32) {
-        self.0.extend(value.to_le_bytes());
-    }
+/// Says that a state is damaged unless something holds of it.
+pub(crate) fn check(holds: bool) -> Result<(), StateError> {
+    if holds { Ok(()) } else { Err(StateError::Damaged) }
+}
 
-    /// A number.
-    pub fn u64(&mut self, value: u64) {
-        self.0.extend(value.to_le_bytes());
-    }
+/// A map in the order of its keys: the same state gives the same bytes.
+pub(crate) struct Sorted<'a, K, V, H>(pub(crate) &'a HashMap<K, V, H>);
 
-    /// A number.
-    pub fn f32(&mut self, value: f32) {
-        self.0.extend(value.to_le_bytes());
-    }
-
-    /// A number.
-    pub fn f64(&mut self, value: f64) {
-        self.0.extend(value.to_le_bytes());
-    }
-
-    /// A URL.
-    pub fn url(&mut self, url: UrlId) {
-        self.u64(url.0);
-    }
-
-    /// A text.
-    pub fn text(&mut self, text: &str) {
-        self.length(text.len());
-        self.0.extend(text.as_bytes());
-    }
-
-    /// Terms.
-    pub fn terms(&mut self, terms: &[TermId]) {
-        self.length(terms.len());
-        terms.iter().for_each(|term| self.u32(term.0));
-    }
-
-    /// How many of something follow.
-    pub fn length(&mut self, length: usize) {
-        self.u64(length as u64);
-    }
-
-    /// All of it.
-    pub fn finish(self) -> Vec<u8> {
-        self.0
+impl<K: Ord + Serialize, V: Serialize, H> Serialize for Sorted<'_, K, V, H> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut entries: Vec<(&K, &V)> = self.0.iter().collect();
+        entries.sort_unstable_by_key(|(key, _)| *key);
+        serializer.collect_map(entries)
     }
 }
 
-/// Reads what was remembered.
-#[derive(Debug)]
-pub struct Saved<'a>(&'a [u8]);
+/// The same for a field.
+pub(crate) fn sorted<K: Ord + Serialize, V: Serialize, H, S: Serializer>(
+    map: &HashMap<K, V, H>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    Sorted(map).serialize(serializer)
+}
 
-impl<'a> Saved<'a> {
-    /// What a saver of that form wrote.
-    pub fn new(bytes: &'a [u8], form: u32) -> Result<Saved<'a>, StateError> {
-        let mut saved = Saved(bytes);
-        if saved.u32()? == form { Ok(saved) } else { Err(StateError) }
+/// Many terms as one run of bytes: they are hashes, and would take more bytes and more time number by number.
+pub(crate) mod packed {
+    use porthole_types::TermId;
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    pub(crate) fn serialize<S: Serializer>(terms: &[TermId], serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes: Vec<u8> = terms.iter().flat_map(|term| term.0.to_le_bytes()).collect();
+        serializer.serialize_bytes(&bytes)
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], StateError> {
-        let (first, rest) = self.0.split_first_chunk().ok_or(StateError)?;
-        self.0 = rest;
-        Ok(*first)
-    }
-
-    /// A number.
-    pub fn u32(&mut self) -> Result<u32, StateError> {
-        self.take().map(u32::from_le_bytes)
-    }
-
-    /// A number.
-    pub fn u64(&mut self) -> Result<u64, StateError> {
-        self.take().map(u64::from_le_bytes)
-    }
-
-    /// A number.
-    pub fn f32(&mut self) -> Result<f32, StateError> {
-        self.take().map(f32::from_le_bytes)
-    }
-
-    /// A number.
-    pub fn f64(&mut self) -> Result<f64, StateError> {
-        self.take().map(f64::from_le_bytes)
-    }
-
-    /// A URL.
-    pub fn url(&mut self) -> Result<UrlId, StateError> {
-        self.u64().map(UrlId)
-    }
-
-    /// A text.
-    pub fn text(&mut self) -> Result<&'a str, StateError> {
-        let length = self.length(1)?;
-        let (text, rest) = self.0.split_at(length);
-        self.0 = rest;
-        std::str::from_utf8(text).map_err(|_| StateError)
-    }
-
-    /// Terms.
-    pub fn terms(&mut self) -> Result<Vec<TermId>, StateError> {
-        (0..self.length(4)?).map(|_| self.u32().map(TermId)).collect()
-    }
-
-    /// What is left, as it is.
-    pub fn rest(self) -> &'a [u8] {
-        self.0
-    }
-
-    /// How many of something follow, each of at least `size` bytes: never more than there can be.
-    pub fn length(&mut self, size: usize) -> Result<usize, StateError> {
-        let length = usize::try_from(self.u64()?).map_err(|_| StateError)?;
-        if length.checked_mul(size.max(1)).is_some_and(|bytes| bytes <= self.0.len()) {
-            Ok(length)
-        } else {
-            Err(StateError)
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TermId>, D::Error> {
+        let (terms, rest) = <&[u8]>::deserialize(deserializer)?.as_chunks();
+        if !rest.is_empty() {
+            return Err(D::Error::custom("a term is cut off"));
         }
-    }
-
-    /// That was all.
-    pub fn finish(self) -> Result<(), StateError> {
-        if self.0.is_empty() { Ok(()) } else { Err(StateError) }
+        Ok(terms.iter().map(|term| TermId(u32::from_le_bytes(*term))).collect())
     }
 }
 
@@ -147,27 +87,29 @@ impl<'a> Saved<'a> {
 mod tests {
     use super::*;
 
+    type State = (Vec<u64>, f64, String);
+
     #[test]
     fn what_is_saved_comes_back_and_nothing_else_does() {
-        let mut saver = Saver::new(7);
-        saver.length(2);
-        saver.f32(0.5);
-        saver.f64(-1.5);
-        saver.url(UrlId(9));
-        let bytes = saver.finish();
-        let read = |bytes: &[u8], form| -> Result<_, StateError> {
-            let mut saved = Saved::new(bytes, form)?;
-            let all = (saved.length(4)?, saved.f32()?, saved.f64()?, saved.url()?);
-            saved.finish()?;
-            Ok(all)
-        };
-        assert_eq!(read(&bytes, 7), Ok((2, 0.5, -1.5, UrlId(9))));
-        assert_eq!(read(&bytes, 8), Err(StateError));
-        assert_eq!(read(&bytes[..bytes.len() - 1], 7), Err(StateError));
-        assert_eq!(read(&[&bytes[..], &[0]].concat(), 7), Err(StateError));
-        // A length that no input of that size can have is not believed.
-        let mut huge = Saver::new(7);
-        huge.length(usize::MAX / 8);
-        assert_eq!(Saved::new(&huge.finish(), 7).unwrap().length(8), Err(StateError));
+        let state: State = (vec![1, u64::MAX], -1.5, "owl".to_owned());
+        let bytes = save(7, &state);
+        assert_eq!(restore(7, &bytes), Ok(state.clone()));
+        assert_eq!(restore::<State>(8, &bytes), Err(StateError::OtherForm));
+        for length in 0..bytes.len() {
+            assert_eq!(restore::<State>(7, &bytes[..length]), Err(StateError::Damaged), "{length} bytes");
+        }
+        let longer = [&bytes[..], &[9]].concat();
+        assert_eq!(restore::<State>(7, &longer), Err(StateError::Damaged));
+        assert_eq!(restore_start(7, &longer), Ok((state, &[9][..])));
+    }
+
+    #[test]
+    fn a_length_that_cannot_be_is_not_believed() {
+        for length in [1 << 20, u64::from(u32::MAX), u64::MAX] {
+            let bytes = save(7, length);
+            assert_eq!(restore::<Vec<u64>>(7, &bytes), Err(StateError::Damaged));
+            assert_eq!(restore::<HashMap<u64, [u64; 16]>>(7, &bytes), Err(StateError::Damaged));
+            assert_eq!(restore::<String>(7, &bytes), Err(StateError::Damaged));
+        }
     }
 }

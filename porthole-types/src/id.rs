@@ -3,14 +3,15 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Identity of a canonical URL: XXH3 of its text. The `oid` of the papers' tables.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct UrlId(pub u64);
 
 /// Identity of a site: XXH3 of host and port. The `sid` of the papers' tables.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SiteId(pub u64);
 
 /// A node of the topic tree, with 16 bits as in V 2.1.3; the root is 0. The papers' `kcid`.
@@ -18,7 +19,7 @@ pub struct SiteId(pub u64);
 pub struct TopicId(pub u16);
 
 /// A term: the low 32 bits of XXH3 of its stem, as in V 2.1.3. The papers' `tid`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TermId(pub u32);
 
 impl UrlId {

@@ -6,7 +6,7 @@
 
 use porthole_page::Extractor;
 use porthole_store::{StoreReader, StoredModel, TriedUrl};
-use porthole_strategy::{Saved, Saver, StateError};
+use porthole_strategy::{StateError, state};
 use porthole_types::CanonicalUrl;
 
 use super::crawl::CrawlError;
@@ -16,7 +16,7 @@ use super::writer::Writer;
 const MEMORY: &str = "strategy";
 
 /// The form of what is kept.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// Fetches between two saves, at least.
 const BETWEEN_SAVES: u64 = 2_000;
@@ -56,10 +56,15 @@ impl Writer<'_> {
         let kept = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty());
         let mut known = 0;
         if let Some(StoredModel { bytes, .. }) = kept
-            && let Some((seq, memory)) = opened(&bytes, scorer.strategy.name())?
+            && let Some((seq, whose, memory)) = opened(&bytes)?
+            && whose == scorer.strategy.name()
         {
-            scorer.strategy.restore(memory)?;
-            known = seq;
+            match scorer.strategy.restore(memory) {
+                Ok(()) => known = seq,
+                // What another version saved: the strategy learns from the kept pages again.
+                Err(StateError::OtherForm) => {}
+                Err(damaged) => return Err(damaged.into()),
+            }
         }
         self.memory.saved_at = known;
         self.memory.next_save = known + BETWEEN_SAVES;
@@ -141,30 +146,30 @@ impl Writer<'_> {
     }
 }
 
-/// The name of the strategy of a crawl's last run, and what it remembered; `None` if that is nothing.
+/// The name of the strategy of a crawl's last run, and what it remembered; `None` if that is nothing, or was saved by another
+/// version of the program.
 pub fn strategy_memory(reader: &dyn StoreReader) -> Result<Option<(String, Vec<u8>)>, CrawlError> {
     let Some(StoredModel { bytes, .. }) = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty())
     else {
         return Ok(None);
     };
-    let mut saved = Saved::new(&bytes, FORM)?;
-    saved.u64()?;
-    Ok(Some((saved.text()?.to_owned(), saved.rest().to_vec())))
+    Ok(opened(&bytes)?.map(|(_, whose, memory)| (whose.to_owned(), memory.to_vec())))
 }
 
 fn closed(next_seq: u64, name: &str, mut memory: Vec<u8>) -> Vec<u8> {
-    let mut saver = Saver::new(FORM);
-    saver.u64(next_seq);
-    saver.text(name);
     // In place: it may be large.
-    memory.splice(..0, saver.finish());
+    memory.splice(..0, state::save(FORM, (next_seq, name)));
     memory
 }
 
-/// The number of the next fetch and the memory; `None` if it is another strategy's.
-fn opened<'b>(bytes: &'b [u8], name: &str) -> Result<Option<(u64, &'b [u8])>, StateError> {
-    let mut saved = Saved::new(bytes, FORM)?;
-    let seq = saved.u64()?;
-    let whose = saved.text()?;
-    Ok((whose == name).then(|| (seq, saved.rest())))
+/// The number of the next fetch, whose memory it is, and the memory.
+type Opened<'b> = (u64, &'b str, &'b [u8]);
+
+/// `None` if another version of the program saved it.
+fn opened(bytes: &[u8]) -> Result<Option<Opened<'_>>, StateError> {
+    match state::restore_start(FORM, bytes) {
+        Ok(((seq, whose), memory)) => Ok(Some((seq, whose, memory))),
+        Err(StateError::OtherForm) => Ok(None),
+        Err(damaged) => Err(damaged),
+    }
 }

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use porthole_store::{SqliteStore, WorkspaceWriter};
+use porthole_store::{SqliteStore, StoredModel, WorkspaceWriter};
 use porthole_types::{FailureKind, Headers, Judgment, ManualClock, Mark, TopicId};
 
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use porthole_store::Store;
-use porthole_strategy::{Discipline, PriorityMerge, Selection, StateError};
+use porthole_strategy::{Discipline, PriorityMerge, Selection, StateError, state};
 use porthole_topic::{JudgeError, RelevanceJudge};
 use porthole_types::{CanonicalUrl, Clock, Outcome, Timestamp, UrlId};
 use tokio::time::Instant;
@@ -654,34 +654,30 @@ impl porthole_strategy::Strategy for Learner {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        let mut saver = porthole_strategy::Saver::new(1);
-        saver.u64(self.told);
-        for map in [self.asked.iter().map(|(url, word)| (url.0, *word)).collect(), self.led_to_owls.clone()] {
-            saver.length(map.len());
-            map.iter().for_each(|(key, value)| {
-                saver.u64(*key);
-                saver.u64(*value);
-            });
-        }
-        Some(saver.finish())
+        Some(state::save(1, (self.told, &self.asked, &self.led_to_owls)))
     }
 
     fn restore(&mut self, saved: &[u8]) -> Result<(), StateError> {
-        let mut saved = porthole_strategy::Saved::new(saved, 1)?;
-        self.told = saved.u64()?;
-        for _ in 0..saved.length(16)? {
-            self.asked.insert(saved.url()?, saved.u64()?);
-        }
-        for _ in 0..saved.length(16)? {
-            self.led_to_owls.insert(saved.u64()?, saved.u64()?);
-        }
-        saved.finish()
+        (self.told, self.asked, self.led_to_owls) = state::restore(1, saved)?;
+        Ok(())
     }
 }
 
-/// The way of a learning crawl that is stopped after so many fetches each time, and what it has learnt in the end. What
-/// was saved is thrown away at every stop, if so wished: as if the crawl had been killed.
-fn learning(stops: u64, forgets: bool) -> (String, Vec<u8>) {
+/// What a crawl finds of its strategy's memory when it goes on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Left {
+    /// What was saved when it stopped.
+    All,
+    /// Nothing, as after a kill.
+    Nothing,
+    /// What an earlier version of the program saved, or a later one.
+    OtherForm,
+    /// The same, of the strategy's own form.
+    OtherFormInside,
+}
+
+/// The way of a learning crawl that is stopped after so many fetches each time, and what it has learnt in the end.
+fn learning(stops: u64, left: Left) -> (String, Vec<u8>) {
     let web = TinyWeb(HashMap::from([
         (
             "/",
@@ -720,20 +716,28 @@ fn learning(stops: u64, forgets: bool) -> (String, Vec<u8>) {
         if stop == Stop::Exhausted {
             return (way, learnt);
         }
-        if forgets {
-            crawl.writer.forget_memory().unwrap();
-        }
+        let bytes = match left {
+            Left::All => continue,
+            Left::Nothing => Vec::new(),
+            Left::OtherForm => [&1_u32.to_le_bytes()[..], &7_u64.to_le_bytes(), &[0; 40]].concat(),
+            Left::OtherFormInside => {
+                let head = state::save(2, (u64::MAX, "learner"));
+                [head, state::save(9, "something else")].concat()
+            }
+        };
+        crawl.writer.store.set_model("strategy", &StoredModel { bytes, made: Timestamp(0) }).unwrap();
     }
 }
 
 #[test]
 fn strategies_learn_and_go_on_where_they_were() {
-    let (way, learnt) = learning(u64::MAX, false);
+    let (way, learnt) = learning(u64::MAX, Left::All);
     // The words that led to owls come first once they have; before, the shorter ones do.
     assert_eq!(way, "//2/4/5/8/9/3/1/6/7");
     for stops in [1, 2, 3] {
-        assert_eq!(learning(stops, false), (way.clone(), learnt.clone()), "stopped after every {stops}");
-        assert_eq!(learning(stops, true), (way.clone(), learnt.clone()), "killed after every {stops}");
+        for left in [Left::All, Left::Nothing, Left::OtherForm, Left::OtherFormInside] {
+            assert_eq!(learning(stops, left), (way.clone(), learnt.clone()), "{left:?} after every {stops}");
+        }
     }
 }
 

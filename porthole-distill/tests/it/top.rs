@@ -1,6 +1,6 @@
 //! The best pages, explanations of their scores, and unfetched pages that they link to.
 
-use porthole_distill::{DistillOptions, HitsDistiller, Missed, missed, quantile, top};
+use porthole_distill::{DistillOptions, HitsDistiller, Missed, missed, top};
 
 use crate::web::{Web, all};
 
@@ -10,17 +10,6 @@ fn the_best_come_first_and_equal_ones_by_number() {
     assert_eq!(top(&scores, 3), [(1, 0.3), (3, 0.3), (4, 0.2)]);
     assert_eq!(top(&scores, 9), [(1, 0.3), (3, 0.3), (4, 0.2), (0, 0.1)]);
     assert_eq!(top(&scores, 1), [(1, 0.3)]);
-}
-
-#[test]
-fn quantiles_are_of_those_that_score() {
-    let mut scores: Vec<f64> = (1..=10).map(f64::from).collect();
-    scores.extend([0.0; 100]);
-    assert_eq!(quantile(&scores, 0.9), 10.0);
-    assert_eq!(quantile(&scores, 0.5), 6.0);
-    assert_eq!(quantile(&scores, 0.0), 1.0);
-    assert_eq!(quantile(&scores, 1.0), 10.0);
-    assert_eq!(quantile(&[0.0], 0.9), 0.0);
 }
 
 /// Hub 0 links to 2, 3 and 4, of which 3 and 4 share a site, and to 5 on its own site; hub 1 links to 2.

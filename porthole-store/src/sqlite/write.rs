@@ -39,7 +39,6 @@ pub(super) fn write(
     let links = links::insert(tx, plan)?;
     update_loads(tx, &plan.loads)?;
     update_addresses(tx, batch.addresses, frontier)?;
-    insert_events(tx, batch.events)?;
     write_settings(tx, batch.settings)?;
     let before = memory.counts();
     let copies_now = before.copies.saturating_add_signed(copies);
@@ -61,20 +60,6 @@ pub(super) fn write_scores(db: &mut Connection, scores: &DistilledScores<'_>) ->
         }
     }
     graph::write_neighbourhoods(&tx, scores.neighbourhoods)?;
-    tx.commit()?;
-    Ok(())
-}
-
-/// Resets the estimates of unfetched URLs. Fetched pages keep their relevance.
-pub(super) fn forget_estimates(db: &mut Connection) -> Result<()> {
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    tx.execute(
-        "update crawl set priority = 0, relevance = case when exists (
-             select 1 from revisit where row = crawl.rowid and came <> 0) then relevance else 0 end
-         where state in (?1, ?2, ?3) and (relevance <> 0 or priority <> 0)",
-        [RowState::Queued as u8, RowState::Evicted as u8, RowState::Rejected as u8],
-    )?;
-    tx.execute("delete from estimate_log", [])?;
     tx.commit()?;
     Ok(())
 }

@@ -340,9 +340,6 @@ fn a_rejected_link_is_kept_and_its_target_waits_for_a_better_one(backend: &dyn B
     assert_eq!((store.counts().queued, store.counts().rejected), (2, 1));
     let work = store.take(9, Timestamp(0)).unwrap();
     assert_eq!((work[1].oid, work[1].relevance, work[1].priority), (oid(11), 0.75, -3.0));
-    // Estimates do not queue it, and a reset affects estimates only.
-    store.forget_estimates().unwrap();
-    assert_eq!(store.counts().rejected, 1);
     drop(store);
     assert_eq!(take(&mut *backend.open(), 9, 0), oids_of(&[2, 11]));
 }
@@ -438,7 +435,6 @@ macro_rules! contract {
             a_page_that_is_lost_is_queued_again_and_is_nowhere
             a_revisit_that_fails_keeps_what_there_is
             pages_are_judged_again_in_place
-            estimates_are_forgotten_and_raised_anew
             what_parents_say_by_now_counts_up_and_down
             neighbourhoods_are_kept_until_they_change
             a_policy_orders_the_queue_at_once_and_is_remembered

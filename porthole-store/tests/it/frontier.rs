@@ -1,8 +1,7 @@
 //! The queue of every store beyond the basics: policies, revisits, bounds, disabled sites.
 
 use porthole_store::{
-    Batch, DistilledScores, Error, Estimate, NeighbourEvidence, Policy, QueryLimits, Refreshed, Rejudged,
-    Store,
+    Batch, DistilledScores, Error, NeighbourEvidence, Policy, QueryLimits, Refreshed, Rejudged, Store,
 };
 use porthole_types::{FailureKind, Judgment, Outcome, SegmentSpan, Timestamp, TopicId, Work};
 
@@ -100,23 +99,6 @@ pub(crate) fn pages_are_judged_again_in_place(backend: &dyn Backend) {
     assert_eq!(store.take(1, Timestamp(0)).unwrap()[0].relevance, 0.1);
 }
 
-pub(crate) fn estimates_are_forgotten_and_raised_anew(backend: &dyn Backend) {
-    let mut store = visited(backend);
-    store.queue_again(&[oid(1)]).unwrap();
-    store.commit(&Batch { raised: &[estimate(3, 0.6)], ..Batch::default() }).unwrap();
-    store.forget_estimates().unwrap();
-    let sql = "select relevance, priority from page order by url";
-    assert_eq!(lines(&*store, sql), ["0.75 0", "0 0", "0 0"]);
-    let raised = [estimate(2, 0.1), estimate(3, 0.2), estimate(3, 0.1)];
-    let done = store.commit(&Batch { raised: &raised, ..Batch::default() }).unwrap();
-    assert_eq!(done.believed, 2);
-    drop(store);
-    let mut store = backend.open();
-    let work = store.take(9, Timestamp(0)).unwrap();
-    let seen: Vec<_> = work.iter().map(|work| (work.oid, work.relevance, work.priority)).collect();
-    assert_eq!(seen, [(oid(3), 0.2, 0.2), (oid(2), 0.1, 0.1), (oid(1), 0.75, 0.0)]);
-}
-
 pub(crate) fn what_parents_say_by_now_counts_up_and_down(backend: &dyn Backend) {
     let mut store = visited(backend);
     store.add(&[new_url(4, 0.4, 0.9)]).unwrap();
@@ -156,10 +138,6 @@ pub(crate) fn neighbourhoods_are_kept_until_they_change(backend: &dyn Backend) {
     assert_eq!(reader.about(&url(1)).unwrap().unwrap().neighbourhood, Some(row(1, 0.8)));
     assert_eq!(reader.about(&url(3)).unwrap().unwrap().neighbourhood, None);
     assert_eq!(reader.neighbourhoods().unwrap().len(), 2);
-}
-
-fn estimate(number: u64, value: f64) -> Estimate {
-    Estimate { oid: oid(number), relevance: value, priority: value }
 }
 
 pub(crate) fn a_policy_orders_the_queue_at_once_and_is_remembered(backend: &dyn Backend) {

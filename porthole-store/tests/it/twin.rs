@@ -56,7 +56,6 @@ enum Step {
         number: u64,
         value: f64,
     },
-    Forget,
     GiveBack {
         number: u64,
     },
@@ -221,10 +220,6 @@ fn rule(step: &Step, store: &mut dyn Store, twin: &mut Twin) {
             twin.trim();
             assert_eq!(store.queue_again(&[oid(number)]).unwrap(), queued);
         }
-        Step::Forget => {
-            twin.forget();
-            store.forget_estimates().unwrap();
-        }
         Step::Score { ref scores } => {
             let known: HashSet<u64> = twin.known.iter().map(|known| known.number).collect();
             let scored = |add: u64| scores.iter().map(move |&(number, score)| (number + add, score));
@@ -306,7 +301,6 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => both().prop_map(|(number, value)| Step::Set { number, value }),
         3 => both().prop_map(|(number, value)| Step::Raise { number, value }),
         3 => both().prop_map(|(number, value)| Step::Judge { number, value }),
-        1 => Just(Step::Forget),
         2 => number().prop_map(|number| Step::GiveBack { number }),
         2 => links().prop_map(|scores| Step::Score { scores }),
         4 => proptest::sample::select(POLICIES).prop_map(|policy| Step::Follow { policy }),

@@ -6,9 +6,11 @@ use std::ops::Range;
 
 use porthole_page::{Link, Page};
 use porthole_types::{TermId, UrlId};
+use serde::{Deserialize, Serialize};
 
 use super::feature::{LinkFeature, WeightedFeature};
 use super::settings::{Encoding, TermEncoding};
+use crate::state;
 
 /// Relevance of fetched pages.
 pub(super) type Outcomes = HashMap<UrlId, f32, foldhash::fast::FixedState>;
@@ -17,12 +19,13 @@ pub(super) type Outcomes = HashMap<UrlId, f32, foldhash::fast::FixedState>;
 const HIGH: f32 = 0.5;
 
 /// The part of a page that its links' features are computed from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct PageContext {
     pub(super) source: UrlId,
     /// Pr(c*|u).
     pub(super) relevance: f32,
     /// Terms of the leaves that are within reach of some link, in order.
+    #[serde(with = "state::packed")]
     terms: Vec<TermId>,
     /// End of each leaf's terms in `terms`.
     ends: Vec<u32>,
@@ -39,7 +42,7 @@ pub(super) struct PageContext {
 }
 
 /// A link and its position on the page.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct LinkPosition {
     pub(super) target: UrlId,
     pub(super) first: u32,
@@ -214,24 +217,12 @@ impl PageContext {
         }
     }
 
-    /// Fields of a context, for saving.
-    pub(super) fn parts(&self) -> ContextParts<'_> {
-        (&self.terms, &self.ends, &self.depths, &self.neighbours)
-    }
-
-    /// Rebuilds a context from its saved fields.
-    pub(super) fn of_parts(
-        source: UrlId,
-        relevance: f32,
-        (terms, ends): (Vec<TermId>, Vec<u32>),
-        depths: Vec<(u16, u16)>,
-        neighbours: Vec<(u32, u32, UrlId)>,
-    ) -> PageContext {
-        PageContext { source, terms, ends, depths, neighbours, ..PageContext::empty(relevance) }
+    /// Whether what was restored can be one.
+    pub(super) fn is_whole(&self) -> bool {
+        let ends_fit = self.ends.last().is_none_or(|end| *end as usize <= self.terms.len());
+        self.ends.is_sorted() && ends_fit && self.open as usize <= self.links.len()
     }
 }
-
-pub(super) type ContextParts<'a> = (&'a [TermId], &'a [u32], &'a [(u16, u16)], &'a [(u32, u32, UrlId)]);
 
 /// A leaf's DOM offset from a link (A 2.2.1).
 pub(super) fn offset(leaf: u32, first: u32, last: u32) -> i32 {

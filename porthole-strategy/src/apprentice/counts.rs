@@ -4,8 +4,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::feature::WeightedFeature;
-use crate::{Saved, Saver, StateError};
+use crate::state;
 
 /// Number of relevance bins: of width 1 in log odds, from below -7 to above 7. The cut between low and high can then be
 /// chosen at any time from the sums alone.
@@ -16,13 +18,14 @@ pub(super) const BINS: usize = 16;
 const CUTS: Range<usize> = 6..11;
 
 /// Occurrences of features in training instances, by bin of Pr(c*|v).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FeatureCounts {
     /// Number of instances by bin.
     instances: [u64; BINS],
     /// Number of feature occurrences by bin.
     occurrences: [u64; BINS],
     /// Occurrences by feature and bin; most features occur in one or two bins.
+    #[serde(serialize_with = "state::sorted")]
     features: HashMap<u64, u32, foldhash::fast::FixedState>,
 }
 
@@ -87,28 +90,6 @@ impl FeatureCounts {
         }
         SplitCounts { occurrences, features }
     }
-
-    pub(super) fn save(&self, saver: &mut Saver) {
-        self.instances.iter().chain(&self.occurrences).for_each(|number| saver.u64(*number));
-        let mut features: Vec<(&u64, &u32)> = self.features.iter().collect();
-        features.sort_unstable();
-        saver.length(features.len());
-        for (key, count) in features {
-            saver.u64(*key);
-            saver.u32(*count);
-        }
-    }
-
-    pub(super) fn restore(saved: &mut Saved<'_>) -> Result<FeatureCounts, StateError> {
-        let mut counts = FeatureCounts::default();
-        for number in counts.instances.iter_mut().chain(&mut counts.occurrences) {
-            *number = saved.u64()?;
-        }
-        for _ in 0..saved.length(12)? {
-            counts.features.insert(saved.u64()?, saved.u32()?);
-        }
-        Ok(counts)
-    }
 }
 
 /// Relevance at which a bin begins.
@@ -130,7 +111,7 @@ fn key(feature: u32, bin: usize) -> u64 {
 /// Number of bins of |Pr(c*|u) - Pr(c*|v)|.
 pub(super) const DIFFERENCES: usize = 64;
 
-/// Counts a difference; returns whether it is among the largest `share` of all differences counted.
+/// FeatureCounts a difference; returns whether it is among the largest `share` of all differences counted.
 pub(super) fn is_surprising(seen: &mut [u64; DIFFERENCES], difference: f64, share: f64) -> bool {
     let place = ((difference * DIFFERENCES as f64) as usize).min(DIFFERENCES - 1);
     seen[place] += 1;

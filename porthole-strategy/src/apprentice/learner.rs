@@ -5,7 +5,7 @@ use super::feature::WeightedFeature;
 use super::linear::Linear;
 use super::naive_bayes::{LEAST, NaiveBayes, probability};
 use super::settings::LearnerKind;
-use crate::{Saved, Saver, StateError};
+use crate::{StateError, state};
 
 /// A learner and its model.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(super) enum ApprenticeLearner {
 #[derive(Clone, Debug)]
 pub(super) struct BatchedBayes {
     counts: FeatureCounts,
-    /// Counts since the last training, added at the next.
+    /// FeatureCounts since the last training, added at the next.
     fresh: FeatureCounts,
     pub(super) trained: Option<NaiveBayes>,
     length: u32,
@@ -111,34 +111,32 @@ impl ApprenticeLearner {
         Some(all)
     }
 
-    pub(super) fn save(&self, saver: &mut Saver) {
+    /// What is saved: whether it was trained, and what was learnt, by who learns.
+    pub(super) fn state(&self) -> (bool, Option<[&FeatureCounts; 2]>, Option<&Linear>) {
         match self {
             ApprenticeLearner::Bayes(bayes) => {
-                saver.u32(u32::from(bayes.trained.is_some()));
-                bayes.counts.save(saver);
-                bayes.fresh.save(saver);
+                (bayes.trained.is_some(), Some([&bayes.counts, &bayes.fresh]), None)
             }
-            ApprenticeLearner::Linear { linear, is_asked } => {
-                saver.u32(u32::from(*is_asked));
-                linear.save(saver);
-            }
+            ApprenticeLearner::Linear { linear, is_asked } => (*is_asked, None, Some(linear)),
         }
     }
 
-    pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
-        let was_trained = saved.u32()? == 1;
-        match self {
-            ApprenticeLearner::Bayes(bayes) => {
-                (bayes.counts, bayes.fresh) =
-                    (FeatureCounts::restore(saved)?, FeatureCounts::restore(saved)?);
+    pub(super) fn restore(&mut self, (was_trained, counts, weights): State) -> Result<(), StateError> {
+        match (self, counts, weights) {
+            (ApprenticeLearner::Bayes(bayes), Some([counts, fresh]), None) => {
+                (bayes.counts, bayes.fresh) = (counts, fresh);
                 bayes.trained =
                     if was_trained { NaiveBayes::train(&bayes.counts, bayes.length) } else { None };
             }
-            ApprenticeLearner::Linear { linear, is_asked } => {
-                linear.restore(saved)?;
-                *is_asked = was_trained;
+            (ApprenticeLearner::Linear { linear, is_asked }, None, Some(weights)) => {
+                state::check(weights.is_perceptron() == linear.is_perceptron())?;
+                (*linear, *is_asked) = (weights, was_trained);
             }
+            _ => return Err(StateError::Damaged),
         }
         Ok(())
     }
 }
+
+/// What [`ApprenticeLearner::state`] says, when it comes back.
+pub(super) type State = (bool, Option<[FeatureCounts; 2]>, Option<Linear>);

@@ -3,17 +3,20 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::feature::WeightedFeature;
 use super::naive_bayes::probability;
-use crate::{Saved, Saver, StateError};
+use crate::state;
 
 /// Learning rate.
 const RATE: f64 = 0.25;
 
 /// A weight for every feature, and the bias.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Linear {
     is_perceptron: bool,
+    #[serde(serialize_with = "state::sorted")]
     weights: HashMap<u32, f32, foldhash::fast::FixedState>,
     bias: f64,
     instances: u64,
@@ -26,6 +29,10 @@ impl Linear {
 
     pub(super) fn perceptron() -> Linear {
         Linear { is_perceptron: true, ..Linear::default() }
+    }
+
+    pub(super) fn is_perceptron(&self) -> bool {
+        self.is_perceptron
     }
 
     /// Number of instances learnt.
@@ -73,28 +80,6 @@ impl Linear {
     pub(super) fn score(&self, features: &[WeightedFeature]) -> f64 {
         let sum = self.sum(features);
         if self.is_perceptron { probability(sum) } else { sum.clamp(0.0, 1.0) }
-    }
-
-    pub(super) fn save(&self, saver: &mut Saver) {
-        saver.f64(self.bias);
-        saver.u64(self.instances);
-        let mut weights: Vec<(&u32, &f32)> = self.weights.iter().collect();
-        weights.sort_unstable_by_key(|(feature, _)| **feature);
-        saver.length(weights.len());
-        for (feature, weight) in weights {
-            saver.u32(*feature);
-            saver.f32(*weight);
-        }
-    }
-
-    pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
-        self.bias = saved.f64()?;
-        self.instances = saved.u64()?;
-        self.weights.clear();
-        for _ in 0..saved.length(8)? {
-            self.weights.insert(saved.u32()?, saved.f32()?);
-        }
-        Ok(())
     }
 }
 

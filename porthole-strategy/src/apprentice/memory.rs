@@ -1,14 +1,15 @@
-//! Waiting links with the pages they are on, and the outcomes of fetched pages.
+//! AwaitedUrl links with the pages they are on, and the outcomes of fetched pages.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use porthole_types::UrlId;
+use serde::{Deserialize, Serialize};
 
 use super::context::{LinkPosition, Outcomes, PageContext};
 use super::settings::Parents;
 
-/// Memory of the apprentice. When more links wait than it may hold, the oldest page is dropped with its links: these
+/// LinkMemory of the apprentice. When more links wait than it may hold, the oldest page is dropped with its links: these
 /// stay in the queue with their last priority, and are not learnt from when they are fetched.
 #[derive(Clone, Debug)]
 pub(super) struct LinkMemory {
@@ -29,7 +30,7 @@ pub(super) struct LinkMemory {
 const GONE: UrlId = UrlId(0);
 
 /// A URL with waiting links.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct AwaitedUrl {
     /// Context number and link index of the newest link to it.
     pub(super) newest: (u32, u32),

@@ -3,12 +3,13 @@
 //! The first instances are kept with all features around their links. At each training they decide the best offset, and
 //! the learner is rebuilt with it; when there are enough instances, the choice is final and they are dropped.
 
+use serde::{Deserialize, Serialize};
+
 use super::context::{LinkPosition, Outcomes, PageContext};
 use super::feature::WeightedFeature;
 use super::learner::ApprenticeLearner;
 use super::settings::Encoding;
 use super::validation::{Instance, cross_validated};
-use crate::{Saved, Saver, StateError};
 
 /// Largest offset that is tried.
 pub(super) const FARTHEST: u32 = 8;
@@ -18,13 +19,13 @@ const ENOUGH: usize = 2_000;
 const PARTS: u64 = 5;
 
 /// Instances that decide the offset.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Reach {
     kept: Vec<PositionedInstance>,
 }
 
 /// An instance whose features have their distances from the link.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct PositionedInstance {
     target: u64,
     features: Vec<(u8, WeightedFeature)>,
@@ -91,33 +92,5 @@ impl Reach {
             relevance: link.relevance,
         };
         self.kept.iter().map(of_link).collect()
-    }
-
-    pub(super) fn save(&self, saver: &mut Saver) {
-        saver.length(self.kept.len());
-        for PositionedInstance { target, features, relevance } in &self.kept {
-            saver.u64(*target);
-            saver.f64(*relevance);
-            saver.length(features.len());
-            for (apart, (feature, weight)) in features {
-                saver.u32(*feature);
-                saver.u32(u32::from(*apart) << 16 | u32::from(*weight));
-            }
-        }
-    }
-
-    pub(super) fn restore(saved: &mut Saved<'_>) -> Result<Reach, StateError> {
-        let mut reach = Reach::default();
-        for _ in 0..saved.length(24)? {
-            let (target, relevance) = (saved.u64()?, saved.f64()?);
-            let count = saved.length(8)?;
-            let feature = |saved: &mut Saved<'_>| {
-                let (feature, both) = (saved.u32()?, saved.u32()?);
-                Ok(((both >> 16) as u8, (feature, both as u16)))
-            };
-            let features = (0..count).map(|_| feature(saved)).collect::<Result<_, StateError>>()?;
-            reach.kept.push(PositionedInstance { target, features, relevance });
-        }
-        Ok(reach)
     }
 }

@@ -2,16 +2,17 @@
 //! them; ties by PageRank in the known graph.
 
 use porthole_types::{CanonicalUrl, UrlId};
+use serde::{Deserialize, Serialize};
 
 use crate::keywords::Keywords;
 use crate::known::{KnownGraph, Schedule};
-use crate::{Saved, Saver, SourcePage, StateError};
+use crate::{SourcePage, StateError, state};
 
 /// Pages between two computations of PageRank.
 const EVERY: u64 = 25;
 
 /// Scores links by rank_KW,PR.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct LocalRank {
     known: KnownGraph,
     /// By URL number: the most keywords on a page that links there, and the PageRank as a share of the largest. URLs
@@ -19,6 +20,7 @@ pub(super) struct LocalRank {
     worth: Vec<(u32, f32)>,
     schedule: Schedule,
     /// Links whose priorities changed.
+    #[serde(skip)]
     pub(super) changed: Vec<(UrlId, f64)>,
 }
 
@@ -66,22 +68,9 @@ impl LocalRank {
         self.known.find(url).map_or(0.0, |number| self.worth_of(number, keywords))
     }
 
-    pub(super) fn save(&self, saver: &mut Saver) {
-        self.schedule.save(saver);
-        self.known.save(saver);
-        for (contained, rank) in &self.worth {
-            saver.u32(*contained);
-            saver.f32(*rank);
-        }
-    }
-
-    pub(super) fn restored(saved: &mut Saved<'_>) -> Result<LocalRank, StateError> {
-        let mut rank = LocalRank::default();
-        rank.schedule.restore(saved)?;
-        rank.known = KnownGraph::restored(saved)?;
-        for _ in 0..rank.known.len() {
-            rank.worth.push((saved.u32()?, saved.f32()?));
-        }
-        Ok(rank)
+    pub(super) fn restore(&mut self, saved: LocalRank) -> Result<(), StateError> {
+        state::check(saved.worth.len() == saved.known.len())?;
+        *self = saved;
+        Ok(())
     }
 }

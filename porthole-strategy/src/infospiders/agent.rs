@@ -2,8 +2,9 @@
 
 use porthole_page::{Link, Page};
 use porthole_types::{TermId, UrlId};
+use serde::{Deserialize, Serialize};
 
-use crate::{Saved, Saver, SourcePage, StateError};
+use crate::SourcePage;
 
 /// Maximum distance in leaves between a link and a keyword near it.
 const REACH: u32 = 4;
@@ -21,7 +22,7 @@ const RATE: f32 = 0.2;
 const MUTATION: f64 = 0.5;
 
 /// An agent, see the module `infospiders`.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Agent {
     pub(super) id: u64,
     pub(super) energy: f64,
@@ -32,7 +33,7 @@ pub(super) struct Agent {
 }
 
 /// A link that an agent may follow.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct AgentLink {
     url: UrlId,
     /// Nearness of each keyword; shorter than the keywords if some were learnt later.
@@ -125,36 +126,8 @@ impl Agent {
         Agent { id, energy: self.energy, keywords, weights, links: given }
     }
 
-    pub(super) fn save(&self, saver: &mut Saver) {
-        saver.u64(self.id);
-        saver.f64(self.energy);
-        saver.terms(&self.keywords);
-        save_numbers(&self.weights, saver);
-        saver.length(self.links.len());
-        for link in &self.links {
-            saver.url(link.url);
-            save_numbers(&link.near, saver);
-        }
+    /// Whether every keyword has its weight.
+    pub(super) fn is_whole(&self) -> bool {
+        self.weights.len() == self.keywords.len() + 1
     }
-
-    pub(super) fn restored(saved: &mut Saved<'_>) -> Result<Agent, StateError> {
-        let (id, energy, keywords, weights) =
-            (saved.u64()?, saved.f64()?, saved.terms()?, read_numbers(saved)?);
-        if weights.len() != keywords.len() + 1 {
-            return Err(StateError);
-        }
-        let links = (0..saved.length(16)?)
-            .map(|_| Ok(AgentLink { url: saved.url()?, near: read_numbers(saved)? }))
-            .collect::<Result<_, StateError>>()?;
-        Ok(Agent { id, energy, keywords, weights, links })
-    }
-}
-
-fn save_numbers(numbers: &[f32], saver: &mut Saver) {
-    saver.length(numbers.len());
-    numbers.iter().for_each(|number| saver.f32(*number));
-}
-
-fn read_numbers(saved: &mut Saved<'_>) -> Result<Vec<f32>, StateError> {
-    (0..saved.length(4)?).map(|_| saved.f32()).collect()
 }

@@ -1,14 +1,15 @@
 //! What is known of links that wait, of pages that came, of hosts, and of words.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use foldhash::fast::FixedState;
 use porthole_types::{SiteId, TermId, UrlId};
+use serde::{Deserialize, Serialize};
 
 use super::learner::{BUCKETS, DENSE, Dense, log_odds};
 use crate::queued::Queued;
-use crate::{Saved, Saver, StateError};
+use crate::{StateError, state};
 
 /// Hashed features that are kept of a link, at most.
 const MOST_HASHED: usize = 20;
@@ -26,11 +27,16 @@ const USUAL: f32 = 2.0;
 /// What the links of one parent led to counts as so many outcomes at most.
 const MOST_CHILDREN: f32 = 8.0;
 
+/// Pages and hosts that are remembered; those that came first go first. A page that is forgotten says nothing more to links
+/// that wait, and counts as new if it comes again.
+const MOST_PAGES: usize = 1_000_000;
+const MOST_HOSTS: usize = 1_000_000;
+
 /// A parent that is not known.
 const NO_PAGE: u32 = u32::MAX;
 
 /// The sum of what some pages are worth, and how many they are.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct RelevanceRecord {
     sum: f32,
     count: f32,
@@ -50,15 +56,6 @@ impl RelevanceRecord {
     /// By how much it is better than what is usual, in log odds.
     fn beyond(self, usual: Usual) -> f32 {
         if self.count == 0.0 { 0.0 } else { log_odds(self.mean(usual.mean)) - usual.log_odds }
-    }
-
-    fn save(self, saver: &mut Saver) {
-        saver.f32(self.sum);
-        saver.f32(self.count);
-    }
-
-    fn restore(saved: &mut Saved<'_>) -> Result<RelevanceRecord, StateError> {
-        Ok(RelevanceRecord { sum: saved.f32()?, count: saved.f32()? })
     }
 }
 
@@ -88,8 +85,8 @@ struct TermStats {
 }
 
 /// A page that came.
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Arrival {
     url: UrlId,
     relevance: f32,
     /// What its links led to.
@@ -119,7 +116,7 @@ pub(super) struct Opinion {
 }
 
 /// A link that waits, by all pages that have it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct WaitingLink {
     site: SiteId,
     /// What its parents are worth.
@@ -201,66 +198,50 @@ impl WaitingLink {
             }
         }
     }
-
-    fn save(&self, saver: &mut Saver) {
-        saver.u64(self.site.0);
-        self.parents.save(saver);
-        self.last.iter().for_each(|number| saver.u32(*number));
-        [self.words, self.around.0, self.around.1, self.asked_by, self.given]
-            .iter()
-            .for_each(|value| saver.f32(*value));
-        self.beside.save(saver);
-        saver.u32(u32::from(self.own));
-        saver.u32(u32::from(self.opinions));
-        saver.length(self.hashed().len());
-        self.hashed().iter().for_each(|at| saver.u32(*at));
-    }
-
-    fn restore(saved: &mut Saved<'_>) -> Result<WaitingLink, StateError> {
-        let mut waiting = WaitingLink::new(SiteId(saved.u64()?));
-        waiting.parents = RelevanceRecord::restore(saved)?;
-        for number in &mut waiting.last {
-            *number = saved.u32()?;
-        }
-        waiting.words = saved.f32()?;
-        waiting.around = (saved.f32()?, saved.f32()?);
-        waiting.asked_by = saved.f32()?;
-        waiting.given = saved.f32()?;
-        waiting.beside = RelevanceRecord::restore(saved)?;
-        waiting.own = u8::try_from(saved.u32()?).map_err(|_| StateError)?;
-        waiting.opinions = u8::try_from(saved.u32()?).map_err(|_| StateError)?;
-        let length = saved.length(4)?;
-        waiting.length = length as u8;
-        for at in waiting.hashed.get_mut(..length).ok_or(StateError)? {
-            *at = saved.u32()?;
-        }
-        Ok(waiting)
-    }
 }
+
+/// What is saved of the evidence: links that wait, pages with the number of the first, hosts, words, and all together.
+pub(super) type State = (
+    Vec<(UrlId, WaitingLink)>,
+    (u32, VecDeque<Arrival>),
+    Vec<(SiteId, RelevanceRecord)>,
+    Vec<(u32, RelevanceRecord)>,
+    RelevanceRecord,
+);
 
 /// All evidence.
 #[derive(Debug)]
 pub(super) struct Evidence {
     waiting: Queued<WaitingLink>,
-    pages: Vec<Arrival>,
-    /// The numbers of the pages.
+    /// The last pages that came, in this order.
+    pages: VecDeque<Arrival>,
+    /// How many came before the first of them.
+    first: u32,
+    /// The numbers of the pages, counted from the first that there ever was.
     numbers: HashMap<UrlId, u32, FixedState>,
-    hosts: HashMap<SiteId, RelevanceRecord, FixedState>,
+    hosts: Queued<RelevanceRecord, SiteId>,
     /// Of words, by their buckets.
     term_stats: Box<[TermStats]>,
     /// What all pages were worth.
     all: RelevanceRecord,
     usual: Usual,
+    most_pages: usize,
 }
 
 impl Evidence {
     /// Of so many waiting links at most.
     pub(super) fn new(most: usize) -> Evidence {
+        Evidence::with_bounds(most, MOST_PAGES, MOST_HOSTS)
+    }
+
+    fn with_bounds(links: usize, pages: usize, hosts: usize) -> Evidence {
         Evidence {
-            waiting: Queued::new(most),
-            pages: Vec::new(),
+            waiting: Queued::new(links),
+            pages: VecDeque::new(),
+            first: 0,
+            most_pages: pages,
             numbers: HashMap::default(),
-            hosts: HashMap::default(),
+            hosts: Queued::new(hosts),
             term_stats: vec![TermStats::default(); BUCKETS].into(),
             all: RelevanceRecord::default(),
             usual: Usual::of(RelevanceRecord::default()),
@@ -269,7 +250,7 @@ impl Evidence {
 
     /// What a page was worth, if it came.
     pub(super) fn outcome(&self, url: UrlId) -> Option<f32> {
-        self.numbers.get(&url).map(|number| self.pages[*number as usize].relevance)
+        self.page(*self.numbers.get(&url)?).map(|page| page.relevance)
     }
 
     pub(super) fn waiting(&self, url: UrlId) -> Option<&WaitingLink> {
@@ -302,16 +283,18 @@ impl Evidence {
             return false;
         }
         for parent in waited.iter().flat_map(|waited| waited.last) {
-            if let Some(parent) = self.pages.get_mut(parent as usize) {
+            let place = parent.checked_sub(self.first);
+            if let Some(parent) = place.and_then(|place| self.pages.get_mut(place as usize)) {
                 parent.children.add(relevance, 1.0);
             }
         }
-        self.numbers.insert(url, self.pages.len() as u32);
-        self.pages.push(Arrival { url, relevance, children: RelevanceRecord::default() });
-        self.hosts.entry(site).or_default().add(relevance, 1.0);
+        self.numbers.insert(url, self.count());
+        self.pages.push_back(Arrival { url, relevance, children: RelevanceRecord::default() });
+        self.forget_old_pages();
+        self.hosts.entry(site, RelevanceRecord::default).add(relevance, 1.0);
         self.all.add(relevance, 1.0);
         self.usual = Usual::of(self.all);
-        let now = self.pages.len() as u32;
+        let now = self.count();
         for term in terms {
             let term_stats = &mut self.term_stats[bucket_of(*term) as usize];
             if term_stats.last != now {
@@ -324,7 +307,7 @@ impl Evidence {
 
     /// The page that came last links to one that came before it, and was worth so much.
     pub(super) fn leads_to(&mut self, relevance: f32) {
-        if let Some(page) = self.pages.last_mut() {
+        if let Some(page) = self.pages.back_mut() {
             page.children.add(relevance, 1.0);
         }
     }
@@ -338,14 +321,33 @@ impl Evidence {
         observed: &LinkObservation<'_>,
     ) {
         let number = self.number(parent);
-        let relevance = self.pages.get(number as usize).map_or(0.0, |page| page.relevance);
+        let relevance = self.page(number).map_or(0.0, |page| page.relevance);
         self.waiting.entry(url, || WaitingLink::new(site)).merge(number, relevance, observed);
+    }
+
+    /// How many pages came.
+    fn count(&self) -> u32 {
+        self.first + self.pages.len() as u32
+    }
+
+    /// The page of a number, if it is remembered.
+    fn page(&self, number: u32) -> Option<&Arrival> {
+        self.pages.get(number.checked_sub(self.first)? as usize)
+    }
+
+    fn forget_old_pages(&mut self) {
+        while self.pages.len() > self.most_pages
+            && let Some(oldest) = self.pages.pop_front()
+        {
+            self.numbers.remove(&oldest.url);
+            self.first += 1;
+        }
     }
 
     /// The number of a page; most questions are about the one that came last.
     fn number(&self, url: UrlId) -> u32 {
-        match self.pages.last() {
-            Some(last) if last.url == url => self.pages.len() as u32 - 1,
+        match self.pages.back() {
+            Some(last) if last.url == url => self.count() - 1,
             _ => self.numbers.get(&url).copied().unwrap_or(NO_PAGE),
         }
     }
@@ -354,11 +356,11 @@ impl Evidence {
     pub(super) fn features(&self, waiting: &WaitingLink) -> Dense {
         let usual = self.usual;
         let mut siblings = RelevanceRecord::default();
-        for parent in waiting.last.iter().filter_map(|number| self.pages.get(*number as usize)) {
+        for parent in waiting.last.iter().filter_map(|number| self.page(*number)) {
             let RelevanceRecord { sum, count } = parent.children;
             siblings.add(sum / count.max(1.0), count.min(MOST_CHILDREN));
         }
-        let host = self.hosts.get(&waiting.site).copied().unwrap_or_default();
+        let host = self.hosts.get(waiting.site).copied().unwrap_or_default();
         let (term_stats, strongest) = self.term_stats(waiting);
         let features: [f32; DENSE] = [
             1.0,
@@ -391,7 +393,7 @@ impl Evidence {
     }
 
     fn value_of_term(&self, term_stats: &TermStats) -> f32 {
-        let now = self.pages.len() as u32;
+        let now = self.count();
         match term_stats.value.get() {
             (says, when) if when == now => says,
             _ => {
@@ -402,52 +404,27 @@ impl Evidence {
         }
     }
 
-    pub(super) fn save(&self, saver: &mut Saver) {
-        self.waiting.save(saver, WaitingLink::save);
-        saver.length(self.pages.len());
-        for page in &self.pages {
-            saver.url(page.url);
-            saver.f32(page.relevance);
-            page.children.save(saver);
-        }
-        let mut hosts: Vec<_> = self.hosts.iter().collect();
-        hosts.sort_unstable_by_key(|(site, _)| **site);
-        saver.length(hosts.len());
-        for (site, record) in hosts {
-            saver.u64(site.0);
-            record.save(saver);
-        }
-        let used =
-            || self.term_stats.iter().enumerate().filter(|(_, term_stats)| term_stats.record.count > 0.0);
-        saver.length(used().count());
-        for (at, term_stats) in used() {
-            saver.u32(at as u32);
-            term_stats.record.save(saver);
-        }
-        self.all.save(saver);
+    pub(super) fn state(&self) -> impl Serialize + '_ {
+        let used = (0_u32..).zip(&*self.term_stats).filter(|(_, stats)| stats.record.count > 0.0);
+        let term_stats: Vec<(u32, RelevanceRecord)> = used.map(|(at, stats)| (at, stats.record)).collect();
+        (&self.waiting, (self.first, &self.pages), &self.hosts, term_stats, self.all)
     }
 
-    pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
-        self.waiting.restore(saved, 76, WaitingLink::restore)?;
-        let length = saved.length(20)?;
-        self.pages.clear();
-        for _ in 0..length {
-            let (url, relevance) = (saved.url()?, saved.f32()?);
-            self.pages.push(Arrival { url, relevance, children: RelevanceRecord::restore(saved)? });
-        }
-        self.numbers = (0..).zip(&self.pages).map(|(number, page)| (page.url, number)).collect();
-        self.hosts.clear();
-        for _ in 0..saved.length(16)? {
-            let site = SiteId(saved.u64()?);
-            self.hosts.insert(site, RelevanceRecord::restore(saved)?);
-        }
+    pub(super) fn restore(&mut self, state: State) -> Result<(), StateError> {
+        let (waiting, (first, pages), hosts, term_stats, all) = state;
+        state::check(waiting.iter().all(|(_, waiting)| usize::from(waiting.length) <= MOST_HASHED))?;
+        state::check(term_stats.iter().all(|(at, _)| (*at as usize) < BUCKETS))?;
+        state::check(u32::try_from(pages.len()).is_ok_and(|pages| first.checked_add(pages).is_some()))?;
+        self.waiting.restore(waiting);
+        self.hosts.restore(hosts);
+        self.numbers = (first..).zip(&pages).map(|(number, page)| (page.url, number)).collect();
+        (self.first, self.pages) = (first, pages);
+        self.forget_old_pages();
         self.term_stats.fill(TermStats::default());
-        for _ in 0..saved.length(12)? {
-            let at = saved.u32()? as usize;
-            self.term_stats.get_mut(at).ok_or(StateError)?.record = RelevanceRecord::restore(saved)?;
+        for (at, record) in term_stats {
+            self.term_stats[at as usize].record = record;
         }
-        self.all = RelevanceRecord::restore(saved)?;
-        self.usual = Usual::of(self.all);
+        (self.all, self.usual) = (all, Usual::of(all));
         Ok(())
     }
 }
@@ -498,6 +475,40 @@ mod tests {
         evidence.came(link, SiteId(2), 0.5, &[]);
         assert!(evidence.waiting(link).is_none());
         assert_eq!(evidence.outcome(link), Some(0.5));
+    }
+
+    #[test]
+    fn old_pages_and_hosts_are_forgotten_and_below_the_bound_nothing_is() {
+        const PAGES: u64 = 40;
+        let told = |mut evidence: Evidence| {
+            let mut features = Vec::new();
+            for page in 0..PAGES {
+                evidence.came(
+                    UrlId(page),
+                    SiteId(page / 2),
+                    0.9 - page as f32 / 100.0,
+                    &[TermId(page as u32)],
+                );
+                for link in [page + 1, page + 2, page + 100] {
+                    evidence.observe(UrlId(page), UrlId(link), SiteId(link / 2), &said(0.5));
+                    features.push(evidence.features(evidence.waiting(UrlId(link)).unwrap()));
+                }
+            }
+            (evidence, features)
+        };
+        let (whole, features) = told(Evidence::with_bounds(999, PAGES as usize, PAGES as usize));
+        assert_eq!(told(Evidence::new(999)).1, features, "below the bound");
+        assert_eq!(whole.outcome(UrlId(0)), Some(0.9));
+        let (bounded, others) = told(Evidence::with_bounds(999, 8, 4));
+        assert_eq!((bounded.pages.len(), bounded.numbers.len(), bounded.hosts.len()), (8, 8, 4));
+        assert_eq!((bounded.outcome(UrlId(31)), bounded.outcome(UrlId(32))), (None, Some(0.58)));
+        // What is not older than that is as it was.
+        assert_eq!(others[..3 * 8], features[..3 * 8]);
+        let bytes = state::save(1, bounded.state());
+        let mut restored = Evidence::with_bounds(999, 8, 4);
+        restored.restore(state::restore(1, &bytes).unwrap()).unwrap();
+        assert_eq!(state::save(1, restored.state()), bytes);
+        assert_eq!((restored.outcome(UrlId(31)), restored.outcome(UrlId(32))), (None, Some(0.58)));
     }
 
     #[test]

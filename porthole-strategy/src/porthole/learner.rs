@@ -4,7 +4,9 @@
 //! current posterior), so that some dozens of pages suffice. Words and layout are thousands of hashed features, learnt
 //! by Adagrad.
 
-use crate::{Saved, Saver, StateError};
+use serde::{Deserialize, Serialize};
+
+use crate::{StateError, state};
 
 /// Number of dense features.
 pub(super) const DENSE: usize = 11;
@@ -27,9 +29,12 @@ pub(super) struct LinkEstimator {
     hashed: Box<[Weight]>,
 }
 
+/// What is saved of a learner: weights, their covariance, and the hashed features that were ever learnt.
+pub(super) type State = ([f64; DENSE], [[f64; DENSE]; DENSE], Vec<(u32, Weight)>);
+
 /// The weight of a hashed feature, and the sum of its squared gradients.
-#[derive(Clone, Copy, Debug, Default)]
-struct Weight {
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Weight {
     value: f32,
     squares: f32,
 }
@@ -84,27 +89,16 @@ impl LinkEstimator {
         }
     }
 
-    pub(super) fn save(&self, saver: &mut Saver) {
-        self.weights.iter().chain(self.spread.iter().flatten()).for_each(|value| saver.f64(*value));
-        let used = || self.hashed.iter().enumerate().filter(|(_, weight)| weight.squares > 0.0);
-        saver.length(used().count());
-        for (at, weight) in used() {
-            saver.u32(at as u32);
-            saver.f32(weight.value);
-            saver.f32(weight.squares);
-        }
+    pub(super) fn state(&self) -> State {
+        let used = (0..).zip(&*self.hashed).filter(|(_, weight)| weight.squares > 0.0);
+        (self.weights, self.spread, used.map(|(at, weight)| (at, *weight)).collect())
     }
 
-    pub(super) fn restore(&mut self, saved: &mut Saved<'_>) -> Result<(), StateError> {
-        for value in self.weights.iter_mut().chain(self.spread.iter_mut().flatten()) {
-            *value = saved.f64()?;
-        }
+    pub(super) fn restore(&mut self, (weights, spread, used): State) -> Result<(), StateError> {
+        state::check(used.iter().all(|(at, _)| (*at as usize) < BUCKETS))?;
+        (self.weights, self.spread) = (weights, spread);
         self.hashed.fill(Weight::default());
-        for _ in 0..saved.length(12)? {
-            let at = saved.u32()? as usize;
-            let weight = Weight { value: saved.f32()?, squares: saved.f32()? };
-            *self.hashed.get_mut(at).ok_or(StateError)? = weight;
-        }
+        used.into_iter().for_each(|(at, weight)| self.hashed[at as usize] = weight);
         Ok(())
     }
 }

@@ -53,11 +53,6 @@ impl Directory {
         Ok(())
     }
 
-    /// Adds a topic without examples.
-    pub fn add_topic(&mut self, path: &str) -> Result<(), TaxonomyError> {
-        self.node(path).map(drop)
-    }
-
     /// Number of topics, including the root.
     pub fn len(&self) -> usize {
         self.nodes.len()

@@ -127,12 +127,6 @@ impl Twin {
         }
     }
 
-    pub(super) fn forget(&mut self) {
-        for known in self.known.iter_mut().filter(|known| !known.is_done()) {
-            known.believe(0.0, 0.0);
-        }
-    }
-
     /// Applies a result; returns whether its URL is known.
     pub(super) fn tried(&mut self, number: u64, state: State, not_before: Option<i64>, at: i64) -> bool {
         let Some(known) = self.find(number) else { return false };

@@ -1,11 +1,17 @@
 //! `--metrics ADDR`: the figures of a running crawl for Prometheus, at `/metrics`; and `/health`.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use prometheus::{Counter, Gauge, IntCounterVec, Opts, Registry, TextEncoder};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
@@ -57,66 +63,72 @@ pub(super) async fn serve(address: SocketAddr, board: Board) -> anyhow::Result<(
     Ok(())
 }
 
-async fn answer(mut stream: TcpStream, board: &Board) -> std::io::Result<()> {
-    let mut head = Vec::new();
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < 8_192 {
-        let mut part = [0; 1_024];
-        match stream.read(&mut part).await? {
-            0 => break,
-            read => head.extend_from_slice(&part[..read]),
-        }
-    }
-    let line = head.split(|&byte| byte == b'\r').next().unwrap_or_default();
-    let target = line.strip_prefix(b"GET ").and_then(|rest| rest.split(|&byte| byte == b' ').next());
-    let (status, body) = match target {
-        Some(b"/metrics") => {
+/// Answers one request.
+async fn answer(stream: TcpStream, board: &Board) -> hyper::Result<()> {
+    /// Longer heads are refused.
+    const MOST_HEAD: usize = 8_192;
+    let service = service_fn(|request| async move { Ok::<_, Infallible>(respond(&request, board)) });
+    let mut server = http1::Builder::new();
+    server.keep_alive(false).max_buf_size(MOST_HEAD).serve_connection(TokioIo::new(stream), service).await
+}
+
+fn respond<B>(request: &Request<B>, board: &Board) -> Response<String> {
+    let (status, body) = match (request.method(), request.uri().path()) {
+        (&Method::GET, "/metrics") => {
             let figures = board.lock().map(|figures| figures.clone()).unwrap_or_default();
-            ("200 OK", text(&figures))
+            match text(&figures) {
+                Ok(text) => (StatusCode::OK, text),
+                Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+            }
         }
-        Some(b"/health") => ("200 OK", "ok\n".to_owned()),
-        Some(_) => ("404 Not Found", "there are /metrics and /health\n".to_owned()),
-        None => ("400 Bad Request", "only GET is answered\n".to_owned()),
+        (&Method::GET, "/health") => (StatusCode::OK, "ok\n".to_owned()),
+        (&Method::GET, _) => (StatusCode::NOT_FOUND, "there are /metrics and /health\n".to_owned()),
+        _ => (StatusCode::BAD_REQUEST, "only GET is answered\n".to_owned()),
     };
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await?;
-    stream.write_all(body.as_bytes()).await?;
-    stream.shutdown().await
+    const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(TEXT));
+    response
 }
 
 /// The figures in Prometheus' text format.
-fn text(figures: &CrawlFigures) -> String {
-    let mut out = String::new();
-    let mut add = |name: &str, kind: &str, help: &str, value: f64| {
-        out.push_str(&format!(
-            "# HELP porthole_{name} {help}\n# TYPE porthole_{name} {kind}\nporthole_{name} {value}\n"
-        ));
+fn text(figures: &CrawlFigures) -> prometheus::Result<String> {
+    let registry = Registry::new_custom(Some("porthole".to_owned()), None)?;
+    let count = |name: &str, help: &str, value: f64| {
+        let counter = Counter::new(name, help)?;
+        counter.inc_by(value);
+        registry.register(Box::new(counter))
     };
-    add("fetches_total", "counter", "Fetches of this run, whatever became of them.", figures.fetches as f64);
-    add("pages_total", "counter", "Pages of this run.", figures.pages as f64);
-    add("pages_on_topic_total", "counter", "Pages whose best topic is good.", figures.on_topic as f64);
-    add("bytes_total", "counter", "Bytes of bodies.", figures.bytes as f64);
-    add("harvest", "gauge", "Mean R over all pages of this run.", figures.harvest);
-    add("harvest_now", "gauge", "Mean R over the last pages.", figures.harvest_now);
-    add("run_seconds", "counter", "How long this run has taken.", figures.seconds);
-    add("urls_known", "gauge", "URLs that are known.", figures.known as f64);
-    add("urls_queued", "gauge", "URLs yet to be fetched.", figures.queued as f64);
-    add("sites", "gauge", "Sites that are known.", figures.sites as f64);
-    add("links", "gauge", "Links between known URLs.", figures.links as f64);
-    out.push_str(
-        "# HELP porthole_failures_total Fetches without a page, by kind.\n# TYPE porthole_failures_total counter\n",
-    );
-    for (kind, count) in &figures.failures {
-        out.push_str(&format!("porthole_failures_total{{kind=\"{kind}\"}} {count}\n"));
+    let gauge = |name: &str, help: &str, value: f64| {
+        let gauge = Gauge::new(name, help)?;
+        gauge.set(value);
+        registry.register(Box::new(gauge))
+    };
+    count("fetches_total", "Fetches of this run, whatever became of them.", figures.fetches as f64)?;
+    count("pages_total", "Pages of this run.", figures.pages as f64)?;
+    count("pages_on_topic_total", "Pages whose best topic is good.", figures.on_topic as f64)?;
+    count("bytes_total", "Bytes of bodies.", figures.bytes as f64)?;
+    gauge("harvest", "Mean R over all pages of this run.", figures.harvest)?;
+    gauge("harvest_now", "Mean R over the last pages.", figures.harvest_now)?;
+    count("run_seconds", "How long this run has taken.", figures.seconds)?;
+    gauge("urls_known", "URLs that are known.", figures.known as f64)?;
+    gauge("urls_queued", "URLs yet to be fetched.", figures.queued as f64)?;
+    gauge("sites", "Sites that are known.", figures.sites as f64)?;
+    gauge("links", "Links between known URLs.", figures.links as f64)?;
+    let failures =
+        IntCounterVec::new(Opts::new("failures_total", "Fetches without a page, by kind."), &["kind"])?;
+    for (kind, number) in &figures.failures {
+        failures.with_label_values(&[kind]).inc_by(*number);
     }
-    out
+    registry.register(Box::new(failures))?;
+    TextEncoder::new().encode_to_string(&registry.gather())
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
 
     #[test]
@@ -127,11 +139,15 @@ mod tests {
             failures: vec![("dns", 1), ("robots", 2)],
             ..CrawlFigures::default()
         };
-        let text = text(&figures);
+        let text = text(&figures).unwrap();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let (name, value) = line.rsplit_once(' ').unwrap();
             assert!(name.starts_with("porthole_") && value.parse::<f64>().is_ok(), "{line}");
         }
+        assert!(
+            text.contains("\n# TYPE porthole_fetches_total counter\nporthole_fetches_total 3\n"),
+            "{text}"
+        );
         assert!(text.contains("\nporthole_harvest 0.25\n"), "{text}");
         assert!(text.contains("\nporthole_failures_total{kind=\"robots\"} 2\n"), "{text}");
     }
