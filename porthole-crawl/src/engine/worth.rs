@@ -14,13 +14,16 @@ pub enum Idle {
     Fill,
     /// Waits, unless a link is worth a request:
     /// - if a number of pages is wanted, three tenths of the mean worth of the best links, one a worker;
-    /// - if a time is given and no number of pages, the mean R of all pages of the run;
+    /// - if a time is given and no number of pages, a tenth of the mean R of all pages of the run;
     /// - otherwise half the mean R of the last 200 pages.
     Wait,
 }
 
 /// Of the mean worth of the best links, the part that a link must be worth if a number of pages is wanted.
 const SHARE_OF_BEST: f64 = 0.3;
+
+/// If a time is given: pages cost nothing then, and only links that hardly ever bring a page are left.
+const SHARE_OF_ALL: f64 = 0.1;
 
 /// Without pages and time to go by: the part of the mean R of the last pages.
 const SHARE_OF_LAST: f64 = 0.5;
@@ -107,7 +110,7 @@ impl Worth {
                 let best = &best[..workers.clamp(1, best.len().max(1)).min(best.len())];
                 SHARE_OF_BEST * mean(best.iter().map(|priority| self.of(f64::from(*priority))))
             }
-            Wanted::Time => self.all.0 / self.all.1.max(1.0),
+            Wanted::Time => SHARE_OF_ALL * self.all.0 / self.all.1.max(1.0),
             Wanted::Anything => {
                 SHARE_OF_LAST
                     * mean(self.fetched.iter().rev().take(LAST_PAGES).map(|(_, relevance)| *relevance))
@@ -184,11 +187,12 @@ mod tests {
         }
         assert!(worth.of(0.95) > 0.9 && worth.of(0.45) < 0.1, "{worth:?}");
         let least = |wanted| worth.least_priority(wanted, &mut [0.2, 0.95, 0.95, 0.1]);
-        let good = 0.45..=0.9;
+        let good = 0.25..=0.9;
         // The best two are worth about 1, and so must a link be three tenths of that.
         assert!(good.contains(&least(Wanted::Pages { workers: 2 })));
-        // Half of all pages were good.
-        assert!(good.contains(&least(Wanted::Time)) && good.contains(&least(Wanted::Anything)));
+        // Half of all pages were good: a link must be worth a quarter, or a twentieth if time is all that matters.
+        assert!(good.contains(&least(Wanted::Anything)), "{}", least(Wanted::Anything));
+        assert!(least(Wanted::Time) <= least(Wanted::Anything), "{}", least(Wanted::Time));
         // Where nothing is good, nothing is waited for.
         assert_eq!(Worth::default().least_priority(Wanted::Pages { workers: 8 }, &mut []), 0.0);
     }
