@@ -338,13 +338,13 @@ impl Recording {
         check(self.path(), &arguments, code, words)
     }
 
-    /// The fetched URLs of a workspace.
     /// Pages that were fetched.
     fn pages(&self, workspace: &str) -> usize {
         let reader = SqliteReader::open(self.path().join(workspace).join("porthole.db")).unwrap();
         reader.counts().unwrap().fetched
     }
 
+    /// The fetched URLs of a workspace.
     fn fetched(&self, workspace: &str) -> Vec<String> {
         let reader = SqliteReader::open(self.path().join(workspace).join("porthole.db")).unwrap();
         let sql = "select url from crawl where seq is not null order by seq";
