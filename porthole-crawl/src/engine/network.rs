@@ -441,11 +441,13 @@ impl Network {
         }
         let is_worth = |site: &SiteId| self.sites.get(site).is_none_or(|held| held.is_worth(self.least));
         let found = self.ready[lane].iter().take(MOST).find(|(_, site)| is_worth(site));
+        // Nobody waits for a site that has not brought a page quickly: it may never do so.
+        let is_proven = |site: &SiteId| self.sites.get(site).is_some_and(|held| held.is_proven);
         // An answer may bring better links, and takes a moment to be read.
         let waits_for_better = || {
-            !self.jobs.is_empty()
+            self.count(Lane::Proven) > 0
                 || now < self.last_answer.after(READ_WITHIN)
-                || self.resting.iter().any(|(_, _, site)| is_worth(site))
+                || self.resting.iter().any(|(_, _, site)| is_proven(site) && is_worth(site))
         };
         found.or_else(|| (!waits_for_better()).then_some(first))
     }
