@@ -154,7 +154,8 @@ impl Reader {
         result.title = shortened(page.title.clone(), PageResult::MAX_TITLE);
         page.language.clone_into(&mut result.language);
         result.simhash = page.simhash;
-        result.terms = packed_terms(&page);
+        let counts = page.term_counts();
+        result.terms = packed_terms(&counts);
         if let Err(why) = self.scope.admits_language(page.language) {
             let failure = Failure::new(FailureKind::Scope, why.to_string());
             result.outcome = Outcome::Skipped(failure);
@@ -170,7 +171,10 @@ impl Reader {
         match &mut self.judge {
             None => Ok(Some((page, believed))),
             Some(judge) => {
-                let judgment = judge.judge_page(&work.url, &page)?;
+                let judgment = match judge.judge_counts(&counts) {
+                    Some(judgment) => judgment,
+                    None => judge.judge_page(&work.url, &page)?,
+                };
                 result.judgment = Some(judgment);
                 Ok(Some((page, judge.link_value().unwrap_or(judgment))))
             }
@@ -178,14 +182,15 @@ impl Reader {
     }
 }
 
-/// The words of a page, for the tables; of a page with very many, the most frequent.
-fn packed_terms(page: &Page) -> Vec<u8> {
-    let mut terms = page.term_counts();
-    if terms.len() > PageResult::MAX_TERMS {
-        terms.sort_unstable_by_key(|&(term, count)| (Reverse(count), term));
-        terms.truncate(PageResult::MAX_TERMS);
+/// Term counts as they are stored; of a page with very many terms, the most frequent.
+fn packed_terms(counts: &[(TermId, u32)]) -> Vec<u8> {
+    if counts.len() <= PageResult::MAX_TERMS {
+        return pack_terms(counts);
     }
-    pack_terms(&terms)
+    let mut most = counts.to_vec();
+    most.sort_unstable_by_key(|&(term, count)| (Reverse(count), term));
+    most.truncate(PageResult::MAX_TERMS);
+    pack_terms(&most)
 }
 
 /// The readers of a crawl: one that reads at once, or several on threads of their own.

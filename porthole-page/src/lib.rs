@@ -28,6 +28,7 @@ mod simhash;
 #[doc(hidden)]
 pub mod steps;
 mod tag;
+mod term_counts;
 mod terms;
 mod token;
 mod tree;

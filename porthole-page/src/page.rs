@@ -5,6 +5,7 @@ use std::fmt;
 use porthole_types::{CanonicalUrl, TermId};
 
 use crate::tag;
+use crate::term_counts::count_terms;
 
 /// A page: its text as numbered leaves, its links with their positions among them, its terms.
 #[derive(Clone, Debug, Default)]
@@ -177,16 +178,7 @@ impl Page {
 
     /// Number of occurrences of each term, including the title, ordered by term.
     pub fn term_counts(&self) -> Vec<(TermId, u32)> {
-        let mut terms = self.terms.clone();
-        terms.sort_unstable();
-        let mut counts: Vec<(TermId, u32)> = Vec::with_capacity(terms.len() / 2);
-        for term in terms {
-            match counts.last_mut() {
-                Some((last, count)) if *last == term => *count += 1,
-                _ => counts.push((term, 1)),
-            }
-        }
-        counts
+        count_terms(&self.terms)
     }
 
     /// Text of a link's leaves.

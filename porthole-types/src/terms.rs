@@ -1,14 +1,18 @@
 //! Packs the terms of a page: ids ascending, as differences, each with its count, in bytes of seven bits. A page takes
 //! about five bytes per term instead of eight.
 
+use std::borrow::Cow;
+
 use crate::TermId;
 
 /// Packs terms. Their order is lost.
 pub fn pack_terms(terms: &[(TermId, u32)]) -> Vec<u8> {
-    let mut sorted = terms.to_vec();
-    sorted.sort_unstable();
+    let mut sorted = Cow::Borrowed(terms);
+    if !sorted.is_sorted() {
+        sorted.to_mut().sort_unstable();
+    }
     let (mut bytes, mut last) = (Vec::with_capacity(sorted.len() * 5), 0);
-    for (TermId(term), freq) in sorted {
+    for &(TermId(term), freq) in &*sorted {
         put(&mut bytes, term - last);
         put(&mut bytes, freq);
         last = term;
