@@ -19,6 +19,7 @@ mod open;
 mod plan;
 mod prober;
 mod reader;
+mod reader_pool;
 mod revisit;
 mod sandbox;
 mod statistics;

@@ -1,12 +1,13 @@
-//! Reads the database while it is written, with one connection per query: in WAL mode a long-lived reader would keep
-//! the log from being truncated. A reader never writes to the crawl's database: the crawl would take the write for a
-//! change to follow.
+//! Reads the database while it is written. No transaction outlives its query: in WAL mode it would keep the log from
+//! being truncated. A reader never writes to the crawl's database: the crawl would take the write for a change to
+//! follow.
 
 use std::path::{Path, PathBuf};
 
 use porthole_types::{CanonicalUrl, Event, TermId, Timestamp, TopicId, TopicRow};
 use rusqlite::{Connection, params};
 
+use super::reader_pool::ReaderPool;
 use super::{about, commands, counts, graph, lookup, open, sandbox, topics, tried, workspace_writer};
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
@@ -15,10 +16,10 @@ use crate::{
     SiteAddress, StoreCounts, StoreReader, StoredExample, StoredModel, TermCounts, TriedUrl,
 };
 
-/// A handle for reading a SQLite store; it holds no connection.
+/// A handle for reading a SQLite store. Its clones share a few read-only connections.
 #[derive(Clone, Debug)]
 pub struct SqliteReader {
-    path: PathBuf,
+    pool: ReaderPool,
     /// Receives messages about long operations.
     tell: fn(&str),
     /// Tables with more rows are indexed for lookups.
@@ -29,16 +30,16 @@ impl SqliteReader {
     /// Opens a database that another process may write to.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let reader = SqliteReader::at(path.as_ref().to_owned());
-        open::reader(&reader.path)?;
+        reader.pool.get()?;
         Ok(reader)
     }
 
     pub(super) fn at(path: PathBuf) -> Self {
-        SqliteReader { path, tell: |_| {}, large: lookup::LARGE }
+        SqliteReader { pool: ReaderPool::new(path), tell: |_| {}, large: lookup::LARGE }
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        self.pool.path()
     }
 
     /// Sets a function that receives a message when an operation takes long.
@@ -54,27 +55,27 @@ impl SqliteReader {
 
     /// A connection with the indexes on large tables.
     fn with_indexes(&self) -> Result<Connection> {
-        let db = open::reader(&self.path)?;
-        lookup::attach(&db, &self.path, self.large, self.tell)?;
+        let db = open::reader(self.path())?;
+        lookup::attach(&db, self.path(), self.large, self.tell)?;
         Ok(db)
     }
 }
 
 impl StoreReader for SqliteReader {
     fn graph(&self) -> Result<LinkGraph> {
-        graph::read(&mut open::reader(&self.path)?)
+        graph::read(&mut *self.pool.get()?)
     }
 
     fn neighbourhoods(&self) -> Result<Vec<NeighbourEvidence>> {
-        graph::neighbourhoods(&open::reader(&self.path)?)
+        graph::neighbourhoods(&*self.pool.get()?)
     }
 
     fn sites(&self) -> Result<Vec<SiteAddress>> {
-        graph::sites(&open::reader(&self.path)?)
+        graph::sites(&*self.pool.get()?)
     }
 
     fn events(&self, after: u64, limit: usize) -> Result<Vec<(u64, Event)>> {
-        let db = open::reader(&self.path)?;
+        let db = self.pool.get()?;
         let mut read =
             db.prepare("select id, at, kind, detail from event where id > ?1 order by id limit ?2")?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -87,13 +88,13 @@ impl StoreReader for SqliteReader {
 
     fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &QueryLimits) -> Result<QueryAnswer> {
         let query = queries::find(name).ok_or_else(|| Error::UnknownQuery(name.to_owned()))?;
-        let db = open::reader(&self.path)?;
+        let db = open::reader(self.path())?;
         let values = queries::values(query, parameters, || topics::read_topics(&db))?;
         sandbox::answer(db, query.sql, &values, limits)
     }
 
     fn sql(&self, sql: &str, limits: &QueryLimits) -> Result<QueryAnswer> {
-        sandbox::answer(open::reader(&self.path)?, sql, &[], limits)
+        sandbox::answer(open::reader(self.path())?, sql, &[], limits)
     }
 
     fn queries(&self) -> &'static [NamedQuery] {
@@ -101,39 +102,39 @@ impl StoreReader for SqliteReader {
     }
 
     fn topics(&self) -> Result<Vec<TopicRow>> {
-        topics::read_topics(&open::reader(&self.path)?)
+        topics::read_topics(&*self.pool.get()?)
     }
 
     fn examples(&self, topic: Option<TopicId>) -> Result<Vec<StoredExample>> {
-        topics::read_examples(&open::reader(&self.path)?, topic)
+        topics::read_examples(&*self.pool.get()?, topic)
     }
 
     fn visit_examples(&self, visit: &mut dyn FnMut(&StoredExample, &TermCounts)) -> Result<()> {
-        topics::visit_examples(&open::reader(&self.path)?, visit)
+        topics::visit_examples(&*self.pool.get()?, visit)
     }
 
     fn words(&self, terms: &[TermId]) -> Result<Vec<Option<String>>> {
-        topics::read_words(&open::reader(&self.path)?, terms)
+        topics::read_words(&*self.pool.get()?, terms)
     }
 
     fn collisions(&self) -> Result<Vec<Collision>> {
-        topics::read_collisions(&open::reader(&self.path)?)
+        topics::read_collisions(&*self.pool.get()?)
     }
 
     fn model(&self, name: &str) -> Result<Option<StoredModel>> {
-        topics::read_model(&open::reader(&self.path)?, name)
+        topics::read_model(&*self.pool.get()?, name)
     }
 
     fn setting(&self, name: &str) -> Result<Option<String>> {
-        workspace_writer::read_setting(&open::reader(&self.path)?, name)
+        workspace_writer::read_setting(&*self.pool.get()?, name)
     }
 
     fn command(&self, id: u64) -> Result<Option<CommandRow>> {
-        commands::read(&open::reader(&self.path)?, id)
+        commands::read(&*self.pool.get()?, id)
     }
 
     fn counts(&self) -> Result<StoreCounts> {
-        counts::read(&open::reader(&self.path)?)
+        counts::read(&*self.pool.get()?)
     }
 
     fn about(&self, url: &CanonicalUrl) -> Result<Option<About>> {
@@ -147,27 +148,27 @@ impl StoreReader for SqliteReader {
     }
 
     fn site(&self, host: &str) -> Result<Option<SiteFacts>> {
-        about::read_site(&open::reader(&self.path)?, host)
+        about::read_site(&*self.pool.get()?, host)
     }
 
     fn feedback(&self) -> Result<Vec<Feedback>> {
-        about::read_feedback(&open::reader(&self.path)?, &[])
+        about::read_feedback(&*self.pool.get()?, &[])
     }
 
     fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>> {
-        tried::read(&open::reader(&self.path)?, after, limit)
+        tried::read(&*self.pool.get()?, after, limit)
     }
 
     fn page_terms(&self, numbers: &[u64]) -> Result<Vec<Vec<(TermId, u32)>>> {
-        tried::page_terms(&open::reader(&self.path)?, numbers)
+        tried::page_terms(&*self.pool.get()?, numbers)
     }
 
     fn is_crawled(&self) -> Result<bool> {
-        open::is_locked(&self.path)
+        open::is_locked(self.path())
     }
 
     fn sync(&self) -> Result<()> {
-        open::sync_log(&self.path)
+        open::sync_log(self.path())
     }
 
     fn try_clone(&self) -> Box<dyn StoreReader> {
