@@ -289,16 +289,39 @@ impl Writer<'_> {
                 }
                 Err(why) => Err(why),
             };
+            self.note_command(format!("{} {}", row.what, row.parameters).trim_end(), &done)?;
             let at = self.clock.now();
             let (failed, outcome) = match done {
                 Ok(outcome) => (false, outcome),
                 Err(why) => (true, why),
             };
-            let detail = format!("{} {}: {outcome}", row.what, row.parameters);
-            self.store.append(&[Event { at, kind: "command".to_owned(), detail }])?;
             self.store.answer_command(row.id, &CommandAnswer { at, failed, outcome })?;
         }
         Ok(stops)
+    }
+
+    /// Appends a command and its answer to the table `event`.
+    pub(super) fn note_command(
+        &mut self,
+        command: &str,
+        done: &Result<String, String>,
+    ) -> Result<(), CrawlError> {
+        let (Ok(outcome) | Err(outcome)) = done;
+        self.note("command", &format!("{command}: {outcome}"))
+    }
+
+    /// Appends a row to the table `event`, for people who look later what happened.
+    pub(super) fn note(&mut self, kind: &str, detail: &str) -> Result<(), CrawlError> {
+        let event = Event { at: self.clock.now(), kind: kind.to_owned(), detail: detail.to_owned() };
+        Ok(self.store.append(&[event])?)
+    }
+
+    /// How the run is set up, in words.
+    pub(super) fn run_in_words(&self) -> String {
+        let Limits { workers, pages, .. } = self.run.limits;
+        let strategy = self.scorer.as_ref().map_or("none", |scorer| scorer.strategy.name());
+        let pages = if pages == u64::MAX { "no limit of pages".to_owned() } else { format!("{pages} pages") };
+        format!("strategy {strategy}, {workers} workers, {pages}")
     }
 }
 

@@ -1,6 +1,7 @@
 //! A crawl: what it is made of, and how it is run.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,6 +78,18 @@ pub enum Stop {
     Waiting(Timestamp),
     /// Somebody asked for it.
     Asked,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stop::Limit => "the limit of pages is reached",
+            Stop::Bytes => "the limit of bytes is reached",
+            Stop::Exhausted => "no URL is left",
+            Stop::Waiting(_) => "all URLs that are left wait for another try",
+            Stop::Asked => "stopped on request",
+        })
+    }
 }
 
 /// What an observer is told of each fetch, after it was committed.

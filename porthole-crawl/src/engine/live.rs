@@ -111,7 +111,8 @@ impl Crawl<'static> {
         let begun = self
             .writer
             .begin(limits, self.manners.is_some(), limits.workers > 1)
-            .and_then(|()| self.answer_stale());
+            .and_then(|()| self.answer_stale())
+            .and_then(|()| self.writer.note("started", &self.writer.run_in_words()));
         if let Err(error) = begun {
             return Err(Box::new(NotBegun { crawl: self, error }));
         }
@@ -208,7 +209,11 @@ impl WriterLoop {
         if let Ok(Ok(network)) = network.map(JoinHandle::join) {
             crawl.manners = network.into_manners();
         }
-        let stop = crawl.writer.end(stop);
+        let pages = crawl.writer.run.pages;
+        let mut stop = crawl.writer.end(stop);
+        let why = stop.as_ref().map_or_else(ToString::to_string, ToString::to_string);
+        let noted = crawl.writer.note("stopped", &format!("{why}; {pages} pages in this run"));
+        stop = stop.and_then(|stop| noted.map(|()| stop));
         let _ = observer.events.send(CrawlEvent::Stopped);
         (crawl, stop)
     }
@@ -273,6 +278,7 @@ impl WriterLoop {
                 Input::Command(command, answer) => {
                     stops |= command == Command::Stop;
                     let done = self.crawl.writer.carry_out(&command, &mut *self.refocus)?;
+                    self.crawl.writer.note_command(&command.to_string(), &done)?;
                     let event = CrawlEvent::Command(command.to_string(), done.clone());
                     let _ = self.observer.events.send(event);
                     let _ = answer.try_send(done);

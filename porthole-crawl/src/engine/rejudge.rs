@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use porthole_store::{Batch, Estimate, Rejudged, StoreReader, TriedUrl};
 use porthole_strategy::PriorityMerge;
 use porthole_topic::RelevanceJudge;
-use porthole_types::{CanonicalUrl, Event, NewUrl, UrlId, Work};
+use porthole_types::{CanonicalUrl, NewUrl, UrlId, Work};
 
 use super::crawl::{Crawl, CrawlError};
 use super::writer::Writer;
@@ -103,14 +103,13 @@ impl Writer<'_> {
             self.run.rejudging = Some(rejudging);
             return Ok(());
         }
-        let at = self.clock.now();
         let detail = match rejudging.kept {
             0 => format!("judged {} pages again", rejudging.pages),
             kept => {
                 format!("judged {} pages again; {kept} are not archived and keep their R", rejudging.pages)
             }
         };
-        Ok(self.store.append(&[Event { at, kind: "rejudged".to_owned(), detail }])?)
+        self.note("rejudged", &detail)
     }
 
     /// Judges a piece again, in the order in which pages came: strategies may learn from one to the next. Whether there

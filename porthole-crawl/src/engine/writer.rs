@@ -137,7 +137,7 @@ pub(crate) struct Run {
     least: f64,
     least_at: Option<Timestamp>,
     /// Pages that have come, and fetches that brought none.
-    pages: u64,
+    pub(crate) pages: u64,
     pub(crate) no_pages: u64,
     /// Fetches and workers that the network half was last told.
     pub(crate) sent_limits: Option<(u64, usize)>,
@@ -802,7 +802,7 @@ impl Writer<'_> {
     fn distil(&mut self) -> Result<(), CrawlError> {
         let Writer { store, distiller: Some(distiller), next_seq, run, .. } = self else { return Ok(()) };
         if let Some(distilled) = distiller.poll() {
-            return take_over(&mut **store, &distilled?);
+            return self.take_over(&distilled?);
         }
         let links = store.counts().links as u64;
         if !run.pending.results.is_empty() || !distiller.due(*next_seq, links) {
@@ -813,19 +813,21 @@ impl Writer<'_> {
             return Ok(());
         }
         let distilled = distiller.now(&*store.reader(), *next_seq, links)?;
-        take_over(&mut **store, &distilled)
+        self.take_over(&distilled)
     }
-}
 
-/// Stores what a distillation found, and has done what follows from it.
-fn take_over(store: &mut dyn Store, distilled: &Distilled) -> Result<(), CrawlError> {
-    let Distilled { hubs, auth, neighbourhoods, refreshed, raised, .. } = distilled;
-    store.set_scores(&DistilledScores { hubs, auth, neighbourhoods })?;
-    store.queue_again(&distilled.revisit)?;
-    // Last, so that a crawl that is killed meanwhile distils again.
-    let settings = [(DISTILLED, distilled.mark.as_str()), (DISTILLED_BY, distilled.site.name())];
-    store.commit(&Batch { refreshed, raised, settings: &settings, ..Batch::default() })?;
-    Ok(())
+    /// Stores the result of a distillation and applies what follows from it.
+    fn take_over(&mut self, distilled: &Distilled) -> Result<(), CrawlError> {
+        let Distilled { hubs, auth, neighbourhoods, refreshed, raised, revisit, .. } = distilled;
+        self.store.set_scores(&DistilledScores { hubs, auth, neighbourhoods })?;
+        self.store.queue_again(revisit)?;
+        let (links, hubs_again) = (raised.len(), revisit.len());
+        self.note("distilled", &format!("{links} links of hubs raised, {hubs_again} hubs queued again"))?;
+        // Last, so that a crawl that is killed meanwhile distils again.
+        let settings = [(DISTILLED, distilled.mark.as_str()), (DISTILLED_BY, distilled.site.name())];
+        self.store.commit(&Batch { refreshed, raised, settings: &settings, ..Batch::default() })?;
+        Ok(())
+    }
 }
 
 fn span_in_words(span: SegmentSpan) -> String {

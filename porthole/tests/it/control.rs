@@ -374,6 +374,12 @@ fn a_running_crawl_is_told_and_answers() {
     assert!(!second.status.success() && text_of(&second.stderr).contains("in use by another crawl"));
     answers(&["stop"], "stopping");
     assert_eq!(running.child.wait().unwrap().code(), Some(11), "stopped as if interrupted");
+    // What happened can be found later.
+    let events = "select kind, detail from event order by id";
+    let (table, _) = place.ok(&["query", events, "--csv"]);
+    for row in ["started,\"strategy soft", "command,workers 3: ", "stopped,stopped on request; "] {
+        assert!(table.lines().any(|line| line.starts_with(row)), "{row}: {table}");
+    }
     let (_, said) = place.ok(&["topics", "mark", "/Home/Food"]);
     assert_eq!(said, "");
     assert!(place.refused(&["pause"]).contains("no crawl is running"));
