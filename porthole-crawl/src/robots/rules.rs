@@ -1,9 +1,10 @@
 //! The rules of one robots.txt for one crawler: parsed, merged, ready to be asked.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::time::Duration;
 
-use super::lines::{RobotsField, lines};
+use super::lines::{RobotsField, decoded, lines};
 use crate::glob;
 
 /// What a robots.txt says to us: the rules of all groups for our product token or, if there are none, of
@@ -25,8 +26,8 @@ struct Rule {
     allow: bool,
 }
 
-/// Sitemap lines kept for one host.
-const MAX_SITEMAPS: usize = 32;
+/// Sitemap lines kept for one host. Those of other hosts are among them, and large sites name hundreds.
+const MAX_SITEMAPS: usize = 1_000;
 /// No URL of ours is longer than 2,048 bytes.
 const MAX_SITEMAP_BYTES: usize = 2_048;
 
@@ -35,7 +36,7 @@ impl RobotsRules {
     /// one. `truncated` says that more would have followed.
     pub fn parse(agent: &str, body: &[u8], truncated: bool) -> Self {
         let mut parser = Parser::new(agent);
-        for (field, value) in lines(body, truncated) {
+        for (field, value) in lines(&decoded(body), truncated) {
             parser.line(field, value);
         }
         parser.finish()
@@ -191,8 +192,7 @@ impl<'a> Parser<'a> {
                 }
             }
             RobotsField::Sitemap => {
-                if !value.is_empty() && value.len() <= MAX_SITEMAP_BYTES && self.sitemaps.len() < MAX_SITEMAPS
-                {
+                if !value.is_empty() && value.len() <= MAX_SITEMAP_BYTES {
                     self.sitemaps.push(String::from_utf8_lossy(value).into());
                 }
             }
@@ -235,7 +235,10 @@ impl<'a> Parser<'a> {
         });
         group.rules.dedup();
         group.rules.shrink_to_fit();
-        RobotsRules { rules: group.rules, crawl_delay: group.crawl_delay, sitemaps: self.sitemaps }
+        let mut named = HashSet::new();
+        let mut sitemaps = self.sitemaps;
+        sitemaps.retain(|sitemap| named.len() < MAX_SITEMAPS && named.insert(sitemap.clone()));
+        RobotsRules { rules: group.rules, crawl_delay: group.crawl_delay, sitemaps }
     }
 }
 

@@ -268,8 +268,11 @@ fn every_rule_within_the_limit_counts_and_memory_is_bounded() {
         let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{text}").as_bytes(), false);
         assert!(rules.bytes() < 3 << 20 && !rules.is_empty(), "{}", rules.bytes());
     }
-    let sitemaps = "Sitemap: http://a.test/s\n".repeat(10_000);
-    assert_eq!(RobotsRules::parse(AGENT, sitemaps.as_bytes(), false).sitemaps().count(), 32);
+    let sitemaps: String =
+        (0..9_000).map(|number| format!("Sitemap: http://a.test/{}\n", number / 2)).collect();
+    let rules = RobotsRules::parse(AGENT, sitemaps.as_bytes(), false);
+    assert_eq!(rules.sitemaps().count(), 1_000, "large sites name hundreds");
+    assert_eq!(rules.sitemaps().last(), Some("http://a.test/999"), "each counts once");
 }
 
 /// RFC 9309, 2.3.1.5: each line is tried, and those that can be read hold.
@@ -288,6 +291,15 @@ fn junk_between_the_lines_does_no_harm() {
     );
     check(b"<!doctype html>\n<pre>\nUser-agent: *\nDisallow: /a\n</pre>", &["/b"], &["/a"]);
     check(b"\xff\xfeUser-agent: *\nDisallow: /a\nUser-agent: porthole\nDisallow: /b", &["/a"], &["/b"]);
+    let text = "User-agent: *\nDisallow: /a\u{e9}\n";
+    for mark in [&b""[..], b"\xef\xbb\xbf", b"\xef\xbb", b"\xbb\xbf", b"\xbf", b"\xff"] {
+        check(&[mark, text.as_bytes()].concat(), &["/a"], &["/a%C3%A9"]);
+    }
+    for mark in ["", "\u{feff}"] {
+        let units = || mark.encode_utf16().chain(text.encode_utf16());
+        check(&units().flat_map(u16::to_le_bytes).collect::<Vec<_>>(), &["/a"], &["/a%C3%A9"]);
+        check(&units().flat_map(u16::to_be_bytes).collect::<Vec<_>>(), &["/a"], &["/a%C3%A9"]);
+    }
     // Octets that are no UTF-8 are octets all the same.
     check(b"User-agent: *\nDisallow: /caf\xe9", &["/cafe", "/caf%C3%A9"], &["/caf%E9", "/caf%e9s"]);
     check(
