@@ -173,10 +173,12 @@ impl Workspace {
     /// Opens the database for reading, also during a crawl.
     pub(crate) fn reader(&self) -> anyhow::Result<SqliteReader> {
         let database = self.root.join(DATABASE);
-        let reader = SqliteReader::open(&database).or_else(|_| {
+        let reader = SqliteReader::open(&database).or_else(|error| {
             // Open for writing once to migrate an older version; other errors occur again.
-            drop(SqliteWorkspaceWriter::open(&database)?);
-            SqliteReader::open(&database)
+            match SqliteWorkspaceWriter::open(&database) {
+                Ok(_) => SqliteReader::open(&database),
+                Err(_) => Err(error),
+            }
         });
         Ok(reader?.telling(output::say))
     }
