@@ -129,7 +129,7 @@ fn archived(text: &str) -> Result<Archived, String> {
 }
 
 /// Parses a size: `500MB`, `20 GB`, `1TiB`; a bare number is bytes.
-fn bytes(text: &str) -> Result<u64, String> {
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
     let number: f64 = digits.parse().map_err(|_| "a number with MB or GB behind it is needed".to_owned())?;
     let unit: f64 = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {

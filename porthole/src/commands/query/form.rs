@@ -1,7 +1,7 @@
 //! Output formats of query results.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io;
 
 use comfy_table::{CellAlignment, Table, presets};
 use porthole_store::{QueryAnswer, SqlValue};
@@ -10,7 +10,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::cli;
 use crate::commands::units::moment;
-use crate::output;
+use crate::{output, terminal};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutputFormat {
@@ -31,27 +31,60 @@ impl OutputFormat {
     pub(super) fn print(self, answer: &QueryAnswer) -> anyhow::Result<()> {
         match self {
             OutputFormat::Table if answer.rows.is_empty() => output::say("no rows"),
-            OutputFormat::Table => output::print(&table(answer)),
-            OutputFormat::Csv => {
-                output::print(&csv_line(answer.columns.iter().map(String::as_str)));
-                for row in &answer.rows {
-                    output::print(&csv_row(row));
-                }
-            }
+            OutputFormat::Table => print_table(answer, terminal::stdout_width()),
+            OutputFormat::Csv => print_csv(answer)?,
             OutputFormat::Json => output::print_json(&objects(answer))?,
         }
         Ok(())
     }
 
+    /// Whether the output is for programs, which need all rows.
+    pub(super) fn is_for_programs(self) -> bool {
+        self != OutputFormat::Table
+    }
+
     /// Prints one row of a watched query; fails if standard output is closed.
     pub(super) fn print_row(self, columns: &[String], row: &[SqlValue]) -> io::Result<()> {
-        let line = match self {
-            OutputFormat::Table => in_words(columns, row),
-            OutputFormat::Csv => csv_row(row),
-            OutputFormat::Json => serde_json::to_string(&JsonRow { columns, row })?,
-        };
-        writeln!(io::stdout(), "{line}")
+        match self {
+            OutputFormat::Table => output::print_line(&in_words(columns, row)),
+            OutputFormat::Csv => output::print_line(&csv_row(row)),
+            OutputFormat::Json => {
+                let json = serde_json::to_string(&JsonRow { columns, row })?;
+                output::print_line(&terminal::escaped_json(&json))
+            }
+        }
     }
+}
+
+/// Prints all rows as CSV. A reader that closes the pipe has enough of them; any other failure is an error.
+fn print_csv(answer: &QueryAnswer) -> io::Result<()> {
+    let head = csv_line(answer.columns.iter().map(|column| harmless_cell(column)));
+    let lines = std::iter::once(head).chain(answer.rows.iter().map(|row| csv_row(row)));
+    for line in lines {
+        match output::print_line(&line) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
+            written => written?,
+        }
+    }
+    Ok(())
+}
+
+/// Prints a table; where it is wider than the terminal, each row as a list of its values.
+fn print_table(answer: &QueryAnswer, width: Option<usize>) {
+    let table = table(answer);
+    let is_too_wide = |width: usize| table.lines().any(|line| line.chars().count() > width);
+    if width.is_some_and(is_too_wide) { output::print(&lists(answer)) } else { output::print(&table) }
+}
+
+/// Each row as lines of a name and a value.
+fn lists(answer: &QueryAnswer) -> String {
+    let longest = answer.columns.iter().map(|column| column.chars().count()).max().unwrap_or(0);
+    let list = |row: &Vec<SqlValue>| {
+        let value =
+            |(column, value): (&String, &SqlValue)| format!("{column:longest$}  {}", cell(column, value));
+        answer.columns.iter().zip(row).map(value).collect::<Vec<_>>().join("\n")
+    };
+    answer.rows.iter().map(list).collect::<Vec<_>>().join("\n\n")
 }
 
 /// A row as one line of names and values.
@@ -108,18 +141,26 @@ fn text(value: &SqlValue) -> String {
 }
 
 fn csv_row(row: &[SqlValue]) -> String {
-    let cells: Vec<String> = row.iter().map(text).collect();
-    csv_line(cells.iter().map(String::as_str))
+    let harmless = |value: &SqlValue| match value {
+        SqlValue::Text(text) => harmless_cell(text),
+        number => text(number),
+    };
+    csv_line(row.iter().map(harmless))
+}
+
+/// Text as a cell that no spreadsheet takes for a formula: one that would be gets a `'` in front, which spreadsheets
+/// hide. Line ends within a cell are those of this system.
+fn harmless_cell(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula { format!("'{text}") } else { text }
 }
 
 /// A line of CSV (RFC 4180), with the line ending of this system.
-fn csv_line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
-    let quoted = |cell: &str| {
-        if cell.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", cell.replace('"', "\"\""))
-        } else {
-            cell.to_owned()
-        }
+fn csv_line(cells: impl Iterator<Item = String>) -> String {
+    let quoted = |cell: String| {
+        let needs_quotes = cell.contains([',', '"', '\n', '\r']);
+        if needs_quotes { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
     };
     cells.map(quoted).collect::<Vec<_>>().join(",")
 }
@@ -173,8 +214,25 @@ mod tests {
             SqlValue::Real(0.5),
         ];
         assert_eq!(csv_row(&row), "\"a \"\"b\"\", c\nd\",,00ff,0.5");
+        let row_of = |text: &str| csv_row(&[SqlValue::Text(text.into()), SqlValue::Integer(-3)]);
+        for formula in ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1"] {
+            assert!(row_of(formula).trim_start_matches('"').starts_with('\''), "{formula:?}");
+        }
+        assert_eq!(row_of("a=b"), "a=b,-3", "numbers stay numbers");
         let columns: Vec<String> = ["z", "a", "m", "b"].map(String::from).into();
         let json = serde_json::to_string(&JsonRow { columns: &columns, row: &row }).unwrap();
         assert_eq!(json, r#"{"z":"a \"b\", c\nd","a":null,"m":"00ff","b":0.5}"#);
+    }
+
+    #[test]
+    fn a_row_that_is_wider_than_the_terminal_is_a_list() {
+        let row = vec![SqlValue::Text("http://a.test/".into()), SqlValue::Integer(3)];
+        let answer = QueryAnswer {
+            columns: vec!["url".to_owned(), "pages".to_owned()],
+            rows: vec![row.clone(), row],
+            is_cut: false,
+        };
+        let list = "url    http://a.test/\npages  3";
+        assert_eq!(lists(&answer), format!("{list}\n\n{list}"));
     }
 }
