@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::ValueEnum;
 use porthole_crawl::{
-    AllowedAddresses, BacklinkSettings, HttpSettings, HttpSettingsError, Idle, Politeness, SiteBy,
+    AllowedAddresses, BacklinkSettings, HttpSettings, HttpSettingsError, Idle, Politeness, Proxies, SiteBy,
 };
 use porthole_topic::{ClassifierShape, ModelKind, TermCounting, TrainingOptions};
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,8 @@ pub(crate) struct RawFetch {
     pub(crate) proxy: Option<String>,
     /// Whether loopback addresses may be crawled.
     pub(crate) loopback: Option<bool>,
+    /// Private addresses that may be crawled: `10.1.0.0/16, fd00::/8`.
+    pub(crate) allow: Option<String>,
 }
 
 /// Training settings, from the file or the command line.
@@ -161,8 +163,10 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 
 [fetch]
 # contact = "you@example.org"   # email or URL for server operators; required for the open web
-# proxy = "socks5://127.0.0.1:9050"   # or "http://…"; used for all requests
+# proxy = "socks5://127.0.0.1:9050"   # or "http://…"; used for all requests. If unset, the variables
+                                # http_proxy, https_proxy, all_proxy and no_proxy are used
 # loopback = false              # allow loopback addresses
+# allow = "10.1.0.0/16"         # allow these private addresses; a list of ranges
 
 [polite]
 # delay = 2.0                   # minimum seconds between two requests to a site
@@ -272,20 +276,29 @@ impl RawFetch {
                  your email address or a URL; or replay a recorded web with --web FILE.warc.gz",
             ));
         }
-        let proxy = self.proxy.as_ref().map(|proxy| proxy.parse()).transpose();
-        let proxy = proxy.map_err(|error: HttpSettingsError| misuse(error.to_string()))?;
-        let allow = if is_loopback { AllowedAddresses::loopback() } else { AllowedAddresses::default() };
-        Ok(HttpSettings { contact: self.contact.clone(), allow, proxy, ..HttpSettings::default() })
+        let wrong = |name: &str, error: HttpSettingsError| misuse(format!("[fetch] {name}: {error}"));
+        let ranges = self.allow.as_deref().unwrap_or_default();
+        let ranges = if is_loopback { format!("loopback,{ranges}") } else { ranges.to_owned() };
+        let allow: AllowedAddresses = ranges.parse().map_err(|error| wrong("allow", error))?;
+        let proxies = match &self.proxy {
+            Some(proxy) => Proxies::all(proxy.parse().map_err(|error| wrong("proxy", error))?),
+            // Without a contact only this machine is crawled.
+            None if self.contact.is_none() => Proxies::default(),
+            None => Proxies::of_environment(|name| std::env::var(name).ok())
+                .map_err(|(name, error)| misuse(format!("{name}: {error}; or set `proxy` under [fetch]")))?,
+        };
+        Ok(HttpSettings { contact: self.contact.clone(), allow, proxies, ..HttpSettings::default() })
     }
 }
 
 impl RawFetch {
     /// Checks the settings for a crawl without politeness, which must not reach other machines.
     pub(crate) fn ready_for_loopback(&self) -> anyhow::Result<HttpSettings> {
-        let settings = self.ready();
-        let is_remote_proxy = settings
-            .as_ref()
-            .is_ok_and(|settings| settings.proxy.as_ref().is_some_and(|proxy| !proxy.is_loopback()));
+        // A proxy of the environment leads to other machines.
+        let own = RawFetch { contact: None, allow: None, ..self.clone() };
+        let settings = own.ready();
+        let is_remote_proxy =
+            settings.as_ref().is_ok_and(|settings| settings.proxies.iter().any(|proxy| !proxy.is_loopback()));
         if self.loopback != Some(true) || is_remote_proxy {
             return Err(misuse(
                 "`--polite off` is allowed on loopback addresses only: set `loopback = true` and no remote `proxy` \
@@ -295,7 +308,7 @@ impl RawFetch {
         let settings = settings?;
         // Without a contact no other address can be reached. A proxy requires one; its crawl is restricted to reserved
         // names.
-        let contact = settings.proxy.is_some().then(|| "nobody@localhost".to_owned());
+        let contact = (!settings.proxies.is_empty()).then(|| "nobody@localhost".to_owned());
         Ok(HttpSettings { contact, ..settings })
     }
 }
