@@ -275,6 +275,28 @@ fn every_rule_within_the_limit_counts_and_memory_is_bounded() {
     assert_eq!(rules.sitemaps().last(), Some("http://a.test/999"), "each counts once");
 }
 
+#[test]
+fn a_verdict_costs_little_whatever_the_rules_are() {
+    let most = 512 << 10;
+    let long = format!("/{}", "ab/".repeat(600));
+    // As many wildcard rules as a file holds.
+    let wild: String = (0..23_500).map(|number| format!("Disallow: /*{number:06}\n")).collect();
+    let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{wild}").as_bytes(), false);
+    assert_eq!(rules.len(), 23_500);
+    assert!(rules.compared(&long) <= most + 2 * long.len(), "{}", rules.compared(&long));
+    assert!(!rules.allows(&long), "what cannot be checked is not fetched");
+    assert!(rules.rule_for(&long).unwrap().contains("wildcard"));
+    // Rules with a start of their own are passed over.
+    let folders: String = (0..20_000).map(|number| format!("Disallow: /f{number}/*x\n")).collect();
+    let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{folders}").as_bytes(), false);
+    assert!(rules.compared("/f7/page") < 30 && rules.allows("/f7/page") && !rules.allows("/f7/x"));
+    // Many rules and a URL as sites have them.
+    let usual: String = (0..2_500).map(|number| format!("Disallow: /*sort={number}&\n")).collect();
+    let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{usual}").as_bytes(), false);
+    let page = format!("/shop/{}?page=2", "category/".repeat(15));
+    assert!(rules.allows(&page) && !rules.allows("/shop?sort=7&a=1"), "{}", rules.compared(&page));
+}
+
 /// RFC 9309, 2.3.1.5: each line is tried, and those that can be read hold.
 #[test]
 fn junk_between_the_lines_does_no_harm() {
