@@ -5,7 +5,8 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::ValueEnum;
 use porthole_crawl::{
-    AllowedAddresses, BacklinkSettings, HttpSettings, HttpSettingsError, Idle, Politeness, Proxies, SiteBy,
+    AllowedAddresses, BacklinkSettings, DistillSettings, HttpSettings, HttpSettingsError, Idle, Politeness,
+    Proxies, SiteBy,
 };
 use porthole_topic::{ClassifierShape, ModelKind, TermCounting, TrainingOptions};
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,17 @@ pub(crate) struct RawDistill {
     /// What a site is.
     #[serde(default)]
     pub(crate) site: SiteWord,
+    /// Whether crawls distil.
+    pub(crate) during_crawl: Option<bool>,
+    pub(crate) every: Option<u64>,
+    pub(crate) growth: Option<f64>,
+    pub(crate) least: Option<u64>,
+    pub(crate) links: Option<u64>,
+    pub(crate) rho: Option<f64>,
+    pub(crate) psi: Option<f64>,
+    pub(crate) raised: Option<usize>,
+    pub(crate) revisits: Option<usize>,
+    pub(crate) rest: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
@@ -182,6 +194,16 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 [distill]
 # site = "host"                 # links within a site are ignored; a site is a "host", a "domain",
                                 # or an "ip" address
+# rho = 0.15                    # share of the pages, by relevance, that may be authorities
+# during-crawl = true           # compute hubs during crawls, and use them
+# every = 10000                 # after this many fetches, or a tenth of all fetches,
+# growth = 0.5                  # or when the number of links has grown by this share,
+# least = 2000                  # but not before this many fetches
+# links = 3000000               # not while there are more links (50 bytes of memory each)
+# psi = 0.9                     # hubs above this quantile of the scores are top hubs
+# raised = 20                   # links of top hubs that are fetched first, each time; 0: none
+# revisits = 10                 # top hubs that are fetched again, each time; 0: none
+# rest = 5000                   # fetches before a page is fetched again as a hub
 
 # [backlinks]
 # url = "http://…/?url={url}"   # returns the URLs that link to a page, as a JSON array or one per
@@ -248,6 +270,33 @@ impl RawPolite {
             in_flight: self.connections.unwrap_or(defaults.in_flight),
             per_ip: self.per_address.unwrap_or(defaults.per_ip),
             ..defaults
+        })
+    }
+}
+
+impl RawDistill {
+    /// Checks the settings.
+    pub(crate) fn ready(&self) -> anyhow::Result<DistillSettings> {
+        let defaults = DistillSettings::default();
+        let share = |name: &str, value: Option<f64>, default: f64| match value.unwrap_or(default) {
+            share if share > 0.0 && share <= 1.0 => Ok(share),
+            wrong => Err(misuse(format!("[distill] {name} = {wrong}: must be above 0 and at most 1"))),
+        };
+        let growth = self.growth.unwrap_or(defaults.growth);
+        if !(growth > 0.0 && growth.is_finite()) {
+            return Err(misuse(format!("[distill] growth = {growth}: must be above 0")));
+        }
+        Ok(DistillSettings {
+            every: self.every.unwrap_or(defaults.every),
+            growth,
+            least: self.least.unwrap_or(defaults.least),
+            links: self.links.unwrap_or(defaults.links),
+            rho: share("rho", self.rho, defaults.rho)?,
+            psi: share("psi", self.psi, defaults.psi)?,
+            raised: self.raised.unwrap_or(defaults.raised),
+            revisits: self.revisits.unwrap_or(defaults.revisits),
+            rest: self.rest.unwrap_or(defaults.rest),
+            site: self.site.by(),
         })
     }
 }
@@ -427,7 +476,10 @@ mod tests {
             .map(|line| line.strip_prefix("# ").unwrap_or(line))
             .skip(1)
             .fold(String::new(), |all, line| all + line + "\n");
-        let train = RawSettings::parse(&uncommented).unwrap().train;
+        let settings = RawSettings::parse(&uncommented).unwrap();
+        assert_eq!(settings.distill.ready().unwrap(), RawDistill::default().ready().unwrap());
+        assert_eq!(settings.distill.during_crawl, Some(true));
+        let train = settings.train;
         let ready = train.ready().unwrap();
         let defaults = RawTrain::default().ready().unwrap();
         assert_eq!((ready.critic, ready.options.shape), (defaults.critic, defaults.options.shape));
@@ -447,6 +499,9 @@ mod tests {
         assert!(error("[train]\nshape = \"round\"").contains("two-class"));
         assert!(error("[train]\nsmoothing = -1").contains("more than 0"));
         assert!(error("[train]\nfolds = 1").contains("from 2 to 100"));
+        let error = |text: &str| RawSettings::parse(text).unwrap().distill.ready().unwrap_err().to_string();
+        assert!(error("[distill]\nrho = 0.0").contains("[distill] rho"));
+        assert!(error("[distill]\ngrowth = -1.0").contains("[distill] growth"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use porthole_store::{Batch, DistilledScores, Store};
 use porthole_strategy::{Discipline, PriorityMerge, Selection};
 use porthole_topic::RelevanceJudge;
 use porthole_types::{
-    Clock, Judgment, NewUrl, Outcome, PageResult, Rank, SegmentSpan, SiteId, Timestamp, UrlId, Work,
+    Clock, Event, Judgment, NewUrl, Outcome, PageResult, Rank, SegmentSpan, SiteId, Timestamp, UrlId, Work,
 };
 
 use super::admission::Admission;
@@ -800,9 +800,18 @@ impl Writer<'_> {
 
     /// Distils when it is time: on the spot where every fetch follows from those before it, else on a thread.
     fn distil(&mut self) -> Result<(), CrawlError> {
-        let Writer { store, distiller: Some(distiller), next_seq, run, .. } = self else { return Ok(()) };
+        let Writer { store, distiller: Some(distiller), next_seq, run, clock, .. } = self else {
+            return Ok(());
+        };
         if let Some(distilled) = distiller.poll() {
-            return take_over(&mut **store, &distilled?);
+            // A crawl goes on without hubs.
+            return match distilled {
+                Ok(distilled) => take_over(&mut **store, &distilled, clock.now()),
+                Err(error) => {
+                    let (kind, detail) = ("distillation failed".to_owned(), error.to_string());
+                    Ok(store.append(&[Event { at: clock.now(), kind, detail }])?)
+                }
+            };
         }
         let links = store.counts().links as u64;
         if !run.pending.results.is_empty() || !distiller.due(*next_seq, links) {
@@ -813,13 +822,21 @@ impl Writer<'_> {
             return Ok(());
         }
         let distilled = distiller.now(&*store.reader(), *next_seq, links)?;
-        take_over(&mut **store, &distilled)
+        take_over(&mut **store, &distilled, clock.now())
     }
 }
 
 /// Stores what a distillation found, and has done what follows from it.
-fn take_over(store: &mut dyn Store, distilled: &Distilled) -> Result<(), CrawlError> {
+fn take_over(store: &mut dyn Store, distilled: &Distilled, at: Timestamp) -> Result<(), CrawlError> {
     let Distilled { hubs, auth, neighbourhoods, refreshed, raised, .. } = distilled;
+    let detail = format!(
+        "{} hubs, {} authorities; {} links of hubs raised, {} hubs revisited",
+        hubs.len(),
+        auth.len(),
+        raised.len(),
+        distilled.revisit.len()
+    );
+    store.append(&[Event { at, kind: "distilled".to_owned(), detail }])?;
     store.set_scores(&DistilledScores { hubs, auth, neighbourhoods })?;
     store.queue_again(&distilled.revisit)?;
     // Last, so that a crawl that is killed meanwhile distils again.

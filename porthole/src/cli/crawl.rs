@@ -53,8 +53,12 @@ pub(crate) struct Crawl {
     /// `numtries asc, relevance desc, serverload asc`
     #[arg(long, value_name = "ORDER", value_parser = Policy::parse)]
     pub(crate) policy: Option<Policy>,
-    /// Compute hubs during the crawl, raise their links, refetch them
+    /// Do not compute hubs during the crawl, nor raise their links or revisit
+    /// them; [distill] in porthole.toml has the settings
     #[arg(long)]
+    pub(crate) no_hubs: bool,
+    /// Compute hubs although porthole.toml switches them off
+    #[arg(long, conflicts_with = "no_hubs")]
     pub(crate) hubs: bool,
     /// Query the [backlinks] endpoint of porthole.toml in a replay, too
     #[arg(long, requires = "web")]
