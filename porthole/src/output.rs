@@ -91,13 +91,16 @@ pub(crate) fn print_table(head: &[&str], rows: &[Vec<String>]) {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(head);
-    for row in rows {
-        table.add_row(row.iter().map(|cell| grouped(cell)));
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| grouped(cell)).collect()).collect();
+    for row in &rows {
+        table.add_row(row);
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    print(&table.to_string());
+    let head: Vec<String> = head.iter().map(|&name| name.to_owned()).collect();
+    print(&terminal::table_or_lists(table.to_string(), &head, &rows, terminal::stdout_width()));
 }
 
 /// A whole number with thousands separators; other text unchanged.

@@ -72,6 +72,25 @@ fn width(term: &Term, is_terminal: bool) -> Option<usize> {
     is_terminal.then(|| columns().clamp(20, WIDEST))
 }
 
+/// A table as it is drawn, or each row as a list of heads and values where the table is wider than the terminal.
+pub(crate) fn table_or_lists(
+    drawn: String,
+    head: &[String],
+    rows: &[Vec<String>],
+    width: Option<usize>,
+) -> String {
+    let is_too_wide = |width: usize| drawn.lines().any(|line| measure_text_width(line.trim_end()) > width);
+    if !width.is_some_and(is_too_wide) {
+        return drawn;
+    }
+    let longest = head.iter().map(|name| measure_text_width(name)).max().unwrap_or(0);
+    let list = |row: &Vec<String>| {
+        let value = |(name, value): (&String, &String)| format!("{name:longest$}  {value}");
+        head.iter().zip(row).map(value).collect::<Vec<_>>().join("\n")
+    };
+    rows.iter().map(list).collect::<Vec<_>>().join("\n\n")
+}
+
 /// Wraps lines that are longer than `width` between words; what follows is indented like the line, and two more. A word
 /// that is longer than a line stays whole.
 pub(crate) fn wrapped(text: &str, width: usize) -> String {
@@ -136,6 +155,18 @@ mod tests {
         }
         assert_eq!(harmless("\x1b[1mname\x1b[0m\tvalue\n"), "\x1b[1mname\x1b[0m\tvalue\n");
         assert_eq!(plain("a\nb"), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn a_table_that_is_wider_than_the_terminal_becomes_lists() {
+        let text = |text: &str| text.to_owned();
+        let (head, row) = ([text("url"), text("pages")], vec![text("http://a.test/"), text("3")]);
+        let drawn = " url             pages \n http://a.test/  3     ";
+        let rows = [row.clone(), row];
+        let at = |width| table_or_lists(drawn.to_owned(), &head, &rows, width);
+        assert_eq!((at(None).as_str(), at(Some(80)).as_str()), (drawn, drawn));
+        let list = "url    http://a.test/\npages  3";
+        assert_eq!(at(Some(16)), format!("{list}\n\n{list}"));
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl OutputFormat {
     pub(super) fn print(self, answer: &QueryAnswer) -> anyhow::Result<()> {
         match self {
             OutputFormat::Table if answer.rows.is_empty() => output::say("no rows"),
-            OutputFormat::Table => print_table(answer, terminal::stdout_width()),
+            OutputFormat::Table => output::print(&table(answer, terminal::stdout_width())),
             OutputFormat::Csv => print_csv(answer)?,
             OutputFormat::Json => output::print_json(&objects(answer))?,
         }
@@ -69,36 +69,22 @@ fn print_csv(answer: &QueryAnswer) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints a table; where it is wider than the terminal, each row as a list of its values.
-fn print_table(answer: &QueryAnswer, width: Option<usize>) {
-    let table = table(answer);
-    let is_too_wide = |width: usize| table.lines().any(|line| line.chars().count() > width);
-    if width.is_some_and(is_too_wide) { output::print(&lists(answer)) } else { output::print(&table) }
-}
-
-/// Each row as lines of a name and a value.
-fn lists(answer: &QueryAnswer) -> String {
-    let longest = answer.columns.iter().map(|column| column.chars().count()).max().unwrap_or(0);
-    let list = |row: &Vec<SqlValue>| {
-        let value =
-            |(column, value): (&String, &SqlValue)| format!("{column:longest$}  {}", cell(column, value));
-        answer.columns.iter().zip(row).map(value).collect::<Vec<_>>().join("\n")
-    };
-    answer.rows.iter().map(list).collect::<Vec<_>>().join("\n\n")
-}
-
 /// A row as one line of names and values.
 pub(super) fn in_words(columns: &[String], row: &[SqlValue]) -> String {
     let cells = columns.iter().zip(row).map(|(column, value)| format!("{column} {}", cell(column, value)));
     cells.collect::<Vec<_>>().join(", ")
 }
 
-fn table(answer: &QueryAnswer) -> String {
+fn table(answer: &QueryAnswer, width: Option<usize>) -> String {
+    let cells = |row: &Vec<SqlValue>| {
+        answer.columns.iter().zip(row).map(|(column, value)| cell(column, value)).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = answer.rows.iter().map(cells).collect();
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(&answer.columns);
-    for row in &answer.rows {
-        table.add_row(answer.columns.iter().zip(row).map(|(column, value)| cell(column, value)));
+    for row in &rows {
+        table.add_row(row);
     }
     for (number, column) in table.column_iter_mut().enumerate() {
         let is_number = |row: &Vec<SqlValue>| row[number].real().is_some() || row[number] == SqlValue::Null;
@@ -106,7 +92,7 @@ fn table(answer: &QueryAnswer) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table.to_string()
+    terminal::table_or_lists(table.to_string(), &answer.columns, &rows, width)
 }
 
 /// Formats a value for people: times readable, few digits.
@@ -222,17 +208,5 @@ mod tests {
         let columns: Vec<String> = ["z", "a", "m", "b"].map(String::from).into();
         let json = serde_json::to_string(&JsonRow { columns: &columns, row: &row }).unwrap();
         assert_eq!(json, r#"{"z":"a \"b\", c\nd","a":null,"m":"00ff","b":0.5}"#);
-    }
-
-    #[test]
-    fn a_row_that_is_wider_than_the_terminal_is_a_list() {
-        let row = vec![SqlValue::Text("http://a.test/".into()), SqlValue::Integer(3)];
-        let answer = QueryAnswer {
-            columns: vec!["url".to_owned(), "pages".to_owned()],
-            rows: vec![row.clone(), row],
-            is_cut: false,
-        };
-        let list = "url    http://a.test/\npages  3";
-        assert_eq!(lists(&answer), format!("{list}\n\n{list}"));
     }
 }
