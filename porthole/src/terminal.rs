@@ -99,6 +99,8 @@ pub(crate) fn wrapped(text: &str, width: usize) -> String {
 }
 
 fn wrapped_line(line: &str, width: usize) -> String {
+    // Tables have spaces at the end of their lines.
+    let line = if measure_text_width(line) > width { line.trim_end_matches(' ') } else { line };
     if measure_text_width(line) <= width {
         return line.to_owned();
     }
@@ -177,6 +179,7 @@ mod tests {
         assert_eq!(lines.split_whitespace().collect::<Vec<_>>(), text.split_whitespace().collect::<Vec<_>>());
         assert_eq!(wrapped("  short\nlines", 40), "  short\nlines");
         assert_eq!(wrapped("  ab  cd  ef", 8), "  ab  cd\n    ef");
+        assert_eq!(wrapped("ab cd   ", 5), "ab cd", "spaces at the end are no line");
         assert_eq!(
             wrapped("see http://a.test/a-long-address now", 12),
             "see\n  http://a.test/a-long-address\n  now"

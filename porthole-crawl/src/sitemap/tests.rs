@@ -145,8 +145,8 @@ fn spaces_of_every_kind_around_a_url_are_removed() {
     for around in ["\u{a0}", "&#160;", "&nbsp;", "\u{200b} ", " \u{feff}\u{a0}\n", "\u{3000}"] {
         let text = wrapped(&format!("<url><loc>{around}http://a.test/1{around}</loc></url>"));
         assert_eq!(urls(&text), ["http://a.test/1"], "{around:?}");
-        assert_eq!(urls(&format!("http://a.test/0\nhttp://a.test/2\u{a0}\n"))[1], "http://a.test/2");
     }
+    assert_eq!(urls("http://a.test/1\nhttp://a.test/2\u{a0}\n")[1], "http://a.test/2");
     let inside = wrapped("<url><loc>http://a.test/a\u{a0}b/\u{e0}</loc></url>");
     assert_eq!(urls(&inside), ["http://a.test/a%C2%A0b/%C3%A0"], "a URL keeps its own");
 }

@@ -143,3 +143,14 @@ fn the_classifier_bench_prints_and_draws_its_figures() {
     let text = String::from_utf8(porthole(&small).stdout).unwrap();
     assert!(text.contains("(c) BulkProbe by output size"), "{text}");
 }
+
+#[test]
+fn help_fits_a_terminal() {
+    for command in [&["--help"][..], &["crawl", "--help"], &["start", "--help"], &["lab", "run", "--help"]] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
+        let output = program.args(command).env("COLUMNS", "80").output().unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(long.is_empty() && help.len() > 100, "{long:#?}");
+    }
+}

@@ -190,6 +190,29 @@ fn any_page_can_be_classified() {
 }
 
 #[test]
+fn the_proxy_of_the_environment_is_used() {
+    let proxy = Server::new(&[("http://owls.test/owl", page("Owls", OWLS, &[]))]);
+    let folder = tempfile::tempdir().unwrap();
+    check(folder.path(), &["init", "ws"], 0, "");
+    fs::write(folder.path().join("ws/porthole.toml"), "[fetch]\ncontact = \"me@owls.test\"\n").unwrap();
+    let add = |variable: &str, value: &str| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
+        program.args(["-C", "ws", "examples", "add", "/Owls", "http://owls.test/owl"]);
+        let output = program.current_dir(folder.path()).env(variable, value).output().unwrap();
+        text(&output.stdout) + &text(&output.stderr)
+    };
+    let said = add("http_proxy", "ftp://proxy.test:1");
+    assert!(said.contains("http_proxy: ") && said.contains("is no proxy"), "{said}");
+    add("HTTP_PROXY", proxy.url("").trim_end_matches('/'));
+    let listed = json(folder.path(), &["-C", "ws", "examples", "list", "/Owls", "--json"]);
+    assert_eq!(
+        (listed[0]["state"].as_str(), proxy.asked("http://owls.test/owl")),
+        (Some("ok"), 1),
+        "{listed}"
+    );
+}
+
+#[test]
 fn nobody_fetches_what_may_not_be_fetched() {
     let server = Server::new(&[("/owl", page("Owls", OWLS, &[]))]);
     let folder = tempfile::tempdir().unwrap();
