@@ -37,12 +37,14 @@ pub enum DistillError {
 /// When a crawl distils, and what it does then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DistillSettings {
-    /// After so many fetches.
+    /// After so many fetches, or a tenth of all fetches if that is more: the work grows with the graph.
     pub every: u64,
     /// Or once there are more links by this share of those of the last time,
     pub growth: f64,
     /// if so many fetches have been made since.
     pub least: u64,
+    /// Not while there are more links than this, which bounds the memory: some 50 bytes a link.
+    pub links: u64,
     /// The most relevant share of the pages, which may be authorities (W 3.2).
     pub rho: f64,
     /// Hubs above this quantile of the scores are great (V 3.7).
@@ -62,12 +64,13 @@ impl Default for DistillSettings {
         DistillSettings {
             every: 10_000,
             growth: 0.5,
-            least: 500,
+            least: 2_000,
+            links: 3_000_000,
             rho: 0.15,
             psi: 0.9,
-            raised: 100,
+            raised: 20,
             revisits: 10,
-            rest: 50_000,
+            rest: 5_000,
             site: SiteBy::Host,
         }
     }
@@ -123,10 +126,11 @@ impl Distiller {
 
     /// Whether it is time, after `seq` fetches that brought so many links. Not while one is under way.
     pub fn due(&self, seq: u64, links: u64) -> bool {
-        let DistillSettings { every, growth, least, .. } = self.settings;
+        let DistillSettings { every, growth, least, links: most, .. } = self.settings;
         let (fetches, before) = (seq.saturating_sub(self.last.0), self.last.1);
         let has_grown = links > before && links as f64 >= before as f64 * (1.0 + growth);
-        self.running.is_none() && (fetches >= every.max(1) || (has_grown && fetches >= least.max(1)))
+        let is_time = fetches >= every.max(seq / 10).max(1) || (has_grown && fetches >= least.max(1));
+        self.running.is_none() && links <= most && is_time
     }
 
     /// Begins to distil what is committed after `seq` fetches, on a thread of its own.

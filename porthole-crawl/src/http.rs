@@ -16,6 +16,7 @@ mod dns;
 mod fault;
 mod guard;
 mod pool;
+mod proxies;
 mod proxy;
 mod settings;
 mod stream;
@@ -44,6 +45,7 @@ use proxy::ProxyKind;
 
 pub use dns::{Resolve, ResolveFuture, SystemResolver};
 pub use guard::AllowedAddresses;
+pub use proxies::Proxies;
 pub use proxy::Proxy;
 pub use settings::{HttpSettings, HttpSettingsError};
 
@@ -183,8 +185,10 @@ impl HttpFetch {
             let host = HeaderValue::from_str(url.authority()).map_err(|_| unsendable("no host"))?;
             headers.insert(HOST, host);
         }
-        if !self.is_proxied_as_is(url) {
-            headers.remove(PROXY_AUTHORIZATION);
+        let proxy = self.settings.proxies.of(url).filter(|_| self.is_proxied_as_is(url));
+        if let Some(login) = proxy.and_then(Proxy::authorization) {
+            let login = HeaderValue::from_str(&login).map_err(|_| unsendable("the proxy's login"))?;
+            headers.insert(PROXY_AUTHORIZATION, login);
         }
         for (name, value) in request.headers.iter() {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable(name))?;
@@ -240,7 +244,7 @@ impl HttpFetch {
 
     /// Whether a proxy is asked for this URL itself, rather than for a connection to its host.
     fn is_proxied_as_is(&self, url: &CanonicalUrl) -> bool {
-        self.settings.proxy.as_ref().is_some_and(|proxy| proxy.kind == ProxyKind::Http) && !is_https(url)
+        !is_https(url) && self.settings.proxies.of(url).is_some_and(|proxy| proxy.kind == ProxyKind::Http)
     }
 }
 
@@ -253,7 +257,7 @@ impl Fetch for HttpFetch {
     /// None behind a proxy, which is the one to know them.
     fn addresses<'a>(&'a self, url: &'a CanonicalUrl) -> AddressesFuture<'a> {
         Box::pin(async move {
-            if self.settings.proxy.is_some() {
+            if self.settings.proxies.of(url).is_some() {
                 return Ok(Vec::new());
             }
             let found = self.dialer.addresses(url).await.map_err(|fault| fault.about(url))?;
@@ -269,11 +273,6 @@ fn every_request(settings: &HttpSettings) -> Result<HeaderMap, HttpSettingsError
     headers.insert(USER_AGENT, agent);
     headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br, zstd"));
-    if let Some(login) = settings.proxy.as_ref().and_then(Proxy::authorization) {
-        let login =
-            HeaderValue::from_str(&login).map_err(|_| HttpSettingsError::Proxy("login".to_owned()))?;
-        headers.insert(PROXY_AUTHORIZATION, login);
-    }
     Ok(headers)
 }
 

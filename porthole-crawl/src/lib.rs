@@ -34,7 +34,7 @@ pub use external::ExternalCritic;
 pub use fetch::{AddressesFuture, Fetch, FetchError, FetchFuture, Request, Response};
 pub use host::{Flight, HostAnswer, Hosts, MAX_TROUBLED, Politeness, Turn, retry_after};
 pub use http::{
-    AllowedAddresses, HttpFetch, HttpSettings, HttpSettingsError, Proxy, Resolve, ResolveFuture,
+    AllowedAddresses, HttpFetch, HttpSettings, HttpSettingsError, Proxies, Proxy, Resolve, ResolveFuture,
     SystemResolver,
 };
 pub use recovery::LostPages;

@@ -1,5 +1,7 @@
-//! Sitemaps and sitemap indexes (sitemaps.org), as XML or as text with a URL a line: a stream in, entries
-//! out, in bounded memory whatever the stream is.
+//! Sitemaps and sitemap indexes (sitemaps.org), as XML or as text with a URL a line, and RSS and Atom feeds, which sites
+//! name as sitemaps too: a stream in, entries out, in bounded memory whatever the stream is.
+
+mod document;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -7,9 +9,10 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use porthole_types::{CanonicalUrl, NewUrl, SiteId, Timestamp};
 
+use self::document::Document;
 use crate::Response;
 use quick_xml::Reader;
-use quick_xml::events::{BytesRef, Event};
+use quick_xml::events::{BytesRef, BytesStart, Event};
 
 /// One line of a sitemap.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,9 +46,8 @@ pub struct SitemapEnd {
     pub stopped: Option<String>,
 }
 
-/// Entries of one sitemap, by the protocol.
 /// Sitemaps that are read of one site, or of one index.
-pub(crate) const SITEMAPS_PER_SITE: usize = 5;
+const SITEMAPS_PER_SITE: usize = 5;
 
 /// URLs that are taken from the sitemaps of one site: a focused crawl wants a foot in the door, not all of it.
 pub(crate) const LISTED_PER_SITE: usize = 1_000;
@@ -90,15 +92,24 @@ impl Sitemap {
     }
 }
 
+/// The sitemaps to read of those that a site names. If it names more than are read, they are taken evenly spaced: the
+/// first ones are often of one kind or one year.
+pub(crate) fn chosen_sitemaps(mut named: Vec<CanonicalUrl>) -> Vec<CanonicalUrl> {
+    let all = named.len();
+    let mut number = 0;
+    named.retain(|_| {
+        number += 1;
+        all <= SITEMAPS_PER_SITE || number * SITEMAPS_PER_SITE / all > (number - 1) * SITEMAPS_PER_SITE / all
+    });
+    named
+}
+
+/// Entries of one sitemap, by the protocol.
 const MAX_ENTRIES: usize = 50_000;
 /// Bytes of one sitemap, unpacked, by the protocol.
 const MAX_BYTES: u64 = 50 << 20;
 /// Bytes of one tag, text, comment or line. An internal document type with a bomb in it is one of these.
 const MAX_TOKEN: usize = 64 << 10;
-/// Open elements; a sitemap needs three, its extensions a few more.
-const MAX_DEPTH: usize = 32;
-/// Characters of a URL before it is canonical.
-const MAX_TEXT: usize = 8 << 10;
 
 /// Reads a sitemap found at `at`, already unpacked, and hands out its entries. Entries on other hosts are
 /// handed out too: what may be crawled is a question of scope.
@@ -131,14 +142,35 @@ impl Entries<'_> {
         if self.end.entries + self.end.refused >= MAX_ENTRIES {
             return Err(format!("more than {MAX_ENTRIES} entries"));
         }
+        let loc = without_spaces(loc);
         match self.at.join(loc) {
-            Ok(url) if !loc.trim().is_empty() && !loc.contains(char::REPLACEMENT_CHARACTER) => {
+            Ok(url) if !loc.is_empty() && !loc.contains(char::REPLACEMENT_CHARACTER) => {
                 self.end.entries += 1;
-                (self.each)(SitemapEntry { url, kind, lastmod: w3c_time(lastmod.trim()) });
+                (self.each)(SitemapEntry { url, kind, lastmod: time(lastmod.trim()) });
             }
             _ => self.end.refused += 1,
         }
         Ok(())
+    }
+
+    fn push_entry(&mut self, document: &mut Document) -> Result<(), String> {
+        let entry = document.take_entry();
+        if entry.0.is_empty() { Ok(()) } else { self.push(document.kind(), &entry.0, &entry.1) }
+    }
+}
+
+/// Spaces that are not ASCII, as [`Escaped`] writes them: no-break, zero-width and ideographic space, byte order mark.
+const WIDE_SPACES: [&str; 5] = ["%C2%A0", "%E2%80%8B", "%E2%80%AF", "%E3%80%80", "%EF%BB%BF"];
+
+/// A URL without the white space around it.
+fn without_spaces(mut text: &str) -> &str {
+    loop {
+        text = text.trim();
+        let strip = |space: &str| text.strip_prefix(space).or_else(|| text.strip_suffix(space));
+        match WIDE_SPACES.iter().find_map(|space| strip(space)) {
+            Some(rest) => text = rest,
+            None => return text,
+        }
     }
 }
 
@@ -171,19 +203,58 @@ fn read_xml<R: BufRead>(input: Escaped<Metered<R>>, entries: &mut Entries<'_>) -
     loop {
         buffer.clear();
         reader.get_mut().inner.token = MAX_TOKEN;
-        match reader.read_event_into(&mut buffer).map_err(|error| error.to_string())? {
-            Event::Start(tag) => document.open(tag.local_name().as_ref())?,
+        let event = match reader.read_event_into(&mut buffer) {
+            Ok(event) => event,
+            Err(error) => {
+                // The text before was ended by a tag, whatever became of the tag.
+                entries.push_entry(&mut document)?;
+                return Err(error.to_string());
+            }
+        };
+        match event {
+            Event::Start(tag) => {
+                if document.open(tag.local_name().as_ref())? {
+                    entries.push_entry(&mut document)?;
+                }
+                link(&tag, &mut document);
+            }
+            Event::Empty(tag) => {
+                if document.open(tag.local_name().as_ref())? {
+                    entries.push_entry(&mut document)?;
+                }
+                link(&tag, &mut document);
+                if document.close() {
+                    entries.push_entry(&mut document)?;
+                }
+            }
             Event::End(_) => {
                 if document.close() {
-                    entries.push(document.kind, &document.loc, &document.lastmod)?;
+                    entries.push_entry(&mut document)?;
                 }
             }
             Event::Text(text) => document.text(&text),
             Event::CData(text) => document.text(&text),
             Event::GeneralRef(reference) => document.text(character(&reference).encode_utf8(&mut [0; 4])),
-            Event::Eof => return Ok(()),
-            Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+            Event::Eof => {
+                // A file that was cut off inside a URL has not the whole of it.
+                return if document.is_in_url() { Ok(()) } else { entries.push_entry(&mut document) };
+            }
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
         }
+    }
+}
+
+/// Takes the URL of an Atom link to the page itself.
+fn link(tag: &BytesStart<'_>, document: &mut Document) {
+    if !document.expects_link() {
+        return;
+    }
+    let value = |name: &str| {
+        let attribute = tag.attributes().with_checks(false).flatten().find(|one| one.key.as_ref() == name);
+        attribute.map(|attribute| attribute.value.replace("&amp;", "&"))
+    };
+    if value("rel").is_none_or(|rel| rel == "alternate") {
+        document.text(&value("href").unwrap_or_default());
     }
 }
 
@@ -196,81 +267,16 @@ fn character(reference: &BytesRef<'_>) -> char {
         "gt" => '>',
         "quot" => '"',
         "apos" => '\'',
+        "nbsp" => '\u{a0}',
         _ => reference.resolve_char_ref().ok().flatten().unwrap_or(char::REPLACEMENT_CHARACTER),
     }
 }
 
-/// Where the reader is in the document: `urlset/url/loc` and its like, three levels.
-struct Document {
-    depth: usize,
-    kind: SitemapKind,
-    within: SitemapField,
-    loc: String,
-    lastmod: String,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum SitemapField {
-    Loc,
-    Lastmod,
-    Other,
-}
-
-impl Default for Document {
-    fn default() -> Self {
-        Document {
-            depth: 0,
-            kind: SitemapKind::Page,
-            within: SitemapField::Other,
-            loc: String::new(),
-            lastmod: String::new(),
-        }
+/// A W3C date: a year, a month, a day, or a moment, without a zone taken for UTC; or the date of an RSS item.
+fn time(text: &str) -> Option<Timestamp> {
+    if let Ok(moment) = jiff::fmt::rfc2822::parse(text) {
+        return Some(Timestamp(moment.timestamp().as_millisecond()));
     }
-}
-
-impl Document {
-    fn open(&mut self, name: &str) -> Result<(), String> {
-        self.depth += 1;
-        match (self.depth, name) {
-            (1, "urlset") => self.kind = SitemapKind::Page,
-            (1, "sitemapindex") => self.kind = SitemapKind::Sitemap,
-            (1, _) => return Err(format!("<{name}> is no sitemap")),
-            (2, _) => {
-                self.loc.clear();
-                self.lastmod.clear();
-            }
-            (3, "loc") => self.within = SitemapField::Loc,
-            (3, "lastmod") => self.within = SitemapField::Lastmod,
-            (MAX_DEPTH.., _) => return Err(format!("more than {MAX_DEPTH} elements deep")),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Closes an element. Whether that was an entry.
-    fn close(&mut self) -> bool {
-        let closed = self.depth;
-        self.depth = closed.saturating_sub(1);
-        if closed == 3 {
-            self.within = SitemapField::Other;
-        }
-        closed == 2 && !self.loc.is_empty()
-    }
-
-    fn text(&mut self, text: &str) {
-        let target = match self.within {
-            SitemapField::Loc if self.depth == 3 => &mut self.loc,
-            SitemapField::Lastmod if self.depth == 3 => &mut self.lastmod,
-            _ => return,
-        };
-        if target.len() + text.len() <= MAX_TEXT {
-            target.push_str(text);
-        }
-    }
-}
-
-/// A W3C date: a year, a month, a day, or a moment; without a zone it is taken for UTC.
-fn w3c_time(text: &str) -> Option<Timestamp> {
     if let Ok(moment) = text.parse::<jiff::Timestamp>() {
         return Some(Timestamp(moment.as_millisecond()));
     }

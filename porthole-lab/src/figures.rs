@@ -32,7 +32,7 @@ pub struct Figure {
     pub id: &'static str,
     /// Title.
     pub title: &'static str,
-    /// Which figure of which paper it is.
+    /// Which figure of which paper it is, by the keys of docs/papers.md.
     pub paper: &'static str,
     /// Result of the paper.
     pub there: &'static str,
@@ -195,6 +195,22 @@ fn report(evidence: &TracedResults, figures: &[Figure]) -> HtmlReport {
     }
 }
 
+/// A citation for people who do not know the keys of docs/papers.md: `W Fig. 5` is Fig. 5 of the first paper.
+fn cited(keys: &str) -> String {
+    let one = |key: &str| {
+        let (letter, place) = key.split_once(' ').unwrap_or((key, ""));
+        let paper = match letter {
+            "W" => "Chakrabarti et al. 1999, WWW8",
+            "V" => "Chakrabarti et al. 1999, VLDB",
+            "P" => "Pant et al. 2002",
+            _ => "Chakrabarti et al. 2002",
+        };
+        let place = if place.starts_with("Fig") { place.to_owned() } else { format!("section {place}") };
+        format!("{paper}, {place}")
+    };
+    keys.split("; ").filter(|key| !key.is_empty()).map(one).collect::<Vec<_>>().join("; ")
+}
+
 fn section(figure: &Figure) -> Section {
     let mut words = vec![format!("Here: {}", figure.here)];
     if !figure.there.is_empty() {
@@ -203,7 +219,7 @@ fn section(figure: &Figure) -> Section {
     Section {
         id: figure.id.to_owned(),
         title: figure.title.to_owned(),
-        note: figure.paper.to_owned(),
+        note: cited(figure.paper),
         words,
         charts: figure.charts.clone(),
         drawings: figure.drawings.clone(),

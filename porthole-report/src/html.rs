@@ -67,9 +67,12 @@ impl HtmlTable {
         html.push_str("<tbody>\n");
         for row in &self.rows {
             html.push_str("<tr>");
-            for cell in row {
+            for (number, cell) in row.iter().enumerate() {
                 let class = if is_number(cell) { " class=n" } else { "" };
-                let _ = write!(html, "<td{class}>{}", linked(cell));
+                // On phones, rows are lists of heads and values.
+                let head = self.head.get(number).filter(|head| !head.is_empty());
+                let head = head.map(|head| format!(" data-h=\"{}\"", escaped(head))).unwrap_or_default();
+                let _ = write!(html, "<td{class}{head}>{}", linked(cell));
             }
             html.push('\n');
         }
@@ -191,7 +194,10 @@ th,td { text-align:left; padding:.2rem .8rem .2rem 0; border-bottom:1px solid va
 td.n { text-align:right; font-variant-numeric:tabular-nums; white-space:nowrap } th { color:var(--soft); font-weight:600 }
 code { background:var(--shade); padding:.1em .3em; border-radius:3px; overflow-wrap:anywhere }
 @media (max-width:40rem) { main { padding:1rem .9rem 3rem } figure { flex-basis:100% } nav ol { columns:1 }
-  svg.chart text { font-size:17px } }
+  svg.chart text { font-size:17px } body { overflow-wrap:anywhere } h2 small { white-space:normal }
+  table,tbody,tr { display:block } thead { display:none } tr { border-bottom:1px solid var(--line); padding:.4rem 0 }
+  td,td.n { display:block; border:0; padding:.05rem 0 .05rem 7.5rem; text-indent:-7.5rem; text-align:left; white-space:normal }
+  td::before { content:attr(data-h); display:inline-block; width:7.5rem; text-indent:0; color:var(--soft) } }
 @media print { :root { --paper:#fff; --ink:#000 } body { font-size:11pt } nav { display:none }
   figure { flex-basis:45% } details:not([open]) { display:none } a { color:inherit } }
 ";
@@ -213,10 +219,22 @@ mod tests {
         let html = HtmlReport { title: "<script>".into(), sections: vec![section], ..HtmlReport::default() }
             .to_html();
         assert!(html.contains("<a href=\"http://a.test/?x=&quot;&amp;y\""), "{html}");
-        assert!(html.contains("<td class=n>0.5") && html.contains("<h2>1 &lt; 2</h2>"), "{html}");
+        assert!(
+            html.contains("<td class=n data-h=\"score\">0.5") && html.contains("<h2>1 &lt; 2</h2>"),
+            "{html}"
+        );
         assert!(
             !html.contains("<script>") && !html.contains("href=\"javascript") && !html.contains("src="),
             "{html}"
         );
+    }
+
+    #[test]
+    fn on_a_phone_rows_are_lists_and_words_are_broken() {
+        let (_, narrow) = STYLE.split_once("@media (max-width:40rem)").unwrap();
+        let narrow = &narrow[..narrow.find("@media").unwrap()];
+        for rule in ["overflow-wrap:anywhere", "tr { display:block }", "content:attr(data-h)"] {
+            assert!(narrow.contains(rule), "{rule}");
+        }
     }
 }

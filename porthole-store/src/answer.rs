@@ -72,17 +72,26 @@ pub struct QueryAnswer {
 pub struct QueryLimits {
     /// Maximum number of rows.
     pub rows: usize,
-    /// Maximum size of the result, and of any value computed on the way, in bytes.
+    /// Maximum size of the result in bytes. A value computed on the way has at most a megabyte.
     pub bytes: usize,
-    /// Time limit, from the start to the last row.
+    /// Time limit, from the start to the last row. It is checked between two steps of the query; a single call of a
+    /// function may take longer.
     pub time: Duration,
+    /// Maximum size of the temporary files that sorting and joining may need, in bytes. Checked on Linux only.
+    pub temporary: u64,
     /// Whether to return the first rows if there are more than allowed.
     pub shorten: bool,
 }
 
 impl Default for QueryLimits {
     fn default() -> Self {
-        QueryLimits { rows: 100_000, bytes: 32 << 20, time: Duration::from_secs(30), shorten: false }
+        QueryLimits {
+            rows: 100_000,
+            bytes: 32 << 20,
+            time: Duration::from_secs(30),
+            temporary: 1 << 30,
+            shorten: false,
+        }
     }
 }
 

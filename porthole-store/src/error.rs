@@ -144,6 +144,12 @@ pub enum Error {
     /// The result, or a value in it, is too large.
     #[error("the result is larger than {0} bytes; select fewer columns or rows")]
     TooLarge(usize),
+    /// A value that the query computes is too large.
+    #[error("a value has more than {0} bytes; compute smaller ones")]
+    LargeValue(usize),
+    /// The query needs too much room for intermediate results.
+    #[error("the query needs more than {0} bytes of temporary files; select or join less")]
+    TooMuchTemporary(u64),
     /// The query exceeded its time limit.
     #[error("the query was stopped after {0:?}; simplify it")]
     TooSlow(Duration),

@@ -1,5 +1,7 @@
 //! The topic tree, and the marks that define the crawl's goal.
 
+mod similar;
+
 use std::fmt;
 
 use porthole_types::{Mark, TopicId, TopicRow};
@@ -27,8 +29,13 @@ struct TopicNode {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TaxonomyError {
     /// No topic has this path.
-    #[error("no topic {0}; `porthole topics tree` lists all topics")]
-    Unknown(String),
+    #[error("no topic {path}{}; `porthole topics tree` lists all topics", did_you_mean(similar))]
+    Unknown {
+        /// The path.
+        path: String,
+        /// Paths of topics with such a name.
+        similar: Vec<String>,
+    },
     /// Rows refer to a topic that is not among them.
     #[error("topic {0} is missing from the tree")]
     Missing(u16),
@@ -90,6 +97,17 @@ impl Default for Taxonomy {
     fn default() -> Self {
         Taxonomy::new()
     }
+}
+
+impl TaxonomyError {
+    /// Whether a topic is unknown, and others have such a name.
+    pub fn has_similar(&self) -> bool {
+        matches!(self, TaxonomyError::Unknown { similar, .. } if !similar.is_empty())
+    }
+}
+
+fn did_you_mean(similar: &[String]) -> String {
+    if similar.is_empty() { String::new() } else { format!(" (did you mean {}?)", similar.join(" or ")) }
 }
 
 impl Taxonomy {
@@ -233,9 +251,13 @@ impl Taxonomy {
     pub fn find(&self, path: &str) -> Result<TopicId> {
         let mut at = TopicId::ROOT;
         for name in names(path) {
-            at = self.child(at, name).ok_or_else(|| TaxonomyError::Unknown(path.to_owned()))?;
+            at = self.child(at, name).ok_or_else(|| self.unknown(path))?;
         }
         Ok(at)
+    }
+
+    fn unknown(&self, path: &str) -> TaxonomyError {
+        TaxonomyError::Unknown { path: path.to_owned(), similar: similar::similar(self, path) }
     }
 
     /// The topic with a path; missing topics on the path are added.

@@ -18,4 +18,4 @@ pub use result::{
 };
 pub use terms::{pack_terms, unpack_terms};
 pub use topic::{Mark, TopicRow};
-pub use url::{CANON_VERSION, CanonicalUrl, UrlError};
+pub use url::{CANON_COMPATIBLE, CANON_VERSION, CanonicalUrl, UrlError};

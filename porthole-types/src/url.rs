@@ -13,7 +13,13 @@ use url::Url;
 use crate::{SiteId, UrlId};
 
 /// Version of the rules below. A store records the version of its URLs: ids must not change with an upgrade.
-pub const CANON_VERSION: u32 = 1;
+///
+/// Version 1 removed `sessionid` and `session_id` whatever their value; since version 2 it has to look like a session id.
+pub const CANON_VERSION: u32 = 2;
+
+/// The oldest version whose canonical URLs are all canonical today, with the same ids. A store of such a version is used as it
+/// is: its URLs stay, and links found from now on follow the rules of today.
+pub const CANON_COMPATIBLE: u32 = 1;
 
 /// Maximum length of a canonical URL; longer ones are traps, or contain data.
 const MAX_LENGTH: usize = 2048;
@@ -347,7 +353,7 @@ fn hex(byte: Option<&u8>) -> Option<u8> {
     byte.and_then(|&b| char::from(b).to_digit(16)).map(|digit| digit as u8)
 }
 
-/// Removes `;jsessionid=…` from each path segment.
+/// Removes `;jsessionid=…` from each path segment, whatever its value: only servers write it.
 fn without_path_session(path: &str) -> Cow<'_, str> {
     const MARK: &str = ";jsessionid=";
     if !path.contains(';') {
@@ -401,10 +407,11 @@ fn is_noise(parameter: &str) -> bool {
         "srsltid",
     ];
     const TRACKING_PREFIXES: &[&str] = &["utm_", "pk_", "mtm_", "piwik_", "matomo_", "hsa_"];
-    const SESSION: &[&str] =
-        &["phpsessid", "jsessionid", "sessionid", "session_id", "cfid", "cftoken", "osclid", "zenid"];
-    /// These name a session only if the value looks like a session id.
-    const SESSION_IF_LONG: &[&str] = &["sid", "s", "session", "oscsid", "sessid"];
+    /// Names that only servers write.
+    const SESSION: &[&str] = &["phpsessid", "jsessionid", "cfid", "cftoken", "osclid", "zenid"];
+    /// Names that people write too: the sessions of a conference.
+    const SESSION_OR_PAGE: &[&str] = &["sessionid", "session_id"];
+    const SESSION_IF_HEX: &[&str] = &["sid", "s", "session", "oscsid", "sessid"];
 
     let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
     let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
@@ -412,9 +419,21 @@ fn is_noise(parameter: &str) -> bool {
         |prefix: &&str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
     is_one_of(TRACKING)
         || TRACKING_PREFIXES.iter().any(starts_with)
-        || is_one_of(SESSION)
         || starts_with(&"aspsessionid")
-        || (is_one_of(SESSION_IF_LONG) && value.len() >= 24 && value.bytes().all(|b| b.is_ascii_hexdigit()))
+        || is_one_of(SESSION)
+        || (is_one_of(SESSION_OR_PAGE) && is_session_id(value))
+        || (is_one_of(SESSION_IF_HEX) && value.len() >= 24 && value.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Whether a value looks like the id of a session: long, of letters and digits at random. `12`, `2019-keynote` and
+/// `internationalization` name pages of a programme.
+fn is_session_id(value: &str) -> bool {
+    const SHORTEST: usize = 16;
+    const FEWEST_DIGITS: usize = 3;
+    // Some servers append their name.
+    let id = value.split('.').next().unwrap_or_default();
+    let digits = id.bytes().filter(u8::is_ascii_digit).count();
+    id.len() >= SHORTEST && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) && digits >= FEWEST_DIGITS
 }
 
 #[cfg(test)]
@@ -463,6 +482,14 @@ mod tests {
             ("http://example.com/a?UTM_Source=x", "http://example.com/a"),
             ("http://example.com/a?PHPSESSID=ab12", "http://example.com/a"),
             ("http://example.com/a?sid=4", "http://example.com/a?sid=4"),
+            ("http://example.com/a?sessionid=12", "http://example.com/a?sessionid=12"),
+            ("http://example.com/a?session_id=2019-keynote", "http://example.com/a?session_id=2019-keynote"),
+            (
+                "http://example.com/a?sessionid=internationalization",
+                "http://example.com/a?sessionid=internationalization",
+            ),
+            ("http://example.com/a?sessionid=r2t5uvjq435r4q7ib3vtdjq120&b=1", "http://example.com/a?b=1"),
+            ("http://example.com/a?session_id=0A1B2C3D4E5F60718293A4B5.node1", "http://example.com/a"),
             ("http://example.com/a?sid=0123456789abcdef0123456789abcdef", "http://example.com/a"),
             ("http://example.com/a;jsessionid=AB12?x=1", "http://example.com/a?x=1"),
             ("http://example.com/a/.;jsessionid=1/b", "http://example.com/a/b"),

@@ -2,6 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 
+use crate::{output, terminal};
+
 /// Exit code of an interrupted command.
 pub(crate) const INTERRUPTED: u8 = 11;
 
@@ -14,6 +16,7 @@ pub(crate) fn is_possible() -> bool {
 /// results before they ask.
 pub(crate) async fn ask(question: &str) -> Option<String> {
     let mut stderr = std::io::stderr();
+    let question = output::fitted(question, terminal::stderr_width());
     let _ = write!(stderr, "{question} ").and_then(|()| stderr.flush());
     let answer = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
@@ -26,5 +29,40 @@ pub(crate) async fn ask(question: &str) -> Option<String> {
             let _ = writeln!(stderr);
             std::process::exit(INTERRUPTED.into())
         }
+    }
+}
+
+/// Asks until `understood` takes the answer; what it says against one is printed. `None` at the end of input.
+pub(crate) async fn ask_until<T>(
+    question: &str,
+    understood: impl FnMut(&str) -> Result<T, String>,
+) -> Option<T> {
+    until_understood(async || ask(question).await, understood).await
+}
+
+async fn until_understood<T>(
+    mut answer: impl AsyncFnMut() -> Option<String>,
+    mut understood: impl FnMut(&str) -> Result<T, String>,
+) -> Option<T> {
+    loop {
+        match understood(&answer().await?) {
+            Ok(understood) => return Some(understood),
+            Err(why) => output::say(&why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_wrong_answer_is_asked_again() {
+        let mut answers = ["9", "x", "2"].into_iter();
+        let number =
+            |answer: &str| answer.parse::<u8>().ok().filter(|&n| n < 3).ok_or_else(|| "1 or 2".to_owned());
+        let understood = until_understood(async || answers.next().map(str::to_owned), number).await;
+        assert_eq!((understood, answers.next()), (Some(2), None));
+        assert_eq!(until_understood(async || None, number).await, None, "the input has ended");
     }
 }

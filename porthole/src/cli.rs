@@ -110,7 +110,7 @@ pub(crate) struct Demo {
     /// Random seed of the synthetic web
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Keep the databases of the crawls in this folder
+    /// Keep the crawls in this folder, as the workspaces focused and unfocused
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
     /// Print the figures as JSON

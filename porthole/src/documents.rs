@@ -7,10 +7,11 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use porthole_page::{Extractor, Page, PageFormat};
-use porthole_store::{ExampleState, StoreReader, TermWord};
+use porthole_store::{ExampleState, StoreReader, TermWord, UrlState};
 use porthole_types::{CanonicalUrl, Headers, PageResult, TermId, shortened};
 
 use crate::output::misuse;
+use crate::workspace::Workspace;
 
 /// Maximum size of a document in bytes.
 const LARGEST: u64 = 64 << 20;
@@ -127,21 +128,53 @@ impl DocumentReader {
     }
 }
 
-/// Finds a document by the name that the user gave: `-`, the URL of an example, or a file.
+/// A document that the user named.
+pub(crate) enum NamedDocument {
+    Read(TermDocument),
+    /// A page that is neither an example nor crawled.
+    Unknown(CanonicalUrl),
+}
+
+/// Finds a document by the name that the user gave: `-`, the URL of an example or of a crawled page, or a file.
 pub(crate) fn find_document(
     documents: &mut DocumentReader,
+    workspace: &Workspace,
     store: &dyn StoreReader,
     name: &str,
-) -> anyhow::Result<TermDocument> {
+) -> anyhow::Result<NamedDocument> {
     if name == "-" {
-        return documents.standard_input();
+        return documents.standard_input().map(NamedDocument::Read);
     }
-    match CanonicalUrl::parse(name) {
-        Ok(url) if name.contains("://") => stored(store, url.as_str())?.ok_or_else(|| {
-            misuse(format!("{name} is not the URL of an example; save the page and name the file"))
-        }),
-        _ => documents.file(Path::new(name)),
+    if !name.contains("://") {
+        return documents.file(Path::new(name)).map(NamedDocument::Read);
     }
+    let url = CanonicalUrl::parse(name).map_err(|error| misuse(format!("{name} is not a URL: {error}")))?;
+    if let Some(example) = stored(store, url.as_str())?.filter(|example| !example.terms.is_empty()) {
+        return Ok(NamedDocument::Read(example));
+    }
+    let crawled = crawled(documents, workspace, store, &url)?;
+    Ok(crawled.map_or(NamedDocument::Unknown(url), NamedDocument::Read))
+}
+
+/// A page of the crawl: from the archive, or its terms from the tables.
+fn crawled(
+    documents: &mut DocumentReader,
+    workspace: &Workspace,
+    store: &dyn StoreReader,
+    url: &CanonicalUrl,
+) -> anyhow::Result<Option<TermDocument>> {
+    let Some(about) = store.about_briefly(url)?.filter(|about| about.state == UrlState::Fetched) else {
+        return Ok(None);
+    };
+    if let Some(page) = about.span.and_then(|span| workspace.read_page(url, span).ok()) {
+        return Ok(Some(documents.bytes(Some(url), &page.headers, &page.body)));
+    }
+    let Some(before) = about.seq.map(|seq| seq.checked_sub(1)) else { return Ok(None) };
+    let fetch = store.tried(before, 1)?.pop().filter(|tried| tried.url == url.as_str());
+    let Some(number) = fetch.and_then(|tried| tried.terms) else { return Ok(None) };
+    let terms = store.page_terms(&[number])?.pop().unwrap_or_default();
+    let (title, language) = (about.title, about.language);
+    Ok((!terms.is_empty()).then_some(TermDocument { title, language, terms, state: ExampleState::Ok }))
 }
 
 /// The example with this URL.

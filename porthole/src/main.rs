@@ -8,6 +8,7 @@ mod importing;
 mod output;
 mod settings;
 mod sources;
+mod terminal;
 mod training;
 mod visiting;
 mod workspace;

@@ -9,6 +9,9 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use porthole_topic::TaxonomyError;
 use serde::Serialize;
 
+use crate::terminal;
+pub(crate) use crate::terminal::plain;
+
 /// Exit code for wrong arguments or settings.
 pub(crate) const BAD_CONFIGURATION: u8 = 4;
 
@@ -43,19 +46,30 @@ pub(crate) fn in_words(error: &anyhow::Error) -> String {
     words
 }
 
-/// Prints to standard output; a closed pipe is not an error.
+/// Prints to standard output, on a terminal wrapped between words; a closed pipe is not an error.
 pub(crate) fn print(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+    let _ = print_line(&fitted(text, terminal::stdout_width()));
 }
 
-/// Prints a message to standard error; a closed pipe is not an error.
+/// Prints a message to standard error, on a terminal wrapped between words; a closed pipe is not an error.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", fitted(text, terminal::stderr_width()));
+}
+
+/// Text without characters that a terminal would act on, wrapped between words if there is a width.
+pub(crate) fn fitted(text: &str, width: Option<usize>) -> String {
+    let text = terminal::harmless(text);
+    width.map_or_else(|| text.to_string(), |width| terminal::wrapped(&text, width))
+}
+
+/// Prints lines for programs to standard output, never wrapped. Fails if standard output is closed.
+pub(crate) fn print_line(text: &str) -> std::io::Result<()> {
+    writeln!(std::io::stdout(), "{}", terminal::harmless(text))
 }
 
 /// Prints a value as JSON.
 pub(crate) fn print_json(facts: &impl Serialize) -> anyhow::Result<()> {
-    print(&serde_json::to_string_pretty(facts)?);
+    let _ = print_line(&terminal::escaped_json(&serde_json::to_string_pretty(facts)?));
     Ok(())
 }
 
@@ -77,13 +91,16 @@ pub(crate) fn print_table(head: &[&str], rows: &[Vec<String>]) {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(head);
-    for row in rows {
-        table.add_row(row.iter().map(|cell| grouped(cell)));
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| grouped(cell)).collect()).collect();
+    for row in &rows {
+        table.add_row(row);
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    print(&table.to_string());
+    let head: Vec<String> = head.iter().map(|&name| name.to_owned()).collect();
+    print(&terminal::table_or_lists(table.to_string(), &head, &rows, terminal::stdout_width()));
 }
 
 /// A whole number with thousands separators; other text unchanged.
@@ -127,11 +144,6 @@ pub(crate) fn some_of<T>(all: &[T], count: usize, line: impl Fn(&T) -> String) -
 pub(crate) fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(&number.to_string()))
-}
-
-/// Text without control characters, which a terminal would interpret.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// A path quoted for a shell.
@@ -195,10 +207,10 @@ const LINE_INTERVAL: Duration = Duration::from_secs(5);
 impl Progress {
     pub(crate) fn new(what: &'static str, total: u64) -> Self {
         let bar = ProgressBar::new(total);
-        // No bar without a known total.
+        // No bar without a known total. Messages have lines of their own: with the bar they would not fit.
         let style = ProgressStyle::with_template(match total {
-            0 => "{prefix} {human_pos} {rate} {msg}",
-            _ => "{prefix} {wide_bar} {human_pos}/{human_len} {rate} {msg}",
+            0 => "{prefix} {human_pos} {rate}\n{msg}",
+            _ => "{prefix} {wide_bar} {human_pos}/{human_len} {rate}\n{msg}",
         });
         let rate = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
             let _ = write!(to, "{:.0}/s", state.per_sec());
@@ -213,7 +225,9 @@ impl Progress {
     pub(crate) fn step(&mut self, more: impl FnOnce() -> String) {
         self.bar.inc(1);
         match &mut self.last_line {
-            None if self.bar.position().is_multiple_of(50) => self.bar.set_message(more()),
+            None if self.bar.position().is_multiple_of(50) => {
+                self.bar.set_message(fitted(&more(), terminal::stderr_width()));
+            }
             Some(last) if last.elapsed() >= LINE_INTERVAL => {
                 *last = Instant::now();
                 let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));

@@ -5,7 +5,8 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::ValueEnum;
 use porthole_crawl::{
-    AllowedAddresses, BacklinkSettings, HttpSettings, HttpSettingsError, Idle, Politeness, SiteBy,
+    AllowedAddresses, BacklinkSettings, DistillSettings, HttpSettings, HttpSettingsError, Idle, Politeness,
+    Proxies, SiteBy,
 };
 use porthole_topic::{ClassifierShape, ModelKind, TermCounting, TrainingOptions};
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,17 @@ pub(crate) struct RawDistill {
     /// What a site is.
     #[serde(default)]
     pub(crate) site: SiteWord,
+    /// Whether crawls distil.
+    pub(crate) during_crawl: Option<bool>,
+    pub(crate) every: Option<u64>,
+    pub(crate) growth: Option<f64>,
+    pub(crate) least: Option<u64>,
+    pub(crate) links: Option<u64>,
+    pub(crate) rho: Option<f64>,
+    pub(crate) psi: Option<f64>,
+    pub(crate) raised: Option<usize>,
+    pub(crate) revisits: Option<usize>,
+    pub(crate) rest: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
@@ -86,6 +98,8 @@ pub(crate) struct RawFetch {
     pub(crate) proxy: Option<String>,
     /// Whether loopback addresses may be crawled.
     pub(crate) loopback: Option<bool>,
+    /// Private addresses that may be crawled: `10.1.0.0/16, fd00::/8`.
+    pub(crate) allow: Option<String>,
 }
 
 /// Training settings, from the file or the command line.
@@ -161,8 +175,10 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 
 [fetch]
 # contact = "you@example.org"   # email or URL for server operators; required for the open web
-# proxy = "socks5://127.0.0.1:9050"   # or "http://…"; used for all requests
+# proxy = "socks5://127.0.0.1:9050"   # or "http://…"; used for all requests. If unset, the variables
+                                # http_proxy, https_proxy, all_proxy and no_proxy are used
 # loopback = false              # allow loopback addresses
+# allow = "10.1.0.0/16"         # allow these private addresses; a list of ranges
 
 [polite]
 # delay = 2.0                   # minimum seconds between two requests to a site
@@ -178,6 +194,16 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 [distill]
 # site = "host"                 # links within a site are ignored; a site is a "host", a "domain",
                                 # or an "ip" address
+# rho = 0.15                    # share of the pages, by relevance, that may be authorities
+# during-crawl = true           # compute hubs during crawls, and use them
+# every = 10000                 # after this many fetches, or a tenth of all fetches,
+# growth = 0.5                  # or when the number of links has grown by this share,
+# least = 2000                  # but not before this many fetches
+# links = 3000000               # not while there are more links (50 bytes of memory each)
+# psi = 0.9                     # hubs above this quantile of the scores are top hubs
+# raised = 20                   # links of top hubs that are fetched first, each time; 0: none
+# revisits = 10                 # top hubs that are fetched again, each time; 0: none
+# rest = 5000                   # fetches before a page is fetched again as a hub
 
 # [backlinks]
 # url = "http://…/?url={url}"   # returns the URLs that link to a page, as a JSON array or one per
@@ -248,6 +274,33 @@ impl RawPolite {
     }
 }
 
+impl RawDistill {
+    /// Checks the settings.
+    pub(crate) fn ready(&self) -> anyhow::Result<DistillSettings> {
+        let defaults = DistillSettings::default();
+        let share = |name: &str, value: Option<f64>, default: f64| match value.unwrap_or(default) {
+            share if share > 0.0 && share <= 1.0 => Ok(share),
+            wrong => Err(misuse(format!("[distill] {name} = {wrong}: must be above 0 and at most 1"))),
+        };
+        let growth = self.growth.unwrap_or(defaults.growth);
+        if !(growth > 0.0 && growth.is_finite()) {
+            return Err(misuse(format!("[distill] growth = {growth}: must be above 0")));
+        }
+        Ok(DistillSettings {
+            every: self.every.unwrap_or(defaults.every),
+            growth,
+            least: self.least.unwrap_or(defaults.least),
+            links: self.links.unwrap_or(defaults.links),
+            rho: share("rho", self.rho, defaults.rho)?,
+            psi: share("psi", self.psi, defaults.psi)?,
+            raised: self.raised.unwrap_or(defaults.raised),
+            revisits: self.revisits.unwrap_or(defaults.revisits),
+            rest: self.rest.unwrap_or(defaults.rest),
+            site: self.site.by(),
+        })
+    }
+}
+
 impl RawBacklinks {
     /// Checks the settings.
     pub(crate) fn ready(&self) -> anyhow::Result<BacklinkSettings> {
@@ -272,20 +325,29 @@ impl RawFetch {
                  your email address or a URL; or replay a recorded web with --web FILE.warc.gz",
             ));
         }
-        let proxy = self.proxy.as_ref().map(|proxy| proxy.parse()).transpose();
-        let proxy = proxy.map_err(|error: HttpSettingsError| misuse(error.to_string()))?;
-        let allow = if is_loopback { AllowedAddresses::loopback() } else { AllowedAddresses::default() };
-        Ok(HttpSettings { contact: self.contact.clone(), allow, proxy, ..HttpSettings::default() })
+        let wrong = |name: &str, error: HttpSettingsError| misuse(format!("[fetch] {name}: {error}"));
+        let ranges = self.allow.as_deref().unwrap_or_default();
+        let ranges = if is_loopback { format!("loopback,{ranges}") } else { ranges.to_owned() };
+        let allow: AllowedAddresses = ranges.parse().map_err(|error| wrong("allow", error))?;
+        let proxies = match &self.proxy {
+            Some(proxy) => Proxies::all(proxy.parse().map_err(|error| wrong("proxy", error))?),
+            // Without a contact only this machine is crawled.
+            None if self.contact.is_none() => Proxies::default(),
+            None => Proxies::of_environment(|name| std::env::var(name).ok())
+                .map_err(|(name, error)| misuse(format!("{name}: {error}; or set `proxy` under [fetch]")))?,
+        };
+        Ok(HttpSettings { contact: self.contact.clone(), allow, proxies, ..HttpSettings::default() })
     }
 }
 
 impl RawFetch {
     /// Checks the settings for a crawl without politeness, which must not reach other machines.
     pub(crate) fn ready_for_loopback(&self) -> anyhow::Result<HttpSettings> {
-        let settings = self.ready();
-        let is_remote_proxy = settings
-            .as_ref()
-            .is_ok_and(|settings| settings.proxy.as_ref().is_some_and(|proxy| !proxy.is_loopback()));
+        // A proxy of the environment leads to other machines.
+        let own = RawFetch { contact: None, allow: None, ..self.clone() };
+        let settings = own.ready();
+        let is_remote_proxy =
+            settings.as_ref().is_ok_and(|settings| settings.proxies.iter().any(|proxy| !proxy.is_loopback()));
         if self.loopback != Some(true) || is_remote_proxy {
             return Err(misuse(
                 "`--polite off` is allowed on loopback addresses only: set `loopback = true` and no remote `proxy` \
@@ -295,7 +357,7 @@ impl RawFetch {
         let settings = settings?;
         // Without a contact no other address can be reached. A proxy requires one; its crawl is restricted to reserved
         // names.
-        let contact = settings.proxy.is_some().then(|| "nobody@localhost".to_owned());
+        let contact = (!settings.proxies.is_empty()).then(|| "nobody@localhost".to_owned());
         Ok(HttpSettings { contact, ..settings })
     }
 }
@@ -414,7 +476,10 @@ mod tests {
             .map(|line| line.strip_prefix("# ").unwrap_or(line))
             .skip(1)
             .fold(String::new(), |all, line| all + line + "\n");
-        let train = RawSettings::parse(&uncommented).unwrap().train;
+        let settings = RawSettings::parse(&uncommented).unwrap();
+        assert_eq!(settings.distill.ready().unwrap(), RawDistill::default().ready().unwrap());
+        assert_eq!(settings.distill.during_crawl, Some(true));
+        let train = settings.train;
         let ready = train.ready().unwrap();
         let defaults = RawTrain::default().ready().unwrap();
         assert_eq!((ready.critic, ready.options.shape), (defaults.critic, defaults.options.shape));
@@ -434,6 +499,9 @@ mod tests {
         assert!(error("[train]\nshape = \"round\"").contains("two-class"));
         assert!(error("[train]\nsmoothing = -1").contains("more than 0"));
         assert!(error("[train]\nfolds = 1").contains("from 2 to 100"));
+        let error = |text: &str| RawSettings::parse(text).unwrap().distill.ready().unwrap_err().to_string();
+        assert!(error("[distill]\nrho = 0.0").contains("[distill] rho"));
+        assert!(error("[distill]\ngrowth = -1.0").contains("[distill] growth"));
     }
 
     #[test]

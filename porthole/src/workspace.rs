@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
 use porthole_store::{
-    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, WorkspaceWriter,
+    ExampleState, SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord,
+    WorkspaceWriter,
 };
 use porthole_topic::{Critic, CriticModel, Pretrained, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
@@ -173,10 +174,12 @@ impl Workspace {
     /// Opens the database for reading, also during a crawl.
     pub(crate) fn reader(&self) -> anyhow::Result<SqliteReader> {
         let database = self.root.join(DATABASE);
-        let reader = SqliteReader::open(&database).or_else(|_| {
+        let reader = SqliteReader::open(&database).or_else(|error| {
             // Open for writing once to migrate an older version; other errors occur again.
-            drop(SqliteWorkspaceWriter::open(&database)?);
-            SqliteReader::open(&database)
+            match SqliteWorkspaceWriter::open(&database) {
+                Ok(_) => SqliteReader::open(&database),
+                Err(_) => Err(error),
+            }
         });
         Ok(reader?.telling(output::say))
     }
@@ -201,13 +204,28 @@ pub(crate) fn tree(reader: &dyn StoreReader) -> anyhow::Result<Taxonomy> {
 /// The trained critic with the current tree.
 pub(crate) fn critic(reader: &dyn StoreReader) -> anyhow::Result<(Critic, Taxonomy)> {
     let Some(stored) = reader.model(CRITIC)? else {
-        return Err(misuse(
-            "there is no critic yet: add examples with `porthole examples add`, then run `porthole train`",
-        ));
+        return Err(misuse(no_critic(reader)?));
     };
     let model = CriticModel::from_bytes(&stored.bytes).context("cannot read the critic in porthole.db")?;
     let tree = tree(reader)?;
     Ok((Critic::new(model, &tree), tree))
+}
+
+/// Says that there is no critic, and what leads to one.
+pub(crate) fn no_critic(reader: &dyn StoreReader) -> anyhow::Result<String> {
+    let examples = reader.examples(None)?;
+    let missing = examples.iter().filter(|example| matches!(example.state, ExampleState::Missing(_))).count();
+    let next = match (examples.len(), missing) {
+        (0, _) => {
+            "add examples with `porthole examples add TOPIC FILE|URL…`, then run `porthole train`".to_owned()
+        }
+        (_, 0) => "run `porthole train`".to_owned(),
+        _ => format!(
+            "fetch the pages of {} with `porthole examples fetch`, then run `porthole train`",
+            output::count(missing, "example")
+        ),
+    };
+    Ok(format!("there is no critic yet: {next}"))
 }
 
 /// Stores bytes as a named model.

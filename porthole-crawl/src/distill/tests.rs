@@ -131,6 +131,31 @@ fn it_is_due_by_fetches_and_by_links() {
     }
     let none = Distiller::new(settings(), Some("no mark"));
     assert!(none.due(100, 0) && !none.due(9, 1) && !none.due(99, 0));
+    let late = Distiller::new(settings(), Some("9000 1000000"));
+    assert!(!late.due(9_900, 1_000_000) && late.due(10_000, 1_000_000), "a tenth of all fetches");
+    let small = Distiller::new(DistillSettings { links: 999, ..settings() }, None);
+    assert!(small.due(100, 999) && !small.due(100, 1_000), "not with more links than allowed");
+}
+
+/// How often a crawl with the defaults distils, of pages with 20 links each, and when it may revisit hubs first.
+#[test]
+fn by_default_it_acts_from_some_thousand_pages_on_and_not_too_often() {
+    let settings = DistillSettings::default();
+    let times = |pages: u64| {
+        let mut distiller = Distiller::new(settings, None);
+        let mut at = Vec::new();
+        for seq in 0..pages {
+            if distiller.due(seq, 20 * seq) {
+                distiller.begin(seq, 20 * seq);
+                at.push(seq);
+            }
+        }
+        at
+    };
+    assert_eq!(times(9_001), [2_000, 4_000, 6_000, 9_000]);
+    let long = times(140_000);
+    assert!(long.len() < 20, "{long:?}");
+    assert!(long.iter().find(|&&seq| seq > settings.rest).is_some_and(|&first| first <= 6_000), "{long:?}");
 }
 
 #[test]

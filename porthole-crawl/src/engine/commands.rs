@@ -189,7 +189,7 @@ impl Writer<'_> {
             Command::Lower(url) => return self.set_priority(url, -RAISED),
             Command::Distil => match self.distil_now() {
                 true => "a distillation has begun".to_owned(),
-                false => return Ok(Err("this crawl does not distil: run it with --hubs".to_owned())),
+                false => return Ok(Err("this crawl does not distil: run it without --no-hubs".to_owned())),
             },
         }))
     }

@@ -22,7 +22,7 @@ use crate::host::{Flight, HostAnswer, Hosts, Politeness, Turn};
 use crate::reading::Unread;
 use crate::result::failed;
 use crate::robots::{RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsStep, RobotsVerdict};
-use crate::sitemap::{LISTED_PER_SITE, SITEMAPS_PER_SITE, Sitemap};
+use crate::sitemap::{LISTED_PER_SITE, Sitemap, chosen_sitemaps};
 use crate::{FetchError, Response};
 
 /// How the crawl behaves towards sites: pauses and robots.txt.
@@ -835,11 +835,12 @@ impl Network {
         };
         let held = self.sites.entry(site).or_default();
         held.asks_rules = false;
-        let named = policy.sitemaps().filter_map(|url| at.join(url).ok());
-        // One that lies elsewhere is for the pauses of another site.
-        let most = if self.reads_sitemaps { SITEMAPS_PER_SITE } else { 0 };
-        let own = named.filter(|url| url.site() == site).take(most);
-        held.sitemaps.extend(own.map(|url| (url, true)));
+        if self.reads_sitemaps {
+            let named = policy.sitemaps().filter_map(|url| at.join(url).ok());
+            // One that lies elsewhere is for the pauses of another site.
+            let own = chosen_sitemaps(named.filter(|url| url.site() == site).collect());
+            held.sitemaps.extend(own.into_iter().map(|url| (url, true)));
+        }
         self.place(site, now);
         policy.crawl_delay()
     }

@@ -802,7 +802,11 @@ impl Writer<'_> {
     fn distil(&mut self) -> Result<(), CrawlError> {
         let Writer { store, distiller: Some(distiller), next_seq, run, .. } = self else { return Ok(()) };
         if let Some(distilled) = distiller.poll() {
-            return self.take_over(&distilled?);
+            // A crawl goes on without hubs.
+            return match distilled {
+                Ok(distilled) => self.take_over(&distilled),
+                Err(error) => self.note("distillation failed", &error.to_string()),
+            };
         }
         let links = store.counts().links as u64;
         if !run.pending.results.is_empty() || !distiller.due(*next_seq, links) {
@@ -821,8 +825,13 @@ impl Writer<'_> {
         let Distilled { hubs, auth, neighbourhoods, refreshed, raised, revisit, .. } = distilled;
         self.store.set_scores(&DistilledScores { hubs, auth, neighbourhoods })?;
         self.store.queue_again(revisit)?;
-        let (links, hubs_again) = (raised.len(), revisit.len());
-        self.note("distilled", &format!("{links} links of hubs raised, {hubs_again} hubs queued again"))?;
+        let (links, again) = (raised.len(), revisit.len());
+        let detail = format!(
+            "{} hubs, {} authorities; {links} links of hubs raised, {again} hubs revisited",
+            hubs.len(),
+            auth.len()
+        );
+        self.note("distilled", &detail)?;
         // Last, so that a crawl that is killed meanwhile distils again.
         let settings = [(DISTILLED, distilled.mark.as_str()), (DISTILLED_BY, distilled.site.name())];
         self.store.commit(&Batch { refreshed, raised, settings: &settings, ..Batch::default() })?;

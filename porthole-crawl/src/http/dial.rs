@@ -13,6 +13,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 use super::dns::{DnsCache, DnsLimits, Resolve};
 use super::fault::{Fault, within};
 use super::guard::Guard;
+use super::proxies::Proxies;
 use super::proxy::{Proxy, ProxyKind};
 use super::stream::Stream;
 use super::{HttpSettings, HttpSettingsError};
@@ -21,7 +22,7 @@ use super::{HttpSettings, HttpSettingsError};
 pub(super) struct Dialer {
     dns: DnsCache,
     guard: Guard,
-    proxy: Option<Proxy>,
+    proxies: Proxies,
     tls: TlsConnector,
     timeout: Duration,
 }
@@ -49,7 +50,7 @@ impl Dialer {
         Ok(Dialer {
             dns: DnsCache::new(resolver, limits),
             guard: Guard { allow: settings.allow.clone(), has_contact: settings.contact.is_some() },
-            proxy: settings.proxy.clone(),
+            proxies: settings.proxies.clone(),
             tls: TlsConnector::from(Arc::new(tls_config(settings)?)),
             timeout: settings.connect_timeout,
         })
@@ -57,7 +58,7 @@ impl Dialer {
 
     /// A stream over which a request for this URL can be sent; to this address and no other, if one is given.
     pub(super) async fn dial(&self, url: &CanonicalUrl, address: Option<IpAddr>) -> Result<Dialed, Fault> {
-        let target = match (&self.proxy, address) {
+        let target = match (self.proxies.of(url), address) {
             (None, Some(address)) => {
                 self.guard.check(address).map_err(|why| Fault::new(FailureKind::Scope, why))?;
                 Target::Addresses(Arc::new([address]))
@@ -176,7 +177,7 @@ fn literal(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
-fn port(url: &CanonicalUrl) -> u16 {
+pub(super) fn port(url: &CanonicalUrl) -> u16 {
     let given = url.authority()[url.host().len()..].strip_prefix(':').and_then(|port| port.parse().ok());
     given.unwrap_or(if is_https(url) { 443 } else { 80 })
 }

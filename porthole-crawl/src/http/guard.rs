@@ -53,10 +53,20 @@ impl Guard {
             return Ok(());
         }
         if let Some(what) = special(address) {
-            return Err(format!("{address} is {what}, which is not fetched unless it is allowed"));
+            let setting = if LOOPBACK.iter().any(|range| range.contains(address)) {
+                "loopback = true"
+            } else {
+                "allow"
+            };
+            return Err(format!(
+                "{address} is {what}, which is not fetched; `{setting}` under [fetch] in porthole.toml allows it"
+            ));
         }
         if !self.has_contact {
-            return Err("the open web is not crawled until a contact is set".to_owned());
+            return Err(
+                "the open web is not crawled without a contact; set `contact` under [fetch] in porthole.toml"
+                    .to_owned(),
+            );
         }
         Ok(())
     }

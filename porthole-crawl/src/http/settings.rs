@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{AllowedAddresses, Proxy};
+use super::{AllowedAddresses, Proxies};
 
 /// How [`HttpFetch`](super::HttpFetch) behaves. Every limit exists because some server on the web needs it.
 #[derive(Clone, Debug)]
@@ -12,8 +12,8 @@ pub struct HttpSettings {
     pub contact: Option<String>,
     /// Addresses that may be fetched although they are not on the open web.
     pub allow: AllowedAddresses,
-    /// Everything goes through it, if there is one.
-    pub proxy: Option<Proxy>,
+    /// The proxies that requests go through.
+    pub proxies: Proxies,
     /// Finding the addresses of a name.
     pub dns_timeout: Duration,
     /// How long the addresses of a name are believed. The system's resolver does not tell their own time to live.
@@ -57,7 +57,7 @@ impl Default for HttpSettings {
         HttpSettings {
             contact: None,
             allow: AllowedAddresses::default(),
-            proxy: None,
+            proxies: Proxies::default(),
             dns_timeout: Duration::from_secs(10),
             dns_ttl: Duration::from_secs(10 * 60),
             dns_failure_ttl: Duration::from_secs(60),
@@ -97,7 +97,7 @@ impl HttpSettings {
         {
             return Err(HttpSettingsError::Contact(contact.to_owned()));
         }
-        if self.proxy.is_some() && contact.is_none() {
+        if !self.proxies.is_empty() && contact.is_none() {
             return Err(HttpSettingsError::NoContact);
         }
         let some = [
@@ -172,7 +172,7 @@ mod tests {
         };
         check(|s| s.contact = Some("me".into()), "web or mail address");
         check(|s| s.contact = Some("a@b.c\r\nX: y".into()), "no contact");
-        check(|s| s.proxy = Some("http://127.0.0.1:1".parse().unwrap()), "set a contact first");
+        check(|s| s.proxies = Proxies::all("http://127.0.0.1:1".parse().unwrap()), "set a contact first");
         check(|s| s.max_requests = 0, "max_requests");
         check(|s| s.max_header_bytes = 100, "8192");
         assert_eq!(HttpSettings::default().check(), Ok(()));

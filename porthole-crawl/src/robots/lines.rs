@@ -1,6 +1,8 @@
 //! The lines of a robots.txt: bytes to (field, value). Everything that people write is read as they meant
 //! it, as long as that is plain.
 
+use std::borrow::Cow;
+
 /// What a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RobotsField {
@@ -14,11 +16,34 @@ pub(super) enum RobotsField {
 /// What is beyond is not read: RFC 9309, 2.5.
 pub(super) const MAX_BYTES: usize = 500 * 1024;
 
+/// The text of a robots.txt in an encoding in which ASCII is ASCII, without a byte order mark. What remains of a damaged
+/// mark is removed as well: it would hide the first line.
+pub(super) fn decoded(body: &[u8]) -> Cow<'_, [u8]> {
+    let is_mark = |byte: &u8| matches!(byte, 0xef | 0xbb | 0xbf | 0xfe | 0xff);
+    let marks = body.iter().take(3).take_while(|byte| is_mark(byte)).count();
+    // Two bytes of mark keep the pairs of UTF-16 together.
+    let body = &body[marks..];
+    let Some(high) = high_byte_of_utf16(body) else { return body.into() };
+    let most = body.len().min(2 * MAX_BYTES + 2);
+    let unit = |pair: &[u8]| u16::from_be_bytes([pair[high], pair[1 - high]]);
+    let text: String = char::decode_utf16(body[..most].chunks_exact(2).map(unit))
+        .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect();
+    text.into_bytes().into()
+}
+
+/// Which byte of each pair is the high one, if this is UTF-16: it is nearly always 0 there, and never in other encodings.
+fn high_byte_of_utf16(body: &[u8]) -> Option<usize> {
+    const LOOK: usize = 64;
+    let pairs = body.len().min(LOOK) / 2;
+    let zeros = |at: usize| body.chunks_exact(2).take(pairs).filter(|pair| pair[at] == 0).count();
+    [0, 1].into_iter().find(|&high| pairs > 0 && zeros(high) * 4 >= pairs * 3 && zeros(1 - high) == 0)
+}
+
 /// The lines that mean something, in order. `truncated` says that `body` is the beginning of something
 /// longer, whose last line may have been cut.
 pub(super) fn lines(body: &[u8], truncated: bool) -> impl Iterator<Item = (RobotsField, &[u8])> {
     let body = within_limit(body, truncated);
-    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     body.split(|&byte| is_line_end(byte)).filter_map(field_and_value)
 }
 

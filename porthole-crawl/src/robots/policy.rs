@@ -71,11 +71,12 @@ impl RobotsPolicy {
     /// Whether a URL of this site may be fetched, and why not.
     pub fn verdict(&self, url: &CanonicalUrl) -> RobotsVerdict {
         match &self.access {
-            _ if self.allows(url) => RobotsVerdict::Allowed,
-            Access::Rules(rules) => {
-                RobotsVerdict::Forbidden { rule: rules.rule_for(url.path_and_query()).unwrap_or_default() }
-            }
-            _ => RobotsVerdict::NotNow { until: self.ask_again },
+            Access::Everything => RobotsVerdict::Allowed,
+            Access::Nothing => RobotsVerdict::NotNow { until: self.ask_again },
+            Access::Rules(rules) => match rules.refusal(url.path_and_query()) {
+                None => RobotsVerdict::Allowed,
+                Some(rule) => RobotsVerdict::Forbidden { rule },
+            },
         }
     }
 

@@ -268,8 +268,33 @@ fn every_rule_within_the_limit_counts_and_memory_is_bounded() {
         let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{text}").as_bytes(), false);
         assert!(rules.bytes() < 3 << 20 && !rules.is_empty(), "{}", rules.bytes());
     }
-    let sitemaps = "Sitemap: http://a.test/s\n".repeat(10_000);
-    assert_eq!(RobotsRules::parse(AGENT, sitemaps.as_bytes(), false).sitemaps().count(), 32);
+    let sitemaps: String =
+        (0..9_000).map(|number| format!("Sitemap: http://a.test/{}\n", number / 2)).collect();
+    let rules = RobotsRules::parse(AGENT, sitemaps.as_bytes(), false);
+    assert_eq!(rules.sitemaps().count(), 1_000, "large sites name hundreds");
+    assert_eq!(rules.sitemaps().last(), Some("http://a.test/999"), "each counts once");
+}
+
+#[test]
+fn a_verdict_costs_little_whatever_the_rules_are() {
+    let most = 512 << 10;
+    let long = format!("/{}", "ab/".repeat(600));
+    // As many wildcard rules as a file holds.
+    let wild: String = (0..23_500).map(|number| format!("Disallow: /*{number:06}\n")).collect();
+    let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{wild}").as_bytes(), false);
+    assert_eq!(rules.len(), 23_500);
+    assert!(rules.compared(&long) <= most + 2 * long.len(), "{}", rules.compared(&long));
+    assert!(!rules.allows(&long), "what cannot be checked is not fetched");
+    assert!(rules.rule_for(&long).unwrap().contains("wildcard"));
+    // Rules with a start of their own are passed over.
+    let folders: String = (0..20_000).map(|number| format!("Disallow: /f{number}/*x\n")).collect();
+    let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{folders}").as_bytes(), false);
+    assert!(rules.compared("/f7/page") < 30 && rules.allows("/f7/page") && !rules.allows("/f7/x"));
+    // Many rules and a URL as sites have them.
+    let usual: String = (0..2_500).map(|number| format!("Disallow: /*sort={number}&\n")).collect();
+    let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{usual}").as_bytes(), false);
+    let page = format!("/shop/{}?page=2", "category/".repeat(15));
+    assert!(rules.allows(&page) && !rules.allows("/shop?sort=7&a=1"), "{}", rules.compared(&page));
 }
 
 /// RFC 9309, 2.3.1.5: each line is tried, and those that can be read hold.
@@ -288,6 +313,15 @@ fn junk_between_the_lines_does_no_harm() {
     );
     check(b"<!doctype html>\n<pre>\nUser-agent: *\nDisallow: /a\n</pre>", &["/b"], &["/a"]);
     check(b"\xff\xfeUser-agent: *\nDisallow: /a\nUser-agent: porthole\nDisallow: /b", &["/a"], &["/b"]);
+    let text = "User-agent: *\nDisallow: /a\u{e9}\n";
+    for mark in [&b""[..], b"\xef\xbb\xbf", b"\xef\xbb", b"\xbb\xbf", b"\xbf", b"\xff"] {
+        check(&[mark, text.as_bytes()].concat(), &["/a"], &["/a%C3%A9"]);
+    }
+    for mark in ["", "\u{feff}"] {
+        let units = || mark.encode_utf16().chain(text.encode_utf16());
+        check(&units().flat_map(u16::to_le_bytes).collect::<Vec<_>>(), &["/a"], &["/a%C3%A9"]);
+        check(&units().flat_map(u16::to_be_bytes).collect::<Vec<_>>(), &["/a"], &["/a%C3%A9"]);
+    }
     // Octets that are no UTF-8 are octets all the same.
     check(b"User-agent: *\nDisallow: /caf\xe9", &["/cafe", "/caf%C3%A9"], &["/caf%E9", "/caf%e9s"]);
     check(

@@ -81,7 +81,9 @@ fn what_is_not_quite_right_is_read_as_far_as_it_goes() {
         assert!(end.entries == entries && stopped.contains(word), "{text:.60}: {} {stopped}", end.entries);
     };
     check("<html><body>no</body></html>", 0, "<html> is no sitemap");
-    check("<urlset><url><loc>/1</loc></url><url><loc>/2</lo", 1, "tag not closed");
+    check("<urlset><url><loc>/1</loc></url><url><loc>/2</lo", 2, "tag not closed");
+    check("<urlset><url><loc>/1</loc></url><url><loc>/2</loc>", 2, "");
+    check("<urlset><url><loc>/1</loc></url><url><loc>/2</loc><lastmod>2005-01-", 2, "");
     check("<urlset><url><loc>/1</loc></url><url><loc>/2", 1, "");
     let latin = b"<urlset><url><loc>/1</loc><t>caf\xe9</t></url><url><loc>/caf\xe9</loc></url></urlset>";
     let (entries, end) = read(latin);
@@ -133,6 +135,51 @@ fn hostile_documents_cost_little() {
 }
 
 #[test]
+fn several_urls_in_an_entry_are_several_entries() {
+    let both = wrapped("<url><loc>http://a.test/1</loc><loc>http://a.test/2</loc></url>");
+    assert_eq!(urls(&both), ["http://a.test/1", "http://a.test/2"]);
+}
+
+#[test]
+fn spaces_of_every_kind_around_a_url_are_removed() {
+    for around in ["\u{a0}", "&#160;", "&nbsp;", "\u{200b} ", " \u{feff}\u{a0}\n", "\u{3000}"] {
+        let text = wrapped(&format!("<url><loc>{around}http://a.test/1{around}</loc></url>"));
+        assert_eq!(urls(&text), ["http://a.test/1"], "{around:?}");
+    }
+    assert_eq!(urls("http://a.test/1\nhttp://a.test/2\u{a0}\n")[1], "http://a.test/2");
+    let inside = wrapped("<url><loc>http://a.test/a\u{a0}b/\u{e0}</loc></url>");
+    assert_eq!(urls(&inside), ["http://a.test/a%C2%A0b/%C3%A0"], "a URL keeps its own");
+}
+
+#[test]
+fn feeds() {
+    let rss = "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>A</title><link>http://a.test/</link>
+        <item><title>1</title><link>http://a.test/1</link><pubDate>Thu, 01 Jan 1970 00:01:00 GMT</pubDate>
+          <description>&lt;a href='/x'&gt;</description></item>
+        <item><link><![CDATA[http://a.test/2]]></link></item><item><title>no link</title></item></channel></rss>";
+    assert_eq!(urls(rss), ["http://a.test/1", "http://a.test/2"]);
+    assert_eq!(read(rss.as_bytes()).0[0].lastmod, Some(Timestamp(60_000)));
+    let rdf = "<rdf:RDF><channel><link>http://a.test/</link></channel><item><link>/3</link></item></rdf:RDF>";
+    assert_eq!(urls(rdf), ["http://a.test/3"]);
+    let atom = "<feed xmlns=\"http://www.w3.org/2005/Atom\"><link href=\"http://a.test/\"/>
+        <entry><link rel=\"self\" href=\"/feed/4\"/><link href=\"/4?a=1&amp;b=2\"/>
+          <updated>1970-01-01T00:00:05Z</updated></entry>
+        <entry><link rel='alternate' href='http://a.test/5'></link></entry></feed>";
+    assert_eq!(urls(atom), ["http://a.test/4?a=1&b=2", "http://a.test/5"]);
+    assert_eq!(read(atom.as_bytes()).0[0].lastmod, Some(Timestamp(5_000)));
+}
+
+#[test]
+fn of_many_sitemaps_some_are_chosen_evenly() {
+    let named = |count: usize| -> Vec<CanonicalUrl> {
+        (0..count).map(|number| CanonicalUrl::parse(&format!("http://a.test/{number}")).unwrap()).collect()
+    };
+    assert_eq!(chosen_sitemaps(named(5)), named(5));
+    let paths: Vec<_> = chosen_sitemaps(named(100)).iter().map(|url| url.path().to_owned()).collect();
+    assert_eq!(paths, ["/19", "/39", "/59", "/79", "/99"]);
+}
+
+#[test]
 fn dates() {
     let day = 86_400;
     let table = [
@@ -143,13 +190,14 @@ fn dates() {
         ("1970-01-02T00:00:01+01:00", Some(day - 3_599)),
         ("1970-01-01T00:00:00.5Z", Some(0)),
         ("1970-01-01T00:00:05", Some(5)),
+        ("Fri, 02 Jan 1970 00:00:00 +0100", Some(day - 3_600)),
         ("1970-13", None),
         ("1970-01-01-01", None),
         ("today", None),
         ("", None),
     ];
     for (text, seconds) in table {
-        assert_eq!(w3c_time(text).map(|at| at.0 / 1_000), seconds, "{text:?}");
+        assert_eq!(time(text).map(|at| at.0 / 1_000), seconds, "{text:?}");
     }
 }
 
@@ -162,7 +210,8 @@ proptest! {
     #[test]
     fn any_pieces_are_read(pieces in proptest::collection::vec(prop::sample::select(vec![
         "<urlset>", "</urlset>", "<url>", "</url>", "<loc>", "</loc>", "<lastmod>", "/a", "&amp;", "&x;", "&#0;",
-        "&", "<![CDATA[", "]]>", "<!--", "-->", "<!DOCTYPE a [", "]>", "<?", "?>", "<", ">", "<a/>", "http://b.test/",
+        "&", "<![CDATA[", "<rss>", "<channel>", "<item>", "<link>",
+        "<feed>", "<entry>", "<link href='/b'/>", "]]>", "<!--", "-->", "<!DOCTYPE a [", "]>", "<?", "?>", "<", ">", "<a/>", "http://b.test/",
     ]), 0..30)) {
         read(pieces.concat().as_bytes());
         read(wrapped(&pieces.concat()).as_bytes());

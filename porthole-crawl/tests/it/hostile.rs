@@ -346,14 +346,14 @@ async fn names_with_a_private_address_are_refused() {
     for &(name, _) in names {
         let error = get(&fetch, &format!("http://{name}:{}/", reached.port())).await.unwrap_err();
         assert_eq!(error.kind, FailureKind::Scope, "{error}");
-        assert!(error.detail.contains("not fetched unless it is allowed"), "{error}");
+        assert!(error.detail.contains("under [fetch] in porthole.toml allows it"), "{error}");
     }
     for host in
         ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0"]
     {
         let error = get(&fetch, &format!("http://{host}:{}/", reached.port())).await.unwrap_err();
         assert_eq!(error.kind, FailureKind::Scope, "{host}: {error}");
-        assert!(error.detail.contains("not fetched unless it is allowed"), "{host}: {error}");
+        assert!(error.detail.contains("under [fetch] in porthole.toml allows it"), "{host}: {error}");
     }
     let error = get(&fetch, "http://unknown.test/").await.unwrap_err();
     assert_eq!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use porthole_crawl::{Fetch, HttpFetch, Request};
+use porthole_crawl::{Fetch, HttpFetch, Proxies, Request};
 use porthole_types::{CanonicalUrl, FailureKind};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -163,7 +163,7 @@ async fn the_address_for_politeness_is_the_first_that_would_be_connected_to() {
         assert_eq!(address(&fetch, url).await.as_deref(), expected, "{url}");
     }
     let mut behind = settings();
-    behind.proxy = Some("http://127.0.0.1:1".parse().unwrap());
+    behind.proxies = Proxies::all("http://127.0.0.1:1".parse().unwrap());
     let fetch = fetcher_with(behind, names);
     assert_eq!(address(&fetch, "http://two.test/").await, None, "the proxy knows it, we do not");
 }

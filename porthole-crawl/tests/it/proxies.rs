@@ -1,6 +1,6 @@
 //! Through proxies, HTTP and SOCKS5, with the server's end played by the proxy itself.
 
-use porthole_crawl::HttpFetch;
+use porthole_crawl::{HttpFetch, Proxies};
 use porthole_types::FailureKind;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -10,7 +10,7 @@ use crate::server::{get, read_head, serve, settings};
 fn through(proxy: &str) -> HttpFetch {
     let mut settings = settings();
     settings.allow = "".parse().unwrap();
-    settings.proxy = Some(proxy.parse().unwrap());
+    settings.proxies = Proxies::all(proxy.parse().unwrap());
     HttpFetch::new(settings).unwrap()
 }
 
@@ -99,6 +99,6 @@ async fn addresses_in_urls_are_guarded_behind_a_proxy_too() {
     let fetch = through(&format!("http://{proxy}"));
     for url in ["http://127.0.0.1/", "http://[fd00::1]/", "https://169.254.169.254/", "http://a.localhost/"] {
         let error = get(&fetch, url).await.unwrap_err();
-        assert!(error.detail.contains("not fetched unless it is allowed"), "{error}");
+        assert!(error.detail.contains("under [fetch] in porthole.toml allows it"), "{error}");
     }
 }

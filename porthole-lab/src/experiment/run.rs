@@ -237,6 +237,7 @@ const DISTILLING: DistillSettings = DistillSettings {
     every: 100,
     growth: 0.5,
     least: 50,
+    links: u64::MAX,
     rho: 0.15,
     psi: 0.9,
     raised: 20,

@@ -85,7 +85,7 @@ pub(super) fn sociology(evidence: &TracedResults) -> Option<Figure> {
     (!beside.is_empty()).then(|| Figure {
         id: "sociology",
         title: "Topics that the pages of another topic cite",
-        paper: "W 6, V 1",
+        paper: "W 6; V 1",
         there: "pages about bicycling refer to pages about first aid significantly more often than one might expect",
         here: format!(
             "links of a topic's pages lead to another part of the tree more often than links of any page do: {}.",

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{ClaimVerdict, Figure, figures, write};
+use super::{ClaimVerdict, Figure, cited, figures, write};
 use crate::experiment::{Fields, Folder, PreparedExperiment, Results};
 use porthole_report::svg::Marks;
 
@@ -166,4 +166,14 @@ fn the_apprentices_figures_are_of_their_crawls(all: &[Figure]) {
     // Two recall crawlers.
     let recall = &all.iter().find(|figure| figure.id == "recall-crawler").unwrap();
     assert_eq!(recall.charts.len(), 2, "{}", recall.here);
+}
+
+#[test]
+fn readers_of_a_report_see_no_keys_of_papers() {
+    assert_eq!(
+        cited("W Figs. 3, 4; V Fig. 5"),
+        "Chakrabarti et al. 1999, WWW8, Figs. 3, 4; Chakrabarti et al. 1999, VLDB, Fig. 5"
+    );
+    assert_eq!(cited("P 5.1"), "Pant et al. 2002, section 5.1");
+    assert_eq!(cited(""), "");
 }

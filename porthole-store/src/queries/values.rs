@@ -36,7 +36,8 @@ fn of_kind(
         |wanted| Error::WrongValue { parameter: parameter.name.to_owned(), value: text.to_owned(), wanted };
     match (parameter.kind, SqlValue::parse(text)) {
         (ParameterKind::Topic, _) if text.starts_with('/') => {
-            let topic = find(&topics()?, text).ok_or_else(|| Error::NoSuchTopic(text.to_owned()))?;
+            let topics = topics()?;
+            let topic = find(&topics, text).ok_or_else(|| Error::NoSuchTopic(with_hint(&topics, text)))?;
             Ok(SqlValue::Integer(topic.0.into()))
         }
         (ParameterKind::Topic, value @ SqlValue::Integer(_)) => Ok(value),
@@ -46,6 +47,27 @@ fn of_kind(
         (ParameterKind::Number, value @ (SqlValue::Integer(_) | SqlValue::Real(_))) => Ok(value),
         (ParameterKind::Number, _) => Err(wrong("a number")),
     }
+}
+
+/// A path that does not exist, with the paths of topics of that name.
+fn with_hint(topics: &[TopicRow], path: &str) -> String {
+    let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let alike = topics.iter().filter(|row| !name.is_empty() && row.name.eq_ignore_ascii_case(name));
+    let alike: Vec<String> = alike.map(|row| path_of(topics, row)).collect();
+    if alike.is_empty() { path.to_owned() } else { format!("{path} (did you mean {}?)", alike.join(" or ")) }
+}
+
+fn path_of(topics: &[TopicRow], row: &TopicRow) -> String {
+    let (mut path, mut at) = (String::new(), row);
+    // Bounded, whatever the rows are.
+    for _ in 0..topics.len() {
+        path = format!("/{}{path}", at.name);
+        match topics.iter().find(|above| above.id == at.parent && above.id != TopicId::ROOT) {
+            Some(above) => at = above,
+            None => break,
+        }
+    }
+    path
 }
 
 /// The topic at a path, name by name from the root.

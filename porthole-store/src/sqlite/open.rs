@@ -5,7 +5,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use porthole_types::CANON_VERSION;
+use porthole_types::{CANON_COMPATIBLE, CANON_VERSION};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::migrations::{self, VERSION};
@@ -81,14 +82,30 @@ fn connect_to_read(path: &Path) -> Result<(Connection, i64)> {
         Ok((db, version))
     };
     connect(path, OpenFlags::empty()).or_else(|error| {
-        // In a read-only folder SQLite cannot create the files that readers and writers share. They are not needed
-        // while nobody writes.
-        if matches!(error, Error::Open { .. }) && path.exists() && !has_log(path) && !is_locked(path)? {
-            connect(&immutable(path)?, OpenFlags::SQLITE_OPEN_URI).map_err(|_| error)
-        } else {
-            Err(error)
+        // In a read-only folder or on a full disk SQLite cannot create the files that readers and writers share. They
+        // are not needed while nobody writes.
+        if !matches!(error, Error::Open { .. }) || !path.exists() || is_locked(path)? {
+            return Err(error);
         }
+        let alone = if has_log(path) {
+            connect_alone(path)
+        } else {
+            connect(&immutable(path)?, OpenFlags::SQLITE_OPEN_URI)
+        };
+        alone.map_err(|_| error)
     })
+}
+
+/// A connection to a database with a log that nobody writes to: its index of the log is in memory.
+fn connect_alone(path: &Path) -> Result<(Connection, i64)> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // Without locks: an exclusive one cannot be taken on a file that is open for reading.
+    let db = Connection::open_with_flags_and_vfs(path, flags, c"unix-none")
+        .map_err(|error| Error::at_open(path, &error))?;
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    db.pragma_update(None, "locking_mode", "exclusive")?;
+    let version = version(&db, path)?;
+    Ok((db, version))
 }
 
 /// Whether there are commits that are not in the database file yet.
@@ -215,20 +232,24 @@ fn version(db: &Connection, path: &Path) -> Result<i64> {
     }
 }
 
-/// Stores the version of the URL rules in a new database, and rejects a database with another one.
+/// Stores the version of the URL rules in a new database or one with older rules whose URLs still hold, and rejects a
+/// database with any other version.
 fn check_rules(db: &Connection, path: &Path) -> Result<()> {
     let found: Option<String> = db
         .query_row("select value from setting where name = ?1", [CANON_SETTING], |row| row.get(0))
         .optional()?;
-    match found {
-        None => {
-            let sql = "insert into setting(name, value) values (?1, ?2)";
-            db.execute(sql, [CANON_SETTING, &CANON_VERSION.to_string()])?;
-            Ok(())
-        }
-        Some(found) if found == CANON_VERSION.to_string() => Ok(()),
-        Some(found) => Err(Error::OtherRules { path: path.to_owned(), found, expected: CANON_VERSION }),
+    let Some(found) = found else { return set_rules(db) };
+    match found.parse() {
+        Ok(CANON_VERSION) => Ok(()),
+        Ok(CANON_COMPATIBLE..CANON_VERSION) => set_rules(db),
+        _ => Err(Error::OtherRules { path: path.to_owned(), found, expected: CANON_VERSION }),
     }
+}
+
+fn set_rules(db: &Connection) -> Result<()> {
+    let sql = "insert or replace into setting(name, value) values (?1, ?2)";
+    db.execute(sql, [CANON_SETTING, &CANON_VERSION.to_string()])?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -248,6 +269,28 @@ mod tests {
         }
         assert!(reader.execute(temporary, []).is_err());
         assert!(calculator.execute(temporary, []).is_ok());
+    }
+
+    #[test]
+    fn a_database_with_a_log_is_read_where_no_file_can_be_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, copy) = (folder.path().join("porthole.db"), folder.path().join("copy.db"));
+        let db = writer(&path).unwrap();
+        db.execute("insert into setting values ('a', 'b')", []).unwrap();
+        for end in ["", "-wal"] {
+            std::fs::copy(with_suffix(&path, end), with_suffix(&copy, end)).unwrap();
+        }
+        // A folder in its place: the file that readers and writers share cannot be created.
+        std::fs::create_dir(with_suffix(&copy, "-shm")).unwrap();
+        assert!(has_log(&copy));
+        let log = std::fs::read(with_suffix(&copy, "-wal")).unwrap();
+        let value = |db: &Connection| -> String {
+            db.query_row("select value from setting where name = 'a'", [], |row| row.get(0)).unwrap()
+        };
+        let reader = reader(&copy).unwrap();
+        assert_eq!(value(&reader), "b");
+        drop(reader);
+        assert_eq!(std::fs::read(with_suffix(&copy, "-wal")).unwrap(), log, "the log stays");
     }
 
     #[test]

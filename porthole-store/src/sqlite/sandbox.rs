@@ -1,12 +1,12 @@
 //! Runs SQL from users: it can read the tables, within limits, and do nothing else.
 //!
 //! The layers of protection, from the outside in: the file is opened read-only; the connection refuses writes; when a
-//! statement is compiled, each of its actions must be in the list of [`allowed`] ones; values, statements, rows, bytes
-//! and time are limited.
+//! statement is compiled, each of its actions must be in the list of [`allowed`] ones; values, statements, rows, bytes,
+//! temporary files and time are limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -20,6 +20,8 @@ use crate::{Error, QueryAnswer, QueryLimits, Result, SqlValue};
 const STEPS_PER_CHECK: i32 = 2_000;
 /// Maximum length of a statement.
 const LONGEST_SQL: i32 = 100_000;
+/// Maximum length of a value in bytes. The time limit does not interrupt a function, and some take the square of this.
+const LARGEST_VALUE: usize = 1_000_000;
 
 /// Runs one statement. Consumes the connection, which is of no use with these limits.
 pub(super) fn answer(
@@ -55,6 +57,7 @@ pub(super) fn answer(
 #[derive(Debug, Default)]
 struct Hits {
     late: AtomicBool,
+    temporary: AtomicBool,
     refused: AtomicBool,
 }
 
@@ -63,7 +66,7 @@ fn restrict(db: &mut Connection, limits: &QueryLimits) -> Result<Arc<Hits>> {
     db.pragma_update(None, "query_only", true)?;
     db.pragma_update(None, "trusted_schema", false)?;
     db.pragma_update(None, "cache_size", -8_000)?;
-    let largest = i32::try_from(limits.bytes).unwrap_or(i32::MAX);
+    let largest = i32::try_from(limits.bytes.min(LARGEST_VALUE)).unwrap_or(i32::MAX);
     for (limit, most) in [
         (Limit::SQLITE_LIMIT_LENGTH, largest),
         (Limit::SQLITE_LIMIT_SQL_LENGTH, LONGEST_SQL),
@@ -76,10 +79,13 @@ fn restrict(db: &mut Connection, limits: &QueryLimits) -> Result<Arc<Hits>> {
     }
     let hits = Arc::new(Hits::default());
     let (seen, end) = (Arc::clone(&hits), Instant::now() + limits.time);
+    let mut files = TemporaryFiles::new(limits.temporary);
     let look = move || {
-        let over = Instant::now() >= end;
-        seen.late.fetch_or(over, Ordering::Relaxed);
-        over
+        let now = Instant::now();
+        let (late, full) = (now >= end, files.are_too_large(now));
+        seen.late.fetch_or(late, Ordering::Relaxed);
+        seen.temporary.fetch_or(full, Ordering::Relaxed);
+        late || full
     };
     db.progress_handler(STEPS_PER_CHECK, Some(look))?;
     let seen = Arc::clone(&hits);
@@ -92,6 +98,44 @@ fn restrict(db: &mut Connection, limits: &QueryLimits) -> Result<Arc<Hits>> {
     };
     db.authorizer(Some(judge))?;
     Ok(hits)
+}
+
+/// Measures the temporary files of SQLite in this process. They are deleted as soon as they are open, or never had a name,
+/// so that only the process itself sees them.
+struct TemporaryFiles {
+    /// More than this is too much, with what was there before.
+    most: u64,
+    next_look: Option<Instant>,
+}
+
+impl TemporaryFiles {
+    /// A look costs some microseconds for each open file.
+    const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+    fn new(most: u64) -> Self {
+        TemporaryFiles { most: most.saturating_add(Self::bytes()), next_look: None }
+    }
+
+    fn are_too_large(&mut self, now: Instant) -> bool {
+        if self.next_look.is_some_and(|next| now < next) {
+            return false;
+        }
+        self.next_look = Some(now + Self::BETWEEN_LOOKS);
+        Self::bytes() > self.most
+    }
+
+    /// 0 on systems that do not list a process's files.
+    fn bytes() -> u64 {
+        let files = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+        let is_temporary = |path: &std::path::PathBuf| {
+            let target = std::fs::read_link(path).unwrap_or_default();
+            let name = target.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+            // Linux writes the number of a file that never had a name.
+            name.ends_with(" (deleted)") && (name.starts_with("etilqs_") || name.starts_with('#'))
+        };
+        let paths = files.map(|file| file.path()).filter(is_temporary);
+        paths.map(|path| std::fs::metadata(path).map_or(0, |file| file.len())).sum()
+    }
 }
 
 /// The actions that a query may use. All others are rejected, including those of later SQLite versions.
@@ -166,11 +210,14 @@ fn explained(error: rusqlite::Error, limits: &QueryLimits, hits: &Hits) -> Error
         return Error::Refused(words(&error));
     }
     match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) if hits.temporary.load(Ordering::Relaxed) => {
+            Error::TooMuchTemporary(limits.temporary)
+        }
         Some(ErrorCode::OperationInterrupted) if hits.late.load(Ordering::Relaxed) => {
             Error::TooSlow(limits.time)
         }
         Some(ErrorCode::ReadOnly) => Error::Refused(words(&error)),
-        Some(ErrorCode::TooBig) => Error::TooLarge(limits.bytes),
+        Some(ErrorCode::TooBig) => Error::LargeValue(limits.bytes.min(LARGEST_VALUE)),
         Some(ErrorCode::DatabaseCorrupt) => Error::Damaged(words(&error)),
         // The code of errors in the statement itself.
         Some(ErrorCode::Unknown) | None => Error::Sql(words(&error)),

@@ -6,7 +6,7 @@ use porthole_store::{
     Batch, Error, QueryLimits, Rejudged, SqlDistillation, SqliteReader, SqliteStore, SqliteWorkspaceWriter,
     Store, StoreReader, WorkspaceWriter,
 };
-use porthole_types::{Judgment, Mark, TopicId, TopicRow};
+use porthole_types::{CANON_VERSION, Judgment, Mark, TopicId, TopicRow};
 use rusqlite::Connection;
 
 use crate::web::{Place, commit, link, new_url, oid, oids_of, page, retry, take};
@@ -41,6 +41,23 @@ fn a_changed_database_is_refused_and_the_message_says_what_to_do() {
         let error = refusal(&place).to_string();
         assert!(error.contains(word), "{change}: {error}");
     }
+}
+
+#[test]
+fn a_database_with_older_rules_for_urls_that_still_hold_is_used() {
+    let place = filled();
+    let version = || {
+        let sql = "select value from setting where name = 'canon_version'";
+        let db = Connection::open(place.path()).unwrap();
+        db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
+    };
+    let known = SqliteStore::open(place.path()).unwrap().counts().known;
+    Connection::open(place.path())
+        .unwrap()
+        .execute("update setting set value = '1' where name = 'canon_version'", [])
+        .unwrap();
+    assert_eq!(SqliteStore::open(place.path()).unwrap().counts().known, known);
+    assert_eq!(version(), CANON_VERSION.to_string());
 }
 
 #[test]

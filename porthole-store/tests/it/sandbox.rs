@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use porthole_store::{Error, QueryLimits, SqlValue, Store, StoreReader, WorkspaceWriter};
+use porthole_store::{Error, QueryLimits, SqlValue, Store, StoreReader, StoredModel, WorkspaceWriter};
+use porthole_types::Timestamp;
 
 use crate::web::{Place, new_url};
 
@@ -111,7 +112,8 @@ fn it_takes_one_statement_that_makes_sense() {
 fn rows_bytes_and_time_are_bounded() {
     const ENDLESS: &str = "with recursive n(i) as (values(1) union all select i+1 from n)";
     with_reader(|reader| {
-        let limits = QueryLimits { rows: 10, bytes: 100_000, time: Duration::from_secs(60), shorten: false };
+        let limits =
+            QueryLimits { rows: 10, bytes: 100_000, time: Duration::from_secs(60), ..QueryLimits::default() };
         let ask = |sql: &str| reader.sql(sql, &limits);
         assert_eq!(ask("select oid from crawl limit 10").unwrap().rows.len(), 10);
         assert!(matches!(ask("select oid from crawl"), Err(Error::TooManyRows(10))));
@@ -121,8 +123,8 @@ fn rows_bytes_and_time_are_bounded() {
         assert_eq!(cut("select oid from crawl"), (10, true));
         assert_eq!(cut("select oid from crawl limit 10"), (10, false));
         assert!(matches!(ask("select zeroblob(20000) from crawl limit 10"), Err(Error::TooLarge(100_000))));
-        assert!(matches!(ask("select zeroblob(2000000000)"), Err(Error::TooLarge(_))));
-        assert!(matches!(ask("select length(printf('%.*c', 2000000, 'a'))"), Err(Error::TooLarge(_))));
+        assert!(matches!(ask("select zeroblob(2000000000)"), Err(Error::LargeValue(100_000))));
+        assert!(matches!(ask("select length(printf('%.*c', 2000000, 'a'))"), Err(Error::LargeValue(_))));
         // Over at the first look at the clock; without a look, none of these ends.
         let hurried = QueryLimits { time: Duration::ZERO, ..limits };
         for sql in [
@@ -134,5 +136,45 @@ fn rows_bytes_and_time_are_bounded() {
             let error = reader.sql(&sql, &hurried).expect_err(&sql);
             assert!(matches!(error, Error::TooSlow(_)), "{sql}: {error}");
         }
+    });
+}
+
+#[test]
+fn values_have_at_most_a_megabyte_whatever_the_result_may_have() {
+    with_reader(|reader| {
+        let ask = |sql: &str| reader.sql(sql, &QueryLimits::default());
+        // Looking for a long text in a long text takes the product of their lengths, in one step of the query.
+        let slow = "select instr(hex(zeroblob(8000000)), hex(zeroblob(4000000)) || '1')";
+        assert!(matches!(ask(slow), Err(Error::LargeValue(1_000_000))));
+        assert!(ask("select hex(zeroblob(400000))").is_ok());
+    });
+}
+
+#[test]
+fn large_rows_of_the_tables_can_be_counted() {
+    let place = Place::new();
+    let mut store = place.open();
+    let model = StoredModel { bytes: vec![7; 5_000_000], made: Timestamp(1) };
+    store.set_model("large", &model).unwrap();
+    let answer =
+        store.reader().sql("select name, length(bytes) from model", &QueryLimits::default()).unwrap();
+    assert_eq!(answer.rows, [[SqlValue::Text("large".into()), SqlValue::Integer(5_000_000)]]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn temporary_files_are_bounded() {
+    with_reader(|reader| {
+        let limits = QueryLimits {
+            temporary: 20_000_000,
+            time: Duration::from_secs(600),
+            shorten: true,
+            ..QueryLimits::default()
+        };
+        // 50 to the fourth power: 6 million rows to sort, of 220 bytes.
+        let sql =
+            "select a.oid, b.oid, hex(zeroblob(100)) from crawl a, crawl b, crawl c, crawl d order by 2, 1";
+        let error = reader.sql(sql, &limits).expect_err(sql);
+        assert!(matches!(error, Error::TooMuchTemporary(20_000_000)), "{error}");
     });
 }

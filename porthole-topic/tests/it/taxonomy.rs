@@ -20,7 +20,10 @@ fn paths_lead_to_topics_and_back() {
         assert_eq!(tree.find(&tree.path(id)), Ok(id));
     }
     assert_eq!(tree.find("Science/Biology/"), tree.find("/Science/Biology"));
-    assert_eq!(tree.find("/Arts"), Err(TaxonomyError::Unknown("/Arts".to_owned())));
+    assert_eq!(
+        tree.find("/Arts"),
+        Err(TaxonomyError::Unknown { path: "/Arts".to_owned(), similar: Vec::new() })
+    );
 }
 
 #[test]
@@ -157,4 +160,27 @@ fn check(tree: &Taxonomy) -> Result<(), TestCaseError> {
     }
     prop_assert_eq!(&Taxonomy::from_rows(&tree.rows()).unwrap().rows(), &tree.rows());
     Ok(())
+}
+
+#[test]
+fn a_path_that_does_not_exist_brings_topics_of_such_a_name_to_mind() {
+    let mut tree = Taxonomy::new();
+    for path in
+        ["/Science/Biology/Birds", "/Science/Physics", "/Recreation/Bird_watching", "/Arts/Photography"]
+    {
+        tree.add_path(path).unwrap();
+    }
+    let check = |path: &str, expected: &[&str]| match tree.find(path) {
+        Err(TaxonomyError::Unknown { similar, .. }) => assert_eq!(similar, expected, "{path}"),
+        other => panic!("{path}: {other:?}"),
+    };
+    check("/Birds", &["/Science/Biology/Birds"]);
+    check("/biology/birds", &["/Science/Biology/Birds"]);
+    check("birds/", &["/Science/Biology/Birds"]);
+    check("/bird watching", &["/Recreation/Bird_watching"]);
+    check("/Science/Phisics", &["/Science/Physics"]);
+    check("/Photo graphy", &["/Arts/Photography"]);
+    check("/Soup", &[]);
+    let error = tree.find("/Birds").unwrap_err().to_string();
+    assert!(error.contains("did you mean /Science/Biology/Birds?"), "{error}");
 }

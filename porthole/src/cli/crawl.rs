@@ -53,8 +53,12 @@ pub(crate) struct Crawl {
     /// `numtries asc, relevance desc, serverload asc`
     #[arg(long, value_name = "ORDER", value_parser = Policy::parse)]
     pub(crate) policy: Option<Policy>,
-    /// Compute hubs during the crawl, raise their links, refetch them
+    /// Do not compute hubs during the crawl, nor raise their links or revisit
+    /// them; [distill] in porthole.toml has the settings
     #[arg(long)]
+    pub(crate) no_hubs: bool,
+    /// Compute hubs although porthole.toml switches them off
+    #[arg(long, conflicts_with = "no_hubs")]
     pub(crate) hubs: bool,
     /// Query the [backlinks] endpoint of porthole.toml in a replay, too
     #[arg(long, requires = "web")]
@@ -129,7 +133,7 @@ fn archived(text: &str) -> Result<Archived, String> {
 }
 
 /// Parses a size: `500MB`, `20 GB`, `1TiB`; a bare number is bytes.
-fn bytes(text: &str) -> Result<u64, String> {
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
     let number: f64 = digits.parse().map_err(|_| "a number with MB or GB behind it is needed".to_owned())?;
     let unit: f64 = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {

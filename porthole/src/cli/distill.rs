@@ -10,8 +10,9 @@ pub(crate) struct Distill {
     #[arg(long, value_enum, default_value_t = EngineWord::Native)]
     pub(crate) engine: EngineWord,
     /// Share of the pages, by relevance, that may be authorities
-    #[arg(long, default_value_t = 0.15, value_name = "SHARE", value_parser = share)]
-    pub(crate) rho: f64,
+    /// [default: porthole.toml, 0.15]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) rho: Option<f64>,
     /// What a site is; links within a site are ignored [default: porthole.toml]
     #[arg(long, value_enum)]
     pub(crate) site: Option<SiteWord>,

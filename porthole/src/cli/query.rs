@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::crawl::duration;
+use super::crawl::{bytes, duration};
 
 #[derive(Debug, Args)]
 pub(crate) struct Query {
@@ -26,12 +26,15 @@ pub(crate) struct Query {
     /// Stop after N runs
     #[arg(long, value_name = "N", requires = "watch", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) times: Option<u64>,
-    /// Show at most N rows
-    #[arg(long, default_value_t = 1_000, value_name = "N")]
-    pub(crate) rows: usize,
+    /// Show at most N rows [default: 1000; all with --csv and --json]
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: Option<usize>,
     /// Abort a query that takes longer: 60s, 10m
     #[arg(long, default_value = "60s", value_parser = duration)]
     pub(crate) time: Duration,
+    /// Abort a query that needs more temporary files: 500MB, 20GB
+    #[arg(long, default_value = "1GB", value_name = "SIZE", value_parser = bytes)]
+    pub(crate) temp: u64,
     /// Print CSV
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,

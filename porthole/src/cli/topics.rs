@@ -101,7 +101,8 @@ pub(crate) struct Remove {
 
 #[derive(Debug, Args)]
 pub(crate) struct Propose {
-    /// Files, `-`, or URLs of examples [default: examples without a topic]
+    /// Files, `-`, or URLs of examples and crawled pages
+    /// [default: examples without a topic]
     #[arg(value_name = "FILE|URL")]
     pub(crate) names: Vec<String>,
     /// Use the examples of this topic and of the topics below it
@@ -347,9 +348,13 @@ pub(crate) struct Documents {
 
 #[derive(Debug, Args)]
 pub(crate) struct Classify {
-    /// Text or HTML; `-` for standard input
-    #[arg(required = true, value_name = "FILE|-")]
+    /// Files of text or HTML, URLs, or `-` for standard input. A page that
+    /// was not crawled is fetched
+    #[arg(required = true, value_name = "FILE|URL|-")]
     pub(crate) names: Vec<String>,
+    /// Fetch pages from a recorded web
+    #[arg(long, value_name = "FILE.warc.gz")]
+    pub(crate) web: Vec<PathBuf>,
     /// Print the probability of every topic
     #[arg(long)]
     pub(crate) all: bool,

@@ -38,6 +38,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &cli::Broaden) -> anyhow::Re
 
 /// The topics that occur together with the good ones in the pages of the crawl.
 pub(crate) fn proposals(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Result<Vec<Broadening>> {
+    Ok(broaden(tree, &census(reader)?))
+}
+
+/// The pages of the crawl by their best topic.
+pub(crate) fn census(reader: &dyn StoreReader) -> anyhow::Result<Census> {
     let most = porthole_topic::MOST_TOPICS.to_string();
     let answer = reader.query("census", &[("rows", &most)], &QueryLimits::default())?;
     let mut census = Census::new();
@@ -47,7 +52,7 @@ pub(crate) fn proposals(reader: &dyn StoreReader, tree: &Taxonomy) -> anyhow::Re
             census.insert(TopicId(topic), TopicPages { pages, relevance: mean * pages as f64 });
         }
     }
-    Ok(broaden(tree, &census))
+    Ok(census)
 }
 
 /// The evidence for a proposal, as text.
@@ -76,7 +81,8 @@ pub(crate) fn command(proposal: &Broadening, tree: &Taxonomy) -> String {
     format!("porthole topics unmark {} && {mark}", below.join(" "))
 }
 
-fn mean(found: TopicPages) -> f64 {
+/// Mean relevance of pages.
+pub(crate) fn mean(found: TopicPages) -> f64 {
     found.relevance / found.pages.max(1) as f64
 }
 

@@ -1,31 +1,35 @@
 //! `porthole classify`: the critic's judgment of pages, and the words that decide.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use porthole_store::{ExampleState, StoreReader, TermWord};
 use porthole_topic::{Critic, Taxonomy};
 use serde::Serialize;
 
 use crate::cli;
-use crate::documents::{DocumentReader, TermDocument, find_document};
+use crate::documents::{DocumentReader, NamedDocument, TermDocument, find_document};
 use crate::output::{self, Paint, count};
+use crate::visiting::Visitor;
 use crate::workspace::{self, WordLookup, Workspace, path_of};
 
 /// Number of words shown for and against a topic.
 const WORDS: usize = 8;
 
-pub(crate) fn run(root: &Path, arguments: &cli::Classify) -> anyhow::Result<()> {
+pub(crate) async fn run(root: &Path, arguments: &cli::Classify) -> anyhow::Result<()> {
     let workspace = Workspace::open(root)?;
     let reader = workspace.reader()?;
     let (critic, tree) = workspace::critic(&reader)?;
     warn_of_changes(&critic, &tree);
-    let mut documents = DocumentReader::new();
+    let mut documents = ClassifiedDocuments::new(&workspace, &arguments.web);
     let mut judge = PageJudge { critic, tree, reader: &reader, all: arguments.all };
     let is_single = arguments.names.len() == 1;
     let (mut facts, mut failures) = (Vec::new(), 0);
     for name in &arguments.names {
-        match judge.judge(name, &mut documents) {
+        let document = documents.find(&reader, name).await;
+        let judged = document
+            .and_then(|document| judge.judge_document(name, document, &documents.documents.take_words()));
+        match judged {
             Ok(judged) if arguments.json => facts.push(judged),
             Ok(judged) if is_single => judged.print(&judge.tree),
             Ok(judged) => judged.print_line(),
@@ -49,6 +53,35 @@ pub(crate) fn run(root: &Path, arguments: &cli::Classify) -> anyhow::Result<()> 
 fn warn_of_changes(critic: &Critic, tree: &Taxonomy) {
     if critic.model().topics().any(|topic| !tree.contains(topic)) {
         output::say("warning: topics were removed after the critic was trained; run `porthole train`");
+    }
+}
+
+/// The documents to classify. Pages that the workspace does not have are fetched.
+struct ClassifiedDocuments<'a> {
+    workspace: &'a Workspace,
+    documents: DocumentReader,
+    recordings: &'a [PathBuf],
+    /// Made for the first page, and kept for the delays between requests to a site.
+    visitor: Option<Visitor>,
+}
+
+impl<'a> ClassifiedDocuments<'a> {
+    fn new(workspace: &'a Workspace, recordings: &'a [PathBuf]) -> Self {
+        ClassifiedDocuments { workspace, documents: DocumentReader::new(), recordings, visitor: None }
+    }
+
+    async fn find(&mut self, reader: &dyn StoreReader, name: &str) -> anyhow::Result<TermDocument> {
+        let url = match find_document(&mut self.documents, self.workspace, reader, name)? {
+            NamedDocument::Read(document) => return Ok(document),
+            NamedDocument::Unknown(url) => url,
+        };
+        let visitor = match &mut self.visitor {
+            Some(visitor) => visitor,
+            none => none.insert(Visitor::of(self.workspace, self.recordings)?),
+        };
+        output::say(&format!("{url} was not crawled yet; fetching it"));
+        let page = visitor.visit(&url).await.with_context(|| format!("cannot fetch {url}"))?;
+        Ok(self.documents.bytes(Some(&page.at), &page.response.headers, &page.response.body))
     }
 }
 
@@ -96,11 +129,6 @@ struct PathStep {
 }
 
 impl PageJudge<'_> {
-    fn judge(&mut self, name: &str, documents: &mut DocumentReader) -> anyhow::Result<PageJudgment> {
-        let document = find_document(documents, self.reader, name)?;
-        self.judge_document(name, document, &documents.take_words())
-    }
-
     /// Judges a document that is already read.
     pub(super) fn judge_document(
         &mut self,

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use porthole_crawl::{
-    Crawl, CrawlError, DistillSettings, ExternalCritic, Focus, HttpFetch, Limits, LostPages, NotBegun,
-    Refocus, Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
+    Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, Limits, LostPages, NotBegun, Refocus, Refocused,
+    Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
 use porthole_store::{Store, StoreReader, WorkspaceWriter};
 use porthole_strategy::apprentice::Lessons;
@@ -48,7 +48,10 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     let aim = CurrentFocus::now(&*reader, arguments, &arguments.strategy)?;
     let starts = starts(&*reader, &aim.tree, &arguments.start)?;
     if starts.is_empty() && store.counts().known == 0 {
-        return Err(misuse("no start URL: no good topic has an example with a URL; add `--start URL`"));
+        return Err(misuse(
+            "no start URL: no good topic has an example with a URL; add one with `porthole examples add TOPIC URL`, or \
+             crawl with `--start URL`",
+        ));
     }
     if let Some(policy) = &arguments.policy {
         store.set_policy(policy)?;
@@ -112,9 +115,9 @@ fn prepare(
     focus: Focus,
 ) -> anyhow::Result<Crawl<'static>> {
     let mut crawl = visit(workspace, arguments, store)?.focused(focus).truncating(arguments.truncate);
-    if arguments.hubs {
-        let site = workspace.settings.distill.site.by();
-        crawl = crawl.distilling(DistillSettings { site, ..DistillSettings::default() })?;
+    let distill = &workspace.settings.distill;
+    if !arguments.no_hubs && (arguments.hubs || distill.during_crawl.unwrap_or(true)) {
+        crawl = crawl.distilling(distill.ready()?)?;
     }
     let backlinks =
         workspace.settings.backlinks.as_ref().filter(|_| arguments.web.is_empty() || arguments.backlinks);

@@ -6,12 +6,12 @@ mod report;
 mod tally;
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use porthole_crawl::{Crawl, Focus, Limits, Seen, Stop};
-use porthole_store::{SqliteStore, Store, WorkspaceWriter};
+use porthole_store::{Store, WorkspaceWriter};
 use porthole_strategy::CrawlGoal;
 use porthole_topic::Critic;
 use porthole_types::{ManualClock, TopicId};
@@ -21,7 +21,9 @@ use self::lesson::DemoCritic;
 use self::report::DemoReport;
 use self::tally::{DemoCounter, DemoResult};
 use crate::cli;
+use crate::commands::crawl::{LAST_STOP, SEED, STRATEGY};
 use crate::output::{self, Progress, grouped, misuse};
+use crate::workspace::Workspace;
 
 /// Number of pages of the web, large enough for the focused crawl not to run out of its topic. Pages are generated
 /// when they are fetched.
@@ -30,9 +32,12 @@ const WEB_PAGES: u32 = 200_000;
 pub(crate) async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     let web = web(arguments.seed, Arc::default())?;
     let topic = topic_named(&web, &arguments.topic)?;
-    let scratch = tempfile::tempdir().context("cannot create a folder for the demo's databases")?;
+    let scratch = tempfile::tempdir().context("cannot create a folder for the demo's workspaces")?;
     let folder = arguments.keep.as_deref().unwrap_or(scratch.path());
-    let [focused_db, unfocused_db] = databases(folder)?;
+    let folders = ["focused", "unfocused"].map(|name| folder.join(name));
+    for folder in &folders {
+        Workspace::check_new(folder)?;
+    }
 
     output::say(&format!(
         "a synthetic web of {} pages, generated on demand",
@@ -40,8 +45,8 @@ pub(crate) async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     ));
     let lesson = DemoCritic::learn(&web, topic, arguments.seed).await?;
     output::say(&lesson.in_words());
-    let focused = crawl(&lesson, &arguments, "focused", "porthole", &focused_db).await?;
-    let unfocused = crawl(&lesson, &arguments, "unfocused", "unfocused", &unfocused_db).await?;
+    let focused = crawl(&lesson, &arguments, "focused", "porthole", &folders[0]).await?;
+    let unfocused = crawl(&lesson, &arguments, "unfocused", "unfocused", &folders[1]).await?;
 
     output::say("");
     let report = DemoReport::new(&arguments, &lesson, focused, unfocused);
@@ -50,7 +55,11 @@ pub(crate) async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     }
     report.print();
     if arguments.keep.is_some() {
-        output::print(&format!("\nthe databases are kept; open one with: sqlite3 {}", focused_db.display()));
+        let focused = output::quoted(&folders[0].display().to_string());
+        output::print(&format!(
+            "\nboth crawls are kept as workspaces; look at one with\n  porthole -C {focused} status\n  \
+             porthole -C {focused} top pages"
+        ));
     }
     Ok(())
 }
@@ -71,29 +80,18 @@ fn topic_named(web: &SyntheticWeb, path: &str) -> anyhow::Result<TopicId> {
     }
 }
 
-/// Paths of the two databases; existing files are an error.
-fn databases(folder: &Path) -> anyhow::Result<[PathBuf; 2]> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let paths = ["focused.db", "unfocused.db"].map(|name| folder.join(name));
-    if let Some(path) = paths.iter().find(|path| path.exists()) {
-        bail!("{} already exists; choose another folder with --keep", path.display());
-    }
-    Ok(paths)
-}
-
-/// Runs one of the two crawls, on a fresh copy of the web, since the web changes with time.
+/// Runs one of the two crawls in a workspace of its own, on a fresh copy of the web, since the web changes with time.
 async fn crawl(
     lesson: &DemoCritic,
     arguments: &cli::Demo,
     name: &'static str,
     strategy: &str,
-    database: &Path,
+    folder: &Path,
 ) -> anyhow::Result<DemoResult> {
     let clock = Arc::new(ManualClock::default());
     let web = web(arguments.seed, clock.clone())?;
-    let mut store = SqliteStore::open(database)?;
-    // Topic names, for queries on a database that is kept.
-    store.set_topics(&lesson.tree.rows())?;
+    let mut store = Workspace::create(folder)?.store()?;
+    lesson.keep(&mut store)?;
     let critic = Critic::new(lesson.model.clone(), &lesson.tree);
     let aim = CrawlGoal::new(&lesson.tree, Some(critic.clone()), arguments.seed);
     let judge = Box::new(critic);
@@ -122,6 +120,8 @@ async fn crawl(
         Stop::Exhausted => "exhausted",
         Stop::Waiting(_) => "waiting",
     };
+    let seed = arguments.seed.to_string();
+    store.set_settings(&[(LAST_STOP, stop), (STRATEGY, &followed), (SEED, &seed)])?;
     let figures = tally.figures(followed, stop, store.counts());
     let fetches = grouped(&figures.fetches.to_string());
     output::say(&format!("crawled {name}: {fetches} fetches in {:.1} s", figures.seconds));

@@ -20,7 +20,11 @@ pub(crate) fn run(root: &Path, arguments: &cli::Distill) -> anyhow::Result<()> {
     let snapshot = Snapshot::read_by(&reader, by)?;
     let read_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let found = find(&snapshot, &reader, arguments)?;
+    let rho = match arguments.rho {
+        Some(rho) => rho,
+        None => workspace.settings.distill.ready()?.rho,
+    };
+    let found = find(&snapshot, &reader, arguments.engine, rho)?;
     let seconds = start.elapsed().as_secs_f64();
     let neighbourhoods = neighbourhoods(&snapshot, &reader)?;
     let scores = DistilledScores { hubs: &found.hubs, auth: &found.auth, neighbourhoods: &neighbourhoods };
@@ -57,18 +61,19 @@ struct ComputedScores {
 fn find(
     snapshot: &Snapshot,
     reader: &SqliteReader,
-    arguments: &cli::Distill,
+    engine: EngineWord,
+    rho: f64,
 ) -> anyhow::Result<ComputedScores> {
-    let engine = match arguments.engine {
+    let engine = match engine {
         EngineWord::Native => Engine::Native,
         EngineWord::Walk => Engine::Walk,
         EngineWord::Sql => {
             let SqlScores { hubs, authorities: auth, iterations, converged, .. } =
-                snapshot.scores_by_sql(reader, arguments.rho)?;
+                snapshot.scores_by_sql(reader, rho)?;
             return Ok(ComputedScores { hubs, auth, iterations, converged });
         }
     };
-    let scores = snapshot.scores(arguments.rho, engine)?;
+    let scores = snapshot.scores(rho, engine)?;
     let (hubs, auth) = (snapshot.stored(&scores.hubs), snapshot.stored(&scores.authorities));
     Ok(ComputedScores { hubs, auth, iterations: scores.iterations, converged: scores.converged })
 }

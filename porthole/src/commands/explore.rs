@@ -249,10 +249,10 @@ impl Exploration {
             let candidate = &self.found[number];
             let question =
                 format!("{}\nadd it as an example of {}? [y/n/q]", candidate.lines(number + 1), self.topic);
-            match asking::ask(&question).await.as_deref() {
-                Some("y" | "Y" | "yes") => accepted.push(number),
-                None | Some("q" | "Q" | "quit") => break,
-                Some(_) => {}
+            match asking::ask_until(&question, verdict).await.unwrap_or(Verdict::Quit) {
+                Verdict::Yes => accepted.push(number),
+                Verdict::No => {}
+                Verdict::Quit => break,
             }
         }
         accepted
@@ -266,6 +266,23 @@ impl Exploration {
                 self.found.len().min(5)
             ));
         }
+    }
+}
+
+/// The answer to the question whether a page becomes an example.
+#[derive(Clone, Copy)]
+enum Verdict {
+    Yes,
+    No,
+    Quit,
+}
+
+fn verdict(answer: &str) -> Result<Verdict, String> {
+    match answer.to_ascii_lowercase().as_str() {
+        "y" | "yes" => Ok(Verdict::Yes),
+        "" | "n" | "no" => Ok(Verdict::No),
+        "q" | "quit" => Ok(Verdict::Quit),
+        _ => Err("answer y, n, or q to quit".to_owned()),
     }
 }
 

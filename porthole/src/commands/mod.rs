@@ -46,7 +46,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         CliCommand::Examples(arguments) => examples::run(workspace, &arguments).await,
         CliCommand::Train(arguments) => train::run(workspace, &arguments),
         CliCommand::Documents(arguments) => documents::run(workspace, &arguments),
-        CliCommand::Classify(arguments) => classify::run(workspace, &arguments),
+        CliCommand::Classify(arguments) => classify::run(workspace, &arguments).await,
         CliCommand::Status(arguments) => status::run(workspace, &arguments),
         CliCommand::Report(arguments) => report::run(workspace, &arguments),
         CliCommand::Explain(arguments) => explain::run(workspace, &arguments),

@@ -6,7 +6,7 @@ use porthole_types::{TermId, TopicId};
 use serde::Serialize;
 
 use crate::cli;
-use crate::documents::{DocumentReader, find_document};
+use crate::documents::{DocumentReader, NamedDocument, find_document};
 use crate::output::{self, Paint, count, misuse};
 use crate::workspace::{self, WordLookup, Workspace, path_of};
 
@@ -36,7 +36,7 @@ pub(crate) fn proposals(
     let reader = workspace.reader()?;
     let (mut critic, tree) = workspace::critic(&reader)?;
     let mut documents = DocumentReader::new();
-    let subjects = subjects(&reader, &tree, &mut documents, arguments)?;
+    let subjects = subjects(workspace, &reader, &tree, &mut documents, arguments)?;
     let counts: Vec<&TermFrequencies> = subjects.iter().map(Vec::as_slice).collect();
     let mut proposals = critic.propose(&tree, &counts, arguments.most);
     proposals.retain(|proposal| proposal.examples > 0 || proposal.probability >= MIN_PROBABILITY);
@@ -47,13 +47,19 @@ pub(crate) fn proposals(
 
 /// Term counts of the named documents, of a topic's examples, or of the examples without a topic.
 fn subjects(
+    workspace: &Workspace,
     reader: &dyn StoreReader,
     tree: &Taxonomy,
     documents: &mut DocumentReader,
     arguments: &cli::Propose,
 ) -> anyhow::Result<Vec<Vec<(TermId, u32)>>> {
     if !arguments.names.is_empty() {
-        let read = |name: &String| Ok(find_document(documents, reader, name)?.terms);
+        let read = |name: &String| match find_document(documents, workspace, reader, name)? {
+            NamedDocument::Read(document) => Ok(document.terms),
+            NamedDocument::Unknown(url) => Err(misuse(format!(
+                "{url} is no example and was not crawled; add it first: `porthole examples add / {url}`"
+            ))),
+        };
         return arguments.names.iter().map(read).collect();
     }
     let topics = match &arguments.topic {
@@ -72,7 +78,10 @@ fn subjects(
             "none of {} has a page with words; `porthole examples list` shows the reasons",
             count(lacking, "example")
         ))),
-        (0, Some(path)) => Err(misuse(format!("{path} has no examples"))),
+        (0, Some(path)) => {
+            let add = format!("porthole examples add {} FILE|URL…", output::quoted(path));
+            Err(misuse(format!("{path} has no examples; add some with `{add}`")))
+        }
         (0, None) => Err(misuse("all examples have a topic; name files, or a topic with `--topic PATH`")),
     }
 }
@@ -89,6 +98,13 @@ pub(crate) struct TopicProposal {
 }
 
 impl TopicProposal {
+    /// A proposal for tests.
+    #[cfg(test)]
+    pub(crate) fn sure_of(topic: &str) -> TopicProposal {
+        let (topic, words) = (topic.to_owned(), Vec::new());
+        TopicProposal { topic, score: 1.0, probability: 1.0, examples: 1, words, is_good: false }
+    }
+
     fn of(proposal: &Proposal, tree: &Taxonomy, lexicon: &WordLookup<'_>) -> anyhow::Result<TopicProposal> {
         Ok(TopicProposal {
             topic: path_of(tree, proposal.topic),

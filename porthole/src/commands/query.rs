@@ -5,6 +5,9 @@ mod list;
 mod watch;
 
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use porthole_store::{Error, NamedQuery, QueryAnswer, QueryLimits, SqliteReader, StoreReader};
 
@@ -24,12 +27,51 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Query) -> anyhow::Result<(
     }
     let answer = question.ask(&reader, &limits(arguments))?;
     OutputFormat::of(arguments).print(&answer)?;
-    question.report_truncation(&answer, arguments.rows);
+    question.report_truncation(&answer);
     Ok(())
 }
 
+/// Number of rows of a table, unless the user says otherwise.
+const TABLE_ROWS: usize = 1_000;
+
+/// Maximum size of a result for programs; more is an error.
+const PROGRAM_BYTES: usize = 512 << 20;
+
 fn limits(arguments: &cli::Query) -> QueryLimits {
-    QueryLimits { rows: arguments.rows, time: arguments.time, shorten: true, ..QueryLimits::default() }
+    let is_for_programs = OutputFormat::of(arguments).is_for_programs();
+    let defaults = QueryLimits::default();
+    let (rows, bytes) =
+        if is_for_programs { (usize::MAX, PROGRAM_BYTES) } else { (TABLE_ROWS, defaults.bytes) };
+    QueryLimits {
+        rows: arguments.rows.unwrap_or(rows),
+        bytes,
+        time: arguments.time,
+        temporary: arguments.temp,
+        shorten: true,
+    }
+}
+
+/// How much longer than allowed a query may take: SQLite looks at the time between two steps.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Runs a query. If it has not ended after `time`, calls `late` on another thread: SQLite does not interrupt a function
+/// that takes long.
+fn with_deadline<T>(time: Duration, late: impl FnOnce() + Send + 'static, query: impl FnOnce() -> T) -> T {
+    let (done, ended) = mpsc::channel::<()>();
+    thread::spawn(move || {
+        if ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
+            late();
+        }
+    });
+    let answer = query();
+    drop(done);
+    answer
+}
+
+/// Ends the process, which only reads.
+fn end_late(time: Duration) {
+    output::say(&format!("error: {}", output::in_words(&explained(Error::TooSlow(time)))));
+    std::process::exit(1);
 }
 
 /// The query to run.
@@ -56,15 +98,25 @@ impl<'a> QueryRequest<'a> {
                 misuse(format!("{text}: a parameter is NAME=VALUE, such as topic=/Recreation/Cycling"))
             })
         };
-        let parameters = arguments.parameters.iter().map(pair).collect::<anyhow::Result<_>>()?;
+        let mut parameters = arguments.parameters.iter().map(pair).collect::<anyhow::Result<Vec<_>>>()?;
+        let has_rows = query.parameters.iter().any(|parameter| parameter.name == "rows");
+        if has_rows && OutputFormat::of(arguments).is_for_programs() {
+            // The default is for people. What the user gave comes later and wins.
+            parameters.insert(0, ("rows", ALL_ROWS));
+        }
         Ok(QueryRequest::Named { query, parameters })
     }
 
     fn ask(&self, reader: &SqliteReader, limits: &QueryLimits) -> anyhow::Result<QueryAnswer> {
-        let answer = match self {
-            QueryRequest::Named { query, parameters } => reader.query(query.name, parameters, limits),
-            QueryRequest::Sql(sql) => reader.sql(sql, limits),
-        };
+        let time = limits.time;
+        let answer = with_deadline(
+            time.saturating_add(GRACE),
+            move || end_late(time),
+            || match self {
+                QueryRequest::Named { query, parameters } => reader.query(query.name, parameters, limits),
+                QueryRequest::Sql(sql) => reader.sql(sql, limits),
+            },
+        );
         answer.map_err(explained)
     }
 
@@ -85,18 +137,21 @@ impl<'a> QueryRequest<'a> {
     }
 
     /// Tells the user that rows are not shown, or may not be.
-    fn report_truncation(&self, answer: &QueryAnswer, limit: usize) {
+    fn report_truncation(&self, answer: &QueryAnswer) {
         let count = output::grouped(&answer.rows.len().to_string());
         if answer.is_cut {
             output::say(&format!(
-                "only the first {} are shown; use --rows N for more",
-                output::count(limit, "row")
+                "only the first {} are shown; use --rows N for more, or --csv for all",
+                output::count(answer.rows.len(), "row")
             ));
         } else if !answer.rows.is_empty() && self.row_limit() == Some(answer.rows.len()) {
             output::say(&format!("limited to {count} rows; rows=N asks for more"));
         }
     }
 }
+
+/// Value of `rows` for all rows.
+const ALL_ROWS: &str = "9223372036854775807";
 
 /// Maps errors of the query to usage errors; for a timeout, adds the option that raises it.
 fn explained(error: Error) -> anyhow::Error {
@@ -110,6 +165,21 @@ fn explained(error: Error) -> anyhow::Error {
         | Error::NotOneStatement(_)
         | Error::Sql(_) => misuse(error.to_string()),
         Error::TooSlow(_) => anyhow::anyhow!("{error}, or raise the limit with --time"),
+        Error::TooMuchTemporary(_) => anyhow::anyhow!("{error}, or raise the limit with --temp"),
         error => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_that_does_not_look_at_the_time_is_ended() {
+        let (late, is_late) = mpsc::channel();
+        let ended = with_deadline(Duration::ZERO, move || late.send(()).unwrap(), || is_late.recv());
+        assert_eq!(ended, Ok(()), "the query waited until it was ended");
+        let in_time = with_deadline(Duration::MAX, || panic!("nothing is late"), || 7);
+        assert_eq!(in_time, 7);
     }
 }

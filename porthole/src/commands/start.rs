@@ -1,5 +1,6 @@
 //! `porthole start`: the first crawl, from a few pages. Prints, for each step, the command that does the same.
 
+mod choice;
 mod contact;
 mod request;
 
@@ -7,9 +8,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use porthole_store::{ExampleChange, ExampleState, StoreReader, StoredExample, TopicChange, WorkspaceWriter};
-use porthole_topic::Taxonomy;
+use porthole_topic::{Taxonomy, TaxonomyError};
 use porthole_types::{CanonicalUrl, TermId, TopicId};
 
+use self::choice::chosen_topic;
 use self::request::StartRequest;
 use crate::asking::{self, INTERRUPTED};
 use crate::cli;
@@ -160,6 +162,13 @@ impl<'a> FirstCrawl<'a> {
     /// Chooses the topic of the pages: by the arguments, by asking, or the best proposal.
     async fn choose(&self) -> anyhow::Result<String> {
         if let Some(path) = &self.arguments.topic {
+            if let Err(unknown @ TaxonomyError::Unknown { .. }) = self.tree()?.find(path)
+                && unknown.has_similar()
+            {
+                output::say(&format!(
+                    "warning: creating {path}, although there is a topic like it: {unknown}"
+                ));
+            }
             return Ok(path.clone());
         }
         let asked = cli::Propose { names: Vec::new(), topic: None, most: 5, json: false };
@@ -181,15 +190,9 @@ impl<'a> FirstCrawl<'a> {
                     [Enter: {default}]",
                     best.topic
                 );
-                let answer = asking::ask(&question).await.unwrap_or_default();
-                match answer.parse::<usize>() {
-                    _ if answer.is_empty() => Ok(default),
-                    Ok(number) => proposals
-                        .get(number.wrapping_sub(1))
-                        .map(|proposal| proposal.topic.clone())
-                        .ok_or_else(|| misuse(format!("no topic {number} in the list"))),
-                    Err(_) => Ok(below(best, &answer)),
-                }
+                let tree = self.tree()?;
+                let chosen = |answer: &str| chosen_topic(answer, &proposals, &default, &tree);
+                Ok(asking::ask_until(&question, chosen).await.unwrap_or(default.clone()))
             }
             None => Err(misuse(format!(
                 "choose a topic and run the same command again: `--name NAME` creates one below {}, `--topic PATH` \

@@ -272,12 +272,13 @@ fn warnings(
         warnings.push("no topic is marked good: mark one with `porthole topics mark PATH`".to_owned());
     } else if counts.known == 0 && !has_start(reader, tree)? {
         warnings.push(
-            "no start URL: no good topic has an example with a URL; add one, or crawl with `--start URL`"
+            "no start URL: no good topic has an example with a URL; add one with `porthole examples add TOPIC URL`, or \
+             crawl with `--start URL`"
                 .to_owned(),
         );
     }
     if !is_trained {
-        warnings.push("there is no critic yet: add examples, then run `porthole train`".to_owned());
+        warnings.push(workspace::no_critic(reader)?);
     }
     let unplaced = reader.examples(Some(porthole_types::TopicId::ROOT))?.len();
     if unplaced > 0 {

@@ -30,7 +30,8 @@ pub(crate) fn run(root: &Path, arguments: &cli::Top) -> anyhow::Result<()> {
         TopWhat::Hubs | TopWhat::Authorities => {
             let mut found = scored::scored(&ask(scored::query(arguments.what))?, &tree);
             if arguments.why && !found.is_empty() {
-                scored::explain(&mut found, arguments.what, &reader)?;
+                let rho = workspace.settings.distill.ready()?.rho;
+                scored::explain(&mut found, arguments.what, rho, &reader)?;
             }
             show(&found, arguments.json, FROM_DISTILLATION, scored::print)
         }
@@ -39,7 +40,7 @@ pub(crate) fn run(root: &Path, arguments: &cli::Top) -> anyhow::Result<()> {
 
 /// Messages for an empty list.
 const FROM_CRAWL: &str = "none yet; `porthole status` shows the state of the crawl";
-const FROM_DISTILLATION: &str = "none yet; run `porthole distill`";
+const FROM_DISTILLATION: &str = "none yet; run `porthole distill` after a crawl of some pages";
 
 fn show<T: Serialize>(found: &[T], json: bool, none: &str, print: fn(&[T])) -> anyhow::Result<()> {
     if json {

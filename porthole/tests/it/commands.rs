@@ -60,13 +60,27 @@ fn the_demo_ends_in_a_comparison() {
 }
 
 #[test]
-fn the_demo_keeps_its_databases_if_asked() {
+fn the_demo_keeps_its_crawls_as_workspaces_if_asked() {
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("kept");
     let kept_text = kept.to_str().unwrap();
     assert!(porthole(&["demo", "--pages", "50", "--keep", kept_text]).status.success());
-    assert!(kept.join("focused.db").exists() && kept.join("unfocused.db").exists());
-    assert!(error_of(&["demo", "--pages", "50", "--keep", kept_text]).contains("already exists"));
+    for name in ["focused", "unfocused"] {
+        let workspace = kept.join(name);
+        let workspace = workspace.to_str().unwrap();
+        let status = json(&["-C", workspace, "status", "--json"]);
+        assert!(status["pages"].as_u64() >= Some(30), "{status}");
+        assert_eq!(status["warnings"], serde_json::json!([]), "{status}");
+        let top = json(&["-C", workspace, "top", "pages", "--json"]);
+        assert!(!top.as_array().unwrap().is_empty(), "{top}");
+        let url = top[0]["url"].as_str().unwrap();
+        let judged = json(&["-C", workspace, "classify", url, "--json"]);
+        assert!(judged[0]["terms"].as_u64() > Some(0), "{judged}");
+        let pages =
+            json(&["-C", workspace, "query", "select count(*) as n from tried where state = 1", "--json"]);
+        assert_eq!(pages[0]["n"], status["pages"], "{pages}");
+    }
+    assert!(error_of(&["demo", "--pages", "50", "--keep", kept_text]).contains("is a workspace already"));
     for nowhere in ["/Nowhere", "/"] {
         assert!(error_of(&["demo", "--topic", nowhere]).contains("/Recreation/Cycling"));
     }
@@ -128,4 +142,15 @@ fn the_classifier_bench_prints_and_draws_its_figures() {
     assert!(folder.path().join("classifier.json").exists());
     let text = String::from_utf8(porthole(&small).stdout).unwrap();
     assert!(text.contains("(c) BulkProbe by output size"), "{text}");
+}
+
+#[test]
+fn help_fits_a_terminal() {
+    for command in [&["--help"][..], &["crawl", "--help"], &["start", "--help"], &["lab", "run", "--help"]] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
+        let output = program.args(command).env("COLUMNS", "80").output().unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(long.is_empty() && help.len() > 100, "{long:#?}");
+    }
 }

@@ -436,7 +436,12 @@ fn hard_focus_runs_dry_and_says_what_it_found() {
     for words in ["most fetched pages are about", "  /Recreation/Cycling", "--strategy soft"] {
         assert!(said.contains(words), "no {words:?} in {said}");
     }
-    assert!(workspace.urls().len() < 500, "{}", workspace.urls().len());
+    let fetched = workspace.urls().len();
+    assert!(fetched < 500, "{fetched}");
+    // The advice is true.
+    assert!(said.contains("`porthole crawl --strategy soft` goes on here"), "{said}");
+    workspace.check(&["--strategy", "soft", "--pages", "50"], 0, "stopped; run the same command to resume");
+    assert!(workspace.urls().len() > fetched, "soft focus follows links that hard focus did not");
 }
 
 #[test]
@@ -469,7 +474,7 @@ fn a_crawl_needs_a_critic_and_somewhere_to_start() {
         workspace.ok(&["examples", "add", topic, "page.txt"]);
     }
     workspace.ok(&["train"]);
-    workspace.check(&[], 4, "add `--start URL`");
+    workspace.check(&[], 4, "crawl with `--start URL`");
     workspace.check(&["--start", "http://nowhere.test/"], 0, DONE);
 }
 

@@ -258,3 +258,38 @@ fn watching_ends_when_it_was_asked_often_enough() {
     assert_eq!(csv.lines().count(), 5, "a heading and four topics, once: {csv}");
     assert!(place.store().reader().events(0, 9).unwrap().is_empty());
 }
+
+#[test]
+fn programs_get_all_rows() {
+    let place = Place::new();
+    let many =
+        "with recursive n(i) as (values(1) union all select i + 1 from n where i < 2500) select i from n";
+    let (table, said) = place.ok(&["query", many]);
+    assert_eq!(table.lines().count(), 1 + 1_000);
+    assert!(said.contains("only the first 1,000 rows are shown") && said.contains("--csv"), "{said}");
+    let (csv, said) = place.ok(&["query", many, "--csv"]);
+    assert_eq!((csv.lines().count(), said.as_str()), (1 + 2_500, ""));
+    let (json, _) = place.ok(&["query", many, "--json"]);
+    let rows: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(rows.as_array().unwrap().len(), 2_500);
+    let mut store = place.store();
+    store.add(&(0..150).map(|number| new_url(&format!("host{number}.test/"))).collect::<Vec<_>>()).unwrap();
+    drop(store);
+    assert_eq!(place.ok(&["query", "site-list", "--csv"]).0.lines().count(), 1 + 153, "a named query too");
+    assert_eq!(place.ok(&["query", "site-list", "--csv", "rows=7"]).0.lines().count(), 1 + 7);
+}
+
+#[test]
+fn output_does_no_harm() {
+    let place = Place::new();
+    let hostile = "select '=cmd()' as \"=head\", char(27) || '[2J' || char(0x9b) || char(0x202e) as title";
+    let (csv, _) = place.ok(&["query", hostile, "--csv"]);
+    assert_eq!(csv, "'=head,title\n'=cmd(),\u{fffd}[2J\u{fffd}\u{fffd}\n");
+    for form in ["--json", "--csv"] {
+        for watch in [&[][..], &["--watch", "--times", "1"]] {
+            let (printed, _) = place.ok(&[&["query", hostile, form], watch].concat());
+            let is_active = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+            assert!(!printed.contains(is_active), "{printed:?}");
+        }
+    }
+}

@@ -153,6 +153,66 @@ fn pages_are_fetched_by_the_rules_of_their_site() {
 }
 
 #[test]
+fn any_page_can_be_classified() {
+    let server = Server::new(&[("/owl", page("Owls", OWLS, &[])), ("/soup", page("Soup", SOUP, &[]))]);
+    let folder = on_loopback();
+    for (topic, words) in [("/Owls", OWLS), ("/Soups", SOUP)] {
+        let file = folder.path().join("example.txt");
+        fs::write(&file, words).unwrap();
+        check(folder.path(), &["-C", "ws", "examples", "add", topic, file.to_str().unwrap()], 0, "");
+        fs::rename(&file, folder.path().join(format!("{}.txt", &topic[1..]))).unwrap();
+    }
+    check(folder.path(), &["-C", "ws", "topics", "mark", "/Owls"], 0, "");
+    check(folder.path(), &["-C", "ws", "train"], 0, "");
+    let classify = |path: &str| {
+        let judged = json(folder.path(), &["-C", "ws", "classify", &server.url(path), "--json"]);
+        judged[0]["best"]["topic"].as_str().unwrap().to_owned()
+    };
+    assert_eq!((classify("/owl"), server.asked("/owl")), ("/Owls".to_owned(), 1), "fetched");
+    assert_eq!(server.asked("/robots.txt"), 1, "politely");
+    check(folder.path(), &["-C", "ws", "classify", &server.url("/gone")], 1, "status 404");
+    for archive in ["all", "none"] {
+        let crawl = ["-C", "ws", "crawl", "--pages", "1", "--archive", archive, "--start"];
+        let path = if archive == "all" { "/owl" } else { "/soup" };
+        check(folder.path(), &[&crawl[..], &[&server.url(path)]].concat(), 0, "");
+        let asked = server.asked(path);
+        assert_eq!(classify(path), if archive == "all" { "/Owls" } else { "/Soups" }, "{archive}");
+        assert_eq!(server.asked(path), asked, "{archive}: what was crawled is not fetched again");
+    }
+    // Without leave to do so nothing on this machine is fetched, and the setting is named.
+    fs::write(folder.path().join("ws/porthole.toml"), "[fetch]\ncontact = \"me@owls.test\"\n").unwrap();
+    check(
+        folder.path(),
+        &["-C", "ws", "classify", &server.url("/else")],
+        1,
+        "`loopback = true` under [fetch]",
+    );
+}
+
+#[test]
+fn the_proxy_of_the_environment_is_used() {
+    let proxy = Server::new(&[("http://owls.test/owl", page("Owls", OWLS, &[]))]);
+    let folder = tempfile::tempdir().unwrap();
+    check(folder.path(), &["init", "ws"], 0, "");
+    fs::write(folder.path().join("ws/porthole.toml"), "[fetch]\ncontact = \"me@owls.test\"\n").unwrap();
+    let add = |variable: &str, value: &str| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
+        program.args(["-C", "ws", "examples", "add", "/Owls", "http://owls.test/owl"]);
+        let output = program.current_dir(folder.path()).env(variable, value).output().unwrap();
+        text(&output.stdout) + &text(&output.stderr)
+    };
+    let said = add("http_proxy", "ftp://proxy.test:1");
+    assert!(said.contains("http_proxy: ") && said.contains("is no proxy"), "{said}");
+    add("HTTP_PROXY", proxy.url("").trim_end_matches('/'));
+    let listed = json(folder.path(), &["-C", "ws", "examples", "list", "/Owls", "--json"]);
+    assert_eq!(
+        (listed[0]["state"].as_str(), proxy.asked("http://owls.test/owl")),
+        (Some("ok"), 1),
+        "{listed}"
+    );
+}
+
+#[test]
 fn nobody_fetches_what_may_not_be_fetched() {
     let server = Server::new(&[("/owl", page("Owls", OWLS, &[]))]);
     let folder = tempfile::tempdir().unwrap();

@@ -414,6 +414,7 @@ fn what_cannot_be_learnt_is_said() {
     let bench = Bench::new();
     bench.check_fails(&["train"], "no examples to train on", 4);
     bench.check_fails(&["classify", "x.txt"], "there is no critic yet", 4);
+    bench.check_fails(&["classify", "x.txt"], "porthole examples add TOPIC", 4);
     bench.check_fails(&["topics", "propose", "x.txt"], "there is no critic yet", 4);
     bench.write("loose/owl.txt", page(BIRDS, 1));
     bench.ws(&["examples", "import", "loose"]);

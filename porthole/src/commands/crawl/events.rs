@@ -10,6 +10,8 @@ use porthole_topic::Taxonomy;
 use porthole_types::{Failure, Outcome};
 use serde::Serialize;
 
+use crate::terminal::escaped_json;
+
 /// The output of the events.
 pub(super) struct Events(BufWriter<Box<dyn Write + Send>>);
 
@@ -91,8 +93,9 @@ impl Events {
     }
 
     fn write(&mut self, event: &impl Serialize) {
-        if serde_json::to_writer(&mut self.0, event).is_ok() {
-            let _ = self.0.write_all(b"\n");
+        if let Ok(json) = serde_json::to_string(event) {
+            // Standard output may be a terminal.
+            let _ = writeln!(self.0, "{}", escaped_json(&json));
         }
     }
 }

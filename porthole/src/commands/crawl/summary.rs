@@ -1,7 +1,9 @@
 //! The summary that a crawl prints at its end.
 
-use porthole_store::{SqlValue, StoreCounts, StoreReader};
-use porthole_topic::Taxonomy;
+use std::cmp::Reverse;
+
+use porthole_store::{StoreCounts, StoreReader};
+use porthole_topic::{Census, Taxonomy, TopicPages, broaden};
 use porthole_types::TopicId;
 use serde::Serialize;
 
@@ -102,32 +104,67 @@ pub(super) fn explain_stagnation(
     tree: &Taxonomy,
     is_hard: bool,
 ) -> anyhow::Result<()> {
-    output::print("\nmost fetched pages are about");
-    let census = reader.query("census", &[("rows", "8")], &porthole_store::QueryLimits::default())?;
-    for row in &census.rows {
-        if let [SqlValue::Integer(kcid), _, SqlValue::Integer(pages), ..] = row[..] {
-            let topic = TopicId(u16::try_from(kcid).unwrap_or_default());
-            output::print(&format!("  {pages:>6}  {}", tree.path(topic)));
-        }
+    let census = broaden::census(reader)?;
+    let mut fetched: Vec<(&TopicId, &TopicPages)> = census.iter().collect();
+    fetched.sort_by_key(|(topic, found)| (Reverse(found.pages), **topic));
+    output::print("\nmost fetched pages are about (pages, mean relevance)");
+    for (topic, found) in fetched.into_iter().take(SHOWN_TOPICS) {
+        let pages = output::grouped(&found.pages.to_string());
+        output::print(&format!("  {pages:>6}  {:.2}  {}", broaden::mean(*found), tree.path(*topic)));
     }
     output::print("\nwhat may help:");
-    if is_hard {
-        output::print(
-            "  `--strategy soft` follows links on all pages, best first; start it in a new workspace,\n  \
-             since hard focus does not store the links that it rejects",
-        );
+    for advice in advice(tree, &census, is_hard) {
+        output::print(&format!("  {advice}"));
     }
-    let proposed = broaden::proposals(reader, tree)?;
-    for proposal in &proposed {
-        let path = output::quoted(&tree.path(proposal.topic));
-        output::print(&format!("  `porthole topics mark {path}`: {}", broaden::why(proposal, tree)));
-    }
-    let is_proposed = |topic| proposed.iter().any(|proposal| proposal.topic == topic);
-    let parents = tree.good().map(|good| tree.parent(good));
-    for parent in parents.filter(|&parent| parent != TopicId::ROOT && !is_proposed(parent)) {
-        let path = output::quoted(&tree.path(parent));
-        output::print(&format!("  `porthole topics mark {path}`: a wider topic accepts more pages"));
-    }
-    output::print("  more examples (`porthole examples add`) or start URLs (`--start URL`)");
     Ok(())
+}
+
+/// Number of topics to show.
+const SHOWN_TOPICS: usize = 8;
+
+/// Mean relevance from which the pages of a topic are worth a look.
+const RELATED: f64 = 0.05;
+
+/// What may help a crawl that finds nothing, the most promising first. Topics are named only if pages about them were
+/// fetched and are related to the good ones.
+fn advice(tree: &Taxonomy, census: &Census, is_hard: bool) -> Vec<String> {
+    let mut advice = Vec::new();
+    if is_hard {
+        advice.push("`porthole crawl --strategy soft` goes on here, with the links on all pages".to_owned());
+    }
+    let mut proposed = broaden(tree, census);
+    proposed.retain(|proposal| broaden::mean(proposal.found) >= RELATED);
+    proposed.sort_by(|a, b| b.found.relevance.total_cmp(&a.found.relevance).then(a.topic.cmp(&b.topic)));
+    for proposal in &proposed {
+        advice.push(format!("`{}`: {}", broaden::command(proposal, tree), broaden::why(proposal, tree)));
+    }
+    let good: Vec<String> = tree.good().map(|good| output::quoted(&tree.path(good))).collect();
+    if let Some(first) = good.first() {
+        advice.push(format!(
+            "more examples: `porthole examples explore {first}`, or `porthole examples add {first} URL…`"
+        ));
+    }
+    advice.push("more start pages: `porthole crawl --start URL`".to_owned());
+    advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_names_topics_that_were_fetched_and_are_related() {
+        let mut tree = Taxonomy::new();
+        let [owls, crows, ducks] =
+            ["/Birds/Owls", "/Birds/Crows", "/Birds/Ducks"].map(|path| tree.add_path(path).unwrap());
+        tree.mark(owls).unwrap();
+        let pages = |pages, mean: f64| TopicPages { pages, relevance: mean * pages as f64 };
+        let census = Census::from([(owls, pages(20, 0.9)), (crows, pages(60, 0.0)), (ducks, pages(30, 0.4))]);
+        let lines = advice(&tree, &census, false);
+        let marks: Vec<&String> = lines.iter().filter(|line| line.contains("topics mark")).collect();
+        assert!(!marks.is_empty() && marks.iter().all(|line| !line.contains("Crows`")), "{lines:?}");
+        assert!(!lines[0].contains("0.00"), "{lines:?}");
+        assert!(lines.iter().all(|line| !line.contains("workspace")), "{lines:?}");
+        assert!(advice(&tree, &census, true)[0].contains("--strategy soft"));
+    }
 }

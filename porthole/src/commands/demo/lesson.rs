@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use porthole_crawl::{Fetch, Request};
 use porthole_page::Extractor;
+use porthole_store::{ExampleState, NewExample, TopicChange, WorkspaceWriter};
 use porthole_topic::{
     CriticModel, Statistics, Taxonomy, TopicExample, TrainingOptions, Tuning, Tunings, train, tune_all,
 };
@@ -12,6 +13,7 @@ use porthole_types::{CanonicalUrl, Mark, TermId, TopicId, TopicRow, UrlId};
 use porthole_webs::synth::{SyntheticWeb, Topic};
 
 use crate::output::count;
+use crate::workspace::{self, CRITIC};
 
 /// Number of example pages per topic, as many as a user might collect.
 const EXAMPLES: usize = 12;
@@ -25,6 +27,7 @@ pub(super) struct DemoCritic {
     pub(super) starts: Vec<CanonicalUrl>,
     /// All examples; fetching them does not count as a result.
     pub(super) examples: HashSet<UrlId>,
+    pages: Vec<ExamplePage>,
     /// Topics that have examples.
     pub(super) topics: usize,
     pub(super) seconds: f64,
@@ -46,8 +49,20 @@ impl DemoCritic {
             examples: pages.iter().map(|page| page.url.id()).collect(),
             topics: web.topics().iter().filter(|topic| topic.leaf).count(),
             seconds: began.elapsed().as_secs_f64(),
+            pages,
             tree,
         })
+    }
+
+    /// Stores topics, examples and critic, as `porthole train` does.
+    pub(super) fn keep(&self, store: &mut dyn WorkspaceWriter) -> anyhow::Result<()> {
+        let examples: Vec<NewExample> = self.pages.iter().map(ExamplePage::row).collect();
+        store.change_topics(&TopicChange {
+            topics: Some(&self.tree.rows()),
+            added: &examples,
+            ..TopicChange::default()
+        })?;
+        workspace::keep(store, CRITIC, self.model.to_bytes())
     }
 
     pub(super) fn in_words(&self) -> String {
@@ -70,7 +85,23 @@ fn row(topic: &Topic) -> TopicRow {
 struct ExamplePage {
     url: CanonicalUrl,
     topic: TopicId,
+    title: String,
+    language: String,
     counts: Vec<(TermId, u32)>,
+}
+
+impl ExamplePage {
+    fn row(&self) -> NewExample {
+        NewExample {
+            topic: self.topic,
+            url: self.url.to_string(),
+            title: self.title.clone(),
+            source: "demo".to_owned(),
+            language: self.language.clone(),
+            state: ExampleState::Ok,
+            terms: self.counts.clone(),
+        }
+    }
 }
 
 async fn fetch_examples(web: &SyntheticWeb, seed: u64) -> Vec<ExamplePage> {
@@ -79,8 +110,9 @@ async fn fetch_examples(web: &SyntheticWeb, seed: u64) -> Vec<ExamplePage> {
     for topic in web.topics().iter().filter(|topic| topic.leaf) {
         for url in web.examples(topic.id, EXAMPLES, seed) {
             let Ok(response) = web.fetch(&Request::get(url.clone())).await else { continue };
-            let counts = extractor.extract(&url, &response.headers, &response.body).term_counts();
-            pages.push(ExamplePage { url, topic: topic.id, counts });
+            let page = extractor.extract(&url, &response.headers, &response.body);
+            let (counts, language) = (page.term_counts(), page.language.to_owned());
+            pages.push(ExamplePage { url, topic: topic.id, title: page.title, language, counts });
         }
     }
     pages

@@ -1,7 +1,7 @@
 //! Output formats of query results.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io;
 
 use comfy_table::{CellAlignment, Table, presets};
 use porthole_store::{QueryAnswer, SqlValue};
@@ -10,7 +10,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::cli;
 use crate::commands::units::moment;
-use crate::output;
+use crate::{output, terminal};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutputFormat {
@@ -31,27 +31,42 @@ impl OutputFormat {
     pub(super) fn print(self, answer: &QueryAnswer) -> anyhow::Result<()> {
         match self {
             OutputFormat::Table if answer.rows.is_empty() => output::say("no rows"),
-            OutputFormat::Table => output::print(&table(answer)),
-            OutputFormat::Csv => {
-                output::print(&csv_line(answer.columns.iter().map(String::as_str)));
-                for row in &answer.rows {
-                    output::print(&csv_row(row));
-                }
-            }
+            OutputFormat::Table => output::print(&table(answer, terminal::stdout_width())),
+            OutputFormat::Csv => print_csv(answer)?,
             OutputFormat::Json => output::print_json(&objects(answer))?,
         }
         Ok(())
     }
 
+    /// Whether the output is for programs, which need all rows.
+    pub(super) fn is_for_programs(self) -> bool {
+        self != OutputFormat::Table
+    }
+
     /// Prints one row of a watched query; fails if standard output is closed.
     pub(super) fn print_row(self, columns: &[String], row: &[SqlValue]) -> io::Result<()> {
-        let line = match self {
-            OutputFormat::Table => in_words(columns, row),
-            OutputFormat::Csv => csv_row(row),
-            OutputFormat::Json => serde_json::to_string(&JsonRow { columns, row })?,
-        };
-        writeln!(io::stdout(), "{line}")
+        match self {
+            OutputFormat::Table => output::print_line(&in_words(columns, row)),
+            OutputFormat::Csv => output::print_line(&csv_row(row)),
+            OutputFormat::Json => {
+                let json = serde_json::to_string(&JsonRow { columns, row })?;
+                output::print_line(&terminal::escaped_json(&json))
+            }
+        }
     }
+}
+
+/// Prints all rows as CSV. A reader that closes the pipe has enough of them; any other failure is an error.
+fn print_csv(answer: &QueryAnswer) -> io::Result<()> {
+    let head = csv_line(answer.columns.iter().map(|column| harmless_cell(column)));
+    let lines = std::iter::once(head).chain(answer.rows.iter().map(|row| csv_row(row)));
+    for line in lines {
+        match output::print_line(&line) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
+            written => written?,
+        }
+    }
+    Ok(())
 }
 
 /// A row as one line of names and values.
@@ -60,12 +75,16 @@ pub(super) fn in_words(columns: &[String], row: &[SqlValue]) -> String {
     cells.collect::<Vec<_>>().join(", ")
 }
 
-fn table(answer: &QueryAnswer) -> String {
+fn table(answer: &QueryAnswer, width: Option<usize>) -> String {
+    let cells = |row: &Vec<SqlValue>| {
+        answer.columns.iter().zip(row).map(|(column, value)| cell(column, value)).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = answer.rows.iter().map(cells).collect();
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(&answer.columns);
-    for row in &answer.rows {
-        table.add_row(answer.columns.iter().zip(row).map(|(column, value)| cell(column, value)));
+    for row in &rows {
+        table.add_row(row);
     }
     for (number, column) in table.column_iter_mut().enumerate() {
         let is_number = |row: &Vec<SqlValue>| row[number].real().is_some() || row[number] == SqlValue::Null;
@@ -73,7 +92,7 @@ fn table(answer: &QueryAnswer) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table.to_string()
+    terminal::table_or_lists(table.to_string(), &answer.columns, &rows, width)
 }
 
 /// Formats a value for people: times readable, few digits.
@@ -108,18 +127,26 @@ fn text(value: &SqlValue) -> String {
 }
 
 fn csv_row(row: &[SqlValue]) -> String {
-    let cells: Vec<String> = row.iter().map(text).collect();
-    csv_line(cells.iter().map(String::as_str))
+    let harmless = |value: &SqlValue| match value {
+        SqlValue::Text(text) => harmless_cell(text),
+        number => text(number),
+    };
+    csv_line(row.iter().map(harmless))
+}
+
+/// Text as a cell that no spreadsheet takes for a formula: one that would be gets a `'` in front, which spreadsheets
+/// hide. Line ends within a cell are those of this system.
+fn harmless_cell(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula { format!("'{text}") } else { text }
 }
 
 /// A line of CSV (RFC 4180), with the line ending of this system.
-fn csv_line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
-    let quoted = |cell: &str| {
-        if cell.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", cell.replace('"', "\"\""))
-        } else {
-            cell.to_owned()
-        }
+fn csv_line(cells: impl Iterator<Item = String>) -> String {
+    let quoted = |cell: String| {
+        let needs_quotes = cell.contains([',', '"', '\n', '\r']);
+        if needs_quotes { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
     };
     cells.map(quoted).collect::<Vec<_>>().join(",")
 }
@@ -173,6 +200,11 @@ mod tests {
             SqlValue::Real(0.5),
         ];
         assert_eq!(csv_row(&row), "\"a \"\"b\"\", c\nd\",,00ff,0.5");
+        let row_of = |text: &str| csv_row(&[SqlValue::Text(text.into()), SqlValue::Integer(-3)]);
+        for formula in ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1"] {
+            assert!(row_of(formula).trim_start_matches('"').starts_with('\''), "{formula:?}");
+        }
+        assert_eq!(row_of("a=b"), "a=b,-3", "numbers stay numbers");
         let columns: Vec<String> = ["z", "a", "m", "b"].map(String::from).into();
         let json = serde_json::to_string(&JsonRow { columns: &columns, row: &row }).unwrap();
         assert_eq!(json, r#"{"z":"a \"b\", c\nd","a":null,"m":"00ff","b":0.5}"#);

@@ -29,7 +29,7 @@ pub(super) async fn run(
     } else {
         form.print(&first)?;
     }
-    question.report_truncation(&first, arguments.rows);
+    question.report_truncation(&first);
     // One listener for all runs, so that a signal during a query is not lost.
     let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
     let mut runs = 1;

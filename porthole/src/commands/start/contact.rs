@@ -26,8 +26,12 @@ pub(super) async fn needed(folder: &Path, arguments: &cli::Start) -> anyhow::Res
     if asking::is_possible() {
         let question = "a contact address is required to crawl the open web.\n\
              your email address, or the URL of a page about your crawl:";
-        if let Some(contact) = asking::ask(question).await.filter(|answer| !answer.is_empty()) {
-            return checked(&contact).map(Some);
+        let understood = |answer: &str| match answer {
+            "" => Ok(None),
+            contact => checked(contact).map(Some).map_err(|error| error.to_string()),
+        };
+        if let Some(contact) = asking::ask_until(question, understood).await.flatten() {
+            return Ok(Some(contact));
         }
     }
     Err(misuse(

@@ -17,9 +17,6 @@ const REASONS: usize = 5;
 /// Number of top pages of the other kind among which contributing links are looked up.
 const NAMED: usize = 50_000;
 
-/// Share of the pages that may be authorities: the default of `porthole distill`.
-const RHO: f64 = 0.15;
-
 /// A page with a hub or authority score.
 #[derive(Serialize)]
 pub(super) struct ScoredPage {
@@ -65,11 +62,12 @@ pub(super) fn scored(answer: &QueryAnswer, tree: &Taxonomy) -> Vec<ScoredPage> {
 pub(super) fn explain(
     scored: &mut [ScoredPage],
     what: TopWhat,
+    rho: f64,
     reader: &dyn StoreReader,
 ) -> anyhow::Result<()> {
     let by = reader.setting(DISTILLED_BY)?.and_then(|name| SiteBy::named(&name)).unwrap_or_default();
     let snapshot = Snapshot::read_by(reader, by)?;
-    let (distiller, scores) = (snapshot.distiller(RHO)?, snapshot.scores(RHO, Engine::Native)?);
+    let (distiller, scores) = (snapshot.distiller(rho)?, snapshot.scores(rho, Engine::Native)?);
     let other = if what == TopWhat::Hubs { TopWhat::Authorities } else { TopWhat::Hubs };
     let names = names(other, reader)?;
     let pages: HashMap<UrlId, u32> =
