@@ -10,6 +10,9 @@ use porthole_report::html::{HtmlReport, HtmlTable, Section, escaped};
 use porthole_report::summary::mean;
 use porthole_report::svg::{Axis, Chart, Marks, Scale, ValueRange};
 
+/// Crawls in simulated time are compared by the seconds to so many pages of the topic.
+const TIMED_PAGES: u64 = 100;
+
 /// A comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
@@ -78,6 +81,12 @@ pub fn compare(one: &ComparedCrawls<'_>, other: &ComparedCrawls<'_>) -> Result<C
     rows.push(row(&pairs, seed, format!("R of an independent critic at {budget}"), |outcome| {
         outcome.independent[&budget]
     }));
+    if pairs.values().flatten().all(|(one, other)| one.is_timed() && other.is_timed()) {
+        let what = format!("seconds to {TIMED_PAGES} pages of the topic, or to the end");
+        rows.push(row(&pairs, seed, what, |outcome| {
+            outcome.seconds_to.get(&TIMED_PAGES).copied().unwrap_or(outcome.seconds)
+        }));
+    }
     let corrected = holm(&rows.iter().map(|row| row.ahead.p).collect::<Vec<_>>());
     for (row, p) in rows.iter_mut().zip(corrected) {
         row.p = p;

@@ -299,10 +299,15 @@ impl Frontier {
         self.queues.take_improved()
     }
 
-    /// The priorities of some of the best rows of every site, about `per_site` each and `most` in all.
-    pub(crate) fn best_priorities(&self, per_site: usize, most: usize) -> Vec<f32> {
-        let rows = self.queues.some_best(per_site, most, &self.columns);
-        rows.into_iter().map(|row| self.columns.rows[row as usize].priority).collect()
+    /// The priorities of some of the best rows of these sites and of the best `listed` ones, at most `per_site` of each.
+    pub(crate) fn best_priorities(
+        &self,
+        sites: impl Iterator<Item = u32>,
+        listed: usize,
+        per_site: usize,
+    ) -> Vec<f32> {
+        let rows = self.queues.some_best(sites, listed, per_site);
+        rows.map(|row| self.columns.rows[row as usize].priority).collect()
     }
 
     /// The rank of a row in the order of the policy.

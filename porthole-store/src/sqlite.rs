@@ -223,8 +223,10 @@ impl Store for SqliteStore {
         self.memory.frontier.best_of(self.memory.frontier.sites().find(site)?)
     }
 
-    fn best_priorities(&self, per_site: usize, most: usize) -> Vec<f32> {
-        self.memory.frontier.best_priorities(per_site, most)
+    fn best_priorities(&self, held: &[SiteId], others: usize, per_site: usize) -> Vec<f32> {
+        let frontier = &self.memory.frontier;
+        let held = held.iter().filter_map(|site| frontier.sites().find(*site));
+        frontier.best_priorities(held, others, per_site)
     }
 
     fn improved_sites(&mut self) -> Vec<SiteId> {

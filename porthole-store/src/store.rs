@@ -41,9 +41,8 @@ pub trait Store: WorkspaceWriter {
     /// The rank of the best queued URL of a site in the order of the policy.
     fn best_of(&self, site: SiteId) -> Option<Rank>;
 
-    /// The priorities of some of the best queued URLs of every site, held ones included: about `per_site` of each, and
-    /// a sample of the sites if that would be more than `most`.
-    fn best_priorities(&self, per_site: usize, most: usize) -> Vec<f32>;
+    /// The priorities of the best queued URLs of the held sites and of about the best `others`, some `per_site` of each.
+    fn best_priorities(&self, held: &[SiteId], others: usize, per_site: usize) -> Vec<f32>;
 
     /// The held sites that have a better URL than at the last call.
     fn improved_sites(&mut self) -> Vec<SiteId>;

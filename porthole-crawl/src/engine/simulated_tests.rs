@@ -148,6 +148,19 @@ fn workers_wait_for_good_sites_or_fill_in() {
 }
 
 #[test]
+fn more_workers_are_no_less_choosy() {
+    let limits = |workers| Limits {
+        pages: 40,
+        wanted_pages: Some(40),
+        workers,
+        idle: Idle::Wait,
+        ..Limits::default()
+    };
+    let (few, many) = (crawl(limits(16)), crawl(limits(256)));
+    assert!(share_of_owls(&many) >= share_of_owls(&few) - 0.05, "{:?}", many.pages);
+}
+
+#[test]
 fn nothing_is_waited_for_that_does_not_come() {
     // When the pages about owls have all come, the others are fetched: the crawl ends by itself.
     let limits =

@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use super::crawl::Limits;
+
 /// What a free worker does while the sites with good links rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idle {
@@ -13,14 +15,20 @@ pub enum Idle {
     #[default]
     Fill,
     /// Waits, unless a link is worth a request:
-    /// - if a number of pages is wanted, three tenths of the mean worth of the best links, one a worker;
+    /// - if a number of pages is wanted, seven tenths of the mean worth of the best 16 links, at most 8 of a site;
     /// - if a time is given and no number of pages, a tenth of the mean R of all pages of the run;
     /// - otherwise half the mean R of the last 200 pages.
     Wait,
 }
 
 /// Of the mean worth of the best links, the part that a link must be worth if a number of pages is wanted.
-const SHARE_OF_BEST: f64 = 0.3;
+/// docs/decisions/wait-or-fill.md says why this much.
+const SHARE_OF_BEST: f64 = 0.7;
+
+/// How many are the best links, and how many of a site are looked at: what it can bring within some twenty seconds.
+/// So no crawl waits for one good site alone.
+const BEST_LINKS: usize = 16;
+pub(crate) const BEST_OF_A_SITE: usize = 8;
 
 /// If a time is given: pages cost nothing then, and only links that hardly ever bring a page are left.
 const SHARE_OF_ALL: f64 = 0.1;
@@ -55,15 +63,23 @@ pub(crate) struct Worth {
 /// What the user asked for, as far as it decides what a link has to be worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// So many pages; a request is for one of the best links, one a worker.
-    Pages {
-        /// Requests under way at once.
-        workers: usize,
-    },
+    /// So many pages, as good as can be had.
+    Pages,
     /// As much as can be had in a time.
     Time,
     /// Nothing in particular.
     Anything,
+}
+
+impl Wanted {
+    /// What these limits ask for.
+    pub(crate) fn of(limits: &Limits) -> Self {
+        match (limits.wanted_pages, limits.wanted_time) {
+            (Some(_), _) => Wanted::Pages,
+            (None, Some(_)) => Wanted::Time,
+            (None, None) => Wanted::Anything,
+        }
+    }
 }
 
 impl Default for Worth {
@@ -105,9 +121,8 @@ impl Worth {
     /// From which priority on a link is worth a request, where `best` are priorities of the best links of every site.
     pub(crate) fn least_priority(&self, wanted: Wanted, best: &mut [f32]) -> f64 {
         let least = match wanted {
-            Wanted::Pages { workers } => {
-                best.sort_unstable_by(|a, b| b.total_cmp(a));
-                let best = &best[..workers.clamp(1, best.len().max(1)).min(best.len())];
+            Wanted::Pages => {
+                let best = greatest(best, BEST_LINKS);
                 SHARE_OF_BEST * mean(best.iter().map(|priority| self.of(f64::from(*priority))))
             }
             Wanted::Time => SHARE_OF_ALL * self.all.0 / self.all.1.max(1.0),
@@ -119,6 +134,18 @@ impl Worth {
         let first = self.steps.iter().find(|(_, worth)| *worth >= least);
         first.map_or(f64::NEG_INFINITY, |(priority, _)| *priority)
     }
+}
+
+/// The greatest `n` of some numbers, in descending order.
+fn greatest(numbers: &mut [f32], n: usize) -> &[f32] {
+    let descending = |a: &f32, b: &f32| b.total_cmp(a);
+    let n = n.min(numbers.len());
+    if n < numbers.len() {
+        numbers.select_nth_unstable_by(n, descending);
+    }
+    let greatest = &mut numbers[..n];
+    greatest.sort_unstable_by(descending);
+    greatest
 }
 
 /// The mean; 0 of nothing.
@@ -186,14 +213,20 @@ mod tests {
             worth.add(0.4, 0.0);
         }
         assert!(worth.of(0.95) > 0.9 && worth.of(0.45) < 0.1, "{worth:?}");
-        let least = |wanted| worth.least_priority(wanted, &mut [0.2, 0.95, 0.95, 0.1]);
+        let least = |wanted| {
+            let mut priorities = [[0.95; BEST_LINKS], [0.1; BEST_LINKS]].concat();
+            worth.least_priority(wanted, &mut priorities)
+        };
         let good = 0.25..=0.9;
-        // The best two are worth about 1, and so must a link be three tenths of that.
-        assert!(good.contains(&least(Wanted::Pages { workers: 2 })));
+        // The best are worth about 1, and a link must be worth seven tenths of that.
+        assert!(good.contains(&least(Wanted::Pages)));
+        assert!(worth.of(least(Wanted::Pages)) >= SHARE_OF_BEST * worth.of(0.95));
         // Half of all pages were good: a link must be worth a quarter, or a twentieth if time is all that matters.
         assert!(good.contains(&least(Wanted::Anything)), "{}", least(Wanted::Anything));
         assert!(least(Wanted::Time) <= least(Wanted::Anything), "{}", least(Wanted::Time));
         // Where nothing is good, nothing is waited for.
-        assert_eq!(Worth::default().least_priority(Wanted::Pages { workers: 8 }, &mut []), 0.0);
+        assert_eq!(Worth::default().least_priority(Wanted::Pages, &mut []), 0.0);
+        assert_eq!(greatest(&mut [0.2, 0.9, 0.1, 0.5], 2), [0.9, 0.5]);
+        assert_eq!(greatest(&mut [0.2, 0.9], 64), [0.9, 0.2]);
     }
 }

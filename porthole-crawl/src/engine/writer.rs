@@ -32,7 +32,7 @@ use super::durability::{Durability, Syncing};
 use super::memory::Memory;
 use super::messages::{ToNetwork, ToWriter};
 use super::rejudge::Rejudging;
-use super::worth::{Idle, Wanted, Worth};
+use super::worth::{BEST_OF_A_SITE, Idle, Wanted, Worth};
 use crate::archive::{Archive, Keep};
 use crate::backlinks::{self, Backlinks};
 use crate::distill::{DISTILLED, DISTILLED_BY, Distilled, Distiller};
@@ -640,23 +640,21 @@ impl Writer<'_> {
 
     /// Tells the network half which links are worth a request, if that has changed.
     fn set_least(&mut self) {
-        /// Links of a site, and of all sites, that are looked at.
-        const PER_SITE: usize = 8;
-        const MOST: usize = 20_000;
+        /// Sites that are looked at besides those that the network half has.
+        const OTHER_SITES: usize = 1_024;
         let now = self.clock.now();
         let run = &self.run;
         let is_due = run.least_at.is_none_or(|at| now.since(at) >= Duration::from_secs(1));
         if run.limits.idle == Idle::Fill || !run.is_polite || !is_due {
             return;
         }
-        let Limits { wanted_pages, wanted_time, workers, .. } = run.limits;
-        let wanted = match (wanted_pages, wanted_time) {
-            (Some(_), _) => Wanted::Pages { workers },
-            (None, Some(_)) => Wanted::Time,
-            (None, None) => Wanted::Anything,
-        };
-        let mut best = self.store.best_priorities(PER_SITE, MOST);
-        best.extend(run.offers.priorities());
+        let wanted = Wanted::of(&run.limits);
+        let mut best = Vec::new();
+        if wanted == Wanted::Pages {
+            let held: Vec<SiteId> = run.held.iter().copied().collect();
+            best = self.store.best_priorities(&held, OTHER_SITES, BEST_OF_A_SITE);
+            best.extend(run.offers.priorities());
+        }
         let least = run.worth.least_priority(wanted, &mut best);
         self.run.least_at = Some(now);
         if least != self.run.least {

@@ -1,8 +1,10 @@
 //! Experiments in simulated time: workers, pauses, and hosts that take their time.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
-use porthole_crawl::{Fetch, FetchFuture, Idle, Politeness, Request};
+use porthole_crawl::{Fetch, FetchFuture, Idle, Limits, Politeness, Request};
 use porthole_types::CanonicalUrl;
 use porthole_webs::synth::draw::Draw;
 use serde::{Deserialize, Serialize};
@@ -20,6 +22,53 @@ pub struct Pace {
     /// What a free worker does while good sites rest: `wait` or `fill`.
     #[serde(default = "wait")]
     pub idle: String,
+}
+
+/// What is different from the experiment's pace in crawls of one strategy: `8`, `fill`, `8|fill`, or `off` for one fetch
+/// at a time without delays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct PaceChange {
+    is_off: bool,
+    workers: Option<usize>,
+    idle: Option<String>,
+}
+
+impl PaceChange {
+    /// The pace of a crawl.
+    pub(super) fn apply(&self, pace: Option<&Pace>) -> Option<Pace> {
+        let pace = pace.filter(|_| !self.is_off)?.clone();
+        let workers = self.workers.unwrap_or(pace.workers);
+        Some(Pace { workers, idle: self.idle.clone().unwrap_or(pace.idle), ..pace })
+    }
+}
+
+impl FromStr for PaceChange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut change = PaceChange::default();
+        for word in text.split('|') {
+            match (word, word.parse()) {
+                ("off", _) => change.is_off = true,
+                ("wait" | "fill", _) => change.idle = Some(word.to_owned()),
+                (_, Ok(workers)) if workers > 0 => change.workers = Some(workers),
+                _ => {
+                    return Err(format!(
+                        "{word:?} is not a pace: write a number of workers, wait, fill or off"
+                    ));
+                }
+            }
+        }
+        Ok(change)
+    }
+}
+
+impl fmt::Display for PaceChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let workers = self.workers.map(|workers| workers.to_string());
+        let off = self.is_off.then(|| "off".to_owned());
+        [off, workers, self.idle.clone()].into_iter().flatten().try_for_each(|word| write!(f, "|{word}"))
+    }
 }
 
 /// See [`Pace::latency`].
@@ -50,11 +99,20 @@ impl Pace {
         self.idle().map(drop)
     }
 
-    pub(super) fn idle(&self) -> Result<Idle, String> {
+    fn idle(&self) -> Result<Idle, String> {
         match self.idle.as_str() {
             "fill" => Ok(Idle::Fill),
             "wait" => Ok(Idle::Wait),
             other => Err(format!("pace: idle is \"wait\" or \"fill\", not {other:?}")),
+        }
+    }
+
+    pub(super) fn limits(&self, pages: u64) -> Limits {
+        Limits {
+            workers: self.workers,
+            idle: self.idle().unwrap_or_default(),
+            wanted_pages: Some(pages),
+            ..Limits::default()
         }
     }
 

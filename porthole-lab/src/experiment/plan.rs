@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use super::knowledge;
+use super::pace::PaceChange;
 
 /// One crawl of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +42,7 @@ impl Experiment {
 }
 
 /// A strategy as named in an experiment:
-/// `NAME[:PARAMETERS][+hubs][+even|+odd][+neighbours][:STARTS][@BASELINE][~TEACHER]`.
+/// `NAME[:PARAMETERS][+hubs][+even|+odd][+neighbours][:STARTS][@BASELINE][~TEACHER][|PACE]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StrategyName {
     /// The strategy that scores links, with its parameters.
@@ -58,6 +59,8 @@ pub(super) struct StrategyName {
     pub(super) within: Option<Box<StrategyName>>,
     /// Starts an apprentice with lessons from the pages that this strategy fetched (A 3.5).
     pub(super) teacher: Option<Box<StrategyName>>,
+    /// What is different from the experiment's pace.
+    pub(super) pace: PaceChange,
 }
 
 /// Task of a crawl: where it starts, which determines what it can be compared with (P 5).
@@ -96,6 +99,10 @@ impl FromStr for StrategyName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let (text, pace) = match text.split_once('|') {
+            Some((text, pace)) => (text, pace.parse()?),
+            None => (text, PaceChange::default()),
+        };
         let (text, teacher) = split_name(text, '~')?;
         let (text, within) = split_name(text, '@')?;
         // A number after a colon; parameters have an equals sign.
@@ -123,13 +130,13 @@ impl FromStr for StrategyName {
             let oracles = knowledge::ORACLES.join(", ");
             format!(
                 "{what}; for experiments also {oracles}, and each as NAME+hubs, NAME+even, NAME+odd, \
-                 NAME+neighbours, NAME:STARTS, NAME@BASELINE and apprentice~TEACHER"
+                 NAME+neighbours, NAME:STARTS, NAME@BASELINE, apprentice~TEACHER and NAME|PACE"
             )
         })?;
         if teacher.is_some() && !name.starts_with("apprentice") {
             return Err(format!("{name}: only an apprentice has a teacher"));
         }
-        Ok(StrategyName { name: name.to_owned(), hubs, half, neighbours, starts, within, teacher })
+        Ok(StrategyName { name: name.to_owned(), hubs, half, neighbours, starts, within, teacher, pace })
     }
 }
 
@@ -179,9 +186,9 @@ impl fmt::Display for StrategyName {
         if let Some(baseline) = &self.within {
             write!(f, "@{baseline}")?;
         }
-        match &self.teacher {
-            Some(teacher) => write!(f, "~{teacher}"),
-            None => Ok(()),
+        if let Some(teacher) = &self.teacher {
+            write!(f, "~{teacher}")?;
         }
+        self.pace.fmt(f)
     }
 }

@@ -183,7 +183,8 @@ impl PreparedExperiment {
         let focus = Focus { judge: target.judge(), strategy, marks: target.marks.clone() };
         let clock = ManualClock::default();
         let began = cpu_ms();
-        let paced = self.experiment.pace.as_ref().map(|pace| PacedWeb { web: &self.web.web, pace, seed });
+        let pace = name.pace.apply(self.experiment.pace.as_ref());
+        let paced = pace.as_ref().map(|pace| PacedWeb { web: &self.web.web, pace, seed });
         let crawl = match &paced {
             None => Crawl::new(&self.web.web, &mut store, &clock),
             Some(web) => Crawl::new(web, &mut store, &clock)
@@ -202,17 +203,9 @@ impl PreparedExperiment {
             tally.add(&seen);
             if tally.counted < budget { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        match &self.experiment.pace {
+        match &pace {
             None => pollster::block_on(crawl.run(Limits::default(), &mut observe)).map_err(failed)?,
-            Some(pace) => {
-                let limits = Limits {
-                    workers: pace.workers,
-                    idle: pace.idle().unwrap_or_default(),
-                    wanted_pages: Some(budget),
-                    ..Limits::default()
-                };
-                crawl.run_simulated(limits, &clock, &mut observe).map_err(failed)?
-            }
+            Some(pace) => crawl.run_simulated(pace.limits(budget), &clock, &mut observe).map_err(failed)?,
         };
         drop(crawl);
         let cpu_ms = cpu_ms() - began;

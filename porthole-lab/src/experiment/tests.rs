@@ -91,6 +91,25 @@ fn crawls_in_simulated_time_are_the_same_every_time_and_take_as_long_as_pauses_d
 }
 
 #[test]
+fn a_strategy_can_have_a_pace_of_its_own() {
+    let pace = "at = [5, 20]\npace = { workers = 8, delay = 2, latency = 1, idle = \"wait\" }";
+    let strategies = "strategies = [\"soft\", \"soft|8|wait\", \"soft|1\", \"soft|1|fill\", \"soft|off\"]";
+    let changes = [("at = [5, 20]", pace), ("strategies = [\"breadth\", \"soft\", \"random\"]", strategies)];
+    let found = outcomes(&lab(&changes));
+    let of =
+        |name: &str| found.iter().find(|outcome| outcome.strategy == name && outcome.sample == 0).unwrap();
+    assert_eq!(
+        (of("soft").seconds, &of("soft").harvest),
+        (of("soft|8|wait").seconds, &of("soft|8|wait").harvest)
+    );
+    assert!(of("soft|1").seconds > of("soft").seconds, "fewer workers take longer");
+    assert!(!of("soft|off").is_timed() && of("soft|off").seconds_to.is_empty());
+    let replayed = outcomes(&lab(&[]));
+    let soft = replayed.iter().find(|outcome| outcome.strategy == "soft" && outcome.sample == 0).unwrap();
+    assert_eq!(of("soft|off").harvest, soft.harvest);
+}
+
+#[test]
 fn what_is_trained_on_or_started_from_does_not_count() {
     let lab = lab(&[("[5, 20]", "[5, 20, 1000]")]);
     let found = outcomes(&lab);
@@ -405,6 +424,10 @@ fn a_name_has_parameters_a_half_and_a_teacher() {
     assert!(
         "soft:many".parse::<super::plan::StrategyName>().unwrap_err().contains("not a number of start pages")
     );
+    for name in ["soft|8", "soft|fill", "apprentice~soft|8|wait", "soft|off"] {
+        assert_eq!(name.parse::<super::plan::StrategyName>().unwrap().to_string(), name);
+    }
+    assert!("soft|0".parse::<super::plan::StrategyName>().unwrap_err().contains("is not a pace"));
 }
 
 #[test]

@@ -116,12 +116,18 @@ pub struct CrawlSummary {
 }
 
 impl CrawlSummary {
+    /// Whether it ran in simulated time.
+    pub fn is_timed(&self) -> bool {
+        self.seconds > 0.0
+    }
+
     /// Summary of a plan's fetches.
     pub(super) fn of(experiment: &Experiment, plan: &CrawlPlan, steps: &[FetchStep], wanted: u64) -> Self {
         let counted: Vec<&FetchStep> = steps.iter().filter(|step| step.label.counts()).collect();
         let at = |measure: &dyn Fn(u64) -> f64| {
             experiment.at.iter().map(|at| (*at, rounded(measure(*at)))).collect()
         };
+        let seconds = steps.last().map_or(0.0, |step| step.at.0 as f64 / 1e3);
         let recall = |n| measures::found(&counted, n) as f64 / wanted.max(1) as f64;
         CrawlSummary {
             topic: plan.topic.clone(),
@@ -136,8 +142,9 @@ impl CrawlSummary {
             area: rounded(measures::area(&counted, experiment.budget(), wanted)),
             wanted,
             cpu_ms: 0.0,
-            seconds_to: experiment.pace.as_ref().map_or_else(BTreeMap::new, |_| seconds_to(&counted)),
-            seconds: steps.last().map_or(0.0, |step| step.at.0 as f64 / 1e3),
+            // Without a pace no time passes.
+            seconds_to: if seconds > 0.0 { seconds_to(&counted) } else { BTreeMap::new() },
+            seconds,
             stop: if counted.len() as u64 >= experiment.budget() { "limit" } else { "exhausted" }.to_owned(),
         }
     }

@@ -1,5 +1,6 @@
 //! One test binary for behaviour that several crates must agree on, and for the properties of the synthetic web.
 
 mod distill;
+mod polite;
 mod sociology;
 mod tables;

@@ -165,15 +165,16 @@ impl Queues {
         std::mem::take(&mut self.improved)
     }
 
-    /// Some of the best rows of every site that is not disabled, about `per_site` each and `most` in all.
-    pub(super) fn some_best(&self, per_site: usize, most: usize, columns: &Columns) -> Vec<u32> {
-        let of_site = |site: usize| self.sites[site].rows.some_best(per_site);
-        let all: usize = (0..self.sites.len()).map(|site| of_site(site).len()).sum();
-        let stride = all.div_ceil(most.max(1)).max(1);
-        #[allow(clippy::cast_possible_truncation)]
-        let chosen =
-            (0..self.sites.len()).step_by(stride).filter(|site| !columns.sites.is_disabled(*site as u32));
-        chosen.flat_map(|site| of_site(site).iter().copied()).collect()
+    /// Some of the best rows of these sites and of the best `listed` ones, at most `per_site` of each.
+    pub(super) fn some_best(
+        &self,
+        sites: impl Iterator<Item = u32>,
+        listed: usize,
+        per_site: usize,
+    ) -> impl Iterator<Item = u32> {
+        let sites = sites.chain(self.order.heap.some_best(listed).iter().copied());
+        let queues = sites.filter_map(|site| self.sites.get(site as usize));
+        queues.flat_map(move |queue| queue.rows.some_best(per_site).iter().copied())
     }
 
     /// All queued rows, unordered.

@@ -440,6 +440,7 @@ macro_rules! contract {
             a_policy_orders_the_queue_at_once_and_is_remembered
             a_maintenance_order_goes_by_visits
             a_held_site_is_for_its_holder_until_it_is_released
+            the_best_priorities_are_found_among_many_sites
             ties_go_to_the_sites_with_less_load
             a_bounded_queue_lets_the_worst_go
             a_full_queue_can_make_room_first

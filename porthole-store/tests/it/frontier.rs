@@ -229,6 +229,27 @@ pub(crate) fn a_held_site_is_for_its_holder_until_it_is_released(backend: &dyn B
     assert_eq!(take(&mut *store, 9, 50), oids_of(&[11, 12]));
 }
 
+pub(crate) fn the_best_priorities_are_found_among_many_sites(backend: &dyn Backend) {
+    let mut store = backend.open();
+    let site = |number| url(number).site();
+    let mut urls: Vec<_> = (0..3_000).map(|site| new_url(10 * site, 0.1, 0.1)).collect();
+    urls.extend([new_url(15_551, 0.9, 0.875), new_url(15_552, 0.9, 0.75), new_url(23_331, 0.9, 0.625)]);
+    store.add(&urls).unwrap();
+    let greatest = |priorities: Vec<f32>| -> Vec<f32> {
+        let mut priorities: Vec<f32> = priorities.into_iter().filter(|priority| *priority > 0.5).collect();
+        priorities.sort_by(f32::total_cmp);
+        priorities
+    };
+    assert_eq!(greatest(store.best_priorities(&[], 16, 8)), [0.625, 0.75, 0.875]);
+    assert_eq!(greatest(store.best_priorities(&[], 16, 1)), [0.625, 0.875]);
+    // Those of a held site are asked for by name, those of a resting one do not count.
+    store.hold_sites(1, Timestamp(0)).unwrap();
+    assert_eq!(greatest(store.best_priorities(&[], 16, 8)), [0.625]);
+    assert_eq!(greatest(store.best_priorities(&[site(15_551)], 16, 8)), [0.625, 0.75, 0.875]);
+    store.release_site(site(15_551), Some(Timestamp(50)));
+    assert_eq!(greatest(store.best_priorities(&[], 16, 8)), [0.625]);
+}
+
 pub(crate) fn a_bounded_queue_lets_the_worst_go(backend: &dyn Backend) {
     let mut store = backend.open();
     store.bound(Some(2)).unwrap();

@@ -14,6 +14,8 @@ pub struct SynthParams {
     pub pages: u32,
     /// Mean number of pages of a site; smaller webs have smaller sites.
     pub site_pages: u32,
+    /// Share of each topic's pages that lie on its largest site; at 0 sites differ in size by chance alone.
+    pub largest_site: f64,
     /// Mean size of a content page in bytes of HTML.
     pub page_bytes: u32,
     /// Number of links of a content page, including navigation.
@@ -113,6 +115,7 @@ impl Default for SynthParams {
             seed: 1,
             pages: 20_000,
             site_pages: 60,
+            largest_site: 0.0,
             page_bytes: 9_000,
             links: 50,
             hub_links: 120,
@@ -205,8 +208,9 @@ impl SynthParams {
             + part(self.pages, self.spam)
     }
 
-    fn shares(&self) -> [(&'static str, f64); 28] {
+    fn shares(&self) -> [(&'static str, f64); 29] {
         [
+            ("largest_site", self.largest_site),
             ("same_topic", self.same_topic),
             ("sibling_topic", self.sibling_topic),
             ("side_topics", self.side_topics),

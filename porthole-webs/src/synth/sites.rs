@@ -185,12 +185,15 @@ impl<'a> Builder<'a> {
         let leaves = u32::from(self.atlas.leaves());
         let weights: Vec<u32> = (0..leaves).map(|leaf| 4 + (leaf * 7) % 9).collect();
         let total: u32 = weights.iter().sum();
+        let pages = part(end.saturating_sub(self.next), self.params.largest_site);
         let mut round = 0;
         while self.next < end {
-            let least = if round < leaves { self.mean } else { 1 };
+            let leaf = round % leaves;
+            let largest = u64::from(pages) * u64::from(weights[leaf as usize]) / u64::from(total);
+            let least = if round < leaves { self.mean.max(u32::try_from(largest).unwrap_or(end)) } else { 1 };
             let len = self.size().max(least).min(end - self.next);
             let roll = self.draw.below(total);
-            let leaf = if round < 2 * leaves { round % leaves } else { weighted(&weights, roll) };
+            let leaf = if round < 2 * leaves { leaf } else { weighted(&weights, roll) };
             self.push(len, SiteKind::Ordinary, LeafTopic::try_from(leaf).expect("a leaf's number"));
             round += 1;
         }
@@ -305,6 +308,22 @@ mod tests {
                 |site: &SyntheticSite| matches!(site.kind, SiteKind::Mirror(of) if len(of) == site.len);
             assert!(sites.table.iter().any(mirrored), "{pages} pages have a mirror");
             assert_eq!(sites.islands.len(), 6);
+        }
+    }
+
+    #[test]
+    fn a_topic_can_have_most_of_its_pages_on_one_site() {
+        for (largest_site, expected) in [(0.0, 0.0..0.2), (0.6, 0.5..0.7)] {
+            let params = SynthParams { pages: 50_000, largest_site, ..SynthParams::default() };
+            let sites = SyntheticSites::new(&params, &Atlas::new()).unwrap();
+            let mut shares: Vec<f64> = Vec::new();
+            for of_leaf in &sites.by_leaf {
+                let lens: Vec<u32> = of_leaf.iter().map(|site| sites.table[*site as usize].len).collect();
+                let largest = lens.iter().copied().max().unwrap();
+                shares.push(f64::from(largest) / f64::from(lens.iter().sum::<u32>()));
+            }
+            let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+            assert!(expected.contains(&mean), "{largest_site}: {mean}");
         }
     }
 }

@@ -104,6 +104,11 @@ fn a_synthetic_web_is_described_shown_and_served() {
     let stats = json(&["lab", "synth", "--pages", "3000", "--stats", "--json"]);
     assert_eq!(stats["pages"].as_u64(), Some(3000));
     assert!(stats["radius1"].as_f64() > stats["radius1_base"].as_f64());
+    let labels = porthole(&["lab", "synth", "--pages", "3000", "--labels"]).stdout;
+    let labels = String::from_utf8(labels).unwrap();
+    let topic_of = |line: &str| line.split_once('\t').map(|(_, topic)| topic.to_owned()).unwrap();
+    let cycling = labels.lines().filter(|line| topic_of(line) == "/Recreation/Cycling").count();
+    assert!((20..1000).contains(&cycling) && labels.lines().count() > 2000, "{cycling} pages");
 
     let mut server = Command::new(env!("CARGO_BIN_EXE_porthole"))
         .args(["lab", "synth", "--pages", "3000", "--serve", "127.0.0.1:0"])

@@ -113,4 +113,29 @@ fn print(experiment: &Experiment, outcomes: &[CrawlSummary]) {
     let head =
         [at.as_str(), "recall", "area under curve", "mean relevance", "other critic", "CPU ms per fetch"];
     output::print_table(&head, &experiment.strategies.iter().map(row).collect::<Vec<_>>());
+    print_times(experiment, outcomes);
+}
+
+/// Prints how long crawls in simulated time took, in the median.
+fn print_times(experiment: &Experiment, outcomes: &[CrawlSummary]) {
+    let row = |strategy: &String| {
+        let own = outcomes.iter().filter(|outcome| outcome.strategy == *strategy && outcome.is_timed());
+        let own: Vec<&CrawlSummary> = own.collect();
+        let middle = |of: &dyn Fn(&CrawlSummary) -> Option<f64>| {
+            let mut seconds: Vec<f64> =
+                own.iter().map(|outcome| of(outcome).unwrap_or(f64::INFINITY)).collect();
+            seconds.sort_by(f64::total_cmp);
+            let seconds = seconds[seconds.len() / 2];
+            if seconds.is_finite() { format!("{seconds:.1}") } else { "-".to_owned() }
+        };
+        let to = |pages: u64| middle(&|outcome| outcome.seconds_to.get(&pages).copied());
+        let all = |own: &CrawlSummary| Some(own.seconds);
+        (!own.is_empty()).then(|| vec![strategy.clone(), to(10), to(50), to(100), to(200), middle(&all)])
+    };
+    let rows: Vec<Vec<String>> = experiment.strategies.iter().filter_map(row).collect();
+    if !rows.is_empty() {
+        output::print("");
+        let head = ["seconds to so many pages of the topic, median", "10", "50", "100", "200", "to the end"];
+        output::print_table(&head, &rows);
+    }
 }

@@ -1,6 +1,6 @@
 //! `porthole lab synth`: generates a synthetic web; prints its figures or a page, or serves it.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::cli;
 use crate::output;
 
 pub(super) async fn run(arguments: cli::Synth) -> anyhow::Result<()> {
-    if !arguments.stats && arguments.get.is_none() && arguments.serve.is_none() {
-        bail!("nothing to do: add --stats, --get URL or --serve 127.0.0.1:8080");
+    if !arguments.stats && !arguments.labels && arguments.get.is_none() && arguments.serve.is_none() {
+        bail!("nothing to do: add --stats, --labels, --get URL or --serve 127.0.0.1:8080");
     }
     let defaults = SynthParams::default();
     let params = SynthParams {
@@ -29,6 +29,9 @@ pub(super) async fn run(arguments: cli::Synth) -> anyhow::Result<()> {
     let web = SyntheticWeb::new(params, clock)?;
     if arguments.stats {
         print_stats(&web, arguments.json)?;
+    }
+    if arguments.labels {
+        print_labels(&web)?;
     }
     if let Some(url) = &arguments.get {
         print_page(&web, url)?;
@@ -48,6 +51,15 @@ fn print_stats(web: &SyntheticWeb, json: bool) -> anyhow::Result<()> {
     rows.extend(output::memory_row());
     output::print_rows(&rows);
     Ok(())
+}
+
+/// The labels, in the form that experiments read.
+fn print_labels(web: &SyntheticWeb) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    for (url, truth) in web.pages().filter(|(_, truth)| truth.earns_credit()) {
+        writeln!(out, "{url}\t{}", truth.path)?;
+    }
+    Ok(out.flush()?)
 }
 
 fn print_page(web: &SyntheticWeb, url: &str) -> anyhow::Result<()> {
