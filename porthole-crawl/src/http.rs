@@ -15,6 +15,7 @@ mod dial;
 mod dns;
 mod fault;
 mod guard;
+mod memory;
 mod pool;
 mod proxies;
 mod proxy;
@@ -40,6 +41,7 @@ use body::{BodyLimits, BodyRead, read_body};
 use connection::{Connection, NoBody};
 use dial::{Dialer, is_https};
 use fault::{Fault, within};
+use memory::BodyMemory;
 use pool::{Pool, PoolLimits};
 use proxy::ProxyKind;
 
@@ -59,6 +61,7 @@ pub use settings::{HttpSettings, HttpSettingsError};
 /// | `dns` | the name has no address |
 /// | `scope` | an address that may not be fetched, in the URL or behind its name |
 /// | `connect` | no connection, or a broken one |
+/// | `local` | nothing could be sent, for a reason on this side: no route, no file descriptor, no proxy |
 /// | `tls` | no TLS, or a certificate that does not hold |
 /// | `timeout` | too slow, in any phase |
 /// | `size` | more or larger headers than allowed (a body is cut instead) |
@@ -71,6 +74,7 @@ pub struct HttpFetch {
     places: Semaphore,
     /// What every request says.
     headers: HeaderMap,
+    memory: BodyMemory,
 }
 
 /// The body of an answer that is no page is read up to here: enough to keep the connection for most.
@@ -100,6 +104,7 @@ impl HttpFetch {
             pool: Pool::new(limits),
             places: Semaphore::new(settings.max_requests.min(Semaphore::MAX_PERMITS)),
             headers: every_request(&settings)?,
+            memory: BodyMemory::new(settings.max_bytes_under_way),
             settings,
         })
     }
@@ -121,15 +126,13 @@ impl HttpFetch {
         })
     }
 
-    /// Sends a request, over a connection that waits if there is one. The server may have closed that at any moment,
-    /// so what fails on it is sent once more over a new one, unless it was the server that made us give up.
+    /// Sends a request, over a connection that waits if there is one. The server may have closed that at any moment, and
+    /// then it is sent once more over a new one. A server that resets the connection has heard us, and is left alone.
     async fn ask(&self, request: &Request) -> Result<(Connection, hyper::Response<Incoming>), Fault> {
         if let Some(mut connection) = self.waiting(&request.url).await {
             match self.exchange(&mut connection, request).await {
                 Ok(answer) => return Ok((connection, answer)),
-                Err(fault) if matches!(fault.kind, FailureKind::Timeout | FailureKind::Size) => {
-                    return Err(fault);
-                }
+                Err(fault) if !fault.is_closed => return Err(fault),
                 Err(_) => {}
             }
         }
@@ -212,7 +215,7 @@ impl HttpFetch {
             return Ok(BodyRead::default());
         }
         let limits = self.body_limits(is_page);
-        let read = match read_body(&mut connection, &head.headers, incoming, &limits).await {
+        let read = match read_body(&mut connection, &head.headers, incoming, &limits, &self.memory).await {
             // The status says all there is to say.
             Err(_) if !is_page => return Ok(BodyRead { is_cut: true, ..BodyRead::default() }),
             read => read?,

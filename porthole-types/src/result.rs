@@ -217,6 +217,9 @@ pub enum FailureKind {
     Trap,
     /// A page without words unless its scripts run.
     Scripts,
+    /// Nothing could be sent, for a reason on the crawler's side: no route, no file descriptor, no proxy. Never an
+    /// outcome of a URL.
+    Local,
     /// The program crashed several times while it fetched or parsed the URL.
     Crash,
 }
@@ -237,6 +240,7 @@ impl FailureKind {
             FailureKind::Scope => "scope",
             FailureKind::Trap => "trap",
             FailureKind::Scripts => "scripts",
+            FailureKind::Local => "local",
             FailureKind::Crash => "crash",
         }
     }

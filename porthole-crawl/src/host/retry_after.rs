@@ -23,7 +23,7 @@ fn http_date(value: &str) -> Option<Timestamp> {
     for word in value.split([' ', ',', '-']).filter(|word| !word.is_empty()) {
         if let Some(clock) = clock_time(word) {
             time = Some(clock);
-        } else if let Ok(number) = word.parse::<i16>() {
+        } else if let Ok(number) = word.parse::<u32>() {
             match day {
                 None => day = Some(i8::try_from(number).ok()?),
                 Some(_) => year = Some(full_year(number, word.len())),
@@ -33,7 +33,9 @@ fn http_date(value: &str) -> Option<Timestamp> {
         }
     }
     let (hour, minute, second) = time?;
-    let moment = DateTime::new(year?, month?, day?, hour, minute, second, 0).ok()?;
+    // Whoever names the last year of the calendar means for ever.
+    let year = i16::try_from(year?).unwrap_or(LAST_YEAR).min(LAST_YEAR);
+    let moment = DateTime::new(year, month?, day?, hour, minute, second, 0).ok()?;
     Some(Timestamp(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond()))
 }
 
@@ -44,7 +46,10 @@ fn clock_time(word: &str) -> Option<(i8, i8, i8)> {
     Some((time.0, time.1, time.2.min(59)))
 }
 
-fn full_year(number: i16, digits: usize) -> i16 {
+/// The last year of which every moment can be computed with.
+const LAST_YEAR: i16 = 9998;
+
+fn full_year(number: u32, digits: usize) -> u32 {
     match number {
         _ if digits > 2 => number,
         0..70 => 2000 + number,
@@ -78,6 +83,8 @@ mod tests {
             ("Mon, 07 Nov 1994 08:49:37 GMT", Some(86_400)),
             ("Thu, 01 Jan 1970 00:00:00 GMT", Some(0)),
             ("Fri, 31 Dec 1993 23:59:60 GMT", Some(0)),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", Some(252_586_653_022)),
+            ("Fri, 31 Dec 99999 23:59:59 GMT", Some(252_586_653_022)),
             ("Sun, 31 Feb 1994 08:49:37 GMT", None),
             ("-5", None),
             ("1.5", None),

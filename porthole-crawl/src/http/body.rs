@@ -1,6 +1,6 @@
 //! The body of an answer: as much of it as is allowed, as long as it comes fast enough.
 //!
-//! A body that breaks (closed too early, nonsense between chunks, damaged compression) is kept as far as it came and
+//! A large body waits for room in [`BodyMemory`]. A body that breaks (closed too early, nonsense between chunks, damaged compression) is kept as far as it came and
 //! counts as cut; if nothing of it came, the fetch has failed. A slow one fails whatever came of it, because keeping
 //! it would reward the server for holding us.
 
@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep_until};
 use super::connection::Connection;
 use super::decode::Decoder;
 use super::fault::{Fault, cause};
+use super::memory::{BodyMemory, SMALL};
 
 /// See the fields of the same names in [`HttpSettings`](super::HttpSettings).
 #[derive(Clone, Copy)]
@@ -45,6 +46,7 @@ pub(super) async fn read_body(
     headers: &HeaderMap,
     mut incoming: Incoming,
     limits: &BodyLimits,
+    memory: &BodyMemory,
 ) -> Result<BodyRead, Fault> {
     let expected = incoming.size_hint().lower().try_into().unwrap_or(usize::MAX);
     let mut decoder = Decoder::new(headers, limits.body, expected)?;
@@ -53,6 +55,7 @@ pub(super) async fn read_body(
     let mut broken = None;
     let mut is_cut = false;
     let mut is_drained = false;
+    let mut room = None;
     loop {
         let piece = match pace.next(connection, &mut incoming).await? {
             None => {
@@ -66,18 +69,32 @@ pub(super) async fn read_body(
             // Trailers tell nothing that we need.
             Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
         };
-        let room = limits.wire - wire;
-        wire += piece.len().min(room);
-        if let Err(damaged) = decoder.push(piece.slice(..piece.len().min(room))) {
+        let left = limits.wire - wire;
+        wire += piece.len().min(left);
+        if let Err(damaged) = decoder.push(piece.slice(..piece.len().min(left))) {
             broken = Some(Fault::new(FailureKind::Protocol, damaged.0));
             break;
         }
-        if piece.len() > room || decoder.is_full() {
+        if piece.len() > left || decoder.is_full() {
             is_cut = true;
             break;
         }
+        if room.is_none() && decoder.len() > SMALL {
+            let began = Instant::now();
+            room = memory.reserve(limits.body, limits.timeout).await;
+            // It is not the server that was slow.
+            pace.postpone(began.elapsed());
+            if room.is_none() {
+                is_cut = true;
+                break;
+            }
+        }
     }
     let (bytes, end) = decoder.finish();
+    let bytes = match room {
+        Some(room) => room.keep(bytes),
+        None => bytes,
+    };
     if let (false, None, Err(damaged)) = (is_cut, &broken, end) {
         broken = Some(Fault::new(FailureKind::Protocol, damaged.0));
     }
@@ -108,6 +125,12 @@ impl<'a> TransferRate<'a> {
     fn new(limits: &'a BodyLimits) -> Self {
         let now = Instant::now();
         TransferRate { limits, deadline: now + limits.timeout, window_end: now + limits.window, bytes: 0 }
+    }
+
+    /// Leaves out a time in which nothing was read.
+    fn postpone(&mut self, time: Duration) {
+        self.deadline += time;
+        self.window_end += time;
     }
 
     /// The next piece, unless it is too late for it.

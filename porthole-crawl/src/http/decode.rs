@@ -47,6 +47,14 @@ impl Decoder {
         self.out.is_full()
     }
 
+    /// Bytes that have come out so far.
+    pub(super) fn len(&self) -> usize {
+        match &self.coding {
+            Coding::Brotli(Some(writer)) => writer.get_ref().bytes.len(),
+            _ => self.whole.len() + self.out.bytes.len(),
+        }
+    }
+
     /// The next piece.
     pub(super) fn push(&mut self, piece: Bytes) -> Result<(), Damaged> {
         let is_first = self.whole.is_empty() && self.out.bytes.is_empty();

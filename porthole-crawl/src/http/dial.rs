@@ -103,7 +103,7 @@ impl Dialer {
         }
         match literal(&proxy.host) {
             Some(address) => Ok(Arc::new([address])),
-            None => self.lookup(&proxy.host).await,
+            None => self.lookup(&proxy.host).await.map_err(out_of_reach),
         }
     }
 
@@ -111,7 +111,7 @@ impl Dialer {
         let tcp = match target {
             Target::Addresses(addresses) => self.connect(&addresses, port(url)).await?,
             Target::Proxy(proxy, addresses) => {
-                let mut tcp = self.connect(&addresses, proxy.port).await?;
+                let mut tcp = self.connect(&addresses, proxy.port).await.map_err(out_of_reach)?;
                 if proxy.kind == ProxyKind::Socks5 || is_https(url) {
                     proxy.tunnel(&mut tcp, url.host(), port(url)).await?;
                 }
@@ -131,11 +131,8 @@ impl Dialer {
         let mut fault = Fault::new(FailureKind::Connect, "no address to connect to");
         for &address in &addresses[..tried] {
             let socket = SocketAddr::new(address, port);
-            let attempt = async {
-                let refused =
-                    |error| Fault::new(FailureKind::Connect, format!("no connection to {socket}: {error}"));
-                TcpStream::connect(socket).await.map_err(refused)
-            };
+            let attempt =
+                async { TcpStream::connect(socket).await.map_err(|error| Fault::of_connect(socket, &error)) };
             match within(share, &format!("no connection to {socket}"), attempt).await {
                 Ok(tcp) => {
                     // A request is one small packet and wants to leave at once.
@@ -160,6 +157,11 @@ impl Dialer {
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         Ok(Dialed { stream: Stream::Tls(Box::new(stream)), is_http2 })
     }
+}
+
+/// No site is to blame for a proxy that cannot be reached.
+fn out_of_reach(fault: Fault) -> Fault {
+    Fault::new(FailureKind::Local, format!("the proxy is out of reach: {}", fault.detail))
 }
 
 /// Where the first packet goes.

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, FailureKind};
@@ -13,11 +14,13 @@ use crate::FetchError;
 pub(super) struct Fault {
     pub(super) kind: FailureKind,
     pub(super) detail: String,
+    /// The server closed the connection and said nothing, as it may do with an idle one at any moment.
+    pub(super) is_closed: bool,
 }
 
 impl Fault {
     pub(super) fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
-        Fault { kind, detail: detail.into() }
+        Fault { kind, detail: detail.into(), is_closed: false }
     }
 
     pub(super) fn about(self, url: &CanonicalUrl) -> FetchError {
@@ -31,18 +34,28 @@ impl Fault {
             return Fault::headers_too_large();
         }
         if let Some(cause) = cause::<io::Error>(error) {
-            return Fault::of_io(cause);
+            let is_closed = cause.kind() == io::ErrorKind::UnexpectedEof;
+            return Fault { is_closed, ..Fault::of_io(cause) };
         }
+        let closed = |detail: &str| Fault { is_closed: true, ..Fault::new(FailureKind::Connect, detail) };
         if error.is_incomplete_message() {
-            return Fault::new(
-                FailureKind::Connect,
-                "the connection was closed before the answer was complete",
-            );
+            return closed("the connection was closed before the answer was complete");
         }
         if error.is_canceled() || error.is_closed() {
-            return Fault::new(FailureKind::Connect, "the connection was closed before an answer came");
+            return closed("the connection was closed before an answer came");
         }
-        Fault::new(FailureKind::Protocol, format!("not an HTTP answer: {}", innermost(error)))
+        let what = innermost(error);
+        // The words are those of HTTP/2's error codes; a test holds us to them. Such a request may be made again later.
+        match NOT_NOW.iter().any(|words| what.contains(words)) {
+            true => Fault::new(FailureKind::Connect, format!("not now: {what}")),
+            false => Fault::new(FailureKind::Protocol, format!("not an HTTP answer: {what}")),
+        }
+    }
+
+    /// A connection to this address could not be opened. Some of the reasons are our own.
+    pub(super) fn of_connect(socket: SocketAddr, error: &io::Error) -> Self {
+        let kind = if is_local(error) { FailureKind::Local } else { FailureKind::Connect };
+        Fault::new(kind, format!("no connection to {socket}: {error}"))
     }
 
     pub(super) fn headers_too_large() -> Self {
@@ -69,6 +82,24 @@ impl Fault {
         };
         Fault::new(FailureKind::Tls, detail)
     }
+}
+
+/// `REFUSED_STREAM`, `ENHANCE_YOUR_CALM`, and `GOAWAY` with `NO_ERROR`.
+const NOT_NOW: [&str; 3] = ["refused stream", "excessive load", "not a result of an error"];
+
+/// Whether no packet could leave this machine, whoever it was for: no route, no free port, no free file descriptor.
+fn is_local(error: &io::Error) -> bool {
+    /// ENFILE and EMFILE, which have no kind of their own.
+    const NO_DESCRIPTOR: [i32; 2] = [23, 24];
+    let is_kind = matches!(
+        error.kind(),
+        io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::NetworkDown
+            | io::ErrorKind::AddrNotAvailable
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::OutOfMemory
+    );
+    is_kind || cfg!(unix) && error.raw_os_error().is_some_and(|code| NO_DESCRIPTOR.contains(&code))
 }
 
 /// A step that takes too long fails, and says which it was.

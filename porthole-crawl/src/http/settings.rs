@@ -38,6 +38,8 @@ pub struct HttpSettings {
     pub max_wire_bytes: usize,
     /// Bytes of a body after decompression; a longer one is cut.
     pub max_body_bytes: usize,
+    /// Bytes of all bodies that are being fetched, or were and have not been read; small ones are not counted.
+    pub max_bytes_under_way: usize,
     /// Requests under way at the same time; further ones wait.
     pub max_requests: usize,
     /// Connections kept open for further requests, of one host.
@@ -70,6 +72,7 @@ impl Default for HttpSettings {
             max_header_bytes: 64 << 10,
             max_wire_bytes: 8 << 20,
             max_body_bytes: 8 << 20,
+            max_bytes_under_way: 128 << 20,
             max_requests: 1_024,
             max_idle_per_host: 64,
             max_idle: 512,
@@ -104,6 +107,7 @@ impl HttpSettings {
             ("max_requests", self.max_requests),
             ("max_wire_bytes", self.max_wire_bytes),
             ("max_body_bytes", self.max_body_bytes),
+            ("max_bytes_under_way", self.max_bytes_under_way),
             ("dns_entries", self.dns_entries),
         ];
         if let Some((name, _)) = some.into_iter().find(|&(_, value)| value == 0) {

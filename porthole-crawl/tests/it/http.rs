@@ -198,3 +198,70 @@ async fn no_more_requests_are_under_way_than_allowed() {
     futures_util::future::join_all((0..20).map(|_| get(&fetch, &url))).await;
     assert_eq!(most.load(Ordering::SeqCst), 3);
 }
+
+#[tokio::test]
+async fn large_bodies_wait_until_there_is_room_for_them() {
+    let body = "x".repeat(1 << 20);
+    let head =
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n", body.len());
+    let addr = serve_bytes(head + &body).await;
+    let mut settings = settings();
+    (settings.max_body_bytes, settings.max_bytes_under_way) = (1 << 20, 4 << 20);
+    settings.body_timeout = Duration::from_secs(60);
+    let fetch = Arc::new(HttpFetch::new(settings).unwrap());
+    let (sender, mut responses) = tokio::sync::mpsc::channel(12);
+    for _ in 0..12 {
+        let (fetch, sender) = (Arc::clone(&fetch), sender.clone());
+        tokio::spawn(async move {
+            let response = get(&fetch, &format!("http://{addr}/")).await.unwrap();
+            sender.send(response).await.unwrap();
+        });
+    }
+    drop(sender);
+    let mut held = Vec::new();
+    while held.len() < 4 {
+        held.push(responses.recv().await.unwrap());
+    }
+    for left in (0..8).rev() {
+        // All others hang back until one that came is dropped.
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+        assert!(responses.try_recv().is_err(), "{left} left");
+        let response = held.remove(0);
+        assert_eq!((response.body.len(), response.truncated), (1 << 20, false));
+        drop(response);
+        held.push(responses.recv().await.unwrap());
+    }
+    drop(held);
+    assert!(responses.recv().await.is_none());
+}
+
+#[tokio::test]
+async fn a_server_that_resets_a_connection_is_not_asked_again_at_once() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let addr = serve(move |mut stream| {
+        let counted = Arc::clone(&counted);
+        async move {
+            let mut requests = 0;
+            while read_head(&mut stream).await.is_some() {
+                counted.fetch_add(1, Ordering::Relaxed);
+                requests += 1;
+                if requests == 2 {
+                    // Closing on a socket that lingers for no time resets it.
+                    stream.set_zero_linger().unwrap();
+                    return;
+                }
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage").await;
+            }
+        }
+    })
+    .await;
+    let fetch = fetcher();
+    let url = format!("http://{addr}/");
+    assert_eq!(get(&fetch, &url).await.unwrap().status, 200);
+    let error = get(&fetch, &url).await.unwrap_err();
+    assert_eq!(error.kind, FailureKind::Connect, "{error}");
+    assert_eq!(count.load(Ordering::Relaxed), 2, "one request each");
+}

@@ -102,3 +102,15 @@ async fn addresses_in_urls_are_guarded_behind_a_proxy_too() {
         assert!(error.detail.contains("under [fetch] in porthole.toml allows it"), "{error}");
     }
 }
+
+#[tokio::test]
+async fn a_proxy_that_is_not_there_is_nobodys_fault_but_ours() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let closed = listener.local_addr().unwrap();
+    drop(listener);
+    for proxy in [format!("http://{closed}"), format!("socks5://{closed}")] {
+        let error = get(&through(&proxy), "http://name.nowhere/").await.unwrap_err();
+        assert_eq!(error.kind, FailureKind::Local, "{error}");
+        assert!(error.detail.contains("the proxy is out of reach"), "{error}");
+    }
+}

@@ -179,3 +179,34 @@ async fn tls_to_a_port_that_does_not_speak_it() {
     let error = get(&fetch, &format!("https://a.test:{}/", plain.port())).await.unwrap_err();
     assert_eq!(error.kind, FailureKind::Timeout, "{error}");
 }
+
+#[tokio::test]
+async fn a_stream_that_is_refused_may_be_asked_for_again() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let certificate = certificate("a.test");
+    let acceptor = acceptor(&certificate, &["h2"]);
+    // Settings, and after the request's headers RST_STREAM of stream 1 with REFUSED_STREAM.
+    let addr = serve(move |stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await.unwrap();
+            stream.read_exact(&mut [0; 24]).await.unwrap();
+            loop {
+                let mut head = [0; 9];
+                stream.read_exact(&mut head).await.unwrap();
+                let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+                stream.read_exact(&mut vec![0; length as usize]).await.unwrap();
+                if head[3] == 1 {
+                    break;
+                }
+            }
+            stream.write_all(&[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 7]).await.unwrap();
+            let _ = stream.read(&mut [0; 64]).await;
+        }
+    })
+    .await;
+    let error = get(&trusting(&certificate), &format!("https://a.test:{}/", addr.port())).await.unwrap_err();
+    assert_eq!(error.kind, FailureKind::Connect, "{error}");
+    assert!(error.detail.contains("refused stream"), "{error}");
+}
