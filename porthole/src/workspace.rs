@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
 use porthole_store::{
-    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, WorkspaceWriter,
+    ExampleState, SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord,
+    WorkspaceWriter,
 };
 use porthole_topic::{Critic, CriticModel, Pretrained, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
 
 use crate::output::{self, misuse};
 use crate::settings::{RawSettings, TEMPLATE};
+use crate::training;
 
 /// A folder with a crawl and its topics.
 #[derive(Debug)]
@@ -201,9 +203,15 @@ pub(crate) fn tree(reader: &dyn StoreReader) -> anyhow::Result<Taxonomy> {
 /// The trained critic with the current tree.
 pub(crate) fn critic(reader: &dyn StoreReader) -> anyhow::Result<(Critic, Taxonomy)> {
     let Some(stored) = reader.model(CRITIC)? else {
-        return Err(misuse(
-            "there is no critic yet: add examples with `porthole examples add`, then run `porthole train`",
-        ));
+        let examples = reader.examples(None)?;
+        let next = match examples.iter().any(|example| example.state == ExampleState::Ok) {
+            true => "run `porthole train`",
+            false if examples.iter().any(training::can_be_fetched) => {
+                "fetch the pages of the examples with `porthole examples fetch`, then run `porthole train`"
+            }
+            false => "add examples with `porthole examples add`, then run `porthole train`",
+        };
+        return Err(misuse(format!("there is no critic yet: {next}")));
     };
     let model = CriticModel::from_bytes(&stored.bytes).context("cannot read the critic in porthole.db")?;
     let tree = tree(reader)?;
@@ -275,8 +283,12 @@ impl<'a> WordLookup<'a> {
 
     fn inherited(&self) -> anyhow::Result<&BTreeMap<TermId, String>> {
         if self.inherited.get().is_none() {
-            let words = pretrained_as_it_came(self.reader)?.map(|pretrained| pretrained.words);
-            let _ = self.inherited.set(words.unwrap_or_default());
+            // The background of a tree without pretrained counts is that of the general taxonomy.
+            let pretrained = match pretrained_as_it_came(self.reader)? {
+                Some(pretrained) => Some(pretrained),
+                None => Pretrained::general().ok(),
+            };
+            let _ = self.inherited.set(pretrained.map(|pretrained| pretrained.words).unwrap_or_default());
         }
         Ok(self.inherited.get().expect("just set"))
     }
