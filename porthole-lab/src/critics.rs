@@ -229,9 +229,9 @@ fn add_one(tree: &Taxonomy, examples: &[TopicExample<'_>], options: &TrainingOpt
 fn naive_bayes(tree: &Taxonomy, examples: &[TopicExample<'_>], options: &TrainingOptions) -> Trained {
     let statistics = Statistics::of(examples.iter().copied());
     let tuned = tune_all(tree, &statistics, examples, options);
-    let tunings: Tunings = tuned.iter().map(|(&node, tuned)| (node, tuned.tuning)).collect();
+    let tunings = tuned.tunings();
     let chosen = tunings.get(&TopicId::ROOT).map_or_else(String::new, tuning_label);
-    (Critic::new(train(tree, &statistics, &tunings, &Tuning::untried(), options), tree), chosen)
+    (Critic::new(train(tree, &statistics, &tunings, &tuned.otherwise, options), tree), chosen)
 }
 
 fn logistic(tree: &Taxonomy, examples: &[TopicExample<'_>], options: &TrainingOptions) -> Trained {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use porthole_page::Extractor;
-use porthole_topic::{Pretrained, Statistics, TrainingOptions, Tuned, Tunings, tune_all};
+use porthole_topic::{Pretrained, Statistics, TrainingOptions, TunedTree, tune_all};
 use porthole_types::{CanonicalUrl, Headers, TermId, TopicId};
 
 use crate::collections::{Collection, CollectionError, KeepText};
@@ -22,7 +22,7 @@ const FEWEST_PAGES: usize = 8;
 const FEWEST_DOCUMENTS: u32 = 3;
 
 /// Makes the taxonomy from the Schools collection. Also returns the results of cross-validation at its nodes.
-pub fn make(corpora: &Path) -> Result<(Pretrained, BTreeMap<TopicId, Tuned>), CollectionError> {
+pub fn make(corpora: &Path) -> Result<(Pretrained, TunedTree), CollectionError> {
     let mut collection = Collection::schools(corpora, KeepText::Text)?;
     merge_small(&mut collection);
     let words = words(&collection);
@@ -36,7 +36,7 @@ pub fn make(corpora: &Path) -> Result<(Pretrained, BTreeMap<TopicId, Tuned>), Co
     }
     let statistics = Statistics::of(examples.iter().copied());
     let tuned = tune_all(&tree, &statistics, &examples, &TrainingOptions::default());
-    let tunings: Tunings = tuned.iter().map(|(&node, tuned)| (node, tuned.tuning)).collect();
+    let tunings = tuned.tunings();
     let made = Pretrained { source: SOURCE.to_owned(), tree, statistics, tunings, words };
     Ok((made.without_rare(FEWEST_DOCUMENTS), tuned))
 }

@@ -43,7 +43,19 @@ impl Calibration {
 
     /// The calibration that maximises the likelihood of these documents' classes.
     pub(crate) fn fitted(documents: &[ScoredDocument]) -> Calibration {
-        let loss = |calibration: &Calibration| mean_log_loss(documents, calibration);
+        Calibration::fitted_with(documents, &[], 0.0)
+    }
+
+    /// As `fitted`, with documents of other decisions, which together count as `strength` documents of this one.
+    pub(crate) fn fitted_with(
+        documents: &[ScoredDocument],
+        others: &[ScoredDocument],
+        strength: f64,
+    ) -> Calibration {
+        let own = documents.len() as f64;
+        let loss = |calibration: &Calibration| {
+            own * mean_log_loss(documents, calibration) + strength * mean_log_loss(others, calibration)
+        };
         let mut best = (loss(&Calibration::NONE), Calibration::NONE);
         for power in [0.5, 1.0] {
             let at = |log: f64| Calibration { saturation: log.exp(), power };

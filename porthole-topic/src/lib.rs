@@ -15,11 +15,14 @@ mod judge;
 pub mod logistic;
 mod model;
 mod naive_bayes;
+mod pool;
 mod pretrained;
 mod problem;
 pub mod prune;
+mod same;
 mod statistics;
 mod taxonomy;
+mod topical;
 mod train;
 mod tune;
 
@@ -35,7 +38,9 @@ pub use model::{ClassModel, CriticModel, DecisionTerm, ModelKind, TopicDecision}
 pub use naive_bayes::{TermCounting, Tuning};
 pub use pretrained::Pretrained;
 pub use problem::{Class, ClassifierShape, DecisionProblem, problems};
+pub use same::{SameTopic, have_same_name, same_topic};
 pub use statistics::{Statistics, TermFrequencies, TermSeen, TopicExample, TopicStatistics};
 pub use taxonomy::{DEEPEST, MOST_TOPICS, OTHER, Taxonomy, TaxonomyError};
-pub use train::{TrainingOptions, Tunings, retrain, train, tune_all};
+pub use topical::choose_topical;
+pub use train::{TrainingOptions, TunedTree, Tunings, retrain, train, tune_all};
 pub use tune::{FEATURES, SMOOTHINGS, Tuned, TuningTrial, fingerprint};

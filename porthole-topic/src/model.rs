@@ -238,6 +238,11 @@ impl CriticModel {
         self.places = places(&self.entry_starts, &self.entries);
     }
 
+    /// Whether pages can be assigned to a topic.
+    pub fn knows(&self, topic: TopicId) -> bool {
+        self.classes.iter().any(|class| class.topic == topic)
+    }
+
     /// Splits the model into decisions.
     pub fn decisions(&self) -> Vec<TopicDecision> {
         let mut decisions: Vec<TopicDecision> =

@@ -7,7 +7,7 @@ use porthole_types::{Mark, TermId, TopicId, TopicRow};
 
 use crate::bytes::{FormatError, SectionReader, SectionWriter};
 use crate::calibration::Calibration;
-use crate::naive_bayes::{TermCounting, Tuning};
+use crate::naive_bayes::{TOPICAL, TermCounting, Tuning};
 use crate::statistics::{Statistics, TermSeen, TopicStatistics};
 use crate::taxonomy::Taxonomy;
 use crate::train::Tunings;
@@ -202,5 +202,5 @@ fn read_tuning(from: &mut SectionReader<'_>) -> Result<(TopicId, Tuning), Format
     };
     let smoothing = from.f64()?;
     let calibration = Calibration { saturation: from.f64()?, power: from.f64()? };
-    Ok((node, Tuning { counting, smoothing, features, calibration }))
+    Ok((node, Tuning { counting, smoothing, features, calibration, topical: TOPICAL }))
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use porthole_types::{TermId, TopicId};
 
+use crate::background::background;
 use crate::statistics::{Statistics, TermFrequencies, TermSeen, seen_in};
 use crate::taxonomy::Taxonomy;
 
@@ -42,6 +43,8 @@ pub struct DecisionProblem {
     pub node: TopicId,
     /// At least two, unless the node has only one child with examples.
     pub classes: Vec<Class>,
+    /// Number of the class that is the background.
+    pub background: Option<u16>,
 }
 
 /// One of the classes of a decision.
@@ -51,6 +54,14 @@ pub struct Class {
     pub topic: TopicId,
     /// The topics whose examples belong to the class.
     pub members: Vec<TopicId>,
+}
+
+impl Class {
+    /// Number of examples.
+    pub(crate) fn documents(&self, statistics: &Statistics) -> u32 {
+        let members = self.members.iter().filter_map(|&topic| statistics.topic(topic));
+        members.map(|topic| topic.documents).sum()
+    }
 }
 
 /// The decisions of a tree, parents before children. Topics without examples are ignored.
@@ -64,7 +75,13 @@ pub fn problems(tree: &Taxonomy, statistics: &Statistics, shape: ClassifierShape
         (!members.is_empty()).then_some(Class { topic, members })
     };
     let all = tree.below(TopicId::ROOT);
-    let at_root = |classes: Vec<Class>| vec![DecisionProblem { node: TopicId::ROOT, classes }];
+    let background = background(tree);
+    let problem = |node: TopicId, classes: Vec<Class>| {
+        let place = classes.iter().position(|class| Some(class.topic) == background);
+        let background = place.filter(|_| classes.len() > 1).map(|place| place as u16);
+        DecisionProblem { node, classes, background }
+    };
+    let at_root = |classes: Vec<Class>| vec![problem(TopicId::ROOT, classes)];
     match shape {
         ClassifierShape::Tree => {
             let internal = all.into_iter().filter(|&id| !tree.is_leaf(id));
@@ -72,7 +89,7 @@ pub fn problems(tree: &Taxonomy, statistics: &Statistics, shape: ClassifierShape
                 let children = tree.children(node).iter();
                 children.filter_map(|&child| class(child, tree.below(child))).collect::<Vec<_>>()
             };
-            let problems = internal.map(|node| DecisionProblem { node, classes: classes(node) });
+            let problems = internal.map(|node| problem(node, classes(node)));
             problems.filter(|problem| !problem.classes.is_empty()).collect()
         }
         ClassifierShape::Flat => at_root(all.into_iter().filter_map(|id| class(id, vec![id])).collect()),
@@ -93,6 +110,8 @@ pub(crate) struct ClassTermTable {
     starts: Vec<u32>,
     cells: Vec<Cell>,
     pub(crate) classes: Vec<ClassTotals>,
+    /// Number of the class that is the background.
+    pub(crate) background: Option<u16>,
 }
 
 /// Counts of a term in a class.
@@ -123,10 +142,14 @@ impl ClassTermTable {
             rows.extend(sum.into_iter().map(|(term, seen)| (term, Cell { class: number as u16, seen })));
         }
         rows.sort_unstable_by_key(|(term, cell)| (*term, cell.class));
-        ClassTermTable::of_rows(&rows, classes)
+        ClassTermTable::of_rows(&rows, classes, problem.background)
     }
 
-    fn of_rows(rows: &[(TermId, Cell)], classes: Vec<ClassTotals>) -> ClassTermTable {
+    fn of_rows(
+        rows: &[(TermId, Cell)],
+        classes: Vec<ClassTotals>,
+        background: Option<u16>,
+    ) -> ClassTermTable {
         let (mut terms, mut starts) = (Vec::new(), Vec::new());
         for (at, (term, _)) in rows.iter().enumerate() {
             if terms.last() != Some(term) {
@@ -135,7 +158,8 @@ impl ClassTermTable {
             }
         }
         starts.push(rows.len() as u32);
-        ClassTermTable { terms, starts, cells: rows.iter().map(|(_, cell)| *cell).collect(), classes }
+        let cells = rows.iter().map(|(_, cell)| *cell).collect();
+        ClassTermTable { terms, starts, cells, classes, background }
     }
 
     /// The table without these examples, as if they had never been counted.
@@ -145,7 +169,8 @@ impl ClassTermTable {
     ) -> ClassTermTable {
         let mut rest = self.clone();
         for (class, counts) in examples {
-            rest.classes[usize::from(class)].documents -= 1;
+            let totals = &mut rest.classes[usize::from(class)];
+            totals.documents = totals.documents.saturating_sub(1);
             for (term, less) in seen_in(counts) {
                 if let Some(seen) = rest.cell_mut(term, class) {
                     seen.subtract(less);
@@ -155,7 +180,7 @@ impl ClassTermTable {
         let kept = (0..rest.terms.len()).flat_map(|at| rest.cells(at).iter().map(move |cell| (at, *cell)));
         let rows: Vec<_> =
             kept.filter(|(_, cell)| cell.seen.count > 0).map(|(at, cell)| (rest.terms[at], cell)).collect();
-        ClassTermTable::of_rows(&rows, rest.classes)
+        ClassTermTable::of_rows(&rows, rest.classes, rest.background)
     }
 
     fn cell_mut(&mut self, term: TermId, class: u16) -> Option<&mut TermSeen> {

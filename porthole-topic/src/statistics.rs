@@ -130,6 +130,13 @@ impl Statistics {
         }
     }
 
+    /// The counts of all topics as those of one.
+    pub fn into_one(self, topic: TopicId) -> Statistics {
+        let mut all = Statistics::default();
+        self.topics.into_values().for_each(|one| all.merge(&Statistics { topics: [(topic, one)].into() }));
+        all
+    }
+
     /// Removes all terms but those kept. Document counts do not change.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&TermId) -> bool) {
         self.topics.values_mut().for_each(|topic| topic.terms.retain(|term, _| is_kept(term)));

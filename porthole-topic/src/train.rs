@@ -6,12 +6,17 @@ use foldhash::fast::FixedState;
 use porthole_types::TopicId;
 use rayon::prelude::*;
 
+use crate::calibration::ScoredDocument;
 use crate::model::{CriticModel, ModelKind, TopicDecision};
 use crate::naive_bayes::{self, TermCounting, Tuning};
+use crate::pool::TuningPool;
 use crate::problem::{ClassTermTable, ClassifierShape, DecisionProblem, problems};
 use crate::statistics::{Statistics, TopicExample};
 use crate::taxonomy::Taxonomy;
-use crate::tune::{Choice, Labelled, SMOOTHINGS, Tuned, fingerprint, tune};
+use crate::tune::{
+    Choice, FoldTables, Labelled, SMOOTHINGS, Tuned, TuningTrial, fingerprint, scored, try_all, tune,
+    tune_with_pool,
+};
 
 /// Options of training.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,17 +54,33 @@ impl Default for TrainingOptions {
 /// Hyperparameters by node.
 pub type Tunings = BTreeMap<TopicId, Tuning>;
 
-/// A decision with fewer examples than this in a class is not tuned; it uses the values of the papers.
-const FEWEST_TO_TUNE: u32 = 5;
+/// A decision with fewer examples than this in a class is not tuned by its own examples alone.
+const FEWEST_TO_TUNE: usize = 5;
 
-/// Chooses smoothing, features and calibration by cross-validation at every node whose classes all have enough
-/// examples.
+/// Result of tuning a tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TunedTree {
+    /// The decisions with examples that could be held out.
+    pub nodes: BTreeMap<TopicId, Tuned>,
+    /// For all other decisions: what the examples of the whole tree choose, or [`Tuning::untried`].
+    pub otherwise: Tuning,
+}
+
+impl TunedTree {
+    /// The hyperparameters of the tuned decisions.
+    pub fn tunings(&self) -> Tunings {
+        self.nodes.iter().map(|(&node, tuned)| (node, tuned.tuning)).collect()
+    }
+}
+
+/// Chooses smoothing, features and calibration by cross-validation at every node whose classes all have examples. Where
+/// a class has few, the results of the other nodes count, too.
 pub fn tune_all(
     tree: &Taxonomy,
     statistics: &Statistics,
     examples: &[TopicExample<'_>],
     options: &TrainingOptions,
-) -> BTreeMap<TopicId, Tuned> {
+) -> TunedTree {
     let choice = Choice {
         counting: options.counting,
         smoothings: options.smoothing.map_or_else(|| SMOOTHINGS.to_vec(), |smoothing| vec![smoothing]),
@@ -67,17 +88,112 @@ pub fn tune_all(
         calibrate: options.calibrate,
         folds: options.folds.max(2),
     };
-    let tuned = problems(tree, statistics, options.shape).into_par_iter().filter_map(|problem| {
-        let labelled = labelled(&problem, examples);
-        let mut counts = vec![0; problem.classes.len()];
-        labelled
-            .iter()
-            .flat_map(|example| &example.classes)
-            .for_each(|class| counts[usize::from(*class)] += 1);
-        let enough = counts.len() > 1 && counts.iter().all(|&count| count >= FEWEST_TO_TUNE);
-        enough.then(|| (problem.node, tune(&ClassTermTable::new(&problem, statistics), &labelled, &choice)))
+    let problems = problems(tree, statistics, options.shape).into_iter();
+    let problems: Vec<_> = problems.filter(|problem| problem.classes.len() > 1).collect();
+    let decisions = problems.len();
+    let problems: Vec<TuningProblem<'_>> = problems
+        .into_iter()
+        .filter_map(|problem| TuningProblem::new(problem, statistics, examples))
+        .collect();
+    let (many, few): (Vec<_>, Vec<_>) = problems.into_iter().partition(|problem| problem.has_enough);
+    let mut nodes: BTreeMap<TopicId, Tuned> = many
+        .par_iter()
+        .map(|own| (own.problem.node, tune(&own.table(statistics), &own.examples, &choice)))
+        .collect();
+    if nodes.len() == decisions {
+        return TunedTree { nodes, otherwise: Tuning::untried() };
+    }
+    let tried: Vec<Vec<TuningTrial>> = few
+        .par_iter()
+        .map(|own| {
+            let table = own.table(statistics);
+            let folded = FoldTables::new(&table, &own.examples, choice.folds);
+            try_all(&table, &own.examples, &folded, &choice)
+        })
+        .collect();
+    let of_many = many.iter().map(|own| (own.examples.len(), nodes[&own.problem.node].trials.as_slice()));
+    let of_few = few.iter().zip(&tried).map(|(own, trials)| (own.examples.len(), trials.as_slice()));
+    let Some(mut pool) = TuningPool::new(of_many.chain(of_few), &choice) else {
+        return TunedTree { nodes, otherwise: Tuning::untried() };
+    };
+    // Scores of both kinds of decisions, each with its own choice.
+    let chosen: Vec<TuningTrial> = few
+        .iter()
+        .zip(&tried)
+        .map(|(own, trials)| pool.choose(own.examples.len(), trials, &choice))
+        .collect();
+    let scores = |own: &TuningProblem<'_>, trial: &TuningTrial| {
+        scored(&own.examples, &FoldTables::new(&own.table(statistics), &own.examples, choice.folds), trial)
+    };
+    let of_few: Vec<Vec<ScoredDocument>> =
+        few.par_iter().zip(&chosen).map(|(own, trial)| scores(own, trial)).collect();
+    let of_many: Vec<Vec<ScoredDocument>> =
+        many.par_iter().map(|own| scores(own, &nodes[&own.problem.node].chosen)).collect();
+    of_many.iter().chain(&of_few).for_each(|scored| pool.add_scored(scored));
+    let tuned = few.par_iter().zip(tried).zip(chosen.par_iter().zip(&of_few));
+    nodes.par_extend(tuned.map(|((own, trials), (&chosen, scored))| {
+        let table = own.table(statistics);
+        (own.problem.node, tune_with_pool(&table, trials, (chosen, scored), &pool, &choice))
+    }));
+    let otherwise = pool.tuning(&choice);
+    TunedTree { nodes, otherwise }
+}
+
+/// A decision and the examples that can be held out.
+struct TuningProblem<'a> {
+    problem: DecisionProblem,
+    examples: Vec<Labelled<'a>>,
+    /// Whether every class has enough examples to choose by them alone.
+    has_enough: bool,
+}
+
+impl<'a> TuningProblem<'a> {
+    /// `None` if a class has no examples (only counts), or none can be held out.
+    fn new(
+        problem: DecisionProblem,
+        statistics: &Statistics,
+        examples: &[TopicExample<'a>],
+    ) -> Option<TuningProblem<'a>> {
+        let mut examples = balanced(labelled(&problem, examples), problem.background);
+        let counts = class_sizes(&examples, problem.classes.len());
+        if counts.len() < 2 || counts.contains(&0) {
+            return None;
+        }
+        // Without its only example a class would not exist.
+        let documents: Vec<u32> = problem.classes.iter().map(|class| class.documents(statistics)).collect();
+        examples.retain(|example| example.classes.iter().all(|&class| documents[usize::from(class)] > 1));
+        let has_enough = counts.iter().all(|&count| count >= FEWEST_TO_TUNE);
+        (!examples.is_empty()).then_some(TuningProblem { problem, examples, has_enough })
+    }
+
+    fn table(&self, statistics: &Statistics) -> ClassTermTable {
+        ClassTermTable::new(&self.problem, statistics)
+    }
+}
+
+/// Number of examples of each class.
+fn class_sizes(examples: &[Labelled<'_>], classes: usize) -> Vec<usize> {
+    let mut sizes = vec![0; classes];
+    examples.iter().flat_map(|example| &example.classes).for_each(|class| sizes[usize::from(*class)] += 1);
+    sizes
+}
+
+/// Of the background, at most as many examples as of all other classes, evenly spaced: what is chosen must not depend
+/// on how many pages of the crawl were drawn.
+fn balanced(mut examples: Vec<Labelled<'_>>, background: Option<u16>) -> Vec<Labelled<'_>> {
+    let Some(background) = background else { return examples };
+    let is_background = |example: &Labelled<'_>| example.classes == [background];
+    let all = examples.iter().filter(|example| is_background(example)).count();
+    let most = (examples.len() - all).min(all);
+    let mut number = 0;
+    examples.retain(|example| {
+        if !is_background(example) {
+            return true;
+        }
+        number += 1;
+        number * most / all > (number - 1) * most / all
     });
-    tuned.collect()
+    examples
 }
 
 /// The examples of a decision with their classes.

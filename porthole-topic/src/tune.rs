@@ -1,4 +1,5 @@
-//! Cross-validation: chooses smoothing, number of features and calibration of a decision on its own examples.
+//! Cross-validation: chooses smoothing, number of features and calibration of a decision on its own examples, or on
+//! those of all decisions of a tree where its own are few.
 
 use std::sync::Arc;
 
@@ -6,7 +7,8 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::calibration::{Calibration, ScoredDocument, log_sum, mean_log_loss, normalise};
-use crate::naive_bayes::{TermCounting, Tuning, gain, logdenoms, logpriors};
+use crate::naive_bayes::{TOPICAL, TermCounting, Tuning, gain, logdenoms, logpriors};
+use crate::pool::TuningPool;
 use crate::problem::ClassTermTable;
 use crate::statistics::TermFrequencies;
 
@@ -17,7 +19,7 @@ pub const SMOOTHINGS: [f64; 6] = [1.0, 0.5, 0.2, 0.1, 0.03, 0.01];
 pub const FEATURES: [usize; 8] = [200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000];
 
 /// Calibrations with which choices are compared: none, and two limits of the number of words.
-const TEMPERS: [Calibration; 3] = [
+pub(crate) const TEMPERS: [Calibration; 3] = [
     Calibration::NONE,
     Calibration { saturation: 100.0, power: 1.0 },
     Calibration { saturation: 10.0, power: 1.0 },
@@ -93,49 +95,100 @@ pub fn fingerprint(counts: &TermFrequencies, seed: u64) -> u64 {
 
 /// Tries all allowed smoothings and numbers of features, chooses the most accurate, and fits its calibration.
 pub(crate) fn tune(table: &ClassTermTable, examples: &[Labelled<'_>], choice: &Choice) -> Tuned {
-    let parts = folds(examples, table.classes.len(), choice.folds);
-    let sizes = sizes(table, choice);
-    let counting_choices = choice.counting_choices();
-    let mut tally = TuningTally::new(counting_choices.len() * sizes.len() * TEMPERS.len());
-    let tables: Vec<ClassTermTable> = (0..choice.folds)
-        .into_par_iter()
-        .map(|fold| table.without(in_fold(examples, &parts, fold).flat_map(each_class)))
-        .collect();
-    for (fold, rest) in tables.iter().enumerate() {
-        let grid = Grid::new(rest, &counting_choices, &sizes);
-        let held_out: Vec<&Labelled<'_>> = in_fold(examples, &parts, fold).collect();
-        let sums = held_out.par_chunks(64).map(|piece| grid.tally(piece)).collect::<Vec<_>>();
-        sums.iter().for_each(|sum| tally.add(sum));
-    }
-    let trials = trials(&tally, &counting_choices, &sizes, examples.len());
-    let best = choose(&trials);
-    let plain = *trials
-        .iter()
-        .rfind(|trial| {
+    let folded = FoldTables::new(table, examples, choice.folds);
+    let trials = try_all(table, examples, &folded, choice);
+    let chosen = trials[choose(&trials)];
+    let scored = scored(examples, &folded, &chosen);
+    let calibration = if choice.calibrate { Calibration::fitted(&scored) } else { Calibration::NONE };
+    Tuned::new(table, trials, chosen, &scored, calibration)
+}
+
+/// As `tune`, for a decision with few examples: the results of all decisions of the tree count as some examples more.
+/// `chosen` is the trial that `TuningPool::choose` found, `scored` its scores.
+pub(crate) fn tune_with_pool(
+    table: &ClassTermTable,
+    trials: Vec<TuningTrial>,
+    (chosen, scored): (TuningTrial, &[ScoredDocument]),
+    pool: &TuningPool,
+    choice: &Choice,
+) -> Tuned {
+    let calibration = if choice.calibrate { pool.calibration(scored) } else { Calibration::NONE };
+    Tuned::new(table, trials, chosen, scored, calibration)
+}
+
+impl Tuned {
+    fn new(
+        table: &ClassTermTable,
+        trials: Vec<TuningTrial>,
+        chosen: TuningTrial,
+        scored: &[ScoredDocument],
+        calibration: Calibration,
+    ) -> Tuned {
+        let is_plain = |trial: &&TuningTrial| {
             trial.smoothing == 1.0
                 && trial.saturation == f64::INFINITY
                 && trial.counting == TermCounting::Each
-        })
-        .unwrap_or(&trials[best]);
-    let chosen = trials[best];
-    let scored = scored(&tables, examples, &parts, &chosen);
-    let calibration = if choice.calibrate { Calibration::fitted(&scored) } else { Calibration::NONE };
-    let tuning = Tuning {
-        counting: chosen.counting,
-        smoothing: chosen.smoothing,
-        // "All terms" stays so when examples are added.
-        features: if chosen.features >= table.terms.len() { usize::MAX } else { chosen.features },
-        calibration,
-    };
-    let calibrated_log_loss = mean_log_loss(&scored, &calibration);
-    Tuned {
-        tuning,
-        chosen,
-        plain,
-        calibrated_log_loss,
-        confusion: confusion(table, &scored, &calibration),
-        trials,
+        };
+        Tuned {
+            tuning: Tuning {
+                counting: chosen.counting,
+                smoothing: chosen.smoothing,
+                // "All terms" stays so when examples are added.
+                features: if chosen.features >= table.terms.len() { usize::MAX } else { chosen.features },
+                calibration,
+                topical: TOPICAL,
+            },
+            chosen,
+            plain: *trials.iter().rfind(is_plain).unwrap_or(&chosen),
+            calibrated_log_loss: mean_log_loss(scored, &calibration),
+            confusion: confusion(table, scored, &calibration),
+            trials,
+        }
     }
+}
+
+/// The counts without each fold.
+pub(crate) struct FoldTables {
+    /// Fold of every example.
+    parts: Vec<usize>,
+    pub(crate) rests: Vec<ClassTermTable>,
+}
+
+impl FoldTables {
+    pub(crate) fn new(table: &ClassTermTable, examples: &[Labelled<'_>], number: usize) -> FoldTables {
+        let parts = folds(examples, table.classes.len(), number);
+        let rest = |fold| table.without(in_fold(examples, &parts, fold).flat_map(each_class));
+        let rests = (0..number).into_par_iter().map(rest).collect();
+        FoldTables { parts, rests }
+    }
+
+    /// The examples of a fold.
+    pub(crate) fn held_out<'a, 'b>(
+        &'b self,
+        examples: &'b [Labelled<'a>],
+        fold: usize,
+    ) -> impl Iterator<Item = &'b Labelled<'a>> + 'b {
+        in_fold(examples, &self.parts, fold)
+    }
+}
+
+/// The results of all allowed choices on held-out examples.
+pub(crate) fn try_all(
+    table: &ClassTermTable,
+    examples: &[Labelled<'_>],
+    folded: &FoldTables,
+    choice: &Choice,
+) -> Vec<TuningTrial> {
+    let sizes = sizes(table, choice);
+    let counting_choices = choice.counting_choices();
+    let mut tally = TuningTally::new(counting_choices.len() * sizes.len() * TEMPERS.len());
+    for (fold, rest) in folded.rests.iter().enumerate() {
+        let grid = Grid::new(rest, &counting_choices, &sizes);
+        let held_out: Vec<&Labelled<'_>> = folded.held_out(examples, fold).collect();
+        let sums = held_out.par_chunks(64).map(|piece| grid.tally(piece)).collect::<Vec<_>>();
+        sums.iter().for_each(|sum| tally.add(sum));
+    }
+    trials(&tally, &counting_choices, &sizes, examples.len())
 }
 
 /// The allowed choices.
@@ -154,7 +207,7 @@ pub(crate) struct Choice {
 type CountingChoice = (TermCounting, f64);
 
 impl Choice {
-    fn counting_choices(&self) -> Vec<CountingChoice> {
+    pub(crate) fn counting_choices(&self) -> Vec<CountingChoice> {
         let countings = self.counting.map_or_else(|| TermCounting::ALL.to_vec(), |counting| vec![counting]);
         let with = |counting| self.smoothings.iter().map(move |&smoothing| (counting, smoothing));
         countings.into_iter().flat_map(with).collect()
@@ -333,7 +386,7 @@ fn trials(
 }
 
 /// The most accurate trial; on ties the one with the lower log loss.
-fn choose(trials: &[TuningTrial]) -> usize {
+pub(crate) fn choose(trials: &[TuningTrial]) -> usize {
     let better = |a: &TuningTrial, b: &TuningTrial| {
         a.accuracy.total_cmp(&b.accuracy).then(b.log_loss.total_cmp(&a.log_loss))
     };
@@ -341,19 +394,19 @@ fn choose(trials: &[TuningTrial]) -> usize {
 }
 
 /// Scores of a choice for every example, by a model that was not trained on it.
-fn scored(
-    tables: &[ClassTermTable],
+pub(crate) fn scored(
     examples: &[Labelled<'_>],
-    parts: &[usize],
+    folded: &FoldTables,
     choice: &TuningTrial,
 ) -> Vec<ScoredDocument> {
-    let classes = tables.first().map_or(1, |table| table.classes.len());
+    let folds = folded.rests.len();
+    let classes = folded.rests.first().map_or(1, |table| table.classes.len());
     let most = MOST_SCORES / classes.max(1);
     let mut all = Vec::new();
-    for (fold, table) in tables.iter().enumerate() {
+    for (fold, rest) in folded.rests.iter().enumerate() {
         let sizes = [choice.features];
-        let grid = Grid::new(table, &[(choice.counting, choice.smoothing)], &sizes);
-        let held_out: Vec<&Labelled<'_>> = in_fold(examples, parts, fold).take(most / tables.len()).collect();
+        let grid = Grid::new(rest, &[(choice.counting, choice.smoothing)], &sizes);
+        let held_out: Vec<&Labelled<'_>> = folded.held_out(examples, fold).take(most / folds).collect();
         let of_one = |Labelled { classes, counts }: &&Labelled<'_>| {
             let mut scored = ScoredDocument {
                 evidence: Vec::new(),

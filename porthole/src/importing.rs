@@ -8,14 +8,14 @@ use anyhow::{Context, anyhow};
 use porthole_store::{ExampleState, NewExample, StoreReader, TermWord, TopicChange, WorkspaceWriter};
 use porthole_topic::import::{Directory, ImportEntry};
 use porthole_topic::prune::{Losses, Pruned, Pruning, prune};
-use porthole_topic::{Taxonomy, TaxonomyError};
+use porthole_topic::{Critic, Taxonomy, TaxonomyError, same_topic};
 use porthole_types::TopicId;
 use porthole_webs::RecordedWeb;
 use serde::Serialize;
 
 use crate::documents::{DocumentReader, TermDocument};
 use crate::output::{Progress, misuse};
-use crate::sources::{ExampleSource, PagePlace, SourceExample, SourceFormat};
+use crate::sources::{self, ExampleSource, PagePlace, SourceExample, SourceFormat};
 use crate::visiting;
 
 /// What to import, and how.
@@ -26,6 +26,8 @@ pub(crate) struct ImportRequest<'a> {
     /// Recorded web with the pages of URLs.
     pub(crate) web: Option<&'a RecordedWeb>,
     pub(crate) pruning: Option<Pruning>,
+    /// Whether URLs of this machine and of local networks are imported.
+    pub(crate) allows_local: bool,
 }
 
 /// Everything to be written.
@@ -57,6 +59,18 @@ pub(crate) struct ImportReport {
     /// Examples whose pages have no words.
     pub(crate) empty: Noted<Lacking>,
     pub(crate) pruned: Option<PruningReport>,
+    /// Topics that mean the same as one of the tree.
+    pub(crate) same: Vec<ImportedMatch>,
+}
+
+/// A topic of a source that means the same as one of the tree.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ImportedMatch {
+    pub(crate) topic: String,
+    pub(crate) into: String,
+    /// Number of its pages that the critic assigns to the other topic, and of all.
+    pub(crate) pages: usize,
+    pub(crate) of: usize,
 }
 
 /// A list of messages. There may be one per line of a file, so only the first are kept.
@@ -124,6 +138,41 @@ pub(crate) async fn gather(
     Ok(gathering.finish())
 }
 
+impl ImportData {
+    /// Finds new topics that mean the same as one of the tree as it was before, and merges them if asked to.
+    pub(crate) fn find_same(
+        &mut self,
+        before: &Taxonomy,
+        mut critic: Option<&mut Critic>,
+        is_merging: bool,
+    ) -> anyhow::Result<()> {
+        let new: Vec<TopicId> =
+            self.tree.ids().filter(|&id| !before.contains(id) && self.tree.is_leaf(id)).collect();
+        for topic in new {
+            let examples = self.examples.iter().filter(|example| example.topic == topic);
+            let pages: Vec<_> =
+                examples.map(|example| example.terms.as_slice()).filter(|terms| !terms.is_empty()).collect();
+            let of = if critic.is_some() { pages.len() } else { 0 };
+            let Some(same) = same_topic(critic.as_deref_mut(), before, self.tree.name(topic), &pages) else {
+                continue;
+            };
+            self.report.same.push(ImportedMatch {
+                topic: self.tree.path(topic),
+                into: before.path(same.topic),
+                pages: same.pages,
+                of,
+            });
+            if is_merging {
+                let moved = self.examples.iter_mut().filter(|example| example.topic == topic);
+                moved.for_each(|example| example.topic = same.topic);
+                self.tree.remove(topic)?;
+                self.report.new_topics -= 1;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Writes an import in one transaction.
 pub(crate) fn write(store: &mut dyn WorkspaceWriter, gathered: &ImportData) -> anyhow::Result<()> {
     let rows = gathered.tree.rows();
@@ -137,6 +186,16 @@ pub(crate) fn write(store: &mut dyn WorkspaceWriter, gathered: &ImportData) -> a
 
 fn nothing_imported(order: &ImportRequest<'_>) -> String {
     format!("nothing was imported: {}", order.source.path.display())
+}
+
+impl ImportRequest<'_> {
+    /// Why an entry cannot be a page.
+    fn refusal(&self, item: &SourceExample) -> Option<&'static str> {
+        match &item.page {
+            PagePlace::Url(url) if !self.allows_local => sources::not_on_the_web(url),
+            _ => None,
+        }
+    }
 }
 
 /// Result of the first pass.
@@ -153,6 +212,10 @@ fn survey(order: &ImportRequest<'_>) -> anyhow::Result<FirstPass> {
     for entry in order.source.items()? {
         match entry? {
             ImportEntry::Problem(problem) => survey.left_out.push(problem.to_string()),
+            ImportEntry::Found(item) if order.refusal(&item).is_some() => {
+                let why = order.refusal(&item).unwrap_or_default();
+                survey.left_out.push(format!("{}: {why}", item.page.name()));
+            }
             ImportEntry::Found(item) => {
                 if let Some(directory) = &mut survey.directory {
                     directory.add(&item.topic, survey.found)?;
@@ -260,6 +323,9 @@ impl<'a> SecondPass<'a> {
         let mut number = 0;
         for entry in self.order.source.items()? {
             let ImportEntry::Found(item) = entry? else { continue };
+            if self.order.refusal(&item).is_some() {
+                continue;
+            }
             let topics = match &mut self.chosen {
                 None => vec![item.topic.clone()],
                 Some(chosen) => chosen.remove(&number).unwrap_or_default(),

@@ -125,6 +125,8 @@ const BACKGROUND: usize = 300;
 pub(crate) struct TrainSettings {
     pub(crate) critic: ModelKind,
     pub(crate) options: TrainingOptions,
+    /// Whether there is a background.
+    pub(crate) has_background: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
@@ -395,7 +397,8 @@ impl RawTrain {
             folds: self.folds.unwrap_or(defaults.folds),
             ..defaults
         };
-        Ok(TrainSettings { critic: self.critic.map_or(ModelKind::NaiveBayes, CriticWord::kind), options })
+        let critic = self.critic.map_or(ModelKind::NaiveBayes, CriticWord::kind);
+        Ok(TrainSettings { critic, options, has_background: self.background() > 0 })
     }
 
     fn check(&self) -> anyhow::Result<()> {

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -147,6 +148,37 @@ impl PagePlace {
     }
 }
 
+/// Endings of names that exist in local networks only.
+const LOCAL: [&str; 8] = ["localhost", "local", "lan", "home", "internal", "intranet", "corp", "home.arpa"];
+
+/// Why a URL cannot be a page of the open web: it names this machine or a local network.
+pub(crate) fn not_on_the_web(url: &CanonicalUrl) -> Option<&'static str> {
+    let host = url.host().trim_start_matches('[').trim_end_matches([']', '.']);
+    if let Ok(address) = host.parse::<IpAddr>() {
+        let v4 = match address {
+            IpAddr::V4(v4) => Some(v4),
+            IpAddr::V6(v6) => v6.to_ipv4_mapped(),
+        };
+        let is_local = v4.map_or_else(
+            || matches!(address, IpAddr::V6(v6) if v6.is_unique_local() || v6.is_unicast_link_local()),
+            |v4| v4.is_private() || v4.is_link_local() || v4.is_loopback() || v4.is_unspecified(),
+        );
+        return match address {
+            _ if address.is_loopback() || address.is_unspecified() => Some("an address of this machine"),
+            _ if is_local => Some("an address of a private network"),
+            _ => None,
+        };
+    }
+    let is_below =
+        |end: &str| host.strip_suffix(end).is_some_and(|name| name.is_empty() || name.ends_with('.'));
+    match LOCAL.into_iter().find(|end| is_below(end)) {
+        Some("localhost") => Some("an address of this machine"),
+        Some(_) => Some("a name of a local network"),
+        None if !host.contains('.') => Some("a name of a local network"),
+        None => None,
+    }
+}
+
 fn item(found: ImportedExample) -> SourceExample {
     SourceExample { page: PagePlace::Url(found.url), topic: found.topic, title: found.title }
 }
@@ -248,6 +280,33 @@ fn list(folder: &Path, prefix: &str, paths: &mut Vec<String>) -> std::io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn local_addresses_are_not_on_the_web() {
+        let check = |text: &str, is_local: bool| {
+            let url = CanonicalUrl::parse(text).unwrap();
+            assert_eq!(not_on_the_web(&url).is_some(), is_local, "{text}");
+        };
+        for local in [
+            "http://localhost:8080/",
+            "http://app.localhost/",
+            "http://127.0.0.1/",
+            "http://[::1]/",
+            "http://0.0.0.0/",
+            "http://192.168.1.1/admin",
+            "http://10.0.0.7/",
+            "http://169.254.1.1/",
+            "http://[fd00::1]/",
+            "http://router/",
+            "http://nas.local/",
+            "http://wiki.corp/",
+        ] {
+            check(local, true);
+        }
+        for open in ["http://owls.org/", "http://a.test/", "http://8.8.8.8/", "http://localhost.org/"] {
+            check(open, false);
+        }
+    }
 
     #[test]
     fn a_format_is_known_by_its_first_bytes() {

@@ -2,9 +2,11 @@
 //! only the changed nodes where possible.
 
 pub(crate) mod background;
+mod check;
 pub(crate) mod growing;
 pub(crate) mod pages;
 mod report;
+mod untrained;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +17,14 @@ use porthole_store::{
 use porthole_topic::logistic::train_logistic;
 use porthole_topic::{
     ClassifierShape, CriticModel, DecisionProblem, ModelKind, Statistics, Taxonomy, TopicExample,
-    TrainingOptions, Tuned, Tuning, Tunings, fingerprint, problems, retrain, train, tune_all,
+    TrainingOptions, Tuned, Tuning, Tunings, choose_topical, fingerprint, problems, retrain, train, tune_all,
 };
 use porthole_types::{TermId, TopicId};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::check::{ExampleCheck, MisjudgedExample, Remedy};
 pub(crate) use self::report::{ChosenBy, NodeFigures, TrainedScope, TrainingReport};
+pub(crate) use self::untrained::{can_be_fetched, refuse_untrained};
 use crate::output::misuse;
 use crate::settings::TrainSettings;
 use crate::workspace::{self, CRITIC};
@@ -31,26 +35,30 @@ const BASIS: &str = "critic-basis";
 /// A node is retuned when more than this share of its examples has changed since it was tuned.
 const RETUNE_SHARE: f64 = 0.1;
 
-/// Trains and stores the critic. `afresh` retunes everything, even if nothing has changed.
+/// Trains and stores the critic. `afresh` retunes everything, even if nothing has changed. A critic that does not
+/// recognise the examples of a good topic is not stored.
 pub(crate) fn train_workspace(
     store: &mut dyn WorkspaceWriter,
     settings: &TrainSettings,
     afresh: bool,
 ) -> anyhow::Result<TrainingReport> {
     let began = std::time::Instant::now();
-    let material = TrainingPages::load(store)?;
+    let material = TrainingPages::load(store, settings)?;
     material.check(settings)?;
     let before = if afresh { None } else { Before::load(store, settings, &material)? };
     let made = match before {
         Some(before) => material.update(before, &settings.options),
         None => material.train(settings)?,
     };
+    let (made, check) = check::remedied(&material, made, settings)?;
     if made.scope != TrainedScope::Nothing {
+        check.refuse_lost()?;
         workspace::keep(store, CRITIC, made.model.to_bytes())?;
-        let basis = Basis::of(&material, settings, &made);
+        let basis = Basis::of(&material, settings, &made, check.remedy);
         workspace::keep(store, BASIS, serde_json::to_vec(&basis)?)?;
     }
-    TrainingReport::of(store, &material, made, settings, began.elapsed())
+    let report = TrainingReport::of(store, &material, made, settings, began.elapsed())?;
+    Ok(TrainingReport { check, ..report })
 }
 
 /// Number of pages that the critic was trained on, by topic, including those of the taxonomy; empty without a critic.
@@ -87,11 +95,22 @@ pub(crate) fn write_tables(store: &mut dyn WorkspaceWriter) -> anyhow::Result<()
 /// An example: topic and term counts.
 type ExampleTerms = (TopicId, Vec<(TermId, u32)>);
 
+/// An example of the workspace with its words.
+#[derive(Clone)]
+struct TrainingPage {
+    topic: TopicId,
+    counts: Vec<(TermId, u32)>,
+    name: String,
+    /// Whether it was drawn from the crawl as an example of the background.
+    is_drawn: bool,
+}
+
 /// All training data.
+#[derive(Clone)]
 pub(crate) struct TrainingPages {
     tree: Taxonomy,
     statistics: Statistics,
-    examples: Vec<ExampleTerms>,
+    examples: Vec<TrainingPage>,
     /// Tunings that came with the taxonomy.
     inherited: Tunings,
     basis: BTreeMap<u16, TopicBasis>,
@@ -99,8 +118,12 @@ pub(crate) struct TrainingPages {
     unplaced: usize,
     /// Examples without words.
     lacking: usize,
+    /// Those of them that have a URL and were not fetched yet.
+    to_fetch: usize,
     /// Topics whose own examples were moved to a leaf `Other`.
     to_other: Vec<TopicId>,
+    /// Whether the counts of the general taxonomy are the background.
+    has_general_background: bool,
 }
 
 /// State of a topic at the last training, to detect changes.
@@ -113,27 +136,52 @@ struct TopicBasis {
 }
 
 impl TrainingPages {
-    fn load(store: &mut dyn WorkspaceWriter) -> anyhow::Result<TrainingPages> {
-        let (mut statistics, inherited) = workspace::pretrained(store)?
-            .map(|pretrained| (pretrained.statistics, pretrained.tunings))
-            .unwrap_or_default();
-        let (tree, to_other) = add_others(store, &mut statistics)?;
-        let (mut examples, mut unplaced, mut lacking) = (Vec::new(), 0, 0);
+    fn load(store: &mut dyn WorkspaceWriter, settings: &TrainSettings) -> anyhow::Result<TrainingPages> {
+        let pretrained = workspace::pretrained(store)?;
+        let is_own_tree = pretrained.is_none();
+        let (mut statistics, inherited) =
+            pretrained.map(|pretrained| (pretrained.statistics, pretrained.tunings)).unwrap_or_default();
+        let (mut tree, to_other) = add_others(store, &mut statistics)?;
+        let (mut examples, mut unplaced, mut lacking, mut to_fetch) = (Vec::new(), 0, 0, 0);
         store.reader().visit_examples(&mut |example, terms| match example.state {
             ExampleState::Ok if example.topic == TopicId::ROOT => unplaced += 1,
-            ExampleState::Ok => examples.push((example.topic, terms.to_vec())),
-            _ => lacking += 1,
+            ExampleState::Ok => examples.push(TrainingPage {
+                topic: example.topic,
+                counts: terms.to_vec(),
+                name: example.url.clone(),
+                is_drawn: example.source == background::SOURCE,
+            }),
+            _ => {
+                lacking += 1;
+                to_fetch += usize::from(can_be_fetched(example));
+            }
         })?;
-        examples.iter().for_each(|(topic, counts)| statistics.add(TopicExample { topic: *topic, counts }));
+        examples.iter().for_each(|example| statistics.add(example.example()));
+        let is_wanted = is_own_tree && settings.has_background && !examples.is_empty();
+        let has_general_background = is_wanted && background::add_general(store, &mut tree, &mut statistics)?;
         let basis = basis(&tree, &statistics, &examples);
-        Ok(TrainingPages { tree, statistics, examples, inherited, basis, unplaced, lacking, to_other })
+        Ok(TrainingPages {
+            tree,
+            statistics,
+            examples,
+            inherited,
+            basis,
+            unplaced,
+            lacking,
+            to_fetch,
+            to_other,
+            has_general_background,
+        })
     }
 
     fn check(&self, settings: &TrainSettings) -> anyhow::Result<()> {
         if self.basis.is_empty() {
-            let why = match (self.unplaced, self.lacking) {
-                (0, 0) => "add some with `porthole examples add TOPIC FILE…` or `porthole examples import`",
-                (0, _) => "no example has a page with words; see `porthole examples list`",
+            let why = match (self.unplaced, self.to_fetch, self.lacking) {
+                (0, 0, 0) => {
+                    "add some with `porthole examples add TOPIC FILE…` or `porthole examples import`"
+                }
+                (0, 1.., _) => "the examples have no pages yet; fetch them with `porthole examples fetch`",
+                (0, ..) => "no example has a page with words; see `porthole examples list`",
                 _ => "the examples have no topic yet; assign one with `porthole examples move NAME… TOPIC`",
             };
             return Err(misuse(format!("no examples to train on: {why}")));
@@ -147,7 +195,7 @@ impl TrainingPages {
     }
 
     fn refs(&self) -> Vec<TopicExample<'_>> {
-        self.examples.iter().map(|(topic, counts)| TopicExample { topic: *topic, counts }).collect()
+        self.examples.iter().map(TrainingPage::example).collect()
     }
 
     /// Tunes and trains all nodes.
@@ -156,10 +204,17 @@ impl TrainingPages {
         if settings.critic == ModelKind::Logistic {
             return self.train_logistic(options);
         }
-        let tuned = tune_all(&self.tree, &self.statistics, &self.refs(), options);
-        let tunings = self.tunings(&tuned, options);
-        let otherwise = fixed(Tuning::untried(), options);
-        let model = train(&self.tree, &self.statistics, &tunings, &otherwise, options);
+        let (tree, statistics, examples) = (&self.tree, &self.statistics, &self.refs());
+        let tuned = tune_all(tree, statistics, examples, options);
+        let otherwise = fixed(tuned.otherwise, options);
+        let mut tunings = self.tunings(&tuned.nodes, options);
+        let nodes = problems(tree, statistics, options.shape).into_iter().map(|problem| problem.node);
+        for node in nodes {
+            tunings.entry(node).or_insert(otherwise);
+        }
+        tunings.extend(choose_topical(tree, statistics, examples, (&tunings, &otherwise), options));
+        let model = train(tree, statistics, &tunings, &otherwise, options);
+        let tuned = tuned.nodes;
         let figures = NodeFigures::of(self, &model, &tunings, &tuned);
         Ok(TrainingResult { model, tuned, tuned_on: self.documents(), figures, scope: TrainedScope::All })
     }
@@ -221,6 +276,13 @@ fn fixed(tuning: Tuning, options: &TrainingOptions) -> Tuning {
         smoothing: options.smoothing.unwrap_or(tuning.smoothing),
         features: options.features.unwrap_or(tuning.features),
         calibration: if options.calibrate { tuning.calibration } else { porthole_topic::Calibration::NONE },
+        topical: tuning.topical,
+    }
+}
+
+impl TrainingPage {
+    fn example(&self) -> TopicExample<'_> {
+        TopicExample { topic: self.topic, counts: &self.counts }
     }
 }
 
@@ -258,7 +320,7 @@ fn add_others(
     Ok((tree, moved.into_iter().map(|(from, _)| from).collect()))
 }
 
-fn basis(tree: &Taxonomy, statistics: &Statistics, examples: &[ExampleTerms]) -> BTreeMap<u16, TopicBasis> {
+fn basis(tree: &Taxonomy, statistics: &Statistics, examples: &[TrainingPage]) -> BTreeMap<u16, TopicBasis> {
     let known = statistics.topics().filter(|(topic, _)| tree.contains(*topic));
     let mut basis: BTreeMap<u16, TopicBasis> = known
         .map(|(topic, seen)| {
@@ -266,9 +328,9 @@ fn basis(tree: &Taxonomy, statistics: &Statistics, examples: &[ExampleTerms]) ->
             (topic.0, TopicBasis { parent, documents: seen.documents, sum: 0 })
         })
         .collect();
-    for (topic, counts) in examples {
-        if let Some(topic) = basis.get_mut(&topic.0) {
-            topic.sum = topic.sum.wrapping_add(fingerprint(counts, 0));
+    for example in examples {
+        if let Some(topic) = basis.get_mut(&example.topic.0) {
+            topic.sum = topic.sum.wrapping_add(fingerprint(&example.counts, 0));
         }
     }
     basis
@@ -283,11 +345,19 @@ struct Basis {
     /// Number of documents per topic when the nodes were tuned.
     tuned_on: BTreeMap<u16, u32>,
     figures: Vec<NodeFigures>,
+    /// What was changed so that the critic recognises its examples.
+    remedy: Remedy,
 }
 
 impl Basis {
-    fn of(material: &TrainingPages, settings: &TrainSettings, made: &TrainingResult) -> Basis {
+    fn of(
+        material: &TrainingPages,
+        settings: &TrainSettings,
+        made: &TrainingResult,
+        remedy: Remedy,
+    ) -> Basis {
         Basis {
+            remedy,
             settings: fingerprint_of(settings, material),
             topics: material.basis.clone(),
             tuned_on: made.tuned_on.clone(),
@@ -299,11 +369,14 @@ impl Basis {
     fn tunings(&self, model: &CriticModel) -> Tunings {
         let all_terms: BTreeSet<u16> =
             self.figures.iter().filter(|node| node.all_terms).map(|node| node.id).collect();
+        let topical: BTreeMap<u16, f64> =
+            self.figures.iter().filter_map(|node| Some((node.id, node.topical?))).collect();
         let tuning = |decision: &porthole_topic::TopicDecision| Tuning {
             counting: decision.counting,
             smoothing: decision.smoothing,
             features: if all_terms.contains(&decision.node.0) { usize::MAX } else { decision.features.len() },
             calibration: decision.calibration,
+            topical: topical.get(&decision.node.0).copied().unwrap_or(1.0),
         };
         model.decisions().iter().map(|decision| (decision.node, tuning(decision))).collect()
     }
@@ -348,6 +421,7 @@ impl Before {
         if basis.settings != fingerprint_of(settings, material)
             || parents(&basis.topics) != parents(&material.basis)
             || model.kind() != ModelKind::NaiveBayes
+            || basis.remedy != Remedy::None
         {
             return Ok(None);
         }
@@ -429,7 +503,7 @@ mod tests {
         assert_eq!(train_workspace(&mut store, &settings, false).unwrap().trained, TrainedScope::All);
         let birds = workspace::tree(&*store.reader()).unwrap().find("/Birds").unwrap();
         store.add_examples(&[example(birds, "new", 0, 77)]).unwrap();
-        let material = TrainingPages::load(&mut store).unwrap();
+        let material = TrainingPages::load(&mut store, &settings).unwrap();
         let before = Before::load(&store, &settings, &material).unwrap().unwrap();
         assert_eq!(before.changed, [birds]);
         let tunings = before.basis.tunings(&before.model);
@@ -483,10 +557,11 @@ mod tests {
         };
         workspace::keep(&mut store, workspace::TAXONOMY, came.to_bytes()).unwrap();
         store.set_topics(&tree.rows()).unwrap();
-        assert_eq!(TrainingPages::load(&mut store).unwrap().statistics.documents(), 17);
+        let settings = RawTrain::default().ready().unwrap();
+        assert_eq!(TrainingPages::load(&mut store, &settings).unwrap().statistics.documents(), 17);
         tree.remove(owls).unwrap();
         store.set_topics(&tree.rows()).unwrap();
         workspace::note_removed(&mut store, &[owls]).unwrap();
-        assert_eq!(TrainingPages::load(&mut store).unwrap().statistics.documents(), 16);
+        assert_eq!(TrainingPages::load(&mut store, &settings).unwrap().statistics.documents(), 16);
     }
 }

@@ -17,6 +17,7 @@ use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
 
 use crate::output::{self, misuse};
 use crate::settings::{RawSettings, TEMPLATE};
+use crate::training;
 
 /// A folder with a crawl and its topics.
 #[derive(Debug)]
@@ -293,8 +294,12 @@ impl<'a> WordLookup<'a> {
 
     fn inherited(&self) -> anyhow::Result<&BTreeMap<TermId, String>> {
         if self.inherited.get().is_none() {
-            let words = pretrained_as_it_came(self.reader)?.map(|pretrained| pretrained.words);
-            let _ = self.inherited.set(words.unwrap_or_default());
+            // The background of a tree without pretrained counts is that of the general taxonomy.
+            let pretrained = match pretrained_as_it_came(self.reader)? {
+                Some(pretrained) => Some(pretrained),
+                None => Pretrained::general().ok(),
+            };
+            let _ = self.inherited.set(pretrained.map(|pretrained| pretrained.words).unwrap_or_default());
         }
         Ok(self.inherited.get().expect("just set"))
     }

@@ -34,6 +34,7 @@ const CHOSEN: Tuning = Tuning {
     smoothing: 0.1,
     features: usize::MAX,
     calibration: porthole_topic::Calibration::NONE,
+    topical: 1.0,
 };
 
 /// Trains on and judges 20 Newsgroups, flat, on one core, `rounds` times.

@@ -260,11 +260,11 @@ impl CriticTrainer<'_> {
         let mut statistics = Statistics::of(examples.iter().copied());
         statistics.merge(prior);
         let options = TrainingOptions { shape, ..TrainingOptions::default() };
-        let mut tunings = Tunings::new();
+        let (mut tunings, mut otherwise) = (Tunings::new(), Tuning::untried());
         if is_tuned {
             let tuned = tune_all(self.tree, &statistics, &examples, &options);
-            tunings.extend(tuned.into_iter().map(|(node, tuned)| (node, tuned.tuning)));
+            (tunings, otherwise) = (tuned.tunings(), tuned.otherwise);
         }
-        train(self.tree, &statistics, &tunings, &Tuning::untried(), &options)
+        train(self.tree, &statistics, &tunings, &otherwise, &options)
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of topics and the critic.
 
 mod critic;
+mod few;
 mod import;
 mod prune;
 mod taxonomy;

@@ -72,7 +72,7 @@ fn cross_validation_finds_what_tells() {
     let examples: Vec<_> = documents.iter().map(example).collect();
     let statistics = Statistics::of(examples.iter().copied());
     let options = TrainingOptions::default();
-    let tuned = tune_all(&tree, &statistics, &examples, &options);
+    let tuned = tune_all(&tree, &statistics, &examples, &options).nodes;
     assert_eq!(tuned.len(), 2);
     let root = &tuned[&TopicId::ROOT];
     assert!(root.chosen.accuracy >= 0.95 && root.chosen.accuracy >= root.plain.accuracy, "{:?}", root.chosen);
@@ -85,7 +85,7 @@ fn cross_validation_finds_what_tells() {
         counting: Some(TermCounting::Each),
         ..options
     };
-    let root = tune_all(&tree, &statistics, &examples, &given)[&TopicId::ROOT].tuning;
+    let root = tune_all(&tree, &statistics, &examples, &given).nodes[&TopicId::ROOT].tuning;
     assert_eq!((root.smoothing, root.features, root.counting), (0.5, 20, TermCounting::Each));
 }
 
@@ -161,7 +161,14 @@ fn what_was_learnt_elsewhere_trains_to_the_same_model() {
     let tree = tree();
     let documents = documents(&tree, 20);
     let statistics = Statistics::of(documents.iter().map(example));
-    let tuning = Tuning { counting: TermCounting::Once, smoothing: 0.1, features: 100, ..Tuning::default() };
+    let tuning = Tuning {
+        counting: TermCounting::Once,
+        smoothing: 0.1,
+        features: 100,
+        // It belongs to a background, which a taxonomy does not have.
+        topical: Tuning::untried().topical,
+        ..Tuning::default()
+    };
     let tunings: Tunings = [(TopicId::ROOT, tuning)].into();
     let words = [(TermId(3), "three".to_owned())].into();
     let learnt = Pretrained { source: "a test".to_owned(), tree, statistics, tunings, words };

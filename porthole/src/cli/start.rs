@@ -16,7 +16,15 @@ pub(crate) struct Start {
     /// Topic of the pages; created if missing
     #[arg(long, value_name = "PATH")]
     pub(crate) topic: Option<String>,
-    /// Ask nothing: use the best topic, or create one below it
+    /// Folders of the bookmarks to crawl for, by name or path; the others tell the
+    /// critic what is not wanted
+    #[arg(long, value_name = "NAME", num_args = 1.., conflicts_with_all = ["name", "topic"])]
+    pub(crate) folder: Vec<String>,
+    /// Keep folders of bookmarks apart from built-in topics that mean the same
+    #[arg(long)]
+    pub(crate) no_merge: bool,
+    /// Ask nothing: use the best topic, or create one below it; of bookmarks, crawl
+    /// for all folders
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
     /// Address at which server operators can reach you; stored in porthole.toml

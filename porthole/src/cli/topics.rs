@@ -253,6 +253,9 @@ pub(crate) struct Import {
     /// Read the pages from this recorded web
     #[arg(long, value_name = "FILE.warc.gz")]
     pub(crate) web: Vec<PathBuf>,
+    /// Put examples of topics that mean the same as one of the tree into that one
+    #[arg(long)]
+    pub(crate) merge: bool,
     /// Prune to K examples per topic: merge smaller topics, sample larger ones
     #[arg(long, value_name = "K", num_args = 0..=1, default_missing_value = "300", value_parser = at_least_one)]
     pub(crate) prune: Option<usize>,

@@ -28,6 +28,7 @@ use crate::cli;
 use crate::commands::toward;
 use crate::output::{self, Progress, misuse};
 use crate::settings::RawBacklinks;
+use crate::training;
 use crate::workspace::{self, Workspace};
 
 /// Exit codes of a crawl; 0 means that it finished or reached its fetch limit.
@@ -337,6 +338,7 @@ fn judge(
     match program {
         None => {
             let critic = workspace::critic(reader)?.0;
+            training::refuse_untrained(reader, tree, critic.model())?;
             let (mut judge, mut link_critic) = (critic.clone(), critic);
             if let Some(wide) = wide {
                 judge = judge.toward(wide.marks());

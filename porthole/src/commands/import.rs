@@ -6,7 +6,7 @@ use porthole_topic::prune::Pruning;
 use porthole_webs::RecordedWeb;
 
 use crate::cli;
-use crate::importing::{self, ImportReport, ImportRequest, Lacking, Noted};
+use crate::importing::{self, ImportReport, ImportRequest, ImportedMatch, Lacking, Noted};
 use crate::output::{self, Paint, count, misuse};
 use crate::sources::{ExampleSource, SourceFormat};
 use crate::workspace::{self, Workspace};
@@ -29,18 +29,50 @@ pub(crate) async fn run(workspace: &Workspace, arguments: &cli::Import) -> anyho
         below: arguments.topic.as_deref(),
         web: web.as_ref(),
         pruning: arguments.prune.map(|k| Pruning { k, seed: arguments.seed }),
+        allows_local: web.is_some() || workspace.settings.fetch.loopback == Some(true),
     };
     let known = importing::known(&*reader)?;
-    let gathered = importing::gather(&order, workspace::tree(&*reader)?, &known).await?;
+    let tree = workspace::tree(&*reader)?;
+    let mut gathered = importing::gather(&order, tree.clone(), &known).await?;
+    let mut critic = workspace::critic(&*reader).ok().map(|(critic, _)| critic);
+    gathered.find_same(&tree, critic.as_mut(), arguments.merge)?;
     importing::write(&mut store, &gathered)?;
     if arguments.json {
         return output::print_json(&gathered.report);
     }
     print(&gathered.report);
-    if gathered.report.read > 0 {
-        output::print(&Paint::Faint.on(TRAIN_NEXT));
+    say_same(&gathered.report, arguments.merge);
+    if let Some(next) = next(&gathered.report) {
+        output::print(&Paint::Faint.on(next));
     }
     Ok(())
+}
+
+/// The next step after an import.
+fn next(report: &ImportReport) -> Option<&'static str> {
+    match (report.to_fetch, report.read) {
+        (1.., _) => Some("next: `porthole examples fetch`, then `porthole train`"),
+        (0, 1..) => Some(TRAIN_NEXT),
+        (0, 0) => None,
+    }
+}
+
+/// Says which topics were merged, or could be.
+fn say_same(report: &ImportReport, is_merged: bool) {
+    for same in &report.same {
+        let ImportedMatch { topic, into, pages, of } = same;
+        let by =
+            if *of > 0 { format!("{pages} of {}", count(*of, "page")) } else { "by its name".to_owned() };
+        output::say(&match is_merged {
+            true => format!("{topic} was merged into {into} ({by})"),
+            false => format!(
+                "{topic} seems to mean the same as {into} ({by}), and both compete for pages; merge them with \
+                 `porthole topics remove {} --move-examples {}`, or import with --merge",
+                output::quoted(topic),
+                output::quoted(into)
+            ),
+        });
+    }
 }
 
 /// The next step, when there are examples to train on.
@@ -56,7 +88,7 @@ pub(crate) fn print(report: &ImportReport) {
     output::print(&format!("{file} ({}): {}{new}", report.format, count(report.examples, "example")));
     let rows = [
         ("read", report.read),
-        ("to be fetched by the crawl", report.to_fetch),
+        ("without a page yet", report.to_fetch),
         ("known already, unchanged", report.known),
         ("without a page", report.missing.count),
         ("without words", report.empty.count),

@@ -47,7 +47,8 @@ impl InitialContent {
             let pretrained = Pretrained::from_bytes(&bytes).with_context(|| name.display().to_string())?;
             return Ok(InitialContent::Pretrained(Box::new(pretrained), bytes));
         }
-        let order = ImportRequest { source: &source, below: None, web: None, pruning: None };
+        let order =
+            ImportRequest { source: &source, below: None, web: None, pruning: None, allows_local: false };
         let gathered = importing::gather(&order, Taxonomy::new(), &KnownExamples::new()).await?;
         Ok(InitialContent::Imported(Box::new(gathered)))
     }
@@ -94,8 +95,15 @@ fn say_what_next(folder: &Path, start: &InitialContent) {
         }
         InitialContent::Imported(gathered) => {
             import::print(&gathered.report);
+            let fetch = match gathered.report.to_fetch {
+                0 => String::new(),
+                _ => format!(
+                    "{at} examples fetch   (set `contact` in {}/porthole.toml first)\n      ",
+                    folder.display()
+                ),
+            };
             output::print(&format!(
-                "\nnext: {at} topics tree\n      {at} topics mark PATH\n      {at} train"
+                "\nnext: {fetch}{at} topics tree\n      {at} topics mark PATH\n      {at} train"
             ));
         }
         InitialContent::Pretrained(pretrained, _) => {

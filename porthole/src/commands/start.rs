@@ -2,6 +2,7 @@
 
 mod choice;
 mod contact;
+mod folders;
 mod request;
 
 use std::path::Path;
@@ -12,21 +13,22 @@ use porthole_topic::{Taxonomy, TaxonomyError};
 use porthole_types::{CanonicalUrl, TermId, TopicId};
 
 use self::choice::chosen_topic;
-use self::request::StartRequest;
+use self::request::{NamedPage, StartRequest};
 use crate::asking::{self, INTERRUPTED};
 use crate::cli;
 use crate::commands::examples::add::{self, NewExamplePage};
 use crate::commands::propose::{self, TopicProposal};
-use crate::commands::{crawl, init};
+use crate::commands::{crawl, init, train};
 use crate::documents::DocumentReader;
 use crate::output::{self, Paint, Spinner, count, misuse, quoted};
-use crate::settings::RawTrain;
 use crate::training::train_workspace;
 use crate::visiting::Visitor;
 use crate::workspace::{self, Workspace};
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<ExitCode> {
-    let request = StartRequest::of(root, arguments)?;
+    let mut request = StartRequest::of(root, arguments)?;
+    let wanted = folders::wanted(&request.folders, arguments).await?;
+    folders::limited(&mut request, &wanted);
     let contact = contact::needed(&request.folder, arguments).await?;
     let start = FirstCrawl::open(arguments, &request)?;
     if let Some(contact) = contact {
@@ -39,15 +41,12 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<E
     }
     // The contact may have changed the settings.
     let start = FirstCrawl { workspace: Workspace::open(&request.folder)?, ..start };
-    let fetched = match start.fetch(&request).await? {
-        Fetching::Interrupted => {
-            output::say("interrupted; run the same command to resume");
-            return Ok(INTERRUPTED.into());
-        }
-        Fetching::Nothing => false,
-        Fetching::Some => true,
-    };
-    if fetched || start.tree()?.good().next().is_none() || start.has_unplaced(&request)? {
+    let Some(has_new_folders) = start.fetch_folders(&request).await?.is_some() else { return interrupted() };
+    if has_new_folders || !request.folders.is_empty() && start.tree()?.good().next().is_none() {
+        start.place_folders(&request, &wanted).await?;
+    }
+    let Some(has_new_pages) = start.fetch(&request).await?.is_some() else { return interrupted() };
+    if has_new_pages || start.tree()?.good().next().is_none() || start.has_unplaced(&request)? {
         let path = start.choose().await?;
         start.mark(&path, &request)?;
     }
@@ -58,6 +57,11 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Start) -> anyhow::Result<E
     }
     start.step("crawling; Ctrl-C stops, the same command resumes", &format!("{} crawl", start.program));
     crawl::run(&request.folder, &arguments.crawl).await
+}
+
+fn interrupted() -> anyhow::Result<ExitCode> {
+    output::say("interrupted; run the same command to resume");
+    Ok(INTERRUPTED.into())
 }
 
 /// A start in progress.
@@ -74,6 +78,17 @@ enum Fetching {
     Nothing,
     Some,
     Interrupted,
+}
+
+impl Fetching {
+    /// Whether there are new pages; `None` if it was interrupted.
+    fn is_some(&self) -> Option<bool> {
+        match self {
+            Fetching::Nothing => Some(false),
+            Fetching::Some => Some(true),
+            Fetching::Interrupted => None,
+        }
+    }
 }
 
 impl<'a> FirstCrawl<'a> {
@@ -122,11 +137,16 @@ impl<'a> FirstCrawl<'a> {
 
     /// Fetches the pages that are not examples yet, as examples without a topic.
     async fn fetch(&self, request: &StartRequest) -> anyhow::Result<Fetching> {
+        self.fetch_pages("/", &request.pages.iter().collect::<Vec<_>>()).await
+    }
+
+    /// Fetches the pages that are not examples yet, as examples of a topic.
+    async fn fetch_pages(&self, topic: &str, pages: &[&NamedPage]) -> anyhow::Result<Fetching> {
         let examples = self.workspace.reader()?.examples(None)?;
         let is_known = |url: &CanonicalUrl| {
             examples.iter().any(|known| known.state == ExampleState::Ok && known.url == url.as_str())
         };
-        let wanted: Vec<_> = request.pages.iter().filter(|page| !is_known(&page.url)).collect();
+        let wanted: Vec<_> = pages.iter().filter(|page| !is_known(&page.url)).collect();
         if wanted.is_empty() {
             return Ok(Fetching::Nothing);
         }
@@ -138,16 +158,17 @@ impl<'a> FirstCrawl<'a> {
             fallback_title: page.title.clone(),
             ..NewExamplePage::new(page.url.to_string(), &page.source, document)
         });
-        let added = add::keep(&self.workspace, "/", shown.collect(), &mut documents)?;
+        let added = add::keep(&self.workspace, topic, shown.collect(), &mut documents)?;
         added.say_lacking();
         if tour.is_interrupted {
             return Ok(Fetching::Interrupted);
         }
-        if added.read() == 0 {
+        if added.read() == 0 && topic == "/" {
             return Err(misuse("none of the pages could be fetched and read; give other URLs"));
         }
-        let what = format!("fetched {} of {}", added.read(), count(urls.len(), "page"));
-        self.step(&what, &self.command("examples add / URL…"));
+        let of = if topic == "/" { String::new() } else { format!(" of {topic}") };
+        let what = format!("fetched {} of {}{of}", added.read(), count(urls.len(), "page"));
+        self.step(&what, &self.command(&format!("examples add {} URL…", quoted(topic))));
         Ok(Fetching::Some)
     }
 
@@ -275,43 +296,24 @@ impl<'a> FirstCrawl<'a> {
         Ok(examples.into_iter().map(|(example, _)| example).collect())
     }
 
-    /// Trains the critic, and warns if it does not recognise its own examples.
+    /// Trains the critic, and warns of examples that it does not recognise.
     fn train(&self) -> anyhow::Result<()> {
-        let examples = count(self.train_with(&self.workspace.settings.train)?, "example");
-        let known = self.recognised()?;
+        let spinner = Spinner::new("training");
+        let settings = self.workspace.settings.train.ready()?;
+        let report = train_workspace(&mut self.workspace.writer()?, &settings, false);
+        spinner.finish();
+        let report = report?;
+        let examples = count(report.examples as usize, "example");
         let what = format!("trained the critic on {examples}, including those of the taxonomy");
         self.step(&what, &self.command("train"));
-        if known < GOOD_FIT {
+        train::warn_of_misjudged(&report.check);
+        if !report.check.lost.is_empty() {
             output::say(&format!(
-                "warning: the critic does not recognise its own examples yet (mean relevance {known:.2}); add \
-                 more with `{} examples explore TOPIC`, or mark the parent topic as good",
+                "add more with `{} examples explore TOPIC`, or mark the parent topic as good",
                 self.program
             ));
         }
         Ok(())
-    }
-
-    /// Trains and returns the number of examples.
-    fn train_with(&self, settings: &RawTrain) -> anyhow::Result<usize> {
-        let spinner = Spinner::new("training");
-        let report = train_workspace(&mut self.workspace.writer()?, &settings.ready()?, false);
-        spinner.finish();
-        Ok(report?.examples as usize)
-    }
-
-    /// Mean relevance of the examples of good topics; 1 if there are none.
-    fn recognised(&self) -> anyhow::Result<f64> {
-        let reader = self.workspace.reader()?;
-        let (mut critic, tree) = workspace::critic(&reader)?;
-        let good: Vec<TopicId> = tree.good().flat_map(|good| tree.below(good)).collect();
-        let (mut sum, mut judged) = (0.0, 0);
-        reader.visit_examples(&mut |example, terms| {
-            if example.state == ExampleState::Ok && good.contains(&example.topic) {
-                sum += critic.relevance(terms);
-                judged += 1;
-            }
-        })?;
-        Ok(if judged == 0 { 1.0 } else { sum / f64::from(judged) })
     }
 }
 

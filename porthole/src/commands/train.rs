@@ -9,7 +9,10 @@ use porthole_topic::{BACKGROUND, ClassifierShape, FEATURES, ModelKind, TermCount
 use crate::cli;
 use crate::output::{self, Paint, Spinner, count, misuse};
 use crate::settings::{CriticWord, TrainSettings};
-use crate::training::{self, ChosenBy, NodeFigures, TrainedScope, TrainingReport, background};
+use crate::training::{
+    self, ChosenBy, ExampleCheck, MisjudgedExample, NodeFigures, Remedy, TrainedScope, TrainingReport,
+    background,
+};
 use crate::workspace::Workspace;
 
 pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
@@ -96,6 +99,12 @@ fn print(report: &TrainingReport, cv: bool) {
             report.to_other.join(", ")
         ));
     }
+    if report.has_general_background {
+        output::print(&format!(
+            "/{BACKGROUND} stands for all other pages, with the counts of the general taxonomy: after a crawl, \
+             `porthole train` draws pages for it"
+        ));
+    }
     if report.background.examples > 0 {
         output::print(&format!(
             "{} of the crawl are background examples in /{BACKGROUND}, {} new",
@@ -142,7 +151,7 @@ fn print_nodes(nodes: &[NodeFigures]) {
         note(format!("… and {} more; --json lists all", count(own.len() - MOST_NODES, "node")));
     }
     if own.iter().any(|node| node.validation.is_none()) {
-        note("–: too few examples for cross-validation; default parameters are used".to_owned());
+        note("–: too few examples for cross-validation; the parameters of other nodes are used".to_owned());
     }
     if !inherited.is_empty() {
         let nodes = count(inherited.len(), "node");
@@ -273,12 +282,20 @@ fn warn(report: &TrainingReport) {
             has(report.unplaced)
         ));
     }
-    if report.lacking > 0 {
+    if report.to_fetch > 0 {
+        let them = if report.to_fetch == 1 { "its page" } else { "their pages" };
         output::say(&format!(
-            "{} no page with words and are not used: `porthole examples list` shows the reasons",
-            has(report.lacking)
+            "{} no page yet: fetch {them} with `porthole examples fetch`, then train again",
+            has(report.to_fetch)
         ));
     }
+    if report.lacking > report.to_fetch {
+        output::say(&format!(
+            "{} no page with words and are not used: `porthole examples list` shows the reasons",
+            has(report.lacking - report.to_fetch)
+        ));
+    }
+    warn_of_misjudged(&report.check);
     if report.background.is_taken {
         output::say(&format!(
             "warning: background examples cannot be stored, because /{BACKGROUND} is good or has subtopics: rename it \
@@ -288,6 +305,42 @@ fn warn(report: &TrainingReport) {
     warn_of_collisions(&report.collisions);
     if report.good.is_empty() {
         output::say("no topic is marked good yet: mark one with `porthole topics mark PATH`");
+    }
+}
+
+/// Says which examples the critic does not recognise, and what was done about it.
+pub(crate) fn warn_of_misjudged(check: &ExampleCheck) {
+    match check.remedy {
+        Remedy::None => {}
+        Remedy::NoBackground => output::say(
+            "warning: with pages of the crawl as background, the good topics would be lost: they are not used",
+        ),
+        Remedy::CountedTimes(times) => output::say(&format!(
+            "warning: so that the good topics are not lost beside others, their examples count {times} times and \
+             pages of the crawl are no background; more examples make that unnecessary"
+        )),
+    }
+    for lost in &check.lost {
+        output::say(&format!(
+            "warning: {} of {} of {} are not recognised; add more",
+            lost.misjudged,
+            count(lost.examples, "example"),
+            lost.topic
+        ));
+    }
+    let misjudged = &check.misjudged;
+    if !misjudged.is_empty() {
+        let judged = if misjudged.len() == 1 { "is" } else { "are" };
+        output::say(&format!(
+            "{} of {} {judged} not judged as what it is:",
+            output::grouped(&misjudged.len().to_string()),
+            count(check.checked, "example")
+        ));
+        let line = |example: &MisjudgedExample| match example.is_good {
+            true => format!("{} in {}: R {:.2}", example.name, example.topic, example.relevance),
+            false => format!("{} in {}: judged as {}", example.name, example.topic, example.judged_as),
+        };
+        output::some_of(misjudged, misjudged.len(), line).iter().for_each(|line| output::say(line));
     }
 }
 

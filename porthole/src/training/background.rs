@@ -1,15 +1,15 @@
 //! Background examples: a seeded sample of crawled pages about no good topic, refreshed before training.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
-use porthole_store::{
-    ExampleChange, ExampleState, NewExample, StoreReader, StoredExample, TopicChange, WorkspaceWriter,
+use anyhow::Context;
+use porthole_store::{ExampleChange, NewExample, StoreReader, StoredExample, TopicChange, WorkspaceWriter};
+use porthole_topic::{
+    Critic, IRRELEVANT, Pretrained, Sample, Statistics, Taxonomy, add_background, background, have_same_name,
 };
-use porthole_topic::{Critic, IRRELEVANT, Sample, Taxonomy, add_background, background};
 use porthole_types::TopicId;
 use serde::Serialize;
 
-use super::learnt_from;
 use super::pages::{self, KeptPage, KeptPages};
 use crate::cli::Usefulness;
 use crate::documents::{DocumentReader, TermDocument};
@@ -46,8 +46,7 @@ pub(crate) struct Background {
     pub(crate) is_taken: bool,
 }
 
-/// Updates the background examples from the crawl: at most `most`, and at most half as many as there are other
-/// examples.
+/// Updates the background examples from the crawl: at most `most`.
 pub(crate) fn refresh(
     workspace: &Workspace,
     store: &mut dyn WorkspaceWriter,
@@ -57,7 +56,6 @@ pub(crate) fn refresh(
     let tree = workspace::tree(&*reader)?;
     let (old, others): (Vec<StoredExample>, Vec<StoredExample>) =
         reader.examples(None)?.into_iter().partition(|example| example.source == SOURCE);
-    let most = most.min(background_limit(&tree, &learnt_from(&*reader)?, &others));
     let mut documents = DocumentReader::new();
     let mut drawn = Vec::new();
     if most >= FEWEST {
@@ -67,6 +65,34 @@ pub(crate) fn refresh(
         drawn.clear();
     }
     replace(store, tree, Replacement { old, others, drawn, documents })
+}
+
+/// Adds the counts of the general taxonomy as the background of a tree that has none, until a crawl brings pages for
+/// it. Without a background every page would belong to one of the user's topics. Topics that the tree has under the same
+/// name are left out. Returns whether they were added: the background may be taken, or have examples.
+pub(super) fn add_general(
+    store: &mut dyn WorkspaceWriter,
+    tree: &mut Taxonomy,
+    statistics: &mut Statistics,
+) -> anyhow::Result<bool> {
+    let topics_before = tree.len();
+    let Some(leaf) = add_background(tree)? else { return Ok(false) };
+    if statistics.topic(leaf).is_some() {
+        return Ok(false);
+    }
+    if tree.len() > topics_before {
+        store.set_topics(&tree.rows())?;
+    }
+    let general = Pretrained::general().context("cannot load the built-in general taxonomy")?;
+    let mut counts = general.statistics;
+    for topic in general.tree.ids().filter(|&topic| topic != TopicId::ROOT) {
+        let has_name = |own: TopicId| have_same_name(tree.name(own), general.tree.name(topic));
+        if tree.ids().any(|own| own != TopicId::ROOT && has_name(own)) {
+            general.tree.below(topic).into_iter().for_each(|id| counts.forget(id));
+        }
+    }
+    statistics.merge(&counts.into_one(leaf));
+    Ok(true)
 }
 
 /// The new background examples, to replace the old ones.
@@ -116,16 +142,6 @@ fn replace(
         store.change_topics(&TopicChange { topics, examples: &changes, added: &added, terms: &terms })?;
     }
     Ok(done)
-}
-
-/// Half of the number of all other examples, including those of the taxonomy: with more, the prior of the background
-/// would be so high that good pages are lost to it.
-fn background_limit(tree: &Taxonomy, learnt: &BTreeMap<TopicId, u32>, others: &[StoredExample]) -> usize {
-    let own = others.iter().filter(|example| example.state == ExampleState::Ok).count();
-    let leaf = background(tree);
-    let learnt = learnt.iter().filter(|(topic, _)| Some(**topic) != leaf);
-    let learnt: usize = learnt.map(|(_, &documents)| documents as usize).sum();
-    own.max(learnt) / 2
 }
 
 /// Draws crawled pages that are about no good topic, both by the stored judgment and by the current critic (marks may

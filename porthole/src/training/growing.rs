@@ -90,7 +90,7 @@ pub(crate) fn grow(
     let (critic, tree) = workspace::critic(&*reader)?;
     let topic = tree.find(path)?;
     refuse_unwanted(&tree, topic)?;
-    let material = TrainingPages::load(store)?;
+    let material = TrainingPages::load(store, settings)?;
     let originals = originals(&*reader)?;
     let shown = originals.iter().map(|(topic, counts)| TopicExample { topic: *topic, counts }).collect();
     let tunings = tunings(&*reader)?;

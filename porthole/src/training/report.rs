@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use porthole_store::WorkspaceWriter;
 use porthole_topic::{
-    CriticModel, DecisionProblem, Taxonomy, TopicDecision, Tuned, Tunings, logistic, problems,
+    ClassifierShape, CriticModel, DecisionProblem, Taxonomy, TopicDecision, Tuned, Tunings, background,
+    logistic, problems,
 };
 use porthole_types::TopicId;
 use serde::{Deserialize, Serialize};
 
 use super::background::Background;
+use super::check::ExampleCheck;
 use super::{TrainingPages, TrainingResult};
 use crate::settings::{TrainSettings, counting_name};
 
@@ -36,10 +38,16 @@ pub(crate) struct TrainingReport {
     pub(crate) unplaced: usize,
     /// Examples whose pages are missing or have no words.
     pub(crate) lacking: usize,
+    /// Those of them whose pages were not fetched yet.
+    pub(crate) to_fetch: usize,
     /// Topics whose own examples were moved to a leaf `Other`.
     pub(crate) to_other: Vec<String>,
     /// Result of the refresh of the background examples.
     pub(crate) background: Background,
+    /// Whether the counts of the general taxonomy are the background, because there are no pages of a crawl.
+    pub(crate) has_general_background: bool,
+    /// How the examples are judged.
+    pub(crate) check: ExampleCheck,
     /// Stems that share a term, because their hashes collide.
     pub(crate) collisions: Vec<Vec<String>>,
     pub(crate) seconds: f64,
@@ -73,6 +81,8 @@ pub(crate) struct NodeFigures {
     pub(crate) features: usize,
     /// Whether all terms are used, however many there are.
     pub(crate) all_terms: bool,
+    /// Share of a page's words that depends on its topic; only where there is a background.
+    pub(crate) topical: Option<f64>,
     /// Cross-validation results; only if the node was tuned here.
     pub(crate) validation: Option<Validation>,
 }
@@ -85,8 +95,9 @@ pub(crate) enum ChosenBy {
     Validation,
     /// The pretrained taxonomy.
     Taxonomy,
-    /// Defaults of the papers: too few examples for cross-validation.
-    Papers,
+    /// Too few examples for cross-validation: what the other nodes of the tree have chosen, or most nodes of the
+    /// general taxonomy.
+    Others,
 }
 
 /// Cross-validation results of a node.
@@ -144,8 +155,11 @@ impl TrainingReport {
             undecided: paths(problems.iter().filter(|p| p.classes.len() == 1).map(|p| p.node).collect()),
             unplaced: material.unplaced,
             lacking: material.lacking,
+            to_fetch: material.to_fetch,
             to_other: paths(material.to_other.clone()),
             background: Background::default(),
+            has_general_background: material.has_general_background,
+            check: ExampleCheck::default(),
             collisions: collisions.into_iter().map(|collision| collision.stems).collect(),
             seconds: took.as_secs_f64(),
         })
@@ -198,23 +212,28 @@ impl NodeFigures {
         tunings: &Tunings,
         tuned: &BTreeMap<TopicId, Tuned>,
     ) -> Vec<NodeFigures> {
+        let is_inherited =
+            |node: &TopicId| model.shape() == ClassifierShape::Tree && material.inherited.contains_key(node);
+        let background = background(&material.tree);
         let figures = |decision: &TopicDecision| {
+            let has_background = decision.classes.iter().any(|class| Some(class.topic) == background);
             let tuning = tunings.get(&decision.node);
             NodeFigures {
                 id: decision.node.0,
                 node: material.tree.path(decision.node),
                 examples: decision.classes.iter().map(|class| u64::from(class.documents)).sum(),
                 classes: decision.classes.len(),
-                chosen_by: match (tuned.contains_key(&decision.node), tuning) {
-                    (true, _) => ChosenBy::Validation,
-                    (false, Some(_)) => ChosenBy::Taxonomy,
-                    (false, None) => ChosenBy::Papers,
+                chosen_by: match tuned.contains_key(&decision.node) {
+                    true => ChosenBy::Validation,
+                    false if is_inherited(&decision.node) => ChosenBy::Taxonomy,
+                    false => ChosenBy::Others,
                 },
                 counting: Some(counting_name(decision.counting).to_owned()),
                 smoothing: Some(decision.smoothing),
                 strength: None,
                 features: decision.features.len(),
                 all_terms: tuning.is_none_or(|tuning| tuning.features == usize::MAX),
+                topical: tuning.filter(|_| has_background).map(|tuning| tuning.topical),
                 validation: tuned.get(&decision.node).map(Validation::of),
             }
         };

@@ -3,6 +3,7 @@
 mod arrows;
 mod background;
 mod backlinks;
+mod bookmarks;
 mod commands;
 mod control;
 mod crawl;

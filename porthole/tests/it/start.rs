@@ -356,8 +356,12 @@ const TOPIC: &str = "/Recreation/Cycling";
 
 impl Recording {
     fn make() -> Recording {
+        Recording::with(600, 5)
+    }
+
+    fn with(pages: u32, examples: usize) -> Recording {
         let params = SynthParams {
-            pages: 600,
+            pages,
             site_pages: 10,
             page_bytes: 1_000,
             links: 12,
@@ -374,7 +378,7 @@ impl Recording {
         let folder = tempfile::tempdir().unwrap();
         let topics = record(&web, &folder.path().join("web"));
         let leaf = web.topics().iter().find(|topic| topic.path == TOPIC).unwrap();
-        let examples = web.examples(leaf.id, 5, 1).iter().map(ToString::to_string).collect();
+        let examples = web.examples(leaf.id, examples, 1).iter().map(ToString::to_string).collect();
         Recording { folder, topics, examples }
     }
 
@@ -498,6 +502,37 @@ fn a_start_says_what_it_lacks_and_goes_on_with_it() {
         4,
         "could be fetched and read",
     );
+}
+
+#[test]
+fn retraining_with_pages_of_the_crawl_keeps_the_examples() {
+    let web = Recording::with(1_500, 30);
+    let file = web.web().display().to_string();
+    for examples in [3, 10, 30] {
+        let workspace = format!("ws-{examples}");
+        let urls: Vec<&str> = web.examples[..examples].iter().map(String::as_str).collect();
+        let arguments = [&["start"], &urls[..], &[&workspace, "--name", "Bicycles", "--web", &file]].concat();
+        check(web.path(), &[&arguments[..], &["--pages", "200"]].concat(), 0, "");
+        let trained = json(web.path(), &["-C", &workspace, "train", "--json"]);
+        assert!(trained["background"]["examples"].as_u64().unwrap() >= 20, "{trained}");
+        let (checked, remedy) = (&trained["check"], &trained["check"]["remedy"]);
+        assert_eq!((&checked["lost"], remedy), (&Json::from(Vec::<Json>::new()), &Json::from("none")));
+        let misjudged = checked["misjudged"].as_array().unwrap();
+        assert!(misjudged.iter().all(|example| example["is_good"] == false), "{examples}: {misjudged:?}");
+        // Pages that were fetched are judged again.
+        check(web.path(), &["-C", &workspace, "crawl", "--web", &file, "--pages", "1"], 0, "");
+        let reader = SqliteReader::open(web.path().join(&workspace).join("porthole.db")).unwrap();
+        let sql = "select url, relevance from crawl where state = 1";
+        let (mut kept, mut all, mut wrong) = (0, 0, 0);
+        for row in reader.sql(sql, &QueryLimits::default()).unwrap().rows {
+            let is_true = web.topics.get(row[0].text()).is_some_and(|topic| topic == TOPIC);
+            let is_relevant = row[1].real().is_some_and(|relevance| relevance > 0.5);
+            all += usize::from(is_true);
+            kept += usize::from(is_true && is_relevant);
+            wrong += usize::from(!is_true && is_relevant);
+        }
+        assert!(kept * 10 >= all * 8 && wrong * 5 <= all, "{examples}: {kept} of {all} and {wrong} others");
+    }
 }
 
 #[test]

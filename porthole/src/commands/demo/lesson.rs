@@ -6,9 +6,7 @@ use std::time::Instant;
 use porthole_crawl::{Fetch, Request};
 use porthole_page::Extractor;
 use porthole_store::{ExampleState, NewExample, TopicChange, WorkspaceWriter};
-use porthole_topic::{
-    CriticModel, Statistics, Taxonomy, TopicExample, TrainingOptions, Tuning, Tunings, train, tune_all,
-};
+use porthole_topic::{CriticModel, Statistics, Taxonomy, TopicExample, TrainingOptions, train, tune_all};
 use porthole_types::{CanonicalUrl, Mark, TermId, TopicId, TopicRow, UrlId};
 use porthole_webs::synth::{SyntheticWeb, Topic};
 
@@ -124,6 +122,5 @@ fn model(tree: &Taxonomy, pages: &[ExamplePage]) -> CriticModel {
     let statistics = Statistics::of(examples.iter().copied());
     let options = TrainingOptions::default();
     let tuned = tune_all(tree, &statistics, &examples, &options);
-    let tunings: Tunings = tuned.into_iter().map(|(node, tuned)| (node, tuned.tuning)).collect();
-    train(tree, &statistics, &tunings, &Tuning::untried(), &options)
+    train(tree, &statistics, &tuned.tunings(), &tuned.otherwise, &options)
 }

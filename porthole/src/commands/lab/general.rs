@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &cli::General) -> anyhow::Result<()> {
     let accuracy = |node, found: &porthole_topic::Tuned| {
         (format!("accuracy at {}", made.tree.path(node)), format!("{:.3}", found.chosen.accuracy))
     };
-    rows.extend(tuned.iter().map(|(&node, found)| accuracy(node, found)));
+    rows.extend(tuned.nodes.iter().map(|(&node, found)| accuracy(node, found)));
     output::print_rows(&rows);
     Ok(())
 }

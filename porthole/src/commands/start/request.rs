@@ -1,4 +1,4 @@
-//! The positional arguments of `porthole start`: pages and a folder.
+//! The positional arguments of `porthole start`: pages, lists of bookmarks and a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -7,23 +7,34 @@ use porthole_types::CanonicalUrl;
 
 use crate::cli;
 use crate::commands::examples::add::parse_url;
-use crate::output::{self, misuse, plain};
-use crate::sources::{ExampleSource, PagePlace};
+use crate::output::{self, count, misuse, plain};
+use crate::sources::{self, ExampleSource, PagePlace};
 use crate::workspace::Workspace;
 
-/// Maximum number of pages from a list of bookmarks: enough to train on, and fetched within minutes.
-const MOST: usize = 200;
+/// Maximum number of pages from bookmarks: enough to train on, and fetched within minutes.
+pub(super) const MOST: usize = 200;
 
 /// Default folder of the workspace.
 const FOLDER: &str = "porthole-crawl";
 
 pub(super) struct StartRequest {
     pub(super) folder: PathBuf,
+    /// Pages without a folder of bookmarks.
     pub(super) pages: Vec<NamedPage>,
     /// Whether the pages may cover many topics, as bookmarks do.
     pub(super) is_mixed: bool,
+    /// Folders of bookmarks.
+    pub(super) folders: Vec<BookmarkFolder>,
 }
 
+/// A folder of bookmarks, or a topic of another list.
+pub(super) struct BookmarkFolder {
+    /// Its path as a topic, such as `/Hobbies/Trains`.
+    pub(super) path: String,
+    pub(super) pages: Vec<NamedPage>,
+}
+
+#[derive(Clone)]
 pub(super) struct NamedPage {
     pub(super) url: CanonicalUrl,
     pub(super) title: String,
@@ -32,7 +43,8 @@ pub(super) struct NamedPage {
 
 impl StartRequest {
     pub(super) fn of(root: &Path, arguments: &cli::Start) -> anyhow::Result<StartRequest> {
-        let (mut pages, mut folder, mut is_mixed) = (Vec::new(), None, false);
+        let (mut pages, mut lists, mut folder, mut is_mixed) = (Vec::new(), Vec::new(), None, false);
+        let mut folders: Vec<BookmarkFolder> = Vec::new();
         for (number, name) in arguments.names.iter().enumerate() {
             let is_last = number + 1 == arguments.names.len();
             if name.contains("://") {
@@ -40,7 +52,7 @@ impl StartRequest {
                 pages.push(NamedPage { url: parse_url(name)?, title, source });
             } else if Path::new(name).is_file() {
                 is_mixed = true;
-                pages.extend(bookmarked(Path::new(name))?);
+                lists.push(PathBuf::from(name));
             } else if is_last && may_be_folder(name) {
                 folder = Some(PathBuf::from(name));
             } else {
@@ -52,12 +64,24 @@ impl StartRequest {
             }
         }
         let folder = folder_for(root, folder, arguments)?;
-        if pages.is_empty() && !Workspace::is_at(&folder) {
+        let allows_local =
+            Workspace::is_at(&folder) && Workspace::open(&folder)?.settings.fetch.loopback == Some(true);
+        // With a topic for all pages, folders do not matter.
+        let is_one_topic = arguments.topic.is_some() || arguments.name.is_some();
+        for list in lists {
+            let found = bookmarked(&list, allows_local, is_one_topic)?;
+            pages.extend(found.unfiled);
+            folders.extend(found.folders);
+        }
+        if folders.is_empty() && !arguments.folder.is_empty() {
+            return Err(misuse("--folder chooses folders of bookmarks, and there are none"));
+        }
+        if pages.is_empty() && folders.is_empty() && !Workspace::is_at(&folder) {
             return Err(misuse(
                 "no pages given: run `porthole start URL…` or `porthole start bookmarks.html`",
             ));
         }
-        Ok(StartRequest { folder, pages, is_mixed })
+        Ok(StartRequest { folder, pages, is_mixed, folders })
     }
 }
 
@@ -86,33 +110,70 @@ fn folder_for(root: &Path, named: Option<PathBuf>, arguments: &cli::Start) -> an
     Ok(PathBuf::from(if folder.is_empty() { FOLDER } else { folder }))
 }
 
-/// The pages that a file lists; of long lists an evenly spaced sample.
-fn bookmarked(file: &Path) -> anyhow::Result<Vec<NamedPage>> {
-    let mut pages = Vec::new();
+/// Contents of a list of bookmarks.
+struct Bookmarks {
+    /// Pages in no folder.
+    unfiled: Vec<NamedPage>,
+    folders: Vec<BookmarkFolder>,
+}
+
+/// The pages that a file lists, by folder. Says what was left out and why.
+fn bookmarked(file: &Path, allows_local: bool, is_one_topic: bool) -> anyhow::Result<Bookmarks> {
+    let mut found = Bookmarks { unfiled: Vec::new(), folders: Vec::new() };
+    let mut left_out: Vec<String> = Vec::new();
     for entry in ExampleSource::open(file, None)?.items()? {
-        if let ImportEntry::Found(item) = entry?
-            && let PagePlace::Url(url) = item.page
-        {
-            pages.push(NamedPage { url, title: item.title, source: file.display().to_string() });
+        let item = match entry? {
+            ImportEntry::Found(item) => item,
+            ImportEntry::Problem(problem) => {
+                left_out.push(problem.to_string());
+                continue;
+            }
+        };
+        let PagePlace::Url(url) = item.page else { continue };
+        if let Some(why) = sources::not_on_the_web(&url).filter(|_| !allows_local) {
+            left_out.push(format!("{url}: {why}"));
+            continue;
+        }
+        let page = NamedPage { url, title: item.title, source: file.display().to_string() };
+        let place = found.folders.iter().position(|folder| folder.path == item.topic);
+        match place {
+            _ if is_one_topic || item.topic == "/" => found.unfiled.push(page),
+            Some(place) => found.folders[place].pages.push(page),
+            None => found.folders.push(BookmarkFolder { path: item.topic, pages: vec![page] }),
         }
     }
-    if pages.is_empty() {
-        return Err(misuse(format!("{} contains no links", file.display())));
+    if !found.folders.is_empty() {
+        let unfiled = found.unfiled.drain(..);
+        left_out.extend(unfiled.map(|page| format!("{}: it is in no folder", page.url)));
     }
+    sample(&mut found.unfiled, file);
+    if !left_out.is_empty() {
+        let entries = count(left_out.len(), "entry").replace("entrys", "entries");
+        output::say(&format!("left out {entries} of {}:", file.display()));
+        output::some_of(&left_out, left_out.len(), Clone::clone).iter().for_each(|line| output::say(line));
+    }
+    if found.unfiled.is_empty() && found.folders.is_empty() {
+        return Err(misuse(format!("{} contains no links to pages of the web", file.display())));
+    }
+    Ok(found)
+}
+
+/// Of a long list, an evenly spaced sample.
+fn sample(pages: &mut Vec<NamedPage>, file: &Path) {
     let all = pages.len();
-    if all > MOST {
-        output::say(&format!(
-            "using {MOST} of the {} links in {}, evenly spaced; `porthole examples import` takes all",
-            output::grouped(&all.to_string()),
-            file.display()
-        ));
-        let mut number = 0;
-        pages.retain(|_| {
-            number += 1;
-            number * MOST / all > (number - 1) * MOST / all
-        });
+    if all <= MOST {
+        return;
     }
-    Ok(pages)
+    output::say(&format!(
+        "using {MOST} of the {} links in {}, evenly spaced; `porthole examples import` takes all",
+        output::grouped(&all.to_string()),
+        file.display()
+    ));
+    let mut number = 0;
+    pages.retain(|_| {
+        number += 1;
+        number * MOST / all > (number - 1) * MOST / all
+    });
 }
 
 #[cfg(test)]
@@ -157,12 +218,30 @@ mod tests {
     }
 
     #[test]
+    fn bookmarks_are_read_by_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("list.tsv");
+        let lines = "http://a.test/1\t/A\nhttp://a.test/2\t/B/C\nhttp://localhost/\t/A\nhttp://a.test/3\t/A\n\
+                     http://10.0.0.1/\t/B\nhttp://a.test/4\t/\n";
+        std::fs::write(&file, lines).unwrap();
+        let read = |allows_local, is_one_topic| {
+            let found = bookmarked(&file, allows_local, is_one_topic).unwrap();
+            let folders = found.folders.into_iter().map(|folder| (folder.path, folder.pages.len()));
+            (found.unfiled.len(), folders.collect::<Vec<_>>())
+        };
+        let folder = |path: &str, pages| (path.to_owned(), pages);
+        assert_eq!(read(false, false), (0, vec![folder("/A", 2), folder("/B/C", 1)]));
+        assert_eq!(read(true, false), (0, vec![folder("/A", 3), folder("/B/C", 1), folder("/B", 1)]));
+        assert_eq!(read(false, true), (4, vec![]));
+    }
+
+    #[test]
     fn many_bookmarks_are_sampled_evenly() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("list.tsv");
-        let lines: String = (0..1_000).map(|number| format!("http://a.test/{number}\t/A\n")).collect();
+        let lines: String = (0..1_000).map(|number| format!("http://a.test/{number}\t/\n")).collect();
         std::fs::write(&file, lines).unwrap();
-        let pages = bookmarked(&file).unwrap();
+        let pages = bookmarked(&file, false, false).unwrap().unfiled;
         assert_eq!(pages.len(), MOST);
         assert_eq!(pages.last().unwrap().url.as_str(), "http://a.test/999");
     }
