@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
 use porthole_store::{
-    ExampleState, SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord,
+    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord,
     WorkspaceWriter,
 };
 use porthole_topic::{Critic, CriticModel, Pretrained, Taxonomy};
@@ -215,7 +215,7 @@ pub(crate) fn critic(reader: &dyn StoreReader) -> anyhow::Result<(Critic, Taxono
 /// Says that there is no critic, and what leads to one.
 pub(crate) fn no_critic(reader: &dyn StoreReader) -> anyhow::Result<String> {
     let examples = reader.examples(None)?;
-    let missing = examples.iter().filter(|example| matches!(example.state, ExampleState::Missing(_))).count();
+    let missing = examples.iter().filter(|example| training::can_be_fetched(example)).count();
     let next = match (examples.len(), missing) {
         (0, _) => {
             "add examples with `porthole examples add TOPIC FILE|URL…`, then run `porthole train`".to_owned()
