@@ -217,6 +217,10 @@ pub enum FailureKind {
     Trap,
     /// A page without words unless its scripts run.
     Scripts,
+    /// A page without words.
+    Empty,
+    /// A page that asks not to be indexed.
+    NoIndex,
     /// The program crashed several times while it fetched or parsed the URL.
     Crash,
 }
@@ -237,6 +241,8 @@ impl FailureKind {
             FailureKind::Scope => "scope",
             FailureKind::Trap => "trap",
             FailureKind::Scripts => "scripts",
+            FailureKind::Empty => "empty",
+            FailureKind::NoIndex => "noindex",
             FailureKind::Crash => "crash",
         }
     }

@@ -5,10 +5,12 @@ mod cli;
 mod commands;
 mod documents;
 mod importing;
+mod languages;
 mod output;
 mod settings;
 mod sources;
 mod training;
+mod upgrade;
 mod visiting;
 mod workspace;
 

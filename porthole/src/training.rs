@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::report::{ChosenBy, NodeFigures, TrainedScope, TrainingReport};
 use crate::output::misuse;
 use crate::settings::TrainSettings;
+use crate::upgrade;
 use crate::workspace::{self, CRITIC};
 
 /// Name of the model that records what the critic was trained on.
@@ -38,6 +39,7 @@ pub(crate) fn train_workspace(
     afresh: bool,
 ) -> anyhow::Result<TrainingReport> {
     let began = std::time::Instant::now();
+    upgrade::update_terms(store)?;
     let material = TrainingPages::load(store)?;
     material.check(settings)?;
     let before = if afresh { None } else { Before::load(store, settings, &material)? };
