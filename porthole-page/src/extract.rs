@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use porthole_types::{CanonicalUrl, Headers, TermId};
 
 use crate::charset;
-use crate::gather::{FoundLink, NONE, PageCollector};
+use crate::gather::{ASIDE, FoundLink, NONE, NOSCRIPT, PageCollector};
 use crate::language::Language;
 use crate::main_text::own_terms;
 use crate::page::{Cuts, LeafSpan, Link, LinkKind, Page, PageFormat, RobotsMeta};
@@ -170,7 +170,8 @@ impl Extractor {
     fn find_terms(&mut self, page: &mut Page, declared: Option<&str>) {
         steps::add(page.title.len() + page.text.len() + page.leaves.len());
         self.words.find(&page.text);
-        let (language, code) = self.terms.language(&self.words, &page.text, declared);
+        let from = first_paragraph(page);
+        let (language, code) = self.terms.language(&self.words, &page.text, from, declared);
         page.language = code;
         self.title_words.find(&page.title);
         let mut terms = Vec::with_capacity(self.title_words.len() + self.words.len());
@@ -190,6 +191,15 @@ impl Extractor {
         page.term_ends = ends;
         self.words.shrink();
     }
+}
+
+/// Position of the first text that is long enough for a sentence and not beside the page's own: menus, which often come
+/// first, have no words that tell a language. 0 if there is none.
+fn first_paragraph(page: &Page) -> usize {
+    const SENTENCE: u32 = 80;
+    let is_sentence =
+        |leaf: &&LeafSpan| leaf.end - leaf.start >= SENTENCE && leaf.place & (ASIDE | NOSCRIPT) == 0;
+    page.leaves.iter().find(is_sentence).map_or(0, |leaf| leaf.start as usize)
 }
 
 /// A term with a readable word.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use frostem::Stemmer;
@@ -112,7 +113,7 @@ impl TermReader {
         let mut used = terms.len();
         terms.resize(used + text.words.len(), TermId(0));
         let mut end = ends.next();
-        self.look_up_all(text.words.len(), text, |base, known| {
+        self.look_up_all(0..text.words.len(), text, |base, known| {
             let (room, mut count, mut kept) = (&mut terms[used..][..known.len()], 0, 0u64);
             for (index, known) in known.iter().enumerate() {
                 let is_kept = known.stops & dropped == 0;
@@ -137,15 +138,20 @@ impl TermReader {
         terms.truncate(used);
     }
 
-    /// Calls `tell` with the results of the first `count` words of a text, up to 64 at a time, with the index of the
-    /// first of them. Short words are answered by the cache first, without branches, then the others.
+    /// Calls `tell` with the results of a range of the words of a text, up to 64 at a time, with the index of the first
+    /// of them. Short words are answered by the cache first, without branches, then the others.
     #[inline(always)]
-    fn look_up_all(&mut self, count: usize, text: Text<'_>, mut tell: impl FnMut(usize, &[CachedWord])) {
+    fn look_up_all(
+        &mut self,
+        range: Range<usize>,
+        text: Text<'_>,
+        mut tell: impl FnMut(usize, &[CachedWord]),
+    ) {
         let Text { text, words, language } = text;
         let mut keys = [0; STRETCH];
         let mut known = [NONE; STRETCH];
-        for base in (0..count).step_by(STRETCH) {
-            let stretch = STRETCH.min(count - base);
+        for base in range.clone().step_by(STRETCH) {
+            let stretch = STRETCH.min(range.end - base);
             self.touch(words, text, base, language, &mut keys[..stretch]);
             let mut missing = self.look(&keys[..stretch], &mut known);
             while missing != 0 {
@@ -273,21 +279,24 @@ impl TermReader {
         spelled
     }
 
-    /// Language of a text and its code.
+    /// Language of a text and its code, by the words from a position on.
     pub(crate) fn language(
         &mut self,
         words: &Words,
         text: &str,
+        from: usize,
         declared: Option<&str>,
     ) -> (Language, &'static str) {
-        let code = detect(&self.votes(words, text), text, declared);
+        let votes = self.votes(words, text, words.first_from(from));
+        let code = detect(&votes, &text[from..], declared);
         let language = Language::of_code(code);
         self.guess = language;
         (language, code)
     }
 
-    fn votes(&mut self, words: &Words, text: &str) -> StopWordVotes {
-        let voters = words.len().min(VOTERS);
+    fn votes(&mut self, words: &Words, text: &str, first: usize) -> StopWordVotes {
+        let voters = first..words.len().min(first + VOTERS);
+        let number = voters.len() as u16;
         let mut votes = [0; STEMMED];
         self.look_up_all(voters, Text { text, words, language: self.guess }, |_, known| {
             for CachedWord { stops, .. } in known {
@@ -296,7 +305,7 @@ impl TermReader {
                 votes.iter_mut().enumerate().for_each(|(language, votes)| *votes += is_stop(language));
             }
         });
-        StopWordVotes { votes, words: voters as u16 }
+        StopWordVotes { votes, words: number }
     }
 }
 
@@ -459,7 +468,7 @@ mod tests {
             ("xyzzy plugh", Some("en-GB"), "en"),
             ("", None, ""),
         ] {
-            assert_eq!(TermReader::new().language(&found(text), text, declared).1, code, "for {text}");
+            assert_eq!(TermReader::new().language(&found(text), text, 0, declared).1, code, "for {text}");
         }
     }
 
@@ -472,7 +481,7 @@ mod tests {
             let (code, text) = line.split_once('\t').unwrap();
             // Whatever is declared: many pages say that they are in English.
             for declared in [None, Some("en"), Some("ru"), Some("es")] {
-                let (_, found) = TermReader::new().language(&found(text), text, declared);
+                let (_, found) = TermReader::new().language(&found(text), text, 0, declared);
                 assert_eq!(found, code, "with {declared:?}: {text}");
             }
         }
@@ -488,7 +497,7 @@ mod tests {
             // Not in these letters.
             (honey, "en", ""),
         ] {
-            assert_eq!(TermReader::new().language(&found(text), text, Some(declared)).1, code, "{text}");
+            assert_eq!(TermReader::new().language(&found(text), text, 0, Some(declared)).1, code, "{text}");
         }
     }
 

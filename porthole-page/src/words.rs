@@ -251,6 +251,11 @@ impl Words {
         self.spans.len()
     }
 
+    /// Index of the first word that starts at or after a position.
+    pub(crate) fn first_from(&self, place: usize) -> usize {
+        self.spans.partition_point(|span| (span.start as usize) < place)
+    }
+
     /// Number of words in a range that start before a position.
     pub(crate) fn starting_before(&self, place: usize, words: Range<usize>) -> usize {
         let count = self.spans[words].iter().take_while(|span| (span.start as usize) < place).count();
@@ -377,20 +382,20 @@ fn packed_or_long(word: &str, long: &mut String) -> PackedWord {
 fn wide_words(run: &str, mut found: impl FnMut(&str)) {
     let mut word = String::with_capacity(DATA);
     // The script of the word, and the number of its characters so far.
-    let (mut script, mut count) = (Script::None, 0);
+    let (mut script, mut count) = (WordScript::None, 0);
     for c in run.chars() {
-        let next = Script::of(c);
+        let next = WordScript::of(c);
         if next != script {
             finish(&mut word, script, count, &mut found);
             (script, count) = (next, 0);
         }
         count += 1;
         match script {
-            Script::None => {}
+            WordScript::None => {}
             _ if script.piece().is_none() && count > DATA => {}
             // Most letters around a wide one are ASCII.
-            Script::Spaced if c.is_ascii() => word.push(c.to_ascii_lowercase()),
-            Script::Spaced => word.extend(c.to_lowercase()),
+            WordScript::Spaced if c.is_ascii() => word.push(c.to_ascii_lowercase()),
+            WordScript::Spaced => word.extend(c.to_lowercase()),
             _ => word.push(c),
         }
         if script.piece().is_some_and(|piece| count >= piece) {
@@ -402,7 +407,7 @@ fn wide_words(run: &str, mut found: impl FnMut(&str)) {
 }
 
 /// Ends a run of one script with so many characters.
-fn finish(word: &mut String, script: Script, count: usize, found: &mut impl FnMut(&str)) {
+fn finish(word: &mut String, script: WordScript, count: usize, found: &mut impl FnMut(&str)) {
     // Of pieces, the last has been found already, unless the run is shorter than one.
     let is_left = script.piece().map_or(count <= DATA, |piece| count < piece);
     if !word.is_empty() && is_left {
@@ -413,7 +418,7 @@ fn finish(word: &mut String, script: Script, count: usize, found: &mut impl FnMu
 
 /// How words are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Script {
+enum WordScript {
     /// No part of a word.
     None,
     /// With spaces between words.
@@ -425,34 +430,34 @@ enum Script {
     Thai,
 }
 
-impl Script {
-    fn of(c: char) -> Script {
+impl WordScript {
+    fn of(c: char) -> WordScript {
         match c {
             // Most frequent first.
-            '\0'..='\u{dff}' => Script::spaced(c),
+            '\0'..='\u{dff}' => WordScript::spaced(c),
             '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' if is_word_char(c) => {
-                Script::Thai
+                WordScript::Thai
             }
-            '\u{3041}'..='\u{309f}' => Script::Hiragana,
-            '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' => Script::Katakana,
+            '\u{3041}'..='\u{309f}' => WordScript::Hiragana,
+            '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' => WordScript::Katakana,
             '\u{3400}'..='\u{4dbf}'
             | '\u{4e00}'..='\u{9fff}'
             | '\u{f900}'..='\u{faff}'
-            | '\u{20000}'..='\u{323af}' => Script::Chinese,
-            _ => Script::spaced(c),
+            | '\u{20000}'..='\u{323af}' => WordScript::Chinese,
+            _ => WordScript::spaced(c),
         }
     }
 
-    fn spaced(c: char) -> Script {
-        if is_word_char(c) { Script::Spaced } else { Script::None }
+    fn spaced(c: char) -> WordScript {
+        if is_word_char(c) { WordScript::Spaced } else { WordScript::None }
     }
 
     /// Characters of a piece, where words are not told apart.
     fn piece(self) -> Option<usize> {
         match self {
-            Script::None | Script::Spaced | Script::Katakana => None,
-            Script::Chinese | Script::Hiragana => Some(2),
-            Script::Thai => Some(3),
+            WordScript::None | WordScript::Spaced | WordScript::Katakana => None,
+            WordScript::Chinese | WordScript::Hiragana => Some(2),
+            WordScript::Thai => Some(3),
         }
     }
 }

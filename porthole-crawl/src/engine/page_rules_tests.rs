@@ -17,9 +17,9 @@ use crate::scope::Scope;
 use crate::{Fetch, FetchError, FetchFuture, Request, Response};
 
 /// Pages by their paths: headers and body.
-struct Site(&'static [(&'static str, &'static str, &'static str)]);
+struct RobotsSite(&'static [(&'static str, &'static str, &'static str)]);
 
-impl Fetch for Site {
+impl Fetch for RobotsSite {
     fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a> {
         Box::pin(async move {
             let Some((_, robots, body)) = self.0.iter().find(|(path, ..)| *path == request.url.path()) else {
@@ -35,7 +35,7 @@ impl Fetch for Site {
 }
 
 /// Crawls from `/`, and gives what became of every URL: path, outcome, R, whether it was archived.
-fn crawl(site: &Site, rules: PageRules) -> Vec<String> {
+fn crawl(site: &RobotsSite, rules: PageRules) -> Vec<String> {
     let (folder, mut store) = scratch();
     let focus = Focus {
         judge: Box::new(Says("owls")),
@@ -76,7 +76,7 @@ fn fate(result: &PageResult) -> String {
 
 #[test]
 fn a_meta_refresh_is_a_redirect_and_what_has_no_words_has_no_relevance() {
-    let site = Site(&[
+    let site = RobotsSite(&[
         ("/", "", "<p>owls<a href=/moved>a</a><a href=/blank>b</a><a href=/lost>c</a><a href=/loop0>d</a>"),
         ("/moved", "", "<meta http-equiv=refresh content='0; url=/new'><p>owls have moved"),
         ("/new", "", "<p>owls live here now"),
@@ -103,7 +103,7 @@ fn a_meta_refresh_is_a_redirect_and_what_has_no_words_has_no_relevance() {
 
 #[test]
 fn what_pages_ask_of_robots_follows_the_rules() {
-    let site = Site(&[
+    let site = RobotsSite(&[
         (
             "/",
             "",
@@ -158,7 +158,7 @@ async fn single_pages_are_followed_through_a_refresh() {
     ];
     let clock = Arc::new(ManualClock::at(Timestamp(1_000)));
     let politeness = Politeness { min_delay: Duration::ZERO, delay_factor: 0, ..Politeness::default() };
-    let mut fetcher = PageFetcher::new(Arc::new(Site(HOPS)), clock, politeness, "porthole");
+    let mut fetcher = PageFetcher::new(Arc::new(RobotsSite(HOPS)), clock, politeness, "porthole");
     let urls = ["/old", "/loop"].map(|path| CanonicalUrl::parse(&format!("http://a.test{path}")).unwrap());
     let mut came = Vec::new();
     fetcher.fetch_all(&urls, |number, page| came.push((number, page))).await;
