@@ -10,6 +10,7 @@ mod fetch;
 mod glob;
 mod host;
 mod http;
+mod page_rules;
 mod reading;
 mod recent;
 mod recovery;
@@ -28,7 +29,7 @@ pub use distill::{
 };
 pub use engine::{
     Command, Crawl, CrawlError, CrawlEvent, FetchedPage, Handle, Idle, Limits, NotBegun, Observer,
-    PageFetcher, Refocus, Refocused, Seen, Stop, StoreRef, strategy_memory,
+    PageFetcher, Refocus, Refocused, Seen, Stop, StoreRef, refresh_of, strategy_memory,
 };
 pub use external::ExternalCritic;
 pub use fetch::{AddressesFuture, Fetch, FetchError, FetchFuture, Request, Response};
@@ -37,6 +38,7 @@ pub use http::{
     AllowedAddresses, HttpFetch, HttpSettings, HttpSettingsError, Proxies, Proxy, Resolve, ResolveFuture,
     SystemResolver,
 };
+pub use page_rules::{NoFollowRule, NoIndexRule, PageRules};
 pub use recovery::LostPages;
 pub use result::Focus;
 pub use robots::{

@@ -21,7 +21,8 @@ use porthole_types::{
 pub(crate) use self::queue::WasRead;
 use self::queue::{PanicReporter, Queue, ended};
 use crate::archive::{Keep, Packer};
-use crate::result::{empty_result, failed, redirect};
+use crate::page_rules::NoIndexRule;
+use crate::result::{empty_result, failed, redirect, redirect_to};
 use crate::scope::Scope;
 use crate::{FetchError, Response};
 
@@ -95,7 +96,7 @@ impl Reader {
         })?;
         let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
         let packed = match (&mut self.packer, &answer) {
-            (Some((packer, keep)), Ok(response)) if keep.wants(&result) => {
+            (Some((packer, keep)), Ok(response)) if keep.wants(&result) && !asks_for_noarchive(&page) => {
                 packer.pack(&work.url, at, response)
             }
             _ => None,
@@ -140,7 +141,7 @@ impl Reader {
         response: &Response,
         result: &mut PageResult,
     ) -> Result<Option<(Page, Judgment)>, JudgeError> {
-        let page = self.extractor.extract(&work.url, &response.headers, &response.body);
+        let mut page = self.extractor.extract(&work.url, &response.headers, &response.body);
         if page.format == PageFormat::Other {
             let kind = response.headers.get("content-type").unwrap_or("no content type").to_owned();
             result.outcome = Outcome::Skipped(Failure::new(FailureKind::Type, kind));
@@ -151,6 +152,12 @@ impl Reader {
             result.outcome = Outcome::Skipped(Failure::new(FailureKind::Type, detail));
             return Ok(None);
         }
+        let rules = self.scope.rules;
+        if let Some(target) = rules.redirect_of(&work.url, &page) {
+            redirect_to(work, target.clone(), result);
+            return Ok(None);
+        }
+        rules.apply(&mut page);
         result.title = shortened(page.title.clone(), PageResult::MAX_TITLE);
         page.language.clone_into(&mut result.language);
         result.simhash = page.simhash;
@@ -161,25 +168,48 @@ impl Reader {
             result.outcome = Outcome::Skipped(failure);
             return Ok(None);
         }
+        if page.says_not_found() {
+            let detail = format!("status {}, but the page says that it was not found", response.status);
+            result.outcome = Outcome::Dead(Failure::new(FailureKind::Status, detail));
+            return Ok(None);
+        }
+        if let Some((kind, detail)) = self.why_no_result(&page) {
+            result.outcome = Outcome::Skipped(Failure::new(kind, detail));
+        }
+        if page.robots.noindex && rules.noindex == NoIndexRule::Skip {
+            return Ok(None);
+        }
         // What it would say nobody knows, so it is worth what was believed of it, and so are its links.
         let believed = Judgment { relevance: work.relevance, best: TopicId::ROOT };
-        if page.needs_scripts {
-            let detail = "empty until its scripts have run".to_owned();
-            result.outcome = Outcome::Skipped(Failure::new(FailureKind::Scripts, detail));
-            return Ok(Some((page, believed)));
-        }
         match &mut self.judge {
-            None => Ok(Some((page, believed))),
-            Some(judge) => {
+            Some(judge) if !page.needs_scripts && !page.terms().is_empty() => {
                 let judgment = match judge.judge_counts(&counts) {
                     Some(judgment) => judgment,
                     None => judge.judge_page(&work.url, &page)?,
                 };
-                result.judgment = Some(judgment);
+                // A page that is no result has no R, but its links are worth what it says.
+                result.judgment = (result.outcome == Outcome::Fetched).then_some(judgment);
                 Ok(Some((page, judge.link_value().unwrap_or(judgment))))
             }
+            _ => Ok(Some((page, believed))),
         }
     }
+
+    /// Why a page that was read is no result of the crawl, if it is none.
+    fn why_no_result(&self, page: &Page) -> Option<(FailureKind, &'static str)> {
+        if page.robots.noindex {
+            return Some((FailureKind::NoIndex, "the page asks not to be indexed"));
+        }
+        if page.needs_scripts {
+            return Some((FailureKind::Scripts, "empty until its scripts have run"));
+        }
+        let is_empty = self.judge.is_some() && page.terms().is_empty();
+        is_empty.then_some((FailureKind::Empty, "the page has no words"))
+    }
+}
+
+fn asks_for_noarchive(page: &Option<(Page, Judgment)>) -> bool {
+    page.as_ref().is_some_and(|(page, _)| page.robots.noarchive)
 }
 
 /// Term counts as they are stored; of a page with very many terms, the most frequent.

@@ -97,14 +97,17 @@ pub(crate) fn failed(work: &Work, at: Timestamp, passing: bool, failure: Failure
 /// The target of a redirect is worth what the URL was.
 pub(crate) fn redirect(work: &Work, response: &Response, result: &mut PageResult) {
     match response.headers.get("location").map(|location| work.url.join(location)) {
-        Some(Ok(target)) => {
-            result.outcome = Outcome::Redirected;
-            let ids = (target.id(), target.site());
-            result.links = vec![link_row(target, ids, (work.relevance, work.priority), work.depth)];
-        }
+        Some(Ok(target)) => redirect_to(work, target, result),
         Some(Err(error)) => result.outcome = dead(format!("redirect to what is no URL: {error}")),
         None => result.outcome = dead("redirect without a location".to_owned()),
     }
+}
+
+/// The same, where the target is known.
+pub(crate) fn redirect_to(work: &Work, target: CanonicalUrl, result: &mut PageResult) {
+    result.outcome = Outcome::Redirected;
+    let ids = (target.id(), target.site());
+    result.links = vec![link_row(target, ids, (work.relevance, work.priority), work.depth)];
 }
 
 fn dead(detail: String) -> Outcome {

@@ -8,6 +8,7 @@ use porthole_types::{CanonicalUrl, SiteId};
 use serde::{Deserialize, Serialize};
 
 use crate::glob;
+use crate::page_rules::PageRules;
 
 /// A scope as people write it. [`Scope::new`] checks it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -37,6 +38,7 @@ pub struct Scope {
     max_depth: Option<u32>,
     max_pages_a_site: Option<u64>,
     disabled: HashSet<SiteId, foldhash::fast::FixedState>,
+    pub(crate) rules: PageRules,
 }
 
 /// Why a URL or a page is outside of the scope.
@@ -102,7 +104,13 @@ impl Scope {
             max_depth: settings.max_depth,
             max_pages_a_site: settings.max_pages_a_site,
             disabled: HashSet::default(),
+            rules: PageRules::default(),
         })
+    }
+
+    /// The same scope with other rules about what pages ask for.
+    pub fn with_page_rules(self, rules: PageRules) -> Scope {
+        Scope { rules, ..self }
     }
 
     /// Disables a site, or enables it again.

@@ -1,20 +1,21 @@
 //! The extractor on real pages: its speed compared with `scraper` in the same run, and its agreement with an html5ever
 //! tree.
 //!
-//! `cargo bench -p porthole-page [-- speed|agreement|alone]`; the corpora are expected in `$CORPORA`, else in
+//! `cargo bench -p porthole-page [-- speed|agreement|alone|main-text]`; the corpora are expected in `$CORPORA`, else in
 //! `../shared/corpora`.
 
 #[path = "../tests/it/oracle.rs"]
 mod oracle;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use oracle::Facts;
 use porthole_page::Extractor;
-use porthole_types::{CanonicalUrl, Headers};
+use porthole_types::{CanonicalUrl, Headers, TermId};
 use porthole_warc::{BLOCK_LIMIT, WarcReader};
 
 struct RecordedBench {
@@ -27,6 +28,9 @@ fn main() {
     let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
     let folder = std::env::var_os("CORPORA")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpora"), PathBuf::from);
+    if wanted == "main-text" {
+        return main_text(&folder);
+    }
     for name in ["schools", "webkb"] {
         let path = folder.join(format!("{name}.warc.gz"));
         let Ok(file) = File::open(&path) else {
@@ -173,6 +177,64 @@ fn cause(page: &porthole_page::Page, html: &str) -> &'static str {
         () if lower.contains("<table") => "repairs around tables",
         () => "other repairs",
     }
+}
+
+/// How much of what the critic reads is the page's true main text, and how much of that it reads.
+fn main_text(folder: &Path) {
+    let (pages, truth) = (folder.join("modern.warc.gz"), folder.join("modern.truth.jsonl.gz"));
+    let (Ok(pages), Ok(truth)) = (File::open(&pages), File::open(&truth)) else {
+        return println!("modern: skipped, there is no {} or {}", pages.display(), truth.display());
+    };
+    let mut texts: HashMap<String, String> = HashMap::new();
+    for line in BufReader::new(flate2::read::GzDecoder::new(truth)).lines() {
+        let line: serde_json::Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+        let field = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+        texts.insert(field("url"), format!("{}\n{}", field("title"), field("main_content")));
+    }
+    let mut extractor = Extractor::default();
+    let mut splitter = porthole_page::TermSplitter::default();
+    let (mut all, mut judged, mut number) = ([0.0; 3], [0.0; 3], 0.0);
+    for recorded in read(pages) {
+        let Some(text) = texts.get(recorded.url.as_str()) else { continue };
+        let page = extractor.extract(&recorded.url, &recorded.headers, &recorded.body);
+        let mut truth = Vec::new();
+        splitter.append(text, page.language, &mut truth);
+        if truth.len() < 20 || page.needs_scripts {
+            continue;
+        }
+        number += 1.0;
+        for (sums, terms) in [(&mut all, page.terms()), (&mut judged, page.judged_terms())] {
+            let common = in_common(&truth, terms) as f64;
+            let shares = [common / terms.len().max(1) as f64, common / truth.len() as f64];
+            sums[0] += shares[0];
+            sums[1] += shares[1];
+            sums[2] += f64::from(u8::from(shares[0] < 0.5));
+        }
+    }
+    println!("modern: {number} pages with a true main text");
+    for (what, [precision, recall, poor]) in [("all terms", all), ("judged terms", judged)] {
+        println!(
+            "  {what:<13} {:5.1}% of them are of the main text, {:5.1}% of the main text are among them; \
+             fewer than half on {:.1}% of pages",
+            100.0 * precision / number,
+            100.0 * recall / number,
+            100.0 * poor / number
+        );
+    }
+}
+
+/// Number of terms that two lists have in common, with repetitions.
+fn in_common(one: &[TermId], other: &[TermId]) -> usize {
+    let mut counts: HashMap<TermId, usize> = HashMap::new();
+    one.iter().for_each(|&term| *counts.entry(term).or_default() += 1);
+    let is_left = |term: &&TermId| {
+        counts.get_mut(*term).is_some_and(|count| {
+            let left = *count > 0;
+            *count -= usize::from(left);
+            left
+        })
+    };
+    other.iter().filter(is_left).count()
 }
 
 /// 250 KB of nested lists, which take tree builders seconds.

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use chardetng::EncodingDetector;
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs::{Encoding, UTF_8};
 
-/// Number of bytes that are searched for `meta charset`, as in the standard.
-const PRESCAN: usize = 1024;
+use crate::prescan;
 
 /// Number of bytes passed to the detector.
 const DETECT: usize = 64 * 1024;
@@ -25,17 +24,20 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>, is_html: b
     let declared = content_type
         .and_then(charset_parameter)
         .and_then(|label| Encoding::for_label(label.as_bytes()))
-        .or_else(|| if is_html { meta_charset(&bytes[..bytes.len().min(PRESCAN)]) } else { None });
+        .or_else(|| if is_html { prescan::declared(bytes) } else { None });
     match declared {
         Some(encoding) => decode_as(encoding, bytes),
-        None => undeclared(bytes),
+        None => undeclared(bytes, is_html),
     }
 }
 
-/// UTF-8 if the bytes are valid, else the detector's result.
-fn undeclared(bytes: &[u8]) -> Decoded<'_> {
-    if simdutf8::basic::from_utf8(bytes).is_ok() {
-        return decode_as(UTF_8, bytes);
+/// UTF-8 if the bytes are valid, else what a late `meta` declares, else the detector's result.
+fn undeclared(bytes: &[u8], is_html: bool) -> Decoded<'_> {
+    if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+        return Decoded { text: text.into(), charset: UTF_8.name(), bad_bytes: false };
+    }
+    if let Some(encoding) = is_html.then(|| prescan::declared_late(bytes)).flatten() {
+        return decode_as(encoding, bytes);
     }
     let mut detector = EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);
     detector.feed(&bytes[..bytes.len().min(DETECT)], bytes.len() <= DETECT);
@@ -61,53 +63,6 @@ fn charset_parameter(content_type: &str) -> Option<&str> {
     })
 }
 
-/// `<meta charset=…>` or `<meta http-equiv=content-type content="…; charset=…">` among the first bytes.
-fn meta_charset(head: &[u8]) -> Option<&'static Encoding> {
-    // Fast path: most pages without a charset in their headers have none here either.
-    head.windows(7).find(|word| word.eq_ignore_ascii_case(b"charset"))?;
-    // Latin-1 keeps every byte, and tags and labels are ASCII.
-    let head: String = head.iter().map(|&b| char::from(b).to_ascii_lowercase()).collect();
-    let mut rest = without_comments(&head);
-    while let Some(at) = rest.find("<meta") {
-        let tag = &rest[at + 5..];
-        let tag = &tag[..tag.find('>').unwrap_or(tag.len())];
-        if let Some(label) = charset_in(tag)
-            && let Some(encoding) = Encoding::for_label(label.as_bytes())
-        {
-            return Some(believable(encoding));
-        }
-        rest = rest.split_off(at + 5);
-    }
-    None
-}
-
-/// A page whose `meta` can be read as ASCII is not in UTF-16, whatever it declares.
-fn believable(encoding: &'static Encoding) -> &'static Encoding {
-    match encoding {
-        _ if encoding == UTF_16LE || encoding == UTF_16BE => UTF_8,
-        _ if encoding == encoding_rs::X_USER_DEFINED => WINDOWS_1252,
-        _ => encoding,
-    }
-}
-
-fn charset_in(tag: &str) -> Option<&str> {
-    let value = tag[tag.find("charset")? + 7..].trim_start().strip_prefix('=')?.trim_start();
-    let value = value.strip_prefix(['"', '\'']).unwrap_or(value);
-    let end = value.find(|c: char| c.is_ascii_whitespace() || matches!(c, '"' | '\'' | ';' | '>' | '/'));
-    Some(&value[..end.unwrap_or(value.len())])
-}
-
-fn without_comments(head: &str) -> String {
-    let mut out = String::with_capacity(head.len());
-    let mut rest = head;
-    while let Some(at) = rest.find("<!--") {
-        out.push_str(&rest[..at]);
-        rest = rest[at..].find("-->").map_or("", |end| &rest[at + end + 3..]);
-    }
-    out.push_str(rest);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,15 +85,10 @@ mod tests {
     }
 
     #[test]
-    fn metas_as_they_are_written() {
-        for (html, charset) in [
-            ("<META HTTP-EQUIV=Content-Type CONTENT='text/html; charset=Shift_JIS'>", "Shift_JIS"),
-            ("<!-- <meta charset=big5> --><meta charset = 'gbk' />", "GBK"),
-            ("<Meta Charset=KOI8-R>", "KOI8-R"),
-            ("<meta name=x><meta charset=\"utf-16\">", "UTF-8"),
-            ("<meta charset=nonsense><meta charset=euc-kr>", "EUC-KR"),
-        ] {
-            assert_eq!(decode(html.as_bytes(), None, true).charset, charset, "for {html}");
-        }
+    fn a_late_meta_decides_where_the_bytes_are_not_utf_8() {
+        let page = |bytes: &[u8]| [&b" ".repeat(2000)[..], b"<meta charset=windows-1251>", bytes].concat();
+        assert_eq!(decode(&page(b"\xea\xee\xf2"), None, true).charset, "windows-1251");
+        assert_eq!(decode(&page("\u{43a}\u{43e}\u{442}".as_bytes()), None, true).charset, "UTF-8");
+        assert_eq!(decode(&page(b"\xea\xee\xf2"), Some("text/html; charset=koi8-r"), true).charset, "KOI8-R");
     }
 }

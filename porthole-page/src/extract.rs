@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use porthole_types::{CanonicalUrl, Headers, TermId};
 
 use crate::charset;
-use crate::gather::{FoundLink, NONE, PageCollector};
+use crate::gather::{ASIDE, FoundLink, NONE, NOSCRIPT, PageCollector};
+use crate::language::Language;
+use crate::main_text::own_terms;
 use crate::page::{Cuts, LeafSpan, Link, LinkKind, Page, PageFormat, RobotsMeta};
 use crate::pdf;
 use crate::references::{resolved, resolved_attribute};
 use crate::scripts::needs_scripts;
 use crate::simhash::simhash;
-use crate::steps;
+use crate::steps::{self, memchr};
 use crate::tag::{NO_TAG, TagName};
-use crate::terms::{Language, TermReader, Text};
+use crate::terms::{TermReader, Text};
 use crate::token::Tokenizer;
 use crate::tree::TreeState;
 use crate::words::Words;
@@ -112,6 +114,7 @@ impl Extractor {
         resolve_links(base.as_ref().unwrap_or(url), &gather.links, &mut page);
         (page.text, page.leaves, page.paths) = (gather.text, gather.leaves, gather.paths);
         self.find_terms(&mut page, gather.language);
+        page.own_terms = own_terms(&page, &gather.links);
         page.needs_scripts = needs_scripts(&page, &decoded.text, gather.scripts, gather.script_bytes);
         page
     }
@@ -119,7 +122,7 @@ impl Extractor {
     fn plain_text(&mut self, content_type: Option<&str>, body: &[u8]) -> Page {
         let decoded = charset::decode(body, content_type, false);
         let text = folded(&decoded.text);
-        let leaf = LeafSpan { start: 0, end: text.len() as u32, depth: 0, shared: 0, tag: NO_TAG };
+        let leaf = LeafSpan { start: 0, end: text.len() as u32, depth: 0, shared: 0, tag: NO_TAG, place: 0 };
         let mut page = Page {
             charset: decoded.charset,
             bad_bytes: decoded.bad_bytes,
@@ -167,7 +170,8 @@ impl Extractor {
     fn find_terms(&mut self, page: &mut Page, declared: Option<&str>) {
         steps::add(page.title.len() + page.text.len() + page.leaves.len());
         self.words.find(&page.text);
-        let (language, code) = self.terms.language(&self.words, &page.text, declared);
+        let from = first_paragraph(page);
+        let (language, code) = self.terms.language(&self.words, &page.text, from, declared);
         page.language = code;
         self.title_words.find(&page.title);
         let mut terms = Vec::with_capacity(self.title_words.len() + self.words.len());
@@ -187,6 +191,15 @@ impl Extractor {
         page.term_ends = ends;
         self.words.shrink();
     }
+}
+
+/// Position of the first text that is long enough for a sentence and not beside the page's own: menus, which often come
+/// first, have no words that tell a language. 0 if there is none.
+fn first_paragraph(page: &Page) -> usize {
+    const SENTENCE: u32 = 80;
+    let is_sentence =
+        |leaf: &&LeafSpan| leaf.end - leaf.start >= SENTENCE && leaf.place & (ASIDE | NOSCRIPT) == 0;
+    page.leaves.iter().find(is_sentence).map_or(0, |leaf| leaf.start as usize)
 }
 
 /// A term with a readable word.
@@ -328,8 +341,12 @@ fn resolve_links(base: &CanonicalUrl, found: &[FoundLink<'_>], page: &mut Page) 
     }
 }
 
+/// A text without NUL characters and with single spaces between words.
 fn folded(text: &str) -> String {
     steps::add(text.len());
+    if memchr(0, text.as_bytes()).is_some() {
+        return folded(&text.replace('\0', ""));
+    }
     let mut out = String::with_capacity(text.len());
     for word in text.split_ascii_whitespace() {
         if !out.is_empty() {

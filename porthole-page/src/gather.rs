@@ -16,6 +16,15 @@ use crate::words::vector;
 /// Stands for no leaf, link or position.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Bits of a leaf in a `noscript`; of one in the head, which its first text ends, of this text.
+pub(crate) const IN_NOSCRIPT: u8 = 1;
+pub(crate) const ENDED_NOSCRIPT: u8 = 1 << 3;
+pub(crate) const NOSCRIPT: u8 = IN_NOSCRIPT | ENDED_NOSCRIPT;
+/// Bit of a leaf in an element that is beside the page's own text: navigation, footer, the choices of a form.
+pub(crate) const ASIDE: u8 = 1 << 1;
+/// Bit of a leaf that starts a block: the start or end of a block element lies between it and the leaf before it.
+pub(crate) const STARTS_BLOCK: u8 = 1 << 2;
+
 /// A link of the page.
 #[derive(Clone, Copy)]
 pub(crate) struct FoundLink<'a> {
@@ -57,6 +66,8 @@ pub(crate) struct PageCollector<'a> {
     space_waits: bool,
     /// Lowest depth since the last leaf.
     lowest: u16,
+    /// The bits of the next leaf.
+    pub(crate) place: u8,
 }
 
 impl<'a> PageCollector<'a> {
@@ -80,6 +91,7 @@ impl<'a> PageCollector<'a> {
             text_open: false,
             space_waits: false,
             lowest: 0,
+            place: 0,
         }
     }
 
@@ -134,14 +146,16 @@ impl<'a> PageCollector<'a> {
         let depth = depth as u16;
         let end = self.text.len() as u32;
         let (shared, tag) = (self.lowest.min(depth), name.path_byte());
-        self.leaves.push(LeafSpan { start: end, end, depth, shared, tag });
+        self.leaves.push(LeafSpan { start: end, end, depth, shared, tag, place: self.place });
         self.lowest = depth;
+        self.place &= !(STARTS_BLOCK | ENDED_NOSCRIPT);
         if before != NONE {
             self.moved.push((self.leaves.len() as u32 - 1, before));
         }
     }
 
-    /// Appends text to the open leaf; runs of white space become one space, and are removed at the ends.
+    /// Appends text to the open leaf; runs of white space become one space, and are removed at the ends. NUL characters
+    /// are dropped.
     pub(crate) fn push_text(&mut self, text: &str) {
         steps::add(1 + text.len());
         let bytes = text.as_bytes();
@@ -151,6 +165,10 @@ impl<'a> PageCollector<'a> {
             self.space_waits |= word > at;
             if word == bytes.len() {
                 return;
+            }
+            if bytes[word] == 0 {
+                at = word + 1;
+                continue;
             }
             if self.space_waits && !self.ends_at_start() {
                 self.text.push(' ');
@@ -224,7 +242,7 @@ impl<'a> PageCollector<'a> {
 }
 
 /// Length of the prefix of words separated by single spaces, which can be copied unchanged. Ends before irregular or
-/// trailing white space; at least 1 if the first byte is not white space.
+/// trailing white space, and before NUL; at least 1 if the first byte is neither.
 fn regular_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
     loop {
@@ -245,8 +263,8 @@ fn regular_prefix(bytes: &[u8]) -> usize {
         }
         match bytes.get(at) {
             // A control character that is not white space: continue after it.
-            Some(byte) if !is_space(*byte) => at += usize::from(*byte < b' '),
-            Some(b' ') if bytes.get(at + 1).is_some_and(|&next| !is_space(next)) => at += 1,
+            Some(byte) if !is_space(*byte) && *byte != 0 => at += usize::from(*byte < b' '),
+            Some(b' ') if bytes.get(at + 1).is_some_and(|&next| !is_space(next) && next != 0) => at += 1,
             _ => return at,
         }
     }
@@ -307,6 +325,11 @@ mod tests {
             (vec!["a", "b"], "ab"),
             (vec!["a ", "b"], "a b"),
             (vec!["a", " ", "\n", "b "], "a b"),
+            (vec!["\0a\0", "\0b \0 c\0 \0"], "ab c"),
+            (
+                vec!["a text that is longer than sixteen bytes\0 and goes on"],
+                "a text that is longer than sixteen bytes and goes on",
+            ),
             (
                 vec!["a word that goes on and on past any stride of bytes  ", "x"],
                 "a word that goes on and on past any stride of bytes x",
@@ -332,8 +355,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_is_what_splitting_and_joining_is(text in "[ab\\xe9\\x01\\x0b \\n\\t\\x0c]{0,200}") {
-            let folded = text.split(|c: char| c.is_ascii() && is_space(c as u8)).filter(|word| !word.is_empty());
+        fn folding_is_what_splitting_and_joining_is(text in "[ab\\xe9\\x00\\x01\\x0b \\n\\t\\x0c]{0,200}") {
+            let without_nul = text.replace('\0', "");
+            let folded = without_nul.split(|c: char| c.is_ascii() && is_space(c as u8)).filter(|word| !word.is_empty());
             prop_assert_eq!(pushed(&[&text]), folded.collect::<Vec<_>>().join(" "));
         }
     }

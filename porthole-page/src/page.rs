@@ -44,6 +44,8 @@ pub struct Page {
     /// End of each leaf's terms; the first entry is the end of the title's.
     pub(crate) term_ends: Vec<u32>,
     pub(crate) paths: Vec<u8>,
+    /// Terms of the title and of the page's own text; empty if these are all terms.
+    pub(crate) own_terms: Vec<TermId>,
 }
 
 /// Format of a page.
@@ -136,6 +138,8 @@ pub(crate) struct LeafSpan {
     pub(crate) shared: u16,
     /// The element that it is, or that its text is in, as a byte of a tag path.
     pub(crate) tag: u8,
+    /// Its surroundings: bits of [`gather`](crate::gather).
+    pub(crate) place: u8,
 }
 
 /// A leaf of the DOM, numbered as in A 2.2.1.
@@ -176,9 +180,15 @@ impl Page {
         &self.terms
     }
 
-    /// Number of occurrences of each term, including the title, ordered by term.
+    /// The terms that say what the page is about, in order: those of its title and its own text, without navigation,
+    /// footers and menus. All terms if there is too little text to tell.
+    pub fn judged_terms(&self) -> &[TermId] {
+        if self.own_terms.is_empty() { &self.terms } else { &self.own_terms }
+    }
+
+    /// Number of occurrences of each of the judged terms, ordered by term.
     pub fn term_counts(&self) -> Vec<(TermId, u32)> {
-        count_terms(&self.terms)
+        count_terms(self.judged_terms())
     }
 
     /// Text of a link's leaves.

@@ -3,6 +3,7 @@
 
 use memchr::memmem;
 
+use crate::gather::NOSCRIPT;
 use crate::page::{LinkKind, Page};
 
 /// A page with at least this many terms or links has content.
@@ -24,12 +25,21 @@ pub(crate) fn needs_scripts(page: &Page, html: &str, scripts: u32, script_bytes:
     let anchors = page.links.iter().filter(|link| link.kind == LinkKind::Anchor).count();
     let frames = page.links.iter().any(|link| matches!(link.kind, LinkKind::Frame | LinkKind::Iframe));
     let body_terms = page.terms.len() - page.term_ends[0] as usize;
-    let has_scripts = scripts > 0 || script_bytes > MUCH_SCRIPT;
     // Frames and a refresh lead to content.
-    if !has_scripts || body_terms >= FEW_TERMS || anchors >= FEW_LINKS || frames || page.refresh.is_some() {
+    if body_terms >= FEW_TERMS || anchors >= FEW_LINKS || frames || page.refresh.is_some() {
         return false;
     }
-    body_terms == 0 && anchors == 0 || has_placeholder(&page.text) || has_empty_root(html)
+    // A page that has something to say to those without scripts, and nothing else, has scripts that do the rest.
+    if script_bytes > 0 && body_terms > 0 && is_all_noscript(page) {
+        return true;
+    }
+    let has_scripts = scripts > 0 || script_bytes > MUCH_SCRIPT;
+    has_scripts && (body_terms == 0 && anchors == 0 || has_placeholder(&page.text) || has_empty_root(html))
+}
+
+/// Whether all text is in `noscript` elements.
+fn is_all_noscript(page: &Page) -> bool {
+    page.leaves.iter().all(|leaf| leaf.start == leaf.end || leaf.place & NOSCRIPT != 0)
 }
 
 fn has_placeholder(text: &str) -> bool {

@@ -32,6 +32,9 @@ const MARKER: u16 = 1 << 11;
 /// Only allowed in a table.
 const PART: u16 = 1 << 12;
 
+/// Its start and end change which text is the page's own.
+const PLACE: u16 = 1 << 13;
+
 macro_rules! tags {
     ($($constant:ident $name:literal $flags:expr;)*) => {
         // Names that no rule mentions are included for their flags and spelling.
@@ -57,8 +60,8 @@ tags! {
     ANNOTATION_XML "annotation-xml" 0;
     APPLET "applet" SPECIAL | SCOPE | MARKER;
     AREA "area" SPECIAL | VOID;
-    ARTICLE "article" SPECIAL | BLOCK | BLOCK_END;
-    ASIDE "aside" SPECIAL | BLOCK | BLOCK_END;
+    ARTICLE "article" SPECIAL | BLOCK | BLOCK_END | PLACE;
+    ASIDE "aside" SPECIAL | BLOCK | BLOCK_END | PLACE;
     AUDIO "audio" 0;
     B "b" FORMATTING | BREAKOUT;
     BASE "base" SPECIAL | VOID | HEAD;
@@ -71,7 +74,7 @@ tags! {
     BLOCKQUOTE "blockquote" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
     BODY "body" SPECIAL | BREAKOUT;
     BR "br" SPECIAL | VOID | BREAKOUT;
-    BUTTON "button" SPECIAL | BLOCK_END;
+    BUTTON "button" SPECIAL | BLOCK_END | PLACE;
     CANVAS "canvas" 0;
     CAPTION "caption" SPECIAL | SCOPE | PART;
     CENTER "center" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
@@ -86,7 +89,7 @@ tags! {
     DESC "desc" 0;
     DETAILS "details" SPECIAL | BLOCK | BLOCK_END;
     DFN "dfn" 0;
-    DIALOG "dialog" BLOCK | BLOCK_END;
+    DIALOG "dialog" BLOCK | BLOCK_END | PLACE;
     DIR "dir" SPECIAL | BLOCK | BLOCK_END;
     DIV "div" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
     DL "dl" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
@@ -97,7 +100,7 @@ tags! {
     FIGCAPTION "figcaption" SPECIAL | BLOCK | BLOCK_END;
     FIGURE "figure" SPECIAL | BLOCK | BLOCK_END;
     FONT "font" FORMATTING;
-    FOOTER "footer" SPECIAL | BLOCK | BLOCK_END;
+    FOOTER "footer" SPECIAL | BLOCK | BLOCK_END | PLACE;
     FOREIGNOBJECT "foreignobject" 0;
     FORM "form" SPECIAL;
     FRAME "frame" SPECIAL | VOID;
@@ -109,7 +112,7 @@ tags! {
     H5 "h5" SPECIAL | HEADING | BREAKOUT;
     H6 "h6" SPECIAL | HEADING | BREAKOUT;
     HEAD "head" SPECIAL | BREAKOUT;
-    HEADER "header" SPECIAL | BLOCK | BLOCK_END;
+    HEADER "header" SPECIAL | BLOCK | BLOCK_END | PLACE;
     HGROUP "hgroup" SPECIAL | BLOCK | BLOCK_END;
     HR "hr" SPECIAL | VOID | BREAKOUT;
     HTML "html" SPECIAL | SCOPE;
@@ -127,7 +130,7 @@ tags! {
     LI "li" SPECIAL | IMPLIED | BREAKOUT;
     LINK "link" SPECIAL | VOID | HEAD;
     LISTING "listing" SPECIAL | BLOCK_END | BREAKOUT;
-    MAIN "main" SPECIAL | BLOCK | BLOCK_END;
+    MAIN "main" SPECIAL | BLOCK | BLOCK_END | PLACE;
     MAP "map" 0;
     MARK "mark" 0;
     MARQUEE "marquee" SPECIAL | SCOPE | MARKER;
@@ -140,11 +143,11 @@ tags! {
     MO "mo" 0;
     MS "ms" 0;
     MTEXT "mtext" 0;
-    NAV "nav" SPECIAL | BLOCK | BLOCK_END;
+    NAV "nav" SPECIAL | BLOCK | BLOCK_END | PLACE;
     NOBR "nobr" FORMATTING | BREAKOUT;
     NOEMBED "noembed" SPECIAL | RAW;
     NOFRAMES "noframes" SPECIAL | RAW | HEAD;
-    NOSCRIPT "noscript" SPECIAL;
+    NOSCRIPT "noscript" SPECIAL | PLACE;
     OBJECT "object" SPECIAL | SCOPE | MARKER;
     OL "ol" SPECIAL | BLOCK | BLOCK_END | BREAKOUT;
     OPTGROUP "optgroup" IMPLIED;
@@ -167,7 +170,7 @@ tags! {
     SCRIPT "script" SPECIAL | RAW | HEAD;
     SEARCH "search" SPECIAL | BLOCK | BLOCK_END;
     SECTION "section" SPECIAL | BLOCK | BLOCK_END;
-    SELECT "select" SPECIAL | SCOPE | BLOCK_END;
+    SELECT "select" SPECIAL | SCOPE | BLOCK_END | PLACE;
     SLOT "slot" 0;
     SMALL "small" FORMATTING | BREAKOUT;
     SOURCE "source" SPECIAL | VOID;
@@ -178,7 +181,7 @@ tags! {
     SUB "sub" BREAKOUT;
     SUMMARY "summary" SPECIAL | BLOCK | BLOCK_END;
     SUP "sup" BREAKOUT;
-    SVG "svg" 0;
+    SVG "svg" PLACE;
     TABLE "table" SPECIAL | SCOPE | BREAKOUT;
     TBODY "tbody" SPECIAL | PART;
     TD "td" SPECIAL | SCOPE | PART;
@@ -310,6 +313,15 @@ impl TagName {
         self.flags() & PART != 0
     }
 
+    /// Whether it starts a block of text, or changes which text is the page's own.
+    pub(crate) fn is_boundary(self) -> bool {
+        self.flags() & (SPECIAL | PLACE) != 0
+    }
+
+    pub(crate) fn changes_place(self) -> bool {
+        self.flags() & PLACE != 0
+    }
+
     pub(crate) fn is_one_of(self, names: &[TagName]) -> bool {
         names.contains(&self)
     }
@@ -317,6 +329,11 @@ impl TagName {
 
 /// Byte that stands for no element.
 pub(crate) const NO_TAG: u8 = u8::MAX;
+
+/// Whether a byte of a tag path is one of `h1` to `h6`.
+pub(crate) fn is_heading(path_byte: u8) -> bool {
+    TagName(path_byte.into()).is_heading()
+}
 
 /// Spelling of a byte of a tag path.
 pub(crate) fn spelling(path_byte: u8) -> &'static str {

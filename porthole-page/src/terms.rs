@@ -1,42 +1,22 @@
-//! Conversion of words to terms: language detection, stop words, stemming, hashing.
+//! Conversion of words to terms: stop words, stemming, hashing.
 
 use std::collections::HashMap;
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::OnceLock;
 
-use frostem::{Algorithm, Stemmer};
+use frostem::Stemmer;
 use porthole_types::TermId;
 
 use crate::english;
-use crate::words::{PackedWord, Words, mixed};
+use crate::language::{ENGLISH, LANGUAGES, Language, STEMMED, StopWordVotes, detect};
+use crate::words::{LONGEST, PackedWord, Words, mixed};
 
 /// Version of the rules from text to [`TermId`]. A model is only valid for pages read with its version.
-pub const TERM_VERSION: u32 = 1;
-
-/// The languages with stop words and a stemmer.
-const LANGUAGES: &[(&str, Algorithm)] = &[
-    ("en", Algorithm::English),
-    ("da", Algorithm::Danish),
-    ("de", Algorithm::German),
-    ("es", Algorithm::Spanish),
-    ("fi", Algorithm::Finnish),
-    ("fr", Algorithm::French),
-    ("hu", Algorithm::Hungarian),
-    ("it", Algorithm::Italian),
-    ("nl", Algorithm::Dutch),
-    ("no", Algorithm::Norwegian),
-    ("pt", Algorithm::Portuguese),
-    ("ro", Algorithm::Romanian),
-    ("ru", Algorithm::Russian),
-    ("sv", Algorithm::Swedish),
-    ("tr", Algorithm::Turkish),
-];
+pub const TERM_VERSION: u32 = 2;
 
 /// Number of words that are used to detect the language.
 const VOTERS: usize = 128;
-
-/// Number of bytes passed to the statistical detector.
-const SAMPLE: usize = 1024;
 
 /// Entries of the term caches, for words of up to eight bytes and for longer ones: the most frequent words, small
 /// enough for the processor's caches. Stemming another word is cheaper than a memory access.
@@ -88,35 +68,14 @@ struct Short {
 struct CachedWord {
     term: TermId,
     /// Bit set of the languages in which it is a stop word; `NOTHING` if it is insignificant in all.
-    stops: u16,
+    stops: u32,
 }
 
 /// Result of an empty entry.
 const NONE: CachedWord = CachedWord { term: TermId(0), stops: 0 };
 
 /// The bit of a word that is insignificant in all languages.
-const NOTHING: u16 = 1 << 15;
-
-/// A language by its number in `LANGUAGES`, or unknown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Language(u16);
-
-impl Language {
-    /// Unknown: no stop words, no stemming.
-    pub(crate) const UNKNOWN: Language = Language(LANGUAGES.len() as u16);
-
-    /// The language of an ISO 639-1 code; unknown if it is not supported.
-    pub(crate) fn of_code(code: &str) -> Language {
-        Language::of(code).unwrap_or(Language::UNKNOWN)
-    }
-
-    /// The language of an ISO 639-1 code or a tag such as `en-GB`.
-    fn of(tag: &str) -> Option<Language> {
-        let code = tag.split(['-', '_']).next().unwrap_or(tag).trim();
-        let index = LANGUAGES.iter().position(|(known, _)| known.eq_ignore_ascii_case(code))?;
-        Some(Language(index as u16))
-    }
-}
+const NOTHING: u32 = 1 << 31;
 
 impl Default for TermReader {
     fn default() -> Self {
@@ -154,7 +113,7 @@ impl TermReader {
         let mut used = terms.len();
         terms.resize(used + text.words.len(), TermId(0));
         let mut end = ends.next();
-        self.look_up_all(text.words.len(), text, |base, known| {
+        self.look_up_all(0..text.words.len(), text, |base, known| {
             let (room, mut count, mut kept) = (&mut terms[used..][..known.len()], 0, 0u64);
             for (index, known) in known.iter().enumerate() {
                 let is_kept = known.stops & dropped == 0;
@@ -179,20 +138,29 @@ impl TermReader {
         terms.truncate(used);
     }
 
-    /// Calls `tell` with the results of the first `count` words of a text, up to 64 at a time, with the index of the
-    /// first of them. Short words are answered by the cache first, without branches, then the others.
+    /// Calls `tell` with the results of a range of the words of a text, up to 64 at a time, with the index of the first
+    /// of them. Short words are answered by the cache first, without branches, then the others.
     #[inline(always)]
-    fn look_up_all(&mut self, count: usize, text: Text<'_>, mut tell: impl FnMut(usize, &[CachedWord])) {
+    fn look_up_all(
+        &mut self,
+        range: Range<usize>,
+        text: Text<'_>,
+        mut tell: impl FnMut(usize, &[CachedWord]),
+    ) {
         let Text { text, words, language } = text;
         let mut keys = [0; STRETCH];
         let mut known = [NONE; STRETCH];
-        for base in (0..count).step_by(STRETCH) {
-            let stretch = STRETCH.min(count - base);
+        for base in range.clone().step_by(STRETCH) {
+            let stretch = STRETCH.min(range.end - base);
             self.touch(words, text, base, language, &mut keys[..stretch]);
             let mut missing = self.look(&keys[..stretch], &mut known);
             while missing != 0 {
                 let index = missing.trailing_zeros() as usize;
-                known[index] = self.entry(words.get(text, base + index), language);
+                let word = words.get(text, base + index);
+                known[index] = match words.long(word) {
+                    Some(long) => self.look_up_long(long, language),
+                    None => self.entry(word, language),
+                };
                 missing &= missing - 1;
             }
             tell(base, &known[..stretch]);
@@ -250,6 +218,14 @@ impl TermReader {
         CachedWord { term, stops }
     }
 
+    /// As `look_up`, for a word that has no key; too rare to be kept.
+    #[cold]
+    fn look_up_long(&mut self, word: &str, language: Language) -> CachedWord {
+        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+        let stops = if is_number { NOTHING } else { 0 };
+        CachedWord { term: self.with_stem_of(word, language, TermId::of), stops }
+    }
+
     fn term(&mut self, word: PackedWord, language: Language) -> TermId {
         self.with_stem(word, language, TermId::of)
     }
@@ -261,7 +237,10 @@ impl TermReader {
             return then(&stem[..length]);
         }
         let (bytes, length) = word.bytes();
-        let text = std::str::from_utf8(&bytes[..length]).unwrap_or("");
+        self.with_stem_of(std::str::from_utf8(&bytes[..length]).unwrap_or(""), language, then)
+    }
+
+    fn with_stem_of<T>(&mut self, text: &str, language: Language, then: impl FnOnce(&[u8]) -> T) -> T {
         match self.stemmers.get_mut(language.0 as usize) {
             // A word with a digit is not stemmed.
             Some(slot) if !text.bytes().any(|b| b.is_ascii_digit()) => {
@@ -281,71 +260,52 @@ impl TermReader {
     ) -> Vec<(TermId, String, String)> {
         let language = Language::of_code(language);
         let dropped = language.mask() | NOTHING;
-        let is_term = |(_, entry): &(PackedWord, CachedWord)| entry.stops & dropped == 0;
-        let known = words.iter(text).map(|word| (word, self.look_up(word, language))).collect::<Vec<_>>();
-        let spell = |(word, entry): (PackedWord, CachedWord)| {
+        let mut spelled = Vec::new();
+        for word in words.iter(text) {
             let (bytes, length) = word.bytes();
-            let stem = self.with_stem(word, language, |stem| String::from_utf8_lossy(stem).into_owned());
-            (entry.term, String::from_utf8_lossy(&bytes[..length]).into_owned(), stem)
-        };
-        known.into_iter().filter(is_term).map(spell).collect()
+            let (known, spelling) = match words.long(word) {
+                Some(long) => (self.look_up_long(long, language), long),
+                None => (self.look_up(word, language), std::str::from_utf8(&bytes[..length]).unwrap_or("")),
+            };
+            if known.stops & dropped == 0 {
+                let owned = |stem: &[u8]| String::from_utf8_lossy(stem).into_owned();
+                let stem = match words.long(word) {
+                    Some(long) => self.with_stem_of(long, language, owned),
+                    None => self.with_stem(word, language, owned),
+                };
+                spelled.push((known.term, spelling.to_owned(), stem));
+            }
+        }
+        spelled
     }
 
-    /// Language of a text and its code: by stop words, else by the page's declaration, else by a statistical detector.
+    /// Language of a text and its code, by the words from a position on.
     pub(crate) fn language(
         &mut self,
         words: &Words,
         text: &str,
+        from: usize,
         declared: Option<&str>,
     ) -> (Language, &'static str) {
-        let found = self.find_language(words, text, declared);
-        self.guess = found.0;
-        found
+        let votes = self.votes(words, text, words.first_from(from));
+        let code = detect(&votes, &text[from..], declared);
+        let language = Language::of_code(code);
+        self.guess = language;
+        (language, code)
     }
 
-    fn find_language(
-        &mut self,
-        words: &Words,
-        text: &str,
-        declared: Option<&str>,
-    ) -> (Language, &'static str) {
-        let voters = words.len().min(VOTERS) as u16;
-        let votes = self.votes(words, text);
-        let best = (0..LANGUAGES.len()).max_by_key(|&i| (votes[i], std::cmp::Reverse(i))).unwrap_or(0);
-        let second = (0..LANGUAGES.len()).filter(|&i| i != best).map(|i| votes[i]).max().unwrap_or(0);
-        // At least every sixteenth word, and clearly more than in any other language.
-        if votes[best] >= 4 && votes[best] * 16 >= voters && votes[best] * 4 >= second * 5 {
-            return (Language(best as u16), LANGUAGES[best].0);
-        }
-        let declared = declared.and_then(Language::of);
-        // The declared language is used unless the words contradict it.
-        if let Some(language) =
-            declared.filter(|l| votes[l.0 as usize] * 5 >= votes[best] * 4 && votes[best] > 0)
-        {
-            return (language, LANGUAGES[language.0 as usize].0);
-        }
-        let sample = &text[..text.floor_char_boundary(SAMPLE)];
-        let detected = whatlang::detect(sample).filter(whatlang::Info::is_reliable).map(|info| info.lang());
-        if let Some(code) = detected.and_then(two_letters) {
-            return (Language::of(code).unwrap_or(Language::UNKNOWN), code);
-        }
-        match declared {
-            Some(language) => (language, LANGUAGES[language.0 as usize].0),
-            None => (Language::UNKNOWN, ""),
-        }
-    }
-
-    /// Number of stop words of each language among the first words.
-    fn votes(&mut self, words: &Words, text: &str) -> [u16; LANGUAGES.len()] {
-        let voters = words.len().min(VOTERS);
-        let mut votes = [0; LANGUAGES.len()];
+    fn votes(&mut self, words: &Words, text: &str, first: usize) -> StopWordVotes {
+        let voters = first..words.len().min(first + VOTERS);
+        let number = voters.len() as u16;
+        let mut votes = [0; STEMMED];
         self.look_up_all(voters, Text { text, words, language: self.guess }, |_, known| {
             for CachedWord { stops, .. } in known {
                 // Unconditionally for all languages, so that the loop can be vectorised.
-                votes.iter_mut().enumerate().for_each(|(language, votes)| *votes += stops >> language & 1);
+                let is_stop = |language: usize| (stops >> language & 1) as u16;
+                votes.iter_mut().enumerate().for_each(|(language, votes)| *votes += is_stop(language));
             }
         });
-        votes
+        StopWordVotes { votes, words: number }
     }
 }
 
@@ -364,23 +324,9 @@ impl Cached {
     }
 }
 
-impl Language {
-    /// Its number plus 1 in the bits of a word's first bytes that ASCII leaves free.
-    fn mark(self) -> u64 {
-        (0..8).map(|bit| u64::from((self.0 + 1) >> bit & 1) << (8 * bit + 7)).sum()
-    }
-
-    /// Its bit in a set of languages; 0 if unknown.
-    fn mask(self) -> u16 {
-        if self == Language::UNKNOWN { 0 } else { 1 << self.0 }
-    }
-}
-
-const ENGLISH: Language = Language(0);
-
 /// All stop words with the languages in which they are stop words.
 struct StopWords {
-    languages: HashMap<PackedWord, u16, foldhash::fast::FixedState>,
+    languages: HashMap<PackedWord, u32, foldhash::fast::FixedState>,
     /// A Bloom filter by `mixed` number. Most words are not stop words, which is known from these few cache lines.
     hints: [u64; HINTS / 64],
 }
@@ -395,7 +341,7 @@ impl StopWords {
     }
 
     /// Bit set of the languages in which a word is a stop word.
-    fn get(&self, word: PackedWord) -> u16 {
+    fn get(&self, word: PackedWord) -> u32 {
         let (at, bit) = StopWords::hint(word);
         if self.hints[at] & bit == 0 { 0 } else { self.languages.get(&word).copied().unwrap_or(0) }
     }
@@ -413,90 +359,16 @@ fn stop_words() -> &'static StopWords {
         for (index, (code, _)) in LANGUAGES.iter().enumerate() {
             for word in stop_words::lookup(code).unwrap_or(&[]) {
                 // Lists have "don't"; words end at the apostrophe here.
-                for part in word.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 1) {
+                for part in word
+                    .split(|c: char| !c.is_alphanumeric())
+                    .filter(|part| (2..=LONGEST).contains(&part.len()))
+                {
                     stop_words.add(PackedWord::of(part.to_lowercase().as_bytes()), index);
                 }
             }
         }
         stop_words
     })
-}
-
-/// ISO 639-1 codes of the detector's languages.
-fn two_letters(lang: whatlang::Lang) -> Option<&'static str> {
-    const CODES: &[(&str, &str)] = &[
-        ("afr", "af"),
-        ("aka", "ak"),
-        ("amh", "am"),
-        ("ara", "ar"),
-        ("aze", "az"),
-        ("bel", "be"),
-        ("ben", "bn"),
-        ("bul", "bg"),
-        ("cat", "ca"),
-        ("ces", "cs"),
-        ("cmn", "zh"),
-        ("cym", "cy"),
-        ("dan", "da"),
-        ("deu", "de"),
-        ("ell", "el"),
-        ("eng", "en"),
-        ("epo", "eo"),
-        ("est", "et"),
-        ("fin", "fi"),
-        ("fra", "fr"),
-        ("guj", "gu"),
-        ("heb", "he"),
-        ("hin", "hi"),
-        ("hrv", "hr"),
-        ("hun", "hu"),
-        ("hye", "hy"),
-        ("ind", "id"),
-        ("ita", "it"),
-        ("jav", "jv"),
-        ("jpn", "ja"),
-        ("kan", "kn"),
-        ("kat", "ka"),
-        ("khm", "km"),
-        ("kor", "ko"),
-        ("lat", "la"),
-        ("lav", "lv"),
-        ("lit", "lt"),
-        ("mal", "ml"),
-        ("mar", "mr"),
-        ("mkd", "mk"),
-        ("mya", "my"),
-        ("nep", "ne"),
-        ("nld", "nl"),
-        ("nob", "no"),
-        ("ori", "or"),
-        ("pan", "pa"),
-        ("pes", "fa"),
-        ("pol", "pl"),
-        ("por", "pt"),
-        ("ron", "ro"),
-        ("rus", "ru"),
-        ("sin", "si"),
-        ("slk", "sk"),
-        ("slv", "sl"),
-        ("sna", "sn"),
-        ("spa", "es"),
-        ("srp", "sr"),
-        ("swe", "sv"),
-        ("tam", "ta"),
-        ("tel", "te"),
-        ("tgl", "tl"),
-        ("tha", "th"),
-        ("tuk", "tk"),
-        ("tur", "tr"),
-        ("ukr", "uk"),
-        ("urd", "ur"),
-        ("uzb", "uz"),
-        ("vie", "vi"),
-        ("yid", "yi"),
-        ("zul", "zu"),
-    ];
-    CODES.iter().find(|(three, _)| *three == lang.code()).map(|(_, two)| *two)
 }
 
 #[cfg(test)]
@@ -510,7 +382,7 @@ mod tests {
 
     fn terms_with(terms: &mut TermReader, text: &str, code: &str) -> Vec<TermId> {
         let words = found(text);
-        let language = Language::of(code).unwrap_or(Language::UNKNOWN);
+        let language = Language::of_code(code);
         let mut out = Vec::new();
         terms.append(
             Text { text, words: &words, language },
@@ -596,7 +468,53 @@ mod tests {
             ("xyzzy plugh", Some("en-GB"), "en"),
             ("", None, ""),
         ] {
-            assert_eq!(TermReader::new().language(&found(text), text, declared).1, code, "for {text}");
+            assert_eq!(TermReader::new().language(&found(text), text, 0, declared).1, code, "for {text}");
         }
+    }
+
+    /// The first article of the Universal Declaration of Human Rights, in languages that are alike.
+    const ARTICLES: &str = include_str!("../tests/fixtures/languages.tsv");
+
+    #[test]
+    fn languages_that_are_alike_are_told_apart() {
+        for line in ARTICLES.lines() {
+            let (code, text) = line.split_once('\t').unwrap();
+            // Whatever is declared: many pages say that they are in English.
+            for declared in [None, Some("en"), Some("ru"), Some("es")] {
+                let (_, found) = TermReader::new().language(&found(text), text, 0, declared);
+                assert_eq!(found, code, "with {declared:?}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_declaration_decides_where_the_text_is_too_short() {
+        let honey = "\u{43c}\u{435}\u{434}";
+        for (text, declared, code) in [
+            (honey, "uk-UA", "uk"),
+            (honey, "mk", "mk"),
+            ("mel", "ca", "ca"),
+            // Not in these letters.
+            (honey, "en", ""),
+        ] {
+            assert_eq!(TermReader::new().language(&found(text), text, 0, Some(declared)).1, code, "{text}");
+        }
+    }
+
+    #[test]
+    fn long_words_are_stemmed_whole() {
+        let ids = |stems: &[&str]| stems.iter().map(|s| TermId::of(s.as_bytes())).collect::<Vec<_>>();
+        // "\u{43f}\u{440}\u{43e}\u{442}\u{438}\u{432}\u{43e}\u{43f}\u{43e}\u{441}\u{442}\u{430}\u{432}\u{43b}\u{435}\u{43d}\u{438}\u{435}", contrast, and its genitive.
+        let stem = "\u{43f}\u{440}\u{43e}\u{442}\u{438}\u{432}\u{43e}\u{43f}\u{43e}\u{441}\u{442}\u{430}\u{432}\u{43b}\u{435}\u{43d}";
+        for ending in ["\u{438}\u{435}", "\u{438}\u{44f}"] {
+            assert_eq!(terms(&format!("{stem}{ending}"), "ru"), ids(&[stem]));
+        }
+        let compound = "Donaudampfschifffahrtsgesellschaften";
+        assert_eq!(terms(compound, "de"), ids(&["donaudampfschifffahrtsgesellschaft"]));
+        assert_eq!(terms(&"1".repeat(30), "de"), []);
+        let (words, mut reader) = (found(compound), TermReader::new());
+        let spelled = reader.spelled(compound, &words, "de");
+        let (word, stem) = ("donaudampfschifffahrtsgesellschaften", "donaudampfschifffahrtsgesellschaft");
+        assert_eq!(spelled, [(TermId::of(stem.as_bytes()), word.to_owned(), stem.to_owned())]);
     }
 }

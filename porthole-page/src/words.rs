@@ -1,5 +1,6 @@
-//! Splits text into words: runs of letters and digits, in lower case, as fixed-size keys. Scripts without spaces
-//! between words give overlapping pairs of characters instead.
+//! Splits text into words: runs of letters and digits, in lower case, most of them as fixed-size keys. Scripts without
+//! spaces between words give overlapping pieces instead: pairs of Chinese characters and of hiragana, three letters of
+//! Thai and its like; katakana spells foreign words, which end where it ends.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -8,13 +9,13 @@ use wide::{bytemuck, i8x16};
 
 use crate::steps;
 
-/// Words are truncated to this many bytes; longer ones carry no more information.
+/// Words of up to this many bytes are fixed-size keys.
 pub(crate) const LONGEST: usize = 24;
 
-/// Longer runs are data, not words, and are dropped.
+/// Runs of more characters are data, not words, and are dropped.
 const DATA: usize = 64;
 
-/// A word of 2 to 24 bytes in lower case, zero-padded.
+/// A word of 2 to 24 bytes in lower case, zero-padded; or where the spelling of a longer one is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PackedWord(pub(crate) [u64; 3]);
 
@@ -50,8 +51,13 @@ impl PackedWord {
         LONGEST - (a.leading_zeros() + b.leading_zeros() + c.leading_zeros()) as usize / 8
     }
 
-    /// Whether it is insignificant in any language: a single character, or a number of more than four digits (prices,
-    /// ids, telephones; years are significant).
+    /// The key of a word that is too long, by the range of its spelling.
+    fn long(range: Range<usize>) -> PackedWord {
+        PackedWord([LONG, range.start as u64, range.end as u64])
+    }
+
+    /// Whether it is insignificant in any language: a single character (but a Chinese one is a word), or a number of more
+    /// than four digits (prices, ids, telephones; years are significant).
     pub(crate) fn is_insignificant(self) -> bool {
         if self.is_plain() {
             return self.len() < 2;
@@ -59,7 +65,8 @@ impl PackedWord {
         let (bytes, length) = self.bytes();
         let goes_on = |byte: &&u8| **byte & 0xc0 == 0x80;
         let characters = length - bytes[..length].iter().filter(goes_on).count();
-        characters < 2 || length > 4 && bytes[..length].iter().all(u8::is_ascii_digit)
+        let is_short = characters < 2 && !is_chinese(&bytes[..length]);
+        is_short || length > 4 && bytes[..length].iter().all(u8::is_ascii_digit)
     }
 
     /// Whether it has only ASCII letters.
@@ -92,6 +99,15 @@ impl PackedWord {
         // Setting bit 5 lowers letters and leaves digits unchanged.
         PackedWord([(part(0) | LOWER) & a, (part(1) | LOWER) & b, (part(2) | LOWER) & c])
     }
+}
+
+/// First part of the key of a long word: no bytes of a text.
+const LONG: u64 = u64::MAX;
+
+/// Whether these bytes start with a Chinese character of the basic plane.
+fn is_chinese(bytes: &[u8]) -> bool {
+    // U+3400 to U+9FFF.
+    matches!(bytes, [0xe3, 0x90..=0xbf, ..] | [0xe4..=0xe9, ..])
 }
 
 /// Mixes a number; the high bits differ for most different numbers.
@@ -130,8 +146,10 @@ static USED: [[u64; 3]; LONGEST + 1] = {
 #[derive(Default)]
 pub(crate) struct Words {
     spans: Vec<Span>,
-    /// Words with non-ASCII characters, in lower case.
+    /// Words with non-ASCII characters and long ones, in lower case.
     wide: Vec<PackedWord>,
+    /// Spellings of the long words.
+    long: String,
 }
 
 /// Start and length of a word; or, with the top bit set, the index of a wide word.
@@ -151,6 +169,7 @@ impl Words {
     pub(crate) fn find(&mut self, text: &str) {
         self.spans.clear();
         self.wide.clear();
+        self.long.clear();
         let bytes = text.as_bytes();
         // Start of the run that continues from the last chunk, and whether it has a wide character.
         let mut open: Option<(usize, bool)> = None;
@@ -191,23 +210,50 @@ impl Words {
     fn run(&mut self, text: &str, start: usize, end: usize, wide: bool) {
         if wide {
             self.wide_run(text, start, end);
-        } else if end - start <= DATA {
+        } else if end - start <= LONGEST {
             self.spans.push(Span { start: start as u32, length: (end - start) as u32 });
+        } else if end - start <= DATA {
+            self.long_run(&text[start..end], start);
         }
+    }
+
+    /// Adds a run of ASCII letters and digits that is too long for a key.
+    #[cold]
+    fn long_run(&mut self, run: &str, start: usize) {
+        let word = packed_or_long(&run.to_ascii_lowercase(), &mut self.long);
+        self.push_wide(start, word);
+    }
+
+    fn push_wide(&mut self, start: usize, word: PackedWord) {
+        self.spans.push(Span { start: start as u32, length: WIDE | self.wide.len() as u32 });
+        self.wide.push(word);
     }
 
     /// Adds the words of a run with non-ASCII characters, some of which may belong to no word.
     fn wide_run(&mut self, text: &str, start: usize, end: usize) {
         steps::add(end - start);
+        let mut long = std::mem::take(&mut self.long);
         wide_words(&text[start..end], |word| {
-            self.spans.push(Span { start: start as u32, length: WIDE | self.wide.len() as u32 });
-            self.wide.push(word);
+            let word = packed_or_long(word, &mut long);
+            self.push_wide(start, word);
         });
+        self.long = long;
+    }
+
+    /// The spelling of a word that is too long for its key.
+    pub(crate) fn long(&self, word: PackedWord) -> Option<&str> {
+        let [mark, start, end] = word.0;
+        (mark == LONG).then(|| &self.long[start as usize..end as usize])
     }
 
     /// Number of words.
     pub(crate) fn len(&self) -> usize {
         self.spans.len()
+    }
+
+    /// Index of the first word that starts at or after a position.
+    pub(crate) fn first_from(&self, place: usize) -> usize {
+        self.spans.partition_point(|span| (span.start as usize) < place)
     }
 
     /// Number of words in a range that start before a position.
@@ -263,6 +309,7 @@ impl Words {
     pub(crate) fn shrink(&mut self) {
         self.spans.shrink_to(MOST_KEPT);
         self.wide.shrink_to(MOST_KEPT);
+        self.long.shrink_to(MOST_KEPT);
     }
 }
 
@@ -321,46 +368,99 @@ const fn repeated(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
-/// Calls `found` with the words of a run of letters, some non-ASCII.
-fn wide_words(run: &str, mut found: impl FnMut(PackedWord)) {
-    let mut word = String::with_capacity(DATA);
-    let mut previous: Option<char> = None;
-    for c in run.chars() {
-        if !is_word_char(c) || is_unspaced(c) {
-            finish(&mut word, &mut found);
-        }
-        if is_unspaced(c) {
-            if let Some(previous) = previous {
-                found(PackedWord::of(String::from_iter([previous, c]).as_bytes()));
-            }
-            previous = Some(c);
-            continue;
-        }
-        previous = None;
-        if is_word_char(c) {
-            // Most letters around a wide one are ASCII.
-            if c.is_ascii() {
-                word.push(c.to_ascii_lowercase());
-            } else {
-                word.extend(c.to_lowercase());
-            }
-            if word.len() > DATA {
-                word.replace_range(.., OVERLONG);
-            }
-        }
+/// The key of a word; the spelling of a long one goes to `long`.
+fn packed_or_long(word: &str, long: &mut String) -> PackedWord {
+    if word.len() <= LONGEST {
+        return PackedWord::of(word.as_bytes());
     }
-    finish(&mut word, &mut found);
+    let start = long.len();
+    long.push_str(word);
+    PackedWord::long(start..long.len())
 }
 
-fn finish(word: &mut String, found: &mut impl FnMut(PackedWord)) {
-    if !word.is_empty() && !word.starts_with(OVERLONG) {
-        found(PackedWord::of(&word.as_bytes()[..word.floor_char_boundary(LONGEST)]));
+/// Calls `found` with the words of a run of letters, some non-ASCII.
+fn wide_words(run: &str, mut found: impl FnMut(&str)) {
+    let mut word = String::with_capacity(DATA);
+    // The script of the word, and the number of its characters so far.
+    let (mut script, mut count) = (WordScript::None, 0);
+    for c in run.chars() {
+        let next = WordScript::of(c);
+        if next != script {
+            finish(&mut word, script, count, &mut found);
+            (script, count) = (next, 0);
+        }
+        count += 1;
+        match script {
+            WordScript::None => {}
+            _ if script.piece().is_none() && count > DATA => {}
+            // Most letters around a wide one are ASCII.
+            WordScript::Spaced if c.is_ascii() => word.push(c.to_ascii_lowercase()),
+            WordScript::Spaced => word.extend(c.to_lowercase()),
+            _ => word.push(c),
+        }
+        if script.piece().is_some_and(|piece| count >= piece) {
+            found(&word);
+            word.remove(0);
+        }
+    }
+    finish(&mut word, script, count, &mut found);
+}
+
+/// Ends a run of one script with so many characters.
+fn finish(word: &mut String, script: WordScript, count: usize, found: &mut impl FnMut(&str)) {
+    // Of pieces, the last has been found already, unless the run is shorter than one.
+    let is_left = script.piece().map_or(count <= DATA, |piece| count < piece);
+    if !word.is_empty() && is_left {
+        found(word);
     }
     word.clear();
 }
 
-/// Stands for a run that is too long; never part of a word, because it is not a letter.
-const OVERLONG: &str = "\u{1}";
+/// How words are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WordScript {
+    /// No part of a word.
+    None,
+    /// With spaces between words.
+    Spaced,
+    Chinese,
+    Hiragana,
+    Katakana,
+    /// Thai, Lao, Khmer, Burmese.
+    Thai,
+}
+
+impl WordScript {
+    fn of(c: char) -> WordScript {
+        match c {
+            // Most frequent first.
+            '\0'..='\u{dff}' => WordScript::spaced(c),
+            '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' if is_word_char(c) => {
+                WordScript::Thai
+            }
+            '\u{3041}'..='\u{309f}' => WordScript::Hiragana,
+            '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' => WordScript::Katakana,
+            '\u{3400}'..='\u{4dbf}'
+            | '\u{4e00}'..='\u{9fff}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{323af}' => WordScript::Chinese,
+            _ => WordScript::spaced(c),
+        }
+    }
+
+    fn spaced(c: char) -> WordScript {
+        if is_word_char(c) { WordScript::Spaced } else { WordScript::None }
+    }
+
+    /// Characters of a piece, where words are not told apart.
+    fn piece(self) -> Option<usize> {
+        match self {
+            WordScript::None | WordScript::Spaced | WordScript::Katakana => None,
+            WordScript::Chinese | WordScript::Hiragana => Some(2),
+            WordScript::Thai => Some(3),
+        }
+    }
+}
 
 fn is_word_char(c: char) -> bool {
     match c {
@@ -379,13 +479,6 @@ fn is_mark(c: char) -> bool {
         | '\u{e31}'..='\u{e4e}' | '\u{eb1}'..='\u{ece}' | '\u{102b}'..='\u{103e}' | '\u{17b4}'..='\u{17d3}')
 }
 
-/// Scripts without spaces between words.
-fn is_unspaced(c: char) -> bool {
-    matches!(c,
-        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
-        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -395,9 +488,11 @@ mod tests {
         words.find(text);
         let spelt = |word: PackedWord| {
             let (bytes, length) = word.bytes();
-            String::from_utf8(bytes[..length].to_vec()).unwrap()
+            let short = || String::from_utf8(bytes[..length].to_vec()).unwrap();
+            words.long(word).map_or_else(short, str::to_owned)
         };
-        words.iter(text).filter(|word| !word.is_insignificant()).map(spelt).collect()
+        let is_word = |word: &PackedWord| words.long(*word).is_some() || !word.is_insignificant();
+        words.iter(text).filter(is_word).map(spelt).collect()
     }
 
     #[test]
@@ -426,7 +521,25 @@ mod tests {
             ("na\u{ef}ve\u{2019}s", vec!["na\u{ef}ve"]),
             ("\u{6771}\u{4eac}\u{90fd}", vec!["\u{6771}\u{4eac}", "\u{4eac}\u{90fd}"]),
             ("ab\u{6771}\u{4eac}cd", vec!["ab", "\u{6771}\u{4eac}", "cd"]),
-            ("abcdefghijklmnopqrstuvwxyz", vec!["abcdefghijklmnopqrstuvwx"]),
+            ("Abcdefghijklmnopqrstuvwxyz", vec!["abcdefghijklmnopqrstuvwxyz"]),
+            // Words of Russian, Greek and Hindi, which take two or three bytes a letter.
+            (
+                "\u{41f}\u{440}\u{43e}\u{442}\u{438}\u{432}\u{43e}\u{43f}\u{43e}\u{441}\u{442}\u{430}\u{432}\u{43b}\u{435}\u{43d}\u{438}\u{435}",
+                vec![
+                    "\u{43f}\u{440}\u{43e}\u{442}\u{438}\u{432}\u{43e}\u{43f}\u{43e}\u{441}\u{442}\u{430}\u{432}\u{43b}\u{435}\u{43d}\u{438}\u{435}",
+                ],
+            ),
+            // A Chinese character by itself is a word, one of hiragana is not; katakana is not cut.
+            (
+                "\u{8702}\u{306f}\u{30df}\u{30c4}\u{30d0}\u{30c1}",
+                vec!["\u{8702}", "\u{30df}\u{30c4}\u{30d0}\u{30c1}"],
+            ),
+            ("\u{307f}\u{3064}\u{3070}", vec!["\u{307f}\u{3064}", "\u{3064}\u{3070}"]),
+            // Thai: overlapping pieces of three letters and marks.
+            (
+                "\u{e1c}\u{e36}\u{e49}\u{e07} \u{e19}\u{e49}",
+                vec!["\u{e1c}\u{e36}\u{e49}", "\u{e36}\u{e49}\u{e07}", "\u{e19}\u{e49}"],
+            ),
             (
                 "\u{928}\u{92e}\u{938}\u{94d}\u{924}\u{947} x",
                 vec!["\u{928}\u{92e}\u{938}\u{94d}\u{924}\u{947}"],
@@ -439,7 +552,9 @@ mod tests {
             let text = format!("{}Word na\u{ef}ve {} end", " ".repeat(gap), "-".repeat(gap));
             assert_eq!(words(&text), ["word", "na\u{ef}ve", "end"], "after {gap}");
         }
-        assert!(words(&"x".repeat(65)).is_empty());
-        assert!(words(&"\u{e9}".repeat(65)).is_empty());
+        for letter in ["x", "\u{e9}", "\u{430}", "\u{92e}"] {
+            assert_eq!(words(&letter.repeat(64)), [letter.repeat(64)]);
+            assert!(words(&letter.repeat(65)).is_empty());
+        }
     }
 }

@@ -43,7 +43,7 @@ pub struct JudgeError {
 
 impl RelevanceJudge for Critic {
     fn judge_page(&mut self, _: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError> {
-        Ok(self.judge_terms(page.terms()))
+        Ok(self.judge_terms(page.judged_terms()))
     }
 
     fn judge_counts(&mut self, counts: &[(TermId, u32)]) -> Option<Judgment> {

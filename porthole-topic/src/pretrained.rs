@@ -43,6 +43,19 @@ impl Pretrained {
         include_bytes!("../assets/general.taxonomy")
     }
 
+    /// Whether these bytes are the general taxonomy of another version of the program, which made other terms.
+    pub fn is_former_general(bytes: &[u8]) -> bool {
+        let source = |bytes: &[u8]| {
+            let bytes = crate::bytes::decompressed(WHAT, MAGIC, bytes)?;
+            let (mut from, term_version) = SectionReader::new(WHAT, MAGIC, VERSION, &bytes)?;
+            Ok::<_, FormatError>((from.text()?, term_version))
+        };
+        match (source(bytes), source(Pretrained::general_bytes())) {
+            (Ok((old, version)), Ok((new, current))) => old == new && version != current,
+            _ => false,
+        }
+    }
+
     /// Removes terms that occur in fewer documents: most of them are names and misspellings.
     pub fn without_rare(mut self, fewest: u32) -> Pretrained {
         let mut documents: BTreeMap<TermId, u32> = BTreeMap::new();
@@ -203,4 +216,25 @@ fn read_tuning(from: &mut SectionReader<'_>) -> Result<(TopicId, Tuning), Format
     let smoothing = from.f64()?;
     let calibration = Calibration { saturation: from.f64()?, power: from.f64()? };
     Ok((node, Tuning { counting, smoothing, features, calibration, topical: TOPICAL }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_former_general_taxonomy_is_known_by_its_source_and_its_terms() {
+        let current = porthole_page::TERM_VERSION;
+        let general = Pretrained::general().unwrap().source;
+        let made = |source: &str, term_version: u32| {
+            let mut to = SectionWriter::new(MAGIC, VERSION, term_version);
+            to.text(source);
+            to.finish_compressed()
+        };
+        assert!(Pretrained::is_former_general(&made(&general, current - 1)));
+        assert!(!Pretrained::is_former_general(&made(&general, current)));
+        assert!(!Pretrained::is_former_general(&made("my own", current - 1)));
+        assert!(!Pretrained::is_former_general(b"no taxonomy"));
+        assert!(!Pretrained::is_former_general(Pretrained::general_bytes()));
+    }
 }

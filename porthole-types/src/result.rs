@@ -220,6 +220,10 @@ pub enum FailureKind {
     /// Nothing could be sent, for a reason on the crawler's side: no route, no file descriptor, no proxy. Never an
     /// outcome of a URL.
     Local,
+    /// A page without words.
+    Empty,
+    /// A page that asks not to be indexed.
+    NoIndex,
     /// The program crashed several times while it fetched or parsed the URL.
     Crash,
 }
@@ -241,6 +245,8 @@ impl FailureKind {
             FailureKind::Trap => "trap",
             FailureKind::Scripts => "scripts",
             FailureKind::Local => "local",
+            FailureKind::Empty => "empty",
+            FailureKind::NoIndex => "noindex",
             FailureKind::Crash => "crash",
         }
     }

@@ -5,11 +5,13 @@ mod cli;
 mod commands;
 mod documents;
 mod importing;
+mod languages;
 mod output;
 mod settings;
 mod sources;
 mod terminal;
 mod training;
+mod upgrade;
 mod visiting;
 mod workspace;
 

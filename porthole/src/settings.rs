@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::ValueEnum;
 use porthole_crawl::{
-    AllowedAddresses, BacklinkSettings, DistillSettings, HttpSettings, HttpSettingsError, Idle, Politeness,
-    Proxies, SiteBy,
+    AllowedAddresses, BacklinkSettings, DistillSettings, HttpSettings, HttpSettingsError, Idle, NoFollowRule,
+    NoIndexRule, PageRules, Politeness, Proxies, SiteBy,
 };
 use porthole_topic::{ClassifierShape, ModelKind, TermCounting, TrainingOptions};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,8 @@ pub(crate) struct RawSettings {
     pub(crate) backlinks: Option<RawBacklinks>,
     #[serde(default)]
     pub(crate) crawl: RawCrawl,
+    #[serde(default)]
+    pub(crate) pages: RawPages,
 }
 
 /// Endpoint that returns the pages that link to a page.
@@ -193,6 +195,14 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 [crawl]
 # idle = "wait"                 # while the sites with the best links rest, wait for them; "fill": fetch what is left
 
+[pages]
+# refresh = 5                   # follow a meta refresh of up to this many seconds like a redirect
+# noindex = "links"             # of pages that ask not to be indexed, follow the "links" only (they are
+                                # no results and not archived); or "read" or "skip" these pages
+# nofollow = "page"             # obey nofollow of whole pages, not rel=nofollow of single links;
+                                # "links": of both; "never": of neither
+# noarchive = true              # do not archive pages that ask for it
+
 [distill]
 # site = "host"                 # links within a site are ignored; a site is a "host", a "domain",
                                 # or an "ip" address
@@ -237,6 +247,53 @@ impl From<IdleWord> for Idle {
         match word {
             IdleWord::Wait => Idle::Wait,
             IdleWord::Fill => Idle::Fill,
+        }
+    }
+}
+
+/// What is done where pages ask something of robots.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct RawPages {
+    /// Seconds.
+    pub(crate) refresh: Option<u32>,
+    pub(crate) noindex: Option<NoIndexWord>,
+    pub(crate) nofollow: Option<NoFollowWord>,
+    pub(crate) noarchive: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NoIndexWord {
+    Links,
+    Read,
+    Skip,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NoFollowWord {
+    Page,
+    Links,
+    Never,
+}
+
+impl RawPages {
+    pub(crate) fn rules(self) -> PageRules {
+        let defaults = PageRules::default();
+        PageRules {
+            max_refresh: self.refresh.unwrap_or(defaults.max_refresh),
+            noindex: self.noindex.map_or(defaults.noindex, |word| match word {
+                NoIndexWord::Links => NoIndexRule::Links,
+                NoIndexWord::Read => NoIndexRule::Read,
+                NoIndexWord::Skip => NoIndexRule::Skip,
+            }),
+            nofollow: self.nofollow.map_or(defaults.nofollow, |word| match word {
+                NoFollowWord::Page => NoFollowRule::Page,
+                NoFollowWord::Links => NoFollowRule::Links,
+                NoFollowWord::Never => NoFollowRule::Never,
+            }),
+            noarchive: self.noarchive.unwrap_or(defaults.noarchive),
         }
     }
 }
@@ -482,7 +539,8 @@ mod tests {
         let settings = RawSettings::parse(&uncommented).unwrap();
         assert_eq!(settings.distill.ready().unwrap(), RawDistill::default().ready().unwrap());
         assert_eq!(settings.distill.during_crawl, Some(true));
-        let train = settings.train;
+        let RawSettings { train, pages, .. } = settings;
+        assert!(pages != RawPages::default() && pages.rules() == PageRules::default());
         let ready = train.ready().unwrap();
         let defaults = RawTrain::default().ready().unwrap();
         assert_eq!((ready.critic, ready.options.shape), (defaults.critic, defaults.options.shape));
@@ -505,6 +563,24 @@ mod tests {
         let error = |text: &str| RawSettings::parse(text).unwrap().distill.ready().unwrap_err().to_string();
         assert!(error("[distill]\nrho = 0.0").contains("[distill] rho"));
         assert!(error("[distill]\ngrowth = -1.0").contains("[distill] growth"));
+    }
+
+    #[test]
+    fn what_is_obeyed_of_pages_can_be_set() {
+        let rules = |text: &str| RawSettings::parse(&format!("[pages]\n{text}")).unwrap().pages.rules();
+        let defaults = PageRules::default();
+        assert_eq!(rules("refresh = 0"), PageRules { max_refresh: 0, ..defaults });
+        for (word, noindex) in
+            [("links", NoIndexRule::Links), ("read", NoIndexRule::Read), ("skip", NoIndexRule::Skip)]
+        {
+            assert_eq!(rules(&format!("noindex = {word:?}")), PageRules { noindex, ..defaults });
+        }
+        for (word, nofollow) in
+            [("page", NoFollowRule::Page), ("links", NoFollowRule::Links), ("never", NoFollowRule::Never)]
+        {
+            assert_eq!(rules(&format!("nofollow = {word:?}")), PageRules { nofollow, ..defaults });
+        }
+        assert_eq!(rules("noarchive = false"), PageRules { noarchive: false, ..defaults });
     }
 
     #[test]

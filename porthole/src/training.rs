@@ -27,6 +27,7 @@ pub(crate) use self::report::{ChosenBy, NodeFigures, TrainedScope, TrainingRepor
 pub(crate) use self::untrained::{can_be_fetched, refuse_untrained};
 use crate::output::misuse;
 use crate::settings::TrainSettings;
+use crate::upgrade;
 use crate::workspace::{self, CRITIC};
 
 /// Name of the model that records what the critic was trained on.
@@ -43,6 +44,7 @@ pub(crate) fn train_workspace(
     afresh: bool,
 ) -> anyhow::Result<TrainingReport> {
     let began = std::time::Instant::now();
+    upgrade::update_terms(store)?;
     let material = TrainingPages::load(store, settings)?;
     material.check(settings)?;
     let before = if afresh { None } else { Before::load(store, settings, &material)? };

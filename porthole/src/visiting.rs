@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use porthole_crawl::{Fetch, FetchedPage, HttpFetch, PageFetcher, Request, Response, SystemClock};
+use porthole_crawl::{
+    Fetch, FetchedPage, HttpFetch, PageFetcher, Request, Response, SystemClock, refresh_of,
+};
+use porthole_page::Extractor;
 use porthole_types::CanonicalUrl;
 use porthole_webs::RecordedWeb;
 use tokio::sync::Mutex;
@@ -153,16 +156,20 @@ pub(crate) async fn visit_recorded(web: &RecordedWeb, url: &CanonicalUrl) -> any
     follow(url, answer).await
 }
 
-/// Follows redirects to a page.
+/// Follows redirects, and `meta` refreshes like redirects, to a page.
 async fn follow<F: Future<Output = anyhow::Result<Response>>>(
     url: &CanonicalUrl,
     answer: impl Fn(CanonicalUrl) -> F,
 ) -> anyhow::Result<FetchedPage> {
     let mut at = url.clone();
+    let mut extractor = Extractor::default();
     for _ in 0..=REDIRECTS {
         let response = answer(at.clone()).await?;
         match response.status {
-            200..300 => return Ok(FetchedPage { at, response }),
+            200..300 => match refresh_of(&mut extractor, &at, &response) {
+                Some(target) => at = target,
+                None => return Ok(FetchedPage { at, response }),
+            },
             300..400 => {
                 let target = response.headers.get("location").and_then(|target| at.join(target).ok());
                 at = target.ok_or_else(|| anyhow!("redirect without a valid target"))?;

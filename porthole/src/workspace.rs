@@ -8,16 +8,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
+use porthole_page::TERM_VERSION;
 use porthole_store::{
-    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord,
-    WorkspaceWriter,
+    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, WorkspaceWriter,
 };
-use porthole_topic::{Critic, CriticModel, Pretrained, Taxonomy};
+use porthole_topic::{Critic, CriticModel, FormatError, Pretrained, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
 
 use crate::output::{self, misuse};
 use crate::settings::{RawSettings, TEMPLATE};
 use crate::training;
+use crate::upgrade;
 
 /// A folder with a crawl and its topics.
 #[derive(Debug)]
@@ -62,7 +63,9 @@ impl Workspace {
         Workspace::check_new(root)?;
         let pages = root.join(PAGES);
         fs::create_dir_all(&pages).with_context(|| format!("cannot create {}", pages.display()))?;
-        SqliteStore::open(root.join(DATABASE))?;
+        let mut store = SqliteStore::open(root.join(DATABASE))?;
+        store.set_setting(upgrade::TERMS, &TERM_VERSION.to_string())?;
+        drop(store);
         let settings = root.join(SETTINGS);
         fs::write(&settings, TEMPLATE).with_context(|| format!("cannot write {}", settings.display()))?;
         Workspace::open(root)
@@ -207,7 +210,13 @@ pub(crate) fn critic(reader: &dyn StoreReader) -> anyhow::Result<(Critic, Taxono
     let Some(stored) = reader.model(CRITIC)? else {
         return Err(misuse(no_critic(reader)?));
     };
-    let model = CriticModel::from_bytes(&stored.bytes).context("cannot read the critic in porthole.db")?;
+    let model = CriticModel::from_bytes(&stored.bytes);
+    if let Err(FormatError::Terms { .. }) = model {
+        return Err(misuse(
+            "the critic was trained by another version of porthole, which read words by other rules: run `porthole train`",
+        ));
+    }
+    let model = model.context("cannot read the critic in porthole.db")?;
     let tree = tree(reader)?;
     Ok((Critic::new(model, &tree), tree))
 }

@@ -167,7 +167,8 @@ impl Writer<'_> {
             Command::Scope(settings) => match Scope::new(settings) {
                 Err(error) => return Ok(Err(error.to_string())),
                 Ok(scope) => {
-                    self.admission.scope = scope.into();
+                    let rules = self.admission.scope.rules;
+                    self.admission.scope = scope.with_page_rules(rules).into();
                     self.restart_readers();
                     "what is offered from now on is within the new scope".to_owned()
                 }

@@ -2,7 +2,7 @@
 //!
 //! Now and then, and when a crawl ends, its memory is saved, with the number of the next fetch. At the start of the next
 //! run it is restored, and the strategy is told again what came since: from the tables, and the pages from the archive.
-//! Without an archive, what came between the last save and a kill is not learnt; nor is a page whose record is gone.
+//! What came between the last save and a kill and is not archived is not learnt; nor is a page whose record is gone.
 
 use porthole_page::Extractor;
 use porthole_store::{StoreReader, StoredModel, TriedUrl};
@@ -99,7 +99,8 @@ impl Writer<'_> {
                     self.lost_pages.unreadable += 1;
                     return Ok(());
                 };
-                let page = extractor.extract(&url, &response.headers, &response.body);
+                let mut page = extractor.extract(&url, &response.headers, &response.body);
+                self.admission.scope.rules.apply(&mut page);
                 let mut worth = judgment;
                 if let Some(judge) = self.judge.as_mut().filter(|judge| judge.is_steering()) {
                     judge.judge_page(&url, &page)?;

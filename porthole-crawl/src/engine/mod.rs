@@ -35,7 +35,7 @@ pub(crate) use crawl::last_archived;
 pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
 pub use live::{CrawlEvent, Handle, NotBegun};
 pub use memory::strategy_memory;
-pub use visits::{FetchedPage, PageFetcher};
+pub use visits::{FetchedPage, PageFetcher, refresh_of};
 pub use worth::Idle;
 pub use writer::StoreRef;
 pub(crate) use writer::Writer;
@@ -44,6 +44,8 @@ pub(crate) use writer::Writer;
 mod kill_tests;
 #[cfg(test)]
 mod network_tests;
+#[cfg(test)]
+mod page_rules_tests;
 #[cfg(test)]
 mod power_tests;
 #[cfg(test)]

@@ -479,13 +479,13 @@ impl porthole_strategy::Strategy for Disciplined {
 fn disciplined(discipline: Discipline, workers: usize) -> (String, usize) {
     let (_folder, mut store) = scratch();
     let web = TinyWeb(HashMap::from([
-        ("/", (200, "text/html", "<a href=/d>d</a><a href=/m>m</a><a href=/x>x</a>")),
-        ("/d", (200, "text/html", "<a href=/a>a</a><a href=/e>e</a>")),
-        ("/m", (200, "text/html", "<a href=/b>b</a>")),
-        ("/a", (200, "text/html", "a")),
-        ("/b", (200, "text/html", "b")),
-        ("/e", (200, "text/html", "e")),
-        ("/x", (200, "text/html", "x")),
+        ("/", (200, "text/html", "<p>tree<a href=/d>d</a><a href=/m>m</a><a href=/x>x</a>")),
+        ("/d", (200, "text/html", "<p>tree<a href=/a>a</a><a href=/e>e</a>")),
+        ("/m", (200, "text/html", "<p>tree<a href=/b>b</a>")),
+        ("/a", (200, "text/html", "<p>leaf")),
+        ("/b", (200, "text/html", "<p>leaf")),
+        ("/e", (200, "text/html", "<p>leaf")),
+        ("/x", (200, "text/html", "<p>leaf")),
     ]));
     let clock = ManualClock::at(Timestamp(1_000));
     let root = CanonicalUrl::parse("http://tiny.test/").unwrap();

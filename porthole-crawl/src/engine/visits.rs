@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::StreamExt;
+use porthole_page::Extractor;
 use porthole_types::{CanonicalUrl, Clock, Failure, FailureKind, Outcome, Rank, SiteId, UrlId, Work};
 
 use super::messages::{ToNetwork, ToWriter};
 use super::network::{Manners, Network};
 use super::single::Requests;
 use crate::host::Politeness;
+use crate::page_rules::PageRules;
 use crate::{Fetch, Response};
 
 /// Redirects that are followed to a page.
@@ -103,6 +105,7 @@ struct List {
     open: usize,
     /// For the network half.
     outbox: Vec<ToNetwork>,
+    extractor: Extractor,
 }
 
 impl List {
@@ -114,6 +117,7 @@ impl List {
             room: 0,
             open: urls.len(),
             outbox: Vec::new(),
+            extractor: Extractor::default(),
         };
         for (number, url) in urls.iter().enumerate() {
             list.add(url.clone(), (number, 0));
@@ -207,30 +211,40 @@ impl List {
         response: &Response,
         each: &mut impl FnMut(usize, Result<FetchedPage, Failure>),
     ) {
-        let broken = |detail: String| Failure::new(FailureKind::Protocol, detail);
         match response.status {
-            200..300 => {
-                for (number, _) in self.wanted_by.remove(&work.oid).unwrap_or_default() {
-                    self.open -= 1;
-                    each(number, Ok(FetchedPage { at: work.url.clone(), response: response.clone() }));
-                }
-            }
-            300..400 => match response.headers.get("location").and_then(|to| work.url.join(to).ok()) {
-                None => self.fail(work.oid, &broken("a redirect to nowhere".to_owned()), each),
-                Some(target) => {
-                    for (number, redirects) in self.wanted_by.remove(&work.oid).unwrap_or_default() {
-                        if redirects < MAX_REDIRECTS {
-                            self.add(target.clone(), (number, redirects + 1));
-                        } else {
-                            self.open -= 1;
-                            each(number, Err(broken(format!("more than {MAX_REDIRECTS} redirects"))));
-                        }
+            200..300 => match refresh_of(&mut self.extractor, &work.url, response) {
+                Some(target) => self.redirect(work.oid, &target, each),
+                None => {
+                    for (number, _) in self.wanted_by.remove(&work.oid).unwrap_or_default() {
+                        self.open -= 1;
+                        each(number, Ok(FetchedPage { at: work.url.clone(), response: response.clone() }));
                     }
                 }
+            },
+            300..400 => match response.headers.get("location").and_then(|to| work.url.join(to).ok()) {
+                None => self.fail(work.oid, &broken("a redirect to nowhere".to_owned()), each),
+                Some(target) => self.redirect(work.oid, &target, each),
             },
             status => {
                 let failure = Failure::new(FailureKind::Status, format!("status {status}"));
                 self.fail(work.oid, &failure, each);
+            }
+        }
+    }
+
+    /// Fetches the target for everybody who wants the URL.
+    fn redirect(
+        &mut self,
+        oid: UrlId,
+        target: &CanonicalUrl,
+        each: &mut impl FnMut(usize, Result<FetchedPage, Failure>),
+    ) {
+        for (number, redirects) in self.wanted_by.remove(&oid).unwrap_or_default() {
+            if redirects < MAX_REDIRECTS {
+                self.add(target.clone(), (number, redirects + 1));
+            } else {
+                self.open -= 1;
+                each(number, Err(broken(format!("more than {MAX_REDIRECTS} redirects"))));
             }
         }
     }
@@ -263,6 +277,20 @@ fn refusal(outcome: Outcome) -> Option<Failure> {
         }
         Outcome::Retry { failure, .. } | Outcome::Dead(failure) | Outcome::Skipped(failure) => Some(failure),
     }
+}
+
+/// Where the `meta` refresh of a page leads, if it is followed like a redirect.
+pub fn refresh_of(
+    extractor: &mut Extractor,
+    url: &CanonicalUrl,
+    response: &Response,
+) -> Option<CanonicalUrl> {
+    let page = extractor.extract(url, &response.headers, &response.body);
+    PageRules::default().redirect_of(url, &page).cloned()
+}
+
+fn broken(detail: String) -> Failure {
+    Failure::new(FailureKind::Protocol, detail)
 }
 
 fn left_alone() -> Failure {

@@ -20,7 +20,8 @@ use porthole_store::{Batch, DistilledScores, Store};
 use porthole_strategy::{Discipline, PriorityMerge, Selection};
 use porthole_topic::RelevanceJudge;
 use porthole_types::{
-    Clock, Judgment, NewUrl, Outcome, PageResult, Rank, SegmentSpan, SiteId, Timestamp, UrlId, Work,
+    Clock, FailureKind, Judgment, NewUrl, Outcome, PageResult, Rank, SegmentSpan, SiteId, Timestamp, UrlId,
+    Work,
 };
 
 use super::admission::Admission;
@@ -608,7 +609,7 @@ impl Writer<'_> {
         }
         if let Some((page, judgment)) = page {
             result.links = match &mut self.scorer {
-                Some(scorer) if result.outcome == Outcome::Fetched && result.copy_of.is_none() => {
+                Some(scorer) if is_judged(&result.outcome) && result.copy_of.is_none() => {
                     let own = result.judgment.unwrap_or(judgment).relevance;
                     scorer.links(&work.url, work.depth, page, judgment, own)
                 }
@@ -688,8 +689,8 @@ impl Writer<'_> {
     /// Numbers a result and has it committed with the next ones.
     fn push(&mut self, work: Work, mut result: PageResult, took: Duration) {
         // Strategies learn nothing from what is no page, or a copy of one.
-        let is_settled =
-            result.copy_of.is_some() || !matches!(result.outcome, Outcome::Fetched | Outcome::Retry { .. });
+        let is_settled = result.copy_of.is_some()
+            || !is_judged(&result.outcome) && !matches!(result.outcome, Outcome::Retry { .. });
         if let (true, Some(scorer)) = (is_settled, &mut self.scorer) {
             scorer.strategy.settled(&work.url);
         }
@@ -776,7 +777,7 @@ impl Writer<'_> {
     fn new_priorities(&mut self, results: &[PageResult]) -> Vec<(UrlId, f64)> {
         let mut priorities = Vec::new();
         if self.run.discipline.merge == PriorityMerge::Latest && self.scorer.is_some() {
-            let pages = results.iter().filter(|result| result.outcome == Outcome::Fetched);
+            let pages = results.iter().filter(|result| is_judged(&result.outcome));
             let links = pages.flat_map(|result| &result.links).filter(|link| !link.rejected);
             priorities.extend(links.map(|link| (link.oid, link.target.priority)));
             priorities.retain(|(oid, _)| !self.starts.contains(oid));
@@ -834,6 +835,15 @@ impl Writer<'_> {
         let settings = [(DISTILLED, distilled.mark.as_str()), (DISTILLED_BY, distilled.site.name())];
         self.store.commit(&Batch { refreshed, raised, settings: &settings, ..Batch::default() })?;
         Ok(())
+    }
+}
+
+/// Whether the strategy was told of the page: one that asks not to be indexed is no result, but its links are followed.
+fn is_judged(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Fetched => true,
+        Outcome::Skipped(failure) => failure.kind == FailureKind::NoIndex,
+        _ => false,
     }
 }
 

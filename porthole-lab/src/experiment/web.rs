@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use porthole_crawl::{Fetch, FetchFuture, Request};
+use porthole_crawl::{Fetch, FetchFuture, PageRules, Request};
 use porthole_page::{Extractor, PageFormat};
 use porthole_types::{CanonicalUrl, ManualClock, UrlId};
 use rayon::prelude::*;
@@ -99,6 +99,9 @@ fn ask(web: &KnownWeb, url: &CanonicalUrl, extractor: &mut Extractor) -> Option<
     match response.status {
         200..300 => {
             let page = extractor.extract(url, &response.headers, &response.body);
+            if let Some(target) = PageRules::default().redirect_of(url, &page) {
+                return Some(WebAnswer { counts: None, targets: vec![target.clone()] });
+            }
             let targets: BTreeSet<&CanonicalUrl> = match page.robots.nofollow {
                 true => BTreeSet::new(),
                 false => page.links.iter().map(|link| &link.target).filter(|target| *target != url).collect(),

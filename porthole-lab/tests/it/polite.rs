@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use porthole_crawl::{
-    Crawl, Fetch, Focus, HttpFetch, HttpSettings, Idle, Limits, Politeness, Seen, SystemClock,
+    Crawl, Fetch, Focus, HttpFetch, HttpSettings, Idle, Limits, Politeness, Proxies, Seen, SystemClock,
 };
 use porthole_page::{Link, Page};
 use porthole_store::SqliteStore;
@@ -122,7 +122,7 @@ async fn over_http(web: &Arc<SyntheticWeb>) -> HashSet<UrlId> {
     let server = serve(Arc::clone(web), loopback, ServeOptions::default()).await.unwrap();
     let settings = HttpSettings {
         contact: Some("test@example.org".to_owned()),
-        proxy: Some(format!("http://{}", server.addr()).parse().unwrap()),
+        proxies: Proxies::all(format!("http://{}", server.addr()).parse().unwrap()),
         ..HttpSettings::default()
     };
     let fetch = HttpFetch::new(settings).unwrap();

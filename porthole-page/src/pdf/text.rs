@@ -189,7 +189,7 @@ impl TextWriter {
             self.text.push(' ');
         }
         let start = self.text.len() as u32;
-        self.leaves.push(LeafSpan { start, end: start, depth, shared, tag: NO_TAG });
+        self.leaves.push(LeafSpan { start, end: start, depth, shared, tag: NO_TAG, place: 0 });
         self.is_leaf_open = true;
         self.is_page_new = false;
         self.leaf_link = self.link;

@@ -1,7 +1,7 @@
 //! Insertion modes before and after the body: doctype, head, framesets.
 
 use super::{Mode, Namespace, TokenResult, TreeState};
-use crate::gather::NONE;
+use crate::gather::{ENDED_NOSCRIPT, NONE};
 use crate::tag::TagName;
 use crate::token::Token;
 
@@ -112,7 +112,11 @@ impl<'a> TreeState<'a> {
         };
         if is("name", "robots") || is("name", "porthole") {
             self.gather.robots.push(content);
-        } else if is("http-equiv", "refresh") && self.gather.refresh.is_none() {
+        } else if is("http-equiv", "refresh")
+            && self.gather.refresh.is_none()
+            // Where that leads, others only read that they should enable scripts.
+            && !self.is_open(TagName::NOSCRIPT)
+        {
             self.gather.refresh = Some(content);
         }
     }
@@ -140,6 +144,7 @@ impl<'a> TreeState<'a> {
             Token::End(name) if name != TagName::BR => TokenResult::Done,
             _ => {
                 self.pop();
+                self.gather.place |= ENDED_NOSCRIPT;
                 self.again(Mode::InHead)
             }
         }

@@ -8,7 +8,7 @@ mod formatting;
 mod head;
 mod table;
 
-use crate::gather::{FoundLink, NONE, PageCollector};
+use crate::gather::{ASIDE, FoundLink, IN_NOSCRIPT, NONE, PageCollector, STARTS_BLOCK};
 use crate::page::LinkKind;
 use crate::references::each_piece;
 use crate::steps;
@@ -22,6 +22,17 @@ const DEEPEST: usize = 512;
 /// Elements whose children can only be other parts of a table.
 const TABLE_PARTS: &[TagName] =
     &[TagName::TABLE, TagName::TBODY, TagName::TFOOT, TagName::THEAD, TagName::TR];
+
+/// Elements beside the page's own text.
+const BESIDE_THE_TEXT: &[TagName] = &[
+    TagName::ASIDE,
+    TagName::BUTTON,
+    TagName::DIALOG,
+    TagName::FOOTER,
+    TagName::NAV,
+    TagName::SELECT,
+    TagName::SVG,
+];
 
 /// Number of innermost elements in a tag path.
 const PATH_LENGTH: usize = 24;
@@ -258,6 +269,23 @@ impl<'a> TreeState<'a> {
     fn count(&mut self, name: TagName, by: i16) {
         let count = name.index().map_or(&mut self.open_unknown, |index| &mut self.open[index]);
         *count = count.saturating_add_signed(by);
+        if name.is_boundary() {
+            self.gather.place |= STARTS_BLOCK;
+            if name.changes_place() {
+                self.gather.place = self.place();
+            }
+        }
+    }
+
+    /// The surroundings of the next leaf, after an element that may change them.
+    #[cold]
+    fn place(&self) -> u8 {
+        let any = |names: &[TagName]| names.iter().any(|&name| self.is_open(name));
+        // The header of an article has its title, that of a page the name of the site.
+        let is_page_header = self.is_open(TagName::HEADER) && !any(&[TagName::ARTICLE, TagName::MAIN]);
+        let noscript = if self.is_open(TagName::NOSCRIPT) { IN_NOSCRIPT } else { 0 };
+        let aside = if is_page_header || any(BESIDE_THE_TEXT) { ASIDE } else { 0 };
+        STARTS_BLOCK | noscript | aside
     }
 
     fn is_open(&self, name: TagName) -> bool {
@@ -442,5 +470,5 @@ impl OpenElement {
 }
 
 fn is_blank(text: &str) -> bool {
-    text.as_bytes().iter().all(|&b| is_space(b))
+    text.as_bytes().iter().all(|&b| is_space(b) || b == 0)
 }

@@ -126,6 +126,10 @@ fn refreshes_as_they_are_spelt() {
         let expected = expected.map(|(seconds, target)| (seconds, url().join(target).unwrap()));
         assert_eq!(page.refresh, expected, "for {content}");
     }
+    let hidden = "<noscript><meta http-equiv=refresh content='0; url=enable.html'></noscript>";
+    for page in [hidden.to_owned(), format!("<body>{hidden}")] {
+        assert_eq!(extract(&page).refresh, None, "for {page}");
+    }
     let page = extract(
         "<base href=/b/><meta http-equiv=refresh content='1;x'><meta http-equiv=refresh content='2;y'>",
     );
@@ -242,6 +246,13 @@ fn pages_that_need_scripts() {
     }
     let inline = format!("<div id=app></div><script>{}</script>", "render(1); ".repeat(40));
     assert!(extract(&inline).needs_scripts);
+    // However short the script is: what is said to those without it is not the page.
+    for noscript in ["Our map of beekeepers needs a newer browser.", "Enable JavaScript to see bees."] {
+        let page = format!("<noscript>{noscript}</noscript><div id=map></div><script>draw('bees')</script>");
+        assert!(extract(&page).needs_scripts, "for {page}");
+        let with_text = format!("{page}<p>Honey");
+        assert!(!extract(&with_text).needs_scripts, "for {with_text}");
+    }
     for page in [
         OWLS,
         "<p>Moved to another place.",
@@ -338,4 +349,18 @@ fn texts_outside_of_pages_have_the_terms_of_pages() {
     wording.append("/owls/snowy-owl.html?in=winter", "en", &mut address);
     wording.append("owl snowy owl html winter", "en", &mut words);
     assert_eq!(address, words);
+}
+
+#[test]
+fn pages_that_say_that_they_are_not_there() {
+    let long = "<p>The barn owl hunts mice and voles at night. ".repeat(40);
+    for (html, says) in [
+        ("<title>Page not found</title><p>Try the search.".to_owned(), true),
+        ("<title>Example</title><h1>404</h1><p>Sorry.".to_owned(), true),
+        (format!("<title>404 Not Found</title>{long}"), false),
+        ("<title>Example</title><p>page not found".to_owned(), false),
+        ("<title>Owls</title><h1>Barn owls</h1><p>They hunt.".to_owned(), false),
+    ] {
+        assert_eq!(extract(&html).says_not_found(), says, "for {html}");
+    }
 }

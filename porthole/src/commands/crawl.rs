@@ -290,6 +290,7 @@ fn visit(
         max_pages_a_site: arguments.site_pages,
     });
     let scope = scope.map_err(|error| misuse(error.to_string()))?;
+    let scope = scope.with_page_rules(workspace.settings.pages.rules());
     if !arguments.web.is_empty() {
         return Ok(Crawl::new(RecordedWeb::open(&arguments.web)?, store, SystemClock)?.within(scope));
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cli;
 use crate::documents::{DocumentReader, NamedDocument, find_document};
+use crate::languages::{self, ForeignLanguage};
 use crate::output::{self, Paint, count, misuse};
 use crate::workspace::{self, WordLookup, Workspace, path_of};
 
@@ -37,25 +38,31 @@ pub(crate) fn proposals(
     let (mut critic, tree) = workspace::critic(&reader)?;
     let mut documents = DocumentReader::new();
     let subjects = subjects(workspace, &reader, &tree, &mut documents, arguments)?;
-    let counts: Vec<&TermFrequencies> = subjects.iter().map(Vec::as_slice).collect();
+    let counts: Vec<&TermFrequencies> = subjects.iter().map(|(terms, _)| terms.as_slice()).collect();
     let mut proposals = critic.propose(&tree, &counts, arguments.most);
     proposals.retain(|proposal| proposal.examples > 0 || proposal.probability >= MIN_PROBABILITY);
+    let spoken = subjects.iter().map(|(_, language)| language.as_str());
+    if let Some(language) = ForeignLanguage::of(&reader, spoken)? {
+        output::say(&language.no_topics_fit());
+        let own = languages::topics_with_examples(&reader)?;
+        proposals.retain(|proposal| own.contains(&proposal.topic));
+    }
     let lexicon = WordLookup::new(&reader, &documents.take_words());
     let facts = proposals.iter().map(|proposal| TopicProposal::of(proposal, &tree, &lexicon));
     Ok((facts.collect::<anyhow::Result<Vec<_>>>()?, subjects.len()))
 }
 
-/// Term counts of the named documents, of a topic's examples, or of the examples without a topic.
+/// Term counts and languages of the named documents, of a topic's examples, or of the examples without a topic.
 fn subjects(
     workspace: &Workspace,
     reader: &dyn StoreReader,
     tree: &Taxonomy,
     documents: &mut DocumentReader,
     arguments: &cli::Propose,
-) -> anyhow::Result<Vec<Vec<(TermId, u32)>>> {
+) -> anyhow::Result<Vec<(Vec<(TermId, u32)>, String)>> {
     if !arguments.names.is_empty() {
         let read = |name: &String| match find_document(documents, workspace, reader, name)? {
-            NamedDocument::Read(document) => Ok(document.terms),
+            NamedDocument::Read(document) => Ok((document.terms, document.language)),
             NamedDocument::Unknown(url) => Err(misuse(format!(
                 "{url} is no example and was not crawled; add it first: `porthole examples add / {url}`"
             ))),
@@ -69,7 +76,7 @@ fn subjects(
     let (mut subjects, mut lacking) = (Vec::new(), 0);
     reader.visit_examples(&mut |example, terms| match example.state {
         _ if !topics.contains(&example.topic) => {}
-        ExampleState::Ok => subjects.push(terms.to_vec()),
+        ExampleState::Ok => subjects.push((terms.to_vec(), example.language.clone())),
         _ => lacking += 1,
     })?;
     match (lacking, &arguments.topic) {
@@ -119,6 +126,9 @@ impl TopicProposal {
 
 /// Prints the proposals for a number of pages.
 pub(crate) fn print(proposals: &[TopicProposal], subjects: usize) {
+    if proposals.is_empty() {
+        return;
+    }
     output::print(&format!(
         "topics that {} best:",
         match subjects {

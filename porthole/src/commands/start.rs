@@ -20,6 +20,7 @@ use crate::commands::examples::add::{self, NewExamplePage};
 use crate::commands::propose::{self, TopicProposal};
 use crate::commands::{crawl, init, train};
 use crate::documents::DocumentReader;
+use crate::languages::{self, ForeignLanguage};
 use crate::output::{self, Paint, Spinner, count, misuse, quoted};
 use crate::training::train_workspace;
 use crate::visiting::Visitor;
@@ -194,9 +195,7 @@ impl<'a> FirstCrawl<'a> {
         }
         let asked = cli::Propose { names: Vec::new(), topic: None, most: 5, json: false };
         let (proposals, pages) = propose::proposals(&self.workspace, &asked)?;
-        let Some(best) = proposals.first() else {
-            return Err(misuse("the pages fit no topic; name one with --topic PATH"));
-        };
+        let Some(best) = proposals.first() else { return self.name_topic().await };
         if !self.arguments.crawl.json {
             propose::print(&proposals, pages);
             output::print(&format!("  {}", Paint::Faint.on(&self.command("topics propose"))));
@@ -219,6 +218,27 @@ impl<'a> FirstCrawl<'a> {
                 "choose a topic and run the same command again: `--name NAME` creates one below {}, `--topic PATH` \
                  uses any, `--yes` uses {default}",
                 best.topic
+            ))),
+        }
+    }
+
+    /// The path of a new topic, where no topic of the tree fits.
+    async fn name_topic(&self) -> anyhow::Result<String> {
+        let default = match ForeignLanguage::of_unplaced(&self.workspace.reader()?)? {
+            None => return Err(misuse("the pages fit no topic; name one with --topic PATH")),
+            Some(language) => format!("/Topic_in_{}", language.name.replace(' ', "_")),
+        };
+        let path = |name: &str| format!("/{}", name.trim_matches('/'));
+        match &self.arguments.name {
+            Some(name) => Ok(path(name)),
+            None if self.arguments.yes => Ok(default),
+            None if asking::is_possible() => {
+                let question = format!("\ntype a name for a new topic [Enter: {default}]");
+                let answer = asking::ask(&question).await.unwrap_or_default();
+                Ok(if answer.is_empty() { default } else { path(&answer) })
+            }
+            None => Err(misuse(format!(
+                "name the topic and run the same command again: `--name NAME` or `--topic PATH`; `--yes` uses {default}"
             ))),
         }
     }
@@ -307,6 +327,12 @@ impl<'a> FirstCrawl<'a> {
         let what = format!("trained the critic on {examples}, including those of the taxonomy");
         self.step(&what, &self.command("train"));
         train::warn_of_misjudged(&report.check);
+        let reader = self.workspace.reader()?;
+        if let Some(language) = ForeignLanguage::of_good(&reader)?
+            && !languages::has_background(&reader, language)?
+        {
+            output::say(&language.no_background());
+        }
         if !report.check.lost.is_empty() {
             output::say(&format!(
                 "add more with `{} examples explore TOPIC`, or mark the parent topic as good",

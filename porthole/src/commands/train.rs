@@ -7,6 +7,7 @@ use porthole_crawl::Command;
 use porthole_topic::{BACKGROUND, ClassifierShape, FEATURES, ModelKind, TermCounting};
 
 use crate::cli;
+use crate::languages::{self, ForeignLanguage};
 use crate::output::{self, Paint, Spinner, count, misuse};
 use crate::settings::{CriticWord, TrainSettings};
 use crate::training::{
@@ -41,6 +42,12 @@ pub(crate) fn run(root: &Path, arguments: &cli::Train) -> anyhow::Result<()> {
     } else {
         print(&report, arguments.cv);
         warn(&report);
+    }
+    let reader = workspace.reader()?;
+    if let Some(language) = ForeignLanguage::of_good(&reader)?
+        && !languages::has_background(&reader, language)?
+    {
+        output::say(&language.no_background());
     }
     workspace.tell_crawl(&Command::Refocus)?;
     Ok(())

@@ -1,5 +1,7 @@
 //! Background examples: a seeded sample of crawled pages about no good topic, refreshed before training.
 
+mod unlike;
+
 use std::collections::HashSet;
 
 use anyhow::Context;
@@ -13,6 +15,7 @@ use serde::Serialize;
 use super::pages::{self, KeptPage, KeptPages};
 use crate::cli::Usefulness;
 use crate::documents::{DocumentReader, TermDocument};
+use crate::languages::ForeignLanguage;
 use crate::workspace::{self, Workspace};
 
 /// Source of background examples.
@@ -157,13 +160,26 @@ fn draw(
     let useful = pages::pages_marked(reader, Usefulness::Useful)?;
     let shown: HashSet<&str> = others.iter().map(|example| example.url.as_str()).collect();
     let mut sample = Sample::new(POOL.max(2 * most), (2 * most / MOST_OF_A_SITE).max(1), SEED);
+    // A critic that knows no other page in the language of the examples takes all of them for relevant.
+    let foreign = ForeignLanguage::of_good(reader)?;
     for page in KeptPages::of(reader) {
         let page = page?;
-        let is_irrelevant = page.judgment.is_some_and(|judgment| judgment.relevance < IRRELEVANT);
+        let is_irrelevant =
+            foreign.is_some() || page.judgment.is_some_and(|judgment| judgment.relevance < IRRELEVANT);
         let url = page.url.as_str();
         if is_irrelevant && !useful.contains(url) && !shown.contains(url) {
             sample.offer(page.oid, page.url.site(), page);
         }
+    }
+    if let Some(language) = foreign {
+        let pages = sample.into_pages().map(|page| {
+            let document = page.read(reader, workspace, documents)?;
+            Ok(document.map(|document| (page.url.as_str().to_owned(), document)))
+        });
+        let pages: Vec<_> = pages.collect::<anyhow::Result<_>>()?;
+        let is_in = |document: &TermDocument| [language.code, ""].contains(&document.language.as_str());
+        let pages = pages.into_iter().flatten().filter(|(_, document)| is_in(document)).collect();
+        return unlike::least_like_examples(reader, pages, most);
     }
     let mut critic = workspace::critic(reader).ok();
     let mut drawn = Vec::new();

@@ -9,6 +9,7 @@ mod control;
 mod crawl;
 mod distill;
 mod lab;
+mod languages;
 mod names;
 mod query;
 mod recording;
