@@ -530,17 +530,3 @@ fn the_cache_asks_once_a_day_and_holds_no_more_than_it_may() {
         assert!(cache.bytes() <= 20_000);
     }
 }
-
-#[test]
-fn a_verdict_costs_no_more_than_a_limit_however_many_wildcards_there_are() {
-    let path = format!("/{}", "ab".repeat(1_000));
-    let wild: String = (0..20_000).map(|n| format!("Disallow: /*a*b*{n}x\n")).collect();
-    let rules = RobotsRules::parse("porthole", format!("User-agent: *\n{wild}").as_bytes(), false);
-    assert!(!rules.allows(&path), "who writes so many keeps us out");
-    assert!(rules.rule_for(&path).unwrap().contains("more wildcard rules than are checked"));
-    // As many rules that differ in their first letters are no work.
-    let plain: String = (0..20_000).map(|n| format!("Disallow: /x{n}*y\n")).collect();
-    let rules = RobotsRules::parse("porthole", format!("User-agent: *\n{plain}").as_bytes(), false);
-    assert!(rules.allows(&path) && rules.allows("/"));
-    assert!(!rules.allows("/x19999/y"));
-}

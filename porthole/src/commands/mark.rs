@@ -60,7 +60,10 @@ pub(crate) fn run(root: &Path, arguments: &cli::Mark) -> anyhow::Result<()> {
 fn check_site(writer: &SqliteWorkspaceWriter, url: &CanonicalUrl) -> anyhow::Result<()> {
     match writer.reader().site(url.authority())? {
         Some(_) => Ok(()),
-        None => Err(misuse(format!("no page of {} is known", plain(url.authority())))),
+        None => Err(misuse(format!(
+            "no page of {} is known; `porthole sites list` shows the known sites",
+            plain(url.authority())
+        ))),
     }
 }
 

@@ -445,6 +445,26 @@ fn hard_focus_runs_dry_and_says_what_it_found() {
 }
 
 #[test]
+fn hubs_are_found_during_a_crawl_unless_that_is_switched_off() {
+    let distillations = |more: &[&str], settings: &str| {
+        let workspace = Workspace::new();
+        let file = workspace.folder.path().join("ws/porthole.toml");
+        fs::write(&file, format!("[distill]\n{settings}\n")).unwrap();
+        workspace.check(&[&["--pages", "200"], more].concat(), 0, "");
+        let reader = SqliteReader::open(workspace.folder.path().join("ws/porthole.db")).unwrap();
+        let sql = "select (select count(*) from event where kind = 'distilled'), (select count(*) from hubs where score > 0)";
+        let row = reader.sql(sql, &QueryLimits::default()).unwrap().rows.remove(0);
+        (row[0].integer().unwrap(), row[1].integer().unwrap())
+    };
+    let (times, hubs) = distillations(&[], "least = 50\nrest = 60");
+    assert!(times >= 2 && hubs > 0, "{times} {hubs}");
+    assert_eq!(distillations(&[], ""), (0, 0), "not before 2,000 pages");
+    assert_eq!(distillations(&["--no-hubs"], "least = 50"), (0, 0));
+    assert_eq!(distillations(&[], "least = 50\nduring-crawl = false"), (0, 0));
+    assert!(distillations(&["--hubs"], "least = 50\nduring-crawl = false").0 > 0);
+}
+
+#[test]
 fn a_crawl_that_makes_no_sense_does_not_begin() {
     let workspace = Workspace::new();
     for (arguments, words) in [

@@ -479,7 +479,7 @@ fn pages_are_judged_with_reasons() {
     let output = bench.run(&["-C", "ws", "classify", "none.txt", "documents/Birds/1.html"], "");
     assert_eq!((output.status.code(), text(&output.stdout).lines().count()), (Some(1), 1));
     assert!(text(&output.stderr).contains("none.txt"));
-    bench.check_fails(&["classify", "http://nowhere.test/"], "is not the URL of an example", 4);
+    bench.check_fails(&["classify", "http://nowhere.test/"], "set `contact`", 4);
 }
 
 #[test]
