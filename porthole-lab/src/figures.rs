@@ -15,6 +15,7 @@ mod robustness;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod time;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -99,6 +100,7 @@ type FigureMaker = fn(&TracedResults) -> Option<Figure>;
 const FIGURES: &[FigureMaker] = &[
     bounds::compared,
     harvest::by_truth,
+    time::relevant_pages,
     harvest::by_critic,
     harvest::losses,
     harvest::histogram,

@@ -177,3 +177,21 @@ fn readers_of_a_report_see_no_keys_of_papers() {
     assert_eq!(cited("P 5.1"), "Pant et al. 2002, section 5.1");
     assert_eq!(cited(""), "");
 }
+
+#[test]
+fn crawls_in_simulated_time_are_drawn_against_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("paced.toml");
+    let text = "topics = [\"/Recreation/Cycling\"]\nstrategies = [\"soft\", \"soft|off\"]\nsamples = 1\nstart = 2\n\
+        train = 0.1\nat = [30, 60]\npace = { workers = 8, delay = 2, latency = 0.1 }\n[web]\npages = 600\npage_bytes = 2000\n";
+    fs::write(&file, text).unwrap();
+    let experiment = Fields::read(&file).unwrap().check("paced.toml").unwrap();
+    let out = folder.path().join("out");
+    let kept = Folder::open(&out, &experiment).unwrap();
+    PreparedExperiment::new(experiment).unwrap().run(Some(&kept), 1, &|_| {}).unwrap();
+    let (_, all) = figures(Results::read(&out).unwrap()).unwrap();
+    let figure = all.iter().find(|figure| figure.id == "time").unwrap();
+    assert_eq!(figure.table.head, ["pages about the topic", "soft"], "time does not pass without a pace");
+    let seconds: Vec<f64> = figure.table.rows.iter().map(|row| row[1].parse().unwrap()).collect();
+    assert!(seconds.is_sorted() && seconds[0] >= 2.0, "robots.txt comes first: {seconds:?}");
+}
