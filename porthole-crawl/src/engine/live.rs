@@ -111,10 +111,12 @@ impl Crawl<'static> {
         let begun = self
             .writer
             .begin(limits, self.manners.is_some(), limits.workers > 1)
-            .and_then(|()| self.answer_stale());
+            .and_then(|()| self.answer_stale())
+            .and_then(|()| self.recall_hosts());
         if let Err(error) = begun {
             return Err(Box::new(NotBegun { crawl: self, error }));
         }
+        self.writer.run.may_pause = true;
         let (inbox, inputs) = sync_channel(CHANNEL);
         let (to_network, from_writer) = mpsc::channel(CHANNEL);
         let (events, _) = broadcast::channel(EVENTS);
@@ -183,6 +185,10 @@ impl Observer for Publisher {
         self.observer.waiting_for(workers, sites);
     }
 
+    fn held_up(&mut self, why: Option<&str>) {
+        self.observer.held_up(why);
+    }
+
     fn waiting(&mut self) -> std::ops::ControlFlow<()> {
         self.observer.waiting()
     }
@@ -208,7 +214,7 @@ impl WriterLoop {
         if let Ok(Ok(network)) = network.map(JoinHandle::join) {
             crawl.manners = network.into_manners();
         }
-        let stop = crawl.writer.end(stop);
+        let stop = crawl.end(stop);
         let _ = observer.events.send(CrawlEvent::Stopped);
         (crawl, stop)
     }
@@ -304,6 +310,8 @@ impl NetworkLoop {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         if let Ok(runtime) = runtime {
             runtime.block_on(self.until_it_ends());
+            // A look-up of a name cannot be given up, and may take long.
+            runtime.shutdown_background();
         }
         let _ = end.try_send(Input::NetworkEnded);
         self.network

@@ -510,3 +510,16 @@ fn a_verdict_costs_no_more_than_a_limit_however_many_wildcards_there_are() {
     assert!(rules.allows(&path) && rules.allows("/"));
     assert!(!rules.allows("/x19999/y"));
 }
+
+#[test]
+fn rules_are_the_same_in_the_next_run() {
+    let table = [
+        "User-agent: *\nDisallow: /a$b$\nAllow: /a*%2f?x=:/%20\nDisallow: /\u{fc}\nCrawl-delay: 0.35\nSitemap: https://a.test/s.xml\n",
+        "User-agent: porthole\nDisallow:\n",
+        "User-agent: *\nDisallow: /x # not here\nDisallow: *.pdf$\n",
+    ];
+    for text in table {
+        let rules = RobotsRules::parse("porthole", text.as_bytes(), false);
+        assert_eq!(RobotsRules::of_lines(&rules.lines()), rules, "{text}");
+    }
+}

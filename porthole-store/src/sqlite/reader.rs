@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use porthole_types::{CanonicalUrl, Event, TermId, Timestamp, TopicId, TopicRow};
 use rusqlite::{Connection, params};
 
-use super::{about, commands, counts, graph, lookup, open, sandbox, topics, tried, workspace_writer};
+use super::{about, commands, counts, graph, hosts, lookup, open, sandbox, topics, tried, workspace_writer};
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
     Collision, CommandRow, Error, LinkGraph, NeighbourEvidence, QueryAnswer, QueryLimits, Result,
-    SiteAddress, StoreCounts, StoreReader, StoredExample, StoredModel, TermCounts, TriedUrl,
+    SiteAddress, StoreCounts, StoreReader, StoredExample, StoredHost, StoredModel, StoredRobots, TermCounts,
+    TriedUrl,
 };
 
 /// A handle for reading a SQLite store; it holds no connection.
@@ -148,6 +149,14 @@ impl StoreReader for SqliteReader {
 
     fn site(&self, host: &str) -> Result<Option<SiteFacts>> {
         about::read_site(&open::reader(&self.path)?, host)
+    }
+
+    fn known_robots(&self, now: Timestamp) -> Result<Vec<StoredRobots>> {
+        hosts::read_robots(&open::reader(&self.path)?, now)
+    }
+
+    fn known_hosts(&self) -> Result<Vec<StoredHost>> {
+        hosts::read_hosts(&open::reader(&self.path)?)
     }
 
     fn feedback(&self) -> Result<Vec<Feedback>> {

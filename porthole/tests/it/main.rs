@@ -7,6 +7,7 @@ mod commands;
 mod control;
 mod crawl;
 mod distill;
+mod ending;
 mod lab;
 mod names;
 mod query;
