@@ -9,30 +9,50 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use porthole_page::Page;
 use porthole_topic::{JudgeError, RelevanceJudge, Taxonomy};
 use porthole_types::{CanonicalUrl, Judgment, TopicId};
 use serde::{Deserialize, Serialize};
 
-/// A program that judges pages. It is started once and ended when this is dropped.
+/// A program that judges pages. One that hangs, ends or answers nonsense is ended, started again and asked again; it is
+/// ended with all that it started when this is dropped.
 pub struct ExternalCritic {
-    name: String,
-    program: Child,
-    /// Lines for the program go through a thread, so that one that does not read cannot hold us up. `None` once it
-    /// has failed: what it says later could be about another page.
-    lines: Option<Lines>,
+    command: Vec<String>,
+    /// `None` once it has failed: what it says later could be about another page.
+    running: Option<RunningProgram>,
     tree: Taxonomy,
     patience: Duration,
+    is_cancelled: Arc<AtomicBool>,
+    /// When it last failed, however often it was asked.
+    gave_up: Option<Instant>,
+}
+
+/// A program that was started, in a process group of its own.
+struct RunningProgram {
+    program: Child,
+    /// Lines for the program go through a thread, so that one that does not read cannot hold us up.
+    lines: Option<Lines>,
 }
 
 struct Lines {
-    to: std::sync::mpsc::SyncSender<Vec<u8>>,
+    to: SyncSender<Vec<u8>>,
     from: Receiver<Result<String, String>>,
 }
+
+/// How often the program is asked about a page before that is an error.
+const TRIES: usize = 3;
+
+/// After an error it is not started again for so long: pages that wait for it come back at once.
+const REST: Duration = Duration::from_secs(1);
+
+/// How often is looked whether the judgment is still wanted.
+const MOMENT: Duration = Duration::from_millis(50);
 
 /// Bytes of an answer: far above what one needs.
 const LONGEST_ANSWER: u64 = 64 << 10;
@@ -59,40 +79,49 @@ impl ExternalCritic {
     /// Starts a program with its arguments. Topics in its answers are looked up in the tree; an answer that takes
     /// longer than `patience` is an error.
     pub fn start(command: &[String], tree: Taxonomy, patience: Duration) -> Result<Self, JudgeError> {
-        let name = command.first().cloned().unwrap_or_default();
-        let failed = |what: String| JudgeError { who: name.clone(), what };
-        let mut program = Command::new(&name)
-            .args(command.get(1..).unwrap_or(&[]))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| failed(format!("cannot be started: {error}")))?;
-        let (Some(stdin), Some(stdout)) = (program.stdin.take(), program.stdout.take()) else {
-            return Err(failed("cannot be spoken to".to_owned()));
+        let mut critic = ExternalCritic {
+            command: command.to_vec(),
+            running: None,
+            tree,
+            patience,
+            is_cancelled: Arc::default(),
+            gave_up: None,
         };
-        let lines = Some(Lines { to: writing(stdin), from: reading(stdout) });
-        Ok(ExternalCritic { name, program, lines, tree, patience })
+        match RunningProgram::start(command) {
+            Ok(running) => critic.running = Some(running),
+            Err(what) => return Err(critic.error(what)),
+        }
+        Ok(critic)
     }
 
-    fn ask(&self, question: &JudgeRequest<'_>) -> Result<Judgment, String> {
-        let lines = self.lines.as_ref().ok_or("has failed before; start it again")?;
-        let mut line = serde_json::to_vec(question).map_err(|error| error.to_string())?;
-        line.push(b'\n');
-        // A full channel or a closed one shows in the answer that does not come.
-        let _ = lines.to.try_send(line);
-        let answer = match lines.from.recv_timeout(self.patience) {
-            Ok(answer) => answer?,
-            Err(RecvTimeoutError::Timeout) => {
-                return Err(format!(
-                    "gave no answer in {} s about {}",
-                    self.patience.as_secs_f64(),
-                    question.url
-                ));
+    fn error(&self, what: String) -> JudgeError {
+        JudgeError { who: self.command.first().cloned().unwrap_or_default(), what }
+    }
+
+    fn ask(&mut self, question: &JudgeRequest<'_>) -> Result<Judgment, String> {
+        if self.gave_up.is_some_and(|at| at.elapsed() < REST) {
+            return Err("has failed before, and was not started again".to_owned());
+        }
+        let mut why = String::new();
+        for _ in 0..TRIES {
+            if self.is_cancelled.load(Ordering::Relaxed) {
+                return Err("was not waited for".to_owned());
             }
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(format!("ended, asked about {}", question.url));
+            match self.ask_once(question) {
+                Ok(judgment) => return Ok(judgment),
+                Err(failed) => (self.running, why) = (None, failed),
             }
+        }
+        self.gave_up = Some(Instant::now());
+        Err(why)
+    }
+
+    fn ask_once(&mut self, question: &JudgeRequest<'_>) -> Result<Judgment, String> {
+        let running = match self.running.take() {
+            Some(running) => running,
+            None => RunningProgram::start(&self.command)?,
         };
+        let answer = self.running.insert(running).ask(question, self.patience, &self.is_cancelled)?;
         self.judgment(&answer)
     }
 
@@ -115,29 +144,86 @@ impl RelevanceJudge for ExternalCritic {
     fn judge_page(&mut self, url: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError> {
         let text = &page.text[..page.text.floor_char_boundary(MOST_TEXT)];
         let question = JudgeRequest { url: url.as_str(), title: &page.title, language: page.language, text };
-        self.ask(&question).map_err(|what| {
-            self.lines = None;
-            JudgeError { who: self.name.clone(), what }
-        })
+        self.ask(&question).map_err(|what| self.error(what))
+    }
+
+    fn canceller(&self) -> Option<Arc<AtomicBool>> {
+        Some(self.is_cancelled.clone())
     }
 }
 
-impl Drop for ExternalCritic {
+impl RunningProgram {
+    fn start(command: &[String]) -> Result<Self, String> {
+        let name = command.first().map(String::as_str).unwrap_or_default();
+        let mut builder = Command::new(name);
+        builder.args(command.get(1..).unwrap_or(&[])).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // So that it can be ended with all that it starts.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut builder, 0);
+        let mut program = builder.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+        match (program.stdin.take(), program.stdout.take()) {
+            (Some(stdin), Some(stdout)) => {
+                let lines = Some(Lines { to: writing(stdin), from: reading(stdout) });
+                Ok(RunningProgram { program, lines })
+            }
+            _ => Err("cannot be spoken to".to_owned()),
+        }
+    }
+
+    /// A line for a line.
+    fn ask(
+        &self,
+        question: &JudgeRequest<'_>,
+        patience: Duration,
+        is_cancelled: &AtomicBool,
+    ) -> Result<String, String> {
+        let lines = self.lines.as_ref().ok_or("has ended")?;
+        let mut line = serde_json::to_vec(question).map_err(|error| error.to_string())?;
+        line.push(b'\n');
+        // A full channel or a closed one shows in the answer that does not come.
+        let _ = lines.to.try_send(line);
+        let deadline = Instant::now() + patience;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match lines.from.recv_timeout(left.min(MOMENT)) {
+                Ok(answer) => return answer,
+                Err(RecvTimeoutError::Timeout) if is_cancelled.load(Ordering::Relaxed) => {
+                    return Err("was not waited for".to_owned());
+                }
+                Err(RecvTimeoutError::Timeout) if left > MOMENT => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    let seconds = patience.as_secs_f64();
+                    return Err(format!("gave no answer in {seconds} s about {}", question.url));
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(format!("ended, asked about {}", question.url));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         // Its input ends first, so that a program that listens can end by itself; one that does not is stopped.
         self.lines = None;
         for _ in 0..20 {
             if matches!(self.program.try_wait(), Ok(Some(_)) | Err(_)) {
-                return;
+                break;
             }
             thread::sleep(Duration::from_millis(10));
+        }
+        // What it started has to go, too, also if it has ended itself.
+        #[cfg(unix)]
+        if let Some(group) = i32::try_from(self.program.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
         let _ = self.program.kill();
         let _ = self.program.wait();
     }
 }
 
-fn writing(mut stdin: ChildStdin) -> std::sync::mpsc::SyncSender<Vec<u8>> {
+fn writing(mut stdin: ChildStdin) -> SyncSender<Vec<u8>> {
     let (to, lines) = sync_channel::<Vec<u8>>(1);
     thread::spawn(move || {
         while let Ok(line) = lines.recv() {
@@ -223,6 +309,53 @@ mod tests {
     fn a_program_that_sleeps_is_given_up() {
         let [first, _] = ask("exec sleep 60", Duration::from_millis(50));
         assert!(first.unwrap_err().contains("gave no answer in 0.05 s about http://a.test/"));
+    }
+
+    #[test]
+    fn a_program_that_ended_or_hangs_once_is_started_and_asked_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("mark");
+        for bad in ["exit 1", "exec sleep 60"] {
+            let _ = std::fs::remove_file(&mark);
+            let script = format!(
+                "if ! test -e {0}; then touch {0}; {bad}; fi; while read -r line; do echo '{{\"relevance\":0.5}}'; done",
+                mark.display()
+            );
+            for judged in ask(&script, Duration::from_secs(2)) {
+                assert_eq!(judged, Ok(Judgment { relevance: 0.5, best: TopicId::ROOT }), "{bad}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_program_started_ends_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let pid = folder.path().join("pid");
+        let script = format!(
+            "sleep 1000 & echo $! >{}; while read -r line; do echo '{{\"relevance\":1}}'; done",
+            pid.display()
+        );
+        assert!(ask(&script, SOON).iter().all(Result::is_ok));
+        // The critic is gone. Its child is no more, or a zombie that nobody waits for.
+        let pid = std::fs::read_to_string(pid).unwrap();
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        let is_gone =
+            || matches!(state().rsplit(") ").next().and_then(|rest| rest.chars().next()), None | Some('Z'));
+        while !is_gone() {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_judgment_that_nobody_waits_for_ends() {
+        let command = ["sh", "-c", "exec sleep 1000"].map(str::to_owned);
+        let mut critic =
+            ExternalCritic::start(&command, Taxonomy::new(), Duration::from_secs(1_000)).unwrap();
+        critic.canceller().unwrap().store(true, Ordering::Relaxed);
+        let url = CanonicalUrl::parse("http://a.test/").unwrap();
+        let page = Extractor::default().extract(&url, &Headers::new(), b"<p>owl");
+        let error = critic.judge_page(&url, &page).unwrap_err().to_string();
+        assert!(error.contains("was not waited for"), "{error}");
     }
 
     #[test]

@@ -142,6 +142,10 @@ pub enum HostAnswer {
     Busy(Option<Duration>),
     /// It does not work: no answer, or a server error.
     Failed,
+    /// Nothing was sent, for a reason on our side.
+    Unsent,
+    /// It was asked while nothing got through, and nothing is known of it.
+    Unknown,
 }
 
 impl HostAnswer {
@@ -160,6 +164,7 @@ impl HostAnswer {
                 FailureKind::Dns | FailureKind::Connect | FailureKind::Tls | FailureKind::Timeout => {
                     HostAnswer::Failed
                 }
+                FailureKind::Local => HostAnswer::Unsent,
                 _ => HostAnswer::Well,
             },
         }
@@ -183,6 +188,9 @@ pub struct Hosts {
 /// Sites that are remembered for their failures; beyond that the oldest are forgotten.
 pub const MAX_TROUBLED: usize = 100_000;
 
+/// So many requests in a row that could not be sent, and the site is left alone for a while.
+const UNSENT_TO_REST: u32 = 4;
+
 /// Sites and addresses follow the same rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Key {
@@ -196,6 +204,8 @@ struct Host {
     not_before: Timestamp,
     /// Answers in a row that were not well.
     trouble: u32,
+    /// Requests in a row that could not be sent: there may be no route to this host alone.
+    unsent: u32,
     given_up: bool,
     /// Where it stands in `waiting` or `troubled`: the time there.
     listed: Timestamp,
@@ -240,6 +250,37 @@ impl Hosts {
         self.end(key, not_before(now, wait), now);
         self.forget(now);
         self.hosts.get(&key).is_some_and(|host| host.given_up)
+    }
+
+    /// Failures of a site in a row, and until when it is left alone, as far as is remembered.
+    pub fn trouble_of(&self, site: SiteId) -> (u32, Timestamp) {
+        self.hosts.get(&Key::Site(site)).map_or((0, Timestamp(0)), |host| (host.trouble, host.not_before))
+    }
+
+    /// The sites that are known for failures or left alone after `now`.
+    pub fn troubled(&self, now: Timestamp) -> impl Iterator<Item = (SiteId, u32, Timestamp)> {
+        self.hosts.iter().filter_map(move |(key, host)| match key {
+            Key::Site(site) if host.trouble > 0 || host.not_before > now => {
+                Some((*site, host.trouble, host.not_before))
+            }
+            _ => None,
+        })
+    }
+
+    /// Takes what an earlier run knew of a site. However often it failed then, it gets another try.
+    pub fn recall(&mut self, site: SiteId, trouble: u32, not_before: Timestamp, now: Timestamp) {
+        let settings = &self.politeness;
+        let most = settings.failures_to_rest.saturating_add(settings.rests_to_give_up).saturating_sub(1);
+        // No clock that was wrong keeps a site away for ever.
+        let not_before = not_before.min(now.after(settings.max_retry_after.max(settings.max_rest)));
+        let key = Key::Site(site);
+        if trouble == 0 && not_before <= now || self.hosts.contains_key(&key) {
+            return;
+        }
+        let host =
+            Host { trouble: trouble.min(most), not_before, listed: not_before.max(now), ..Host::default() };
+        self.waiting.insert((host.listed, key));
+        self.hosts.insert(key, host);
     }
 
     /// When the first of the sites and addresses that wait may be asked again.
@@ -305,11 +346,20 @@ impl Hosts {
     fn trouble_wait(&mut self, key: Key, answer: HostAnswer) -> Duration {
         let Some(host) = self.hosts.get_mut(&key) else { return Duration::ZERO };
         let settings = &self.politeness;
-        host.trouble = if answer == HostAnswer::Well { 0 } else { host.trouble.saturating_add(1) };
+        match answer {
+            HostAnswer::Well => (host.trouble, host.unsent) = (0, 0),
+            HostAnswer::Busy(_) | HostAnswer::Failed => host.trouble = host.trouble.saturating_add(1),
+            HostAnswer::Unsent => host.unsent = host.unsent.saturating_add(1),
+            HostAnswer::Unknown => {}
+        }
         host.given_up = host.trouble >= settings.failures_to_rest.saturating_add(settings.rests_to_give_up);
         let rests = host.trouble.checked_sub(settings.failures_to_rest);
         match answer {
-            HostAnswer::Well => Duration::ZERO,
+            HostAnswer::Well | HostAnswer::Unknown => Duration::ZERO,
+            HostAnswer::Unsent => match host.unsent.checked_sub(UNSENT_TO_REST) {
+                Some(times) => doubled(settings.first_backoff, times).min(settings.max_backoff),
+                None => Duration::ZERO,
+            },
             HostAnswer::Busy(Some(wait)) => wait.min(settings.max_retry_after),
             HostAnswer::Busy(None) => {
                 doubled(settings.first_backoff, host.trouble - 1).min(settings.max_backoff)
@@ -325,7 +375,7 @@ impl Hosts {
         while let Some(&(due, key)) = self.waiting.first().filter(|&&(due, _)| due <= now) {
             self.waiting.pop_first();
             let Some(host) = self.hosts.get_mut(&key) else { continue };
-            if host.trouble == 0 {
+            if host.trouble == 0 && host.unsent == 0 {
                 self.hosts.remove(&key);
             } else {
                 host.listed = due.after(self.politeness.forget_after);

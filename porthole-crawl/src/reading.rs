@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use porthole_types::{
     shortened,
 };
 
-pub(crate) use self::queue::WasRead;
+pub(crate) use self::queue::{NotRead, WasRead};
 use self::queue::{PanicReporter, Queue, ended};
 use crate::archive::{Keep, Packer};
 use crate::page_rules::NoIndexRule;
@@ -86,14 +87,18 @@ impl Reader {
     }
 
     /// What becomes of a URL by the answer that came for it. Whatever a page does to us costs that page alone.
-    pub(crate) fn read(&mut self, unread: Unread) -> Result<Box<Read>, JudgeError> {
+    pub(crate) fn read(&mut self, unread: Unread) -> WasRead {
         let Unread { work, answer, at } = unread;
         let read = catch_unwind(AssertUnwindSafe(|| self.read_answer(&work, &answer, at)));
-        let (result, page) = read.unwrap_or_else(|_| {
+        let read = read.unwrap_or_else(|_| {
             self.extractor = Extractor::default();
             let failure = Failure::new(FailureKind::Protocol, "reading the page failed".to_owned());
             Ok((PageResult { outcome: Outcome::Dead(failure), ..empty_result(&work, at) }, None))
-        })?;
+        });
+        let (result, page) = match read {
+            Ok(read) => read,
+            Err(error) => return Err(Box::new(NotRead { work: Some(work), error })),
+        };
         let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
         let packed = match (&mut self.packer, &answer) {
             (Some((packer, keep)), Ok(response)) if keep.wants(&result) && !asks_for_noarchive(&page) => {
@@ -237,6 +242,8 @@ pub(crate) struct Threads {
     /// Answers that may be waiting before no more should be asked for.
     most: usize,
     threads: Vec<thread::JoinHandle<Reader>>,
+    /// End judgments that are under way.
+    cancellers: Vec<Arc<AtomicBool>>,
     /// One like theirs, if it can be had twice.
     judge: Option<Box<dyn RelevanceJudge>>,
 }
@@ -328,6 +335,7 @@ impl Readers {
 impl Threads {
     fn start(readers: Vec<Reader>) -> Self {
         let judge = readers.first().and_then(|reader| reader.judge.as_ref()?.try_clone());
+        let cancellers = readers.iter().filter_map(|reader| reader.judge.as_ref()?.canceller()).collect();
         let queue = Arc::new(Queue::default());
         let most = readers.len() * Readers::MAX_WAITING;
         let start = |reader| {
@@ -335,7 +343,7 @@ impl Threads {
             thread::Builder::new().name("reader".to_owned()).spawn(move || work(reader, &queue))
         };
         let threads: Vec<_> = readers.into_iter().filter_map(|reader| start(reader).ok()).collect();
-        Threads { queue, read: VecDeque::new(), in_progress: 0, most, threads, judge }
+        Threads { queue, read: VecDeque::new(), in_progress: 0, most, threads, cancellers, judge }
     }
 
     fn next(&mut self, take: impl FnOnce(&Queue) -> VecDeque<WasRead>) -> Option<WasRead> {
@@ -353,12 +361,15 @@ impl Threads {
         Some(read)
     }
 
-    /// Waits for what is being read, and gives a reader back: the one whose judge there may be only one of.
+    /// Waits for what is being read, and gives a reader back: the one whose judge there may be only one of. A judge that
+    /// takes long is not waited for.
     fn end(&mut self) -> Option<Reader> {
         self.queue.close();
+        self.cancellers.iter().for_each(|canceller| canceller.store(true, Ordering::Relaxed));
         let mut readers = self.threads.drain(..).filter_map(|thread| thread.join().ok());
         let last = readers.next_back();
         readers.for_each(drop);
+        self.cancellers.iter().for_each(|canceller| canceller.store(false, Ordering::Relaxed));
         last
     }
 }

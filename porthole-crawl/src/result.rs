@@ -9,7 +9,7 @@ use porthole_strategy::{SourcePage, Strategy};
 use porthole_topic::RelevanceJudge;
 use porthole_types::{
     CanonicalUrl, Failure, FailureKind, Judgment, LinkRow, Mark, NewUrl, Outcome, PageResult, SiteId,
-    Timestamp, UrlId, Work,
+    Timestamp, TopicId, UrlId, Work,
 };
 
 use crate::Response;
@@ -59,8 +59,11 @@ impl Scorer {
         link_rows(page, depth + 1, believed)
     }
 
-    /// Whether a page's best leaf is good or below a good topic.
+    /// Whether a page's best leaf is good or below a good topic; by its relevance, if the judge names no topic.
     pub(crate) fn is_on_topic(&self, judgment: Judgment) -> bool {
+        if judgment.best == TopicId::ROOT {
+            return judgment.is_relevant();
+        }
         let mark = self.marks.get(usize::from(judgment.best.0)).copied().unwrap_or_default();
         matches!(mark, Mark::Good | Mark::Subsumed)
     }

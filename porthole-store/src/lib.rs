@@ -35,7 +35,7 @@ pub use sqlite::{
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{
     Batch, Committed, DistilledScores, Estimate, GraphEdge, GraphNode, LinkGraph, NeighbourEvidence, RAISED,
-    Refreshed, Rejudged, SiteAddress, Store, StoreCounts, StoreReader, TriedUrl,
+    Refreshed, Rejudged, SiteAddress, Store, StoreCounts, StoreReader, StoredHost, StoredRobots, TriedUrl,
 };
 pub use topics::{
     Collision, ExampleChange, ExampleId, ExampleState, NewExample, StoredExample, StoredModel, TermCounts,

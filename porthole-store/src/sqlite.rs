@@ -10,6 +10,7 @@ mod commands;
 mod counts;
 mod distill;
 mod graph;
+mod hosts;
 mod links;
 mod load;
 mod lookup;

@@ -157,6 +157,12 @@ pub trait StoreReader: Send + Sync {
     /// All known sites, in the order of discovery.
     fn sites(&self) -> Result<Vec<SiteAddress>>;
 
+    /// The robots.txt files that an earlier run knew and that need not be asked for again before `now`.
+    fn known_robots(&self, now: Timestamp) -> Result<Vec<StoredRobots>>;
+
+    /// The hosts that an earlier run knew.
+    fn known_hosts(&self) -> Result<Vec<StoredHost>>;
+
     /// The latest feedback on each page, hub and site, oldest first.
     fn feedback(&self) -> Result<Vec<Feedback>>;
 
@@ -205,11 +211,47 @@ pub struct Batch<'a> {
     pub urls: &'a [NewUrl],
     /// IP addresses of sites. Ignored for unknown sites.
     pub addresses: &'a [(SiteId, IpAddr)],
+    /// What became known of robots.txt files.
+    pub robots: &'a [StoredRobots],
+    /// What became known of hosts.
+    pub hosts: &'a [StoredHost],
     /// A full queue makes room before a URL is added, as in P Fig. 1: the last URL that this batch adds stays, however
     /// bad it is. Otherwise the worst URLs are evicted, whenever they were added.
     pub protect_newest: bool,
     /// Settings to write in the same transaction, so that they agree with the results.
     pub settings: &'a [(&'a str, &'a str)],
+}
+
+/// A robots.txt as a crawl last knew it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRobots {
+    /// Id of its URL.
+    pub oid: UrlId,
+    /// Its site.
+    pub sid: SiteId,
+    /// It is not asked for again before.
+    pub until: Timestamp,
+    /// Since when it is out of reach.
+    pub since: Option<Timestamp>,
+    /// Why it is out of reach.
+    pub detail: Option<String>,
+    /// The lines that apply to the crawl, if there are any.
+    pub rules: Option<String>,
+}
+
+/// A host as a crawl last knew it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredHost {
+    /// The site.
+    pub sid: SiteId,
+    /// When this was known.
+    pub at: Timestamp,
+    /// Whether its last answer came quickly.
+    pub is_quick: bool,
+    /// Failures in a row.
+    pub trouble: u32,
+    /// It is not asked earlier.
+    pub not_before: Timestamp,
 }
 
 /// A new judgment of a page.

@@ -1,5 +1,8 @@
 //! The interface of judges, which can replace the critic.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use porthole_page::Page;
 use porthole_types::{CanonicalUrl, Judgment, TermId};
 
@@ -22,6 +25,11 @@ pub trait RelevanceJudge: Send {
 
     /// Judgment of the last page for the links on it, if it differs from its relevance.
     fn link_value(&mut self) -> Option<Judgment> {
+        None
+    }
+
+    /// A flag that, once set, makes a judgment under way fail soon; for judges that may take long.
+    fn canceller(&self) -> Option<Arc<AtomicBool>> {
         None
     }
 

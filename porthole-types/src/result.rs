@@ -9,8 +9,15 @@ use crate::{CanonicalUrl, SiteId, Timestamp, TopicId, UrlId};
 pub struct Judgment {
     /// R(d), in 0..=1 (V eq. 3).
     pub relevance: f64,
-    /// The most probable leaf class.
+    /// The most probable leaf class; the root if the judge names none.
     pub best: TopicId,
+}
+
+impl Judgment {
+    /// Whether the page is more likely relevant than not: what decides where the judge names no topic.
+    pub fn is_relevant(&self) -> bool {
+        self.relevance >= 0.5
+    }
 }
 
 /// A URL for the frontier, with its estimate.

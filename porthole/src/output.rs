@@ -238,6 +238,11 @@ impl Progress {
         }
     }
 
+    /// Prints a line above the progress.
+    pub(crate) fn println(&self, line: &str) {
+        self.bar.suspend(|| say(line));
+    }
+
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

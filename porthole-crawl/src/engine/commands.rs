@@ -195,7 +195,10 @@ impl Writer<'_> {
         }))
     }
 
-    fn pause(&mut self, is_paused: bool) {
+    pub(super) fn pause(&mut self, is_paused: bool) {
+        if self.run.is_paused && !is_paused {
+            self.run.held_up.push(None);
+        }
         self.run.is_paused = is_paused;
         self.send(ToNetwork::Pause(is_paused));
     }

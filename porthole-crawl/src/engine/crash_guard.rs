@@ -65,6 +65,11 @@ impl CrashGuard {
         self.under_way.insert(oid);
     }
 
+    /// The request was not sent after all.
+    pub(crate) fn unsent(&mut self, oid: UrlId) {
+        self.under_way.remove(&oid);
+    }
+
     pub(crate) fn finished(&mut self, oid: UrlId) {
         self.under_way.remove(&oid);
         self.deaths.remove(&oid);

@@ -13,8 +13,9 @@ use porthole_types::{CanonicalUrl, Clock, ManualClock, NewUrl, PageResult, Segme
 
 use super::admission::Admission;
 use super::durability::Syncing;
+use super::manners::Manners;
 use super::memory::Memory;
-use super::network::{Manners, Network};
+use super::network::Network;
 use super::worth::Idle;
 use super::writer::{Run, StoreRef, Writer};
 use super::{simulated, single};
@@ -152,6 +153,11 @@ pub trait Observer {
         let _ = (workers, sites);
     }
 
+    /// The crawl is held up for this reason, or goes on: an outage, or a judge that does not answer.
+    fn held_up(&mut self, why: Option<&str>) {
+        let _ = why;
+    }
+
     /// Nothing came for a moment.
     fn waiting(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -277,10 +283,26 @@ impl<'a> Crawl<'a> {
     /// in one task. What is under way then is fetched again when the crawl goes on.
     pub async fn run(&mut self, limits: Limits, observer: &mut dyn Observer) -> Result<Stop, CrawlError> {
         self.writer.begin(limits, self.manners.is_some(), limits.workers > 1)?;
+        self.recall_hosts()?;
         let mut network = Network::new(self.manners.take());
         let stop = single::drive(&mut network, &mut self.writer, &*self.web, observer).await;
         self.manners = network.into_manners();
-        self.writer.end(stop)
+        self.end(stop)
+    }
+
+    /// Takes what an earlier run knew of hosts.
+    pub(super) fn recall_hosts(&mut self) -> Result<(), CrawlError> {
+        let now = self.writer.clock.now();
+        if let Some(manners) = &mut self.manners {
+            manners.recall(&*self.writer.store.reader(), now)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a run, with what the next one has to know of hosts.
+    pub(super) fn end(&mut self, stop: Result<Stop, CrawlError>) -> Result<Stop, CrawlError> {
+        let kept = if stop.is_ok() { self.writer.keep_hosts(self.manners.as_mut()) } else { Ok(()) };
+        self.writer.end(stop.and_then(|stop| kept.map(|()| stop)))
     }
 
     /// The same in simulated time, on one thread: a request takes as long as its answer says, and `clock`, which has to be
@@ -292,10 +314,11 @@ impl<'a> Crawl<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Stop, CrawlError> {
         self.writer.begin(limits, self.manners.is_some(), false)?;
+        self.recall_hosts()?;
         let mut network = Network::new(self.manners.take());
         let stop = simulated::drive(&mut network, &mut self.writer, &*self.web, clock, observer);
         self.manners = network.into_manners();
-        self.writer.end(stop)
+        self.end(stop)
     }
 }
 

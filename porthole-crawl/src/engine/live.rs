@@ -112,10 +112,12 @@ impl Crawl<'static> {
             .writer
             .begin(limits, self.manners.is_some(), limits.workers > 1)
             .and_then(|()| self.answer_stale())
+            .and_then(|()| self.recall_hosts())
             .and_then(|()| self.writer.note("started", &self.writer.run_in_words()));
         if let Err(error) = begun {
             return Err(Box::new(NotBegun { crawl: self, error }));
         }
+        self.writer.run.may_pause = true;
         let (inbox, inputs) = sync_channel(CHANNEL);
         let (to_network, from_writer) = mpsc::channel(CHANNEL);
         let (events, _) = broadcast::channel(EVENTS);
@@ -184,6 +186,10 @@ impl Observer for Publisher {
         self.observer.waiting_for(workers, sites);
     }
 
+    fn held_up(&mut self, why: Option<&str>) {
+        self.observer.held_up(why);
+    }
+
     fn waiting(&mut self) -> std::ops::ControlFlow<()> {
         self.observer.waiting()
     }
@@ -210,7 +216,7 @@ impl WriterLoop {
             crawl.manners = network.into_manners();
         }
         let pages = crawl.writer.run.pages;
-        let mut stop = crawl.writer.end(stop);
+        let mut stop = crawl.end(stop);
         let why = stop.as_ref().map_or_else(ToString::to_string, ToString::to_string);
         let noted = crawl.writer.note("stopped", &format!("{why}; {pages} pages in this run"));
         stop = stop.and_then(|stop| noted.map(|()| stop));
@@ -310,6 +316,8 @@ impl NetworkLoop {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         if let Ok(runtime) = runtime {
             runtime.block_on(self.until_it_ends());
+            // A look-up of a name cannot be given up, and may take long.
+            runtime.shutdown_background();
         }
         let _ = end.try_send(Input::NetworkEnded);
         self.network

@@ -2,8 +2,10 @@
 
 use std::net::IpAddr;
 
+use porthole_store::{StoredHost, StoredRobots};
 use porthole_types::{NewUrl, Outcome, SiteId, Timestamp, UrlId, Work};
 
+use super::outage::OutageNews;
 use crate::backlinks::Question;
 use crate::reading::Unread;
 
@@ -40,6 +42,8 @@ pub(crate) enum ToWriter {
     GaveBack(Vec<UrlId>),
     /// A page is being fetched.
     Started(UrlId),
+    /// It was not sent after all, and is offered again.
+    Unsent(Box<Work>),
     /// An answer for a page.
     Answered(Box<Unread>),
     /// Decided without a request.
@@ -48,8 +52,16 @@ pub(crate) enum ToWriter {
     Listed(Vec<NewUrl>),
     /// Where a site is.
     Located(SiteId, IpAddr),
+    /// What became known of a robots.txt, and of a host, for the next run.
+    Robots(Box<StoredRobots>),
+    Host(StoredHost),
     /// So many workers wait for so many resting sites with good links. Sent once a second while that is so.
-    Waiting { workers: usize, sites: usize },
+    Waiting {
+        workers: usize,
+        sites: usize,
+    },
+    /// Nothing gets through, or something does again.
+    Outage(OutageNews),
     /// Nothing is under way and nothing can be begun, after so many messages from the writer.
     Idle(u64),
 }

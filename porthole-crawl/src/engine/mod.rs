@@ -19,9 +19,11 @@ mod crawl;
 mod deferred;
 mod durability;
 mod live;
+mod manners;
 mod memory;
 mod messages;
 mod network;
+mod outage;
 mod rejudge;
 mod simulated;
 mod single;
@@ -45,9 +47,13 @@ mod kill_tests;
 #[cfg(test)]
 mod network_tests;
 #[cfg(test)]
+mod outage_tests;
+#[cfg(test)]
 mod page_rules_tests;
 #[cfg(test)]
 mod power_tests;
+#[cfg(test)]
+mod resume_tests;
 #[cfg(test)]
 mod simulated_tests;
 #[cfg(test)]

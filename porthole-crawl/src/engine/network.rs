@@ -6,42 +6,26 @@
 //! better one of the same site takes its place.
 //!
 //! No few sites can stop the many: address look-ups have slots of their own, requests that take long leave their slot
-//! for a limited slow lane, sites that have not brought a page quickly get three quarters of the slots at most, and so
-//! many requests at most go to one domain or one block of addresses.
+//! for a limited slow lane, sites that have not answered quickly get three quarters of the slots at most, and so many
+//! requests at most go to one domain or one block of addresses.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, Failure, FailureKind, Outcome, Rank, SiteId, Timestamp, Work};
 
+use super::manners::Manners;
 use super::messages::{ToNetwork, ToWriter};
+use super::outage::{Attempt, Reachability, Verdict};
 use super::site::{Address, Phase, Site};
 use crate::backlinks::Question;
-use crate::host::{Flight, HostAnswer, Hosts, Politeness, Turn};
+use crate::host::{Flight, HostAnswer, Turn};
 use crate::reading::Unread;
 use crate::result::failed;
-use crate::robots::{RobotsCache, RobotsFetch, RobotsLook, RobotsPolicy, RobotsStep, RobotsVerdict};
+use crate::robots::{RobotsFetch, RobotsLook, RobotsPolicy, RobotsStep, RobotsVerdict};
 use crate::sitemap::{LISTED_PER_SITE, Sitemap, chosen_sitemaps};
 use crate::{FetchError, Response};
-
-/// How the crawl behaves towards sites: pauses and robots.txt.
-pub(crate) struct Manners {
-    pub(crate) hosts: Hosts,
-    pub(crate) robots: RobotsCache,
-    /// The shortest pause between two requests to a site.
-    min_delay: Duration,
-}
-
-/// Bytes of robots.txt rules that are kept.
-const ROBOTS_BYTES: usize = 32 << 20;
-
-impl Manners {
-    pub(crate) fn new(politeness: Politeness, agent: &str) -> Self {
-        let min_delay = politeness.min_delay;
-        Manners { hosts: Hosts::new(politeness), robots: RobotsCache::new(agent, ROBOTS_BYTES), min_delay }
-    }
-}
 
 /// What a driver is to do.
 pub(crate) enum Action {
@@ -55,6 +39,13 @@ pub(crate) enum Action {
 
 /// Names a request while it is under way; the later it began the larger.
 pub(crate) type JobId = u64;
+
+/// A request that failed, after so long.
+struct FailedRequest {
+    job: Job,
+    error: FetchError,
+    took: Duration,
+}
 
 /// A request under way.
 struct Job {
@@ -72,14 +63,16 @@ enum What {
     Robots(RobotsFetch),
     Sitemap(Sitemap),
     Backlinks(Question),
+    /// Whether anything gets through.
+    Probe(CanonicalUrl),
 }
 
 /// The slots that a request counts against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lane {
-    /// Of a site that brought its last page quickly.
-    Proven,
-    Unproven,
+    /// Of a site that answered its last request quickly.
+    Quick,
+    Other,
     /// It has taken long, and gave its slot to others.
     Slow,
     /// It has been given up and its answer is awaited.
@@ -99,6 +92,12 @@ enum Gate {
 /// Sites that are in memory at a time. Beyond that none is asked for until one is released.
 const MAX_SITES: usize = 4_096;
 
+/// Sites that may rest between their robots.txt and their first page: so many, or two a worker if that is more.
+const LEAST_PREPARING: usize = 16;
+
+/// Sites that are wanted while only probes are made.
+const SITES_FOR_PROBES: usize = 64;
+
 /// Address look-ups under way at once, and those of one domain.
 const MAX_LOOKUPS: usize = 64;
 const MAX_LOOKUPS_OF_A_DOMAIN: usize = 4;
@@ -106,7 +105,7 @@ const MAX_LOOKUPS_OF_A_DOMAIN: usize = 4;
 /// A request that has taken so long leaves its slot for the slow lane.
 const SLOW_AFTER: Duration = Duration::from_secs(4);
 
-/// A site that brings a page within this time is a good one to have a slot.
+/// A site that answers within this time is a good one to have a slot.
 const QUICK: Duration = Duration::from_secs(2);
 
 /// A site that rests for longer is released.
@@ -131,9 +130,11 @@ pub(crate) struct Network {
     /// URLs of a lower priority wait as long as sites with better ones rest.
     least: f64,
     sites: HashMap<SiteId, Site, foldhash::fast::FixedState>,
-    /// Sites whose turn it is: those that brought their last page quickly, and the others.
+    /// Sites whose turn it is: those that answered their last request quickly, and the others.
     ready: [BTreeSet<(Rank, SiteId)>; 2],
     resting: BTreeSet<(Timestamp, u64, SiteId)>,
+    /// Those of them whose rules came last: a first page is next.
+    preparing: usize,
     /// Who waits for a request to end that passed this gate.
     waiting: HashMap<Gate, Vec<SiteId>>,
     /// Requests under way by gate.
@@ -141,6 +142,17 @@ pub(crate) struct Network {
     lookups: Lookups,
     jobs: BTreeMap<JobId, Job>,
     next_job: JobId,
+    /// Whether requests get through, and names are found.
+    requests: Reachability<FailedRequest>,
+    names: Reachability<(SiteId, FetchError)>,
+    /// Sites that answered lately, with a URL of each: they are asked whether anything gets through.
+    answering: VecDeque<(SiteId, CanonicalUrl)>,
+    /// When the first of them may be asked again, if one is to be.
+    probe_due: Option<Timestamp>,
+    /// Whether failures are kept until it is known whose they are.
+    doubts: bool,
+    /// No more requests at once than this until then, for want of file descriptors or the like.
+    ceiling: Option<(usize, Timestamp)>,
     /// Sites or URLs that were asked for and have not come.
     wanted: usize,
     heard: u64,
@@ -157,7 +169,21 @@ pub(crate) struct Network {
 #[derive(Default)]
 struct Lookups {
     queue: VecDeque<SiteId>,
-    under_way: HashMap<SiteId, SiteId>,
+    /// The number and the domain of each.
+    under_way: HashMap<SiteId, (JobId, SiteId)>,
+    /// Sites that were found before: they may come out of the resolver's memory.
+    found: HashSet<SiteId>,
+}
+
+impl Lookups {
+    /// Whether a site is found for the first time, as far as is remembered.
+    fn is_new(&mut self, site: SiteId) -> bool {
+        const MOST: usize = 10_000;
+        if self.found.len() >= MOST {
+            self.found.clear();
+        }
+        self.found.insert(site)
+    }
 }
 
 impl Network {
@@ -173,11 +199,18 @@ impl Network {
             sites: HashMap::default(),
             ready: [BTreeSet::new(), BTreeSet::new()],
             resting: BTreeSet::new(),
+            preparing: 0,
             waiting: HashMap::new(),
             passed: HashMap::new(),
             lookups: Lookups::default(),
             jobs: BTreeMap::new(),
             next_job: 0,
+            requests: Reachability::default(),
+            names: Reachability::default(),
+            answering: VecDeque::new(),
+            probe_due: None,
+            doubts: true,
+            ceiling: None,
             wanted: 0,
             heard: 0,
             last_answer: Timestamp(i64::MIN),
@@ -188,9 +221,9 @@ impl Network {
         }
     }
 
-    /// The same, which does not look for more URLs than it is given.
-    pub(crate) fn without_sitemaps(self) -> Self {
-        Network { reads_sitemaps: false, ..self }
+    /// The same for a list of pages: it does not look for more URLs than it is given, and every failure is told at once.
+    pub(crate) fn for_a_list(self) -> Self {
+        Network { reads_sitemaps: false, doubts: false, ..self }
     }
 
     pub(crate) fn into_manners(self) -> Option<Manners> {
@@ -209,7 +242,10 @@ impl Network {
                 self.wanted = self.wanted.saturating_sub(works.len());
                 for work in works {
                     let site = work.sid;
-                    let held = self.sites.entry(site).or_default();
+                    let held = self.sites.entry(site).or_insert_with(|| {
+                        let is_quick = self.manners.as_mut().is_some_and(|manners| manners.is_quick(site));
+                        Site::new(is_quick)
+                    });
                     held.offer(work);
                     held.has_more = true;
                     self.place(site, now);
@@ -255,7 +291,8 @@ impl Network {
             self.set_phase(site, Phase::Idle);
             self.place(site, now);
         }
-        if let Some(action) = self.next_lookup() {
+        self.settle_doubts(now);
+        if let Some(action) = self.next_lookup(now).or_else(|| self.next_probe(now)) {
             return Some(action);
         }
         while let Some(site) = self.next_ready(now) {
@@ -280,6 +317,9 @@ impl Network {
         let is_awaited = is_gated && self.jobs.is_empty() && self.last_answer.0 > i64::MIN;
         rested
             .into_iter()
+            // One that is due already waits for something else: a site to probe, or the end of a probe.
+            .chain(self.probe_due.filter(|due| *due > now))
+            .chain(self.requests.next_due().into_iter().chain(self.names.next_due()).filter(|due| *due > now))
             .chain(first.filter(|_| is_full))
             .chain(Some(read).filter(|read| is_awaited && *read > now))
             .min()
@@ -287,22 +327,52 @@ impl Network {
 
     /// Takes where a site is.
     pub(crate) fn located(&mut self, site: SiteId, found: Result<Vec<IpAddr>, FetchError>, now: Timestamp) {
-        self.lookups.under_way.remove(&site);
-        self.set_phase(site, Phase::Idle);
-        let Some(held) = self.sites.get_mut(&site) else { return };
+        let Some((id, _)) = self.lookups.under_way.remove(&site) else { return };
         match found {
             Ok(addresses) => {
-                let address = addresses.get(held.connect_failures % addresses.len().max(1)).copied();
-                held.address = Address::Known(address);
-                self.outbox.extend(address.map(|address| ToWriter::Located(site, address)));
+                self.set_phase(site, Phase::Idle);
+                if let Some(held) = self.sites.get_mut(&site) {
+                    let address = addresses.get(held.connect_failures % addresses.len().max(1)).copied();
+                    held.address = Address::Known(address);
+                    self.outbox.extend(address.map(|address| ToWriter::Located(site, address)));
+                }
+                self.place(site, now);
+                if self.lookups.is_new(site) {
+                    let (unlocated, news) = self.names.answered(id, self.next_job, now);
+                    self.outbox.extend(news.map(ToWriter::Outage));
+                    unlocated.into_iter().for_each(|(site, error)| self.unlocated(site, &error, now));
+                }
             }
-            Err(error) => self.unlocated(site, &error, now),
+            Err(error) if self.is_doubtful(&error) && !is_no_name(&error) => {
+                let (is_ours, why) = (error.kind == FailureKind::Local, error.detail.clone());
+                // While requests get through, names that are not found for long are gone.
+                let is_provable = self.requests.is_suspended();
+                let attempt = Attempt { id, site, is_ours, is_provable, why: &why };
+                match self.names.failed(&attempt, (site, error), self.next_job, now) {
+                    Verdict::Doubtful => {}
+                    Verdict::Excused(_) => self.look_up_again(site, now),
+                    Verdict::Own((site, error)) => self.unlocated(site, &error, now),
+                }
+            }
+            Err(error) => {
+                // A resolver that knows that there is no such name works.
+                let (unlocated, news) = self.names.answered(id, self.next_job, now);
+                self.outbox.extend(news.map(ToWriter::Outage));
+                unlocated.into_iter().for_each(|(site, error)| self.unlocated(site, &error, now));
+                self.unlocated(site, &error, now);
+            }
         }
+    }
+
+    /// Nobody knows whether the name has an address.
+    fn look_up_again(&mut self, site: SiteId, now: Timestamp) {
+        self.set_phase(site, Phase::Idle);
         self.place(site, now);
     }
 
     /// A name without an address is a host that failed.
     fn unlocated(&mut self, site: SiteId, error: &FetchError, now: Timestamp) {
+        self.set_phase(site, Phase::Idle);
         if let Some(manners) = &mut self.manners {
             let flight = manners.hosts.started(site, None, None);
             manners.hosts.finished(flight, HostAnswer::of(Err(error), now), Duration::ZERO, now);
@@ -312,6 +382,66 @@ impl Network {
             failed(work, now, passing, Failure::new(error.kind, error.detail.clone()))
         });
         self.drop_aux(site, error, now);
+        self.place(site, now);
+    }
+
+    /// Whether an error may be nobody's fault, or our own.
+    fn is_doubtful(&self, error: &FetchError) -> bool {
+        let is_unreached =
+            matches!(error.kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout);
+        self.doubts && (error.kind == FailureKind::Local || is_unreached && self.is_polite())
+    }
+
+    /// Settles failures that nothing more will be learnt about, and announces an outage when it is time.
+    fn settle_doubts(&mut self, now: Timestamp) {
+        if !self.requests.is_open() && !self.names.is_open() {
+            return;
+        }
+        // A site that had answered and fails with the others says as much as a probe.
+        let is_proven = self.answering.iter().any(|(site, _)| self.requests.is_in_doubt(*site));
+        let must_probe = !self.answering.is_empty() && !is_proven;
+        if let Some((failed, news)) = self.requests.announce(must_probe, now) {
+            self.outbox.push(ToWriter::Outage(news));
+            failed.into_iter().for_each(|failed| self.excuse(failed, HostAnswer::Unknown, now));
+        }
+        if let Some((failed, news)) = self.names.announce(false, now) {
+            self.outbox.push(ToWriter::Outage(news));
+            failed.into_iter().for_each(|(site, _)| self.look_up_again(site, now));
+        }
+        let is_waiting = !self.lookups.queue.is_empty()
+            || !self.resting.is_empty()
+            || self.ready.iter().any(|ready| !ready.is_empty());
+        let is_quiet = self.jobs.is_empty() && self.lookups.under_way.is_empty();
+        let (requests, names) = if is_quiet && (!is_waiting || self.is_closing() || self.is_paused) {
+            (self.requests.undecidable(), self.names.undecidable())
+        } else {
+            (self.requests.long_doubted(now), self.names.long_doubted(now))
+        };
+        requests.into_iter().for_each(|failed| self.fail(failed, now));
+        names.into_iter().for_each(|(site, error)| self.unlocated(site, &error, now));
+    }
+
+    /// A request that failed is done as if it had not been made.
+    fn excuse(&mut self, failed: FailedRequest, about_host: HostAnswer, now: Timestamp) {
+        let FailedRequest { job: Job { what, site, flight, gates, .. }, took, .. } = failed;
+        let held = self.sites.entry(site).or_default();
+        held.in_flight = held.in_flight.saturating_sub(1);
+        match what {
+            What::Page(work) => {
+                self.begun = self.begun.saturating_sub(1);
+                self.outbox.push(ToWriter::Unsent(Box::new(work.clone())));
+                held.offer(work);
+            }
+            What::Robots(fetch) => held.rules.push_front(fetch),
+            What::Sitemap(sitemap) => held.sitemaps.push_front((sitemap.url, sitemap.leads_on)),
+            What::Backlinks(question) => held.questions.push_front(question),
+            What::Probe(_) => {}
+        }
+        if let (Some(manners), Some(flight)) = (&mut self.manners, flight) {
+            manners.hosts.finished(flight, about_host, took, now);
+        }
+        self.place(site, now);
+        self.leave_gates(gates, now);
     }
 
     /// Decides all that is offered of a site without a request.
@@ -338,10 +468,56 @@ impl Network {
 
     /// Takes an answer.
     pub(crate) fn answered(&mut self, id: JobId, answer: Result<Response, FetchError>, now: Timestamp) {
-        let Some(Job { what, site, mut flight, gates, started, .. }) = self.jobs.remove(&id) else { return };
-        self.last_answer = now;
+        let Some(job) = self.jobs.remove(&id) else { return };
+        let took = answer.as_ref().map_or(now.since(job.started), |response| response.took);
+        match answer {
+            Err(error) if self.is_doubtful(&error) => self.doubt(id, FailedRequest { job, error, took }, now),
+            answer => {
+                let (failed, news) = self.requests.answered(id, self.next_job, now);
+                self.outbox.extend(news.map(ToWriter::Outage));
+                self.last_answer = now;
+                if let (What::Page(work), Ok(_)) = (&job.what, &answer) {
+                    let url = work.url.clone();
+                    self.note_answering(job.site, &url);
+                }
+                self.finish(job, answer, took, now);
+                failed.into_iter().for_each(|failed| self.fail(failed, now));
+            }
+        }
+    }
+
+    /// A request failed, and it is not known whose fault that is.
+    fn doubt(&mut self, id: JobId, failed: FailedRequest, now: Timestamp) {
+        /// How long fewer requests are made after one that could not be sent while others were.
+        const CAUTION: Duration = Duration::from_secs(10);
+        let (site, why) = (failed.job.site, failed.error.detail.clone());
+        let is_ours = failed.error.kind == FailureKind::Local;
+        if is_ours && !self.jobs.is_empty() {
+            self.ceiling = Some((self.jobs.len(), now.after(CAUTION)));
+        }
+        let is_provable = !self.answering.is_empty();
+        let attempt = Attempt { id, site, is_ours, is_provable, why: &why };
+        match self.requests.failed(&attempt, failed, self.next_job, now) {
+            Verdict::Doubtful => {}
+            Verdict::Excused(failed) => {
+                let is_outage = self.requests.is_suspended();
+                let about_host = if is_ours && !is_outage { HostAnswer::Unsent } else { HostAnswer::Unknown };
+                self.excuse(failed, about_host, now);
+            }
+            Verdict::Own(failed) => self.fail(failed, now),
+        }
+    }
+
+    /// A request failed, and its site is to blame.
+    fn fail(&mut self, failed: FailedRequest, now: Timestamp) {
+        let FailedRequest { job, error, took } = failed;
+        self.finish(job, Err(error), took, now);
+    }
+
+    /// Does what follows from an answer.
+    fn finish(&mut self, job: Job, answer: Result<Response, FetchError>, took: Duration, now: Timestamp) {
+        let Job { what, site, mut flight, gates, .. } = job;
         let about_host = HostAnswer::of(answer.as_ref(), now);
-        let took = answer.as_ref().map_or(now.since(started), |response| response.took);
         if let Some(held) = self.sites.get_mut(&site) {
             held.in_flight -= 1;
             // Of several addresses another one may work.
@@ -352,11 +528,18 @@ impl Network {
         }
         match (what, answer) {
             (What::Page(work), answer) => {
-                self.set_proven(site, answer.is_ok() && took <= QUICK);
+                self.set_quick(site, answer.is_ok() && took <= QUICK);
+                if let Some(held) = self.sites.get_mut(&site) {
+                    held.is_proven = held.is_quick;
+                }
                 self.outbox.push(ToWriter::Answered(Box::new(Unread { work, answer, at: now })));
             }
             (What::Robots(fetch), answer) => {
                 let is_own = fetch.site() == site;
+                self.set_quick(site, answer.is_ok() && took <= QUICK);
+                if let Some(held) = self.sites.get_mut(&site).filter(|_| is_own) {
+                    held.is_preparing |= answer.is_ok();
+                }
                 let crawl_delay = self.rules_answered(fetch, answer.as_ref(), now);
                 flight = flight.map(|flight| flight.with_crawl_delay(crawl_delay.filter(|_| is_own)));
             }
@@ -364,12 +547,18 @@ impl Network {
             (What::Backlinks(question), Ok(response)) => {
                 self.outbox.push(ToWriter::Listed(question.answered(&response)));
             }
-            (What::Sitemap(..) | What::Backlinks(_), Err(_)) => {}
+            (What::Sitemap(..) | What::Backlinks(_), Err(_)) | (What::Probe(_), _) => {}
         }
         if let (Some(manners), Some(flight)) = (&mut self.manners, flight) {
-            manners.hosts.finished(flight, about_host, took, now);
+            let is_quick = self.sites.get(&site).is_some_and(|held| held.is_quick);
+            let news = manners.finished(site, flight, about_host, is_quick, took, now);
+            self.outbox.extend(news.map(ToWriter::Host));
         }
         self.place(site, now);
+        self.leave_gates(gates, now);
+    }
+
+    fn leave_gates(&mut self, gates: Vec<Gate>, now: Timestamp) {
         for gate in gates {
             if let Some(count) = self.passed.get_mut(&gate) {
                 *count -= 1;
@@ -383,7 +572,7 @@ impl Network {
         }
     }
 
-    /// Slots that are kept for sites that bring pages quickly.
+    /// Slots that are kept for sites that answer quickly.
     fn reserved(&self) -> usize {
         if self.is_polite() && self.workers >= 8 { self.workers / 4 } else { 0 }
     }
@@ -393,36 +582,75 @@ impl Network {
         self.jobs.values().filter(|job| job.lane == lane).count()
     }
 
-    /// Whether a site has brought its last page quickly.
-    fn set_proven(&mut self, site: SiteId, is_proven: bool) {
-        let Some(held) = self.sites.get_mut(&site).filter(|held| held.is_proven != is_proven) else { return };
-        held.is_proven = is_proven;
+    /// Whether a site has answered its last request quickly.
+    fn set_quick(&mut self, site: SiteId, is_quick: bool) {
+        let Some(held) = self.sites.get_mut(&site).filter(|held| held.is_quick != is_quick) else { return };
+        held.is_quick = is_quick;
         // While it is ready, it is among those of its kind.
         if let Phase::Ready(rank) = &held.phase {
             let entry = (rank.clone(), site);
-            self.ready[usize::from(is_proven)].remove(&entry);
-            self.ready[usize::from(!is_proven)].insert(entry);
+            self.ready[usize::from(is_quick)].remove(&entry);
+            self.ready[usize::from(!is_quick)].insert(entry);
         }
+    }
+
+    /// While only probes are made: asks a site that has answered before for its robots.txt, if it may be asked.
+    fn next_probe(&mut self, now: Timestamp) -> Option<Action> {
+        self.probe_due = None;
+        if !self.requests.is_suspended() || !self.requests.may_begin(now) || self.is_paused {
+            return None;
+        }
+        for at in 0..self.answering.len() {
+            let (site, url) = self.answering[at].clone();
+            match self.turn(site, now) {
+                Turn::Now => {
+                    // Another one next time.
+                    self.answering.rotate_left(at + 1);
+                    return Some(self.dispatch(site, What::Probe(url), None, now));
+                }
+                Turn::NotBefore(due) => self.probe_due = self.probe_due.into_iter().chain(Some(due)).min(),
+                Turn::InFlight | Turn::GivenUp => {}
+            }
+        }
+        None
+    }
+
+    /// Remembers a site that answered.
+    fn note_answering(&mut self, site: SiteId, url: &CanonicalUrl) {
+        /// Sites that are remembered.
+        const MOST: usize = 16;
+        if self.answering.len() >= MOST || self.answering.iter().any(|(other, _)| *other == site) {
+            return;
+        }
+        self.answering.extend(url.join("/robots.txt").ok().map(|url| (site, url)));
     }
 
     /// The best of the sites whose turn it is, if there is a slot for it.
     fn next_ready(&mut self, now: Timestamp) -> Option<SiteId> {
-        if self.is_paused || self.is_closing() {
+        if self.is_paused || self.is_closing() || !self.requests.may_begin(now) {
             return None;
         }
-        let (proven, unproven) = (self.count(Lane::Proven), self.count(Lane::Unproven));
-        if proven + unproven >= self.workers {
+        let (quick, other) = (self.count(Lane::Quick), self.count(Lane::Other));
+        if quick + other >= self.workers
+            || self.ceiling.is_some_and(|(most, until)| now < until && self.jobs.len() >= most)
+        {
             return None;
         }
-        let may_unproven = unproven + self.reserved() < self.workers;
+        let may_other = other + self.reserved() < self.workers;
         let best = |lane: usize| self.ready[lane].first();
-        let lane = match (best(0), best(1).filter(|_| may_unproven)) {
+        let lane = match (best(0), best(1).filter(|_| may_other)) {
             (Some(first), Some(second)) => usize::from(second < first),
             (Some(_), None) => 0,
             (None, Some(_)) => 1,
             (None, None) => return None,
         };
-        let entry = self.worth_it(lane, now)?.clone();
+        let entry = match self.requests.is_suspended() {
+            // Nobody has ever answered: any site is a probe.
+            true if self.answering.is_empty() => best(0).or(best(1))?.clone(),
+            true => return None,
+            false => self.worth_it(lane, now)?.clone(),
+        };
+        let lane = usize::from(!self.sites.get(&entry.1).is_some_and(|held| held.is_quick));
         self.ready[lane].remove(&entry);
         let (_, site) = entry;
         if let Some(held) = self.sites.get_mut(&site) {
@@ -445,7 +673,7 @@ impl Network {
         let is_proven = |site: &SiteId| self.sites.get(site).is_some_and(|held| held.is_proven);
         // An answer may bring better links, and takes a moment to be read.
         let waits_for_better = || {
-            self.count(Lane::Proven) > 0
+            self.count(Lane::Quick) > 0
                 || now < self.last_answer.after(READ_WITHIN)
                 || self.resting.iter().any(|(_, _, site)| is_proven(site) && is_worth(site))
         };
@@ -517,6 +745,7 @@ impl Network {
             }
         }
         let work = held.pop()?;
+        held.is_preparing = false;
         self.begun += 1;
         self.outbox.push(ToWriter::Started(work.oid));
         let action = self.dispatch(site, What::Page(work), crawl_delay, now);
@@ -537,14 +766,16 @@ impl Network {
             What::Robots(fetch) => fetch.url(),
             What::Sitemap(sitemap) => &sitemap.url,
             What::Backlinks(question) => &question.url,
+            What::Probe(url) => url,
         }
         .clone();
         let id = self.next_job;
         self.next_job += 1;
+        self.requests.began(id);
         let held = self.sites.entry(site).or_default();
         held.in_flight += 1;
         held.last_turn = id;
-        let lane = if held.is_proven { Lane::Proven } else { Lane::Unproven };
+        let lane = if held.is_quick { Lane::Quick } else { Lane::Other };
         let address = match held.address {
             Address::Known(address) => address,
             Address::Unknown => None,
@@ -603,15 +834,22 @@ impl Network {
         if held.phase == phase {
             return;
         }
-        let lane = usize::from(!held.is_proven);
+        let lane = usize::from(!held.is_quick);
+        let prepares = usize::from(held.is_preparing);
         match std::mem::replace(&mut held.phase, phase.clone()) {
             Phase::Ready(rank) => drop(self.ready[lane].remove(&(rank, site))),
-            Phase::Resting(due, turn) => drop(self.resting.remove(&(due, turn, site))),
+            Phase::Resting(due, turn) => {
+                self.preparing = self.preparing.saturating_sub(prepares);
+                self.resting.remove(&(due, turn, site));
+            }
             _ => {}
         }
         match phase {
             Phase::Ready(rank) => drop(self.ready[lane].insert((rank, site))),
-            Phase::Resting(due, turn) => drop(self.resting.insert((due, turn, site))),
+            Phase::Resting(due, turn) => {
+                self.preparing += prepares;
+                self.resting.insert((due, turn, site));
+            }
             _ => {}
         }
     }
@@ -672,7 +910,7 @@ impl Network {
     /// Asks for as many URLs of a site as it can use until an answer comes.
     fn refill(&mut self, site: SiteId) {
         let (Some(manners), Some(held)) = (&self.manners, self.sites.get_mut(&site)) else { return };
-        let delay = manners.min_delay.max(Duration::from_millis(4));
+        let delay = manners.min_delay().max(Duration::from_millis(4));
         let depth = usize::try_from(OFFERED_FOR.as_millis() / delay.as_millis()).unwrap_or(1).max(1);
         let room = depth.saturating_sub(held.offers() + held.wanted);
         // Not one by one where many are used.
@@ -690,13 +928,17 @@ impl Network {
         let room = if self.is_polite() {
             // Names that nobody answers for must not keep other sites out, and neither must slow requests.
             let lookups = (self.lookups.queue.len() + self.lookups.under_way.len()).min(self.workers / 2);
-            let (proven, unproven) = (self.count(Lane::Proven), self.count(Lane::Unproven));
+            let (quick, other) = (self.count(Lane::Quick), self.count(Lane::Other));
             // Nor must those that have not answered yet and have no slot.
-            let free_unproven = self.workers.saturating_sub(self.reserved() + unproven);
-            let ready = self.ready[0].len() + self.ready[1].len().min(free_unproven);
-            let at_hand = ready + lookups + proven + unproven;
+            let free_other = self.workers.saturating_sub(self.reserved() + other);
+            let ready = self.ready[0].len() + self.ready[1].len().min(free_other);
+            let at_hand = ready + lookups + quick + other;
             let free = (self.workers + self.workers / 4).saturating_sub(at_hand);
-            free.min(MAX_SITES.saturating_sub(self.sites.len()))
+            let is_suspended = self.requests.is_suspended() || self.names.is_suspended();
+            let most = if is_suspended { SITES_FOR_PROBES } else { MAX_SITES };
+            // robots.txt is asked for when pages can follow soon, not of all sites at once.
+            let unprepared = (2 * self.workers).max(LEAST_PREPARING).saturating_sub(self.preparing);
+            free.min(most.saturating_sub(self.sites.len())).min(unprepared)
         } else {
             // One worker takes what is best when it is free; many would wait for the writer.
             let ahead = if self.workers == 1 { 1 } else { 2 * self.workers };
@@ -734,7 +976,7 @@ impl Network {
             return;
         }
         self.said_waiting = Some(now);
-        let under_way = self.count(Lane::Proven) + self.count(Lane::Unproven);
+        let under_way = self.count(Lane::Quick) + self.count(Lane::Other);
         let is_good = |site: &SiteId| self.sites.get(site).is_some_and(|held| held.is_worth(self.least));
         let sites = self.resting.iter().filter(|(_, _, site)| is_good(site)).count();
         let workers = self.workers.saturating_sub(under_way);
@@ -750,7 +992,8 @@ impl Network {
                 || !self.lookups.queue.is_empty()
                 || self.sites.values().any(|held| held.aux_requests() > 0 || held.offers() > 0)
         };
-        let is_idle = self.jobs.is_empty() && (self.is_closing() || !is_waiting());
+        let is_doubtful = self.requests.is_open() || self.names.is_open();
+        let is_idle = self.jobs.is_empty() && !is_doubtful && (self.is_closing() || !is_waiting());
         if is_idle && self.said_idle != Some(self.heard) {
             self.said_idle = Some(self.heard);
             self.outbox.push(ToWriter::Idle(self.heard));
@@ -783,8 +1026,8 @@ impl Network {
         }
     }
 
-    fn next_lookup(&mut self) -> Option<Action> {
-        if self.lookups.under_way.len() >= MAX_LOOKUPS || self.is_closing() {
+    fn next_lookup(&mut self, now: Timestamp) -> Option<Action> {
+        if self.lookups.under_way.len() >= MAX_LOOKUPS || self.is_closing() || !self.names.may_begin(now) {
             return None;
         }
         // Those of a domain that has its share go to the back.
@@ -795,12 +1038,15 @@ impl Network {
                 continue;
             };
             let domain = domain_of(&url);
-            let same = self.lookups.under_way.values().filter(|other| **other == domain).count();
+            let same = self.lookups.under_way.values().filter(|(_, other)| *other == domain).count();
             if same >= MAX_LOOKUPS_OF_A_DOMAIN {
                 self.lookups.queue.push_back(site);
                 continue;
             }
-            self.lookups.under_way.insert(site, domain);
+            let id = self.next_job;
+            self.next_job += 1;
+            self.names.began(id);
+            self.lookups.under_way.insert(site, (id, domain));
             return Some(Action::Locate(site, url));
         }
         None
@@ -833,6 +1079,7 @@ impl Network {
                 return None;
             }
         };
+        self.outbox.extend(policy.stored(site).map(|stored| ToWriter::Robots(Box::new(stored))));
         let held = self.sites.entry(site).or_default();
         held.asks_rules = false;
         if self.reads_sitemaps {
@@ -856,6 +1103,13 @@ impl Network {
             self.outbox.push(ToWriter::Listed(listed));
         }
     }
+}
+
+/// Whether a resolver says that there is no such name, rather than that it cannot tell now.
+fn is_no_name(error: &FetchError) -> bool {
+    /// What resolvers say when they cannot tell, in the words of the usual libraries and our own.
+    const NOT_NOW: [&str; 3] = ["emporary failure", "ry again", "no answer within"];
+    error.kind == FailureKind::Dns && !NOT_NOW.iter().any(|words| error.detail.contains(words))
 }
 
 /// What becomes of a URL that its site's rules keep us from.

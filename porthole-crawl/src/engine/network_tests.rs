@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, Headers, Rank, SiteId, Timestamp, UrlId, Work};
 
+use super::manners::Manners;
 use super::messages::{ToNetwork, ToWriter};
-use super::network::{Action, JobId, Manners, Network};
+use super::network::{Action, JobId, Network};
 use crate::{Politeness, Response};
 
 fn work(url: &str, rank: f64) -> Work {

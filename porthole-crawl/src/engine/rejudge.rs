@@ -135,7 +135,7 @@ impl Writer<'_> {
                 by_words.push(tried);
                 continue;
             };
-            let read = *rejudging.reader.read(unread)?;
+            let read = *rejudging.reader.read(unread).map_err(|not_read| not_read.error)?;
             let (Some(judgment), Some((page, worth))) = (read.result.judgment, read.page) else { continue };
             rejudging.pages += 1;
             judgments.push(Rejudged { oid: tried.oid, judgment });

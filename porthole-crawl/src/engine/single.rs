@@ -181,7 +181,10 @@ pub(super) fn given_up(url: CanonicalUrl) -> FetchError {
 impl Writer<'_> {
     /// Takes what a reader has read.
     pub(super) fn on_read(&mut self, read: WasRead) -> Result<(), CrawlError> {
-        self.on_page_read(*read?)
+        match read {
+            Ok(read) => self.on_page_read(*read),
+            Err(not_read) => self.on_not_read(*not_read),
+        }
     }
 
     /// Whether reading keeps up with what comes.

@@ -54,8 +54,12 @@ pub(crate) struct Site {
     pub(crate) sitemaps: VecDeque<(CanonicalUrl, bool)>,
     /// URLs that sitemaps brought.
     pub(crate) listed: usize,
+    /// It answered its last request quickly.
+    pub(crate) is_quick: bool,
     /// It brought its last page quickly.
     pub(crate) is_proven: bool,
+    /// Its rules came last, and a first page is next.
+    pub(crate) is_preparing: bool,
     pub(crate) in_flight: usize,
     /// Connections that failed: of several addresses the next one is tried.
     pub(crate) connect_failures: usize,
@@ -76,7 +80,9 @@ impl Default for Site {
             questions: VecDeque::new(),
             sitemaps: VecDeque::new(),
             listed: 0,
+            is_quick: false,
             is_proven: false,
+            is_preparing: false,
             in_flight: 0,
             connect_failures: 0,
             last_turn: 0,
@@ -85,6 +91,11 @@ impl Default for Site {
 }
 
 impl Site {
+    /// A site that is known to answer quickly, or not.
+    pub(crate) fn new(is_quick: bool) -> Self {
+        Site { is_quick, ..Site::default() }
+    }
+
     /// Adds a URL in the order of ranks.
     pub(crate) fn offer(&mut self, work: Work) {
         // Kept with the best at the end, where it is taken from.

@@ -9,8 +9,9 @@ use futures_util::stream::StreamExt;
 use porthole_page::Extractor;
 use porthole_types::{CanonicalUrl, Clock, Failure, FailureKind, Outcome, Rank, SiteId, UrlId, Work};
 
+use super::manners::Manners;
 use super::messages::{ToNetwork, ToWriter};
-use super::network::{Manners, Network};
+use super::network::Network;
 use super::single::Requests;
 use crate::host::Politeness;
 use crate::page_rules::PageRules;
@@ -59,7 +60,7 @@ impl PageFetcher {
     ) {
         let manners =
             self.manners.take().unwrap_or_else(|| Manners::new(self.politeness.clone(), &self.agent));
-        let mut network = Network::new(Some(manners)).without_sitemaps();
+        let mut network = Network::new(Some(manners)).for_a_list();
         let mut list = List::new(urls);
         let (web, clock) = (self.web.clone(), self.clock.clone());
         let mut requests = Requests::default();
@@ -179,8 +180,12 @@ impl List {
                 }
             }
             ToWriter::Started(_)
+            | ToWriter::Unsent(_)
+            | ToWriter::Outage(_)
             | ToWriter::Listed(_)
             | ToWriter::Located(..)
+            | ToWriter::Robots(_)
+            | ToWriter::Host(_)
             | ToWriter::Waiting { .. }
             | ToWriter::Idle(_) => {}
         }

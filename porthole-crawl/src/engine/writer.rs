@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use porthole_store::{Batch, DistilledScores, Store};
+use porthole_store::{Batch, DistilledScores, Store, StoredHost, StoredRobots};
 use porthole_strategy::{Discipline, PriorityMerge, Selection};
 use porthole_topic::RelevanceJudge;
 use porthole_types::{
@@ -30,14 +30,16 @@ use super::crash_guard::CrashGuard;
 use super::crawl::{CrawlError, LAST_ARCHIVED, Limits, NEXT_SEQ, Observer, Seen, Stop};
 use super::deferred::DeferredWork;
 use super::durability::{Durability, Syncing};
+use super::manners::Manners;
 use super::memory::Memory;
 use super::messages::{ToNetwork, ToWriter};
+use super::outage::OutageNews;
 use super::rejudge::Rejudging;
 use super::worth::{BEST_OF_A_SITE, Idle, Wanted, Worth};
 use crate::archive::{Archive, Keep};
 use crate::backlinks::{self, Backlinks};
 use crate::distill::{DISTILLED, DISTILLED_BY, Distilled, Distiller};
-use crate::reading::{Read, Reader, Readers, WasRead};
+use crate::reading::{NotRead, Read, Reader, Readers, WasRead};
 use crate::recovery::LostPages;
 use crate::result::{Scorer, empty_result, link_rows};
 use crate::scope::truncations;
@@ -149,8 +151,12 @@ pub(crate) struct Run {
     sent: u64,
     idle_after: Option<u64>,
     pub(crate) is_paused: bool,
+    /// Whether somebody can resume the crawl, so that it may pause by itself.
+    pub(crate) may_pause: bool,
     /// Workers that wait for good sites, and these, if the observer has not been told.
     waiting: Option<(usize, usize)>,
+    /// Why the crawl is held up, or that it goes on, if the observer has not been told.
+    pub(crate) held_up: Vec<Option<String>>,
     /// Answers on their way to be read, as a live network half counts them.
     pub(crate) unread: Arc<AtomicUsize>,
 }
@@ -163,6 +169,9 @@ pub(crate) struct Pending {
     urls: Vec<NewUrl>,
     /// Where sites were found to be.
     addresses: Vec<(SiteId, IpAddr)>,
+    /// What became known of robots.txt files and hosts.
+    robots: Vec<StoredRobots>,
+    hosts: Vec<StoredHost>,
     /// When the last commit was.
     since: Timestamp,
 }
@@ -294,6 +303,16 @@ impl Writer<'_> {
         if is_well { self.remember() } else { Ok(()) }
     }
 
+    /// Writes what the next run has to know of hosts.
+    pub(crate) fn keep_hosts(&mut self, manners: Option<&mut Manners>) -> Result<(), CrawlError> {
+        let Some(manners) = manners else { return Ok(()) };
+        let robots = std::mem::take(&mut self.run.pending.robots);
+        let mut hosts = std::mem::take(&mut self.run.pending.hosts);
+        hosts.append(&mut manners.troubled(self.clock.now()));
+        self.store.commit(&Batch { robots: &robots, hosts: &hosts, ..Batch::default() })?;
+        Ok(())
+    }
+
     pub(crate) fn send(&mut self, message: ToNetwork) {
         self.run.sent += 1;
         self.outbox.push(message);
@@ -354,6 +373,11 @@ impl Writer<'_> {
                 self.run.offers.remove(oid);
                 self.run.crash_guard.started(oid);
             }
+            ToWriter::Unsent(work) => {
+                self.run.begun = self.run.begun.saturating_sub(1);
+                self.run.crash_guard.unsent(work.oid);
+                self.run.offers.add(&work);
+            }
             ToWriter::Answered(unread) => {
                 if let Some(readers) = self.readers() {
                     readers.send(*unread);
@@ -366,19 +390,39 @@ impl Writer<'_> {
             }
             ToWriter::Listed(urls) => self.run.pending.urls.extend(urls),
             ToWriter::Located(site, address) => self.run.pending.addresses.push((site, address)),
+            ToWriter::Robots(robots) => self.run.pending.robots.push(*robots),
+            ToWriter::Host(host) => self.run.pending.hosts.push(host),
             ToWriter::Waiting { workers, sites } => self.run.waiting = Some((workers, sites)),
+            ToWriter::Outage(news) => self.note_outage(&news)?,
             ToWriter::Idle(heard) => self.run.idle_after = Some(heard),
         }
+        Ok(())
+    }
+
+    /// Writes down that nothing gets through, or that something does again.
+    fn note_outage(&mut self, news: &OutageNews) -> Result<(), CrawlError> {
+        let detail = match news {
+            OutageNews::Began(why) => format!("no request gets through: {why}"),
+            OutageNews::Over(lasted) => format!("requests get through again, after {} s", lasted.as_secs()),
+        };
+        self.note("outage", &detail)?;
+        self.run.held_up.push(match news {
+            OutageNews::Began(_) => Some(format!("{detail}; trying again at growing intervals")),
+            OutageNews::Over(_) => None,
+        });
         Ok(())
     }
 
     /// Does what is due: commits, distils, offers. `Some` when the crawl is over.
     pub(crate) fn turn(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>, CrawlError> {
         while let Some(read) = self.readers().and_then(Readers::next) {
-            self.on_page_read(*read?)?;
+            self.on_read(read)?;
         }
         if let Some((workers, sites)) = self.run.waiting.take() {
             observer.waiting_for(workers, sites);
+        }
+        for why in std::mem::take(&mut self.run.held_up) {
+            observer.held_up(why.as_deref());
         }
         self.rejudge_if_time()?;
         self.sync()?;
@@ -582,11 +626,37 @@ impl Writer<'_> {
         }
     }
 
+    /// The judge has failed: a crawl that somebody can resume is paused, and the page is fetched again.
+    pub(crate) fn on_not_read(&mut self, not_read: NotRead) -> Result<(), CrawlError> {
+        let NotRead { work, error } = not_read;
+        let Some(work) = work.filter(|_| self.run.may_pause) else { return Err(error.into()) };
+        self.one_read();
+        self.run.no_pages += 1;
+        self.send_limits();
+        self.run.crash_guard.unsent(work.oid);
+        self.give_up(work.oid, work.sid);
+        self.store.give_back(&[work.oid])?;
+        if !self.run.is_paused {
+            self.pause(true);
+            let detail = format!("paused, because the judge failed: {error}");
+            self.run
+                .held_up
+                .push(Some(format!("{detail}; `porthole resume` goes on, `porthole stop` ends the crawl")));
+            self.note("judge", &detail)?;
+        }
+        Ok(())
+    }
+
+    /// One answer less is on its way to be read.
+    fn one_read(&self) {
+        let fewer = |unread: usize| Some(unread.saturating_sub(1));
+        let _ = self.run.unread.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+    }
+
     /// A page was read and judged: its links are scored, it is archived, and waits to be committed.
     pub(crate) fn on_page_read(&mut self, read: Read) -> Result<(), CrawlError> {
         let Read { work, mut result, page, packed, took } = read;
-        let fewer = |unread: usize| Some(unread.saturating_sub(1));
-        let _ = self.run.unread.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        self.one_read();
         if self.run.pages >= self.run.limits.pages || self.run.bytes >= self.run.limits.bytes {
             // It came after the last one that was asked for, and is given back.
             return Ok(());
@@ -707,15 +777,16 @@ impl Writer<'_> {
         if self.run.pending.is_empty() {
             return Ok(flow);
         }
-        let Pending { results, urls, addresses, .. } = std::mem::take(&mut self.run.pending);
+        let mut pending = std::mem::take(&mut self.run.pending);
         self.run.pending.since = self.clock.now();
+        let results = std::mem::take(&mut pending.results);
         let mut committed = Vec::with_capacity(results.len());
         let mut told = Vec::with_capacity(results.len());
         for PendingResult { work, result, took } in results {
             told.push((work.url, took));
             committed.push(result);
         }
-        self.write(&committed, &urls, &addresses)?;
+        self.write(&committed, &pending)?;
         for result in &committed {
             self.give_up(result.oid, result.sid);
         }
@@ -733,12 +804,7 @@ impl Writer<'_> {
     }
 
     /// Writes results and everything that must agree with them, in one transaction.
-    fn write(
-        &mut self,
-        results: &[PageResult],
-        urls: &[NewUrl],
-        addresses: &[(SiteId, IpAddr)],
-    ) -> Result<(), CrawlError> {
+    fn write(&mut self, results: &[PageResult], pending: &Pending) -> Result<(), CrawlError> {
         let next_seq = self.next_seq.to_string();
         let archived = results.iter().rev().find_map(|result| result.span).map(span_in_words);
         let batch = self.run.batch.unwritten.take();
@@ -761,8 +827,10 @@ impl Writer<'_> {
         }
         self.store.commit(&Batch {
             results,
-            urls,
-            addresses,
+            urls: &pending.urls,
+            addresses: &pending.addresses,
+            robots: &pending.robots,
+            hosts: &pending.hosts,
             priorities: &priorities,
             settings: &settings,
             protect_newest: self.run.discipline.protect_newest,

@@ -8,11 +8,20 @@ use std::task::{Context, Waker};
 use std::thread;
 
 use porthole_topic::JudgeError;
+use porthole_types::Work;
 
 use super::{Read, Unread};
 
 /// What came of reading an answer.
-pub(crate) type WasRead = Result<Box<Read>, JudgeError>;
+pub(crate) type WasRead = Result<Box<Read>, Box<NotRead>>;
+
+/// An answer that could not be judged.
+#[derive(Debug)]
+pub(crate) struct NotRead {
+    /// What it was the answer to; `None` if no reader is left.
+    pub(crate) work: Option<Work>,
+    pub(crate) error: JudgeError,
+}
 
 /// Answers that wait for a reader, and what was read and waits for the loop.
 #[derive(Default)]
@@ -113,8 +122,9 @@ impl Drop for PanicReporter<'_> {
     }
 }
 
-pub(super) fn ended(what: &str) -> JudgeError {
-    JudgeError { who: "reading".to_owned(), what: what.to_owned() }
+pub(super) fn ended(what: &str) -> Box<NotRead> {
+    let error = JudgeError { who: "reading".to_owned(), what: what.to_owned() };
+    Box::new(NotRead { work: None, error })
 }
 
 #[cfg(test)]
@@ -123,7 +133,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
 
-    use porthole_types::{CanonicalUrl, FailureKind, Timestamp, Work};
+    use porthole_types::{CanonicalUrl, FailureKind, Timestamp};
 
     use super::*;
     use crate::FetchError;

@@ -1,5 +1,6 @@
 //! The policies of the sites that are being crawled, in bounded memory.
 
+use porthole_store::StoredRobots;
 use porthole_types::{CanonicalUrl, Timestamp};
 
 use super::policy::{RobotsFetch, RobotsPolicy, RobotsStep, robots_url};
@@ -48,6 +49,12 @@ impl RobotsCache {
             self.policies.put(policy.key().0, policy.clone(), policy.bytes());
         }
         step
+    }
+
+    /// Takes what an earlier run knew.
+    pub(crate) fn recall(&mut self, stored: &StoredRobots) {
+        let policy = RobotsPolicy::of_stored(stored);
+        self.policies.put(policy.key().0, policy.clone(), policy.bytes());
     }
 
     /// Bytes that are kept.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use porthole_store::StoredRobots;
 use porthole_types::{CanonicalUrl, Failure, FailureKind, SiteId, Timestamp, UrlId};
 
 use super::lines::MAX_BYTES;
@@ -99,6 +100,42 @@ impl RobotsPolicy {
     /// from every page: a name without an address, an address that may not be fetched, nobody there.
     pub fn trouble(&self) -> Option<&Failure> {
         self.trouble.as_ref()
+    }
+
+    /// The policy of a site for the next run; `None` if it would take much room.
+    pub(crate) fn stored(&self, sid: SiteId) -> Option<StoredRobots> {
+        /// Bytes of rules that are kept.
+        const MOST: usize = 8 << 10;
+        let rules = self.rules().map(RobotsRules::lines);
+        if rules.as_ref().is_some_and(|rules| rules.len() > MOST) {
+            return None;
+        }
+        Some(StoredRobots {
+            oid: self.key,
+            sid,
+            until: self.ask_again,
+            since: self.unreachable_since,
+            detail: self.trouble.as_ref().map(|failure| failure.detail().to_owned()),
+            rules,
+        })
+    }
+
+    /// The policy that an earlier run knew.
+    pub(super) fn of_stored(stored: &StoredRobots) -> Self {
+        let is_gone = stored.since.is_none_or(|since| stored.until.since(since) >= GONE_AFTER);
+        let access = match &stored.rules {
+            Some(rules) => Access::Rules(Arc::new(RobotsRules::of_lines(rules))),
+            None if is_gone => Access::Everything,
+            None => Access::Nothing,
+        };
+        let trouble = stored.detail.as_ref().map(|detail| Failure::new(FailureKind::Robots, detail.clone()));
+        RobotsPolicy {
+            key: stored.oid,
+            access,
+            ask_again: stored.until,
+            unreachable_since: stored.since,
+            trouble,
+        }
     }
 
     /// Id of the robots.txt that it comes from.

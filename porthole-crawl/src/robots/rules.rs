@@ -75,6 +75,27 @@ impl RobotsRules {
         self.sitemaps.iter().map(|sitemap| &**sitemap)
     }
 
+    /// The lines of a robots.txt that says to everyone what this one says to us.
+    pub(super) fn lines(&self) -> String {
+        let mut lines = String::new();
+        for rule in &self.rules {
+            lines += &rule.line();
+            lines.push('\n');
+        }
+        if let Some(delay) = self.crawl_delay {
+            lines += &format!("Crawl-delay: {}.{:09}\n", delay.as_secs(), delay.subsec_nanos());
+        }
+        for sitemap in &self.sitemaps {
+            lines += &format!("Sitemap: {sitemap}\n");
+        }
+        lines
+    }
+
+    /// Reads such lines.
+    pub(super) fn of_lines(lines: &str) -> Self {
+        RobotsRules::parse("*", format!("User-agent: *\n{lines}").as_bytes(), false)
+    }
+
     /// How many rules there are for us.
     pub fn len(&self) -> usize {
         self.rules.len()

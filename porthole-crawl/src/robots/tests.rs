@@ -530,3 +530,16 @@ fn the_cache_asks_once_a_day_and_holds_no_more_than_it_may() {
         assert!(cache.bytes() <= 20_000);
     }
 }
+
+#[test]
+fn rules_are_the_same_in_the_next_run() {
+    let table = [
+        "User-agent: *\nDisallow: /a$b$\nAllow: /a*%2f?x=:/%20\nDisallow: /\u{fc}\nCrawl-delay: 0.35\nSitemap: https://a.test/s.xml\n",
+        "User-agent: porthole\nDisallow:\n",
+        "User-agent: *\nDisallow: /x # not here\nDisallow: *.pdf$\n",
+    ];
+    for text in table {
+        let rules = RobotsRules::parse("porthole", text.as_bytes(), false);
+        assert_eq!(RobotsRules::of_lines(&rules.lines()), rules, "{text}");
+    }
+}

@@ -305,6 +305,28 @@ const MIGRATIONS: &[&str] = &[
                    crawl.copy_of
             from crawl left join site on site.sid = crawl.sid;
     "#,
+    // What is known of hosts and their robots.txt, for the next run.
+    r#"
+        -- The slot follows from the id: a newer row takes the place of an older one there, so that both tables are
+        -- bounded.
+        create table robots(
+            slot integer primary key,
+            oid integer not null,         -- id of the URL of the robots.txt
+            sid integer not null,
+            until integer not null,       -- it is not asked for again before
+            since integer,                -- out of reach since then; null if it is not
+            detail text,                  -- why it is out of reach
+            rules text                    -- the lines that apply to the crawl; null if there are none
+        );
+        create table host(
+            slot integer primary key,
+            sid integer not null,
+            at integer not null,          -- when this was written
+            is_quick integer not null,    -- whether its last answer came quickly
+            trouble integer not null,     -- failures in a row
+            not_before integer not null   -- not asked earlier
+        );
+    "#,
 ];
 
 /// The schema version that this program writes.

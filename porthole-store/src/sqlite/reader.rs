@@ -8,12 +8,13 @@ use porthole_types::{CanonicalUrl, Event, TermId, Timestamp, TopicId, TopicRow};
 use rusqlite::{Connection, params};
 
 use super::reader_pool::ReaderPool;
-use super::{about, commands, counts, graph, lookup, open, sandbox, topics, tried, workspace_writer};
+use super::{about, commands, counts, graph, hosts, lookup, open, sandbox, topics, tried, workspace_writer};
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
     Collision, CommandRow, Error, LinkGraph, NeighbourEvidence, QueryAnswer, QueryLimits, Result,
-    SiteAddress, StoreCounts, StoreReader, StoredExample, StoredModel, TermCounts, TriedUrl,
+    SiteAddress, StoreCounts, StoreReader, StoredExample, StoredHost, StoredModel, StoredRobots, TermCounts,
+    TriedUrl,
 };
 
 /// A handle for reading a SQLite store. Its clones share a few read-only connections.
@@ -149,6 +150,14 @@ impl StoreReader for SqliteReader {
 
     fn site(&self, host: &str) -> Result<Option<SiteFacts>> {
         about::read_site(&*self.pool.get()?, host)
+    }
+
+    fn known_robots(&self, now: Timestamp) -> Result<Vec<StoredRobots>> {
+        hosts::read_robots(&*self.pool.get()?, now)
+    }
+
+    fn known_hosts(&self) -> Result<Vec<StoredHost>> {
+        hosts::read_hosts(&*self.pool.get()?)
     }
 
     fn feedback(&self) -> Result<Vec<Feedback>> {

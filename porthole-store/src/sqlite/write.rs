@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::load::FrontierState;
 use super::plan::{NewRow, Visit, WritePlan, judgment, verdict};
-use super::{counts, graph, links, many, revisit};
+use super::{counts, graph, hosts, links, many, revisit};
 use crate::frontier::{Belief, Frontier, RowState, SiteTable, probability};
 use crate::{Batch, DistilledScores, Error, Result, StoreCounts};
 
@@ -39,6 +39,8 @@ pub(super) fn write(
     let links = links::insert(tx, plan)?;
     update_loads(tx, &plan.loads)?;
     update_addresses(tx, batch.addresses, frontier)?;
+    hosts::write_robots(tx, batch.robots)?;
+    hosts::write_hosts(tx, batch.hosts)?;
     write_settings(tx, batch.settings)?;
     let before = memory.counts();
     let copies_now = before.copies.saturating_add_signed(copies);

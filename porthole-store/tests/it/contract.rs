@@ -2,10 +2,11 @@
 
 use porthole_store::{
     Batch, Committed, DistilledScores, Error, Estimate, GraphEdge, QueryLimits, SqlValue, Store, StoreCounts,
-    UrlState,
+    StoredHost, StoredRobots, UrlState, WorkspaceWriter,
 };
 use porthole_types::{
-    CANON_VERSION, Event, FailureKind, LinkRow, Outcome, PageResult, TermId, Timestamp, UrlId, pack_terms,
+    CANON_VERSION, Event, FailureKind, LinkRow, Outcome, PageResult, SiteId, TermId, Timestamp, UrlId,
+    pack_terms,
 };
 
 use crate::frontier::*;
@@ -451,3 +452,40 @@ macro_rules! contract {
 }
 
 contract!(sqlite, crate::web::Place::new());
+
+#[test]
+fn what_is_known_of_hosts_is_there_for_the_next_run_and_bounded() {
+    let place = Place::new();
+    let robots = |oid: u64, rules: Option<&str>| StoredRobots {
+        oid: UrlId(oid),
+        sid: SiteId(oid + 1),
+        until: Timestamp(1_000),
+        since: rules.is_none().then_some(Timestamp(7)),
+        detail: rules.is_none().then(|| "no answer".to_owned()),
+        rules: rules.map(str::to_owned),
+    };
+    let host = |sid: u64, trouble| StoredHost {
+        sid: SiteId(sid),
+        at: Timestamp(5),
+        is_quick: trouble == 0,
+        trouble,
+        not_before: Timestamp(9_000),
+    };
+    let (first, second) = (robots(u64::MAX, Some("Disallow: /a")), robots(3, None));
+    let mut store = place.open();
+    let hosts = [host(4, 0), host(u64::MAX, 3)];
+    let batch = Batch { robots: &[first.clone(), second.clone()], hosts: &hosts, ..Batch::default() };
+    store.commit(&batch).unwrap();
+    // The same slots.
+    let (third, late) = (robots(3 + (1 << 16), Some("")), host(4 + (1 << 16), 1));
+    store.commit(&Batch { robots: &[third.clone()], hosts: &[late], ..Batch::default() }).unwrap();
+    drop(store);
+    let reader = place.open().reader();
+    let mut known = reader.known_robots(Timestamp(999)).unwrap();
+    known.sort_by_key(|robots| robots.oid.0);
+    assert_eq!(known, [third, first]);
+    assert_eq!(reader.known_robots(Timestamp(1_000)).unwrap(), [], "they are to be asked for again");
+    let mut known = reader.known_hosts().unwrap();
+    known.sort_by_key(|host| host.sid.0);
+    assert_eq!(known, [late, hosts[1]]);
+}

@@ -160,7 +160,7 @@ impl Workspace {
     }
 
     /// `porthole crawl` on the recorded web.
-    fn crawl(&self, more: &[&str]) -> Command {
+    pub(crate) fn crawl(&self, more: &[&str]) -> Command {
         let web = self.recording.web();
         let crawl = ["-C", "ws", "crawl", "--web", web.to_str().unwrap()];
         porthole(self.folder.path(), &[&crawl[..], more].concat())
@@ -380,7 +380,9 @@ fn a_crawl_stops_for_a_reason_and_goes_on() {
     parts.check(&["--time", "0s"], 15, "reached --time; run the same command to resume");
     let after_time = parts.urls().len();
     assert!((before..before + 10).contains(&after_time), "{after_time} fetches");
-    interrupt(&parts);
+    for signal in ["-INT", "-TERM"] {
+        interrupt(&parts, signal);
+    }
     assert!(parts.urls().len() > after_time && parts.urls().len() < whole.urls.len());
     parts.check(&[], 0, DONE);
     assert_eq!(parts.urls(), whole.urls);
@@ -389,10 +391,10 @@ fn a_crawl_stops_for_a_reason_and_goes_on() {
 }
 
 /// Interrupts a crawl in the middle, as Ctrl-C does.
-fn interrupt(workspace: &Workspace) {
+fn interrupt(workspace: &Workspace, signal: &str) {
     let mut crawl = workspace.crawl(&[]).spawn().unwrap();
     assert!(workspace.wait_for(workspace.archived() + 50_000, &mut crawl));
-    let sent = Command::new("kill").args(["-INT", &crawl.id().to_string()]).status().unwrap();
+    let sent = Command::new("kill").args([signal, &crawl.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let output = crawl.wait_with_output().unwrap();
     check(&output, 11, "interrupted; all fetched pages are stored; run the same command to resume");

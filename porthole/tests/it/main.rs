@@ -8,6 +8,7 @@ mod commands;
 mod control;
 mod crawl;
 mod distill;
+mod ending;
 mod lab;
 mod languages;
 mod names;

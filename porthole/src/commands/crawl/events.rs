@@ -39,6 +39,14 @@ struct FetchEvent<'a> {
     detail: Option<&'a str>,
 }
 
+/// The crawl is held up, or goes on.
+#[derive(Serialize)]
+struct HeldUpEvent<'a> {
+    event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
+}
+
 /// The end of a run.
 #[derive(Serialize)]
 struct EndEvent<'a> {
@@ -80,6 +88,12 @@ impl Events {
             failure: failure.map(|failure| failure.kind.name()),
             detail: failure.map(Failure::detail),
         });
+    }
+
+    /// Writes that the crawl is held up, and why, or that it goes on.
+    pub(super) fn held_up(&mut self, why: Option<&str>) {
+        self.write(&HeldUpEvent { event: if why.is_some() { "held up" } else { "goes on" }, detail: why });
+        self.flush();
     }
 
     /// Writes the last event and flushes.

@@ -9,7 +9,7 @@ use std::{io, thread};
 
 use porthole_crawl::{Observer, Seen};
 use porthole_topic::Taxonomy;
-use porthole_types::{Outcome, TopicId};
+use porthole_types::{Judgment, Outcome, TopicId};
 use tokio::runtime::Builder;
 
 use super::events::{Events, outcome};
@@ -44,18 +44,19 @@ struct Disk {
 }
 
 impl EndConditions {
-    /// Listens for Ctrl-C on a thread of its own, so that it is noticed whatever the crawl is doing.
+    /// Listens for Ctrl-C and SIGTERM on a thread of its own, so that they are noticed whatever the crawl is doing.
     pub(super) fn listen(time: Option<Duration>) -> io::Result<Self> {
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = interrupted.clone();
         let runtime = Builder::new_current_thread().enable_io().build()?;
+        let mut signals = runtime.block_on(async { Signals::listen() })?;
         let listen = move || {
-            if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+            if runtime.block_on(signals.next()).is_ok() {
                 flag.store(true, Ordering::Relaxed);
                 output::say("stopping: storing the fetched pages");
             }
         };
-        thread::Builder::new().name("ctrl-c".to_owned()).spawn(listen)?;
+        thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
         let until = time.map(|time| Instant::now() + time);
         Ok(EndConditions { interrupted, until, disk: None, patience: None })
     }
@@ -93,6 +94,34 @@ impl EndConditions {
         }
         *checked = Instant::now();
         size() >= *limit
+    }
+}
+
+/// The signals that end a crawl: Ctrl-C, and SIGTERM where there is one.
+struct Signals {
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Signals {
+            #[cfg(unix)]
+            terminate: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?,
+        })
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) -> io::Result<()> {
+        tokio::select! {
+            interrupted = tokio::signal::ctrl_c() => interrupted,
+            _ = self.terminate.recv() => Ok(()),
+        }
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) -> io::Result<()> {
+        tokio::signal::ctrl_c().await
     }
 }
 
@@ -142,6 +171,10 @@ impl Observer for SharedWatch {
 
     fn waiting_for(&mut self, workers: usize, sites: usize) {
         self.lock().waiting_for(workers, sites);
+    }
+
+    fn held_up(&mut self, why: Option<&str>) {
+        self.lock().held_up(why);
     }
 
     fn waiting(&mut self) -> ControlFlow<()> {
@@ -234,7 +267,7 @@ impl Watch {
         if let (Outcome::Fetched, Some(judgment)) = (&seen.result.outcome, seen.result.judgment) {
             // A duplicate counts as a page with relevance 0.
             let is_copy = seen.result.copy_of.is_some();
-            let on_topic = !is_copy && is_on_topic(&self.tree, judgment.best);
+            let on_topic = !is_copy && is_on_topic(&self.tree, judgment);
             let relevance = if is_copy { 0.0 } else { judgment.relevance };
             self.pages += 1;
             self.copies += u64::from(is_copy);
@@ -307,13 +340,28 @@ impl Observer for Watch {
         self.waits_for = Some((workers, sites, Instant::now()));
     }
 
+    fn held_up(&mut self, why: Option<&str>) {
+        let message = match why {
+            Some(why) => why.to_owned(),
+            None => "the crawl goes on".to_owned(),
+        };
+        self.progress.println(&message);
+        if let Some(events) = &mut self.events {
+            events.held_up(why);
+        }
+    }
+
     fn waiting(&mut self) -> ControlFlow<()> {
         self.ended = self.ended.or_else(|| self.ends.now(self.since_good));
         if self.ended.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-/// Whether a topic is good or below a good one.
-fn is_on_topic(tree: &Taxonomy, topic: TopicId) -> bool {
-    tree.is_good(topic) || tree.ancestors(topic).any(|above| tree.is_good(above))
+/// Whether a page's topic is good or below a good one; by its relevance, if the judge names no topic.
+fn is_on_topic(tree: &Taxonomy, judgment: Judgment) -> bool {
+    let topic = judgment.best;
+    match topic {
+        TopicId::ROOT => judgment.is_relevant(),
+        _ => tree.is_good(topic) || tree.ancestors(topic).any(|above| tree.is_good(above)),
+    }
 }
