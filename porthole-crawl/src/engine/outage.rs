@@ -18,6 +18,9 @@ use super::network::JobId;
 /// So many sites in a row, and no more requests are made but probes.
 const MANY: usize = 8;
 
+/// The same where nobody is known who has ever answered: the first sites of a crawl may all be dead.
+const MANY_UNKNOWN: usize = 64;
+
 /// Nothing has come through for so long: it is an outage.
 const ANNOUNCED_AFTER: Duration = Duration::from_secs(5);
 
@@ -37,6 +40,8 @@ const LONGEST_DOUBT: Duration = Duration::from_secs(30);
 pub(crate) struct Reachability<T> {
     doubts: Vec<Doubt<T>>,
     suspension: Option<Suspension>,
+    /// So many sites are many.
+    many: usize,
     /// Requests that began before this one and fail did so in an outage that is over.
     excused_before: JobId,
 }
@@ -95,7 +100,7 @@ pub(crate) enum OutageNews {
 
 impl<T> Default for Reachability<T> {
     fn default() -> Self {
-        Reachability { doubts: Vec::new(), suspension: None, excused_before: 0 }
+        Reachability { doubts: Vec::new(), suspension: None, many: MANY, excused_before: 0 }
     }
 }
 
@@ -109,6 +114,7 @@ impl<T> Reachability<T> {
         now: Timestamp,
     ) -> Verdict<T> {
         let &Attempt { id, site, is_ours, is_provable, why } = attempt;
+        self.many = if is_provable { MANY } else { MANY_UNKNOWN };
         if let Some(suspension) = &mut self.suspension {
             why.clone_into(&mut suspension.why);
             if suspension.probe == Some(id) {
@@ -237,7 +243,7 @@ impl<T> Reachability<T> {
         let ours = self.doubts.iter().filter(|doubt| doubt.failed.is_none()).count();
         let sites: HashSet<SiteId> =
             self.doubts.iter().filter(|doubt| doubt.failed.is_some()).map(|doubt| doubt.site).collect();
-        ours + sites.len() >= MANY
+        ours >= MANY || ours + sites.len() >= self.many
     }
 
     fn take(&mut self, is_taken: impl Fn(&Doubt<T>) -> bool) -> Vec<T> {

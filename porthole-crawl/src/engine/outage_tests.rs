@@ -90,13 +90,15 @@ fn number(store: &SqliteStore, sql: &str) -> i64 {
 fn an_outage_costs_no_url_and_no_try_and_ends_by_itself() {
     for kind in [FailureKind::Connect, FailureKind::Timeout, FailureKind::Local, FailureKind::Dns] {
         let clock = ManualClock::at(BEGIN);
-        let web = FlakyWeb { clock: &clock, kind, down: 8..308, failures: AtomicUsize::default() };
+        // All names are looked up within a few seconds.
+        let down = if kind == FailureKind::Dns { 0..303 } else { 3..303 };
+        let web = FlakyWeb { clock: &clock, kind, down, failures: AtomicUsize::default() };
         let folder = tempfile::tempdir().unwrap();
         let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
         let urls: Vec<CanonicalUrl> = (0..18_000)
             .map(|n| CanonicalUrl::parse(&format!("http://site{}.test/{}", n % 900, n / 900)).unwrap())
             .collect();
-        let mut watcher = Watcher { clock: &clock, over: 308, pages: [0, 0], held_up: Vec::new() };
+        let mut watcher = Watcher { clock: &clock, over: 303, pages: [0, 0], held_up: Vec::new() };
         let mut crawl =
             Crawl::new(&web, &mut store, &clock).unwrap().polite(Politeness::default(), "porthole");
         crawl.start(&urls).unwrap();
@@ -105,7 +107,10 @@ fn an_outage_costs_no_url_and_no_try_and_ends_by_itself() {
         assert_eq!(stop, Stop::Asked, "{kind:?}: {:?} {:?}", watcher.pages, watcher.held_up);
         drop(crawl);
         let [before, after] = watcher.pages;
-        assert!(before > 100 && after >= 500, "{kind:?}: {before} pages before, {after} after");
+        assert!(
+            (before > 50 || kind == FailureKind::Dns) && after >= 500,
+            "{kind:?}: {before} pages before, {after} after"
+        );
         let is_told = matches!(&watcher.held_up[..], [Some(why), None] if why.contains("nobody there"));
         assert!(is_told, "{kind:?}: {:?}", watcher.held_up);
         let events = "select count(*) from event where kind = 'outage'";
@@ -118,8 +123,8 @@ fn an_outage_costs_no_url_and_no_try_and_ends_by_itself() {
         assert_eq!(number(&store, "select count(*) from crawl"), 18_000);
         let waiting = "select count(*) from crawl where state = 0 and not_before is not null";
         assert_eq!(number(&store, waiting), 0, "{kind:?}");
-        let minutes = clock.now().since(BEGIN).as_secs();
-        assert!(minutes < 308 + 90, "{kind:?}: it took until second {minutes}");
+        let seconds = clock.now().since(BEGIN).as_secs();
+        assert!(seconds < 303 + 90, "{kind:?}: it took until second {seconds}");
     }
 }
 

@@ -34,7 +34,12 @@ impl Fault {
             return Fault::headers_too_large();
         }
         if let Some(cause) = cause::<io::Error>(error) {
-            let is_closed = cause.kind() == io::ErrorKind::UnexpectedEof;
+            // HTTP/2 calls an end without a farewell a reset; a real one comes from the system.
+            let is_end = matches!(
+                cause.kind(),
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+            );
+            let is_closed = is_end && cause.raw_os_error().is_none();
             return Fault { is_closed, ..Fault::of_io(cause) };
         }
         let closed = |detail: &str| Fault { is_closed: true, ..Fault::new(FailureKind::Connect, detail) };

@@ -458,7 +458,7 @@ fn what_is_known_of_hosts_is_there_for_the_next_run_and_bounded() {
     let place = Place::new();
     let robots = |oid: u64, rules: Option<&str>| StoredRobots {
         oid: UrlId(oid),
-        sid: SiteId(oid + 1),
+        sid: SiteId(oid.wrapping_add(1)),
         until: Timestamp(1_000),
         since: rules.is_none().then_some(Timestamp(7)),
         detail: rules.is_none().then(|| "no answer".to_owned()),

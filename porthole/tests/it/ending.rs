@@ -83,6 +83,7 @@ fn the_end_of_the_time_gives_back_what_is_under_way() {
     let workspace = Workspace::new();
     let url = stalling_host();
     let folder: &Path = workspace.folder.path();
+    fs::write(folder.join("ws/porthole.toml"), "[fetch]\nloopback = true\n").unwrap();
     let arguments =
         ["-C", "ws", "crawl", "--polite", "off", "--start", &url, "--domain", "127.0.0.1", "--time", "1s"];
     let output = porthole(folder, &arguments).output().unwrap();

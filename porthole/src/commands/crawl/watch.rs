@@ -49,7 +49,10 @@ impl EndConditions {
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = interrupted.clone();
         let runtime = Builder::new_current_thread().enable_io().build()?;
-        let mut signals = runtime.block_on(async { Signals::listen() })?;
+        let mut signals = {
+            let _within = runtime.enter();
+            Signals::listen()?
+        };
         let listen = move || {
             if runtime.block_on(signals.next()).is_ok() {
                 flag.store(true, Ordering::Relaxed);
