@@ -46,7 +46,8 @@ pub fn choose_topical(
         .map(|(fold, rest)| {
             let ranked = rest.ranked();
             SHARES.map(|topical| {
-                let scorer = Scorer::new(fit_ranked(&problem, rest, &ranked, &Tuning { topical, ..tuning }));
+                let scorer =
+                    DecisionScorer::new(fit_ranked(&problem, rest, &ranked, &Tuning { topical, ..tuning }));
                 folded.held_out(&examples, fold).map(|example| scorer.score(example)).collect()
             })
         })
@@ -68,15 +69,15 @@ pub fn choose_topical(
 }
 
 /// Scores documents by a decision.
-struct Scorer {
+struct DecisionScorer {
     decision: TopicDecision,
     /// Start of each feature's postings.
     starts: Vec<usize>,
     logpriors: Arc<[f64]>,
 }
 
-impl Scorer {
-    fn new(decision: TopicDecision) -> Scorer {
+impl DecisionScorer {
+    fn new(decision: TopicDecision) -> DecisionScorer {
         let mut end = 0;
         let start = |postings: u32| {
             end += postings as usize;
@@ -84,7 +85,7 @@ impl Scorer {
         };
         let starts = decision.features.iter().map(|feature| feature.postings).map(start).collect();
         let logpriors = decision.classes.iter().map(|class| class.logprior).collect();
-        Scorer { decision, starts, logpriors }
+        DecisionScorer { decision, starts, logpriors }
     }
 
     fn score(&self, example: &Labelled<'_>) -> ScoredDocument {

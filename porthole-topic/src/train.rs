@@ -148,15 +148,19 @@ struct TuningProblem<'a> {
 }
 
 impl<'a> TuningProblem<'a> {
-    /// `None` if a class has no examples (only counts), or none can be held out.
+    /// `None` if a class other than the background has no examples (only counts), or none can be held out.
     fn new(
         problem: DecisionProblem,
         statistics: &Statistics,
         examples: &[TopicExample<'a>],
     ) -> Option<TuningProblem<'a>> {
         let mut examples = balanced(labelled(&problem, examples), problem.background);
-        let counts = class_sizes(&examples, problem.classes.len());
-        if counts.len() < 2 || counts.contains(&0) {
+        let mut counts = class_sizes(&examples, problem.classes.len());
+        // The background may have no pages of its own, only the counts of the general taxonomy.
+        if let Some(background) = problem.background.map(usize::from).filter(|&place| counts[place] == 0) {
+            counts.remove(background);
+        }
+        if counts.is_empty() || counts.contains(&0) {
             return None;
         }
         // Without its only example a class would not exist.

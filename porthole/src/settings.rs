@@ -421,6 +421,15 @@ impl RawFetch {
     }
 }
 
+impl TrainSettings {
+    /// Whether the general taxonomy can be the background: logistic regression needs pages, and of two classes one is
+    /// the background.
+    pub(crate) fn has_general_background(&self) -> bool {
+        let has_counts = self.critic == ModelKind::NaiveBayes;
+        self.has_background && has_counts && self.options.shape != ClassifierShape::TwoClass
+    }
+}
+
 impl RawTrain {
     /// These settings, with those of `other` where unset.
     pub(crate) fn or(self, other: RawTrain) -> RawTrain {

@@ -124,8 +124,8 @@ pub(crate) struct TrainingPages {
     to_fetch: usize,
     /// Topics whose own examples were moved to a leaf `Other`.
     to_other: Vec<TopicId>,
-    /// Whether the counts of the general taxonomy are the background.
-    has_general_background: bool,
+    /// The background, if it has the counts of the general taxonomy.
+    general_background: Option<TopicId>,
 }
 
 /// State of a topic at the last training, to detect changes.
@@ -159,9 +159,13 @@ impl TrainingPages {
             }
         })?;
         examples.iter().for_each(|example| statistics.add(example.example()));
-        let is_wanted = is_own_tree && settings.has_background && !examples.is_empty();
-        let has_general_background = is_wanted && background::add_general(store, &mut tree, &mut statistics)?;
-        let basis = basis(&tree, &statistics, &examples);
+        let mut basis = basis(&tree, &statistics, &examples);
+        let is_wanted = is_own_tree && settings.has_general_background() && !examples.is_empty();
+        let mut general_background = None;
+        if is_wanted {
+            general_background = background::add_general(store, &mut tree, &mut statistics)?;
+        }
+        basis.retain(|&id, _| Some(TopicId(id)) != general_background);
         Ok(TrainingPages {
             tree,
             statistics,
@@ -172,7 +176,7 @@ impl TrainingPages {
             lacking,
             to_fetch,
             to_other,
-            has_general_background,
+            general_background,
         })
     }
 

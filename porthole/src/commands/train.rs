@@ -337,9 +337,12 @@ pub(crate) fn warn_of_misjudged(check: &ExampleCheck) {
     }
     let misjudged = &check.misjudged;
     if !misjudged.is_empty() {
-        let judged = if misjudged.len() == 1 { "is" } else { "are" };
+        let judged = match misjudged.len() {
+            1 => "is not judged as what it is",
+            _ => "are not judged as what they are",
+        };
         output::say(&format!(
-            "{} of {} {judged} not judged as what it is:",
+            "{} of {} {judged}:",
             output::grouped(&misjudged.len().to_string()),
             count(check.checked, "example")
         ));

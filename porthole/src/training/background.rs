@@ -2,16 +2,19 @@
 
 mod unlike;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use anyhow::Context;
-use porthole_store::{ExampleChange, NewExample, StoreReader, StoredExample, TopicChange, WorkspaceWriter};
+use porthole_store::{
+    ExampleChange, ExampleState, NewExample, StoreReader, StoredExample, TopicChange, WorkspaceWriter,
+};
 use porthole_topic::{
     Critic, IRRELEVANT, Pretrained, Sample, Statistics, Taxonomy, add_background, background, have_same_name,
 };
 use porthole_types::TopicId;
 use serde::Serialize;
 
+use super::learnt_from;
 use super::pages::{self, KeptPage, KeptPages};
 use crate::cli::Usefulness;
 use crate::documents::{DocumentReader, TermDocument};
@@ -49,7 +52,8 @@ pub(crate) struct Background {
     pub(crate) is_taken: bool,
 }
 
-/// Updates the background examples from the crawl: at most `most`.
+/// Updates the background examples from the crawl: at most `most`, and at most half as many as there are other
+/// examples, unless these are very few.
 pub(crate) fn refresh(
     workspace: &Workspace,
     store: &mut dyn WorkspaceWriter,
@@ -59,6 +63,7 @@ pub(crate) fn refresh(
     let tree = workspace::tree(&*reader)?;
     let (old, others): (Vec<StoredExample>, Vec<StoredExample>) =
         reader.examples(None)?.into_iter().partition(|example| example.source == SOURCE);
+    let most = most.min(background_limit(&tree, &learnt_from(&*reader)?, &others));
     let mut documents = DocumentReader::new();
     let mut drawn = Vec::new();
     if most >= FEWEST {
@@ -72,16 +77,16 @@ pub(crate) fn refresh(
 
 /// Adds the counts of the general taxonomy as the background of a tree that has none, until a crawl brings pages for
 /// it. Without a background every page would belong to one of the user's topics. Topics that the tree has under the same
-/// name are left out. Returns whether they were added: the background may be taken, or have examples.
+/// name are left out. Returns the topic; `None` if the background is taken, or has examples.
 pub(super) fn add_general(
     store: &mut dyn WorkspaceWriter,
     tree: &mut Taxonomy,
     statistics: &mut Statistics,
-) -> anyhow::Result<bool> {
+) -> anyhow::Result<Option<TopicId>> {
     let topics_before = tree.len();
-    let Some(leaf) = add_background(tree)? else { return Ok(false) };
+    let Some(leaf) = add_background(tree)? else { return Ok(None) };
     if statistics.topic(leaf).is_some() {
-        return Ok(false);
+        return Ok(None);
     }
     if tree.len() > topics_before {
         store.set_topics(&tree.rows())?;
@@ -95,7 +100,7 @@ pub(super) fn add_general(
         }
     }
     statistics.merge(&counts.into_one(leaf));
-    Ok(true)
+    Ok(Some(leaf))
 }
 
 /// The new background examples, to replace the old ones.
@@ -145,6 +150,15 @@ fn replace(
         store.change_topics(&TopicChange { topics, examples: &changes, added: &added, terms: &terms })?;
     }
     Ok(done)
+}
+
+/// Half of the number of all other examples, including those of the taxonomy: more would say little that is new.
+fn background_limit(tree: &Taxonomy, learnt: &BTreeMap<TopicId, u32>, others: &[StoredExample]) -> usize {
+    let own = others.iter().filter(|example| example.state == ExampleState::Ok).count();
+    let leaf = background(tree);
+    let learnt = learnt.iter().filter(|(topic, _)| Some(**topic) != leaf);
+    let learnt: usize = learnt.map(|(_, &documents)| documents as usize).sum();
+    (own.max(learnt) / 2).max(FEWEST)
 }
 
 /// Draws crawled pages that are about no good topic, both by the stored judgment and by the current critic (marks may

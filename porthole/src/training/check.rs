@@ -174,6 +174,7 @@ impl TrainingPages {
             (1..times).for_each(|_| changed.statistics.merge(&once));
         }
         changed.basis = basis(&changed.tree, &changed.statistics, &changed.examples);
+        changed.basis.retain(|&id, _| Some(TopicId(id)) != self.general_background);
         changed
     }
 }

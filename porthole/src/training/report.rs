@@ -158,7 +158,7 @@ impl TrainingReport {
             to_fetch: material.to_fetch,
             to_other: paths(material.to_other.clone()),
             background: Background::default(),
-            has_general_background: material.has_general_background,
+            has_general_background: material.general_background.is_some(),
             check: ExampleCheck::default(),
             collisions: collisions.into_iter().map(|collision| collision.stems).collect(),
             seconds: took.as_secs_f64(),
@@ -215,13 +215,17 @@ impl NodeFigures {
         let is_inherited =
             |node: &TopicId| model.shape() == ClassifierShape::Tree && material.inherited.contains_key(node);
         let background = background(&material.tree);
+        let own = |decision: &TopicDecision| {
+            let classes = decision.classes.clone().into_iter();
+            classes.filter(|class| Some(class.topic) != material.general_background)
+        };
         let figures = |decision: &TopicDecision| {
             let has_background = decision.classes.iter().any(|class| Some(class.topic) == background);
             let tuning = tunings.get(&decision.node);
             NodeFigures {
                 id: decision.node.0,
                 node: material.tree.path(decision.node),
-                examples: decision.classes.iter().map(|class| u64::from(class.documents)).sum(),
+                examples: own(decision).map(|class| u64::from(class.documents)).sum(),
                 classes: decision.classes.len(),
                 chosen_by: match tuned.contains_key(&decision.node) {
                     true => ChosenBy::Validation,

@@ -56,7 +56,7 @@ impl Crawled {
         ok(here, &["init", "ws"]);
         ok(here, &["-C", "ws", "examples", "import", "examples.tsv", "--web", "web/00000.warc.gz"]);
         ok(here, &["-C", "ws", "topics", "mark", GOOD]);
-        ok(here, &["-C", "ws", "train"]);
+        ok(here, &["-C", "ws", "train", "--background", "0"]);
         ok(here, &["-C", "ws", "crawl", "--web", "web/00000.warc.gz"]);
         crawled
     }

@@ -366,7 +366,11 @@ fn training_chooses_and_reports() {
     let report = bench.json(&["train"]);
     let root = &report["nodes"][0];
     assert_eq!((report["trained"].as_str(), root["node"].as_str()), (Some("all"), Some("/")), "{report}");
-    assert_eq!((root["examples"].as_u64(), root["classes"].as_u64()), (Some(24), Some(3)));
+    assert_eq!(
+        (root["examples"].as_u64(), root["classes"].as_u64()),
+        (Some(24), Some(4)),
+        "with the background"
+    );
     assert_eq!(root["chosen_by"], "validation");
     assert!(root["validation"]["accuracy"].as_f64() > Some(0.9), "{root}");
     assert_eq!(report["undecided"][0], "/Sport", "only one topic is below it");
@@ -422,8 +426,12 @@ fn what_cannot_be_learnt_is_said() {
     bench.ws(&["topics", "add", "/Birds"]);
     bench.ws(&["examples", "move", "loose/owl.txt", "/Birds"]);
     bench.ws(&["topics", "add", "/Food"]);
-    let said = text(&bench.run(&["-C", "ws", "train"], "").stderr);
+    let said = text(&bench.run(&["-C", "ws", "train", "--background", "0"], "").stderr);
     assert!(said.contains("only one topic has examples") && said.contains("/Food"), "{said}");
+    // All other pages are the background.
+    let trained = bench.run(&["-C", "ws", "train"], "");
+    assert!(!text(&trained.stderr).contains("only one topic has examples"), "{trained:?}");
+    assert!(text(&trained.stdout).contains("counts of the general taxonomy"), "{trained:?}");
     bench.check_fails(&["train", "--shape", "two-class"], "no topic is marked good", 4);
 }
 

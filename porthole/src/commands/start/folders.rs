@@ -14,6 +14,9 @@ use crate::workspace;
 
 /// Chooses the folders to crawl for: by `--folder`, all with `--yes`, or by asking.
 pub(super) async fn wanted(folders: &[BookmarkFolder], arguments: &cli::Start) -> anyhow::Result<Vec<usize>> {
+    if folders.is_empty() {
+        return Ok(Vec::new());
+    }
     if !arguments.folder.is_empty() {
         return named(folders, &arguments.folder);
     }
