@@ -69,20 +69,24 @@ impl TextBlock {
 /// The terms of the title and of the page's own text, in order; empty if these are all terms, or too few to tell.
 pub(crate) fn own_terms(page: &Page, links: &[FoundLink<'_>]) -> Vec<TermId> {
     let mut text = TextParts::default();
-    let mut anchors = links.iter().filter(|link| link.kind == LinkKind::Anchor).peekable();
+    let mut anchors = links.iter().filter(|link| link.kind == LinkKind::Anchor);
+    let mut next_anchor = anchors.next();
     let mut linked_until = 0;
     let mut block = TextBlock::default();
     steps::add(links.len() + page.leaves.len());
-    for (number, leaf) in page.leaves.iter().enumerate() {
+    for (number, (leaf, ends)) in (0..).zip(page.leaves.iter().zip(page.term_ends.windows(2))) {
         // Links may overlap where they were repaired, so only the end of all of them is kept.
-        while let Some(link) = anchors.next_if(|link| link.first as usize <= number) {
+        while let Some(link) = next_anchor
+            && link.first <= number
+        {
             let last = if link.last == NONE { link.first } else { link.last };
-            linked_until = linked_until.max(last as usize + 1);
+            linked_until = linked_until.max(last + 1);
+            next_anchor = anchors.next();
         }
         if leaf.place & STARTS_BLOCK != 0 && !block.is_empty() {
             text.add(std::mem::take(&mut block));
         }
-        let (start, end) = (page.term_ends[number], page.term_ends[number + 1]);
+        let (start, end) = (ends[0], ends[1]);
         if start == end {
             continue;
         }

@@ -83,6 +83,15 @@ pub(crate) fn has_background(reader: &dyn StoreReader, language: ForeignLanguage
     Ok(examples.iter().filter(|example| example.source == background::SOURCE).any(|example| is_in(&example)))
 }
 
+/// Whether the critic is trained without the pretrained taxonomy: the examples of good topics are in a language that it
+/// says nothing about, and pages of the crawl in that language are the background.
+pub(crate) fn is_pretrained_silent(reader: &dyn StoreReader) -> anyhow::Result<bool> {
+    match ForeignLanguage::of_good(reader)? {
+        Some(language) => has_background(reader, language),
+        None => Ok(false),
+    }
+}
+
 /// Topics with examples of the user.
 pub(crate) fn topics_with_examples(reader: &dyn StoreReader) -> anyhow::Result<HashSet<TopicId>> {
     let examples = reader.examples(None)?;

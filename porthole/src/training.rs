@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::check::{ExampleCheck, MisjudgedExample, Remedy};
 pub(crate) use self::report::{ChosenBy, NodeFigures, TrainedScope, TrainingReport};
 pub(crate) use self::untrained::{can_be_fetched, refuse_untrained};
+use crate::languages;
 use crate::output::misuse;
 use crate::settings::TrainSettings;
 use crate::upgrade;
@@ -139,8 +140,10 @@ struct TopicBasis {
 
 impl TrainingPages {
     fn load(store: &mut dyn WorkspaceWriter, settings: &TrainSettings) -> anyhow::Result<TrainingPages> {
-        let pretrained = workspace::pretrained(store)?;
-        let is_own_tree = pretrained.is_none();
+        // Where pages in the examples' own language can be compared with, English ones only compete with them.
+        let is_silent = languages::is_pretrained_silent(&*store.reader())?;
+        let pretrained = if is_silent { None } else { workspace::pretrained(store)? };
+        let is_own_tree = pretrained.is_none() && !is_silent;
         let (mut statistics, inherited) =
             pretrained.map(|pretrained| (pretrained.statistics, pretrained.tunings)).unwrap_or_default();
         let (mut tree, to_other) = add_others(store, &mut statistics)?;

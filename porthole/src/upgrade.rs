@@ -1,11 +1,11 @@
 //! Workspaces of earlier versions, which read words by other rules.
 
 use porthole_page::TERM_VERSION;
-use porthole_store::{ExampleState, NewExample, TopicChange, WorkspaceWriter};
-use porthole_topic::Pretrained;
+use porthole_store::{ExampleState, NewExample, StoreReader, TopicChange, WorkspaceWriter};
+use porthole_topic::{CriticModel, FormatError, Pretrained};
 
 use crate::output::{self, count};
-use crate::workspace::{self, TAXONOMY};
+use crate::workspace::{self, CRITIC, TAXONOMY};
 
 /// Setting: the version of the rules by which the examples were read. Not in workspaces of before version 2.
 pub(crate) const TERMS: &str = "term_version";
@@ -16,11 +16,17 @@ const UNCHANGED: &[&str] = &["en", "de", "fr", "hu", "it"];
 /// Brings the general taxonomy up to date, and marks examples as missing whose words would be read differently now.
 pub(crate) fn update_terms(store: &mut dyn WorkspaceWriter) -> anyhow::Result<()> {
     let version = TERM_VERSION.to_string();
-    if store.setting(TERMS)?.as_deref() == Some(version.as_str()) {
+    let reader = store.reader();
+    let has_former_general =
+        reader.model(TAXONOMY)?.is_some_and(|stored| Pretrained::is_former_general(&stored.bytes));
+    let is_current = match store.setting(TERMS)? {
+        Some(noted) => noted == version,
+        None => !has_former_general && !has_former_critic(&*reader)?,
+    };
+    if is_current {
         return Ok(());
     }
-    let reader = store.reader();
-    if reader.model(TAXONOMY)?.is_some_and(|stored| Pretrained::is_former_general(&stored.bytes)) {
+    if has_former_general {
         workspace::keep(store, TAXONOMY, Pretrained::general_bytes().to_vec())?;
     }
     let mut outdated = Vec::new();
@@ -49,10 +55,13 @@ pub(crate) fn update_terms(store: &mut dyn WorkspaceWriter) -> anyhow::Result<()
     Ok(store.set_setting(TERMS, &version)?)
 }
 
+fn has_former_critic(reader: &dyn StoreReader) -> anyhow::Result<bool> {
+    let model = reader.model(CRITIC)?.map(|stored| CriticModel::from_bytes(&stored.bytes));
+    Ok(matches!(model, Some(Err(FormatError::Terms { .. }))))
+}
+
 #[cfg(test)]
 mod tests {
-    use porthole_store::StoreReader;
-
     use super::*;
     use crate::workspace::Workspace;
 

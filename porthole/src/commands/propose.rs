@@ -52,6 +52,9 @@ pub(crate) fn proposals(
     Ok((facts.collect::<anyhow::Result<Vec<_>>>()?, subjects.len()))
 }
 
+/// Term counts and language of a page.
+type Subject = (Vec<(TermId, u32)>, String);
+
 /// Term counts and languages of the named documents, of a topic's examples, or of the examples without a topic.
 fn subjects(
     workspace: &Workspace,
@@ -59,7 +62,7 @@ fn subjects(
     tree: &Taxonomy,
     documents: &mut DocumentReader,
     arguments: &cli::Propose,
-) -> anyhow::Result<Vec<(Vec<(TermId, u32)>, String)>> {
+) -> anyhow::Result<Vec<Subject>> {
     if !arguments.names.is_empty() {
         let read = |name: &String| match find_document(documents, workspace, reader, name)? {
             NamedDocument::Read(document) => Ok((document.terms, document.language)),

@@ -30,6 +30,9 @@ const FEWEST: usize = 20;
 /// A site may contribute one in this many pages, so that its menus do not dominate.
 const MOST_OF_A_SITE: usize = 20;
 
+/// Background pages an example, where they are all that the examples are compared with.
+const MOST_AN_EXAMPLE: usize = 10;
+
 /// Maximum number of pages to inspect, since many have a topic.
 const POOL: usize = 2_000;
 
@@ -63,7 +66,11 @@ pub(crate) fn refresh(
     let tree = workspace::tree(&*reader)?;
     let (old, others): (Vec<StoredExample>, Vec<StoredExample>) =
         reader.examples(None)?.into_iter().partition(|example| example.source == SOURCE);
-    let most = most.min(background_limit(&tree, &learnt_from(&*reader)?, &others));
+    let limit = match ForeignLanguage::of_good(&*reader)? {
+        Some(_) => (MOST_AN_EXAMPLE * others.len()).max(FEWEST),
+        None => background_limit(&tree, &learnt_from(&*reader)?, &others),
+    };
+    let most = most.min(limit);
     let mut documents = DocumentReader::new();
     let mut drawn = Vec::new();
     if most >= FEWEST {
@@ -173,9 +180,15 @@ fn draw(
 ) -> anyhow::Result<Vec<(String, TermDocument)>> {
     let useful = pages::pages_marked(reader, Usefulness::Useful)?;
     let shown: HashSet<&str> = others.iter().map(|example| example.url.as_str()).collect();
-    let mut sample = Sample::new(POOL.max(2 * most), (2 * most / MOST_OF_A_SITE).max(1), SEED);
-    // A critic that knows no other page in the language of the examples takes all of them for relevant.
+    // A critic that knows no other page in the language of the examples takes all of them for relevant. Half of the pages
+    // that are drawn are left out then.
     let foreign = ForeignLanguage::of_good(reader)?;
+    let drawn = if foreign.is_some() { 4 * most } else { 2 * most };
+    let mut sample = Sample::new(
+        POOL.max(drawn),
+        (drawn / MOST_OF_A_SITE).max(if foreign.is_some() { 2 * FEWEST } else { 1 }),
+        SEED,
+    );
     for page in KeptPages::of(reader) {
         let page = page?;
         let is_irrelevant =
