@@ -536,7 +536,6 @@ impl Network {
             }
             (What::Robots(fetch), answer) => {
                 let is_own = fetch.site() == site;
-                self.set_quick(site, answer.is_ok() && took <= QUICK);
                 if let Some(held) = self.sites.get_mut(&site).filter(|_| is_own) {
                     held.is_preparing |= answer.is_ok();
                 }
