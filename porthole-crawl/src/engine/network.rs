@@ -17,7 +17,7 @@ use porthole_types::{CanonicalUrl, Failure, FailureKind, Outcome, Rank, SiteId, 
 
 use super::manners::Manners;
 use super::messages::{ToNetwork, ToWriter};
-use super::outage::{Attempt, Reachability, Verdict};
+use super::outage::{Attempt, Blame, Reachability};
 use super::site::{Address, Phase, Site};
 use crate::backlinks::Question;
 use crate::host::{Flight, HostAnswer, Turn};
@@ -349,9 +349,9 @@ impl Network {
                 let is_provable = self.requests.is_suspended();
                 let attempt = Attempt { id, site, is_ours, is_provable, why: &why };
                 match self.names.failed(&attempt, (site, error), self.next_job, now) {
-                    Verdict::Doubtful => {}
-                    Verdict::Excused(_) => self.look_up_again(site, now),
-                    Verdict::Own((site, error)) => self.unlocated(site, &error, now),
+                    Blame::Doubtful => {}
+                    Blame::Excused(_) => self.look_up_again(site, now),
+                    Blame::Own((site, error)) => self.unlocated(site, &error, now),
                 }
             }
             Err(error) => {
@@ -498,13 +498,13 @@ impl Network {
         let is_provable = !self.answering.is_empty();
         let attempt = Attempt { id, site, is_ours, is_provable, why: &why };
         match self.requests.failed(&attempt, failed, self.next_job, now) {
-            Verdict::Doubtful => {}
-            Verdict::Excused(failed) => {
+            Blame::Doubtful => {}
+            Blame::Excused(failed) => {
                 let is_outage = self.requests.is_suspended();
                 let about_host = if is_ours && !is_outage { HostAnswer::Unsent } else { HostAnswer::Unknown };
                 self.excuse(failed, about_host, now);
             }
-            Verdict::Own(failed) => self.fail(failed, now),
+            Blame::Own(failed) => self.fail(failed, now),
         }
     }
 

@@ -82,7 +82,7 @@ pub(crate) struct Attempt<'a> {
 
 /// What is to be done about a failure.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict<T> {
+pub(crate) enum Blame<T> {
     /// Nothing yet.
     Doubtful,
     /// It counts as not sent.
@@ -112,7 +112,7 @@ impl<T> Reachability<T> {
         failed: T,
         next_job: JobId,
         now: Timestamp,
-    ) -> Verdict<T> {
+    ) -> Blame<T> {
         let &Attempt { id, site, is_ours, is_provable, why } = attempt;
         self.many = if is_provable { MANY } else { MANY_UNKNOWN };
         if let Some(suspension) = &mut self.suspension {
@@ -125,13 +125,13 @@ impl<T> Reachability<T> {
             }
             let has_expired = !is_provable && now.since(suspension.since) >= LONGEST_UNPROVEN;
             if suspension.is_announced {
-                return if has_expired && !is_ours { Verdict::Own(failed) } else { Verdict::Excused(failed) };
+                return if has_expired && !is_ours { Blame::Own(failed) } else { Blame::Excused(failed) };
             }
         } else if id < self.excused_before {
-            return Verdict::Excused(failed);
+            return Blame::Excused(failed);
         }
         let (failed, verdict) =
-            if is_ours { (None, Verdict::Excused(failed)) } else { (Some(failed), Verdict::Doubtful) };
+            if is_ours { (None, Blame::Excused(failed)) } else { (Some(failed), Blame::Doubtful) };
         self.doubts.push(Doubt { id, site, at: now, failed });
         if self.suspension.is_none() && self.is_many() {
             self.suspension = Some(Suspension {
@@ -158,11 +158,11 @@ impl<T> Reachability<T> {
     ) -> (Vec<T>, Option<OutageNews>) {
         let own = self.take(|doubt| doubt.id < id);
         let mut news = None;
-        if let Some(suspension) = self.suspension.take_if(|suspension| id >= suspension.first) {
-            if suspension.is_announced {
-                self.excused_before = next_job;
-                news = Some(OutageNews::Over(now.since(suspension.since)));
-            }
+        if let Some(suspension) = self.suspension.take_if(|suspension| id >= suspension.first)
+            && suspension.is_announced
+        {
+            self.excused_before = next_job;
+            news = Some(OutageNews::Over(now.since(suspension.since)));
         }
         if self.suspension.as_ref().is_some_and(|suspension| !suspension.is_announced) && !self.is_many() {
             self.suspension = None;
@@ -260,25 +260,19 @@ mod tests {
     }
 
     /// Failures of as many sites; every request is the one after the one before.
-    fn fail(way: &mut Reachability<u64>, ids: std::ops::Range<u64>, now: Timestamp) -> Vec<Verdict<u64>> {
+    fn fail(way: &mut Reachability<u64>, ids: std::ops::Range<u64>, now: Timestamp) -> Vec<Blame<u64>> {
         let next = ids.end;
         ids.map(|id| fail_one(way, id, SiteId(id), next, now)).collect()
     }
 
-    fn fail_one(
-        way: &mut Reachability<u64>,
-        id: u64,
-        site: SiteId,
-        next: u64,
-        now: Timestamp,
-    ) -> Verdict<u64> {
+    fn fail_one(way: &mut Reachability<u64>, id: u64, site: SiteId, next: u64, now: Timestamp) -> Blame<u64> {
         way.failed(&Attempt { id, site, is_ours: false, is_provable: true, why: "refused" }, id, next, now)
     }
 
     #[test]
     fn a_failure_is_its_sites_when_a_later_request_is_answered() {
         let mut way = Reachability::default();
-        assert_eq!(fail(&mut way, 3..5, at(0)), [Verdict::Doubtful, Verdict::Doubtful]);
+        assert_eq!(fail(&mut way, 3..5, at(0)), [Blame::Doubtful, Blame::Doubtful]);
         assert_eq!(way.answered(2, 9, at(1)), (vec![], None), "it may have gone out before");
         assert_eq!(way.answered(4, 9, at(1)), (vec![3], None));
         assert_eq!(way.next_due(), Some(at(30)));
@@ -301,8 +295,8 @@ mod tests {
                 way.began(id);
                 assert!(!way.may_begin(at(second)), "one at a time");
                 match fail_one(&mut way, id, SiteId(id), id + 1, at(second)) {
-                    Verdict::Excused(id) => excused.push(id),
-                    Verdict::Doubtful | Verdict::Own(_) => {}
+                    Blame::Excused(id) => excused.push(id),
+                    Blame::Doubtful | Blame::Own(_) => {}
                 }
                 probes.push(second);
             }
@@ -317,8 +311,8 @@ mod tests {
         assert_eq!(way.answered(40, 41, at(250)), (vec![], Some(OutageNews::Over(Duration::from_secs(250)))));
         assert!(!way.is_open() && way.may_begin(at(250)));
         // One that went out in the outage and gives up only now.
-        assert_eq!(fail_one(&mut way, 39, SiteId(1), 41, at(251)), Verdict::Excused(39));
-        assert_eq!(fail_one(&mut way, 41, SiteId(1), 42, at(251)), Verdict::Doubtful);
+        assert_eq!(fail_one(&mut way, 39, SiteId(1), 41, at(251)), Blame::Excused(39));
+        assert_eq!(fail_one(&mut way, 41, SiteId(1), 42, at(251)), Blame::Doubtful);
     }
 
     #[test]
@@ -333,10 +327,10 @@ mod tests {
             )
         };
         for id in 0..7 {
-            assert_eq!(ours(&mut way, id), Verdict::Excused(id));
+            assert_eq!(ours(&mut way, id), Blame::Excused(id));
         }
         assert!(!way.is_suspended());
-        assert_eq!(ours(&mut way, 7), Verdict::Excused(7));
+        assert_eq!(ours(&mut way, 7), Blame::Excused(7));
         assert!(way.is_suspended(), "eight times, whatever the site");
         let mut way = Reachability::default();
         for id in 0..20 {

@@ -103,7 +103,7 @@ impl Dialer {
         }
         match literal(&proxy.host) {
             Some(address) => Ok(Arc::new([address])),
-            None => self.lookup(&proxy.host).await.map_err(out_of_reach),
+            None => self.lookup(&proxy.host).await.map_err(|fault| out_of_reach(&fault)),
         }
     }
 
@@ -111,7 +111,8 @@ impl Dialer {
         let tcp = match target {
             Target::Addresses(addresses) => self.connect(&addresses, port(url)).await?,
             Target::Proxy(proxy, addresses) => {
-                let mut tcp = self.connect(&addresses, proxy.port).await.map_err(out_of_reach)?;
+                let mut tcp =
+                    self.connect(&addresses, proxy.port).await.map_err(|fault| out_of_reach(&fault))?;
                 if proxy.kind == ProxyKind::Socks5 || is_https(url) {
                     proxy.tunnel(&mut tcp, url.host(), port(url)).await?;
                 }
@@ -160,7 +161,7 @@ impl Dialer {
 }
 
 /// No site is to blame for a proxy that cannot be reached.
-fn out_of_reach(fault: Fault) -> Fault {
+fn out_of_reach(fault: &Fault) -> Fault {
     Fault::new(FailureKind::Local, format!("the proxy is out of reach: {}", fault.detail))
 }
 

@@ -66,7 +66,7 @@ impl Drop for PooledReader {
     fn drop(&mut self) {
         let mut idle = self.pool.lock();
         // One in the middle of a transaction would keep the log from being written back.
-        idle.extend(self.db.take().filter(|db| db.is_autocommit()));
+        idle.extend(self.db.take().filter(Connection::is_autocommit));
         idle.truncate(MAX_IDLE);
     }
 }

@@ -478,7 +478,9 @@ fn what_is_known_of_hosts_is_there_for_the_next_run_and_bounded() {
     store.commit(&batch).unwrap();
     // The same slots.
     let (third, late) = (robots(3 + (1 << 16), Some("")), host(4 + (1 << 16), 1));
-    store.commit(&Batch { robots: &[third.clone()], hosts: &[late], ..Batch::default() }).unwrap();
+    store
+        .commit(&Batch { robots: std::slice::from_ref(&third), hosts: &[late], ..Batch::default() })
+        .unwrap();
     drop(store);
     let reader = place.open().reader();
     let mut known = reader.known_robots(Timestamp(999)).unwrap();
