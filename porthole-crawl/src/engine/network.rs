@@ -102,6 +102,9 @@ const SITES_FOR_PROBES: usize = 64;
 const MAX_LOOKUPS: usize = 64;
 const MAX_LOOKUPS_OF_A_DOMAIN: usize = 4;
 
+/// If an answer came within this time, requests get through.
+const GETS_THROUGH: Duration = Duration::from_secs(5);
+
 /// A request that has taken so long leaves its slot for the slow lane.
 const SLOW_AFTER: Duration = Duration::from_secs(4);
 
@@ -396,6 +399,11 @@ impl Network {
     fn settle_doubts(&mut self, now: Timestamp) {
         if !self.requests.is_open() && !self.names.is_open() {
             return;
+        }
+        // While answers come, names that nobody answers for are dead, however many there are.
+        if now.since(self.last_answer) < GETS_THROUGH {
+            let news = self.names.resume(self.next_job, now);
+            self.outbox.extend(news.map(ToWriter::Outage));
         }
         // A site that had answered and fails with the others says as much as a probe.
         let is_proven = self.answering.iter().any(|(site, _)| self.requests.is_in_doubt(*site));

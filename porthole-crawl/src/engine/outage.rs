@@ -170,6 +170,13 @@ impl<T> Reachability<T> {
         (own, news)
     }
 
+    /// The way is known to be free by something else: requests of any kind may begin. Whether an outage is over.
+    pub(crate) fn resume(&mut self, next_job: JobId, now: Timestamp) -> Option<OutageNews> {
+        let suspension = self.suspension.take().filter(|suspension| suspension.is_announced)?;
+        self.excused_before = next_job;
+        Some(OutageNews::Over(now.since(suspension.since)))
+    }
+
     /// Announces an outage when it is time: what failed in it counts as not sent. Not before a probe has failed, if
     /// `must_probe`.
     pub(crate) fn announce(&mut self, must_probe: bool, now: Timestamp) -> Option<(Vec<T>, OutageNews)> {
@@ -338,5 +345,15 @@ mod tests {
         }
         assert!(!way.is_suspended());
         assert_eq!(way.undecidable().len(), 20);
+    }
+
+    #[test]
+    fn doubts_are_settled_one_by_one_while_something_else_gets_through() {
+        let mut way = Reachability::default();
+        fail(&mut way, 0..MANY_UNKNOWN as u64, at(0));
+        assert!(way.is_suspended() && way.long_doubted(at(40)).is_empty());
+        assert_eq!(way.resume(100, at(1)), None, "nobody was told of an outage");
+        assert!(!way.is_suspended() && way.may_begin(at(1)));
+        assert_eq!(way.long_doubted(at(40)).len(), MANY_UNKNOWN);
     }
 }

@@ -520,7 +520,8 @@ fn retraining_with_pages_of_the_crawl_keeps_the_examples() {
         assert_eq!(checked["lost"], Json::from(Vec::<Json>::new()), "{examples}: {checked}");
         let misjudged = checked["misjudged"].as_array().unwrap();
         // An example in doubt (R below one half) is still most probably about its own topic.
-        let is_kept = |example: &Json| example["is_good"] == false || example["judged_as"] == example["topic"];
+        let is_kept =
+            |example: &Json| example["is_good"] == false || example["judged_as"] == example["topic"];
         assert!(misjudged.iter().all(is_kept), "{examples}: {misjudged:?}");
         // Pages that were fetched are judged again.
         check(web.path(), &["-C", &workspace, "crawl", "--web", &file, "--pages", "1"], 0, "");
