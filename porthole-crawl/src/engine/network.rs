@@ -102,6 +102,9 @@ const SITES_FOR_PROBES: usize = 64;
 const MAX_LOOKUPS: usize = 64;
 const MAX_LOOKUPS_OF_A_DOMAIN: usize = 4;
 
+/// Look-ups under way at once, besides, of sites that were found before.
+const LOOKUPS_OF_FOUND: usize = 16;
+
 /// If an answer came within this time, requests get through.
 const GETS_THROUGH: Duration = Duration::from_secs(5);
 
@@ -179,6 +182,20 @@ struct Lookups {
 }
 
 impl Lookups {
+    /// Sites that were found before come first: names that nobody answers for must not hold them up.
+    fn enqueue(&mut self, site: SiteId) {
+        match self.found.contains(&site) {
+            true => self.queue.push_front(site),
+            false => self.queue.push_back(site),
+        }
+    }
+
+    /// Whether there is a slot for the look-up of a site; those that were found before have some of their own.
+    fn has_slot(&self, site: SiteId) -> bool {
+        let own = if self.found.contains(&site) { LOOKUPS_OF_FOUND } else { 0 };
+        self.under_way.len() < MAX_LOOKUPS + own
+    }
+
     /// Whether a site is found for the first time, as far as is remembered.
     fn is_new(&mut self, site: SiteId) -> bool {
         const MOST: usize = 10_000;
@@ -810,7 +827,7 @@ impl Network {
             }
             (_, Some(_)) if held.address == Address::Unknown && self.is_polite() => {
                 self.set_phase(site, Phase::Locating);
-                self.lookups.queue.push_back(site);
+                self.lookups.enqueue(site);
                 return;
             }
             (_, Some(_)) if held.asks_rules && held.rules.is_empty() && held.questions.is_empty() => {
@@ -1034,12 +1051,17 @@ impl Network {
     }
 
     fn next_lookup(&mut self, now: Timestamp) -> Option<Action> {
-        if self.lookups.under_way.len() >= MAX_LOOKUPS || self.is_closing() || !self.names.may_begin(now) {
+        let &first = self.lookups.queue.front()?;
+        if !self.lookups.has_slot(first) || self.is_closing() || !self.names.may_begin(now) {
             return None;
         }
         // Those of a domain that has its share go to the back.
         for _ in 0..self.lookups.queue.len() {
             let site = self.lookups.queue.pop_front()?;
+            if !self.lookups.has_slot(site) {
+                self.lookups.queue.push_front(site);
+                return None;
+            }
             let Some(url) = self.sites.get(&site).and_then(|held| held.any_url().cloned()) else {
                 self.set_phase(site, Phase::Idle);
                 continue;
@@ -1164,4 +1186,21 @@ fn gates(url: &CanonicalUrl, address: Option<IpAddr>) -> Vec<Gate> {
 
 fn domain_of(url: &CanonicalUrl) -> SiteId {
     SiteId::of(url.domain())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_nobody_answers_for_hold_up_no_site_that_was_found_before() {
+        let (known, dead) = (SiteId(1), 100..100 + MAX_LOOKUPS as u64);
+        let mut lookups = Lookups::default();
+        assert!(lookups.is_new(known));
+        lookups.under_way.extend(dead.map(|name| (SiteId(name), (0, SiteId(name)))));
+        (1_000..4_000).for_each(|name| lookups.enqueue(SiteId(name)));
+        lookups.enqueue(known);
+        assert_eq!(lookups.queue.front(), Some(&known));
+        assert!(lookups.has_slot(known) && !lookups.has_slot(SiteId(1_000)));
+    }
 }
