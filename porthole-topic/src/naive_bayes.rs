@@ -84,7 +84,7 @@ pub(crate) const TOPICAL: f64 = 0.2;
 
 /// Maximum prior probability of the background, however many pages of it there are: examples of topics are few because
 /// people find them, not because such pages are rare.
-const MOST_BACKGROUND: f64 = 1.0 / 3.0;
+const MOST_BACKGROUND: f64 = 0.5;
 
 impl Default for Tuning {
     /// As in the papers: add-one smoothing, all terms, no calibration.
