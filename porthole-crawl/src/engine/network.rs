@@ -7,24 +7,31 @@
 //!
 //! No few sites can stop the many: address look-ups have slots of their own, requests that take long leave their slot
 //! for a limited slow lane, sites that have not answered quickly get three quarters of the slots at most, and so many
-//! requests at most go to one domain or one block of addresses.
+//! requests at most go to one domain or one block of addresses. `lookups` finds addresses, `rules` reads robots.txt and
+//! sitemaps, `doubts` says who is to blame for a failure.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+mod doubts;
+mod lookups;
+mod rules;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, Failure, FailureKind, Outcome, Rank, SiteId, Timestamp, Work};
 
+use self::doubts::FailedRequest;
+use self::lookups::Lookups;
+use self::rules::refused;
 use super::manners::Manners;
 use super::messages::{ToNetwork, ToWriter};
-use super::outage::{Attempt, Blame, Reachability};
+use super::outage::Reachability;
 use super::site::{Address, Phase, Site};
 use crate::backlinks::Question;
 use crate::host::{Flight, HostAnswer, Turn};
 use crate::reading::Unread;
-use crate::result::failed;
-use crate::robots::{RobotsFetch, RobotsLook, RobotsPolicy, RobotsStep, RobotsVerdict};
-use crate::sitemap::{LISTED_PER_SITE, Sitemap, chosen_sitemaps};
+use crate::robots::{RobotsFetch, RobotsLook, RobotsVerdict};
+use crate::sitemap::Sitemap;
 use crate::{FetchError, Response};
 
 /// What a driver is to do.
@@ -39,13 +46,6 @@ pub(crate) enum Action {
 
 /// Names a request while it is under way; the later it began the larger.
 pub(crate) type JobId = u64;
-
-/// A request that failed, after so long.
-struct FailedRequest {
-    job: Job,
-    error: FetchError,
-    took: Duration,
-}
 
 /// A request under way.
 struct Job {
@@ -97,16 +97,6 @@ const LEAST_PREPARING: usize = 16;
 
 /// Sites that are wanted while only probes are made.
 const SITES_FOR_PROBES: usize = 64;
-
-/// Address look-ups under way at once, and those of one domain.
-const MAX_LOOKUPS: usize = 64;
-const MAX_LOOKUPS_OF_A_DOMAIN: usize = 4;
-
-/// Look-ups under way at once, besides, of sites that were found before.
-const LOOKUPS_OF_FOUND: usize = 16;
-
-/// If an answer came within this time, requests get through.
-const GETS_THROUGH: Duration = Duration::from_secs(5);
 
 /// A request that has taken so long leaves its slot for the slow lane.
 const SLOW_AFTER: Duration = Duration::from_secs(4);
@@ -169,41 +159,6 @@ pub(crate) struct Network {
     aborts: Vec<JobId>,
     /// For the writer half.
     pub(crate) outbox: Vec<ToWriter>,
-}
-
-/// Address look-ups, in the order in which sites came.
-#[derive(Default)]
-struct Lookups {
-    queue: VecDeque<SiteId>,
-    /// The number and the domain of each.
-    under_way: HashMap<SiteId, (JobId, SiteId)>,
-    /// Sites that were found before: they may come out of the resolver's memory.
-    found: HashSet<SiteId>,
-}
-
-impl Lookups {
-    /// Sites that were found before come first: names that nobody answers for must not hold them up.
-    fn enqueue(&mut self, site: SiteId) {
-        match self.found.contains(&site) {
-            true => self.queue.push_front(site),
-            false => self.queue.push_back(site),
-        }
-    }
-
-    /// Whether there is a slot for the look-up of a site; those that were found before have some of their own.
-    fn has_slot(&self, site: SiteId) -> bool {
-        let own = if self.found.contains(&site) { LOOKUPS_OF_FOUND } else { 0 };
-        self.under_way.len() < MAX_LOOKUPS + own
-    }
-
-    /// Whether a site is found for the first time, as far as is remembered.
-    fn is_new(&mut self, site: SiteId) -> bool {
-        const MOST: usize = 10_000;
-        if self.found.len() >= MOST {
-            self.found.clear();
-        }
-        self.found.insert(site)
-    }
 }
 
 impl Network {
@@ -345,132 +300,8 @@ impl Network {
             .min()
     }
 
-    /// Takes where a site is.
-    pub(crate) fn located(&mut self, site: SiteId, found: Result<Vec<IpAddr>, FetchError>, now: Timestamp) {
-        let Some((id, _)) = self.lookups.under_way.remove(&site) else { return };
-        match found {
-            Ok(addresses) => {
-                self.set_phase(site, Phase::Idle);
-                if let Some(held) = self.sites.get_mut(&site) {
-                    let address = addresses.get(held.connect_failures % addresses.len().max(1)).copied();
-                    held.address = Address::Known(address);
-                    self.outbox.extend(address.map(|address| ToWriter::Located(site, address)));
-                }
-                self.place(site, now);
-                if self.lookups.is_new(site) {
-                    let (unlocated, news) = self.names.answered(id, self.next_job, now);
-                    self.outbox.extend(news.map(ToWriter::Outage));
-                    unlocated.into_iter().for_each(|(site, error)| self.unlocated(site, &error, now));
-                }
-            }
-            Err(error) if self.is_doubtful(&error) && !is_no_name(&error) => {
-                let (is_ours, why) = (error.kind == FailureKind::Local, error.detail.clone());
-                // While requests get through, names that are not found for long are gone.
-                let is_provable = self.requests.is_suspended();
-                let attempt = Attempt { id, site, is_ours, is_provable, why: &why };
-                match self.names.failed(&attempt, (site, error), self.next_job, now) {
-                    Blame::Doubtful => {}
-                    Blame::Excused(_) => self.look_up_again(site, now),
-                    Blame::Own((site, error)) => self.unlocated(site, &error, now),
-                }
-            }
-            Err(error) => {
-                // A resolver that knows that there is no such name works.
-                let (unlocated, news) = self.names.answered(id, self.next_job, now);
-                self.outbox.extend(news.map(ToWriter::Outage));
-                unlocated.into_iter().for_each(|(site, error)| self.unlocated(site, &error, now));
-                self.unlocated(site, &error, now);
-            }
-        }
-    }
-
-    /// Nobody knows whether the name has an address.
-    fn look_up_again(&mut self, site: SiteId, now: Timestamp) {
-        self.set_phase(site, Phase::Idle);
-        self.place(site, now);
-    }
-
-    /// A name without an address is a host that failed.
-    fn unlocated(&mut self, site: SiteId, error: &FetchError, now: Timestamp) {
-        self.set_phase(site, Phase::Idle);
-        if let Some(manners) = &mut self.manners {
-            let flight = manners.hosts.started(site, None, None);
-            manners.hosts.finished(flight, HostAnswer::of(Err(error), now), Duration::ZERO, now);
-        }
-        self.settle_all(site, now, |work| {
-            let passing = error.kind == FailureKind::Dns || error.kind == FailureKind::Timeout;
-            failed(work, now, passing, Failure::new(error.kind, error.detail.clone()))
-        });
-        self.drop_aux(site, error, now);
-        self.place(site, now);
-    }
-
-    /// Whether an error may be nobody's fault, or our own.
-    fn is_doubtful(&self, error: &FetchError) -> bool {
-        let is_unreached =
-            matches!(error.kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout);
-        self.doubts && (error.kind == FailureKind::Local || is_unreached && self.is_polite())
-    }
-
-    /// Settles failures that nothing more will be learnt about, and announces an outage when it is time.
-    fn settle_doubts(&mut self, now: Timestamp) {
-        if !self.requests.is_open() && !self.names.is_open() {
-            return;
-        }
-        // While answers come, names that nobody answers for are dead, however many there are.
-        if now.since(self.last_answer) < GETS_THROUGH {
-            let news = self.names.resume(self.next_job, now);
-            self.outbox.extend(news.map(ToWriter::Outage));
-        }
-        // A site that had answered and fails with the others says as much as a probe.
-        let is_proven = self.answering.iter().any(|(site, _)| self.requests.is_in_doubt(*site));
-        let must_probe = !self.answering.is_empty() && !is_proven;
-        if let Some((failed, news)) = self.requests.announce(must_probe, now) {
-            self.outbox.push(ToWriter::Outage(news));
-            failed.into_iter().for_each(|failed| self.excuse(failed, HostAnswer::Unknown, now));
-        }
-        if let Some((failed, news)) = self.names.announce(false, now) {
-            self.outbox.push(ToWriter::Outage(news));
-            failed.into_iter().for_each(|(site, _)| self.look_up_again(site, now));
-        }
-        let is_waiting = !self.lookups.queue.is_empty()
-            || !self.resting.is_empty()
-            || self.ready.iter().any(|ready| !ready.is_empty());
-        let is_quiet = self.jobs.is_empty() && self.lookups.under_way.is_empty();
-        let (requests, names) = if is_quiet && (!is_waiting || self.is_closing() || self.is_paused) {
-            (self.requests.undecidable(), self.names.undecidable())
-        } else {
-            (self.requests.long_doubted(now), self.names.long_doubted(now))
-        };
-        requests.into_iter().for_each(|failed| self.fail(failed, now));
-        names.into_iter().for_each(|(site, error)| self.unlocated(site, &error, now));
-    }
-
-    /// A request that failed is done as if it had not been made.
-    fn excuse(&mut self, failed: FailedRequest, about_host: HostAnswer, now: Timestamp) {
-        let FailedRequest { job: Job { what, site, flight, gates, .. }, took, .. } = failed;
-        let held = self.sites.entry(site).or_default();
-        held.in_flight = held.in_flight.saturating_sub(1);
-        match what {
-            What::Page(work) => {
-                self.begun = self.begun.saturating_sub(1);
-                self.outbox.push(ToWriter::Unsent(Box::new(work.clone())));
-                held.offer(work);
-            }
-            What::Robots(fetch) => held.rules.push_front(fetch),
-            What::Sitemap(sitemap) => held.sitemaps.push_front((sitemap.url, sitemap.leads_on)),
-            What::Backlinks(question) => held.questions.push_front(question),
-            What::Probe(_) => {}
-        }
-        if let (Some(manners), Some(flight)) = (&mut self.manners, flight) {
-            manners.hosts.finished(flight, about_host, took, now);
-        }
-        self.place(site, now);
-        self.leave_gates(gates, now);
-    }
-
     /// Decides all that is offered of a site without a request.
-    fn settle_all(&mut self, site: SiteId, _now: Timestamp, outcome: impl Fn(&Work) -> Outcome) {
+    fn settle_all(&mut self, site: SiteId, outcome: impl Fn(&Work) -> Outcome) {
         let Some(held) = self.sites.get_mut(&site) else { return };
         let mut works = held.take_offers();
         works.reverse();
@@ -509,34 +340,6 @@ impl Network {
                 failed.into_iter().for_each(|failed| self.fail(failed, now));
             }
         }
-    }
-
-    /// A request failed, and it is not known whose fault that is.
-    fn doubt(&mut self, id: JobId, failed: FailedRequest, now: Timestamp) {
-        /// How long fewer requests are made after one that could not be sent while others were.
-        const CAUTION: Duration = Duration::from_secs(10);
-        let (site, why) = (failed.job.site, failed.error.detail.clone());
-        let is_ours = failed.error.kind == FailureKind::Local;
-        if is_ours && !self.jobs.is_empty() {
-            self.ceiling = Some((self.jobs.len(), now.after(CAUTION)));
-        }
-        let is_provable = !self.answering.is_empty();
-        let attempt = Attempt { id, site, is_ours, is_provable, why: &why };
-        match self.requests.failed(&attempt, failed, self.next_job, now) {
-            Blame::Doubtful => {}
-            Blame::Excused(failed) => {
-                let is_outage = self.requests.is_suspended();
-                let about_host = if is_ours && !is_outage { HostAnswer::Unsent } else { HostAnswer::Unknown };
-                self.excuse(failed, about_host, now);
-            }
-            Blame::Own(failed) => self.fail(failed, now),
-        }
-    }
-
-    /// A request failed, and its site is to blame.
-    fn fail(&mut self, failed: FailedRequest, now: Timestamp) {
-        let FailedRequest { job, error, took } = failed;
-        self.finish(job, Err(error), took, now);
     }
 
     /// Does what follows from an answer.
@@ -616,37 +419,6 @@ impl Network {
             self.ready[usize::from(is_quick)].remove(&entry);
             self.ready[usize::from(!is_quick)].insert(entry);
         }
-    }
-
-    /// While only probes are made: asks a site that has answered before for its robots.txt, if it may be asked.
-    fn next_probe(&mut self, now: Timestamp) -> Option<Action> {
-        self.probe_due = None;
-        if !self.requests.is_suspended() || !self.requests.may_begin(now) || self.is_paused {
-            return None;
-        }
-        for at in 0..self.answering.len() {
-            let (site, url) = self.answering[at].clone();
-            match self.turn(site, now) {
-                Turn::Now => {
-                    // Another one next time.
-                    self.answering.rotate_left(at + 1);
-                    return Some(self.dispatch(site, What::Probe(url), None, now));
-                }
-                Turn::NotBefore(due) => self.probe_due = self.probe_due.into_iter().chain(Some(due)).min(),
-                Turn::InFlight | Turn::GivenUp => {}
-            }
-        }
-        None
-    }
-
-    /// Remembers a site that answered.
-    fn note_answering(&mut self, site: SiteId, url: &CanonicalUrl) {
-        /// Sites that are remembered.
-        const MOST: usize = 16;
-        if self.answering.len() >= MOST || self.answering.iter().any(|(other, _)| *other == site) {
-            return;
-        }
-        self.answering.extend(url.join("/robots.txt").ok().map(|url| (site, url)));
     }
 
     /// The best of the sites whose turn it is, if there is a slot for it.
@@ -913,7 +685,7 @@ impl Network {
     /// A site that failed so often that its URLs are given up.
     fn give_up(&mut self, site: SiteId, now: Timestamp) {
         let detail = "the site failed so often that it is left alone";
-        self.settle_all(site, now, |_| Outcome::Dead(Failure::new(FailureKind::Connect, detail)));
+        self.settle_all(site, |_| Outcome::Dead(Failure::new(FailureKind::Connect, detail)));
         let url = self.sites.get(&site).and_then(|held| held.any_url().cloned());
         if let Some(url) = url {
             let error = FetchError { url, kind: FailureKind::Connect, detail: detail.to_owned() };
@@ -951,7 +723,7 @@ impl Network {
         }
         let room = if self.is_polite() {
             // Names that nobody answers for must not keep other sites out, and neither must slow requests.
-            let lookups = (self.lookups.queue.len() + self.lookups.under_way.len()).min(self.workers / 2);
+            let lookups = self.lookups.len().min(self.workers / 2);
             let (quick, other) = (self.count(Lane::Quick), self.count(Lane::Other));
             // Nor must those that have not answered yet and have no slot.
             let free_other = self.workers.saturating_sub(self.reserved() + other);
@@ -1012,8 +784,7 @@ impl Network {
     /// Says that nothing is under way and nothing will be, unless the writer has more.
     fn say_idle(&mut self) {
         let is_waiting = || {
-            !self.lookups.under_way.is_empty()
-                || !self.lookups.queue.is_empty()
+            self.lookups.len() > 0
                 || self.sites.values().any(|held| held.aux_requests() > 0 || held.offers() > 0)
         };
         let is_doubtful = self.requests.is_open() || self.names.is_open();
@@ -1049,119 +820,6 @@ impl Network {
             self.aborts.push(id);
         }
     }
-
-    fn next_lookup(&mut self, now: Timestamp) -> Option<Action> {
-        let &first = self.lookups.queue.front()?;
-        if !self.lookups.has_slot(first) || self.is_closing() || !self.names.may_begin(now) {
-            return None;
-        }
-        // Those of a domain that has its share go to the back.
-        for _ in 0..self.lookups.queue.len() {
-            let site = self.lookups.queue.pop_front()?;
-            if !self.lookups.has_slot(site) {
-                self.lookups.queue.push_front(site);
-                return None;
-            }
-            let Some(url) = self.sites.get(&site).and_then(|held| held.any_url().cloned()) else {
-                self.set_phase(site, Phase::Idle);
-                continue;
-            };
-            let domain = domain_of(&url);
-            let same = self.lookups.under_way.values().filter(|(_, other)| *other == domain).count();
-            if same >= MAX_LOOKUPS_OF_A_DOMAIN {
-                self.lookups.queue.push_back(site);
-                continue;
-            }
-            let id = self.next_job;
-            self.next_job += 1;
-            self.names.began(id);
-            self.lookups.under_way.insert(site, (id, domain));
-            return Some(Action::Locate(site, url));
-        }
-        None
-    }
-
-    /// The pause that the site of a URL asks for, as far as it is known.
-    fn crawl_delay(&mut self, url: &CanonicalUrl, now: Timestamp) -> Option<Duration> {
-        match self.manners.as_mut()?.robots.look(url, now) {
-            RobotsLook::Known(policy) => policy.crawl_delay(),
-            RobotsLook::Ask(_) => None,
-        }
-    }
-
-    /// Takes an answer about the rules of a site, wherever it comes from. The Crawl-delay that they ask for.
-    fn rules_answered(
-        &mut self,
-        fetch: RobotsFetch,
-        answer: Result<&Response, &FetchError>,
-        now: Timestamp,
-    ) -> Option<Duration> {
-        let robots = &mut self.manners.as_mut()?.robots;
-        let (at, site) = (fetch.url().clone(), fetch.site());
-        let policy = match robots.answered(fetch, answer, now) {
-            RobotsStep::Done(policy) => policy,
-            RobotsStep::Fetch(next) => {
-                // It waits for its turn there, whoever sends us.
-                let there = next.url().site();
-                self.sites.entry(there).or_default().rules.push_back(next);
-                self.place(there, now);
-                return None;
-            }
-        };
-        self.outbox.extend(policy.stored(site).map(|stored| ToWriter::Robots(Box::new(stored))));
-        let held = self.sites.entry(site).or_default();
-        held.asks_rules = false;
-        if self.reads_sitemaps {
-            let named = policy.sitemaps().filter_map(|url| at.join(url).ok());
-            // One that lies elsewhere is for the pauses of another site.
-            let own = chosen_sitemaps(named.filter(|url| url.site() == site).collect());
-            held.sitemaps.extend(own.into_iter().map(|url| (url, true)));
-        }
-        self.place(site, now);
-        policy.crawl_delay()
-    }
-
-    /// The URLs that a sitemap lists, for the end of the queue: nobody has judged a page that leads to them.
-    fn sitemap_answered(&mut self, site: SiteId, sitemap: &Sitemap, response: &Response) {
-        let held = self.sites.entry(site).or_default();
-        let room = LISTED_PER_SITE.saturating_sub(held.listed);
-        let (listed, more) = sitemap.read(response, site, room);
-        held.listed += listed.len();
-        held.sitemaps.extend(more.into_iter().map(|url| (url, false)));
-        if !listed.is_empty() {
-            self.outbox.push(ToWriter::Listed(listed));
-        }
-    }
-}
-
-/// Whether a resolver says that there is no such name, rather than that it cannot tell now.
-fn is_no_name(error: &FetchError) -> bool {
-    /// What resolvers say when they cannot tell, in the words of the usual libraries and our own.
-    const NOT_NOW: [&str; 3] = ["emporary failure", "ry again", "no answer within"];
-    error.kind == FailureKind::Dns && !NOT_NOW.iter().any(|words| error.detail.contains(words))
-}
-
-/// What becomes of a URL that its site's rules keep us from.
-fn refused(work: &Work, policy: &RobotsPolicy, verdict: RobotsVerdict, now: Timestamp) -> Outcome {
-    let until = match verdict {
-        RobotsVerdict::Forbidden { rule } => {
-            return Outcome::Skipped(Failure::new(FailureKind::Robots, rule));
-        }
-        RobotsVerdict::NotNow { until } => until,
-        RobotsVerdict::Allowed => now,
-    };
-    // What keeps us from the rules mostly keeps us from the pages.
-    let (kind, detail) = match policy.trouble() {
-        Some(trouble) if trouble.kind != FailureKind::Status => (trouble.kind, trouble.detail()),
-        Some(trouble) => (FailureKind::Robots, trouble.detail()),
-        None => (FailureKind::Robots, "its robots.txt cannot be read"),
-    };
-    let passing =
-        matches!(kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout | FailureKind::Robots);
-    match failed(work, now, passing, Failure::new(kind, detail)) {
-        Outcome::Retry { failure, .. } => Outcome::Retry { failure, not_before: until },
-        outcome => outcome,
-    }
 }
 
 /// What a request to this URL at this address passes.
@@ -1186,21 +844,4 @@ fn gates(url: &CanonicalUrl, address: Option<IpAddr>) -> Vec<Gate> {
 
 fn domain_of(url: &CanonicalUrl) -> SiteId {
     SiteId::of(url.domain())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_nobody_answers_for_hold_up_no_site_that_was_found_before() {
-        let (known, dead) = (SiteId(1), 100..100 + MAX_LOOKUPS as u64);
-        let mut lookups = Lookups::default();
-        assert!(lookups.is_new(known));
-        lookups.under_way.extend(dead.map(|name| (SiteId(name), (0, SiteId(name)))));
-        (1_000..4_000).for_each(|name| lookups.enqueue(SiteId(name)));
-        lookups.enqueue(known);
-        assert_eq!(lookups.queue.front(), Some(&known));
-        assert!(lookups.has_slot(known) && !lookups.has_slot(SiteId(1_000)));
-    }
 }

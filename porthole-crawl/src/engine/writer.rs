@@ -7,6 +7,8 @@
 //! messages in [`Writer::outbox`] on. It never waits for the network. With one worker a page is committed before the
 //! next URL is chosen, and the order of fetches is the same in every run, also across a kill and a resume.
 
+mod offers;
+
 use std::collections::{HashMap, HashSet};
 use std::iter::repeat;
 use std::net::IpAddr;
@@ -17,13 +19,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use porthole_store::{Batch, DistilledScores, Store, StoredHost, StoredRobots};
-use porthole_strategy::{Discipline, PriorityMerge, Selection};
+use porthole_strategy::{Discipline, PriorityMerge};
 use porthole_topic::RelevanceJudge;
 use porthole_types::{
-    Clock, FailureKind, Judgment, NewUrl, Outcome, PageResult, Rank, SegmentSpan, SiteId, Timestamp, UrlId,
-    Work,
+    Clock, FailureKind, Judgment, NewUrl, Outcome, PageResult, SegmentSpan, SiteId, Timestamp, UrlId, Work,
 };
 
+use self::offers::Offers;
 use super::admission::Admission;
 use super::batch::CurrentBatch;
 use super::crash_guard::CrashGuard;
@@ -35,7 +37,7 @@ use super::memory::Memory;
 use super::messages::{ToNetwork, ToWriter};
 use super::outage::OutageNews;
 use super::rejudge::Rejudging;
-use super::worth::{BEST_OF_A_SITE, Idle, Wanted, Worth};
+use super::worth::Worth;
 use crate::archive::{Archive, Keep};
 use crate::backlinks::{self, Backlinks};
 use crate::distill::{DISTILLED, DISTILLED_BY, Distilled, Distiller};
@@ -189,42 +191,6 @@ impl Pending {
     }
 }
 
-/// URLs that are offered and not under way, by site.
-#[derive(Default)]
-struct Offers {
-    sites: HashMap<SiteId, Vec<(Rank, UrlId)>, foldhash::fast::FixedState>,
-    /// The site and the priority of each.
-    by_url: HashMap<UrlId, (SiteId, f64), foldhash::fast::FixedState>,
-}
-
-impl Offers {
-    fn add(&mut self, work: &Work) {
-        self.sites.entry(work.sid).or_default().push((work.rank.clone(), work.oid));
-        self.by_url.insert(work.oid, (work.sid, work.priority));
-    }
-
-    fn remove(&mut self, oid: UrlId) -> Option<SiteId> {
-        let (site, _) = self.by_url.remove(&oid)?;
-        if let Some(offers) = self.sites.get_mut(&site) {
-            offers.retain(|(_, other)| *other != oid);
-            if offers.is_empty() {
-                self.sites.remove(&site);
-            }
-        }
-        Some(site)
-    }
-
-    #[allow(clippy::cast_possible_truncation)]
-    fn priorities(&self) -> impl Iterator<Item = f32> {
-        self.by_url.values().map(|(_, priority)| *priority as f32)
-    }
-
-    /// The worst URL that is offered of a site.
-    fn worst(&self, site: SiteId) -> Option<&(Rank, UrlId)> {
-        self.sites.get(&site)?.iter().max()
-    }
-}
-
 /// How long what has come waits to be committed.
 const MAX_WAIT: Duration = Duration::from_millis(50);
 
@@ -233,9 +199,6 @@ const MAX_PENDING: usize = 64;
 
 /// A page with fewer terms is no copy of another: its fingerprint says little.
 const MIN_COPIED_TERMS: usize = 16;
-
-/// Decided without a request and committed together, at most.
-const MAX_REFUSED: usize = 1_000;
 
 impl Writer<'_> {
     /// Gets ready to run.
@@ -505,127 +468,6 @@ impl Writer<'_> {
         (!self.run.pending.is_empty()).then(|| self.run.pending.since.after(MAX_WAIT))
     }
 
-    fn is_closing(&self) -> bool {
-        let run = &self.run;
-        run.begun >= run.limits.fetches || run.pages >= run.limits.pages || run.bytes >= run.limits.bytes
-    }
-
-    /// Offers the network half what it has room for, and better URLs than those that were offered before.
-    fn offer(&mut self) -> Result<(), CrawlError> {
-        if self.is_closing() {
-            return Ok(());
-        }
-        let is_by_site = self.run.is_polite && self.run.discipline.selection == Selection::Best;
-        while self.run.wanted > 0 && self.may_choose() {
-            let now = self.clock.now();
-            let (works, is_all) = if is_by_site {
-                let sites = self.store.hold_sites(self.run.wanted, now)?;
-                let mut works = Vec::new();
-                for &site in &sites {
-                    let offers = self.offers_of(site, 1)?;
-                    match offers.is_empty() {
-                        true => self.store.release_site(site, None),
-                        false => drop(self.run.held.insert(site)),
-                    }
-                    works.extend(offers);
-                }
-                (works, sites.is_empty())
-            } else {
-                let taken = self.take(self.run.wanted, now)?;
-                let is_all = taken.is_empty();
-                (taken.into_iter().filter_map(|work| self.admit(work, now)).collect(), is_all)
-            };
-            self.run.wanted = self.run.wanted.saturating_sub(works.len());
-            if !works.is_empty() {
-                self.send(ToNetwork::Offer(works));
-            }
-            if is_all {
-                break;
-            }
-        }
-        if is_by_site {
-            for site in self.store.improved_sites() {
-                self.improve(site)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the next URL may be chosen: with one worker it follows from all that came before, so that is committed
-    /// first.
-    fn may_choose(&self) -> bool {
-        let results = self.run.pending.results.len();
-        if self.run.limits.workers == 1 { results == 0 } else { results < MAX_REFUSED }
-    }
-
-    /// The best URLs of a site that are worth a request.
-    fn offers_of(&mut self, site: SiteId, n: usize) -> Result<Vec<Work>, CrawlError> {
-        let mut works = Vec::new();
-        if self.run.discipline.selection != Selection::Best || self.is_closing() {
-            return Ok(works);
-        }
-        while works.len() < n && self.run.pending.results.len() < MAX_REFUSED {
-            let now = self.clock.now();
-            let taken = self.store.take_of(site, n - works.len(), now)?;
-            if taken.is_empty() {
-                break;
-            }
-            works.extend(taken.into_iter().filter_map(|work| self.admit(work, now)));
-        }
-        works.iter().for_each(|work| self.run.offers.add(work));
-        Ok(works)
-    }
-
-    /// Offers a site's best URL in the place of a worse one that is not under way.
-    fn improve(&mut self, site: SiteId) -> Result<(), CrawlError> {
-        let Some(best) = self.store.best_of(site) else { return Ok(()) };
-        let worst = self.run.offers.worst(site).cloned();
-        if worst.as_ref().is_some_and(|(rank, _)| *rank <= best) {
-            return Ok(());
-        }
-        let works = self.offers_of(site, 1)?;
-        if works.is_empty() {
-            return Ok(());
-        }
-        self.send(ToNetwork::OfferOf { site, asked: 0, works });
-        if let Some((_, oid)) = worst {
-            self.send(ToNetwork::Recall(site, oid));
-        }
-        Ok(())
-    }
-
-    /// Takes work from the frontier as the strategy's discipline says.
-    fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>, CrawlError> {
-        match self.run.discipline.selection {
-            Selection::Batch(_) => self.take_of_batch(n, now),
-            Selection::Own => self.take_chosen(n, now),
-            Selection::Best => Ok(self.store.take(n, now)?),
-        }
-    }
-
-    /// A URL that is worth a request; what is not is settled.
-    fn admit(&mut self, work: Work, now: Timestamp) -> Option<Work> {
-        self.run.taken.insert(work.oid);
-        let taken = self.run.taken_of.entry(work.sid).or_default();
-        *taken += 1;
-        let pages = u64::from(work.pages_of_site) + *taken - 1;
-        let Some(failure) = self.admission.refusal(&work, pages, now) else { return Some(work) };
-        let result = PageResult { outcome: Outcome::Skipped(failure), ..empty_result(&work, now) };
-        self.push(work, result, Duration::ZERO);
-        None
-    }
-
-    /// A URL is not taken any more.
-    fn give_up(&mut self, oid: UrlId, site: SiteId) {
-        self.run.taken.remove(&oid);
-        if let Some(taken) = self.run.taken_of.get_mut(&site) {
-            *taken -= 1;
-            if *taken == 0 {
-                self.run.taken_of.remove(&site);
-            }
-        }
-    }
-
     /// The judge has failed: a crawl that somebody can resume is paused, and the page is fetched again.
     pub(crate) fn on_not_read(&mut self, not_read: NotRead) -> Result<(), CrawlError> {
         let NotRead { work, error } = not_read;
@@ -707,31 +549,6 @@ impl Writer<'_> {
         }
         self.push(work, result, took);
         Ok(())
-    }
-
-    /// Tells the network half which links are worth a request, if that has changed.
-    fn set_least(&mut self) {
-        /// Sites that are looked at besides those that the network half has.
-        const OTHER_SITES: usize = 1_024;
-        let now = self.clock.now();
-        let run = &self.run;
-        let is_due = run.least_at.is_none_or(|at| now.since(at) >= Duration::from_secs(1));
-        if run.limits.idle == Idle::Fill || !run.is_polite || !is_due {
-            return;
-        }
-        let wanted = Wanted::of(&run.limits);
-        let mut best = Vec::new();
-        if wanted == Wanted::Pages {
-            let held: Vec<SiteId> = run.held.iter().copied().collect();
-            best = self.store.best_priorities(&held, OTHER_SITES, BEST_OF_A_SITE);
-            best.extend(run.offers.priorities());
-        }
-        let least = run.worth.least_priority(wanted, &mut best);
-        self.run.least_at = Some(now);
-        if least != self.run.least {
-            self.run.least = least;
-            self.send(ToNetwork::Least(least));
-        }
     }
 
     /// Has the folders above a good page tried: the nearest for half of what a link of the page would be worth, and so on.
