@@ -153,7 +153,7 @@ impl Archive {
         at: Timestamp,
         response: &Response,
     ) -> Result<Option<SegmentSpan>, ArchiveError> {
-        let Some(packed) = self.packer().pack(url, at, response) else { return Ok(None) };
+        let packed = self.packer().pack(url, at, response);
         let span = self.append(&packed, at)?;
         self.flush()?;
         Ok(span)
@@ -317,18 +317,18 @@ impl Keep {
 ///
 /// The name of a record follows from the page, its URL and when it came, not from what was packed before: whoever packs it,
 /// the bytes are the same.
-pub(crate) struct Packer(WarcWriter<Vec<u8>>);
+pub(crate) struct Packer(WarcWriter<io::Sink>);
 
 impl Packer {
     fn new() -> Self {
-        Packer(WarcWriter::new(Vec::new(), RecordFormat::Gzip, 0).with_level(LEVEL))
+        Packer(WarcWriter::new(io::sink(), RecordFormat::Gzip, 0).with_level(LEVEL))
     }
 
     pub(crate) fn try_clone(&self) -> Self {
         Packer::new()
     }
 
-    pub(crate) fn pack(&mut self, url: &CanonicalUrl, at: Timestamp, response: &Response) -> Option<Vec<u8>> {
+    pub(crate) fn pack(&mut self, url: &CanonicalUrl, at: Timestamp, response: &Response) -> Vec<u8> {
         let truncated = response.truncated.then_some(Truncation::Length);
         let answer = WarcResponse {
             date: at,
@@ -336,8 +336,7 @@ impl Packer {
             truncated,
             ..WarcResponse::new(url.as_str(), &response.headers, &response.body)
         };
-        self.0.response(&answer).ok()?;
-        Some(self.0.take())
+        self.0.packed_response(&answer)
     }
 }
 
@@ -595,12 +594,12 @@ mod tests {
     #[test]
     fn a_record_is_the_same_whoever_packs_it() {
         let mut packer = Packer::new();
-        let mut pack = |n, body: &str| packer.pack(&url(n), NOW, &page(body)).unwrap();
+        let mut pack = |n, body: &str| packer.pack(&url(n), NOW, &page(body));
         let first = pack(1, "first");
         pack(2, &"second ".repeat(10_000));
         assert_eq!(pack(1, "first"), first);
-        assert_eq!(Packer::new().pack(&url(1), NOW, &page("first")).unwrap(), first);
-        assert_ne!(Packer::new().pack(&url(1), Timestamp(1), &page("first")).unwrap(), first);
+        assert_eq!(Packer::new().pack(&url(1), NOW, &page("first")), first);
+        assert_ne!(Packer::new().pack(&url(1), Timestamp(1), &page("first")), first);
     }
 
     #[test]
@@ -609,7 +608,7 @@ mod tests {
         let now = Timestamp(1_000_000);
         let archive = Archive::open(folder.path(), now).unwrap();
         let url = CanonicalUrl::parse("http://a.test/").unwrap();
-        let packed = archive.packer().pack(&url, now, &page("first")).unwrap();
+        let packed = archive.packer().pack(&url, now, &page("first"));
         drop(archive);
         let path = folder.path().join("00000.warc.gz");
         let size = || fs::metadata(&path).unwrap().len();

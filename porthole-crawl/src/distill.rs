@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
 use porthole_distill::{HitsScores, missed, top};
-use porthole_store::{Estimate, NeighbourEvidence, RAISED, Refreshed, StoreReader};
+use porthole_store::{Estimate, GraphEdge, NeighbourEvidence, RAISED, Refreshed, StoreReader};
 use porthole_types::UrlId;
 
 pub use self::refresh::neighbourhoods;
@@ -113,15 +113,20 @@ pub struct Distiller {
     settings: DistillSettings,
     /// Fetches and links at the last distillation that was begun.
     last: (u64, u64),
-    running: Option<Receiver<Result<Distilled, DistillError>>>,
+    running: Option<Receiver<DistilledLinks>>,
+    /// The links that the last distillation read, so that the next reads only newer ones. Empty while one is running.
+    links: Vec<GraphEdge>,
 }
+
+/// The result of a distillation, and the links that it read.
+type DistilledLinks = (Result<Distilled, DistillError>, Vec<GraphEdge>);
 
 impl Distiller {
     /// A distiller that goes on where the last one was; `mark` is what [`DISTILLED`] says.
     pub fn new(settings: DistillSettings, mark: Option<&str>) -> Self {
         let numbers = mark.and_then(|mark| mark.split_once(' '));
         let last = numbers.and_then(|(seq, links)| Some((seq.parse().ok()?, links.parse().ok()?)));
-        Distiller { settings, last: last.unwrap_or_default(), running: None }
+        Distiller { settings, last: last.unwrap_or_default(), running: None, links: Vec::new() }
     }
 
     /// Whether it is time, after `seq` fetches that brought so many links. Not while one is under way.
@@ -135,21 +140,21 @@ impl Distiller {
 
     /// Begins to distil what is committed after `seq` fetches, on a thread of its own.
     pub fn start(&mut self, reader: Box<dyn StoreReader>, seq: u64, links: u64) {
-        let settings = self.begin(seq, links);
+        let (settings, known) = self.begin(seq, links);
         let (sender, receiver) = sync_channel(1);
-        // If nobody waits for it any more, it goes nowhere.
-        std::thread::spawn(move || drop(sender.send(distil(&*reader, &settings, seq, links))));
+        // The send fails if nobody waits for the result any more.
+        std::thread::spawn(move || drop(sender.send(distil(&*reader, known, &settings, seq, links))));
         self.running = Some(receiver);
     }
 
     /// What came of the distillation that was started, once.
     pub fn poll(&mut self) -> Option<Result<Distilled, DistillError>> {
-        let found = match self.running.as_ref()?.try_recv() {
+        let (found, links) = match self.running.as_ref()?.try_recv() {
             Err(TryRecvError::Empty) => return None,
-            Err(TryRecvError::Disconnected) => Err(DistillError::Gone),
+            Err(TryRecvError::Disconnected) => (Err(DistillError::Gone), Vec::new()),
             Ok(found) => found,
         };
-        self.running = None;
+        (self.running, self.links) = (None, links);
         Some(found)
     }
 
@@ -158,13 +163,15 @@ impl Distiller {
     /// # Errors
     /// If the graph cannot be read or distilled.
     pub fn now(&mut self, reader: &dyn StoreReader, seq: u64, links: u64) -> Result<Distilled, DistillError> {
-        let settings = self.begin(seq, links);
-        distil(reader, &settings, seq, links)
+        let (settings, known) = self.begin(seq, links);
+        let (distilled, links) = distil(reader, known, &settings, seq, links);
+        self.links = links;
+        distilled
     }
 
-    fn begin(&mut self, seq: u64, links: u64) -> DistillSettings {
+    fn begin(&mut self, seq: u64, links: u64) -> (DistillSettings, Vec<GraphEdge>) {
         self.last = (seq, links);
-        self.settings
+        (self.settings, std::mem::take(&mut self.links))
     }
 }
 
@@ -173,24 +180,38 @@ pub(crate) fn current_estimates(reader: &dyn StoreReader) -> Result<Vec<Refreshe
     Ok(refresh::estimates(&Snapshot::read(reader)?))
 }
 
-/// Finds scores, and what follows from them.
+/// Computes scores, and what follows from them. `known` are the links that an earlier distillation read.
 fn distil(
+    reader: &dyn StoreReader,
+    known: Vec<GraphEdge>,
+    settings: &DistillSettings,
+    seq: u64,
+    links: u64,
+) -> DistilledLinks {
+    let snapshot = match Snapshot::read_after(reader, settings.site, known) {
+        Ok(snapshot) => snapshot,
+        Err(error) => return (Err(error), Vec::new()),
+    };
+    (distil_snapshot(&snapshot, reader, settings, seq, links), snapshot.into_links())
+}
+
+fn distil_snapshot(
+    snapshot: &Snapshot,
     reader: &dyn StoreReader,
     settings: &DistillSettings,
     seq: u64,
     links: u64,
 ) -> Result<Distilled, DistillError> {
-    let snapshot = Snapshot::read_by(reader, settings.site)?;
     let scores = snapshot.scores(settings.rho, Engine::Native)?;
     let recent = RecentFetches::read(reader, settings, seq)?;
     let psi = great(&scores.hubs, settings.psi);
     Ok(Distilled {
         hubs: snapshot.stored(&scores.hubs),
         auth: snapshot.stored(&scores.authorities),
-        raised: raised(&snapshot, &scores, psi, settings.raised),
-        refreshed: refresh::estimates(&snapshot),
-        neighbourhoods: neighbourhoods(&snapshot, reader)?,
-        revisit: revisits(&snapshot, &scores, psi, settings.revisits, &recent),
+        raised: raised(snapshot, &scores, psi, settings.raised),
+        refreshed: refresh::estimates(snapshot),
+        neighbourhoods: neighbourhoods(snapshot, reader)?,
+        revisit: revisits(snapshot, &scores, psi, settings.revisits, &recent),
         site: settings.site,
         mark: format!("{seq} {links}"),
         iterations: scores.iterations,

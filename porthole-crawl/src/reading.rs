@@ -102,7 +102,7 @@ impl Reader {
         let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
         let packed = match (&mut self.packer, &answer) {
             (Some((packer, keep)), Ok(response)) if keep.wants(&result) && !asks_for_noarchive(&page) => {
-                packer.pack(&work.url, at, response)
+                Some(packer.pack(&work.url, at, response))
             }
             _ => None,
         };

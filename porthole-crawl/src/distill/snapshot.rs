@@ -50,7 +50,17 @@ impl Snapshot {
     /// # Errors
     /// If it cannot be read, or is too large.
     pub fn read_by(reader: &dyn StoreReader, by: SiteBy) -> Result<Snapshot, DistillError> {
-        let stored = reader.graph()?;
+        Snapshot::read_after(reader, by, Vec::new())
+    }
+
+    /// As `read_by`; `known` are the links of an earlier snapshot of the same store
+    /// ([`into_links`](Self::into_links)), which are not read again.
+    pub(super) fn read_after(
+        reader: &dyn StoreReader,
+        by: SiteBy,
+        known: Vec<GraphEdge>,
+    ) -> Result<Snapshot, DistillError> {
+        let stored = reader.graph_after(known)?;
         let aliases = if by == SiteBy::Host { HashMap::new() } else { by.aliases(&reader.sites()?) };
         Snapshot::new(stored, &reader.feedback()?, aliases)
     }
@@ -88,6 +98,11 @@ impl Snapshot {
     /// The links in the order of the table, repetitions included.
     pub fn links(&self) -> &[GraphEdge] {
         &self.stored.edges
+    }
+
+    /// The links, for a later snapshot.
+    pub(super) fn into_links(self) -> Vec<GraphEdge> {
+        self.stored.edges
     }
 
     /// The graph as it is distilled if a share `rho` of the pages may be authorities.
