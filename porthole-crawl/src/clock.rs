@@ -6,8 +6,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use porthole_types::{Clock, Timestamp};
 
-/// The machine's own time, which never goes back: when the system's clock is set back, this one goes on as before, so
-/// that nobody waits until it is right again.
+/// The system time, made monotonic: when the system clock is set back, this clock continues at its normal rate, so
+/// that nothing waits until the old time is reached again.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -19,12 +19,12 @@ impl Clock for SystemClock {
         let wall = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
         let began = BEGAN.get_or_init(Instant::now);
         let elapsed = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
-        Timestamp(steady(wall, elapsed, &AHEAD))
+        Timestamp(monotonic_millis(wall, elapsed, &AHEAD))
     }
 }
 
-/// The wall's time, or that of the monotonic clock plus the most that the wall was ever ahead of it.
-fn steady(wall: i64, elapsed: i64, ahead: &AtomicI64) -> i64 {
+/// The wall clock time, or the monotonic time plus the largest lead that the wall clock ever had over it.
+fn monotonic_millis(wall: i64, elapsed: i64, ahead: &AtomicI64) -> i64 {
     let now_ahead = wall.saturating_sub(elapsed);
     let before = ahead.fetch_max(now_ahead, Ordering::Relaxed);
     elapsed.saturating_add(before.max(now_ahead))
@@ -35,13 +35,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_set_back_goes_on() {
+    fn a_clock_that_is_set_back_continues() {
         let ahead = AtomicI64::new(i64::MIN);
-        // The wall's time, milliseconds since the start, what the clock says.
+        // Wall clock time, milliseconds since the start, expected reading.
         let steps = [(1_000_000, 0, 1_000_000), (1_000_500, 500, 1_000_500), (500, 700, 1_000_700)];
         let later = [(800, 1_000, 1_001_000), (5_000_000, 1_100, 5_000_000), (1_001_200, 1_200, 5_000_100)];
         for (wall, elapsed, says) in steps.into_iter().chain(later) {
-            assert_eq!(steady(wall, elapsed, &ahead), says, "{wall} {elapsed}");
+            assert_eq!(monotonic_millis(wall, elapsed, &ahead), says, "{wall} {elapsed}");
         }
     }
 }
