@@ -299,7 +299,7 @@ mod tests {
         check("read -r line; echo '{\"relevance\":1.5}'; cat >/dev/null", "a probability from 0 to 1");
         check("read -r line; echo '{\"relevance\":1,\"topic\":\"/Bees\"}'; cat >/dev/null", "no topic /Bees");
         check("read -r line; yes | tr -d '\\n' | head -c 100000; cat >/dev/null", "exceeds 65536 bytes");
-        check("read -r line; printf '\\377\\n'; cat >/dev/null", "no text");
+        check("read -r line; printf '\\377\\n'; cat >/dev/null", "not valid UTF-8");
     }
 
     #[test]

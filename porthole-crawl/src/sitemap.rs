@@ -79,7 +79,7 @@ impl Sitemap {
                 pages.push(NewUrl { url: entry.url, relevance: 0.0, priority: LISTED_PRIORITY, depth: 1 });
             }
             SitemapKind::Sitemap if self.is_index_followed && more.len() < SITEMAPS_PER_SITE => {
-                more.push(entry.url)
+                more.push(entry.url);
             }
             _ => {}
         };
