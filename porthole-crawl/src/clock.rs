@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use porthole_types::{Clock, Timestamp};
 
@@ -13,13 +13,16 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        static BEGAN: OnceLock<Instant> = OnceLock::new();
         static AHEAD: AtomicI64 = AtomicI64::new(i64::MIN);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let wall = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-        let began = BEGAN.get_or_init(Instant::now);
-        let elapsed = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let elapsed = i64::try_from(self.monotonic().as_millis()).unwrap_or(i64::MAX);
         Timestamp(monotonic_millis(wall, elapsed, &AHEAD))
+    }
+
+    fn monotonic(&self) -> Duration {
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
     }
 }
 
@@ -32,7 +35,52 @@ fn monotonic_millis(wall: i64, elapsed: i64, ahead: &AtomicI64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
     use super::*;
+
+    /// Files that may read the time themselves: `Clock`'s implementation, and timeouts of real sockets and processes.
+    const EXEMPT: [&str; 4] = ["clock.rs", "http.rs", "http/", "external.rs"];
+
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => sources(&path, found),
+                false => found.push(path),
+            }
+        }
+    }
+
+    #[test]
+    fn time_is_read_only_through_a_clock() {
+        const READINGS: [&str; 4] = ["Instant::now", "SystemTime::now", "Zoned::now", "Timestamp::now"];
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut files = Vec::new();
+        sources(&root, &mut files);
+        let mut checked = 0;
+        for file in files {
+            let name = file.strip_prefix(&root).unwrap().to_str().unwrap();
+            if name.ends_with("tests.rs") || EXEMPT.iter().any(|exempt| name.starts_with(exempt)) {
+                continue;
+            }
+            let text = fs::read_to_string(&file).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let reading = READINGS.iter().find(|reading| code.contains(**reading));
+            assert_eq!(reading, None, "{name}: use `Clock::monotonic`");
+            checked += 1;
+        }
+        assert!(checked > 40, "{checked} files");
+    }
+
+    #[test]
+    fn monotonic_time_passes() {
+        let before = SystemClock.monotonic();
+        assert!(SystemClock.monotonic() >= before);
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(SystemClock.monotonic() >= before + Duration::from_millis(2));
+    }
 
     #[test]
     fn a_clock_that_is_set_back_continues() {

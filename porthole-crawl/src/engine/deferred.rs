@@ -5,10 +5,10 @@
 //! limited share of the time while pages arrive, and in more when nothing happens. Chunks run after pending results
 //! are committed, so that scores of an older model never overwrite those of a newer one.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use porthole_store::Batch;
-use porthole_types::UrlId;
+use porthole_types::{Clock, UrlId};
 
 use super::crawl::CrawlError;
 use super::writer::Writer;
@@ -23,7 +23,7 @@ const SHARE: u32 = 5;
 const RESCORING: &str = "crawl.scoring";
 
 /// State of the deferred work.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DeferredWork {
     /// Whether the work is done in chunks, rather than at once.
     in_chunks: bool,
@@ -35,23 +35,8 @@ pub(crate) struct DeferredWork {
     /// Whether bringing it up to date has started.
     has_started: bool,
     /// Since when work is deferred, and the time spent on it since.
-    since: Instant,
+    since: Duration,
     spent: Duration,
-}
-
-impl Default for DeferredWork {
-    fn default() -> Self {
-        let (since, spent) = (Instant::now(), Duration::ZERO);
-        DeferredWork {
-            in_chunks: false,
-            is_rescoring: false,
-            is_stored: false,
-            is_table_behind: false,
-            has_started: false,
-            since,
-            spent,
-        }
-    }
 }
 
 impl DeferredWork {
@@ -64,7 +49,7 @@ impl DeferredWork {
                 scorer.strategy.rescore_all();
             }
         }
-        let (since, spent) = (Instant::now(), Duration::ZERO);
+        let (since, spent) = (writer.clock.monotonic(), Duration::ZERO);
         Ok(DeferredWork {
             in_chunks,
             is_rescoring: is_stored,
@@ -86,8 +71,8 @@ impl DeferredWork {
     }
 
     /// Whether the work has not used up its share of the time.
-    pub(crate) fn has_time(&self) -> bool {
-        !self.in_chunks || self.spent * SHARE <= self.since.elapsed()
+    pub(crate) fn has_time(&self, clock: &dyn Clock) -> bool {
+        !self.in_chunks || self.spent * SHARE <= clock.monotonic().saturating_sub(self.since)
     }
 
     pub(crate) fn has_work(&self) -> bool {
@@ -95,10 +80,10 @@ impl DeferredWork {
     }
 
     /// Records a commit, after which the table may be behind.
-    pub(crate) fn committed(&mut self) {
+    pub(crate) fn committed(&mut self, clock: &dyn Clock) {
         self.is_stored = self.is_rescoring;
         if !self.has_work() {
-            (self.since, self.spent) = (Instant::now(), Duration::ZERO);
+            (self.since, self.spent) = (clock.monotonic(), Duration::ZERO);
         }
         self.is_table_behind = true;
     }
@@ -113,7 +98,7 @@ impl DeferredWork {
 impl Writer<'_> {
     /// Does deferred work while its share of the time lasts; with one worker, all of it.
     pub(crate) fn catch_up(&mut self) -> Result<(), CrawlError> {
-        while self.run.deferred.has_work() && self.run.deferred.has_time() {
+        while self.has_deferred() {
             self.catch_up_chunk()?;
         }
         Ok(())
@@ -121,20 +106,20 @@ impl Writer<'_> {
 
     /// Does a chunk of deferred work. Nothing may be pending.
     pub(crate) fn catch_up_chunk(&mut self) -> Result<(), CrawlError> {
-        let started = Instant::now();
+        let started = self.clock.monotonic();
         if self.run.deferred.is_rescoring {
             let priorities = self.rescored();
             let settings: Vec<_> = self.run.deferred.setting().into_iter().collect();
             let batch = Batch { priorities: &priorities, settings: &settings, ..Batch::default() };
             self.store.commit(&batch)?;
-            self.run.deferred.committed();
+            self.run.deferred.committed(&*self.clock);
             // The table is now behind for all of these.
             self.run.deferred.has_started = true;
         } else {
             self.run.deferred.has_started = self.store.catch_up()?;
             self.run.deferred.is_table_behind = self.run.deferred.has_started;
         }
-        self.run.deferred.spent += started.elapsed();
+        self.run.deferred.spent += self.clock.monotonic().saturating_sub(started);
         Ok(())
     }
 

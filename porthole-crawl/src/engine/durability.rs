@@ -5,7 +5,7 @@
 //! waits for it, so that at most [`AT_RISK`] of work can be lost.
 
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::crawl::{Crawl, CrawlError};
 use super::writer::Writer;
@@ -58,7 +58,7 @@ pub(crate) struct Durability {
     /// The value of the setting in the database.
     written: u64,
     /// Time of the first commit that is not covered by a sync.
-    unsynced_since: Option<Instant>,
+    unsynced_since: Option<Duration>,
     running: Option<Sync>,
 }
 
@@ -67,7 +67,7 @@ struct Sync {
     /// Sequence number of the next fetch as of the last commit that it covers.
     covers: u64,
     /// Time of the first commit that it covers.
-    since: Instant,
+    since: Duration,
     thread: JoinHandle<Result<(), CrawlError>>,
 }
 
@@ -84,20 +84,23 @@ impl Durability {
         (has_changed && writer.archive.is_some()).then(|| (SYNCED, self.synced.to_string()))
     }
 
-    /// Records a commit. `next_seq` is the sequence number of the next fetch after it.
-    pub(crate) fn committed(&mut self, next_seq: u64) {
+    /// Records a commit at the monotonic time `now`. `next_seq` is the sequence number of the next fetch after it.
+    pub(crate) fn committed(&mut self, next_seq: u64, now: Duration) {
         self.committed = next_seq;
-        self.unsynced_since.get_or_insert_with(Instant::now);
+        self.unsynced_since.get_or_insert(now);
     }
 
     /// Starts and finishes syncs when due.
     fn poll(&mut self, writer: &mut Writer<'_>) -> Result<(), CrawlError> {
         let Syncing { pause, at_risk, .. } = writer.syncing;
-        let is_over = |sync: &Sync| sync.thread.is_finished() || sync.since.elapsed() >= at_risk;
+        let now = writer.clock.monotonic();
+        let is_over = |sync: &Sync| sync.thread.is_finished() || now.saturating_sub(sync.since) >= at_risk;
         if self.running.as_ref().is_some_and(is_over) {
             self.wait()?;
         }
-        if self.running.is_none() && self.unsynced_since.is_some_and(|since| since.elapsed() >= pause) {
+        if self.running.is_none()
+            && self.unsynced_since.is_some_and(|since| now.saturating_sub(since) >= pause)
+        {
             self.begin(writer)?;
         }
         Ok(())
@@ -146,7 +149,7 @@ impl Durability {
     /// Syncs everything at the end of a run.
     pub(crate) fn close(mut self, writer: &mut Writer<'_>) -> Result<(), CrawlError> {
         self.wait()?;
-        self.unsynced_since.get_or_insert_with(Instant::now);
+        self.unsynced_since.get_or_insert(writer.clock.monotonic());
         self.begin(writer)?;
         self.wait()?;
         if let Some((name, value)) = self.setting(writer) {

@@ -6,7 +6,7 @@
 //! judged by its terms in the tables, and its links get the best R of the pages that contain them.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use porthole_store::{Batch, Estimate, Rejudged, StoreReader, TriedUrl};
 use porthole_strategy::PriorityMerge;
@@ -39,7 +39,7 @@ pub(crate) struct Rejudging {
     /// Pages that keep their R, because they are not archived and the judge needs more than their terms.
     pub(crate) kept: u64,
     /// When it started, and the time spent on it since.
-    began: Instant,
+    began: Duration,
     spent: Duration,
 }
 
@@ -92,7 +92,7 @@ impl Writer<'_> {
             pages: 0,
             by_terms: 0,
             kept: 0,
-            began: Instant::now(),
+            began: self.clock.monotonic(),
             spent: Duration::ZERO,
         }))
     }
@@ -102,9 +102,10 @@ impl Writer<'_> {
         /// At most one part in this many of the elapsed time is spent.
         const SHARE: u32 = 12;
         let Some(mut rejudging) = self.run.rejudging.take() else { return Ok(()) };
-        let began = Instant::now();
-        if rejudging.spent * SHARE > rejudging.began.elapsed() || self.rejudge_chunk(&mut rejudging)? {
-            rejudging.spent += began.elapsed();
+        let started = self.clock.monotonic();
+        let elapsed = started.saturating_sub(rejudging.began);
+        if rejudging.spent * SHARE > elapsed || self.rejudge_chunk(&mut rejudging)? {
+            rejudging.spent += self.clock.monotonic().saturating_sub(started);
             self.run.rejudging = Some(rejudging);
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! An apprentice that is trained during the crawl (A 3.7): from then on the queue is in the order of its scores.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use porthole_page::Extractor;
 use porthole_strategy::{CrawlGoal, SourcePage, Strategy, named};
@@ -10,7 +11,7 @@ use super::tests::{WordJudge, scratch};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use porthole_types::{CanonicalUrl, Timestamp};
+use porthole_types::{CanonicalUrl, Clock, Timestamp};
 
 use porthole_store::Store;
 use porthole_topic::RelevanceJudge;
@@ -155,13 +156,27 @@ impl Fetch for ManyLinks {
     }
 }
 
+/// A clock on which every reading of the monotonic time takes a millisecond, so that work takes time.
+#[derive(Default)]
+struct TickingClock(AtomicU64);
+
+impl Clock for TickingClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(1_000)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// A crawl that is stopped during a rescoring completes it when resumed, with its saved state or as if it had been
 /// killed.
 #[test]
 fn an_interrupted_rescoring_is_completed() {
     for (is_killed, workers) in [(false, 4), (true, 4), (true, 1)] {
         let (folder, mut store) = scratch();
-        let clock = ManualClock::at(Timestamp(1_000));
+        let clock = TickingClock::default();
         let apprentice = || named("apprentice:d=1,train=70,again=1000", &CrawlGoal::nothing(0)).unwrap();
         let mut fetched: Vec<String> = Vec::new();
         for (fetches, workers) in [(u64::MAX, 4), (0, workers)] {

@@ -309,7 +309,7 @@ impl Writer<'_> {
 
     /// Whether deferred work can be done now.
     pub(crate) fn has_deferred(&self) -> bool {
-        self.run.deferred.has_work() && self.run.deferred.has_time()
+        self.run.deferred.has_work() && self.run.deferred.has_time(&*self.clock)
     }
 
     /// Handles a message from the network half.
@@ -655,8 +655,8 @@ impl Writer<'_> {
             protect_newest: self.run.discipline.protect_newest,
             ..Batch::default()
         })?;
-        self.run.deferred.committed();
-        self.run.durability.committed(self.next_seq);
+        self.run.deferred.committed(&*self.clock);
+        self.run.durability.committed(self.next_seq, self.clock.monotonic());
         Ok(())
     }
 
