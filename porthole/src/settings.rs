@@ -559,6 +559,48 @@ mod tests {
         );
     }
 
+    /// The settings in docs/configuration.md are those of the template, with their defaults; some have none.
+    #[test]
+    fn every_setting_is_documented() {
+        const WITHOUT_DEFAULT: [&str; 7] = [
+            "train.counting",
+            "train.smoothing",
+            "train.features",
+            "fetch.contact",
+            "fetch.proxy",
+            "fetch.allow",
+            "backlinks.url",
+        ];
+        let section_of = |line: &str, start: &str, end: &str| {
+            Some(line.strip_prefix(start)?.split_once(end)?.0.trim_start_matches('[').to_owned())
+        };
+        let mut section = String::new();
+        let mut template = Vec::new();
+        for line in TEMPLATE.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)) {
+            section = section_of(line, "[", "]").unwrap_or(section);
+            if let Some((key, rest)) = line.split_once(" = ").filter(|(key, _)| !key.contains(' ')) {
+                let name = format!("{section}.{key}");
+                let value = rest.split("  ").next().unwrap_or(rest).trim();
+                let default = if WITHOUT_DEFAULT.contains(&name.as_str()) { "unset" } else { value };
+                template.push((name, default.to_owned()));
+            }
+        }
+        let mut documented = Vec::new();
+        for line in include_str!("../../docs/configuration.md").lines() {
+            section = section_of(line, "## `[", "]`").unwrap_or(section);
+            let cells: Vec<&str> = line.split(" | ").collect();
+            if let [key, default, _] = cells[..]
+                && let Some(key) = key.strip_prefix("| `").and_then(|key| key.strip_suffix('`'))
+            {
+                documented.push((format!("{section}.{key}"), default.trim_matches('`').to_owned()));
+            }
+        }
+        template.sort_unstable();
+        documented.sort_unstable();
+        assert!(template.len() > 30, "{template:?}");
+        assert_eq!(documented, template);
+    }
+
     #[test]
     fn errors_name_the_line() {
         let error = |text: &str| {
