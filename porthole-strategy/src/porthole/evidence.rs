@@ -297,10 +297,10 @@ impl Evidence {
         let now = self.count();
         for term in terms {
             let term_stats = &mut self.term_stats[bucket_of(*term) as usize];
-            if term_stats.last != now {
-                term_stats.last = now;
-                term_stats.record.add(relevance, 1.0);
-            }
+            // No branch: whether a word was on the page before cannot be predicted.
+            let is_first = f32::from(term_stats.last != now);
+            term_stats.last = now;
+            term_stats.record.add(relevance, is_first);
         }
         true
     }
