@@ -93,10 +93,26 @@ pub(crate) enum CliCommand {
     Sites(Sites),
     /// Compare a focused and an unfocused crawl on a synthetic web, offline
     Demo(Demo),
+    /// Print completions for a shell: bash, elvish, fish, powershell, zsh
+    Completions(Completions),
+    /// Write manual pages, one for each command
+    Man(ManPages),
     /// Experiments on recorded and synthetic webs
     #[cfg(feature = "lab")]
     #[command(subcommand)]
     Lab(Lab),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManPages {
+    /// Folder to write them to; it is created
+    pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -16,6 +16,7 @@ mod init;
 #[cfg(feature = "lab")]
 mod lab;
 mod mark;
+mod packaging;
 mod propose;
 mod query;
 mod report;
@@ -56,6 +57,8 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         CliCommand::Mark(arguments) => mark::run(workspace, &arguments),
         CliCommand::Sites(arguments) => sites::run(workspace, &arguments),
         CliCommand::Demo(arguments) => demo::run(arguments).await,
+        CliCommand::Completions(arguments) => packaging::completions(&arguments),
+        CliCommand::Man(arguments) => packaging::man(&arguments),
         #[cfg(feature = "lab")]
         CliCommand::Lab(arguments) => lab::run(workspace, arguments).await,
     };
