@@ -62,6 +62,7 @@ const INFO_TYPE: &str = "application/warc-fields";
 const REQUEST_TYPE: &str = "application/http; msgtype=request";
 const RESPONSE_TYPE: &str = "application/http; msgtype=response";
 const SAME_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
 impl<W: Write> WarcWriter<W> {
     /// Writes from the start of a file. Record ids are derived from the seed, the offset and the contents: writing a
@@ -156,21 +157,25 @@ impl<W: Write> WarcWriter<W> {
         self.finish(response.date, RESPONSE_TYPE, &digest, Some(response.body))
     }
 
-    /// Writes a revisit: the head of a response, and a reference to its recorded body.
+    /// Writes a revisit: the head of a response, and a reference to its recorded body. A response with status 304 has
+    /// the profile `server-not-modified`, any other `identical-payload-digest`.
     pub fn revisit(
         &mut self,
         response: &WarcResponse<'_>,
         original: &Original<'_>,
     ) -> Result<Written, WarcError> {
         self.start_response(RecordKind::Revisit, response);
-        push_field(&mut self.head, "WARC-Profile", SAME_PAYLOAD);
+        let is_not_modified = response.status == 304;
+        push_field(&mut self.head, "WARC-Profile", if is_not_modified { NOT_MODIFIED } else { SAME_PAYLOAD });
         if let Some(id) = original.id {
             let bare = id.trim_start_matches('<').trim_end_matches('>');
             push_field(&mut self.head, "WARC-Refers-To", &format!("<{bare}>"));
         }
         push_field(&mut self.head, "WARC-Refers-To-Target-URI", original.url);
         push_field(&mut self.head, "WARC-Refers-To-Date", &date(original.date));
-        push_field(&mut self.head, "WARC-Payload-Digest", &original.digest.to_string());
+        if !is_not_modified {
+            push_field(&mut self.head, "WARC-Payload-Digest", &original.digest.to_string());
+        }
         self.finish_short(response.date, RESPONSE_TYPE)
     }
 

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::control::{Set, SetScope};
-pub(crate) use self::crawl::Crawl;
+pub(crate) use self::crawl::{Crawl, duration};
 pub(crate) use self::distill::{Distill, EngineWord};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Usefulness};

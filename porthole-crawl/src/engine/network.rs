@@ -18,7 +18,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use porthole_types::{CanonicalUrl, Failure, FailureKind, Outcome, Rank, SiteId, Timestamp, Work};
+use porthole_types::{
+    CanonicalUrl, Failure, FailureKind, Headers, Outcome, Rank, SiteId, Timestamp, Validators, Work,
+};
 
 use self::doubts::FailedRequest;
 use self::lookups::Lookups;
@@ -32,12 +34,12 @@ use crate::host::{Flight, HostAnswer, Turn};
 use crate::reading::Unread;
 use crate::robots::{RobotsFetch, RobotsLook, RobotsVerdict};
 use crate::sitemap::Sitemap;
-use crate::{FetchError, Response};
+use crate::{FetchError, Request, Response};
 
 /// What a driver is to do.
 pub(crate) enum Action {
     /// Make a request; [`Network::answered`] takes the answer.
-    Fetch(JobId, CanonicalUrl, Option<IpAddr>),
+    Fetch(JobId, Request),
     /// Look up a site's addresses; [`Network::located`] takes the answer.
     Locate(SiteId, CanonicalUrl),
     /// Give a request up that is under way; its answer is a timeout.
@@ -557,8 +559,13 @@ impl Network {
         crawl_delay: Option<Duration>,
         now: Timestamp,
     ) -> Action {
+        let mut headers = Headers::new();
         let url = match &what {
-            What::Page(work) => &work.url,
+            What::Page(work) => {
+                let copy = work.copy.as_ref().and_then(|copy| copy.validators.as_ref());
+                headers = copy.map_or(headers, Validators::conditions);
+                &work.url
+            }
             What::Robots(fetch) => fetch.url(),
             What::Sitemap(sitemap) => &sitemap.url,
             What::Backlinks(question) => &question.url,
@@ -583,7 +590,7 @@ impl Network {
         let flight = self.manners.as_mut().map(|manners| manners.hosts.started(site, address, crawl_delay));
         self.jobs.insert(id, Job { what, site, flight, gates, started: now, lane });
         self.place(site, now);
-        Action::Fetch(id, url, address)
+        Action::Fetch(id, Request { url, headers, address })
     }
 
     /// Gives a site the place that follows from what is known of it.

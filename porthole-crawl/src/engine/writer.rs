@@ -8,6 +8,7 @@
 //! next URL is chosen, and the order of fetches is the same in every run, also across a kill and a resume.
 
 mod offers;
+mod upkeep;
 
 use std::collections::{HashMap, HashSet};
 use std::iter::repeat;
@@ -26,6 +27,7 @@ use porthole_types::{
 };
 
 use self::offers::Offers;
+pub(crate) use self::upkeep::Upkeep;
 use super::admission::Admission;
 use super::batch::CurrentBatch;
 use super::crash_guard::CrashGuard;
@@ -101,6 +103,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) truncates: bool,
     pub(crate) distiller: Option<Distiller>,
     pub(crate) backlinks: Option<Backlinks>,
+    /// With it pages that were fetched are visited again.
+    pub(crate) upkeep: Option<Upkeep>,
     /// They come first, whatever the strategy makes of links to them.
     pub(crate) starts: HashSet<UrlId, foldhash::fast::FixedState>,
     pub(crate) next_seq: u64,
@@ -174,6 +178,8 @@ pub(crate) struct Pending {
     /// What became known of robots.txt files and hosts.
     robots: Vec<StoredRobots>,
     hosts: Vec<StoredHost>,
+    /// The last record that was appended to the archive.
+    archived: Option<SegmentSpan>,
     /// When the last commit was.
     since: Timestamp,
 }
@@ -213,6 +219,7 @@ impl Writer<'_> {
             self.scorer.as_ref().map_or_else(Discipline::default, |scorer| scorer.strategy.discipline());
         self.store.bound(discipline.bound)?;
         self.admission.recall(self.next_seq, &*self.store.reader())?;
+        self.begin_upkeep()?;
         let workers = limits.workers.max(1);
         let is_threaded = is_threaded && !self.reads_in_place;
         let deferred = DeferredWork::new(self, is_threaded)?;
@@ -400,6 +407,7 @@ impl Writer<'_> {
         }
         self.distil()?;
         self.set_least();
+        self.queue_visits()?;
         self.offer()?;
         self.run.crash_guard.note_first(&mut *self.store)?;
         // Something was refused without a request.
@@ -410,7 +418,7 @@ impl Writer<'_> {
             self.catch_up_some()?;
             return Ok(None);
         }
-        Ok(self.why_quiet())
+        self.why_quiet()
     }
 
     /// Whether all pages or bytes have come and are committed. What is under way then is given back, not waited for.
@@ -433,19 +441,19 @@ impl Writer<'_> {
     }
 
     /// Why to stop when all is quiet.
-    fn why_quiet(&mut self) -> Option<Stop> {
+    fn why_quiet(&mut self) -> Result<Option<Stop>, CrawlError> {
         if self.run.is_paused {
-            return None;
+            return Ok(None);
         }
         if self.run.begun >= self.run.limits.fetches {
-            return Some(Stop::Limit);
+            return Ok(Some(Stop::Limit));
         }
-        // Who is polite waits for failures that may pass, and for sites that rest.
-        match self.store.next_due() {
-            Some(_) if self.run.is_polite => None,
+        // Who is polite waits for failures that may pass, for sites that rest, and for pages that are due later.
+        Ok(match self.next_due()? {
+            Some(_) if self.run.is_polite || self.waits_for_visits() => None,
             Some(due) => Some(Stop::Waiting(due)),
             None => Some(Stop::Exhausted),
-        }
+        })
     }
 
     /// Later pages follow from earlier ones: with few workers next to nothing waits, and with many no more than is under
@@ -497,7 +505,7 @@ impl Writer<'_> {
 
     /// A page was read and judged: its links are scored, it is archived, and waits to be committed.
     pub(crate) fn on_page_read(&mut self, read: Read) -> Result<(), CrawlError> {
-        let Read { work, mut result, page, packed, took } = read;
+        let Read { work, mut result, page, packed, is_revisit_record, took } = read;
         self.one_read();
         if self.run.pages >= self.run.limits.pages || self.run.bytes >= self.run.limits.bytes {
             // It came after the last one that was asked for, and is given back.
@@ -509,11 +517,11 @@ impl Writer<'_> {
             let has_words = page.as_ref().is_some_and(|(page, _)| page.terms().len() >= MIN_COPIED_TERMS);
             result.copy_of = original.filter(|_| has_words);
         }
-        if work.depth > 0 {
+        if work.depth > 0 && work.copy.is_none() {
             let credit = result.judgment.filter(|_| result.copy_of.is_none());
             self.run.worth.add(work.priority, credit.map_or(0.0, |judgment| judgment.relevance));
         }
-        if result.outcome == Outcome::Fetched {
+        if matches!(result.outcome, Outcome::Fetched | Outcome::NotModified) {
             self.run.pages += 1;
         } else {
             self.run.no_pages += 1;
@@ -535,7 +543,12 @@ impl Writer<'_> {
             };
         }
         if let (Some((archive, _)), Some(packed)) = (&mut self.archive, packed) {
-            result.span = archive.append(&packed, result.at)?;
+            let span = archive.append(&packed, result.at)?;
+            self.run.pending.archived = span.or(self.run.pending.archived);
+            result.span = span.filter(|_| !is_revisit_record);
+        }
+        if is_revisit_record {
+            result.span = work.copy.as_ref().and_then(|copy| copy.span);
         }
         if result.outcome == Outcome::Fetched && result.copy_of.is_none() {
             self.truncate(&work, result.judgment);
@@ -575,9 +588,10 @@ impl Writer<'_> {
 
     /// Numbers a result and has it committed with the next ones.
     fn push(&mut self, work: Work, mut result: PageResult, took: Duration) {
-        // Strategies learn nothing from what is no page, or a copy of one.
-        let is_settled = result.copy_of.is_some()
-            || !is_judged(&result.outcome) && !matches!(result.outcome, Outcome::Retry { .. });
+        // Strategies learn nothing from what is no page, or a copy of one. A page that has not changed they know.
+        let is_known = matches!(result.outcome, Outcome::Retry { .. } | Outcome::NotModified);
+        let is_settled = result.copy_of.is_some() || !is_judged(&result.outcome) && !is_known;
+        self.note_visit(&work, &mut result);
         if let (true, Some(scorer)) = (is_settled, &mut self.scorer) {
             scorer.strategy.settled(&work.url);
         }
@@ -623,7 +637,7 @@ impl Writer<'_> {
     /// Writes results and everything that must agree with them, in one transaction.
     fn write(&mut self, results: &[PageResult], pending: &Pending) -> Result<(), CrawlError> {
         let next_seq = self.next_seq.to_string();
-        let archived = results.iter().rev().find_map(|result| result.span).map(span_in_words);
+        let archived = pending.archived.map(span_in_words);
         let batch = self.run.batch.unwritten.take();
         let asked = self.backlinks.as_ref().map(Backlinks::asked);
         let priorities = self.new_priorities(results);

@@ -96,7 +96,7 @@ impl Writer<'_> {
 
     /// Whether the next URL may be chosen: with one worker it follows from all that came before, so that is committed
     /// first.
-    fn may_choose(&self) -> bool {
+    pub(super) fn may_choose(&self) -> bool {
         let results = self.run.pending.results.len();
         if self.run.limits.workers == 1 { results == 0 } else { results < MAX_REFUSED }
     }
