@@ -152,6 +152,18 @@ impl VisitPlan {
         (inverse_gain(gain) / rate).clamp(shortest, longest)
     }
 
+    /// When a page is due that was last seen at this time.
+    pub(crate) fn due(
+        &self,
+        history: &ChangeHistory,
+        hub: f64,
+        seen: Timestamp,
+        settings: &UpkeepSettings,
+    ) -> Timestamp {
+        let interval = self.interval_of(self.rate_of(history), self.weight(hub, settings), settings);
+        seen.after(Duration::from_secs_f64(interval / 1_000.0))
+    }
+
     /// What follows from a visit of a page.
     pub(crate) fn after_visit(
         &self,
@@ -178,11 +190,7 @@ impl VisitPlan {
             PageChange::New | PageChange::Unknown => {}
         }
         let due = match history.gone {
-            None => {
-                let weight = self.weight(hub, settings);
-                let interval = self.interval_of(self.rate_of(&history), weight, settings);
-                Some(at.after(Duration::from_secs_f64(interval / 1_000.0)))
-            }
+            None => Some(self.due(&history, hub, at, settings)),
             Some(gone) if at.since(gone) >= settings.longest * VISITS_WHEN_GONE => None,
             Some(_) => Some(at.after(settings.longest)),
         };

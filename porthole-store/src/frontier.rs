@@ -154,6 +154,12 @@ impl Frontier {
         &mut self.columns.sites
     }
 
+    /// Whether no queued URL could be taken now: all are in flight, wait for a retry, or are on disabled sites.
+    pub(crate) fn is_idle(&self) -> bool {
+        let StateCounts { states, taken, parked, .. } = self.tally;
+        states[RowState::Queued as usize] <= taken + parked + self.waiting.len()
+    }
+
     /// The row of a known URL.
     pub(crate) fn find(&self, oid: UrlId) -> Option<u32> {
         self.known.get(oid.0)

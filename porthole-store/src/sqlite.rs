@@ -34,7 +34,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use porthole_types::{CanonicalUrl, NewUrl, Rank, SiteId, Timestamp, UrlId, Work};
+use porthole_types::{CanonicalUrl, ChangeHistory, NewUrl, Rank, SiteId, Timestamp, UrlId, Work};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
 pub use self::distill::{SqlDistillation, SqlDistiller, SqlScores};
@@ -280,12 +280,27 @@ impl Store for SqliteStore {
         Ok(pages)
     }
 
+    fn reschedule(
+        &mut self,
+        due: &mut dyn FnMut(&ChangeHistory, f64, Timestamp) -> Timestamp,
+        settings: &[(&str, &str)],
+    ) -> Result<()> {
+        let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        upkeep::reschedule(&tx, due)?;
+        write::write_settings(&tx, settings)?;
+        Ok(tx.commit()?)
+    }
+
     fn due_pages(&self, due: DuePages) -> Result<Vec<UrlId>> {
         upkeep::due(&self.db, due)
     }
 
     fn next_visit(&self) -> Result<Option<Timestamp>> {
         upkeep::next(&self.db)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.memory.frontier.is_idle()
     }
 
     fn queued_revisits(&self) -> usize {

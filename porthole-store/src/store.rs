@@ -71,11 +71,22 @@ pub trait Store: WorkspaceWriter {
     /// Returns the number of pages under maintenance.
     fn maintain_pages(&mut self, first: Duration) -> Result<usize>;
 
+    /// Sets when pages under maintenance are due, from what is known of their changes, their hub scores and when they were
+    /// last seen, and writes settings in the same transaction. Pages that are queued, gone, or given up stay as they are.
+    fn reschedule(
+        &mut self,
+        due: &mut dyn FnMut(&ChangeHistory, f64, Timestamp) -> Timestamp,
+        settings: &[(&str, &str)],
+    ) -> Result<()>;
+
     /// Pages under maintenance that are due, the earliest first. Pages that are queued are not among them.
     fn due_pages(&self, due: DuePages) -> Result<Vec<UrlId>>;
 
     /// When the next page under maintenance is due; `None` if there is none.
     fn next_visit(&self) -> Result<Option<Timestamp>>;
+
+    /// Whether no queued URL could be taken now: all are in flight, wait for a retry, or are on disabled sites.
+    fn is_idle(&self) -> bool;
 
     /// The number of queued URLs that were finished before, including those in flight.
     fn queued_revisits(&self) -> usize;

@@ -24,7 +24,7 @@ pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Usefulness}
 #[cfg(feature = "lab")]
 pub(crate) use self::lab::{
     Bench, BenchClassifier, BenchCritic, BenchDistiller, BenchStrategies, Compare, Critics, Figures, General,
-    Lab, LabApprentice, Record, RunExperiment, Synth, WebStats,
+    Lab, LabApprentice, LabUpkeep, Record, RunExperiment, Synth, WebStats,
 };
 pub(crate) use self::query::Query;
 pub(crate) use self::report::CrawlReport;

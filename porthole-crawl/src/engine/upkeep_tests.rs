@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use porthole_store::{Policy, QueryLimits, SqliteStore, Store, StoreReader, WorkspaceWriter};
+use porthole_store::{Policy, QueryLimits, SqliteStore, Store, WorkspaceWriter};
 use porthole_strategy::{CrawlGoal, named};
 use porthole_types::{
     CanonicalUrl, Clock, Headers, ManualClock, Mark, PageChange, SegmentSpan, Timestamp, UrlId,

@@ -67,6 +67,32 @@ pub(super) fn due(db: &Connection, due: DuePages) -> Result<Vec<UrlId>> {
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Sets when pages are due.
+pub(super) fn reschedule(
+    tx: &Transaction<'_>,
+    due: &mut dyn FnMut(&ChangeHistory, f64, Timestamp) -> Timestamp,
+) -> Result<()> {
+    let mut read = tx.prepare(
+        "select visits, changes, watched, changed, gone, coalesce(hubs.score, 0.0), seen, upkeep.row, upkeep.due \
+         from upkeep cross join crawl on crawl.rowid = upkeep.row left join hubs on hubs.oid = crawl.oid \
+         where upkeep.due is not null and gone is null order by upkeep.row",
+    )?;
+    // Not while the rows are read: they would move in the index.
+    let mut changed: Vec<(i64, i64)> = Vec::new();
+    let mut rows = read.query([])?;
+    while let Some(row) = rows.next()? {
+        let new = due(&history(row, 0)?, row.get(5)?, Timestamp(row.get(6)?)).0;
+        if new != row.get::<_, i64>(8)? {
+            changed.push((row.get(7)?, new));
+        }
+    }
+    let mut update = tx.prepare("update upkeep set due = ?2 where row = ?1")?;
+    for (row, due) in changed {
+        update.execute(params![row, due])?;
+    }
+    Ok(())
+}
+
 /// When the next page is due.
 pub(super) fn next(db: &Connection) -> Result<Option<Timestamp>> {
     let mut read = db.prepare_cached("select min(due) from upkeep where due is not null")?;

@@ -3,8 +3,10 @@
 
 use std::fmt::Write as _;
 
-use porthole_store::{Batch, DuePages, PolicyKey};
-use porthole_types::{FailureKind, Outcome, PageChange, PageResult, Timestamp, Work, fingerprint_of_terms};
+use porthole_store::{Batch, Direction, DuePages, PolicyKey};
+use porthole_types::{
+    ChangeHistory, FailureKind, Outcome, PageChange, PageResult, Timestamp, Work, fingerprint_of_terms,
+};
 
 use super::Writer;
 use crate::engine::crawl::CrawlError;
@@ -91,23 +93,12 @@ impl Writer<'_> {
 
     /// Queues pages again that are to be visited now, if it is time for that.
     pub(super) fn queue_visits(&mut self) -> Result<(), CrawlError> {
-        if self.upkeep.is_none() || !self.may_choose() || self.is_closing() {
-            return Ok(());
-        }
-        let is_in_portions =
-            self.store.policy().keys().first().is_some_and(|(key, _)| *key == PolicyKey::Revisit);
-        let portion = if is_in_portions { portion(self.run.limits.workers) } else { usize::MAX };
-        let queued = self.store.queued_revisits();
-        let is_enough = if self.run.limits.workers == 1 { queued > 0 } else { queued > portion / 2 };
-        if is_enough {
+        if !self.may_choose() || self.is_closing() || !self.has_room_for_visits() {
             return Ok(());
         }
         self.plan_visits()?;
+        let portion = self.portion();
         let Some(upkeep) = &mut self.upkeep else { return Ok(()) };
-        let is_idle = self.store.counts().queued == 0;
-        if upkeep.is_round_over || self.next_seq < upkeep.next_portion && !is_idle {
-            return Ok(());
-        }
         let (now, is_scheduled) = (self.clock.now(), upkeep.is_scheduled());
         let due = DuePages {
             until: is_scheduled.then_some(now),
@@ -128,7 +119,29 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Makes the plan again, after so many fetches. With one worker all of them are committed.
+    /// Whether more pages may be queued again: all that were are done, and new pages had their share; or there is nothing
+    /// else to do.
+    fn has_room_for_visits(&self) -> bool {
+        let Some(upkeep) = self.upkeep.as_ref().filter(|upkeep| !upkeep.is_round_over) else { return false };
+        let queued = self.store.queued_revisits();
+        let has_room = if self.run.limits.workers == 1 { queued == 0 } else { queued <= self.portion() / 2 };
+        self.store.is_idle() || has_room && self.next_seq >= upkeep.next_portion
+    }
+
+    /// Pages that are queued again at once: all, if the policy has another order than theirs. A polite crawl needs many
+    /// sites to be busy.
+    fn portion(&self) -> usize {
+        let is_first =
+            |keys: &[(PolicyKey, Direction)]| keys.first().is_some_and(|(key, _)| *key == PolicyKey::Revisit);
+        match self.run.limits.workers {
+            _ if !is_first(self.store.policy().keys()) => usize::MAX,
+            1 => 16,
+            workers => (workers * 32).clamp(64, 4_096),
+        }
+    }
+
+    /// Makes the plan again after so many fetches, and says when pages are due by it. With one worker all of these fetches
+    /// are committed.
     fn plan_visits(&mut self) -> Result<(), CrawlError> {
         let Some(upkeep) = &mut self.upkeep else { return Ok(()) };
         if self.next_seq < upkeep.next_plan {
@@ -138,14 +151,16 @@ impl Writer<'_> {
         self.store.reader().visit_histories(&mut |history, hub| pages.push((*history, hub)))?;
         upkeep.plan = VisitPlan::of(&pages, &upkeep.settings);
         upkeep.next_plan = self.next_seq + LEAST_BETWEEN_PLANS.max(pages.len() as u64 / 4);
+        let (plan, settings) = (upkeep.plan, upkeep.settings);
         let setting = upkeep.setting();
-        Ok(self.store.set_setting(PLAN, &setting)?)
+        let mut due = |history: &ChangeHistory, hub, seen| plan.due(history, hub, seen, &settings);
+        Ok(self.store.reschedule(&mut due, &[(PLAN, &setting)])?)
     }
 
     /// When the next URL is due: one that waits for another try, or a page for its next visit.
     pub(crate) fn next_due(&self) -> Result<Option<Timestamp>, CrawlError> {
         let visit = match &self.upkeep {
-            Some(upkeep) if upkeep.is_scheduled() => self.store.next_visit()?,
+            Some(upkeep) if upkeep.is_scheduled() && self.has_room_for_visits() => self.store.next_visit()?,
             _ => None,
         };
         Ok(self.store.next_due().into_iter().chain(visit).min())
@@ -184,9 +199,4 @@ fn change(work: &Work, result: &PageResult) -> Option<PageChange> {
         },
         Outcome::Dead(_) | Outcome::Skipped(_) => PageChange::Unknown,
     })
-}
-
-/// Pages that are queued again at once. A polite crawl needs many sites to be busy.
-fn portion(workers: usize) -> usize {
-    if workers == 1 { 16 } else { (workers * 32).clamp(64, 4_096) }
 }
