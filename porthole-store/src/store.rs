@@ -131,7 +131,13 @@ pub trait Store: WorkspaceWriter {
 /// Reads a crawl's database while it is written. Each call sees one consistent state.
 pub trait StoreReader: Send + Sync {
     /// The current link graph.
-    fn graph(&self) -> Result<LinkGraph>;
+    fn graph(&self) -> Result<LinkGraph> {
+        self.graph_after(Vec::new())
+    }
+
+    /// The current link graph. `known` are the edges of an earlier snapshot: links are only ever appended, so that only
+    /// the newer ones are read.
+    fn graph_after(&self, known: Vec<GraphEdge>) -> Result<LinkGraph>;
 
     /// Events with an id above `after`, oldest first, at most `limit`.
     fn events(&self, after: u64, limit: usize) -> Result<Vec<(u64, Event)>>;

@@ -74,7 +74,7 @@ pub struct Apprentice {
 }
 
 impl Apprentice {
-    /// An apprentice by its parameters, which the README explains.
+    /// An apprentice by its parameters, which docs/commands.md explains.
     pub(crate) fn new(parameters: &mut Parameters<'_>, goal: &CrawlGoal) -> Result<Apprentice, NameError> {
         let mut settings = ApprenticeSettings::read(parameters)?;
         let mut learner = ApprenticeLearner::new(settings.learner, settings.length);

@@ -313,8 +313,17 @@ impl CriticModel {
     /// Looks up every term of a document.
     pub(crate) fn read(&self, counts: &TermFrequencies, reading: &mut MatchedTerms) {
         reading.found.clear();
-        let known = counts.iter().map(|&(term, count)| (self.number(term), count));
-        reading.found.extend(known.filter(|(number, _)| *number != 0).map(|known| self.found(known)));
+        for counts in counts.chunks(STRETCH) {
+            let mut known = [(0, 0); STRETCH];
+            let mut found = 0;
+            for &(term, count) in counts {
+                let number = self.number(term);
+                known[found] = (number, count);
+                // No branch: whether a term is in the model cannot be predicted.
+                found += usize::from(number != 0);
+            }
+            reading.found.extend(known[..found].iter().map(|&known| self.found(known)));
+        }
     }
 
     /// As `read`, for a document's terms with repetitions. Counting by term number yields term order without sorting,
@@ -396,13 +405,7 @@ impl CriticModel {
         };
         for found in reading.found.chunks(STRETCH) {
             let mut here = [(0, 0); STRETCH];
-            let mut count = 0;
-            for found in found {
-                if let Some(at) = self.entry_at(found.place, number) {
-                    here[count] = (at as u32, found.count);
-                    count += 1;
-                }
-            }
+            let count = self.entries_at(found, number, &mut here);
             self.touch(&here[..count]);
             for &(at, count) in &here[..count] {
                 let at = at as usize;
@@ -450,6 +453,28 @@ impl CriticModel {
     #[inline]
     fn postings(&self, entry: usize) -> std::ops::Range<usize> {
         self.entries[entry].first_posting as usize..self.entries[entry + 1].first_posting as usize
+    }
+
+    /// Collects the entries of terms at a decision with the terms' counts. Returns their number.
+    #[inline(always)]
+    fn entries_at(&self, found: &[MatchedTerm], number: u32, here: &mut [(u32, u32); STRETCH]) -> usize {
+        let mut count = 0;
+        if number >= BEYOND {
+            for found in found {
+                if let Some(at) = self.entry_at(found.place, number) {
+                    here[count] = (at as u32, found.count);
+                    count += 1;
+                }
+            }
+            return count;
+        }
+        for MatchedTerm { place, count: occurrences } in found {
+            let before = (place.decided & ((1 << number) - 1)).count_ones();
+            here[count] = (place.first + before, *occurrences);
+            // No branch: whether a term is a feature of a decision cannot be predicted.
+            count += (place.decided >> number & 1) as usize;
+        }
+        count
     }
 
     /// Index of a term's entry at a decision. Entries are in order, so it is the number of decisions before it.

@@ -118,15 +118,6 @@ impl<W: Write> WarcWriter<W> {
         &mut self.out
     }
 
-    /// Takes what was written so far, and restarts at offset 0: the next record gets the id of the first of a file.
-    pub fn take(&mut self) -> W
-    where
-        W: Default,
-    {
-        self.offset = 0;
-        std::mem::take(&mut self.out)
-    }
-
     /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.out
@@ -147,6 +138,17 @@ impl<W: Write> WarcWriter<W> {
 
     /// Writes a response.
     pub fn response(&mut self, response: &WarcResponse<'_>) -> Result<Written, WarcError> {
+        let id = self.pack_response(response);
+        self.write_packed(id)
+    }
+
+    /// Packs a response without writing it, for [`append`](Self::append) by another writer.
+    pub fn packed_response(&mut self, response: &WarcResponse<'_>) -> Vec<u8> {
+        self.pack_response(response);
+        std::mem::take(&mut self.packed)
+    }
+
+    fn pack_response(&mut self, response: &WarcResponse<'_>) -> RecordId {
         self.start_response(RecordKind::Response, response);
         let digest = self.read_ahead(response.body).to_string();
         push_field(&mut self.head, "WARC-Payload-Digest", &digest);
@@ -154,7 +156,7 @@ impl<W: Write> WarcWriter<W> {
             push_field(&mut self.head, "WARC-Truncated", truncation.name());
         }
         // A block digest would cost as much again, and is optional.
-        self.finish(response.date, RESPONSE_TYPE, &digest, Some(response.body))
+        self.pack(response.date, RESPONSE_TYPE, &digest, Some(response.body))
     }
 
     /// Writes a revisit: the head of a response, and a reference to its recorded body. A response with status 304 has
@@ -164,6 +166,17 @@ impl<W: Write> WarcWriter<W> {
         response: &WarcResponse<'_>,
         original: &Original<'_>,
     ) -> Result<Written, WarcError> {
+        let id = self.pack_revisit(response, original);
+        self.write_packed(id)
+    }
+
+    /// Packs a revisit without writing it, for [`append`](Self::append) by another writer.
+    pub fn packed_revisit(&mut self, response: &WarcResponse<'_>, original: &Original<'_>) -> Vec<u8> {
+        self.pack_revisit(response, original);
+        std::mem::take(&mut self.packed)
+    }
+
+    fn pack_revisit(&mut self, response: &WarcResponse<'_>, original: &Original<'_>) -> RecordId {
         self.start_response(RecordKind::Revisit, response);
         let is_not_modified = response.status == 304;
         push_field(&mut self.head, "WARC-Profile", if is_not_modified { NOT_MODIFIED } else { SAME_PAYLOAD });
@@ -176,7 +189,7 @@ impl<W: Write> WarcWriter<W> {
         if !is_not_modified {
             push_field(&mut self.head, "WARC-Payload-Digest", &original.digest.to_string());
         }
-        self.finish_short(response.date, RESPONSE_TYPE)
+        self.pack_short(response.date, RESPONSE_TYPE)
     }
 
     /// Writes a request.
@@ -230,9 +243,15 @@ impl<W: Write> WarcWriter<W> {
 
     /// Finishes a record whose block is in `block_head`.
     fn finish_short(&mut self, at: Timestamp, content_type: &str) -> Result<Written, WarcError> {
+        let id = self.pack_short(at, content_type);
+        self.write_packed(id)
+    }
+
+    /// Packs a record whose block is in `block_head`.
+    fn pack_short(&mut self, at: Timestamp, content_type: &str) -> RecordId {
         let digest = Digest::of(&self.block_head).to_string();
         push_field(&mut self.head, "WARC-Block-Digest", &digest);
-        self.finish(at, content_type, &digest, None)
+        self.pack(at, content_type, &digest, None)
     }
 
     /// Digest of a body, which is part of its record's head.
@@ -243,15 +262,9 @@ impl<W: Write> WarcWriter<W> {
         }
     }
 
-    /// Adds the common fields, and writes the record. The block is `block_head` and a body that was digested before;
+    /// Adds the common fields, and packs the record. The block is `block_head` and a body that was digested before;
     /// the digest makes its id unique.
-    fn finish(
-        &mut self,
-        at: Timestamp,
-        content_type: &str,
-        digest: &str,
-        body: Option<&[u8]>,
-    ) -> Result<Written, WarcError> {
+    fn pack(&mut self, at: Timestamp, content_type: &str, digest: &str, body: Option<&[u8]>) -> RecordId {
         let name = [&self.seed.to_le_bytes(), &self.offset.to_le_bytes(), &at.0.to_le_bytes()];
         let [seed, offset, date] = name.map(|part| &part[..]);
         let id = RecordId::from_name(&[seed, offset, date, &self.head, digest.as_bytes()]);
@@ -260,16 +273,20 @@ impl<W: Write> WarcWriter<W> {
         push_field(&mut self.head, "Content-Type", content_type);
         push_field(&mut self.head, "Content-Length", &length.to_string());
         self.head.extend_from_slice(b"\r\n");
+        self.compress(body);
+        id
+    }
 
+    /// Writes the packed record.
+    fn write_packed(&mut self, id: RecordId) -> Result<Written, WarcError> {
         let offset = self.offset;
-        self.pack(body);
         let packed = std::mem::take(&mut self.packed);
         let written = self.write(&packed);
         self.packed = packed;
         written.map(|()| Written { offset, length: self.offset - offset, id })
     }
 
-    fn pack(&mut self, body: Option<&[u8]>) {
+    fn compress(&mut self, body: Option<&[u8]>) {
         self.packed.clear();
         let parts: [&[u8]; 4] = [&self.head, &self.block_head, body.unwrap_or_default(), b"\r\n\r\n"];
         match &mut self.packing {

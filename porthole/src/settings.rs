@@ -198,12 +198,12 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # per-address = true            # sites on the same IP address share their delays
 
 [crawl]
-# idle = "wait"                 # while the sites with the best links rest, wait for them; "fill": fetch what is left
+# idle = "wait"                 # wait while the sites with the best links are resting; "fill": fetch others
 
 [pages]
 # refresh = 5                   # follow a meta refresh of up to this many seconds like a redirect
 # noindex = "links"             # of pages that ask not to be indexed, follow the "links" only (they are
-                                # no results and not archived); or "read" or "skip" these pages
+                                # not results and not archived); or "read" or "skip" these pages
 # nofollow = "page"             # obey nofollow of whole pages, not rel=nofollow of single links;
                                 # "links": of both; "never": of neither
 # noarchive = true              # do not archive pages that ask for it
@@ -569,6 +569,48 @@ mod tests {
             (ready.options.calibrate, ready.options.folds),
             (defaults.options.calibrate, defaults.options.folds)
         );
+    }
+
+    /// The settings in docs/configuration.md are those of the template, with their defaults; some have none.
+    #[test]
+    fn every_setting_is_documented() {
+        const WITHOUT_DEFAULT: [&str; 7] = [
+            "train.counting",
+            "train.smoothing",
+            "train.features",
+            "fetch.contact",
+            "fetch.proxy",
+            "fetch.allow",
+            "backlinks.url",
+        ];
+        let section_of = |line: &str, start: &str, end: &str| {
+            Some(line.strip_prefix(start)?.split_once(end)?.0.trim_start_matches('[').to_owned())
+        };
+        let mut section = String::new();
+        let mut template = Vec::new();
+        for line in TEMPLATE.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)) {
+            section = section_of(line, "[", "]").unwrap_or(section);
+            if let Some((key, rest)) = line.split_once(" = ").filter(|(key, _)| !key.contains(' ')) {
+                let name = format!("{section}.{key}");
+                let value = rest.split("  ").next().unwrap_or(rest).trim();
+                let default = if WITHOUT_DEFAULT.contains(&name.as_str()) { "unset" } else { value };
+                template.push((name, default.to_owned()));
+            }
+        }
+        let mut documented = Vec::new();
+        for line in include_str!("../../docs/configuration.md").lines() {
+            section = section_of(line, "## `[", "]`").unwrap_or(section);
+            let cells: Vec<&str> = line.split(" | ").collect();
+            if let [key, default, _] = cells[..]
+                && let Some(key) = key.strip_prefix("| `").and_then(|key| key.strip_suffix('`'))
+            {
+                documented.push((format!("{section}.{key}"), default.trim_matches('`').to_owned()));
+            }
+        }
+        template.sort_unstable();
+        documented.sort_unstable();
+        assert!(template.len() > 30, "{template:?}");
+        assert_eq!(documented, template);
     }
 
     #[test]

@@ -6,12 +6,12 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use crate::frontier::RowState;
 use crate::{Error, GraphEdge, GraphNode, LinkGraph, NeighbourEvidence, RAISED, Result, SiteAddress};
 
-/// Reads the graph in one transaction, for a consistent state.
-pub(super) fn read(db: &mut Connection) -> Result<LinkGraph> {
+/// Reads the graph in one transaction, for a consistent state. `edges` are those of an earlier call.
+pub(super) fn read(db: &mut Connection, mut edges: Vec<GraphEdge>) -> Result<LinkGraph> {
     let tx = db.transaction()?;
     let mut nodes = nodes(&tx)?;
     believe(&tx, &mut nodes)?;
-    let edges = edges(&tx, nodes.len())?;
+    add_edges(&tx, nodes.len(), &mut edges)?;
     Ok(LinkGraph { nodes, edges })
 }
 
@@ -57,11 +57,13 @@ fn believe(db: &Connection, nodes: &mut [GraphNode]) -> Result<()> {
     Ok(())
 }
 
-fn edges(db: &Connection, nodes: usize) -> Result<Vec<GraphEdge>> {
+/// Appends the edges behind the known ones. Row ids are consecutive, because no edge is ever deleted.
+fn add_edges(db: &Connection, nodes: usize, edges: &mut Vec<GraphEdge>) -> Result<()> {
     let count = db.query_row("select max(rowid) from edge", [], |row| row.get::<_, Option<u32>>(0))?;
-    let mut edges = Vec::with_capacity(count.unwrap_or(0) as usize);
-    let mut statement = db.prepare("select src - 1, dst - 1 from edge order by rowid")?;
-    let mut rows = statement.query([])?;
+    let known = edges.len();
+    edges.reserve_exact((count.unwrap_or(0) as usize).saturating_sub(known));
+    let mut statement = db.prepare("select src - 1, dst - 1 from edge where rowid > ?1 order by rowid")?;
+    let mut rows = statement.query([known as i64])?;
     while let Some(row) = rows.next()? {
         let edge = GraphEdge { src: row.get(0)?, dst: row.get(1)? };
         if edge.src.max(edge.dst) as usize >= nodes {
@@ -69,7 +71,7 @@ fn edges(db: &Connection, nodes: usize) -> Result<Vec<GraphEdge>> {
         }
         edges.push(edge);
     }
-    Ok(edges)
+    Ok(())
 }
 
 /// All sites with their addresses.

@@ -14,7 +14,7 @@ use super::{
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
-    Collision, CommandRow, Error, LinkGraph, NeighbourEvidence, QueryAnswer, QueryLimits, Result,
+    Collision, CommandRow, Error, GraphEdge, LinkGraph, NeighbourEvidence, QueryAnswer, QueryLimits, Result,
     SiteAddress, StoreCounts, StoreReader, StoredExample, StoredHost, StoredModel, StoredRobots, TermCounts,
     TriedUrl,
 };
@@ -65,8 +65,8 @@ impl SqliteReader {
 }
 
 impl StoreReader for SqliteReader {
-    fn graph(&self) -> Result<LinkGraph> {
-        graph::read(&mut *self.pool.get()?)
+    fn graph_after(&self, known: Vec<GraphEdge>) -> Result<LinkGraph> {
+        graph::read(&mut *self.pool.get()?, known)
     }
 
     fn neighbourhoods(&self) -> Result<Vec<NeighbourEvidence>> {

@@ -267,6 +267,12 @@ fn the_graph_has_nodes_edges_and_current_estimates(backend: &dyn Backend) {
     assert_eq!(nodes, [(oid(1), 0.75, true), (oid(2), 0.75, false), (oid(31), 0.25, false)]);
     assert_eq!(graph.nodes[2].sid, url(31).site());
     assert_eq!(graph.edges, [GraphEdge { src: 0, dst: 1 }, GraphEdge { src: 0, dst: 2 }]);
+    // Later links are appended to those that are known.
+    commit(&mut *store, &[page(2, 0.5, vec![link(31, 0.5, 0.5), link(32, 0.5, 0.5)])]);
+    let whole = store.reader().graph().unwrap();
+    assert_eq!(whole.edges.len(), 4);
+    assert_eq!(store.reader().graph_after(graph.edges).unwrap(), whole);
+    assert_eq!(store.reader().graph_after(whole.edges.clone()).unwrap(), whole);
 }
 
 fn named_queries_answer(backend: &dyn Backend) {

@@ -364,7 +364,7 @@ fn a_running_crawl_is_told_and_answers() {
     answers(&["pause"], "paused");
     answers(&["resume"], "resumed");
     let refused = place.refused(&["set", "strategy", "fly"]);
-    assert!(refused.contains("goes on as before") && refused.contains("fly"), "{refused}");
+    assert!(refused.contains("continues unchanged") && refused.contains("fly"), "{refused}");
     // A command is answered within a second, even while a request hangs.
     let waits = "select max(answered - at), count(*), sum(failed) from command";
     let (table, _) = place.ok(&["query", waits, "--csv"]);

@@ -1,20 +1,20 @@
-//! Failures whose cause is not known yet: the site's, that of the way to it, or our own
-//! ([`outage`](crate::engine::outage)).
+//! Failures whose cause is not known yet. It can be the site, the network in between, or this machine. See
+//! [`outage`](crate::engine::outage).
 
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, FailureKind, SiteId, Timestamp};
 
-use super::{Action, Job, JobId, Network, What};
+use super::{Action, Job, JobId, Network, Purpose};
 use crate::FetchError;
 use crate::engine::messages::ToWriter;
 use crate::engine::outage::{Attempt, Blame};
 use crate::host::{HostAnswer, Turn};
 
-/// If an answer came within this time, requests get through.
+/// Requests are known to get through if an answer arrived within this time.
 const GETS_THROUGH: Duration = Duration::from_secs(5);
 
-/// A request that failed, after so long.
+/// A failed request and how long it took.
 pub(super) struct FailedRequest {
     pub(super) job: Job,
     pub(super) error: FetchError,
@@ -22,24 +22,24 @@ pub(super) struct FailedRequest {
 }
 
 impl Network {
-    /// Whether an error may be nobody's fault, or our own.
+    /// Whether an error may not be the site's fault.
     pub(super) fn is_doubtful(&self, error: &FetchError) -> bool {
         let is_unreached =
             matches!(error.kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout);
         self.doubts && (error.kind == FailureKind::Local || is_unreached && self.is_polite())
     }
 
-    /// Settles failures that nothing more will be learnt about, and announces an outage when it is time.
+    /// Settles failures about which nothing more will be learned, and announces an outage when it is due.
     pub(super) fn settle_doubts(&mut self, now: Timestamp) {
         if !self.requests.is_open() && !self.names.is_open() {
             return;
         }
-        // While answers come, names that nobody answers for are dead, however many there are.
+        // While answers arrive, names that do not resolve are dead, however many they are.
         if now.since(self.last_answer) < GETS_THROUGH {
             let news = self.names.resume(self.next_job, now);
             self.outbox.extend(news.map(ToWriter::Outage));
         }
-        // A site that had answered and fails with the others says as much as a probe.
+        // A site that answered before and now fails with the others is as conclusive as a probe.
         let is_proven = self.answering.iter().any(|(site, _)| self.requests.is_in_doubt(*site));
         let must_probe = !self.answering.is_empty() && !is_proven;
         if let Some((failed, news)) = self.requests.announce(must_probe, now) {
@@ -57,27 +57,27 @@ impl Network {
         let (requests, names) = if is_quiet && (!is_waiting || self.is_closing() || self.is_paused) {
             (self.requests.undecidable(), self.names.undecidable())
         } else {
-            (self.requests.long_doubted(now), self.names.long_doubted(now))
+            (self.requests.expired_doubts(now), self.names.expired_doubts(now))
         };
         requests.into_iter().for_each(|failed| self.fail(failed, now));
         names.into_iter().for_each(|(site, error)| self.unlocated(site, &error, now));
     }
 
-    /// A request that failed is done as if it had not been made.
+    /// Undoes a failed request, as if it had not been sent.
     pub(super) fn excuse(&mut self, failed: FailedRequest, about_host: HostAnswer, now: Timestamp) {
-        let FailedRequest { job: Job { what, site, flight, gates, .. }, took, .. } = failed;
+        let FailedRequest { job: Job { purpose, site, flight, gates, .. }, took, .. } = failed;
         let held = self.sites.entry(site).or_default();
         held.in_flight = held.in_flight.saturating_sub(1);
-        match what {
-            What::Page(work) => {
-                self.begun = self.begun.saturating_sub(1);
+        match purpose {
+            Purpose::Page(work) => {
+                self.started_pages = self.started_pages.saturating_sub(1);
                 self.outbox.push(ToWriter::Unsent(Box::new(work.clone())));
                 held.offer(work);
             }
-            What::Robots(fetch) => held.rules.push_front(fetch),
-            What::Sitemap(sitemap) => held.sitemaps.push_front((sitemap.url, sitemap.leads_on)),
-            What::Backlinks(question) => held.questions.push_front(question),
-            What::Probe(_) => {}
+            Purpose::Robots(fetch) => held.rules.push_front(fetch),
+            Purpose::Sitemap(sitemap) => held.sitemaps.push_front((sitemap.url, sitemap.is_index_followed)),
+            Purpose::Backlinks(question) => held.questions.push_front(question),
+            Purpose::Probe(_) => {}
         }
         if let (Some(manners), Some(flight)) = (&mut self.manners, flight) {
             manners.hosts.finished(flight, about_host, took, now);
@@ -86,9 +86,9 @@ impl Network {
         self.leave_gates(gates, now);
     }
 
-    /// A request failed, and it is not known whose fault that is.
+    /// Handles a failure whose cause is unknown.
     pub(super) fn doubt(&mut self, id: JobId, failed: FailedRequest, now: Timestamp) {
-        /// How long fewer requests are made after one that could not be sent while others were.
+        /// How long the number of requests stays reduced after one could not be sent while others were in flight.
         const CAUTION: Duration = Duration::from_secs(10);
         let (site, why) = (failed.job.site, failed.error.detail.clone());
         let is_ours = failed.error.kind == FailureKind::Local;
@@ -108,13 +108,13 @@ impl Network {
         }
     }
 
-    /// A request failed, and its site is to blame.
+    /// Handles a failure that is the site's fault.
     pub(super) fn fail(&mut self, failed: FailedRequest, now: Timestamp) {
         let FailedRequest { job, error, took } = failed;
         self.finish(job, Err(error), took, now);
     }
 
-    /// While only probes are made: asks a site that has answered before for its robots.txt, if it may be asked.
+    /// While only probes are sent: requests robots.txt from a site that answered before, if politeness permits.
     pub(super) fn next_probe(&mut self, now: Timestamp) -> Option<Action> {
         self.probe_due = None;
         if !self.requests.is_suspended() || !self.requests.may_begin(now) || self.is_paused {
@@ -124,9 +124,9 @@ impl Network {
             let (site, url) = self.answering[at].clone();
             match self.turn(site, now) {
                 Turn::Now => {
-                    // Another one next time.
+                    // Probe another site next time.
                     self.answering.rotate_left(at + 1);
-                    return Some(self.dispatch(site, What::Probe(url), None, now));
+                    return Some(self.dispatch(site, Purpose::Probe(url), None, now));
                 }
                 Turn::NotBefore(due) => self.probe_due = self.probe_due.into_iter().chain(Some(due)).min(),
                 Turn::InFlight | Turn::GivenUp => {}
@@ -135,9 +135,9 @@ impl Network {
         None
     }
 
-    /// Remembers a site that answered.
+    /// Remembers a site that answered, as a target for probes.
     pub(super) fn note_answering(&mut self, site: SiteId, url: &CanonicalUrl) {
-        /// Sites that are remembered.
+        /// Number of sites to remember.
         const MOST: usize = 16;
         if self.answering.len() >= MOST || self.answering.iter().any(|(other, _)| *other == site) {
             return;
