@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, FailureKind, Outcome, PageResult, SegmentSpan, Timestamp};
 use porthole_warc::{
-    BLOCK_LIMIT, LastWhole, RecordFormat, Truncation, WarcError, WarcReader, WarcRecord, WarcResponse,
-    WarcWriter, last_whole,
+    BLOCK_LIMIT, Digest, LastWhole, Original, RecordFormat, Truncation, WarcError, WarcReader, WarcRecord,
+    WarcResponse, WarcWriter, last_whole,
 };
 
 use crate::Response;
@@ -145,7 +145,7 @@ impl Archive {
 
     /// A packer for these segments.
     pub(crate) fn packer(&self) -> Packer {
-        Packer::new()
+        Packer::new(&self.folder)
     }
 
     /// Writes a page and returns its location.
@@ -304,7 +304,7 @@ pub enum Keep {
 impl Keep {
     pub(crate) fn wants(self, result: &PageResult) -> bool {
         let is_page = match &result.outcome {
-            Outcome::Fetched => true,
+            Outcome::Fetched | Outcome::NotModified => true,
             Outcome::Skipped(failure) => failure.kind == FailureKind::Scripts,
             _ => false,
         };
@@ -322,15 +322,20 @@ impl Keep {
 ///
 /// The id of a record depends only on the page, its URL and its time, so the bytes do not depend on what was packed
 /// before.
-pub(crate) struct Packer(WarcWriter<io::Sink>);
+pub(crate) struct Packer {
+    writer: WarcWriter<io::Sink>,
+    /// Folder of the segments, where earlier copies of pages are.
+    folder: PathBuf,
+}
 
 impl Packer {
-    fn new() -> Self {
-        Packer(WarcWriter::new(io::sink(), RecordFormat::Gzip, 0).with_level(LEVEL))
+    fn new(folder: &Path) -> Self {
+        let writer = WarcWriter::new(io::sink(), RecordFormat::Gzip, 0).with_level(LEVEL);
+        Packer { writer, folder: folder.to_owned() }
     }
 
     pub(crate) fn try_clone(&self) -> Self {
-        Packer::new()
+        Packer::new(&self.folder)
     }
 
     pub(crate) fn pack(&mut self, url: &CanonicalUrl, at: Timestamp, response: &Response) -> Vec<u8> {
@@ -341,7 +346,33 @@ impl Packer {
             truncated,
             ..WarcResponse::new(url.as_str(), &response.headers, &response.body)
         };
-        self.0.packed_response(&answer)
+        self.writer.packed_response(&answer)
+    }
+
+    /// Packs a revisit record that refers to an earlier copy of the page, if the response has the same body or says
+    /// that the page has not changed. `None` if the copy cannot be read or differs.
+    pub(crate) fn pack_revisit(
+        &mut self,
+        url: &CanonicalUrl,
+        at: Timestamp,
+        response: &Response,
+        copy: SegmentSpan,
+    ) -> Option<Vec<u8>> {
+        let mut file = File::open(self.folder.join(file_name(copy.segment))).ok()?;
+        file.seek(SeekFrom::Start(copy.offset)).ok()?;
+        let record = only_record(io::BufReader::new(file.take(copy.length.into())), copy).ok()?;
+        let digest = record.payload_digest().and_then(Digest::parse)?;
+        let is_same = response.status == 304 || (!response.truncated && Digest::of(&response.body) == digest);
+        if !is_same || record.target() != Some(url.as_str()) {
+            return None;
+        }
+        let original = Original { id: record.id(), url: url.as_str(), date: record.date()?, digest };
+        let answer = WarcResponse {
+            date: at,
+            status: response.status,
+            ..WarcResponse::new(url.as_str(), &response.headers, &response.body)
+        };
+        Some(self.writer.packed_revisit(&answer, &original))
     }
 }
 
@@ -599,13 +630,14 @@ mod tests {
 
     #[test]
     fn packing_is_deterministic() {
-        let mut packer = Packer::new();
+        let folder = Path::new("no-archive");
+        let mut packer = Packer::new(folder);
         let mut pack = |n, body: &str| packer.pack(&url(n), NOW, &page(body));
         let first = pack(1, "first");
         pack(2, &"second ".repeat(10_000));
         assert_eq!(pack(1, "first"), first);
-        assert_eq!(Packer::new().pack(&url(1), NOW, &page("first")), first);
-        assert_ne!(Packer::new().pack(&url(1), Timestamp(1), &page("first")), first);
+        assert_eq!(Packer::new(folder).pack(&url(1), NOW, &page("first")), first);
+        assert_ne!(Packer::new(folder).pack(&url(1), Timestamp(1), &page("first")), first);
     }
 
     #[test]

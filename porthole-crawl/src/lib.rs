@@ -19,6 +19,7 @@ mod robots;
 mod scope;
 mod sitemap;
 mod traps;
+mod upkeep;
 
 pub use archive::{Archive, ArchiveError, Keep, read_page};
 pub use backlinks::BacklinkSettings;
@@ -47,3 +48,4 @@ pub use robots::{
 pub use scope::{MAX_TRUNCATIONS, Scope, ScopeError, ScopeSettings, Why, truncations};
 pub use sitemap::{SitemapEnd, SitemapEntry, SitemapKind, read_sitemap};
 pub use traps::{Trap, Traps};
+pub use upkeep::{UpkeepSettings, VisitTiming};

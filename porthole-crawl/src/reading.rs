@@ -15,8 +15,8 @@ use std::time::Duration;
 use porthole_page::{Extractor, Page, PageFormat};
 use porthole_topic::{JudgeError, RelevanceJudge};
 use porthole_types::{
-    Failure, FailureKind, Judgment, Outcome, PageResult, TermId, Timestamp, TopicId, Work, pack_terms,
-    shortened,
+    Failure, FailureKind, Judgment, Outcome, PageResult, SegmentSpan, TermId, Timestamp, TopicId, Validators,
+    Work, fingerprint_of_terms, pack_terms, shortened,
 };
 
 pub(crate) use self::queue::{NotRead, WasRead};
@@ -45,6 +45,8 @@ pub(crate) struct Read {
     pub(crate) page: Option<(Page, Judgment)>,
     /// The page's record for the archive.
     pub(crate) packed: Option<Vec<u8>>,
+    /// The record says that the page is as in its stored copy.
+    pub(crate) is_revisit_record: bool,
     /// How long the fetch took.
     pub(crate) took: Duration,
 }
@@ -100,13 +102,17 @@ impl Reader {
             Err(error) => return Err(Box::new(NotRead { work: Some(work), error })),
         };
         let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
+        let mut is_revisit_record = false;
         let packed = match (&mut self.packer, &answer) {
             (Some((packer, keep)), Ok(response)) if keep.wants(&result) && !asks_for_noarchive(&page) => {
-                Some(packer.pack(&work.url, at, response))
+                let copy = same_copy(&work, &result);
+                let revisit = copy.and_then(|copy| packer.pack_revisit(&work.url, at, response, copy));
+                is_revisit_record = revisit.is_some() || result.outcome == Outcome::NotModified;
+                if is_revisit_record { revisit } else { Some(packer.pack(&work.url, at, response)) }
             }
             _ => None,
         };
-        Ok(Box::new(Read { work, result, page, packed, took }))
+        Ok(Box::new(Read { work, result, page, packed, is_revisit_record, took }))
     }
 
     fn read_answer(
@@ -129,6 +135,8 @@ impl Reader {
                 result.bytes = response.body.len() as u64;
                 match response.status {
                     200..300 => page = self.read_page(work, response, &mut result)?,
+                    // Only if it was asked for: a server that says so by itself has sent no page.
+                    304 if has_validators(work) => result.outcome = Outcome::NotModified,
                     300..400 => redirect(work, response, &mut result),
                     status => {
                         let failure = Failure::new(FailureKind::Status, format!("status {status}"));
@@ -168,6 +176,7 @@ impl Reader {
         result.simhash = page.simhash;
         let counts = page.term_counts();
         result.terms = packed_terms(&counts);
+        result.validators = Validators::of(&response.headers).map(Box::new);
         if let Err(why) = self.scope.admits_language(page.language) {
             let failure = Failure::new(FailureKind::Scope, why.to_string());
             result.outcome = Outcome::Skipped(failure);
@@ -211,6 +220,18 @@ impl Reader {
         let is_empty = self.judge.is_some() && page.terms().is_empty();
         is_empty.then_some((FailureKind::Empty, "the page has no words"))
     }
+}
+
+fn has_validators(work: &Work) -> bool {
+    work.copy.as_ref().is_some_and(|copy| copy.validators.is_some())
+}
+
+/// Location of the archived copy of a page whose text has not changed.
+fn same_copy(work: &Work, result: &PageResult) -> Option<SegmentSpan> {
+    let copy = work.copy.as_ref()?;
+    let is_same =
+        result.outcome == Outcome::NotModified || copy.fingerprint == fingerprint_of_terms(&result.terms);
+    copy.span.filter(|_| is_same)
 }
 
 fn asks_for_noarchive(page: &Option<(Page, Judgment)>) -> bool {

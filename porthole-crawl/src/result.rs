@@ -86,6 +86,8 @@ pub(crate) fn empty_result(work: &Work, at: Timestamp) -> PageResult {
         simhash: 0,
         terms: Vec::new(),
         copy_of: None,
+        validators: None,
+        next_visit: None,
         span: None,
         links: Vec::new(),
     }
@@ -194,6 +196,7 @@ mod tests {
             depth: 0,
             pages_of_site: 0,
             rank: Default::default(),
+            copy: None,
         }
     }
 

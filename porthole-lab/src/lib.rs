@@ -12,6 +12,7 @@ pub mod general;
 pub mod measures;
 pub mod statistics;
 pub mod strategies_bench;
+pub mod upkeep;
 
 pub use collections::{
     Collection, CollectionError, KeepText, LabelledDocument, WEBKB_CLASSES, WEBKB_UNIVERSITIES,

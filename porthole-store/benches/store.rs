@@ -158,6 +158,8 @@ impl Web {
             simhash: self.next(),
             terms: Vec::new(),
             copy_of: None,
+            validators: None,
+            next_visit: None,
             span: Some(SegmentSpan { segment: 12, offset: self.seq.cast_unsigned() * 9_000, length: 9_000 }),
             links,
         }

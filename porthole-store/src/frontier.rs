@@ -113,6 +113,8 @@ pub(crate) struct StateCounts {
     pub(crate) taken: usize,
     /// Queued URLs on disabled sites.
     pub(crate) parked: usize,
+    /// Queued URLs that were finished before.
+    pub(crate) revisits: usize,
 }
 
 impl Frontier {
@@ -150,6 +152,12 @@ impl Frontier {
 
     pub(crate) fn sites_mut(&mut self) -> &mut SiteTable {
         &mut self.columns.sites
+    }
+
+    /// Whether no queued URL could be taken now: all are in flight, wait for a retry, or are on disabled sites.
+    pub(crate) fn is_idle(&self) -> bool {
+        let StateCounts { states, taken, parked, .. } = self.tally;
+        states[RowState::Queued as usize] <= taken + parked + self.waiting.len()
     }
 
     /// The row of a known URL.
@@ -375,8 +383,8 @@ impl Frontier {
 
     /// Queues a finished URL again, as if it had not been tried.
     pub(crate) fn queue_again(&mut self, row: u32) {
-        self.change_state(row, RowState::Queued);
         self.columns.tries[row as usize] = self.columns.tries[row as usize].reset_for_revisit();
+        self.change_state(row, RowState::Queued);
         self.enqueue(row);
     }
 
@@ -400,6 +408,7 @@ impl Frontier {
         if new {
             self.columns.push(row.belief, row.tries, row.facts);
             self.tally.states[row.state as usize] += 1;
+            self.tally.revisits += usize::from(row.state == RowState::Queued && row.tries.is_revisit());
             self.place(number, row.state, row.not_before);
         }
         new
@@ -462,8 +471,13 @@ impl Frontier {
     }
 
     fn change_state(&mut self, row: u32, state: RowState) {
-        self.tally.states[self.state(row) as usize] -= 1;
+        let before = self.state(row);
+        self.tally.states[before as usize] -= 1;
         self.tally.states[state as usize] += 1;
+        if self.tries(row).is_revisit() {
+            self.tally.revisits += usize::from(state == RowState::Queued);
+            self.tally.revisits -= usize::from(before == RowState::Queued);
+        }
     }
 
     fn rows_at(&self, place: QueuePlace) -> Vec<u32> {

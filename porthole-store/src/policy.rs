@@ -16,6 +16,7 @@ use std::str::FromStr;
 /// | `hard` | `numtries asc` | hard focus: all accepted URLs are equal (W 3.3) |
 /// | `refresh` | `lastvisited asc, hub desc` | revisit old pages, top hubs first (V 3.2) |
 /// | `repair` | `visits desc, authority desc, relevance desc` | recheck the most important pages (V 3.2) |
+/// | `upkeep` | `revisit desc, numtries asc, priority desc` | pages that are due for a visit, then new ones |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     keys: Vec<(PolicyKey, Direction)>,
@@ -43,6 +44,8 @@ pub enum PolicyKey {
     Authority,
     /// Order of discovery.
     Discovered,
+    /// 1 for a URL that is visited again, else 0.
+    Revisit,
 }
 
 /// Sort direction.
@@ -85,6 +88,7 @@ impl Policy {
         ("hard", "numtries asc"),
         ("refresh", "lastvisited asc, hub desc"),
         ("repair", "visits desc, authority desc, relevance desc"),
+        ("upkeep", "revisit desc, numtries asc, priority desc"),
     ];
 
     /// Name of the setting that stores the policy.
@@ -148,7 +152,7 @@ impl fmt::Display for Policy {
 
 impl PolicyKey {
     /// All keys.
-    pub const ALL: [PolicyKey; 9] = [
+    pub const ALL: [PolicyKey; 10] = [
         PolicyKey::Numtries,
         PolicyKey::Visits,
         PolicyKey::Priority,
@@ -158,6 +162,7 @@ impl PolicyKey {
         PolicyKey::Hub,
         PolicyKey::Authority,
         PolicyKey::Discovered,
+        PolicyKey::Revisit,
     ];
 
     /// Name of the key.
@@ -172,6 +177,7 @@ impl PolicyKey {
             PolicyKey::Hub => "hub",
             PolicyKey::Authority => "authority",
             PolicyKey::Discovered => "discovered",
+            PolicyKey::Revisit => "revisit",
         }
     }
 }

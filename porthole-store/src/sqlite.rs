@@ -27,12 +27,14 @@ mod statistics;
 mod sweep;
 mod topics;
 mod tried;
+mod upkeep;
 mod workspace_writer;
 mod write;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use porthole_types::{CanonicalUrl, NewUrl, Rank, SiteId, Timestamp, UrlId, Work};
+use porthole_types::{CanonicalUrl, ChangeHistory, NewUrl, Rank, SiteId, Timestamp, UrlId, Work};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
 pub use self::distill::{SqlDistillation, SqlDistiller, SqlScores};
@@ -44,7 +46,7 @@ pub use self::reader::SqliteReader;
 pub use self::workspace_writer::SqliteWorkspaceWriter;
 use self::write::rowid;
 use crate::frontier::{Belief, Needs, Tries};
-use crate::{Batch, Committed, Error, Policy, Result, Store, StoreCounts, WorkspaceWriter};
+use crate::{Batch, Committed, DuePages, Error, Policy, Result, Store, StoreCounts, WorkspaceWriter};
 
 /// A crawl in a SQLite database.
 #[derive(Debug)]
@@ -162,6 +164,9 @@ impl SqliteStore {
             let mut work = read.query_row([rowid(row)], |found| Ok(work(found, belief, tries)))??;
             work.pages_of_site = frontier.sites().load_of(work.sid);
             work.rank = frontier.rank(row);
+            if tries.is_revisit() && tries.has_response() {
+                work.copy = Some(Box::new(upkeep::copy(&self.db, row)?));
+            }
             Ok(work)
         };
         rows.iter().map(|&row| work(row)).collect()
@@ -268,6 +273,40 @@ impl Store for SqliteStore {
         self.write(&Batch::default(), |memory| WritePlan::for_lost_pages(memory, oids)).map(drop)
     }
 
+    fn maintain_pages(&mut self, first: Duration) -> Result<usize> {
+        let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        let pages = upkeep::maintain(&tx, first)?;
+        tx.commit()?;
+        Ok(pages)
+    }
+
+    fn reschedule(
+        &mut self,
+        due: &mut dyn FnMut(&ChangeHistory, f64, Timestamp) -> Timestamp,
+        settings: &[(&str, &str)],
+    ) -> Result<()> {
+        let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        upkeep::reschedule(&tx, due)?;
+        write::write_settings(&tx, settings)?;
+        Ok(tx.commit()?)
+    }
+
+    fn due_pages(&self, due: DuePages) -> Result<Vec<UrlId>> {
+        upkeep::due(&self.db, due)
+    }
+
+    fn next_visit(&self) -> Result<Option<Timestamp>> {
+        upkeep::next(&self.db)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.memory.frontier.is_idle()
+    }
+
+    fn queued_revisits(&self) -> usize {
+        self.memory.frontier.tally().revisits
+    }
+
     fn policy(&self) -> &Policy {
         self.memory.frontier.policy()
     }
@@ -352,5 +391,6 @@ fn work(row: &Row<'_>, belief: Belief, tries: Tries) -> Result<Work> {
         depth: row.get(3)?,
         pages_of_site: 0,
         rank: Rank::default(),
+        copy: None,
     })
 }

@@ -1,10 +1,11 @@
 //! The interface to the database: takes work, commits results, answers queries.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use porthole_types::{
-    CanonicalUrl, Event, Judgment, NewUrl, PageResult, Rank, SegmentSpan, SiteId, TermId, Timestamp, TopicId,
-    TopicRow, UrlId, Work,
+    CanonicalUrl, ChangeHistory, Event, Judgment, NewUrl, PageResult, Rank, SegmentSpan, SiteId, TermId,
+    Timestamp, TopicId, TopicRow, UrlId, Work,
 };
 
 use crate::about::{About, Feedback, SiteFacts};
@@ -65,6 +66,30 @@ pub trait Store: WorkspaceWriter {
     /// Records that the archived pages of these URLs are lost: clears their locations and queues the finished ones
     /// again, as [`queue_again`](Self::queue_again) does. One transaction.
     fn lose_pages(&mut self, oids: &[UrlId]) -> Result<()>;
+
+    /// Puts fetched pages that are not under maintenance there: their next visit is due `first` after the last one.
+    /// Returns the number of pages under maintenance.
+    fn maintain_pages(&mut self, first: Duration) -> Result<usize>;
+
+    /// Sets when pages under maintenance are due, from what is known of their changes, their hub scores and when they were
+    /// last seen, and writes settings in the same transaction. Pages that are queued, gone, or given up stay as they are.
+    fn reschedule(
+        &mut self,
+        due: &mut dyn FnMut(&ChangeHistory, f64, Timestamp) -> Timestamp,
+        settings: &[(&str, &str)],
+    ) -> Result<()>;
+
+    /// Pages under maintenance that are due, the earliest first. Pages that are queued are not among them.
+    fn due_pages(&self, due: DuePages) -> Result<Vec<UrlId>>;
+
+    /// When the next page under maintenance is due; `None` if there is none.
+    fn next_visit(&self) -> Result<Option<Timestamp>>;
+
+    /// Whether no queued URL could be taken now: all are in flight, wait for a retry, or are on disabled sites.
+    fn is_idle(&self) -> bool;
+
+    /// The number of queued URLs that were finished before, including those in flight.
+    fn queued_revisits(&self) -> usize;
 
     /// The order in which work is taken.
     fn policy(&self) -> &Policy;
@@ -187,6 +212,9 @@ pub trait StoreReader: Send + Sync {
     /// The URLs tried after the fetch number `after`, in the order of the fetches, at most `limit`.
     fn tried(&self, after: Option<u64>, limit: usize) -> Result<Vec<TriedUrl>>;
 
+    /// Visits every page under maintenance: what is known of its changes, and its hub score.
+    fn visit_histories(&self, visit: &mut dyn FnMut(&ChangeHistory, f64)) -> Result<()>;
+
     /// Waits until everything committed before this call is on disk and survives a power cut. Commits do not wait for
     /// that.
     fn sync(&self) -> Result<()>;
@@ -224,8 +252,21 @@ pub struct Batch<'a> {
     /// A full queue makes room before a URL is added, as in P Fig. 1: the last URL that this batch adds stays, however
     /// bad it is. Otherwise the worst URLs are evicted, whenever they were added.
     pub protect_newest: bool,
+    /// Finished URLs to queue again, as [`Store::queue_again`] does; after the results.
+    pub again: &'a [UrlId],
     /// Settings to write in the same transaction, so that they agree with the results.
     pub settings: &'a [(&'a str, &'a str)],
+}
+
+/// Which pages under maintenance to visit; see [`Store::due_pages`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DuePages {
+    /// Those that are due by then; `None`: all.
+    pub until: Option<Timestamp>,
+    /// Those that were last visited before.
+    pub visited_before: Option<Timestamp>,
+    /// Maximum number.
+    pub most: usize,
 }
 
 /// A robots.txt as a crawl last knew it.

@@ -7,6 +7,7 @@ mod id;
 mod result;
 mod terms;
 mod topic;
+mod upkeep;
 mod url;
 
 pub use clock::{Clock, ManualClock, Timestamp};
@@ -18,4 +19,5 @@ pub use result::{
 };
 pub use terms::{pack_terms, unpack_terms};
 pub use topic::{Mark, TopicRow};
+pub use upkeep::{ChangeHistory, NextVisit, PageChange, StoredCopy, Validators, fingerprint_of_terms};
 pub use url::{CANON_COMPATIBLE, CANON_VERSION, CanonicalUrl, UrlError};

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::{CanonicalUrl, SiteId, Timestamp, TopicId, UrlId};
+use crate::{CanonicalUrl, NextVisit, SiteId, StoredCopy, Timestamp, TopicId, UrlId, Validators};
 
 /// The critic's judgment of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,6 +54,8 @@ pub struct Work {
     pub pages_of_site: u32,
     /// Its rank in the order of the policy when it was taken.
     pub rank: Rank,
+    /// The stored copy of a page that is visited again.
+    pub copy: Option<Box<StoredCopy>>,
 }
 
 /// A position in the order of a policy; the smaller of two comes first.
@@ -131,6 +133,10 @@ pub struct PageResult {
     pub copy_of: Option<UrlId>,
     /// Location of the page in the archive, if it is archived.
     pub span: Option<SegmentSpan>,
+    /// What the server gave out to recognise this version of the page.
+    pub validators: Option<Box<Validators>>,
+    /// The next visit, in a maintained crawl.
+    pub next_visit: Option<NextVisit>,
     /// Links, in document order, each target once.
     pub links: Vec<LinkRow>,
 }
@@ -148,6 +154,9 @@ impl PageResult {
 pub enum Outcome {
     /// A page was fetched; the URL is finished.
     Fetched,
+    /// The server says that the page is still the stored copy (status 304); the URL is finished, and all that is known
+    /// of the page stays.
+    NotModified,
     /// The response was a redirect; its target is the only link.
     Redirected,
     /// A temporary failure; retry from `not_before` on.

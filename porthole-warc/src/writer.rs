@@ -62,6 +62,7 @@ const INFO_TYPE: &str = "application/warc-fields";
 const REQUEST_TYPE: &str = "application/http; msgtype=request";
 const RESPONSE_TYPE: &str = "application/http; msgtype=response";
 const SAME_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
 impl<W: Write> WarcWriter<W> {
     /// Writes from the start of a file. Record ids are derived from the seed, the offset and the contents: writing a
@@ -158,22 +159,37 @@ impl<W: Write> WarcWriter<W> {
         self.pack(response.date, RESPONSE_TYPE, &digest, Some(response.body))
     }
 
-    /// Writes a revisit: the head of a response, and a reference to its recorded body.
+    /// Writes a revisit: the head of a response, and a reference to its recorded body. A response with status 304 has
+    /// the profile `server-not-modified`, any other `identical-payload-digest`.
     pub fn revisit(
         &mut self,
         response: &WarcResponse<'_>,
         original: &Original<'_>,
     ) -> Result<Written, WarcError> {
+        let id = self.pack_revisit(response, original);
+        self.write_packed(id)
+    }
+
+    /// Packs a revisit without writing it, for [`append`](Self::append) by another writer.
+    pub fn packed_revisit(&mut self, response: &WarcResponse<'_>, original: &Original<'_>) -> Vec<u8> {
+        self.pack_revisit(response, original);
+        std::mem::take(&mut self.packed)
+    }
+
+    fn pack_revisit(&mut self, response: &WarcResponse<'_>, original: &Original<'_>) -> RecordId {
         self.start_response(RecordKind::Revisit, response);
-        push_field(&mut self.head, "WARC-Profile", SAME_PAYLOAD);
+        let is_not_modified = response.status == 304;
+        push_field(&mut self.head, "WARC-Profile", if is_not_modified { NOT_MODIFIED } else { SAME_PAYLOAD });
         if let Some(id) = original.id {
             let bare = id.trim_start_matches('<').trim_end_matches('>');
             push_field(&mut self.head, "WARC-Refers-To", &format!("<{bare}>"));
         }
         push_field(&mut self.head, "WARC-Refers-To-Target-URI", original.url);
         push_field(&mut self.head, "WARC-Refers-To-Date", &date(original.date));
-        push_field(&mut self.head, "WARC-Payload-Digest", &original.digest.to_string());
-        self.finish_short(response.date, RESPONSE_TYPE)
+        if !is_not_modified {
+            push_field(&mut self.head, "WARC-Payload-Digest", &original.digest.to_string());
+        }
+        self.pack_short(response.date, RESPONSE_TYPE)
     }
 
     /// Writes a request.
@@ -227,10 +243,15 @@ impl<W: Write> WarcWriter<W> {
 
     /// Finishes a record whose block is in `block_head`.
     fn finish_short(&mut self, at: Timestamp, content_type: &str) -> Result<Written, WarcError> {
+        let id = self.pack_short(at, content_type);
+        self.write_packed(id)
+    }
+
+    /// Packs a record whose block is in `block_head`.
+    fn pack_short(&mut self, at: Timestamp, content_type: &str) -> RecordId {
         let digest = Digest::of(&self.block_head).to_string();
         push_field(&mut self.head, "WARC-Block-Digest", &digest);
-        let id = self.pack(at, content_type, &digest, None);
-        self.write_packed(id)
+        self.pack(at, content_type, &digest, None)
     }
 
     /// Digest of a body, which is part of its record's head.

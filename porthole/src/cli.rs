@@ -17,14 +17,14 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::control::{Set, SetScope};
-pub(crate) use self::crawl::Crawl;
+pub(crate) use self::crawl::{Crawl, duration};
 pub(crate) use self::distill::{Distill, EngineWord};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Usefulness};
 #[cfg(feature = "lab")]
 pub(crate) use self::lab::{
     Bench, BenchClassifier, BenchCritic, BenchDistiller, BenchStrategies, Compare, Critics, Figures, General,
-    Lab, LabApprentice, Record, RunExperiment, Synth, WebStats,
+    Lab, LabApprentice, LabUpkeep, Record, RunExperiment, Synth, WebStats,
 };
 pub(crate) use self::query::Query;
 pub(crate) use self::report::CrawlReport;

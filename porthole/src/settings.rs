@@ -1,5 +1,7 @@
 //! porthole.toml: the raw settings ([`RawSettings`]), and the checked settings made from them ([`TrainSettings`]).
 
+mod maintain;
+
 use std::time::Duration;
 
 use anyhow::Context;
@@ -11,6 +13,7 @@ use porthole_crawl::{
 use porthole_topic::{ClassifierShape, ModelKind, TermCounting, TrainingOptions};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::maintain::RawMaintain;
 use crate::output::misuse;
 
 /// The settings as written in the file.
@@ -30,6 +33,8 @@ pub(crate) struct RawSettings {
     pub(crate) crawl: RawCrawl,
     #[serde(default)]
     pub(crate) pages: RawPages,
+    #[serde(default)]
+    pub(crate) maintain: RawMaintain,
 }
 
 /// Endpoint that returns the pages that link to a page.
@@ -216,6 +221,13 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # raised = 20                   # links of top hubs that are fetched first, each time; 0: none
 # revisits = 10                 # top hubs that are fetched again, each time; 0: none
 # rest = 5000                   # fetches before a page is fetched again as a hub
+
+[maintain]
+# every = "7d"                  # mean interval between two visits of a page: the budget of `crawl --maintain`
+# shortest = "1h"               # shortest interval; pages that change often are visited more often
+# longest = "60d"               # longest interval
+# new = 0.2                     # share of the fetches that are left to new pages
+# hubs = 4.0                    # how much more a visit of the top hub is worth than that of another page
 
 # [backlinks]
 # url = "http://…/?url={url}"   # returns the URLs that link to a page, as a JSON array or one per

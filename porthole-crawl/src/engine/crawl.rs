@@ -17,7 +17,7 @@ use super::manners::Manners;
 use super::memory::Memory;
 use super::network::Network;
 use super::worth::Idle;
-use super::writer::{Run, StoreRef, Writer};
+use super::writer::{Run, StoreRef, Upkeep, Writer};
 use super::{simulated, single};
 use crate::Fetch;
 use crate::archive::ArchiveError;
@@ -27,6 +27,7 @@ use crate::host::Politeness;
 use crate::recovery::LostPages;
 use crate::result::{Focus, Scorer};
 use crate::scope::Scope;
+use crate::upkeep::UpkeepSettings;
 
 /// The limits of a run, and its workers.
 #[derive(Clone, Copy, Debug)]
@@ -201,6 +202,7 @@ impl<'a> Crawl<'a> {
             truncates: false,
             distiller: None,
             backlinks: None,
+            upkeep: None,
             starts: HashSet::default(),
             next_seq,
             reads_in_place: false,
@@ -268,6 +270,12 @@ impl<'a> Crawl<'a> {
         let asked = self.writer.store.setting(backlinks::ASKED)?;
         self.writer.backlinks = Some(Backlinks::new(settings, asked.as_deref()));
         Ok(self)
+    }
+
+    /// Visits pages again that were fetched before, by this run or by earlier ones (V 3.2).
+    pub fn maintaining(mut self, settings: UpkeepSettings) -> Self {
+        self.writer.upkeep = Some(Upkeep::new(settings));
+        self
     }
 
     /// Adds start URLs. Returns how many of them were new.

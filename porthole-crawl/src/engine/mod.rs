@@ -60,3 +60,5 @@ mod simulated_tests;
 mod switch_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod upkeep_tests;

@@ -18,7 +18,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use porthole_types::{CanonicalUrl, Failure, FailureKind, Outcome, Rank, SiteId, Timestamp, Work};
+use porthole_types::{
+    CanonicalUrl, Failure, FailureKind, Headers, Outcome, Rank, SiteId, Timestamp, Validators, Work,
+};
 
 use self::doubts::FailedRequest;
 use self::lookups::Lookups;
@@ -32,12 +34,12 @@ use crate::host::{Flight, HostAnswer, Turn};
 use crate::reading::Unread;
 use crate::robots::{RobotsFetch, RobotsLook, RobotsVerdict};
 use crate::sitemap::Sitemap;
-use crate::{FetchError, Response};
+use crate::{FetchError, Request, Response};
 
 /// An instruction to the driver.
 pub(crate) enum Action {
     /// Send a request. Its result goes to [`Network::answered`].
-    Fetch(JobId, CanonicalUrl, Option<IpAddr>),
+    Fetch(JobId, Request),
     /// Resolve a site's addresses. The result goes to [`Network::located`].
     Locate(SiteId, CanonicalUrl),
     /// Abort a request in flight. It is answered with a timeout.
@@ -568,8 +570,13 @@ impl Network {
         crawl_delay: Option<Duration>,
         now: Timestamp,
     ) -> Action {
+        let mut headers = Headers::new();
         let url = match &purpose {
-            Purpose::Page(work) => &work.url,
+            Purpose::Page(work) => {
+                let copy = work.copy.as_ref().and_then(|copy| copy.validators.as_ref());
+                headers = copy.map_or(headers, Validators::conditions);
+                &work.url
+            }
             Purpose::Robots(fetch) => fetch.url(),
             Purpose::Sitemap(sitemap) => &sitemap.url,
             Purpose::Backlinks(question) => &question.url,
@@ -594,7 +601,7 @@ impl Network {
         let flight = self.manners.as_mut().map(|manners| manners.hosts.started(site, address, crawl_delay));
         self.jobs.insert(id, Job { purpose, site, flight, gates, started: now, lane });
         self.place(site, now);
-        Action::Fetch(id, url, address)
+        Action::Fetch(id, Request { url, headers, address })
     }
 
     /// Moves a site to the phase that follows from its state. This is the only function that decides on phases.

@@ -22,6 +22,7 @@ fn work(url: &str, rank: f64) -> Work {
         depth: 0,
         pages_of_site: 0,
         rank: Rank::new([rank].into_iter()),
+        copy: None,
     }
 }
 
@@ -67,7 +68,9 @@ impl Bench {
                     let found = (self.address)(digits.parse().unwrap_or(0));
                     self.network.located(site, Ok(found), self.now);
                 }
-                Action::Fetch(job, url, address) => self.under_way.push((job, url.to_string(), address)),
+                Action::Fetch(job, request) => {
+                    self.under_way.push((job, request.url.to_string(), request.address));
+                }
                 Action::Abort(job) => self.aborted.push(job),
             }
         }

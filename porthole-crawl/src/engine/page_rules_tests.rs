@@ -64,7 +64,7 @@ fn crawl(site: &RobotsSite, rules: PageRules) -> Vec<String> {
 
 fn describe(result: &PageResult) -> String {
     let outcome = match &result.outcome {
-        Outcome::Fetched => "fetched",
+        Outcome::Fetched | Outcome::NotModified => "fetched",
         Outcome::Redirected => "redirected",
         Outcome::Retry { failure, .. } | Outcome::Dead(failure) | Outcome::Skipped(failure) => {
             failure.kind.name()

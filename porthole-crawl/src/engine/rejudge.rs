@@ -223,6 +223,7 @@ fn unread(archive: &Archive, tried: &TriedUrl) -> Option<Unread> {
         depth: tried.depth,
         pages_of_site: 0,
         rank: Default::default(),
+        copy: None,
     };
     Some(Unread { work, answer: Ok(response), at: tried.at })
 }

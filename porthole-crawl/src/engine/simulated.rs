@@ -11,7 +11,7 @@ use super::crawl::{CrawlError, Observer, Stop};
 use super::network::{Action, JobId, Network};
 use super::single::{Done, aborted, pump};
 use super::writer::Writer;
-use crate::{Fetch, FetchError, Request, Response};
+use crate::{Fetch, FetchError, Response};
 
 /// Duration of a request that times out.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -39,7 +39,8 @@ pub(super) fn drive(
             continue;
         }
         let events = [requests.next_due(), network.next_due(now), writer.commit_due()];
-        let Some(next) = events.into_iter().flatten().min().or_else(|| writer.store.next_due()) else {
+        let next = events.into_iter().flatten().min();
+        let Some(next) = next.map_or_else(|| writer.next_due(), |next| Ok(Some(next)))? else {
             if writer.commit(observer)?.is_break() || observer.waiting().is_break() {
                 return Ok(Stop::Asked);
             }
@@ -63,8 +64,7 @@ struct SimulatedRequests {
 impl SimulatedRequests {
     fn begin(&mut self, action: Action, web: &dyn Fetch, now: Timestamp) {
         let (due, url, done) = match action {
-            Action::Fetch(job, url, address) => {
-                let request = Request::get(url).at(address);
+            Action::Fetch(job, request) => {
                 let answer =
                     web.fetch(&request).now_or_never().unwrap_or_else(|| Err(not_immediate(&request.url)));
                 (now.after(duration(&answer)), request.url, Done::Answer(job, answer))

@@ -16,7 +16,7 @@ use super::crawl::{CrawlError, Observer, Stop};
 use super::network::{Action, JobId, Network};
 use super::writer::Writer;
 use crate::reading::{Readers, WasRead};
-use crate::{Fetch, FetchError, Request, Response};
+use crate::{Fetch, FetchError, Response};
 
 /// Maximum wait before the halves are polled again.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -132,11 +132,11 @@ pub(super) enum Done {
 impl<'w> Requests<'w> {
     pub(super) fn begin(&mut self, action: Action, web: &'w dyn Fetch) {
         match action {
-            Action::Fetch(job, url, address) => {
+            Action::Fetch(job, request) => {
                 let (handle, registration) = AbortHandle::new_pair();
                 self.aborts.insert(job, handle);
-                let fetch = fetch(web, url.clone(), address);
-                let answer = Abortable::new(fetch, registration)
+                let url = request.url.clone();
+                let answer = Abortable::new(async move { web.fetch(&request).await }, registration)
                     .map(move |answer| Done::Answer(job, answer.unwrap_or_else(|_| Err(aborted(url)))));
                 self.under_way.push(Box::pin(answer));
             }
@@ -167,10 +167,6 @@ impl Done {
             Done::Addresses(site, found) => network.located(site, found, now),
         }
     }
-}
-
-async fn fetch(web: &dyn Fetch, url: CanonicalUrl, address: Option<IpAddr>) -> Result<Response, FetchError> {
-    web.fetch(&Request::get(url).at(address)).await
 }
 
 pub(super) fn aborted(url: CanonicalUrl) -> FetchError {

@@ -57,7 +57,7 @@ fn crawl(store: &mut SqliteStore, fetches: u64) -> (Stop, Vec<String>) {
     let mut seen = Vec::new();
     let mut observe = |page: Seen<'_>| {
         let word = match &page.result.outcome {
-            Outcome::Fetched => "fetched",
+            Outcome::Fetched | Outcome::NotModified => "fetched",
             Outcome::Redirected => "redirected",
             Outcome::Retry { failure, .. } => failure.kind.name(),
             Outcome::Dead(failure) | Outcome::Skipped(failure) => failure.kind.name(),

@@ -148,6 +148,7 @@ impl List {
             depth: 0,
             pages_of_site: 0,
             rank: Rank::new([wanted_by.0 as f64].into_iter()),
+            copy: None,
         });
     }
 
@@ -278,7 +279,7 @@ fn refusal(outcome: Outcome) -> Option<Failure> {
         Failure::new(failure.kind, format!("its robots.txt {what}: {}", failure.detail()))
     };
     match outcome {
-        Outcome::Fetched | Outcome::Redirected => None,
+        Outcome::Fetched | Outcome::NotModified | Outcome::Redirected => None,
         Outcome::Skipped(failure) if failure.kind == FailureKind::Robots => {
             Some(robots("forbids it", &failure))
         }

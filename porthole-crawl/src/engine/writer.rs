@@ -9,6 +9,7 @@
 //! before the next URL is chosen, so the order of fetches is the same in every run, also across a kill and a resume.
 
 mod offers;
+mod upkeep;
 
 use std::collections::{HashMap, HashSet};
 use std::iter::repeat;
@@ -27,6 +28,7 @@ use porthole_types::{
 };
 
 use self::offers::Offers;
+pub(crate) use self::upkeep::Upkeep;
 use super::admission::Admission;
 use super::batch::CurrentBatch;
 use super::crash_guard::CrashGuard;
@@ -102,6 +104,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) truncates: bool,
     pub(crate) distiller: Option<Distiller>,
     pub(crate) backlinks: Option<Backlinks>,
+    /// With it fetched pages are visited again.
+    pub(crate) upkeep: Option<Upkeep>,
     /// Start pages. They keep their priority whatever the strategy says about links to them.
     pub(crate) starts: HashSet<UrlId, foldhash::fast::FixedState>,
     pub(crate) next_seq: u64,
@@ -175,6 +179,8 @@ pub(crate) struct Pending {
     /// New robots.txt files and host states.
     robots: Vec<StoredRobots>,
     hosts: Vec<StoredHost>,
+    /// The last record that was appended to the archive.
+    archived: Option<SegmentSpan>,
     /// Time of the last commit.
     since: Timestamp,
 }
@@ -214,6 +220,7 @@ impl Writer<'_> {
             self.scorer.as_ref().map_or_else(Discipline::default, |scorer| scorer.strategy.discipline());
         self.store.bound(discipline.bound)?;
         self.admission.recall(self.next_seq, &*self.store.reader())?;
+        self.begin_upkeep()?;
         let workers = limits.workers.max(1);
         let is_threaded = is_threaded && !self.reads_in_place;
         let deferred = DeferredWork::new(self, is_threaded)?;
@@ -401,6 +408,7 @@ impl Writer<'_> {
         }
         self.distil()?;
         self.update_min_priority();
+        self.queue_visits()?;
         self.offer()?;
         self.run.crash_guard.note_first(&mut *self.store)?;
         // URLs may have been refused without a request.
@@ -411,7 +419,7 @@ impl Writer<'_> {
             self.catch_up_chunk()?;
             return Ok(None);
         }
-        Ok(self.quiet_stop_reason())
+        self.quiet_stop_reason()
     }
 
     /// Whether the page or byte limit is reached and everything is committed. URLs in flight are then given back
@@ -435,19 +443,19 @@ impl Writer<'_> {
     }
 
     /// The reason to stop when the crawl is quiet.
-    fn quiet_stop_reason(&mut self) -> Option<Stop> {
+    fn quiet_stop_reason(&mut self) -> Result<Option<Stop>, CrawlError> {
         if self.run.is_paused {
-            return None;
+            return Ok(None);
         }
         if self.run.started_fetches >= self.run.limits.fetches {
-            return Some(Stop::Limit);
+            return Ok(Some(Stop::Limit));
         }
-        // A polite crawl waits for retries and for resting sites.
-        match self.store.next_due() {
-            Some(_) if self.run.is_polite => None,
+        // A polite crawl waits for retries, for resting sites, and for pages that are due later.
+        Ok(match self.next_due()? {
+            Some(_) if self.run.is_polite || self.waits_for_visits() => None,
             Some(due) => Some(Stop::Waiting(due)),
             None => Some(Stop::Exhausted),
-        }
+        })
     }
 
     /// Whether pending results should be committed now. Later choices depend on earlier pages, so results wait only
@@ -499,7 +507,7 @@ impl Writer<'_> {
 
     /// Handles a page that was read and judged: scores its links, archives it, and queues it for the next commit.
     pub(crate) fn on_page_read(&mut self, read: Read) -> Result<(), CrawlError> {
-        let Read { work, mut result, page, packed, took } = read;
+        let Read { work, mut result, page, packed, is_revisit_record, took } = read;
         self.decrement_unread();
         if self.run.pages >= self.run.limits.pages || self.run.bytes >= self.run.limits.bytes {
             // It arrived after the limit was reached. `close` gives it back.
@@ -511,11 +519,11 @@ impl Writer<'_> {
             let has_words = page.as_ref().is_some_and(|(page, _)| page.terms().len() >= MIN_COPIED_TERMS);
             result.copy_of = original.filter(|_| has_words);
         }
-        if work.depth > 0 {
+        if work.depth > 0 && work.copy.is_none() {
             let credit = result.judgment.filter(|_| result.copy_of.is_none());
             self.run.worth.add(work.priority, credit.map_or(0.0, |judgment| judgment.relevance));
         }
-        if result.outcome == Outcome::Fetched {
+        if matches!(result.outcome, Outcome::Fetched | Outcome::NotModified) {
             self.run.pages += 1;
         } else {
             self.run.no_pages += 1;
@@ -537,7 +545,12 @@ impl Writer<'_> {
             };
         }
         if let (Some((archive, _)), Some(packed)) = (&mut self.archive, packed) {
-            result.span = archive.append(&packed, result.at)?;
+            let span = archive.append(&packed, result.at)?;
+            self.run.pending.archived = span.or(self.run.pending.archived);
+            result.span = span.filter(|_| !is_revisit_record);
+        }
+        if is_revisit_record {
+            result.span = work.copy.as_ref().and_then(|copy| copy.span);
         }
         if result.outcome == Outcome::Fetched && result.copy_of.is_none() {
             self.truncate(&work, result.judgment);
@@ -577,9 +590,10 @@ impl Writer<'_> {
 
     /// Assigns a sequence number to a result and queues it for the next commit.
     fn push(&mut self, work: Work, mut result: PageResult, took: Duration) {
-        // Strategies do not learn from failures and copies.
-        let is_settled = result.copy_of.is_some()
-            || !is_judged(&result.outcome) && !matches!(result.outcome, Outcome::Retry { .. });
+        // Strategies do not learn from failures and copies, and know a page that has not changed.
+        let is_known = matches!(result.outcome, Outcome::Retry { .. } | Outcome::NotModified);
+        let is_settled = result.copy_of.is_some() || !is_judged(&result.outcome) && !is_known;
+        self.note_visit(&work, &mut result);
         if let (true, Some(scorer)) = (is_settled, &mut self.scorer) {
             scorer.strategy.settled(&work.url);
         }
@@ -625,7 +639,7 @@ impl Writer<'_> {
     /// Writes results and everything that must be consistent with them in one transaction.
     fn write(&mut self, results: &[PageResult], pending: &Pending) -> Result<(), CrawlError> {
         let next_seq = self.next_seq.to_string();
-        let archived = results.iter().rev().find_map(|result| result.span).map(format_span);
+        let archived = pending.archived.map(format_span);
         let batch = self.run.batch.unwritten.take();
         let asked = self.backlinks.as_ref().map(Backlinks::asked);
         let priorities = self.new_priorities(results);

@@ -160,6 +160,7 @@ mod tests {
             depth: 0,
             pages_of_site: 0,
             rank: Default::default(),
+            copy: None,
         };
         let answer = Err(FetchError { url, kind: FailureKind::Dns, detail: String::new() });
         Unread { work, answer, at: Timestamp(0) }

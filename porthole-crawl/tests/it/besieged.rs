@@ -257,7 +257,7 @@ impl Observer for Siege {
 
 fn outcome_name(outcome: &Outcome) -> &'static str {
     match outcome {
-        Outcome::Fetched => "fetched",
+        Outcome::Fetched | Outcome::NotModified => "fetched",
         Outcome::Redirected => "redirected",
         Outcome::Retry { failure, .. } => failure.kind.name(),
         Outcome::Dead(failure) | Outcome::Skipped(failure) => failure.kind.name(),

@@ -63,6 +63,8 @@ fn crawled(folder: &TempDir) -> SqliteReader {
             simhash: 1,
             terms: Vec::new(),
             copy_of: None,
+            validators: None,
+            next_visit: None,
             span: None,
             links,
         });

@@ -72,6 +72,8 @@ impl Crawl {
             simhash: 1,
             terms: Vec::new(),
             copy_of: None,
+            validators: None,
+            next_visit: None,
             span: None,
             links: links.collect(),
         }

@@ -182,6 +182,7 @@ impl Columns {
             PolicyKey::Hub => self.hubs.as_ref().map_or(0.0, |column| column[at].into()),
             PolicyKey::Authority => self.auth.as_ref().map_or(0.0, |column| column[at].into()),
             PolicyKey::Discovered => row.into(),
+            PolicyKey::Revisit => u8::from(self.tries[at].is_revisit()).into(),
             PolicyKey::Serverload => self.sites.load(self.site_of(row)).into(),
         }
     }
@@ -206,6 +207,7 @@ impl Columns {
             PolicyKey::Hub => by(&self.hubs, |column| column[first].total_cmp(&column[second])),
             PolicyKey::Authority => by(&self.auth, |column| column[first].total_cmp(&column[second])),
             PolicyKey::Discovered => a.cmp(&b),
+            PolicyKey::Revisit => self.tries[first].is_revisit().cmp(&self.tries[second].is_revisit()),
             // `serverload` is never among these keys.
             PolicyKey::Serverload => Ordering::Equal,
         }

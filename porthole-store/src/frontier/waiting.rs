@@ -39,6 +39,10 @@ impl RetryQueue {
         self.due.get(&row).is_some_and(|&due| due <= now)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.due.len()
+    }
+
     /// All rows, unordered.
     pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
         self.due.keys().copied()

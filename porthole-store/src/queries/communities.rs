@@ -97,8 +97,8 @@ pub(super) const COMMUNITY_CULTURE: NamedQuery = NamedQuery {
     key: &["measure"],
 };
 
-/// A change is detected by the time at which each link of a page was first seen: a page has changed if a revisit found
-/// a new link. The question is from W 1.
+/// A page has changed if a visit found other words (`upkeep`) or a new link: each link has the time at which it was
+/// first seen. The question is from W 1.
 pub(super) const TIMESCALES: NamedQuery = NamedQuery {
     name: "timescales",
     description: "how fast pages change, by topic, from revisited pages",
@@ -114,12 +114,13 @@ pub(super) const TIMESCALES: NamedQuery = NamedQuery {
              select src, min(discovered), count(distinct discovered) - 1 from edge
              where src in (select row from page)
              group by src
+         ), visited(kcid, changes, time) as (
+             select page.kcid, max(coalesce(seen.changes, 0), coalesce(upkeep.changes, 0)),
+                    max(coalesce(page.lastvisited - seen.at_first, 0), coalesce(upkeep.watched, 0))
+             from page left join seen on seen.row = page.row left join upkeep on upkeep.row = page.row
          ), watched(kcid, pages, changed, changes, days) as (
-             select page.kcid, count(*), sum(case when seen.changes > 0 then 1 else 0 end), sum(seen.changes),
-                    sum((page.lastvisited - seen.at_first) / 86400000.0)
-             from page join seen on seen.row = page.row
-             where page.lastvisited > seen.at_first
-             group by page.kcid
+             select kcid, count(*), sum(changes > 0), sum(changes), sum(time / 86400000.0)
+             from visited where time > 0 group by kcid
          )
          select coalesce(nullif(paths.path, ''), '/') as topic, watched.pages as pages, watched.changed as changed_pages,
                 watched.days / watched.pages as watched_days,

@@ -327,6 +327,24 @@ const MIGRATIONS: &[&str] = &[
             not_before integer not null   -- not asked earlier
         );
     "#,
+    // Pages that are visited again.
+    r#"
+        -- What the server gave out to recognise the version of the page: sent back when it is visited again.
+        alter table page_terms add column etag text;
+        alter table page_terms add column modified text;
+        -- The pages that a maintained crawl visits again.
+        create table upkeep(
+            row integer primary key,      -- row of the URL
+            due integer,                  -- next visit; null while it is queued, or if there is none
+            visits integer not null,      -- visits after the first one that found the page
+            changes integer not null,     -- those of them that found it changed
+            watched integer not null,     -- time from the first to the last of them
+            seen integer not null,        -- when the page was last found there
+            changed integer,              -- when it was last found changed
+            gone integer                  -- since when it is gone; null if it is not
+        );
+        create index upkeep_due on upkeep(due) where due is not null;
+    "#,
 ];
 
 /// The schema version that this program writes.

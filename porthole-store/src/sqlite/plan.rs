@@ -55,8 +55,8 @@ pub(super) struct Visit<'a> {
     pub(super) unasked: Option<RowState>,
     /// Whether it is a revisit, so that some of its links may be known.
     pub(super) again: bool,
-    /// Whether an earlier visit succeeded and this one failed: the stored page stays.
-    pub(super) lost: bool,
+    /// Whether an earlier visit brought a page and this one did not: the stored page stays.
+    pub(super) keeps_page: bool,
 }
 
 /// A link to be written; its ends are rows.
@@ -71,7 +71,7 @@ pub(super) struct PlannedLink<'a> {
 /// The state of a URL after a result, and until when it waits.
 pub(super) fn verdict(outcome: &Outcome) -> (RowState, Option<Timestamp>) {
     match outcome {
-        Outcome::Fetched => (RowState::Fetched, None),
+        Outcome::Fetched | Outcome::NotModified => (RowState::Fetched, None),
         Outcome::Redirected => (RowState::Redirected, None),
         Outcome::Retry { not_before, .. } => (RowState::Queued, Some(*not_before)),
         Outcome::Dead(_) => (RowState::Dead, None),
@@ -101,15 +101,20 @@ impl<'a> WritePlan<'a> {
         let rows: Vec<u32> = oids.iter().map(|&oid| known(&memory.frontier, oid)).collect::<Result<_>>()?;
         let mut plan = WritePlan::default();
         for row in rows {
-            let state = memory.frontier.state(row);
-            if state.is_done() {
-                memory.frontier.queue_again(row);
-                plan.again.push((row, state));
-                plan.believed.push(row);
-            }
+            plan.queue_again(memory, row);
         }
         plan.finish(memory);
         Ok(plan)
+    }
+
+    /// Queues a finished row again.
+    fn queue_again(&mut self, memory: &mut FrontierState, row: u32) {
+        let state = memory.frontier.state(row);
+        if state.is_done() {
+            memory.frontier.queue_again(row);
+            self.again.push((row, state));
+            self.believed.push(row);
+        }
     }
 
     /// The plan for URLs whose archived pages are lost.
@@ -137,9 +142,13 @@ impl<'a> WritePlan<'a> {
         let estimated = batch.estimates.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let refreshed = batch.refreshed.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
         let raised = batch.raised.iter().map(|new| find(new.oid)).collect::<Result<Vec<_>>>()?;
+        let again = batch.again.iter().map(|&oid| find(oid)).collect::<Result<Vec<_>>>()?;
         let mut plan = WritePlan::default();
         for (row, result) in pages.into_iter().zip(batch.results) {
             plan.work_in(memory, row, result);
+        }
+        for row in again {
+            plan.queue_again(memory, row);
         }
         for (row, new) in judged.into_iter().zip(batch.judgments) {
             plan.judge(memory, row, new.judgment);
@@ -193,8 +202,9 @@ impl<'a> WritePlan<'a> {
         if state == RowState::Queued && before != RowState::Queued {
             self.believed.push(row);
         }
-        let (again, lost) = (tries.is_revisit(), tries.has_response() && !state.has_response());
-        self.visits.push(Visit { row, result, unasked, again, lost });
+        let brings_page = state.has_response() && result.outcome != Outcome::NotModified;
+        let (again, keeps_page) = (tries.is_revisit(), tries.has_response() && !brings_page);
+        self.visits.push(Visit { row, result, unasked, again, keeps_page });
         memory.frontier.touch(result.links.iter().map(|link| link.oid));
         for link in &result.links {
             let dst = self.see(memory, link.oid, link.sid, &link.target, link.rejected);

@@ -4,11 +4,13 @@
 
 use std::path::{Path, PathBuf};
 
-use porthole_types::{CanonicalUrl, Event, TermId, Timestamp, TopicId, TopicRow};
+use porthole_types::{CanonicalUrl, ChangeHistory, Event, TermId, Timestamp, TopicId, TopicRow};
 use rusqlite::{Connection, params};
 
 use super::reader_pool::ReaderPool;
-use super::{about, commands, counts, graph, hosts, lookup, open, sandbox, topics, tried, workspace_writer};
+use super::{
+    about, commands, counts, graph, hosts, lookup, open, sandbox, topics, tried, upkeep, workspace_writer,
+};
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
@@ -170,6 +172,10 @@ impl StoreReader for SqliteReader {
 
     fn page_terms(&self, numbers: &[u64]) -> Result<Vec<Vec<(TermId, u32)>>> {
         tried::page_terms(&*self.pool.get()?, numbers)
+    }
+
+    fn visit_histories(&self, visit: &mut dyn FnMut(&ChangeHistory, f64)) -> Result<()> {
+        upkeep::histories(&*self.pool.get()?, visit)
     }
 
     fn is_crawled(&self) -> Result<bool> {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use porthole_types::Failure;
+use porthole_types::{Failure, Outcome};
 use rusqlite::{Transaction, params};
 
 use super::plan::{Visit, WritePlan, verdict};
@@ -17,9 +17,11 @@ pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, RowState)]) -> Result<()
     }
     make_index(tx)?;
     let mut update = tx.prepare_cached("update crawl set state = 0, not_before = null where rowid = ?1")?;
+    let mut clear = tx.prepare_cached("update upkeep set due = null where row = ?1")?;
     for &(row, state) in rows {
         remember(tx, row, state)?;
         update.execute([rowid(row)])?;
+        clear.execute([rowid(row)])?;
     }
     Ok(())
 }
@@ -37,11 +39,12 @@ pub(super) fn remember(tx: &Transaction<'_>, row: u32, state: RowState) -> Resul
     Ok(())
 }
 
-/// Writes the result of a revisit that failed. The data of the page stays.
-pub(super) fn lose(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Frontier) -> Result<()> {
+/// Writes the result of a revisit that brought no page. The data of the page stays; if the page has not changed, so does
+/// the number of the fetch that brought it.
+pub(super) fn keep_page(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Frontier) -> Result<()> {
     let mut update = tx.prepare_cached(
         "update crawl set priority = ?2, numtries = numtries + 1, lastvisited = ?3, state = ?4, \
-         not_before = ?5, seq = ?6, status = ?7, failure = ?8, detail = ?9 where rowid = ?1",
+         not_before = ?5, seq = coalesce(?6, seq), status = ?7, failure = ?8, detail = ?9 where rowid = ?1",
     )?;
     let (state, not_before) = verdict(&visit.result.outcome);
     let failure = failure(&visit.result.outcome);
@@ -51,7 +54,7 @@ pub(super) fn lose(tx: &Transaction<'_>, visit: &Visit<'_>, frontier: &Frontier)
         visit.result.at.0,
         state as u8,
         not_before.map(|at| at.0),
-        visit.result.seq.cast_signed(),
+        (visit.result.outcome != Outcome::NotModified).then_some(visit.result.seq.cast_signed()),
         visit.result.status,
         failure.map(|failure| failure.kind.name()),
         failure.map(Failure::detail),

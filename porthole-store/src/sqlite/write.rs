@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::load::FrontierState;
 use super::plan::{NewRow, Visit, WritePlan, judgment, verdict};
-use super::{counts, graph, hosts, links, many, revisit};
+use super::{counts, graph, hosts, links, many, revisit, upkeep};
 use crate::frontier::{Belief, Frontier, RowState, SiteTable, probability};
 use crate::{Batch, DistilledScores, Error, Result, StoreCounts};
 
@@ -142,7 +142,8 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
     let mut append = tx.prepare_cached(
         "insert into fetch(seq, row) values (?1, ?2) on conflict(seq) do update set row = row where row = excluded.row",
     )?;
-    let mut add_terms = tx.prepare_cached("insert into page_terms(seq, terms) values (?1, ?2)")?;
+    let mut add_terms =
+        tx.prepare_cached("insert into page_terms(seq, terms, etag, modified) values (?1, ?2, ?3, ?4)")?;
     let mut copies = 0;
     for visit in visits {
         let (row, page) = (visit.row, visit.result);
@@ -152,8 +153,11 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
         if let Some(state) = visit.unasked {
             revisit::remember(tx, row, state)?;
         }
-        if visit.lost {
-            revisit::lose(tx, visit, frontier)?;
+        if let Some(next) = &page.next_visit {
+            upkeep::write(tx, row, next)?;
+        }
+        if visit.keeps_page {
+            revisit::keep_page(tx, visit, frontier)?;
             continue;
         }
         if visit.again && revisit::forget_page(tx, row)? {
@@ -162,7 +166,10 @@ fn update_pages(tx: &Transaction<'_>, visits: &[Visit<'_>], frontier: &Frontier)
         let seq = page.seq.cast_signed();
         let terms = (!page.terms.is_empty()).then_some(seq);
         if terms.is_some() {
-            add_terms.execute(params![seq, page.terms])?;
+            let validators = page.validators.as_deref();
+            let etag = validators.and_then(|validators| validators.etag.as_deref());
+            let modified = validators.and_then(|validators| validators.modified.as_deref());
+            add_terms.execute(params![seq, page.terms, etag, modified])?;
         }
         copies += isize::from(page.copy_of.is_some());
         let (state, not_before) = verdict(&page.outcome);
@@ -284,7 +291,7 @@ pub(super) fn rowid(row: u32) -> i64 {
 /// The failure of a fetch, if it failed.
 pub(super) fn failure(outcome: &Outcome) -> Option<&Failure> {
     match outcome {
-        Outcome::Fetched | Outcome::Redirected => None,
+        Outcome::Fetched | Outcome::NotModified | Outcome::Redirected => None,
         Outcome::Retry { failure, .. } | Outcome::Dead(failure) | Outcome::Skipped(failure) => Some(failure),
     }
 }

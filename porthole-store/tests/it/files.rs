@@ -120,7 +120,7 @@ fn a_database_that_was_made_half_way_is_brought_on() {
     assert_eq!(place.open().counts().known, 0);
     let db = Connection::open(place.path()).unwrap();
     let version: i64 = db.query_row("pragma user_version", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 10);
+    assert_eq!(version, 11);
 }
 
 /// Reverts a database to version 6 of the schema.
@@ -130,7 +130,7 @@ fn back_to_version_6(place: &Place) {
                                      sid_dst integer not null, wgt_fwd real not null, wgt_rev real not null,
                                      discovered integer not null);
                insert into old_link select oid_src, sid_src, oid_dst, sid_dst, 0, 0, discovered from link;
-               drop table robots; drop table host;
+               drop table upkeep; drop table robots; drop table host;
                drop table page_terms; alter table estimate_log rename to raised;
                drop view tried; drop view page;
                alter table crawl drop column terms; alter table crawl drop column copy_of;
@@ -140,6 +140,13 @@ fn back_to_version_6(place: &Place) {
                drop table command; drop view link; drop table edge; alter table old_link rename to link;
                alter table counts drop column rejected; alter table taxonomy drop column path;
                pragma user_version = 6";
+    Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
+}
+
+/// Reverts a database to version 10 of the schema.
+fn back_to_version_10(place: &Place) {
+    let sql = "drop table upkeep; alter table page_terms drop column etag;
+               alter table page_terms drop column modified; pragma user_version = 10";
     Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
 }
 
@@ -197,6 +204,17 @@ fn a_database_of_version_5_gets_what_readers_need() {
     Connection::open(place.path()).unwrap().execute_batch("delete from counts").unwrap();
     drop(place.open());
     assert_eq!(reader.counts().unwrap(), counts);
+}
+
+#[test]
+fn the_pages_of_a_database_of_version_10_can_be_maintained() {
+    let place = filled();
+    back_to_version_10(&place);
+    assert!(SqliteReader::open(place.path()).is_err(), "a reader does not change it");
+    let mut store = place.open();
+    assert_eq!(store.maintain_pages(std::time::Duration::from_secs(60)).unwrap(), 1);
+    let works = store.take(1, porthole_types::Timestamp(0)).unwrap();
+    assert!(works[0].copy.is_none());
 }
 
 #[test]

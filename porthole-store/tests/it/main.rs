@@ -12,5 +12,6 @@ mod schema;
 mod sweep;
 mod topics;
 mod twin;
+mod upkeep;
 mod web;
 mod workspace_writer;

@@ -110,6 +110,8 @@ fn result(seq: u64, day: i64, page: &str, judgment: Judgment, links: Vec<LinkRow
         simhash: 1,
         terms: Vec::new(),
         copy_of: None,
+        validators: None,
+        next_visit: None,
         span: None,
         links,
     }

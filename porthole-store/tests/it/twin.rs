@@ -84,6 +84,7 @@ const FEW: u64 = 24;
 const MANY: u64 = FEW + 90;
 
 const POLICIES: &[&str] = &[
+    "revisit desc, numtries asc, priority desc",
     "discovery",
     "spread",
     "relevance",

@@ -60,6 +60,8 @@ pub(crate) fn page(number: u64, relevance: f64, links: Vec<LinkRow>) -> PageResu
         simhash: u64::MAX - number,
         terms: Vec::new(),
         copy_of: None,
+        validators: None,
+        next_visit: None,
         span: None,
         links,
     }

@@ -109,6 +109,16 @@ impl SyntheticWeb {
         self.plan.truth(url)
     }
 
+    /// Number of the version of the page at a URL at a time; `None` if there is no page at that time.
+    pub fn version(&self, url: &CanonicalUrl, at: Timestamp) -> Option<u32> {
+        match self.plan.place(url) {
+            UrlMeaning::Page(page) if self.plan.exists(page, at.0) => {
+                Some(self.plan.version(page, at).number)
+            }
+            _ => None,
+        }
+    }
+
     /// All pages, including those that do not exist yet, in no particular order and without traps.
     pub fn pages(&self) -> impl Iterator<Item = (CanonicalUrl, Truth)> {
         self.all().map(|page| (self.plan.url(page), self.plan.truth_of(page)))

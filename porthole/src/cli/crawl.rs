@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
-use porthole_crawl::Keep;
+use clap::{Args, ValueEnum};
+use porthole_crawl::{Keep, VisitTiming};
 use porthole_store::Policy;
 
 /// Arguments of a crawl
@@ -53,6 +53,11 @@ pub(crate) struct Crawl {
     /// `numtries asc, relevance desc, serverload asc`
     #[arg(long, value_name = "ORDER", value_parser = Policy::parse)]
     pub(crate) policy: Option<Policy>,
+    /// Visit fetched pages again: all of them, the earliest due first, or by
+    /// the schedule of [maintain] in porthole.toml; the policy is `upkeep`
+    /// unless --policy names another
+    #[arg(long, value_name = "now|schedule", num_args = 0..=1, default_missing_value = "now", require_equals = true)]
+    pub(crate) maintain: Option<MaintainWord>,
     /// Do not compute hubs during the crawl, nor raise their links or revisit
     /// them; [distill] in porthole.toml has the settings
     #[arg(long)]
@@ -97,6 +102,24 @@ pub(crate) struct Crawl {
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Which pages a maintained crawl visits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MaintainWord {
+    /// All pages, each once
+    Now,
+    /// Pages that are due; waits for the next one
+    Schedule,
+}
+
+impl From<MaintainWord> for VisitTiming {
+    fn from(word: MaintainWord) -> Self {
+        match word {
+            MaintainWord::Now => VisitTiming::Now,
+            MaintainWord::Schedule => VisitTiming::Schedule,
+        }
+    }
 }
 
 fn on_or_off(text: &str) -> Result<bool, String> {
@@ -157,7 +180,7 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 }
 
 /// Parses a duration: `90s`, `15m`, `2h`; a bare number is seconds.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 =
         digits.parse().map_err(|_| "expected a number with a unit, such as 90s, 15m or 2h".to_owned())?;

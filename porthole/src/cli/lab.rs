@@ -25,11 +25,32 @@ pub(crate) enum Lab {
     Compare(Compare),
     /// Measure the critics on the labelled collections
     Critics(Critics),
+    /// Measure how fresh a maintained crawl of a changing synthetic web stays
+    Upkeep(LabUpkeep),
     /// Train the general taxonomy that comes with the program
     General(General),
     /// Benchmark single parts
     #[command(subcommand)]
     Bench(Bench),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabUpkeep {
+    /// Number of pages of each web
+    #[arg(long, default_value_t = 1_000)]
+    pub(crate) pages: u32,
+    /// Days to simulate
+    #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u32).range(2..=3_650))]
+    pub(crate) days: u32,
+    /// Mean interval between two visits of a page, in days
+    #[arg(long, value_name = "DAYS", default_value_t = 7.0)]
+    pub(crate) every: f64,
+    /// Number of webs, each with another seed
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) webs: u32,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

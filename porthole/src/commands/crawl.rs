@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use porthole_crawl::{
-    Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, Limits, LostPages, NotStarted, Refocus, Refocused,
-    Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
+    Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, Idle, Limits, LostPages, NotStarted, Refocus,
+    Refocused, Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
-use porthole_store::{Store, StoreReader, WorkspaceWriter};
+use porthole_store::{Policy, Store, StoreReader, WorkspaceWriter};
 use porthole_strategy::apprentice::Lessons;
 use porthole_topic::{Critic, RelevanceJudge, Taxonomy};
 use porthole_types::CanonicalUrl;
@@ -56,6 +56,8 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     }
     if let Some(policy) = &arguments.policy {
         store.set_policy(policy)?;
+    } else if arguments.maintain.is_some() {
+        store.set_policy(&Policy::parse("upkeep")?)?;
     }
     let watch = watch(&workspace, arguments, ends, aim.tree.clone()).await?;
     let (name, workers) = (aim.name, workers(arguments));
@@ -74,7 +76,12 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
                 pages: arguments.pages.unwrap_or(u64::MAX),
                 bytes: arguments.bytes.unwrap_or(u64::MAX),
                 workers,
-                idle: workspace.settings.crawl.idle.into(),
+                // Pages that are visited again are worth their visits, whatever their links were worth.
+                idle: if arguments.maintain.is_some() {
+                    Idle::Fill
+                } else {
+                    workspace.settings.crawl.idle.into()
+                },
                 wanted_pages: arguments.pages,
                 wanted_time: arguments.time,
                 ..Limits::default()
@@ -119,6 +126,9 @@ fn prepare(
     let distill = &workspace.settings.distill;
     if !arguments.no_hubs && (arguments.hubs || distill.during_crawl.unwrap_or(true)) {
         crawl = crawl.distilling(distill.ready()?)?;
+    }
+    if let Some(word) = arguments.maintain {
+        crawl = crawl.maintaining(workspace.settings.maintain.ready(word.into())?);
     }
     let backlinks =
         workspace.settings.backlinks.as_ref().filter(|_| arguments.web.is_empty() || arguments.backlinks);
@@ -248,7 +258,9 @@ async fn watch(
     ends: EndConditions,
     tree: Taxonomy,
 ) -> anyhow::Result<SharedWatch> {
-    let is_focused = !matches!(arguments.strategy.as_str(), "unfocused" | "breadth");
+    // Pages that are visited again say nothing of whether there are more good ones.
+    let is_focused =
+        !matches!(arguments.strategy.as_str(), "unfocused" | "breadth") && arguments.maintain.is_none();
     let patience = arguments.patience.or(is_focused.then_some(PATIENCE_PAGES)).filter(|&pages| pages > 0);
     let ends = ends.at_size(arguments.disk, workspace.sizes()).when_stagnant(patience);
     let events = arguments.events.as_deref().map(Events::open).transpose()?;

@@ -12,6 +12,7 @@ mod general;
 mod record;
 mod run;
 mod synth;
+mod upkeep;
 mod web_stats;
 
 use std::path::Path;
@@ -32,6 +33,7 @@ pub(crate) async fn run(workspace: &Path, command: Lab) -> anyhow::Result<()> {
         Lab::Record(arguments) => record::run(workspace, &arguments),
         Lab::Run(arguments) => run::run(&arguments),
         Lab::Synth(arguments) => synth::run(arguments).await,
+        Lab::Upkeep(arguments) => upkeep::run(&arguments),
         Lab::WebStats(arguments) => web_stats::run(arguments).await,
     }
 }

@@ -42,6 +42,8 @@ fn visit(store: &mut SqliteStore, seq: u64, page: &str, best: TopicId, links: &[
         simhash: 1,
         terms: Vec::new(),
         copy_of: None,
+        validators: None,
+        next_visit: None,
         span: None,
         links: links.iter().map(link).collect(),
     };

@@ -96,7 +96,7 @@ impl Writer<'_> {
 
     /// Whether the next URL may be chosen. With one worker it depends on all earlier results, so these must be
     /// committed first.
-    fn may_choose(&self) -> bool {
+    pub(super) fn may_choose(&self) -> bool {
         let results = self.run.pending.results.len();
         if self.run.limits.workers == 1 { results == 0 } else { results < MAX_REFUSED }
     }

@@ -27,6 +27,8 @@ pub(super) struct Known {
     pub(super) tries: u32,
     visits: u32,
     came: bool,
+    /// Was finished and queued again.
+    again: bool,
     lastvisited: i64,
     not_before: Option<i64>,
     /// Not due yet, or not taken since it became due.
@@ -43,6 +45,7 @@ impl Known {
             tries: 0,
             visits: 0,
             came: false,
+            again: false,
             lastvisited: 0,
             not_before: None,
             waits: false,
@@ -131,7 +134,7 @@ impl Twin {
     pub(super) fn tried(&mut self, number: u64, state: State, not_before: Option<i64>, at: i64) -> bool {
         let Some(known) = self.find(number) else { return false };
         if known.is_done() {
-            known.tries = 0;
+            (known.tries, known.again) = (0, true);
         }
         (known.tries, known.visits) = (known.tries + 1, known.visits + 1);
         (known.state, known.not_before, known.waits) = (state, not_before, not_before.is_some());
@@ -146,6 +149,7 @@ impl Twin {
     pub(super) fn queue_again(&mut self, number: u64) -> usize {
         let Some(known) = self.find(number).filter(|known| known.is_done()) else { return 0 };
         (known.state, known.tries, known.not_before, known.waits) = (State::Queued, 0, None, false);
+        known.again = true;
         1
     }
 
@@ -241,6 +245,7 @@ impl Twin {
             PolicyKey::Hub => self.hubs.get(&known.number).copied().unwrap_or(0.0),
             PolicyKey::Authority => self.auth.get(&known.number).copied().unwrap_or(0.0),
             PolicyKey::Discovered => place() as f64,
+            PolicyKey::Revisit => f64::from(u8::from(known.again)),
         }
     }
 }

@@ -33,6 +33,9 @@ struct FetchEvent<'a> {
     bytes: u64,
     links: usize,
     took_ms: u128,
+    /// In a maintained crawl: what the visit has shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,6 +88,7 @@ impl Events {
             bytes: seen.result.bytes,
             links: seen.result.links.len(),
             took_ms: seen.took.as_millis(),
+            change: seen.result.next_visit.map(|next| next.change.name()),
             failure: failure.map(|failure| failure.kind.name()),
             detail: failure.map(Failure::detail),
         });
@@ -118,6 +122,7 @@ impl Events {
 pub(super) fn outcome(outcome: &Outcome) -> (&'static str, Option<&Failure>) {
     match outcome {
         Outcome::Fetched => ("fetched", None),
+        Outcome::NotModified => ("not modified", None),
         Outcome::Redirected => ("redirected", None),
         Outcome::Retry { failure, .. } => ("retry", Some(failure)),
         Outcome::Dead(failure) => ("dead", Some(failure)),

@@ -1,6 +1,7 @@
 //! The summary that a crawl prints at its end.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use porthole_store::{StoreCounts, StoreReader};
 use porthole_topic::{Census, Taxonomy, TopicPages, broaden};
@@ -23,6 +24,8 @@ pub(super) struct Summary {
     pages: u64,
     failures: u64,
     failures_by_kind: Vec<(&'static str, u64)>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    visits: BTreeMap<&'static str, u64>,
     harvest: f64,
     copies: u64,
     on_topic: u64,
@@ -44,6 +47,7 @@ impl Summary {
             pages: watch.pages,
             failures: failures_by_kind.iter().map(|(_, count)| count).sum(),
             failures_by_kind,
+            visits: watch.visits().clone(),
             harvest: watch.harvest(),
             copies: watch.copies,
             on_topic: watch.on_topic,
@@ -69,6 +73,9 @@ impl Summary {
         let kinds =
             self.failures_by_kind.iter().map(|(kind, count)| (format!("    {kind}"), count.to_string()));
         rows.extend(kinds);
+        let visits =
+            self.visits.iter().map(|(change, count)| (format!("  visits: {change}"), count.to_string()));
+        rows.extend(visits);
         rows.extend([
             ("harvest rate (mean relevance)".to_owned(), format!("{:.3}", self.harvest)),
             ("pages on a good topic".to_owned(), self.on_topic.to_string()),

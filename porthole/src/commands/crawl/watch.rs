@@ -148,6 +148,8 @@ pub(super) struct Watch {
     last: VecDeque<f64>,
     since_good: u64,
     failures: BTreeMap<&'static str, u64>,
+    /// In a maintained crawl: visits by what they have shown.
+    visits: BTreeMap<&'static str, u64>,
     shown: Instant,
     /// Workers that wait for good sites, these, and when that was said.
     waits_for: Option<(usize, usize, Instant)>,
@@ -215,6 +217,7 @@ impl Watch {
             last: VecDeque::with_capacity(WINDOW),
             since_good: 0,
             failures: BTreeMap::new(),
+            visits: BTreeMap::new(),
             shown: Instant::now(),
             waits_for: None,
         }
@@ -253,6 +256,11 @@ impl Watch {
         failures
     }
 
+    /// Visits of a maintained crawl, by what they have shown.
+    pub(super) fn visits(&self) -> &BTreeMap<&'static str, u64> {
+        &self.visits
+    }
+
     /// Ends the progress bar and the events.
     pub(super) fn finish(&mut self, stop: &str) {
         self.progress.finish();
@@ -266,6 +274,9 @@ impl Watch {
         self.bytes += seen.result.bytes;
         if let Some(failure) = outcome(&seen.result.outcome).1 {
             *self.failures.entry(failure.kind.name()).or_default() += 1;
+        }
+        if let Some(next) = seen.result.next_visit {
+            *self.visits.entry(next.change.name()).or_default() += 1;
         }
         if let (Outcome::Fetched, Some(judgment)) = (&seen.result.outcome, seen.result.judgment) {
             // A duplicate counts as a page with relevance 0.

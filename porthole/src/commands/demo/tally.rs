@@ -103,7 +103,7 @@ impl<'a> DemoCounter<'a> {
         self.fetches += 1;
         match (&seen.result.outcome, seen.result.judgment) {
             (Outcome::Fetched, Some(judgment)) => self.add_page(seen, judgment),
-            (Outcome::Fetched | Outcome::Redirected, _) => {}
+            (Outcome::Fetched | Outcome::NotModified | Outcome::Redirected, _) => {}
             (Outcome::Retry { failure, .. } | Outcome::Dead(failure) | Outcome::Skipped(failure), _) => {
                 *self.failures.entry(failure.kind.name()).or_default() += 1;
             }

@@ -1,0 +1,128 @@
+//! Pages under maintenance: what is due, what a visit leaves behind.
+
+use std::time::Duration;
+
+use porthole_store::{Batch, DuePages, SqliteStore, Store, WorkspaceWriter};
+use porthole_types::{
+    ChangeHistory, Failure, FailureKind, NextVisit, Outcome, PageChange, PageResult, Timestamp, Validators,
+    fingerprint_of_terms, pack_terms,
+};
+use porthole_types::{SegmentSpan, TermId};
+use rusqlite::Connection;
+
+use crate::web::{Place, commit, link, new_url, oid, oids_of, page, take};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Two pages and a URL that was not fetched.
+fn filled(place: &Place) -> SqliteStore {
+    let mut store = place.open();
+    store.add(&[new_url(1, 0.5, 0.5)]).unwrap();
+    let terms = pack_terms(&[(TermId(7), 2)]);
+    let span = Some(SegmentSpan { segment: 3, offset: 4, length: 5 });
+    let validators = Validators { etag: Some("\"a\"".into()), modified: None };
+    let first = PageResult {
+        seq: 0,
+        terms,
+        span,
+        validators: Some(Box::new(validators)),
+        ..page(1, 0.9, vec![link(2, 0.5, 0.6), link(3, 0.5, 0.5)])
+    };
+    commit(&mut store, &[first]);
+    commit(&mut store, &[PageResult { seq: 1, ..page(2, 0.8, Vec::new()) }]);
+    store
+}
+
+const ALL: DuePages = DuePages { until: None, visited_before: None, most: 100 };
+
+fn next(change: PageChange, due: Option<i64>, history: ChangeHistory) -> Option<NextVisit> {
+    Some(NextVisit { change, seen: Timestamp(5_000), history, due: due.map(Timestamp) })
+}
+
+#[test]
+fn fetched_pages_are_put_under_maintenance_and_taken_with_their_copies() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    assert_eq!(store.due_pages(ALL).unwrap(), []);
+    assert_eq!((store.maintain_pages(DAY).unwrap(), store.maintain_pages(DAY).unwrap()), (2, 2));
+    assert_eq!(
+        store.due_pages(ALL).unwrap(),
+        oids_of(&[1, 2]),
+        "the one that was fetched first is due first"
+    );
+    let first = store.next_visit().unwrap().unwrap();
+    let until = |at: i64| store.due_pages(DuePages { until: Some(Timestamp(at)), ..ALL }).unwrap();
+    assert_eq!(until(first.0 - 1), []);
+    assert_eq!(until(first.0)[0], oid(1));
+    assert_eq!(store.due_pages(DuePages { most: 1, ..ALL }).unwrap(), [oid(1)]);
+    assert_eq!(store.due_pages(DuePages { visited_before: Some(Timestamp(0)), ..ALL }).unwrap(), []);
+
+    let settings = [("k", "v")];
+    store.commit(&Batch { again: &[oid(1)], settings: &settings, ..Batch::default() }).unwrap();
+    assert_eq!((store.queued_revisits(), store.due_pages(ALL).unwrap()), (1, vec![oid(2)]));
+    assert_eq!(store.setting("k").unwrap().as_deref(), Some("v"));
+    drop(store);
+    let mut store = place.open();
+    assert_eq!(store.queued_revisits(), 1, "it is queued also after a kill");
+    let works = store.take(10, Timestamp(0)).unwrap();
+    let copy = works.iter().find(|work| work.oid == oid(1)).unwrap().copy.as_deref().unwrap();
+    assert_eq!(copy.validators.as_ref().unwrap().etag.as_deref(), Some("\"a\""));
+    assert_eq!(copy.fingerprint, fingerprint_of_terms(&pack_terms(&[(TermId(7), 2)])));
+    assert_eq!(copy.span, Some(SegmentSpan { segment: 3, offset: 4, length: 5 }));
+    assert!(works.iter().all(|work| work.oid == oid(1) || work.copy.is_none()), "the others are new");
+}
+
+#[test]
+fn a_page_that_has_not_changed_keeps_all_and_one_that_is_gone_its_copy() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    store.maintain_pages(DAY).unwrap();
+    let state = |sql: &str| -> (i64, i64, i64, Option<i64>, i64) {
+        let db = Connection::open(place.path()).unwrap();
+        let sql = format!("select state, status, seq, segment, numtries from crawl where {sql}");
+        db.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
+            .unwrap()
+    };
+    let visit = |seq, outcome, status, next_visit| {
+        let bare = PageResult { links: Vec::new(), judgment: None, ..page(1, 0.0, Vec::new()) };
+        PageResult { seq, outcome, status, next_visit, at: Timestamp(5_000), ..bare }
+    };
+    store.commit(&Batch { again: &[oid(1)], ..Batch::default() }).unwrap();
+    take(&mut store, 1, 0);
+    let history = ChangeHistory { visits: 1, watched: 4_000, ..ChangeHistory::default() };
+    let same = visit(2, Outcome::NotModified, 304, next(PageChange::Unchanged, Some(90_000), history));
+    commit(&mut store, &[same]);
+    assert_eq!(
+        state("rowid = 1"),
+        (1, 304, 0, Some(3), 2),
+        "the fetch that brought the page stays its number"
+    );
+    assert_eq!(store.counts().fetched, 2);
+    assert_eq!(store.due_pages(DuePages { until: Some(Timestamp(90_000)), ..ALL }).unwrap(), [oid(1)]);
+    let mut known = Vec::new();
+    store.reader().visit_histories(&mut |history, hub| known.push((*history, hub))).unwrap();
+    assert_eq!(known, [(history, 0.0), (ChangeHistory::default(), 0.0)]);
+
+    store.commit(&Batch { again: &[oid(1)], ..Batch::default() }).unwrap();
+    take(&mut store, 1, 0);
+    let gone = ChangeHistory { gone: Some(Timestamp(5_000)), ..history };
+    let failure = Failure::new(FailureKind::Status, "status 404");
+    commit(&mut store, &[visit(3, Outcome::Dead(failure), 404, next(PageChange::Gone, None, gone))]);
+    assert_eq!(state("rowid = 1"), (3, 404, 3, Some(3), 3), "the last good copy stays");
+    assert_eq!(store.due_pages(ALL).unwrap(), [oid(2)]);
+    assert_eq!(store.maintain_pages(DAY).unwrap(), 2);
+    assert_eq!(store.due_pages(ALL).unwrap(), [oid(2)], "what was given up stays so");
+}
+
+#[test]
+fn a_visit_by_a_crawl_without_maintenance_does_not_end_it() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    store.maintain_pages(DAY).unwrap();
+    store.queue_again(&[oid(2)]).unwrap();
+    take(&mut store, 1, 0);
+    commit(&mut store, &[PageResult { seq: 2, ..page(2, 0.8, Vec::new()) }]);
+    assert_eq!(store.due_pages(ALL).unwrap(), [oid(1)]);
+    store.maintain_pages(DAY).unwrap();
+    assert_eq!(store.due_pages(ALL).unwrap(), oids_of(&[1, 2]));
+}
