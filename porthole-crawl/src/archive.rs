@@ -10,6 +10,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub struct Archive {
     writer: WarcWriter<Segment>,
     /// Full segments that have not been handed out by [`unsynced`](Self::unsynced).
     full: Vec<(PathBuf, File)>,
+    /// What every new segment says of the crawl.
+    about: Vec<(&'static str, String)>,
     /// Bytes after which a new segment is begun.
     pub(crate) segment_bytes: u64,
 }
@@ -107,17 +110,13 @@ const LEVEL: u32 = 1;
 
 impl Archive {
     /// Opens the segments in a folder to write behind the last one, if all of its records are whole; if not, in a new one.
-    pub fn open(folder: &Path, now: Timestamp) -> Result<Self, ArchiveError> {
-        Archive::open_after(folder, None, now)
+    pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
+        Archive::open_after(folder, None)
     }
 
     /// The same, for whoever knows the last record that a row points at. If that is whole, its segment is read from there
     /// on, not from its start, and an unfinished record behind it is cut off.
-    pub fn open_after(
-        folder: &Path,
-        last: Option<SegmentSpan>,
-        now: Timestamp,
-    ) -> Result<Self, ArchiveError> {
+    pub fn open_after(folder: &Path, last: Option<SegmentSpan>) -> Result<Self, ArchiveError> {
         let is_new = !folder.exists();
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
         if let (true, Some(parent)) = (is_new, folder.parent()) {
@@ -133,12 +132,13 @@ impl Archive {
                 (segment, begin_segment(folder, segment)?)
             }
         };
-        let (folder, full) = (folder.to_owned(), Vec::new());
-        let mut archive = Archive { folder, segment, writer, full, segment_bytes: SEGMENT_BYTES };
-        if archive.writer.offset() == 0 {
-            archive.say_what_it_is(now)?;
-        }
-        Ok(archive)
+        let (folder, full, about) = (folder.to_owned(), Vec::new(), Vec::new());
+        Ok(Archive { folder, segment, writer, full, about, segment_bytes: SEGMENT_BYTES })
+    }
+
+    /// Adds fields to what every new segment says of itself, such as the operator of the crawl.
+    pub(crate) fn describe(&mut self, fields: Vec<(&'static str, String)>) {
+        self.about = fields;
     }
 
     /// What packs records for these segments.
@@ -153,7 +153,7 @@ impl Archive {
         at: Timestamp,
         response: &Response,
     ) -> Result<Option<SegmentSpan>, ArchiveError> {
-        let Some(packed) = self.packer().pack(url, at, response) else { return Ok(None) };
+        let Some(packed) = self.packer().pack(url, at, response, None) else { return Ok(None) };
         let span = self.append(&packed, at)?;
         self.flush()?;
         Ok(span)
@@ -171,6 +171,8 @@ impl Archive {
             self.full.push(full);
             self.writer = begin_segment(&self.folder, self.segment + 1)?;
             self.segment += 1;
+        }
+        if self.writer.offset() == 0 {
             self.say_what_it_is(at)?;
         }
         let (offset, length) = self.writer.append(packed).map_err(|source| self.failed(source))?;
@@ -205,7 +207,8 @@ impl Archive {
     fn say_what_it_is(&mut self, at: Timestamp) -> Result<(), ArchiveError> {
         let name = file_name(self.segment);
         let software = concat!("porthole/", env!("CARGO_PKG_VERSION"));
-        let fields = [("software", software), ("format", "WARC File Format 1.1")];
+        let mut fields = vec![("software", software), ("format", "WARC File Format 1.1")];
+        fields.extend(self.about.iter().map(|(name, value)| (*name, value.as_str())));
         self.writer.warcinfo(at, &name, &fields).map(drop).map_err(|source| self.failed(source))
     }
 
@@ -301,6 +304,8 @@ impl Keep {
     pub(crate) fn wants(self, result: &PageResult) -> bool {
         let is_page = match &result.outcome {
             Outcome::Fetched => true,
+            // Whoever replays the archive follows them.
+            Outcome::Redirected => (300..400).contains(&result.status),
             Outcome::Skipped(failure) => failure.kind == FailureKind::Scripts,
             _ => false,
         };
@@ -328,11 +333,18 @@ impl Packer {
         Packer::new()
     }
 
-    pub(crate) fn pack(&mut self, url: &CanonicalUrl, at: Timestamp, response: &Response) -> Option<Vec<u8>> {
+    pub(crate) fn pack(
+        &mut self,
+        url: &CanonicalUrl,
+        at: Timestamp,
+        response: &Response,
+        ip: Option<IpAddr>,
+    ) -> Option<Vec<u8>> {
         let truncated = response.truncated.then_some(Truncation::Length);
         let answer = WarcResponse {
             date: at,
             status: response.status,
+            ip,
             truncated,
             ..WarcResponse::new(url.as_str(), &response.headers, &response.body)
         };
@@ -501,7 +513,7 @@ mod tests {
 
     /// A segment with three pages: its bytes, and where they are.
     fn three_pages(folder: &Path) -> (PathBuf, Vec<u8>, [SegmentSpan; 3]) {
-        let mut archive = Archive::open(folder, NOW).unwrap();
+        let mut archive = Archive::open(folder).unwrap();
         let spans = [(1, "first"), (2, "second"), (3, "third")]
             .map(|(n, body)| archive.write(&url(n), NOW, &page(body)).unwrap().unwrap());
         drop(archive);
@@ -520,7 +532,7 @@ mod tests {
         let garbage = [&bytes[..start + 9], b"garbage"].concat();
         for tail in [&bytes[..], &bytes[..start + 1], &bytes[..end - 1], &zeros, &garbage] {
             fs::write(&path, tail).unwrap();
-            let mut archive = Archive::open_after(folder.path(), Some(second), NOW).unwrap();
+            let mut archive = Archive::open_after(folder.path(), Some(second)).unwrap();
             let fourth = archive.write(&url(4), NOW, &page("fourth")).unwrap().unwrap();
             drop(archive);
             let is_whole = tail.len() == end;
@@ -539,8 +551,7 @@ mod tests {
         let (path, bytes, [first, second, third]) = three_pages(folder.path());
         let opened = |bytes: &[u8], last| {
             fs::write(&path, bytes).unwrap();
-            let archive = Archive::open_after(folder.path(), last, NOW).unwrap();
-            assert!(archive.writer.offset() > 0, "a segment says what it is");
+            let archive = Archive::open_after(folder.path(), last).unwrap();
             let segment = archive.segment;
             drop(archive);
             assert_eq!(fs::read(&path).unwrap(), bytes);
@@ -595,26 +606,35 @@ mod tests {
     #[test]
     fn a_record_is_the_same_whoever_packs_it() {
         let mut packer = Packer::new();
-        let mut pack = |n, body: &str| packer.pack(&url(n), NOW, &page(body)).unwrap();
+        let mut pack = |n, body: &str| packer.pack(&url(n), NOW, &page(body), None).unwrap();
         let first = pack(1, "first");
         pack(2, &"second ".repeat(10_000));
         assert_eq!(pack(1, "first"), first);
-        assert_eq!(Packer::new().pack(&url(1), NOW, &page("first")).unwrap(), first);
-        assert_ne!(Packer::new().pack(&url(1), Timestamp(1), &page("first")).unwrap(), first);
+        assert_eq!(Packer::new().pack(&url(1), NOW, &page("first"), None).unwrap(), first);
+        assert_ne!(Packer::new().pack(&url(1), Timestamp(1), &page("first"), None).unwrap(), first);
     }
 
     #[test]
     fn what_is_gathered_is_written_out_by_a_flush_and_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let now = Timestamp(1_000_000);
-        let archive = Archive::open(folder.path(), now).unwrap();
+        let mut archive = Archive::open(folder.path()).unwrap();
+        archive.describe(vec![("operator", "somebody".to_owned())]);
         let url = CanonicalUrl::parse("http://a.test/").unwrap();
-        let packed = archive.packer().pack(&url, now, &page("first")).unwrap();
+        let address = Some([192, 0, 2, 1].into());
+        let packed = archive.packer().pack(&url, now, &page("first"), address).unwrap();
+        archive.write(&url, now, &page("first")).unwrap();
         drop(archive);
         let path = folder.path().join("00000.warc.gz");
         let size = || fs::metadata(&path).unwrap().len();
         let before = size();
-        assert!(before > 0, "a segment says what it is");
+        let records: Vec<WarcRecord> =
+            WarcReader::new(File::open(&path).unwrap()).collect::<Result<_, _>>().unwrap();
+        let said = String::from_utf8_lossy(&records[0].block).into_owned();
+        assert!(said.contains("operator: somebody\r\n"), "a segment says what it is: {said}");
+        assert_eq!(records.len(), 2);
+        let record = WarcReader::new(&packed[..]).next_record().unwrap().unwrap();
+        assert_eq!(record.headers.get("WARC-IP-Address"), Some("192.0.2.1"));
         let mut writer = resume_segment(folder.path(), 0, None).unwrap().unwrap();
         let length = packed.len() as u64;
         assert_eq!(writer.append(&packed).unwrap(), (before, length));

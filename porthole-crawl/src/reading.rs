@@ -5,6 +5,7 @@ mod queue;
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +35,8 @@ pub(crate) struct Unread {
     pub(crate) answer: Result<Response, FetchError>,
     /// When it was complete.
     pub(crate) at: Timestamp,
+    /// The address that was asked, if it is known.
+    pub(crate) address: Option<IpAddr>,
 }
 
 /// What an answer turned out to be.
@@ -88,7 +91,7 @@ impl Reader {
 
     /// What becomes of a URL by the answer that came for it. Whatever a page does to us costs that page alone.
     pub(crate) fn read(&mut self, unread: Unread) -> WasRead {
-        let Unread { work, answer, at } = unread;
+        let Unread { work, answer, at, address } = unread;
         let read = catch_unwind(AssertUnwindSafe(|| self.read_answer(&work, &answer, at)));
         let read = read.unwrap_or_else(|_| {
             self.extractor = Extractor::default();
@@ -102,7 +105,7 @@ impl Reader {
         let took = answer.as_ref().map_or(Duration::ZERO, |response| response.took);
         let packed = match (&mut self.packer, &answer) {
             (Some((packer, keep)), Ok(response)) if keep.wants(&result) && !asks_for_noarchive(&page) => {
-                packer.pack(&work.url, at, response)
+                packer.pack(&work.url, at, response, address)
             }
             _ => None,
         };

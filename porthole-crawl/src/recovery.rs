@@ -35,8 +35,16 @@ impl Crawl<'_> {
         let writer = &mut self.writer;
         let last = last_archived(&*writer.store)?;
         writer.recover(folder, last)?;
-        writer.archive = Some((Archive::open_after(folder, last, writer.clock.now())?, keep));
+        writer.archive = Some((Archive::open_after(folder, last)?, keep));
         Ok(self)
+    }
+
+    /// Has every new segment of the archive say more of the crawl, in the names of WARC: `operator`, `robots`.
+    pub fn describing_archive(mut self, fields: Vec<(&'static str, String)>) -> Self {
+        if let Some((archive, _)) = &mut self.writer.archive {
+            archive.describe(fields);
+        }
+        self
     }
 
     /// Kept pages that this crawl had to do without, since it was opened.

@@ -218,7 +218,7 @@ fn unread(archive: &Archive, tried: &TriedUrl) -> Option<Unread> {
         pages_of_site: 0,
         rank: Default::default(),
     };
-    Some(Unread { work, answer: Ok(response), at: tried.at })
+    Some(Unread { work, answer: Ok(response), at: tried.at, address: None })
 }
 
 /// The setting that names the critic whose judgments the pages have.

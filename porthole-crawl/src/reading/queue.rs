@@ -162,7 +162,7 @@ mod tests {
             rank: Default::default(),
         };
         let answer = Err(FetchError { url, kind: FailureKind::Dns, detail: String::new() });
-        Unread { work, answer, at: Timestamp(0) }
+        Unread { work, answer, at: Timestamp(0), address: None }
     }
 
     #[test]
