@@ -17,6 +17,7 @@ mod error;
 mod frontier;
 mod policy;
 mod queries;
+mod rows;
 mod sqlite;
 mod statistics;
 mod store;
@@ -28,6 +29,7 @@ pub use answer::{QueryAnswer, QueryLimits, SqlValue};
 pub use error::{Error, Result};
 pub use policy::{Direction, Policy, PolicyError, PolicyKey};
 pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};
+pub use rows::{PageFilter, RowTable, SkippedUrl, StoredLink, StoredPage};
 pub use sqlite::{
     BulkJudgment, ProbeTable, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteReader,
     SqliteStore, SqliteWorkspaceWriter,

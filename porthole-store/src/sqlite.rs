@@ -22,6 +22,7 @@ mod prober;
 mod reader;
 mod reader_pool;
 mod revisit;
+mod rows;
 mod sandbox;
 mod statistics;
 mod sweep;

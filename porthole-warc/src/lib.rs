@@ -38,7 +38,7 @@ pub use digest::{Digest, RecordId};
 pub use error::WarcError;
 pub use http::HttpResponse;
 pub use message::{Original, Truncation, WarcRequest, WarcResponse};
-pub use reader::{BLOCK_LIMIT, WarcReader, read_record};
+pub use reader::{BLOCK_LIMIT, WarcReader, read_record, read_start};
 pub use record::{RecordKind, RecordPlace, WarcRecord};
 pub use survey::{LastWhole, WarcSurvey, last_whole, survey};
 pub use writer::{RecordFormat, WarcWriter, Written};

@@ -38,6 +38,21 @@ pub fn read_record(reader: impl Read, place: RecordPlace, limit: u64) -> Result<
     found.ok_or_else(|| WarcError::Truncated { offset: place.offset, end: reader.stream.position() })
 }
 
+/// Reads the head of a record and at most `most` bytes of its block, from a reader positioned at its offset: enough for
+/// the headers of a response, at a small part of the cost of the whole record. What follows is not checked.
+pub fn read_start(reader: impl Read, offset: u64, most: u64) -> Result<WarcRecord, WarcError> {
+    let mut reader = WarcReader::new(reader).with_offset(offset);
+    let mut record = WarcRecord::default();
+    if !reader.find_record(&mut record)? {
+        return Err(WarcError::Truncated { offset, end: reader.stream.position() });
+    }
+    let whole = record.block_length;
+    record.block_length = whole.min(most);
+    reader.read_block(&mut record)?;
+    record.block_length = whole;
+    Ok(record)
+}
+
 impl<R: Read> WarcReader<R> {
     /// Reads from the start of a file.
     pub fn new(reader: R) -> Self {
@@ -84,6 +99,16 @@ impl<R: Read> WarcReader<R> {
     }
 
     fn read_next(&mut self, record: &mut WarcRecord) -> Result<bool, WarcError> {
+        if !self.find_record(record)? {
+            return Ok(false);
+        }
+        self.read_block(record)?;
+        self.read_end(record)?;
+        Ok(true)
+    }
+
+    /// Reads up to the block of the next record. Returns false at the end.
+    fn find_record(&mut self, record: &mut WarcRecord) -> Result<bool, WarcError> {
         self.skip_line_ends()?;
         while self.stream.fill()?.is_empty() {
             if !self.stream.next_member()? {
@@ -95,8 +120,6 @@ impl<R: Read> WarcReader<R> {
         let offset = record.place.offset;
         self.read_head(offset)?;
         self.parse_head(record)?;
-        self.read_block(record)?;
-        self.read_end(record)?;
         Ok(true)
     }
 

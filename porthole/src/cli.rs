@@ -3,6 +3,7 @@
 mod control;
 mod crawl;
 mod distill;
+mod export;
 mod facts;
 mod feedback;
 #[cfg(feature = "lab")]
@@ -19,6 +20,7 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use self::control::{Set, SetScope};
 pub(crate) use self::crawl::{Crawl, duration};
 pub(crate) use self::distill::{Distill, EngineWord};
+pub(crate) use self::export::{Export, ExportTo, ExportWacz, ExportWarc, PageSelection};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Usefulness};
 #[cfg(feature = "lab")]
@@ -86,6 +88,9 @@ pub(crate) enum CliCommand {
     Top(Top),
     /// Run a named query or a SQL statement, also during a crawl
     Query(Query),
+    /// Export pages as JSONL, CSV, WARC, CDXJ or WACZ
+    #[command(subcommand)]
+    Export(Export),
     /// Mark a page or site as useful or useless; pages become examples
     Mark(Mark),
     /// List, disable and enable sites

@@ -67,6 +67,17 @@ pub(crate) fn print_line(text: &str) -> std::io::Result<()> {
     writeln!(std::io::stdout(), "{}", terminal::harmless(text))
 }
 
+/// Prints many lines for programs. A reader that closes the pipe has enough of them; any other failure is an error.
+pub(crate) fn print_lines(lines: impl Iterator<Item = String>) -> std::io::Result<()> {
+    for line in lines {
+        match print_line(&line) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => break,
+            printed => printed?,
+        }
+    }
+    Ok(())
+}
+
 /// Prints a value as JSON.
 pub(crate) fn print_json(facts: &impl Serialize) -> anyhow::Result<()> {
     let _ = print_line(&terminal::escaped_json(&serde_json::to_string_pretty(facts)?));
@@ -236,6 +247,12 @@ impl Progress {
             }
             _ => {}
         }
+    }
+
+    /// Sets how much is done.
+    pub(crate) fn set(&mut self, done: u64) {
+        self.bar.set_position(done.saturating_sub(1));
+        self.step(String::new);
     }
 
     /// Prints a line above the progress.

@@ -100,6 +100,11 @@ impl Workspace {
         Ok(Workspace { root: root.to_owned(), settings })
     }
 
+    /// The absolute path, which tells workspaces apart.
+    pub(crate) fn identity(&self) -> PathBuf {
+        fs::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone())
+    }
+
     /// The folder of the archive.
     pub(crate) fn pages(&self) -> PathBuf {
         self.root.join(PAGES)

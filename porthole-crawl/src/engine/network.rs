@@ -363,10 +363,14 @@ impl Network {
         match (purpose, answer) {
             (Purpose::Page(work), answer) => {
                 self.set_quick(site, answer.is_ok() && took <= QUICK);
+                let mut address = None;
                 if let Some(held) = self.sites.get_mut(&site) {
                     held.is_proven = held.is_quick;
+                    if let Address::Known(known) = held.address {
+                        address = known;
+                    }
                 }
-                self.outbox.push(ToWriter::Answered(Box::new(Unread { work, answer, at: now })));
+                self.outbox.push(ToWriter::Answered(Box::new(Unread { work, answer, at: now, address })));
             }
             (Purpose::Robots(fetch), answer) => {
                 let is_own = fetch.site() == site;

@@ -2,21 +2,23 @@
 //! being truncated. A reader never writes to the crawl's database: the crawl would take the write for a change to
 //! follow.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use porthole_types::{CanonicalUrl, ChangeHistory, Event, TermId, Timestamp, TopicId, TopicRow};
+use porthole_types::{CanonicalUrl, ChangeHistory, Event, SiteId, TermId, Timestamp, TopicId, TopicRow};
 use rusqlite::{Connection, params};
 
 use super::reader_pool::ReaderPool;
 use super::{
-    about, commands, counts, graph, hosts, lookup, open, sandbox, topics, tried, upkeep, workspace_writer,
+    about, commands, counts, graph, hosts, lookup, open, rows, sandbox, topics, tried, upkeep,
+    workspace_writer,
 };
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
-    Collision, CommandRow, Error, GraphEdge, LinkGraph, NeighbourEvidence, QueryAnswer, QueryLimits, Result,
-    SiteAddress, StoreCounts, StoreReader, StoredExample, StoredHost, StoredModel, StoredRobots, TermCounts,
-    TriedUrl,
+    Collision, CommandRow, Error, GraphEdge, LinkGraph, NeighbourEvidence, PageFilter, QueryAnswer,
+    QueryLimits, Result, RowTable, SiteAddress, SkippedUrl, StoreCounts, StoreReader, StoredExample,
+    StoredHost, StoredLink, StoredModel, StoredPage, StoredRobots, TermCounts, TriedUrl,
 };
 
 /// A handle for reading a SQLite store. Its clones share a few read-only connections.
@@ -176,6 +178,26 @@ impl StoreReader for SqliteReader {
 
     fn visit_histories(&self, visit: &mut dyn FnMut(&ChangeHistory, f64)) -> Result<()> {
         upkeep::histories(&*self.pool.get()?, visit)
+    }
+
+    fn last_row(&self, table: RowTable) -> Result<u64> {
+        rows::last(&*self.pool.get()?, table)
+    }
+
+    fn pages(&self, rows: RangeInclusive<u64>, filter: &PageFilter) -> Result<Vec<StoredPage>> {
+        rows::pages(&*self.pool.get()?, rows, filter)
+    }
+
+    fn skipped(&self, rows: RangeInclusive<u64>) -> Result<Vec<SkippedUrl>> {
+        rows::skipped(&*self.pool.get()?, rows)
+    }
+
+    fn links(&self, rows: RangeInclusive<u64>) -> Result<Vec<StoredLink>> {
+        rows::links(&*self.pool.get()?, rows)
+    }
+
+    fn sites_below(&self, host: &str) -> Result<Vec<SiteId>> {
+        rows::sites_below(&*self.pool.get()?, host)
     }
 
     fn is_crawled(&self) -> Result<bool> {

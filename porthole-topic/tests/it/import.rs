@@ -6,7 +6,7 @@ use std::time::Instant;
 use porthole_page::steps;
 use porthole_topic::import::{
     FoundFile, ImportEntry, ImportError, ImportedExample, ImportedTaxonomy, bookmarks, dmoz_content,
-    dmoz_structure, folder, tsv,
+    dmoz_structure, folder, jsonl, tsv,
 };
 use porthole_topic::{DEEPEST, Taxonomy};
 use proptest::prelude::*;
@@ -147,6 +147,29 @@ fn labels_that_are_none_are_refused() {
     let import = labels(deep.as_bytes()).unwrap();
     assert_eq!((import.found.len(), import.problems.len()), (1, 1));
     assert!(import.problems[0].what.contains("too deep"));
+}
+
+#[test]
+fn json_lines_are_read_as_an_export_writes_them() {
+    let list = "{\"url\":\"http://a.example/\",\"status\":200,\"title\":\"A\\tpage\",\"topic\":\"/a/b\"}\n\n\
+                {\"topic\":\"/c\",\"url\":\"http://c.example/\"}\n\
+                {\"url\":\"http://d.example/\",\"topic\":null}\n\
+                {\"url\":\"ftp://e.example/\",\"topic\":\"/e\"}\n";
+    check(
+        ImportedTaxonomy::gather(jsonl(list.as_bytes())),
+        &[
+            "http://a.example/ | /a/b | A page",
+            "http://c.example/ | /c | ",
+            "line 4: no topic for `http://d.example/`",
+            "line 5: `ftp://e.example/`: the scheme `ftp` is not crawled, only http and https are",
+        ],
+    );
+    for broken in
+        ["[1]\n", "{\"topic\":\"/a\"}\n", "{\"url\":\"http://a.example/\"", "http://a.example/\t/a\n"]
+    {
+        let told = told(ImportedTaxonomy::gather(jsonl(broken.as_bytes())));
+        assert!(told.len() == 1 && told[0].starts_with("broken: line 1: "), "{broken}: {told:?}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod documents;
 mod examples;
 mod explain;
 mod explore;
+mod export;
 mod grow;
 mod import;
 mod init;
@@ -54,6 +55,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         CliCommand::Distill(arguments) => distill::run(workspace, &arguments),
         CliCommand::Top(arguments) => top::run(workspace, &arguments),
         CliCommand::Query(arguments) => query::run(workspace, &arguments).await,
+        CliCommand::Export(arguments) => export::run(workspace, &arguments),
         CliCommand::Mark(arguments) => mark::run(workspace, &arguments),
         CliCommand::Sites(arguments) => sites::run(workspace, &arguments),
         CliCommand::Demo(arguments) => demo::run(arguments).await,

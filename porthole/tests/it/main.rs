@@ -9,6 +9,7 @@ mod control;
 mod crawl;
 mod distill;
 mod ending;
+mod export;
 mod lab;
 mod languages;
 mod names;

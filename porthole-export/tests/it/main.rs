@@ -1,0 +1,6 @@
+//! Exports of made-up crawls: every row once, whatever is cut where.
+
+mod archives;
+mod crawl;
+mod cut;
+mod rows;
