@@ -60,7 +60,6 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// The attributes of the last start tag.
-    #[cfg(test)]
     pub(crate) fn attributes(&self) -> &[Attribute<'a>] {
         &self.attributes
     }
@@ -68,6 +67,12 @@ impl<'a> Tokenizer<'a> {
     /// The attributes of the last tag, as written.
     pub(crate) fn attributes_text(&self) -> &'a str {
         &self.text[self.attributes_start..self.at]
+    }
+
+    /// The white space of the last token, which was [`Token::Blank`].
+    pub(crate) fn last_blank(&self) -> &'a str {
+        let read = &self.text[..self.at];
+        &read[read.trim_ascii_end().len()..]
     }
 
     /// The value of an attribute of the last start tag; of duplicates the first.

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngSeed};
 
+use crate::main_content::main_content;
 use crate::{extract, extract_with, invariants, soup};
 
 /// The same inputs in every run; `PROPTEST_CASES` makes them more.
@@ -40,6 +41,7 @@ proptest! {
     #[test]
     fn any_soup_is_a_page(html in soup::wild()) {
         invariants::hold(&extract(&html), html.len());
+        main_content(&html);
     }
 }
 
@@ -57,7 +59,16 @@ fn check(attacks: &[&[&str]]) {
 }
 
 fn check_one(parts: &[&str]) {
-    let (few, many) = (steps_of(&attack(parts, SIZE / 2)), steps_of(&attack(parts, SIZE)));
+    let (few, many) = (attack(parts, SIZE / 2), attack(parts, SIZE));
+    check_steps(parts, steps_of(&few), steps_of(&many));
+    let main_content_steps = |html: &str| {
+        main_content(html);
+        steps::take()
+    };
+    check_steps(parts, main_content_steps(&few), main_content_steps(&many));
+}
+
+fn check_steps(parts: &[&str], few: u64, many: u64) {
     // Twice the size: 2 if linear, 4 if quadratic.
     assert!(many * 10 <= few * 22, "{parts:?} takes {few} steps, and {many} at twice the size");
     assert!(many <= MOST * SIZE as u64, "{parts:?} takes {many} steps");
