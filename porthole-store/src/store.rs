@@ -10,7 +10,7 @@ use porthole_types::{
 
 use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, StoredExample, StoredModel, TermCounts};
-use crate::{CommandRow, NamedQuery, Policy, QueryAnswer, QueryLimits, Result, WorkspaceWriter};
+use crate::{CommandRow, KeptQuery, NamedQuery, Policy, QueryAnswer, QueryLimits, Result, WorkspaceWriter};
 
 /// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s and [`StoreReader`]s can be
 /// open at the same time.
@@ -172,6 +172,9 @@ pub trait StoreReader: Send + Sync {
 
     /// The value of a setting.
     fn setting(&self, name: &str) -> Result<Option<String>>;
+
+    /// The kept queries, by name.
+    fn kept_queries(&self) -> Result<Vec<KeptQuery>>;
 
     /// The counts as of the store's last write, in constant time; no URL counts as in flight.
     fn counts(&self) -> Result<StoreCounts>;
