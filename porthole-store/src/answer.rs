@@ -1,5 +1,7 @@
 //! Results of queries, and their limits.
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 /// A value of a result.
@@ -67,6 +69,52 @@ pub struct QueryAnswer {
     pub is_cut: bool,
 }
 
+/// A query that is kept with a workspace and answered as pages arrive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptQuery {
+    /// Its name.
+    pub name: String,
+    /// A named query, or one SQL statement that only reads.
+    pub question: String,
+    /// Parameters of a named query.
+    pub parameters: Vec<(String, String)>,
+    /// Paths of the topics that it is about.
+    pub topics: Vec<String>,
+    /// Since when it is kept.
+    pub at: porthole_types::Timestamp,
+}
+
+/// The rows of a repeated query that were seen so far, by key: 64 bits each.
+#[derive(Debug)]
+pub struct SeenRows {
+    /// Numbers of the key columns; empty means all.
+    key: Vec<usize>,
+    rows: HashSet<u64>,
+}
+
+impl SeenRows {
+    /// The rows of a first answer; `key` names the columns that identify a row, all if it is empty.
+    pub fn new(key: &[&str], first: &QueryAnswer) -> SeenRows {
+        let place = |name: &&str| first.columns.iter().position(|column| column == name);
+        let mut seen = SeenRows { key: key.iter().filter_map(place).collect(), rows: HashSet::new() };
+        for row in &first.rows {
+            seen.is_new(row);
+        }
+        seen
+    }
+
+    /// Adds a row. Returns whether it is new.
+    pub fn is_new(&mut self, row: &[SqlValue]) -> bool {
+        let mut hasher = DefaultHasher::new();
+        let mut add = |value: &SqlValue| format!("{value:?}").hash(&mut hasher);
+        match self.key.as_slice() {
+            [] => row.iter().for_each(&mut add),
+            key => key.iter().filter_map(|&column| row.get(column)).for_each(&mut add),
+        }
+        self.rows.insert(hasher.finish())
+    }
+}
+
 /// Limits of a query. Exceeding one is an error, unless `shorten` is set for the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryLimits {
@@ -98,6 +146,18 @@ impl Default for QueryLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_identified_by_their_key() {
+        let row = |host: &str, pages| vec![SqlValue::Text(host.into()), SqlValue::Integer(pages)];
+        let columns = vec!["host".to_owned(), "pages".to_owned()];
+        let first = QueryAnswer { columns, rows: vec![row("a.test", 1)], is_cut: false };
+        let mut by_host = SeenRows::new(&["host"], &first);
+        let mut by_all = SeenRows::new(&[], &first);
+        let seen = [row("a.test", 1), row("a.test", 2), row("b.test", 1), row("b.test", 1)];
+        assert_eq!(seen.each_ref().map(|row| by_host.is_new(row)), [false, false, true, false]);
+        assert_eq!(seen.each_ref().map(|row| by_all.is_new(row)), [false, true, true, false]);
+    }
 
     #[test]
     fn input_is_parsed_as_numbers_or_text() {

@@ -25,7 +25,7 @@ mod topics;
 mod workspace_writer;
 
 pub use about::{About, Feedback, FeedbackKind, LinkingPage, SiteFacts, UrlState};
-pub use answer::{QueryAnswer, QueryLimits, SqlValue};
+pub use answer::{KeptQuery, QueryAnswer, QueryLimits, SeenRows, SqlValue};
 pub use error::{Error, Result};
 pub use policy::{Direction, Policy, PolicyError, PolicyKey};
 pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};

@@ -6,11 +6,13 @@
 //! rebuilt from the tables.
 
 mod about;
+mod across;
 mod commands;
 mod counts;
 mod distill;
 mod graph;
 mod hosts;
+mod kept;
 mod links;
 mod load;
 mod lookup;

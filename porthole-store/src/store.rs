@@ -12,8 +12,8 @@ use porthole_types::{
 use crate::about::{About, Feedback, SiteFacts};
 use crate::topics::{Collision, StoredExample, StoredModel, TermCounts};
 use crate::{
-    CommandRow, NamedQuery, PageFilter, Policy, QueryAnswer, QueryLimits, Result, RowTable, SkippedUrl,
-    StoredLink, StoredPage, WorkspaceWriter,
+    CommandRow, KeptQuery, NamedQuery, PageFilter, Policy, QueryAnswer, QueryLimits, Result, RowTable,
+    SkippedUrl, StoredLink, StoredPage, WorkspaceWriter,
 };
 
 /// A crawl's database. One store writes the frontier; any number of [`WorkspaceWriter`]s and [`StoreReader`]s can be
@@ -176,6 +176,9 @@ pub trait StoreReader: Send + Sync {
 
     /// The value of a setting.
     fn setting(&self, name: &str) -> Result<Option<String>>;
+
+    /// The kept queries, by name.
+    fn kept_queries(&self) -> Result<Vec<KeptQuery>>;
 
     /// The counts as of the store's last write, in constant time; no URL counts as in flight.
     fn counts(&self) -> Result<StoreCounts>;

@@ -5,7 +5,7 @@ use porthole_types::{Event, Timestamp, TopicRow};
 use crate::about::Feedback;
 use crate::statistics::{DocumentRow, NodeRow, StatRow};
 use crate::topics::{ExampleChange, NewExample, StoredModel, TermWord, TopicChange};
-use crate::{DistilledScores, Result, StoreReader};
+use crate::{DistilledScores, KeptQuery, Result, StoreReader};
 
 /// A command to a running crawl.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +106,12 @@ pub trait WorkspaceWriter: Send {
 
     /// Answers a command.
     fn answer_command(&mut self, id: u64, answer: &CommandAnswer) -> Result<()>;
+
+    /// Keeps a query with the workspace, replacing the one of the same name.
+    fn keep_query(&mut self, query: &KeptQuery) -> Result<()>;
+
+    /// Drops a kept query. Returns whether there was one of this name.
+    fn drop_query(&mut self, name: &str) -> Result<bool>;
 
     /// A handle for reading while this one writes, also from other threads.
     fn reader(&self) -> Box<dyn StoreReader>;

@@ -28,12 +28,13 @@ pub(crate) use self::lab::{
     Bench, BenchClassifier, BenchCritic, BenchDistiller, BenchStrategies, Compare, Critics, Figures, General,
     Lab, LabApprentice, LabUpkeep, Record, RunExperiment, Synth, WebStats,
 };
-pub(crate) use self::query::Query;
+pub(crate) use self::query::{KeepArguments, KeepQuery, Query};
 pub(crate) use self::report::CrawlReport;
 pub(crate) use self::start::Start;
 pub(crate) use self::topics::{
     AddExamples, Broaden, Classify, Documents, Examples, Explore, FetchExamples, FormatWord, FromPage, Grow,
-    Import, Init, ListExamples, MoveExamples, Propose, Remove, RemoveExamples, Topics, Toward, Train, Tree,
+    Import, Init, ListExamples, MoveExamples, PathArguments, Propose, Remove, RemoveExamples, Topics, Toward,
+    Train, Tree,
 };
 
 /// A focused crawler: finds web pages about your topics, starting from examples

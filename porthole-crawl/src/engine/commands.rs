@@ -6,7 +6,7 @@ use std::fmt;
 use porthole_store::{CommandAnswer, Estimate, Policy, RAISED, StoreReader};
 use porthole_types::{CanonicalUrl, Event};
 
-use super::crawl::{CrawlError, Limits};
+use super::crawl::{CrawlError, Limits, Observer};
 use super::deferred::DeferredWork;
 use super::memory::Memory;
 use super::messages::ToNetwork;
@@ -318,7 +318,21 @@ impl Writer<'_> {
     /// Appends a row to the table `event`.
     pub(super) fn record_event(&mut self, kind: &str, detail: &str) -> Result<(), CrawlError> {
         let event = Event { at: self.clock.now(), kind: kind.to_owned(), detail: detail.to_owned() };
-        Ok(self.store.append(&[event])?)
+        self.record_events(vec![event])
+    }
+
+    /// Appends rows to the table `event`, in one transaction. The observer is told of them in the next turn.
+    pub(super) fn record_events(&mut self, mut events: Vec<Event>) -> Result<(), CrawlError> {
+        self.store.append(&events)?;
+        self.run.recorded.append(&mut events);
+        Ok(())
+    }
+
+    /// Tells the observer of the events since the last call.
+    pub(super) fn report_events(&mut self, observer: &mut dyn Observer) {
+        for event in std::mem::take(&mut self.run.recorded) {
+            observer.recorded(&event);
+        }
     }
 
     /// A description of the run's settings, for the table `event`.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use porthole_store::{Store, StoreCounts, WorkspaceWriter};
 use porthole_strategy::StateError;
 use porthole_topic::JudgeError;
-use porthole_types::{CanonicalUrl, Clock, ManualClock, NewUrl, PageResult, SegmentSpan, Timestamp};
+use porthole_types::{CanonicalUrl, Clock, Event, ManualClock, NewUrl, PageResult, SegmentSpan, Timestamp};
 
 use super::admission::Admission;
 use super::durability::Syncing;
@@ -158,6 +158,11 @@ pub trait Observer {
     /// `None` when it continues.
     fn held_up(&mut self, why: Option<&str>) {
         let _ = why;
+    }
+
+    /// Called for every new row of the table `event`, after its commit: commands, distillations, answers of kept queries.
+    fn recorded(&mut self, event: &Event) {
+        let _ = event;
     }
 
     /// Called when nothing happened for a short time.

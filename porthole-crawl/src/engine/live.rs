@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures_util::future::FutureExt;
 use futures_util::stream::StreamExt;
 use porthole_store::CommandAnswer;
-use porthole_types::{CanonicalUrl, Clock, PageResult, Timestamp};
+use porthole_types::{CanonicalUrl, Clock, Event, PageResult, Timestamp};
 use tokio::sync::{broadcast, mpsc};
 
 use super::commands::{Command, Refocus};
@@ -21,6 +21,7 @@ use super::crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
 use super::messages::{ToNetwork, ToWriter};
 use super::network::Network;
 use super::single::Requests;
+use super::standing::StandingQueries;
 use crate::Fetch;
 use crate::reading::Readers;
 
@@ -53,6 +54,8 @@ pub enum CrawlEvent {
     Fetched(Arc<(CanonicalUrl, PageResult)>),
     /// A command and its answer.
     Command(String, Result<String, String>),
+    /// A row was added to the table `event`: a distillation, an outage, an answer of a kept query.
+    Recorded(Event),
     /// The crawl has ended.
     Stopped,
 }
@@ -131,6 +134,7 @@ impl Crawl<'static> {
             to_writer: inbox.clone(),
             unread: unread.clone(),
         };
+        let standing = StandingQueries::start(self.writer.store.reader(), self.writer.clock.clone());
         let writer = WriterLoop {
             crawl: self,
             inputs,
@@ -139,6 +143,7 @@ impl Crawl<'static> {
             observer: Publisher { observer, events: events.clone() },
             refocus,
             checked_commands_at: Timestamp(0),
+            standing,
         };
         let end = inbox.clone();
         let network = thread::Builder::new().name("network".to_owned()).spawn(move || network.run(&end));
@@ -191,6 +196,14 @@ impl Observer for Publisher {
         self.observer.held_up(why);
     }
 
+    fn recorded(&mut self, event: &Event) {
+        // Listeners hear of commands separately, with their outcomes.
+        if event.kind != "command" {
+            let _ = self.events.send(CrawlEvent::Recorded(event.clone()));
+        }
+        self.observer.recorded(event);
+    }
+
     fn waiting(&mut self) -> std::ops::ControlFlow<()> {
         self.observer.waiting()
     }
@@ -204,6 +217,7 @@ struct WriterLoop {
     observer: Publisher,
     refocus: Box<dyn Refocus>,
     checked_commands_at: Timestamp,
+    standing: StandingQueries,
 }
 
 impl WriterLoop {
@@ -211,11 +225,14 @@ impl WriterLoop {
         let stop = self.run_loop();
         // The network half ends when its channel closes. Requests in flight are dropped.
         self.to_network = None;
-        let WriterLoop { mut crawl, inputs, observer, .. } = self;
+        let WriterLoop { mut crawl, inputs, mut observer, standing, .. } = self;
         drop(inputs);
         if let Ok(Ok(network)) = network.map(JoinHandle::join) {
             crawl.manners = network.into_manners();
         }
+        let answered = crawl.writer.record_events(standing.finish());
+        crawl.writer.report_events(&mut observer);
+        let stop = stop.and_then(|stop| answered.map(|()| stop));
         let pages = crawl.writer.run.pages;
         let mut stop = crawl.end(stop);
         let why = stop.as_ref().map_or_else(ToString::to_string, ToString::to_string);
@@ -237,6 +254,10 @@ impl WriterLoop {
                 self.checked_commands_at = now;
                 if writer.store.follow_changes()? && writer.execute_queued(&mut *self.refocus)? {
                     return Ok(Stop::Asked);
+                }
+                let answers = self.standing.new_events();
+                if !answers.is_empty() {
+                    writer.record_events(answers)?;
                 }
                 if self.observer.waiting().is_break() {
                     return Ok(Stop::Asked);

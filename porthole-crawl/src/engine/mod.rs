@@ -28,6 +28,7 @@ mod rejudge;
 mod simulated;
 mod single;
 mod site;
+mod standing;
 mod visits;
 mod worth;
 mod writer;

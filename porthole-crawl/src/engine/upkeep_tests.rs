@@ -14,7 +14,7 @@ use porthole_types::{
 use porthole_warc::{RecordKind, WarcReader, WarcRecord};
 
 use super::crawl::*;
-use super::tests::{Says, scratch};
+use super::tests::{WordJudge, scratch};
 use crate::archive::{Keep, read_page};
 use crate::host::Politeness;
 use crate::result::Focus;
@@ -82,7 +82,7 @@ impl Fetch for ChangingWeb<'_> {
 
 fn crawl<'a>(web: &'a ChangingWeb<'a>, store: &'a mut SqliteStore, folder: &Path) -> Crawl<'a> {
     let strategy = named("soft", &CrawlGoal::nothing(1)).unwrap();
-    let focus = Focus { judge: Box::new(Says("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
+    let focus = Focus { judge: Box::new(WordJudge("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
     let crawl = Crawl::new(web, store, web.clock).unwrap().focused(focus);
     let mut crawl = crawl.archived(&folder.join("pages"), Keep::All).unwrap();
     crawl.start(&[CanonicalUrl::parse("http://a.test/").unwrap()]).unwrap();

@@ -24,7 +24,8 @@ use porthole_store::{Batch, DistilledScores, Store, StoredHost, StoredRobots};
 use porthole_strategy::{Discipline, PriorityMerge};
 use porthole_topic::RelevanceJudge;
 use porthole_types::{
-    Clock, FailureKind, Judgment, NewUrl, Outcome, PageResult, SegmentSpan, SiteId, Timestamp, UrlId, Work,
+    Clock, Event, FailureKind, Judgment, NewUrl, Outcome, PageResult, SegmentSpan, SiteId, Timestamp, UrlId,
+    Work,
 };
 
 use self::offers::Offers;
@@ -162,6 +163,8 @@ pub(crate) struct Run {
     pub(crate) may_pause: bool,
     /// Waiting workers and the sites they wait for, until the observer has been told.
     waiting: Option<(usize, usize)>,
+    /// Events that were recorded, until the observer has been told.
+    pub(crate) recorded: Vec<Event>,
     /// Reasons for being held up (`None`: resumed), until the observer has been told.
     pub(crate) held_up: Vec<Option<String>>,
     /// Number of answers not read yet, as counted by a live network half.
@@ -395,6 +398,7 @@ impl Writer<'_> {
         for why in std::mem::take(&mut self.run.held_up) {
             observer.held_up(why.as_deref());
         }
+        self.report_events(observer);
         self.rejudge_if_time()?;
         self.sync()?;
         if self.is_commit_due() {

@@ -345,6 +345,16 @@ const MIGRATIONS: &[&str] = &[
         );
         create index upkeep_due on upkeep(due) where due is not null;
     "#,
+    // Queries that are kept with the workspace.
+    r#"
+        create table kept_query(
+            name text primary key,
+            question text not null,       -- a named query, or SQL
+            parameters text not null,     -- of a named query: lines of name=value
+            topics text not null,         -- paths of topics that it is about, one a line
+            at integer not null           -- since when it is kept
+        );
+    "#,
 ];
 
 /// The schema version that this program writes.

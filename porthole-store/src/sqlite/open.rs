@@ -115,6 +115,11 @@ fn has_log(path: &Path) -> bool {
 
 /// The URI of a database that nobody writes to.
 fn immutable(path: &Path) -> Result<PathBuf> {
+    Ok(PathBuf::from(format!("{}?immutable=1", uri(path)?)))
+}
+
+/// The URI of a file, without parameters.
+pub(super) fn uri(path: &Path) -> Result<String> {
     let fail = |error: std::io::Error| Error::Open { path: path.to_owned(), reason: error.to_string() };
     let whole = std::path::absolute(path).map_err(fail)?;
     let encoded = whole.as_os_str().as_encoded_bytes().iter().fold(String::new(), |mut uri, &byte| {
@@ -125,7 +130,7 @@ fn immutable(path: &Path) -> Result<PathBuf> {
         }
         uri
     });
-    Ok(PathBuf::from(format!("file:{encoded}?immutable=1")))
+    Ok(format!("file:{encoded}"))
 }
 
 /// Held while a store is open: its memory would not see rows of another store. The system releases it when the process

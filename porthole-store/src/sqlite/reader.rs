@@ -10,15 +10,15 @@ use rusqlite::{Connection, params};
 
 use super::reader_pool::ReaderPool;
 use super::{
-    about, commands, counts, graph, hosts, lookup, open, rows, sandbox, topics, tried, upkeep,
+    about, across, commands, counts, graph, hosts, kept, lookup, open, rows, sandbox, topics, tried, upkeep,
     workspace_writer,
 };
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
 use crate::{
-    Collision, CommandRow, Error, GraphEdge, LinkGraph, NeighbourEvidence, PageFilter, QueryAnswer,
-    QueryLimits, Result, RowTable, SiteAddress, SkippedUrl, StoreCounts, StoreReader, StoredExample,
-    StoredHost, StoredLink, StoredModel, StoredPage, StoredRobots, TermCounts, TriedUrl,
+    Collision, CommandRow, Error, GraphEdge, KeptQuery, LinkGraph, NeighbourEvidence, PageFilter,
+    QueryAnswer, QueryLimits, Result, RowTable, SiteAddress, SkippedUrl, StoreCounts, StoreReader,
+    StoredExample, StoredHost, StoredLink, StoredModel, StoredPage, StoredRobots, TermCounts, TriedUrl,
 };
 
 /// A handle for reading a SQLite store. Its clones share a few read-only connections.
@@ -56,6 +56,18 @@ impl SqliteReader {
     /// crawl's. The default is 20 million.
     pub fn indexing_from(self, rows: u32) -> Self {
         SqliteReader { large: rows.into(), ..self }
+    }
+
+    /// Runs one SQL statement that only reads on several databases at once, given with their names: tables and views are
+    /// those of all of them, with the name in a column `workspace`; those of one are `NAME.TABLE`.
+    pub fn sql_across(
+        databases: &[(String, SqliteReader)],
+        sql: &str,
+        limits: &QueryLimits,
+    ) -> Result<QueryAnswer> {
+        let paths: Vec<(&str, &Path)> =
+            databases.iter().map(|(name, reader)| (name.as_str(), reader.path())).collect();
+        sandbox::answer(across::open(&paths)?, sql, &[], limits)
     }
 
     /// A connection with the indexes on large tables.
@@ -132,6 +144,10 @@ impl StoreReader for SqliteReader {
 
     fn setting(&self, name: &str) -> Result<Option<String>> {
         workspace_writer::read_setting(&*self.pool.get()?, name)
+    }
+
+    fn kept_queries(&self) -> Result<Vec<KeptQuery>> {
+        kept::read(&*self.pool.get()?)
     }
 
     fn command(&self, id: u64) -> Result<Option<CommandRow>> {

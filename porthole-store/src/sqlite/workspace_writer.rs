@@ -6,11 +6,11 @@ use porthole_types::{CanonicalUrl, Event, Timestamp, TopicRow};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::write::{insert_events, write_scores, write_settings};
-use super::{SqliteReader, SqliteStore, commands, open, statistics, topics};
+use super::{SqliteReader, SqliteStore, commands, kept, open, statistics, topics};
 use crate::about::{Feedback, FeedbackKind};
 use crate::{
-    CommandAnswer, CommandRow, DistilledScores, DocumentRow, Error, NodeRow, Result, StatRow, StoreReader,
-    StoredModel, TopicChange, WorkspaceWriter,
+    CommandAnswer, CommandRow, DistilledScores, DocumentRow, Error, KeptQuery, NodeRow, Result, StatRow,
+    StoreReader, StoredModel, TopicChange, WorkspaceWriter,
 };
 
 /// A SQLite database, open for writes beside a crawl. It keeps nothing in memory, and blocks a crawl only for the
@@ -150,6 +150,14 @@ impl<T: Tables> WorkspaceWriter for T {
 
     fn answer_command(&mut self, id: u64, answer: &CommandAnswer) -> Result<()> {
         commands::answer(self.db(), id, answer)
+    }
+
+    fn keep_query(&mut self, query: &KeptQuery) -> Result<()> {
+        kept::keep(self.db(), query)
+    }
+
+    fn drop_query(&mut self, name: &str) -> Result<bool> {
+        kept::drop(self.db(), name)
     }
 
     fn reader(&self) -> Box<dyn StoreReader> {

@@ -94,7 +94,8 @@ pub(crate) struct Crawl {
     /// [default: 5000 if focused]
     #[arg(long, value_name = "PAGES")]
     pub(crate) patience: Option<u64>,
-    /// Write one line of JSON per fetch to a file, or to standard output
+    /// Write one line of JSON per event (fetches, commands, distillations,
+    /// answers of kept queries, the end) to a file, or to standard output
     #[arg(long, value_name = "FILE|-")]
     pub(crate) events: Option<PathBuf>,
     /// Serve Prometheus metrics at http://ADDR/metrics

@@ -1,13 +1,53 @@
 //! Arguments of `porthole query`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::crawl::{bytes, duration};
 
+/// Kept queries
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeepQuery {
+    /// Keep a query with the workspace: during crawls its new rows are events
+    Keep(KeepArguments),
+    /// List the kept queries
+    Kept {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Drop a kept query
+    Drop {
+        /// Its name
+        name: String,
+    },
+}
+
 #[derive(Debug, Args)]
+pub(crate) struct KeepArguments {
+    /// Name to keep it under
+    pub(crate) name: String,
+    /// A named query, or one SQL statement that only reads
+    #[arg(value_name = "NAME|SQL")]
+    pub(crate) question: String,
+    /// Parameters of a named query, such as topic=/Recreation/Cycling
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) parameters: Vec<String>,
+    /// A topic that the query is about
+    #[arg(long, value_name = "PATH")]
+    pub(crate) topic: Vec<String>,
+    /// Crawl for these topics: mark them good
+    #[arg(long, requires = "topic")]
+    pub(crate) drive: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Query {
+    #[command(subcommand)]
+    pub(crate) kept: Option<KeepQuery>,
     /// A named query, or one SQL statement that only reads
     #[arg(required_unless_present = "list", value_name = "NAME|SQL")]
     pub(crate) question: Option<String>,
@@ -17,6 +57,10 @@ pub(crate) struct Query {
     /// List the named queries; with NAME, show its parameters and SQL
     #[arg(long)]
     pub(crate) list: bool,
+    /// Ask these workspaces, too; answers say in the column `workspace` whose
+    /// row it is, and SQL sees the tables of all of them
+    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["list", "watch"])]
+    pub(crate) with: Vec<PathBuf>,
     /// Repeat the query until Ctrl-C and print new rows
     #[arg(long, conflicts_with = "list")]
     pub(crate) watch: bool,

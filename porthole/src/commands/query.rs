@@ -1,6 +1,8 @@
 //! `porthole query`: named queries and SQL on the database of a crawl, once or repeatedly.
 
+mod across;
 mod form;
+mod kept;
 mod list;
 mod watch;
 
@@ -17,11 +19,20 @@ use crate::output::{self, misuse};
 use crate::workspace::Workspace;
 
 pub(crate) async fn run(root: &Path, arguments: &cli::Query) -> anyhow::Result<()> {
+    if let Some(command) = &arguments.kept {
+        return kept::run(root, command);
+    }
     if arguments.list {
         return list::run(arguments.question.as_deref(), arguments.json);
     }
     let question = QueryRequest::of(arguments)?;
     let reader = Workspace::open(root)?.reader()?;
+    if !arguments.with.is_empty() {
+        let answer = across::ask(root, reader, &arguments.with, &question, &limits(arguments))?;
+        OutputFormat::of(arguments).print(&answer)?;
+        question.report_truncation(&answer);
+        return Ok(());
+    }
     if arguments.watch {
         return watch::run(&reader, &question, arguments).await;
     }

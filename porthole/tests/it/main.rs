@@ -17,4 +17,5 @@ mod query;
 mod recording;
 mod start;
 mod toward;
+mod upkeep;
 mod workspace;

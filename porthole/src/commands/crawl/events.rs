@@ -1,19 +1,38 @@
-//! `--events`: one line of JSON per fetch, to a file or standard output, for programs that watch a crawl.
+//! `--events`: one line of JSON per event, to a file or standard output, for programs that watch a crawl. Lines are written
+//! on a thread of their own: who reads too slowly misses events and is told how many, and does not slow the crawl.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use porthole_crawl::Seen;
 use porthole_topic::Taxonomy;
-use porthole_types::{Failure, Outcome};
+use porthole_types::{Event, Failure, Outcome};
 use serde::Serialize;
 
 use crate::terminal::escaped_json;
 
+/// Lines that may wait to be written.
+const WAITING: usize = 16_384;
+
+/// How long a line waits in the buffer.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How long the end of the crawl waits for a slow reader.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
 /// The output of the events.
-pub(super) struct Events(BufWriter<Box<dyn Write + Send>>);
+pub(super) struct Events {
+    lines: SyncSender<String>,
+    /// Gets a message when all lines are written.
+    written: Receiver<()>,
+    /// Events that found no room since the last one that did.
+    missed: u64,
+}
 
 /// One fetch.
 #[derive(Serialize)]
@@ -42,12 +61,31 @@ struct FetchEvent<'a> {
     detail: Option<&'a str>,
 }
 
-/// The crawl is held up, or continues.
+/// A row of the table `event`: a command, a distillation, an answer of a kept query.
+#[derive(Serialize)]
+struct RecordedEvent<'a> {
+    event: &'a str,
+    at: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
+    /// Query and row of an answer.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    answer: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// The crawl is held up, or goes on.
 #[derive(Serialize)]
 struct HeldUpEvent<'a> {
     event: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<&'a str>,
+}
+
+/// The reader was too slow.
+#[derive(Serialize)]
+struct MissedEvent {
+    event: &'static str,
+    events: u64,
 }
 
 /// The end of a run.
@@ -68,7 +106,18 @@ impl Events {
             let file = OpenOptions::new().create(true).append(true).open(path);
             Box::new(file.with_context(|| format!("--events {}", path.display()))?)
         };
-        Ok(Events(BufWriter::new(out)))
+        Events::to(out, WAITING)
+    }
+
+    fn to(out: Box<dyn Write + Send>, waiting: usize) -> anyhow::Result<Self> {
+        let (lines, queue) = sync_channel::<String>(waiting);
+        let (done, written) = sync_channel(1);
+        let write = move || {
+            write_lines(BufWriter::new(out), &queue);
+            let _ = done.try_send(());
+        };
+        thread::Builder::new().name("events".to_owned()).spawn(write).context("cannot start a thread")?;
+        Ok(Events { lines, written, missed: 0 })
     }
 
     /// Writes the event of a fetch. Write errors, such as a closed pipe, do not end the crawl.
@@ -94,26 +143,65 @@ impl Events {
         });
     }
 
-    /// Writes that the crawl is held up, with the reason, or that it continues.
+    /// Writes a row of the table `event`.
+    pub(super) fn recorded(&mut self, event: &Event) {
+        let answer = if event.kind == "answer" { serde_json::from_str(&event.detail).ok() } else { None };
+        let detail = answer.is_none().then_some(event.detail.as_str());
+        self.write(&RecordedEvent { event: &event.kind, at: event.at.0, detail, answer });
+    }
+
+    /// Writes that the crawl is held up, and why, or that it goes on.
     pub(super) fn held_up(&mut self, why: Option<&str>) {
         self.write(&HeldUpEvent { event: if why.is_some() { "held up" } else { "goes on" }, detail: why });
-        self.flush();
     }
 
-    /// Writes the last event and flushes.
-    pub(super) fn ended(&mut self, stop: &str, fetches: u64, pages: u64) {
-        self.write(&EndEvent { event: "end", stop, fetches, pages });
-        self.flush();
+    /// Writes the last event, and waits a moment until all are written.
+    pub(super) fn ended(mut self, stop: &str, fetches: u64, pages: u64) {
+        let until = Instant::now() + LAST_WAIT;
+        let last = EndEvent { event: "end", stop, fetches, pages };
+        while !self.write(&last) && Instant::now() < until {
+            self.missed = self.missed.saturating_sub(1);
+            thread::sleep(FLUSH_INTERVAL / 10);
+        }
+        drop(self.lines);
+        let _ = self.written.recv_timeout(until.saturating_duration_since(Instant::now()));
     }
 
-    pub(super) fn flush(&mut self) {
-        let _ = self.0.flush();
+    /// Hands a line to the thread that writes it. Returns false if there was no room.
+    fn write(&mut self, event: &impl Serialize) -> bool {
+        if self.missed > 0 {
+            let missed = MissedEvent { event: "missed", events: self.missed };
+            if !self.send(&missed) {
+                self.missed += 1;
+                return false;
+            }
+            self.missed = 0;
+        }
+        let is_sent = self.send(event);
+        self.missed += u64::from(!is_sent);
+        is_sent
     }
 
-    fn write(&mut self, event: &impl Serialize) {
-        if let Ok(json) = serde_json::to_string(event) {
-            // Standard output may be a terminal.
-            let _ = writeln!(self.0, "{}", escaped_json(&json));
+    fn send(&self, event: &impl Serialize) -> bool {
+        let Ok(json) = serde_json::to_string(event) else { return true };
+        // Standard output may be a terminal. If the thread has ended, nobody reads.
+        !matches!(self.lines.try_send(escaped_json(&json).into_owned()), Err(TrySendError::Full(_)))
+    }
+}
+
+/// Writes lines until the crawl is over or nobody reads them.
+fn write_lines(mut out: BufWriter<Box<dyn Write + Send>>, lines: &Receiver<String>) {
+    loop {
+        let written = match lines.recv_timeout(FLUSH_INTERVAL) {
+            Ok(line) => writeln!(out, "{line}"),
+            Err(RecvTimeoutError::Timeout) => out.flush(),
+            Err(RecvTimeoutError::Disconnected) => {
+                let _ = out.flush();
+                return;
+            }
+        };
+        if written.is_err() {
+            return;
         }
     }
 }
@@ -127,5 +215,58 @@ pub(super) fn outcome(outcome: &Outcome) -> (&'static str, Option<&Failure>) {
         Outcome::Retry { failure, .. } => ("retry", Some(failure)),
         Outcome::Dead(failure) => ("dead", Some(failure)),
         Outcome::Skipped(failure) => ("skipped", Some(failure)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use porthole_types::Timestamp;
+
+    use super::*;
+
+    /// A reader that does not read until it is let go.
+    #[derive(Clone, Default)]
+    struct Slow(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn who_reads_too_slowly_is_told_what_was_missed() {
+        let slow = Slow::default();
+        let mut events = Events::to(Box::new(slow.clone()), 2).unwrap();
+        let event =
+            |detail: &str| Event { at: Timestamp(7), kind: "command".to_owned(), detail: detail.to_owned() };
+        let blocked = slow.0.lock().unwrap();
+        // More than the buffer and the queue hold together.
+        let large = "x".repeat(10_000);
+        let began = Instant::now();
+        for _ in 0..20 {
+            events.recorded(&event(&large));
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "the crawl does not wait");
+        assert!(events.missed > 0);
+        drop(blocked);
+        let answer = Event { kind: "answer".to_owned(), ..event(r#"{"query":"q","row":{"a":1}}"#) };
+        while !events.missed.eq(&0) {
+            thread::sleep(Duration::from_millis(5));
+            events.recorded(&answer);
+        }
+        events.ended("limit", 3, 2);
+        let text = String::from_utf8(slow.0.lock().unwrap().clone()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.iter().any(|line| line.starts_with(r#"{"event":"missed","events":"#)), "{lines:?}");
+        assert!(lines.contains(&r#"{"event":"answer","at":7,"query":"q","row":{"a":1}}"#), "{lines:?}");
+        assert_eq!(*lines.last().unwrap(), r#"{"event":"end","stop":"limit","fetches":3,"pages":2}"#);
     }
 }

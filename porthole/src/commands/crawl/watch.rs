@@ -9,7 +9,7 @@ use std::{io, thread};
 
 use porthole_crawl::{Observer, Seen};
 use porthole_topic::Taxonomy;
-use porthole_types::{Judgment, Outcome, TopicId};
+use porthole_types::{Event, Judgment, Outcome, TopicId};
 use tokio::runtime::Builder;
 
 use super::events::{Events, outcome};
@@ -182,6 +182,10 @@ impl Observer for SharedWatch {
         self.lock().held_up(why);
     }
 
+    fn recorded(&mut self, event: &Event) {
+        self.lock().recorded(event);
+    }
+
     fn waiting(&mut self) -> ControlFlow<()> {
         self.lock().waiting()
     }
@@ -264,7 +268,7 @@ impl Watch {
     /// Ends the progress bar and the events.
     pub(super) fn finish(&mut self, stop: &str) {
         self.progress.finish();
-        if let Some(events) = &mut self.events {
+        if let Some(events) = self.events.take() {
             events.ended(stop, self.fetches, self.pages);
         }
     }
@@ -317,9 +321,6 @@ impl Watch {
             return;
         }
         self.shown = Instant::now();
-        if let Some(events) = &mut self.events {
-            events.flush();
-        }
         let figures = CrawlFigures {
             fetches: self.fetches,
             pages: self.pages,
@@ -362,6 +363,12 @@ impl Observer for Watch {
         self.progress.println(&message);
         if let Some(events) = &mut self.events {
             events.held_up(why);
+        }
+    }
+
+    fn recorded(&mut self, event: &Event) {
+        if let Some(events) = &mut self.events {
+            events.recorded(event);
         }
     }
 

@@ -1,10 +1,9 @@
 //! `--watch`: repeats a query and prints new rows (V 1). The rows printed before are kept in memory; the database of
 //! the crawl is not written to.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
-use porthole_store::{QueryAnswer, SqlValue, SqliteReader};
+use porthole_store::{SeenRows, SqliteReader};
 
 use super::form::OutputFormat;
 use super::{QueryRequest, limits};
@@ -54,33 +53,6 @@ fn pause(every: Duration) -> Duration {
     every.max(MIN_INTERVAL)
 }
 
-/// The rows seen so far, by key.
-struct SeenRows {
-    /// Numbers of the key columns; empty means all.
-    key: Vec<usize>,
-    rows: HashSet<String>,
-}
-
-impl SeenRows {
-    fn new(key: &[&str], first: &QueryAnswer) -> SeenRows {
-        let place = |name: &&str| first.columns.iter().position(|column| column == name);
-        let mut known = SeenRows { key: key.iter().filter_map(place).collect(), rows: HashSet::new() };
-        for row in &first.rows {
-            known.is_new(row);
-        }
-        known
-    }
-
-    /// Adds a row. Returns whether it is new.
-    fn is_new(&mut self, row: &[SqlValue]) -> bool {
-        let key: Vec<&SqlValue> = match self.key.as_slice() {
-            [] => row.iter().collect(),
-            key => key.iter().map(|&column| &row[column]).collect(),
-        };
-        self.rows.insert(format!("{key:?}"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,17 +61,5 @@ mod tests {
     fn the_database_is_not_asked_without_a_pause() {
         let pauses = [0, 99, 5_000].map(|millis| pause(Duration::from_millis(millis)).as_millis());
         assert_eq!(pauses, [100, 100, 5_000]);
-    }
-
-    #[test]
-    fn rows_are_identified_by_their_key() {
-        let row = |host: &str, pages| vec![SqlValue::Text(host.into()), SqlValue::Integer(pages)];
-        let columns = vec!["host".to_owned(), "pages".to_owned()];
-        let first = QueryAnswer { columns, rows: vec![row("a.test", 1)], is_cut: false };
-        let mut by_host = SeenRows::new(&["host"], &first);
-        let mut by_all = SeenRows::new(&[], &first);
-        let seen = [row("a.test", 1), row("a.test", 2), row("b.test", 1), row("b.test", 1)];
-        assert_eq!(seen.each_ref().map(|row| by_host.is_new(row)), [false, false, true, false]);
-        assert_eq!(seen.each_ref().map(|row| by_all.is_new(row)), [false, true, true, false]);
     }
 }
