@@ -27,7 +27,7 @@ const SHARE_OF_BEST: f64 = 0.7;
 
 /// How many are the best links, and how many of a site are looked at: what it can bring within some twenty seconds.
 /// So no crawl waits for one good site alone.
-const BEST_LINKS: usize = 16;
+pub(crate) const BEST_LINKS: usize = 16;
 pub(crate) const BEST_OF_A_SITE: usize = 8;
 
 /// If a time is given: pages cost nothing then, and only links that hardly ever bring a page are left.

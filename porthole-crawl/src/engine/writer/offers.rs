@@ -10,7 +10,7 @@ use porthole_types::{Outcome, PageResult, Rank, SiteId, Timestamp, UrlId, Work};
 use super::Writer;
 use crate::engine::crawl::CrawlError;
 use crate::engine::messages::ToNetwork;
-use crate::engine::worth::{BEST_OF_A_SITE, Idle, Wanted};
+use crate::engine::worth::{BEST_LINKS, BEST_OF_A_SITE, Idle, Wanted};
 use crate::result::empty_result;
 
 /// Decided without a request and committed together, at most.
@@ -176,8 +176,6 @@ impl Writer<'_> {
 
     /// Tells the network half which links are worth a request, if that has changed.
     pub(super) fn set_least(&mut self) {
-        /// Sites that are looked at besides those that the network half has.
-        const OTHER_SITES: usize = 1_024;
         let now = self.clock.now();
         let run = &self.run;
         let is_due = run.least_at.is_none_or(|at| now.since(at) >= Duration::from_secs(1));
@@ -187,8 +185,7 @@ impl Writer<'_> {
         let wanted = Wanted::of(&run.limits);
         let mut best = Vec::new();
         if wanted == Wanted::Pages {
-            let held: Vec<SiteId> = run.held.iter().copied().collect();
-            best = self.store.best_priorities(&held, OTHER_SITES, BEST_OF_A_SITE);
+            best = self.store.greatest_priorities(BEST_LINKS, BEST_OF_A_SITE);
             best.extend(run.offers.priorities());
         }
         let least = run.worth.least_priority(wanted, &mut best);
