@@ -6,31 +6,34 @@
 //! better one of the same site takes its place.
 //!
 //! No few sites can stop the many: address look-ups have slots of their own, requests that take long leave their slot
-//! for a limited slow lane, sites that have not answered quickly get three quarters of the slots at most, and so many
-//! requests at most go to one domain or one block of addresses. `lookups` finds addresses, `rules` reads robots.txt and
-//! sitemaps, `doubts` says who is to blame for a failure.
+//! for a limited slow lane, sites that have not answered get half of the slots at most and those that have not brought a
+//! page quickly three quarters, and so many requests at most go to one domain or one block of addresses. `lanes` has the
+//! requests under way, `lookups` finds addresses, `rules` reads robots.txt and sitemaps, `doubts` says who is to blame for
+//! a failure.
 
 mod doubts;
+mod lanes;
 mod lookups;
 mod rules;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, Failure, FailureKind, Outcome, Rank, SiteId, Timestamp, Work};
 
-use self::doubts::FailedRequest;
+use self::doubts::{AnsweringSite, FailedRequest};
+pub(super) use self::lanes::Lane;
+use self::lanes::{Job, Jobs, What};
 use self::lookups::Lookups;
 use self::rules::refused;
 use super::manners::Manners;
 use super::messages::{ToNetwork, ToWriter};
 use super::outage::Reachability;
 use super::site::{Address, Phase, Site};
-use crate::backlinks::Question;
 use crate::host::{Flight, HostAnswer, Turn};
 use crate::reading::Unread;
-use crate::robots::{RobotsFetch, RobotsLook, RobotsVerdict};
+use crate::robots::{RobotsLook, RobotsVerdict};
 use crate::sitemap::Sitemap;
 use crate::{FetchError, Response};
 
@@ -46,38 +49,6 @@ pub(crate) enum Action {
 
 /// Names a request while it is under way; the later it began the larger.
 pub(crate) type JobId = u64;
-
-/// A request under way.
-struct Job {
-    what: What,
-    site: SiteId,
-    flight: Option<Flight>,
-    gates: Vec<Gate>,
-    started: Timestamp,
-    lane: Lane,
-}
-
-/// What a request is for.
-enum What {
-    Page(Work),
-    Robots(RobotsFetch),
-    Sitemap(Sitemap),
-    Backlinks(Question),
-    /// Whether anything gets through.
-    Probe(CanonicalUrl),
-}
-
-/// The slots that a request counts against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lane {
-    /// Of a site that answered its last request quickly.
-    Quick,
-    Other,
-    /// It has taken long, and gave its slot to others.
-    Slow,
-    /// It has been given up and its answer is awaited.
-    Aborted,
-}
 
 /// What several sites may share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,9 +68,6 @@ const LEAST_PREPARING: usize = 16;
 
 /// Sites that are wanted while only probes are made.
 const SITES_FOR_PROBES: usize = 64;
-
-/// A request that has taken so long leaves its slot for the slow lane.
-const SLOW_AFTER: Duration = Duration::from_secs(4);
 
 /// A site that answers within this time is a good one to have a slot.
 const QUICK: Duration = Duration::from_secs(2);
@@ -126,8 +94,8 @@ pub(crate) struct Network {
     /// URLs of a lower priority wait as long as sites with better ones rest.
     least: f64,
     sites: HashMap<SiteId, Site, foldhash::fast::FixedState>,
-    /// Sites whose turn it is: those that answered their last request quickly, and the others.
-    ready: [BTreeSet<(Rank, SiteId)>; 2],
+    /// Sites whose turn it is, by lane.
+    ready: [BTreeSet<(Rank, SiteId)>; 3],
     resting: BTreeSet<(Timestamp, u64, SiteId)>,
     /// Those of them whose rules came last: a first page is next.
     preparing: usize,
@@ -136,13 +104,13 @@ pub(crate) struct Network {
     /// Requests under way by gate.
     passed: HashMap<Gate, usize>,
     lookups: Lookups,
-    jobs: BTreeMap<JobId, Job>,
+    jobs: Jobs,
     next_job: JobId,
     /// Whether requests get through, and names are found.
     requests: Reachability<FailedRequest>,
     names: Reachability<(SiteId, FetchError)>,
-    /// Sites that answered lately, with a URL of each: they are asked whether anything gets through.
-    answering: VecDeque<(SiteId, CanonicalUrl)>,
+    /// Some sites that have answered: they are asked whether anything gets through.
+    answering: VecDeque<AnsweringSite>,
     /// When the first of them may be asked again, if one is to be.
     probe_due: Option<Timestamp>,
     /// Whether failures are kept until it is known whose they are.
@@ -172,13 +140,13 @@ impl Network {
             is_paused: false,
             least: f64::NEG_INFINITY,
             sites: HashMap::default(),
-            ready: [BTreeSet::new(), BTreeSet::new()],
+            ready: [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()],
             resting: BTreeSet::new(),
             preparing: 0,
             waiting: HashMap::new(),
             passed: HashMap::new(),
             lookups: Lookups::default(),
-            jobs: BTreeMap::new(),
+            jobs: Jobs::default(),
             next_job: 0,
             requests: Reachability::default(),
             names: Reachability::default(),
@@ -260,7 +228,9 @@ impl Network {
         if let Some(job) = self.aborts.pop() {
             return Some(Action::Abort(job));
         }
-        self.tidy_lanes(now);
+        if self.is_polite() {
+            self.aborts.extend(self.jobs.tidy(self.workers, now));
+        }
         while let Some(&(due, turn, site)) = self.resting.first().filter(|(due, ..)| *due <= now) {
             self.resting.remove(&(due, turn, site));
             self.set_phase(site, Phase::Idle);
@@ -283,9 +253,7 @@ impl Network {
 
     /// When something is due by itself.
     pub(crate) fn next_due(&self, now: Timestamp) -> Option<Timestamp> {
-        let slow = |job: &Job| !matches!(job.lane, Lane::Slow | Lane::Aborted);
-        let first = self.jobs.values().find(|job| slow(job)).map(|job| job.started.after(SLOW_AFTER));
-        let is_full = self.jobs.len() + self.reserved() >= self.workers || self.begun >= self.fetches;
+        let is_full = self.jobs.len() + 2 * self.reserved() >= self.workers || self.begun >= self.fetches;
         let rested = self.resting.first().map(|&(due, ..)| due);
         let is_gated = self.least > f64::NEG_INFINITY && self.ready.iter().any(|ready| !ready.is_empty());
         let read = self.last_answer.after(READ_WITHIN);
@@ -295,7 +263,7 @@ impl Network {
             // One that is due already waits for something else: a site to probe, or the end of a probe.
             .chain(self.probe_due.filter(|due| *due > now))
             .chain(self.requests.next_due().into_iter().chain(self.names.next_due()).filter(|due| *due > now))
-            .chain(first.filter(|_| is_full))
+            .chain(self.jobs.next_tidy().filter(|_| is_full || is_gated))
             .chain(Some(read).filter(|read| is_awaited && *read > now))
             .min()
     }
@@ -324,7 +292,7 @@ impl Network {
 
     /// Takes an answer.
     pub(crate) fn answered(&mut self, id: JobId, answer: Result<Response, FetchError>, now: Timestamp) {
-        let Some(job) = self.jobs.remove(&id) else { return };
+        let Some(job) = self.jobs.remove(id) else { return };
         let took = answer.as_ref().map_or(now.since(job.started), |response| response.took);
         match answer {
             Err(error) if self.is_doubtful(&error) => self.doubt(id, FailedRequest { job, error, took }, now),
@@ -332,9 +300,14 @@ impl Network {
                 let (failed, news) = self.requests.answered(id, self.next_job, now);
                 self.outbox.extend(news.map(ToWriter::Outage));
                 self.last_answer = now;
-                if let (What::Page(work), Ok(_)) = (&job.what, &answer) {
-                    let url = work.url.clone();
-                    self.note_answering(job.site, &url);
+                let url = match &job.what {
+                    What::Page(work) => Some((work.url.clone(), true)),
+                    What::Robots(fetch) => Some((fetch.url().clone(), false)),
+                    _ => None,
+                };
+                if let Some((url, is_page)) = url.filter(|_| answer.is_ok()) {
+                    let address = job.flight.as_ref().and_then(Flight::address);
+                    self.note_answering(job.site, &url, address, is_page);
                 }
                 self.finish(job, answer, took, now);
                 failed.into_iter().for_each(|failed| self.fail(failed, now));
@@ -356,16 +329,14 @@ impl Network {
         }
         match (what, answer) {
             (What::Page(work), answer) => {
-                self.set_quick(site, answer.is_ok() && took <= QUICK);
-                if let Some(held) = self.sites.get_mut(&site) {
-                    held.is_proven = held.is_quick;
-                }
+                let is_quick = answer.is_ok() && took <= QUICK;
+                self.change_site(site, |held| (held.is_quick, held.is_proven) = (is_quick, is_quick));
                 self.outbox.push(ToWriter::Answered(Box::new(Unread { work, answer, at: now })));
             }
             (What::Robots(fetch), answer) => {
                 let is_own = fetch.site() == site;
-                if let Some(held) = self.sites.get_mut(&site).filter(|_| is_own) {
-                    held.is_preparing |= answer.is_ok();
+                if is_own && answer.is_ok() {
+                    self.change_site(site, |held| held.is_preparing = true);
                 }
                 let crawl_delay = self.rules_answered(fetch, answer.as_ref(), now);
                 flight = flight.map(|flight| flight.with_crawl_delay(crawl_delay.filter(|_| is_own)));
@@ -404,20 +375,32 @@ impl Network {
         if self.is_polite() && self.workers >= 8 { self.workers / 4 } else { 0 }
     }
 
-    /// Requests under way in a lane.
-    fn count(&self, lane: Lane) -> usize {
-        self.jobs.values().filter(|job| job.lane == lane).count()
+    /// Whether there is a slot for another request in a lane of sites.
+    fn has_slot(&self, lane: Lane) -> bool {
+        let (reserved, other) = (self.reserved(), self.jobs.count(Lane::Other));
+        let unproven = self.jobs.count(Lane::Prepared) + other;
+        self.jobs.in_slots() < self.workers
+            && (lane == Lane::Quick || unproven + reserved < self.workers)
+            && (lane != Lane::Other || other + 2 * reserved < self.workers)
     }
 
-    /// Whether a site has answered its last request quickly.
-    fn set_quick(&mut self, site: SiteId, is_quick: bool) {
-        let Some(held) = self.sites.get_mut(&site).filter(|held| held.is_quick != is_quick) else { return };
-        held.is_quick = is_quick;
-        // While it is ready, it is among those of its kind.
-        if let Phase::Ready(rank) = &held.phase {
-            let entry = (rank.clone(), site);
-            self.ready[usize::from(is_quick)].remove(&entry);
-            self.ready[usize::from(!is_quick)].insert(entry);
+    /// Changes what is known of a site, which may change its lane.
+    fn change_site(&mut self, site: SiteId, change: impl FnOnce(&mut Site)) {
+        let Some(held) = self.sites.get_mut(&site) else { return };
+        let before = (held.lane(), held.is_preparing);
+        change(held);
+        let after = (held.lane(), held.is_preparing);
+        match &held.phase {
+            // While it is ready, it is among those of its lane.
+            Phase::Ready(rank) if before != after => {
+                let entry = (rank.clone(), site);
+                self.ready[before.0 as usize].remove(&entry);
+                self.ready[after.0 as usize].insert(entry);
+            }
+            Phase::Resting(..) => {
+                self.preparing = self.preparing + usize::from(after.1) - usize::from(before.1);
+            }
+            _ => {}
         }
     }
 
@@ -426,28 +409,19 @@ impl Network {
         if self.is_paused || self.is_closing() || !self.requests.may_begin(now) {
             return None;
         }
-        let (quick, other) = (self.count(Lane::Quick), self.count(Lane::Other));
-        if quick + other >= self.workers
-            || self.ceiling.is_some_and(|(most, until)| now < until && self.jobs.len() >= most)
-        {
+        if self.ceiling.is_some_and(|(most, until)| now < until && self.jobs.len() >= most) {
             return None;
         }
-        let may_other = other + self.reserved() < self.workers;
-        let best = |lane: usize| self.ready[lane].first();
-        let lane = match (best(0), best(1).filter(|_| may_other)) {
-            (Some(first), Some(second)) => usize::from(second < first),
-            (Some(_), None) => 0,
-            (None, Some(_)) => 1,
-            (None, None) => return None,
-        };
-        let entry = match self.requests.is_suspended() {
-            // Nobody has ever answered: any site is a probe.
-            true if self.answering.is_empty() => best(0).or(best(1))?.clone(),
-            true => return None,
-            false => self.worth_it(lane, now)?.clone(),
-        };
-        let lane = usize::from(!self.sites.get(&entry.1).is_some_and(|held| held.is_quick));
-        self.ready[lane].remove(&entry);
+        // If nobody has ever answered, any site is a probe.
+        let is_suspended = self.requests.is_suspended();
+        if is_suspended && !self.answering.is_empty() {
+            return None;
+        }
+        let best = |lane: Lane| self.ready[lane as usize].first();
+        let lanes = Lane::OF_SITES.into_iter().filter(|lane| is_suspended || self.has_slot(*lane));
+        let lane = lanes.filter(|lane| best(*lane).is_some()).min_by_key(|lane| best(*lane))?;
+        let entry = if is_suspended { best(lane)? } else { self.worth_it(lane, now)? }.clone();
+        self.ready[lane as usize].remove(&entry);
         let (_, site) = entry;
         if let Some(held) = self.sites.get_mut(&site) {
             held.phase = Phase::Idle;
@@ -456,20 +430,21 @@ impl Network {
     }
 
     /// The best of the ready sites that is worth a request; the best of all if there is nothing better to wait for.
-    fn worth_it(&self, lane: usize, now: Timestamp) -> Option<&(Rank, SiteId)> {
+    fn worth_it(&self, lane: Lane, now: Timestamp) -> Option<&(Rank, SiteId)> {
         /// Sites that are looked at: the order is that of the policy, which need not be that of priorities.
         const MOST: usize = 64;
-        let first = self.ready[lane].first()?;
+        let ready = &self.ready[lane as usize];
+        let first = ready.first()?;
         if self.least == f64::NEG_INFINITY {
             return Some(first);
         }
         let is_worth = |site: &SiteId| self.sites.get(site).is_none_or(|held| held.is_worth(self.least));
-        let found = self.ready[lane].iter().take(MOST).find(|(_, site)| is_worth(site));
+        let found = ready.iter().take(MOST).find(|(_, site)| is_worth(site));
         // Nobody waits for a site that has not brought a page quickly: it may never do so.
         let is_proven = |site: &SiteId| self.sites.get(site).is_some_and(|held| held.is_proven);
         // An answer may bring better links, and takes a moment to be read.
         let waits_for_better = || {
-            self.count(Lane::Quick) > 0
+            self.jobs.expects_quick()
                 || now < self.last_answer.after(READ_WITHIN)
                 || self.resting.iter().any(|(_, _, site)| is_proven(site) && is_worth(site))
         };
@@ -541,7 +516,6 @@ impl Network {
             }
         }
         let work = held.pop()?;
-        held.is_preparing = false;
         self.begun += 1;
         self.outbox.push(ToWriter::Started(work.oid));
         let action = self.dispatch(site, What::Page(work), crawl_delay, now);
@@ -571,7 +545,8 @@ impl Network {
         let held = self.sites.entry(site).or_default();
         held.in_flight += 1;
         held.last_turn = id;
-        let lane = if held.is_quick { Lane::Quick } else { Lane::Other };
+        let lane = held.lane();
+        held.is_preparing &= !matches!(what, What::Page(_));
         let address = match held.address {
             Address::Known(address) => address,
             Address::Unknown => None,
@@ -630,7 +605,7 @@ impl Network {
         if held.phase == phase {
             return;
         }
-        let lane = usize::from(!held.is_quick);
+        let lane = held.lane() as usize;
         let prepares = usize::from(held.is_preparing);
         match std::mem::replace(&mut held.phase, phase.clone()) {
             Phase::Ready(rank) => drop(self.ready[lane].remove(&(rank, site))),
@@ -655,6 +630,10 @@ impl Network {
             Some(Address::Known(address)) => address,
             _ => None,
         };
+        self.turn_at(site, address, now)
+    }
+
+    fn turn_at(&mut self, site: SiteId, address: Option<IpAddr>, now: Timestamp) -> Turn {
         self.manners.as_mut().map_or(Turn::Now, |manners| manners.hosts.may_start(site, address, now))
     }
 
@@ -724,11 +703,14 @@ impl Network {
         let room = if self.is_polite() {
             // Names that nobody answers for must not keep other sites out, and neither must slow requests.
             let lookups = self.lookups.len().min(self.workers / 2);
-            let (quick, other) = (self.count(Lane::Quick), self.count(Lane::Other));
             // Nor must those that have not answered yet and have no slot.
-            let free_other = self.workers.saturating_sub(self.reserved() + other);
-            let ready = self.ready[0].len() + self.ready[1].len().min(free_other);
-            let at_hand = ready + lookups + quick + other;
+            let (reserved, other) = (self.reserved(), self.jobs.count(Lane::Other));
+            let free_other = self.workers.saturating_sub(2 * reserved + other);
+            let free_unproven =
+                self.workers.saturating_sub(reserved + other + self.jobs.count(Lane::Prepared));
+            let [quick, prepared, others] = self.ready.each_ref().map(BTreeSet::len);
+            let ready = quick + (prepared + others.min(free_other)).min(free_unproven);
+            let at_hand = ready + lookups + self.jobs.in_slots();
             let free = (self.workers + self.workers / 4).saturating_sub(at_hand);
             let is_suspended = self.requests.is_suspended() || self.names.is_suspended();
             let most = if is_suspended { SITES_FOR_PROBES } else { MAX_SITES };
@@ -742,7 +724,7 @@ impl Network {
             let offers: usize = if is_any { self.sites.values().map(Site::offers).sum() } else { 0 };
             ahead.saturating_sub(self.jobs.len() + offers)
         };
-        let begun = self.begun.saturating_sub(self.slow_pages());
+        let begun = self.begun.saturating_sub(self.jobs.late_pages());
         let left = usize::try_from(self.fetches.saturating_sub(begun)).unwrap_or(usize::MAX);
         let more = room.min(left).saturating_sub(self.wanted);
         if more > 0 && (more >= self.workers / 8 || self.wanted == 0) {
@@ -753,14 +735,7 @@ impl Network {
 
     /// Whether as many pages were begun as may be: nothing else is asked for, not even robots.txt.
     fn is_closing(&self) -> bool {
-        self.begun.saturating_sub(self.slow_pages()) >= self.fetches
-    }
-
-    /// Pages under way that take long: they keep no others from being fetched.
-    fn slow_pages(&self) -> u64 {
-        let is_slow =
-            |job: &&Job| matches!(job.lane, Lane::Slow | Lane::Aborted) && matches!(job.what, What::Page(_));
-        self.jobs.values().filter(is_slow).count() as u64
+        self.begun.saturating_sub(self.jobs.late_pages()) >= self.fetches
     }
 
     /// Says how many workers wait by choice, once a second.
@@ -772,7 +747,7 @@ impl Network {
             return;
         }
         self.said_waiting = Some(now);
-        let under_way = self.count(Lane::Quick) + self.count(Lane::Other);
+        let under_way = self.jobs.in_slots();
         let is_good = |site: &SiteId| self.sites.get(site).is_some_and(|held| held.is_worth(self.least));
         let sites = self.resting.iter().filter(|(_, _, site)| is_good(site)).count();
         let workers = self.workers.saturating_sub(under_way);
@@ -794,30 +769,6 @@ impl Network {
             self.outbox.push(ToWriter::Idle(self.heard));
         } else if !is_idle {
             self.said_idle = None;
-        }
-    }
-
-    /// Moves requests that take long out of the way, and gives the oldest up if there are too many of them.
-    fn tidy_lanes(&mut self, now: Timestamp) {
-        let is_full = self.jobs.len() + self.reserved() >= self.workers;
-        if !self.is_polite() || !is_full && self.begun < self.fetches {
-            return;
-        }
-        let mut slow = 0;
-        for job in self.jobs.values_mut() {
-            if now.since(job.started) < SLOW_AFTER {
-                break;
-            }
-            if job.lane != Lane::Aborted {
-                job.lane = Lane::Slow;
-                slow += 1;
-            }
-        }
-        let too_many = slow - slow.min(self.workers);
-        let oldest = self.jobs.iter_mut().filter(|(_, job)| job.lane == Lane::Slow).take(too_many);
-        for (&id, job) in oldest {
-            job.lane = Lane::Aborted;
-            self.aborts.push(id);
         }
     }
 }

@@ -223,6 +223,11 @@ impl<T> Reachability<T> {
         self.doubts.iter().any(|doubt| doubt.site == site)
     }
 
+    /// When the last request to this site failed of which it is not known why.
+    pub(crate) fn doubted_at(&self, site: SiteId) -> Option<Timestamp> {
+        self.doubts.iter().filter(|doubt| doubt.site == site).map(|doubt| doubt.at).max()
+    }
+
     /// Whether only probes are made.
     pub(crate) fn is_suspended(&self) -> bool {
         self.suspension.is_some()

@@ -1,14 +1,18 @@
 //! Failures whose cause is not known yet: the site's, that of the way to it, or our own
 //! ([`outage`](crate::engine::outage)).
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, FailureKind, SiteId, Timestamp};
 
-use super::{Action, Job, JobId, Network, What};
+use super::lanes::{Job, Lane, What};
+use super::{Action, JobId, Network};
 use crate::FetchError;
+use crate::engine::manners::Manners;
 use crate::engine::messages::ToWriter;
 use crate::engine::outage::{Attempt, Blame};
+use crate::engine::site::Address;
 use crate::host::{HostAnswer, Turn};
 
 /// If an answer came within this time, requests get through.
@@ -19,6 +23,15 @@ pub(super) struct FailedRequest {
     pub(super) job: Job,
     pub(super) error: FetchError,
     pub(super) took: Duration,
+}
+
+/// A site that has answered, with the URL of its robots.txt and where it was.
+#[derive(Clone)]
+pub(super) struct AnsweringSite {
+    site: SiteId,
+    robots: CanonicalUrl,
+    address: Option<IpAddr>,
+    has_page: bool,
 }
 
 impl Network {
@@ -39,8 +52,11 @@ impl Network {
             let news = self.names.resume(self.next_job, now);
             self.outbox.extend(news.map(ToWriter::Outage));
         }
-        // A site that had answered and fails with the others says as much as a probe.
-        let is_proven = self.answering.iter().any(|(site, _)| self.requests.is_in_doubt(*site));
+        // A site that had brought a page and fails with the others says as much as a probe. One that gave its rules only
+        // may never bring any.
+        let fails =
+            |answering: &AnsweringSite| answering.has_page && self.requests.is_in_doubt(answering.site);
+        let is_proven = self.answering.iter().any(fails);
         let must_probe = !self.answering.is_empty() && !is_proven;
         if let Some((failed, news)) = self.requests.announce(must_probe, now) {
             self.outbox.push(ToWriter::Outage(news));
@@ -114,34 +130,64 @@ impl Network {
         self.finish(job, Err(error), took, now);
     }
 
-    /// While only probes are made: asks a site that has answered before for its robots.txt, if it may be asked.
+    /// While only probes are made: asks a site that has answered before for its robots.txt, if one may be asked.
     pub(super) fn next_probe(&mut self, now: Timestamp) -> Option<Action> {
         self.probe_due = None;
         if !self.requests.is_suspended() || !self.requests.may_begin(now) || self.is_paused {
             return None;
         }
         for at in 0..self.answering.len() {
-            let (site, url) = self.answering[at].clone();
-            match self.turn(site, now) {
-                Turn::Now => {
-                    // Another one next time.
-                    self.answering.rotate_left(at + 1);
-                    return Some(self.dispatch(site, What::Probe(url), None, now));
-                }
-                Turn::NotBefore(due) => self.probe_due = self.probe_due.into_iter().chain(Some(due)).min(),
-                Turn::InFlight | Turn::GivenUp => {}
+            let AnsweringSite { site, robots, address, .. } = self.answering[at].clone();
+            let address = match self.sites.get(&site).map(|held| held.address) {
+                Some(Address::Known(known)) => known,
+                _ => address,
+            };
+            let due = match self.turn_at(site, address, now) {
+                Turn::Now => now,
+                Turn::NotBefore(due) => due,
+                // A failure in doubt is over for the site, which may have been asked for something else than a probe.
+                Turn::InFlight if !self.jobs.has_site(site) => match self.requests.doubted_at(site) {
+                    Some(failed) => failed.after(self.pause()),
+                    None => continue,
+                },
+                Turn::InFlight | Turn::GivenUp => continue,
+            };
+            if due <= now {
+                // Another one next time.
+                self.answering.rotate_left(at + 1);
+                self.sites.entry(site).or_default().address = Address::Known(address);
+                return Some(self.dispatch(site, What::Probe(robots), None, now));
             }
+            self.probe_due = self.probe_due.into_iter().chain(Some(due)).min();
         }
-        None
+        // One whose turn it is, and whose rules have come.
+        let lanes = [Lane::Quick, Lane::Prepared].into_iter();
+        let (_, site) = lanes.filter_map(|lane| self.ready[lane as usize].first()).min()?.clone();
+        let robots = self.sites.get(&site)?.any_url()?.join("/robots.txt").ok()?;
+        (self.turn(site, now) == Turn::Now).then(|| self.dispatch(site, What::Probe(robots), None, now))
     }
 
-    /// Remembers a site that answered.
-    pub(super) fn note_answering(&mut self, site: SiteId, url: &CanonicalUrl) {
+    /// The shortest pause between two requests to a site.
+    fn pause(&self) -> Duration {
+        self.manners.as_ref().map_or(Duration::ZERO, Manners::min_delay)
+    }
+
+    /// Remembers a site that answered, and whether it brought a page.
+    pub(super) fn note_answering(
+        &mut self,
+        site: SiteId,
+        url: &CanonicalUrl,
+        address: Option<IpAddr>,
+        is_page: bool,
+    ) {
         /// Sites that are remembered.
         const MOST: usize = 16;
-        if self.answering.len() >= MOST || self.answering.iter().any(|(other, _)| *other == site) {
-            return;
+        if let Some(known) = self.answering.iter_mut().find(|known| known.site == site) {
+            known.has_page |= is_page;
+        } else if self.answering.len() < MOST {
+            let robots = url.join("/robots.txt").ok();
+            let answering = |robots| AnsweringSite { site, robots, address, has_page: is_page };
+            self.answering.extend(robots.map(answering));
         }
-        self.answering.extend(url.join("/robots.txt").ok().map(|url| (site, url)));
     }
 }
