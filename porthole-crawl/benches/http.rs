@@ -1,4 +1,4 @@
-//! What a page costs to fetch: pages a second and CPU a page, against a server in another process on loopback.
+//! The cost of fetching a page: pages per second and CPU per page, from a server in another process on loopback.
 //!
 //! `cargo bench -p porthole-crawl --bench http -- [--pages N] [--at-once N] [--kilobytes N] [--gzip] [--round-trips]`.
 //! `--round-trips` opens a connection for each page, `--from ADDRESS` fetches from another server of the same size. CPU is that of the fetching process, by `/proc/self/stat`.
@@ -85,7 +85,7 @@ async fn run(
     Ok(())
 }
 
-/// The server's process; it ends with its input.
+/// The server's process. It ends when its input is closed.
 struct Server {
     addr: SocketAddr,
     _process: Child,
@@ -123,7 +123,7 @@ async fn serve(size: usize, gzip: bool) -> Result<(), Failure> {
 async fn converse(mut stream: TcpStream, answer: Arc<[u8]>) {
     let _ = stream.set_nodelay(true);
     let mut request = [0; 4096];
-    // Requests are small and come one at a time: one read is one request.
+    // Requests are small and sequential: one read is one request.
     while matches!(stream.read(&mut request).await, Ok(1..)) {
         if stream.write_all(&answer).await.is_err() {
             return;

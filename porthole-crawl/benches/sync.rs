@@ -1,5 +1,5 @@
-//! What it costs a crawl to survive power cuts: pages a second that are fetched from memory, judged by nobody, kept and
-//! committed, with syncs after different pauses.
+//! The cost of surviving power cuts: pages per second that are fetched from memory, archived and committed without a
+//! judge, with different intervals between syncs.
 //!
 //! `cargo bench -p porthole-crawl --bench sync [-- FOLDER]`: the folder's disk is the one that is measured.
 
@@ -11,7 +11,7 @@ use porthole_crawl::{Crawl, Fetch, FetchFuture, Keep, Limits, Request, Response,
 use porthole_store::SqliteStore;
 use porthole_types::{CanonicalUrl, Headers};
 
-/// Pages of 13 KB with 50 links each, most of them to pages that are known.
+/// Pages of 13 KB with 50 links each, most of them to known pages.
 struct Web;
 
 fn drawn(seed: u64) -> u64 {
@@ -57,7 +57,7 @@ fn main() {
         [("never", Duration::MAX), ("after 1 s", Duration::from_secs(1)), ("at once", Duration::ZERO)];
     println!("{:>8} {:>10} {:>9}", "workers", "synced", "pages/s");
     for (workers, fetches) in [(1, 10_000), (64, 20_000)] {
-        // Round by round, so that what else the machine does hits all of them.
+        // Round by round, so that other load on the machine affects all of them.
         for _ in 0..3 {
             for (name, pause) in pauses {
                 println!("{workers:>8} {name:>10} {:>9.0}", crawl(&folder, pause, workers, fetches));

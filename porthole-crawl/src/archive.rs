@@ -1,12 +1,13 @@
-//! The page store: WARC segments in a folder, written one after the other.
+//! The page store: WARC segments in a folder, written sequentially.
 //!
-//! Records are gathered and written out together, by [`Archive::flush`] before their rows are committed: after a kill no
-//! row points at what is not there. About once a second the crawl syncs what was written (`crawl/durability.rs`). After a power
-//! cut anything behind the last sync may be missing; [`Crawl::archived`](crate::Crawl::archived) finds the rows that this
-//! concerns.
+//! Records are buffered and written by [`Archive::flush`] before their rows are committed, so that after a kill no
+//! row refers to missing bytes. About once a second the crawl syncs what was written (`engine/durability.rs`). After
+//! a power cut anything after the last sync may be missing; [`Crawl::archived`](crate::Crawl::archived) finds the
+//! rows concerned.
 //!
-//! Opening cuts off an unfinished record only behind the last record that is known to be committed. In every other case
-//! a damaged segment stays as it is and a new one is begun, so that an offset that a row may name is never written again.
+//! At open an incomplete record is truncated only after the last record that is known to be committed. In all other
+//! cases a damaged segment is left unchanged and a new one is started, so that an offset that a row may refer to is
+//! never reused.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -21,26 +22,26 @@ use porthole_warc::{
 
 use crate::Response;
 
-/// WARC segments that pages are written to.
+/// WARC segments to which pages are appended.
 pub struct Archive {
     folder: PathBuf,
     segment: u32,
     writer: WarcWriter<Segment>,
-    /// Full segments that have not been handed out by [`unsynced`](Self::unsynced).
+    /// Full segments that [`unsynced`](Self::unsynced) has not returned yet.
     full: Vec<(PathBuf, File)>,
-    /// Bytes after which a new segment is begun.
+    /// Size after which a new segment is started.
     pub(crate) segment_bytes: u64,
 }
 
-/// Why pages cannot be kept.
+/// Why pages cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The system refused.
+    /// An I/O error.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A record could not be written.
@@ -48,7 +49,7 @@ pub enum ArchiveError {
     Warc {
         /// The segment.
         path: PathBuf,
-        /// What happened.
+        /// The error.
         source: WarcError,
     },
     /// A page's record is damaged or missing.
@@ -61,22 +62,22 @@ pub enum ArchiveError {
         /// What is wrong, and at which offset.
         source: WarcError,
     },
-    /// Where a page should be is another one.
+    /// The record belongs to another page.
     #[error("{}: the record at offset {offset} should be {expected}, but is {found}", path.display())]
     OtherPage {
         /// The segment.
         path: PathBuf,
         /// Where the record starts.
         offset: u64,
-        /// The page that was asked for.
+        /// The requested page.
         expected: String,
-        /// The page that the record names, if it names one.
+        /// The page that the record names, if any.
         found: String,
     },
 }
 
 impl ArchiveError {
-    /// Whether there is no room left.
+    /// Whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         let is_full = |error: &io::Error| error.kind() == io::ErrorKind::StorageFull;
         match self {
@@ -89,7 +90,7 @@ impl ArchiveError {
         }
     }
 
-    /// Whether a page that was asked for is not there, rather than that the system failed to read it.
+    /// Whether the page is missing or damaged, as opposed to an I/O error.
     pub(crate) fn is_lost_page(&self) -> bool {
         match self {
             ArchiveError::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
@@ -99,20 +100,21 @@ impl ArchiveError {
     }
 }
 
-/// The size of segments that is usual for WARC files.
+/// The usual size of WARC segments.
 const SEGMENT_BYTES: u64 = 1 << 30;
 
-/// Fast rather than small: the time is the crawl's.
+/// Fast rather than small.
 const LEVEL: u32 = 1;
 
 impl Archive {
-    /// Opens the segments in a folder to write behind the last one, if all of its records are whole; if not, in a new one.
+    /// Opens the segments in a folder for appending: to the last one if all its records are complete, otherwise to a
+    /// new one.
     pub fn open(folder: &Path, now: Timestamp) -> Result<Self, ArchiveError> {
         Archive::open_after(folder, None, now)
     }
 
-    /// The same, for whoever knows the last record that a row points at. If that is whole, its segment is read from there
-    /// on, not from its start, and an unfinished record behind it is cut off.
+    /// Opens the segments, given the last record that a row refers to. If that record is complete, its segment is
+    /// read from there, not from its start, and an incomplete record after it is truncated.
     pub fn open_after(
         folder: &Path,
         last: Option<SegmentSpan>,
@@ -136,17 +138,17 @@ impl Archive {
         let (folder, full) = (folder.to_owned(), Vec::new());
         let mut archive = Archive { folder, segment, writer, full, segment_bytes: SEGMENT_BYTES };
         if archive.writer.offset() == 0 {
-            archive.say_what_it_is(now)?;
+            archive.write_warcinfo(now)?;
         }
         Ok(archive)
     }
 
-    /// What packs records for these segments.
+    /// A packer for these segments.
     pub(crate) fn packer(&self) -> Packer {
         Packer::new()
     }
 
-    /// Writes a page, and says where it is.
+    /// Writes a page and returns its location.
     pub fn write(
         &mut self,
         url: &CanonicalUrl,
@@ -159,7 +161,7 @@ impl Archive {
         Ok(span)
     }
 
-    /// Takes in a page's record, and says where it will be once [`flush`](Self::flush) has been called.
+    /// Appends a packed record to the buffer. Returns its location after the next [`flush`](Self::flush).
     pub(crate) fn append(
         &mut self,
         packed: &[u8],
@@ -171,21 +173,21 @@ impl Archive {
             self.full.push(full);
             self.writer = begin_segment(&self.folder, self.segment + 1)?;
             self.segment += 1;
-            self.say_what_it_is(at)?;
+            self.write_warcinfo(at)?;
         }
         let (offset, length) = self.writer.append(packed).map_err(|source| self.failed(source))?;
         let span = |length| SegmentSpan { segment: self.segment, offset, length };
         Ok(u32::try_from(length).ok().map(span))
     }
 
-    /// Writes out what was gathered. To be called before rows are committed that point at it.
+    /// Writes the buffer. Must be called before rows that refer to it are committed.
     pub fn flush(&mut self) -> Result<(), ArchiveError> {
         let offset = self.writer.offset();
         let written = self.writer.get_mut().flush();
         written.map_err(|source| self.failed(WarcError::Write { offset, source }))
     }
 
-    /// The files to sync so that everything that was flushed by now survives a power cut.
+    /// The files to sync so that everything flushed so far survives a power cut.
     pub(crate) fn unsynced(&mut self) -> Result<Unsynced, ArchiveError> {
         let current = self.current_file()?;
         Ok(Unsynced(self.full.drain(..).chain([current]).collect()))
@@ -197,12 +199,12 @@ impl Archive {
         Ok((path.clone(), file.map_err(|source| ArchiveError::Io { path, source })?))
     }
 
-    /// A page as it was kept and written out.
+    /// Reads a page that was written.
     pub fn read(&self, url: &CanonicalUrl, span: SegmentSpan) -> Result<Response, ArchiveError> {
         read_page(&self.folder, url, span)
     }
 
-    fn say_what_it_is(&mut self, at: Timestamp) -> Result<(), ArchiveError> {
+    fn write_warcinfo(&mut self, at: Timestamp) -> Result<(), ArchiveError> {
         let name = file_name(self.segment);
         let software = concat!("porthole/", env!("CARGO_PKG_VERSION"));
         let fields = [("software", software), ("format", "WARC File Format 1.1")];
@@ -218,7 +220,7 @@ impl Archive {
 pub(crate) struct Unsynced(Vec<(PathBuf, File)>);
 
 impl Unsynced {
-    /// Segments that another process has written.
+    /// Opens segments that another process has written.
     pub(crate) fn open(folder: &Path, segments: impl Iterator<Item = u32>) -> Result<Self, ArchiveError> {
         let mut files = Vec::new();
         for path in segments.map(|segment| folder.join(file_name(segment))) {
@@ -231,13 +233,13 @@ impl Unsynced {
         Ok(Unsynced(files))
     }
 
-    /// Waits until the disk has everything.
+    /// Waits until everything is on the disk.
     pub(crate) fn sync(self) -> Result<(), ArchiveError> {
         self.0.iter().try_for_each(|(path, file)| file.sync_data().map_err(|source| io_error(path, source)))
     }
 }
 
-/// A page as it was kept in the segments of a folder. An error if the record there is damaged or another page's.
+/// Reads a page from the segments of a folder. It is an error if the record is damaged or belongs to another page.
 pub fn read_page(folder: &Path, url: &CanonicalUrl, span: SegmentSpan) -> Result<Response, ArchiveError> {
     let path = folder.join(file_name(span.segment));
     let mut file = File::open(&path).map_err(|source| io_error(&path, source))?;
@@ -264,7 +266,8 @@ pub fn read_page(folder: &Path, url: &CanonicalUrl, span: SegmentSpan) -> Result
     })
 }
 
-/// The record that a span holds, which must hold nothing else: only at the end of its member the checksum is looked at.
+/// Reads the only record of a span. It must end there, because the checksum is verified only at the end of its
+/// member.
 fn only_record(member: impl Read, span: SegmentSpan) -> Result<WarcRecord, WarcError> {
     let SegmentSpan { offset, length, .. } = span;
     let mut reader = WarcReader::new(member).with_offset(offset).with_block_limit(BLOCK_LIMIT);
@@ -276,7 +279,8 @@ fn only_record(member: impl Read, span: SegmentSpan) -> Result<WarcRecord, WarcE
     Ok(record)
 }
 
-/// Whether there is a whole record, whoever's page it is, and how long its segment is; `None` if that does not exist.
+/// Whether there is a complete record, of any page, and the length of its segment. `None` if the segment does not
+/// exist.
 pub(crate) fn look_up(folder: &Path, span: SegmentSpan) -> Result<Option<(bool, u64)>, ArchiveError> {
     let path = folder.join(file_name(span.segment));
     let mut file = match File::open(&path) {
@@ -284,16 +288,16 @@ pub(crate) fn look_up(folder: &Path, span: SegmentSpan) -> Result<Option<(bool, 
         file => file.map_err(|source| io_error(&path, source))?,
     };
     let length = file.metadata().map_err(|source| io_error(&path, source))?.len();
-    let is_whole = is_whole(&mut file, span).map_err(|source| ArchiveError::Warc { path, source })?;
-    Ok(Some((is_whole, length)))
+    let is_complete = is_complete(&mut file, span).map_err(|source| ArchiveError::Warc { path, source })?;
+    Ok(Some((is_complete, length)))
 }
 
-/// Which pages are kept.
+/// Which pages are archived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Keep {
-    /// All of them.
+    /// All pages.
     All,
-    /// Those whose R(d) is at least so much.
+    /// Pages whose R(d) is at least this.
     Above(f64),
 }
 
@@ -313,10 +317,11 @@ impl Keep {
     }
 }
 
-/// Packs pages as records, for [`Archive::append`]. Most of the work of keeping a page; every thread has its own.
+/// Packs pages as records for [`Archive::append`]. This is most of the cost of archiving a page; each thread has its
+/// own.
 ///
-/// The name of a record follows from the page, its URL and when it came, not from what was packed before: whoever packs it,
-/// the bytes are the same.
+/// The id of a record depends only on the page, its URL and its time, so the bytes do not depend on what was packed
+/// before.
 pub(crate) struct Packer(WarcWriter<Vec<u8>>);
 
 impl Packer {
@@ -341,20 +346,20 @@ impl Packer {
     }
 }
 
-/// A segment's file, written to in large pieces.
+/// A segment's file with a write buffer.
 struct Segment {
     file: File,
     gathered: Vec<u8>,
-    /// A write failed, so nobody knows what is in the file.
+    /// A write failed, so the content of the file is unknown.
     broken: bool,
 }
 
-/// Bytes that are gathered before they are written out.
-const GATHERED: usize = 256 << 10;
+/// Size of the write buffer.
+const BUFFER_BYTES: usize = 256 << 10;
 
 impl Write for Segment {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.gathered.len() + bytes.len() > GATHERED {
+        if self.gathered.len() + bytes.len() > BUFFER_BYTES {
             self.flush()?;
         }
         self.gathered.extend_from_slice(bytes);
@@ -372,19 +377,20 @@ impl Write for Segment {
         self.file.write_all(&self.gathered)?;
         self.broken = false;
         self.gathered.clear();
-        self.gathered.shrink_to(GATHERED);
+        self.gathered.shrink_to(BUFFER_BYTES);
         Ok(())
     }
 }
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // No row points at what is not written here: rows are committed after a flush that could fail aloud.
+        // No row refers to bytes that fail to be written here: rows are committed after a flush whose errors are
+        // reported.
         let _ = self.flush();
     }
 }
 
-/// Opens a segment to write on. `None` if it is damaged or missing: it stays as it is, and nothing is written to it.
+/// Opens a segment for appending. `None` if it is damaged or missing; it is left unchanged then.
 fn resume_segment(
     folder: &Path,
     segment: u32,
@@ -396,12 +402,12 @@ fn resume_segment(
         file => file.map_err(|source| io_error(&path, source))?,
     };
     let last = last.filter(|last| last.segment == segment);
-    let end = end_of_whole(&mut file, last);
+    let end = append_offset(&mut file, last);
     let Some(end) = end.map_err(|source| ArchiveError::Warc { path: path.clone(), source })? else {
         return Ok(None);
     };
     let cut_and_seek = |file: &mut File| {
-        // Some systems write out at once what was emptied before, even if it was empty.
+        // Some systems flush at close what was truncated before, even if nothing changed.
         if file.metadata()?.len() > end {
             file.set_len(end)?;
         }
@@ -426,7 +432,7 @@ fn segment_writer(file: File, segment: u32, offset: u64) -> WarcWriter<Segment> 
 
 /// Makes the names of new files in a folder survive a power cut.
 fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
-    // Elsewhere folders cannot be opened as files, and the system sees to their entries.
+    // On other systems folders cannot be opened as files, and the system syncs their entries.
     if cfg!(unix) {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         File::open(folder).and_then(|file| file.sync_all()).map_err(|source| io_error(folder, source))?;
@@ -434,27 +440,27 @@ fn sync_folder(folder: &Path) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Where to write on. `None` if no record may be cut off and there is a damaged one.
-fn end_of_whole(file: &mut File, last: Option<SegmentSpan>) -> Result<Option<u64>, WarcError> {
+/// Where to append. `None` if there is a damaged record that must not be truncated.
+fn append_offset(file: &mut File, last: Option<SegmentSpan>) -> Result<Option<u64>, WarcError> {
     let Some(last) = last else {
-        let found = whole_from(file, 0)?;
+        let found = last_complete_from(file, 0)?;
         return Ok(found.damage.is_none().then_some(found.end));
     };
-    if !is_whole(file, last)? {
+    if !is_complete(file, last)? {
         return Ok(None);
     }
-    whole_from(file, last.offset.saturating_add(last.length.into())).map(|found| Some(found.end))
+    last_complete_from(file, last.offset.saturating_add(last.length.into())).map(|found| Some(found.end))
 }
 
-/// Whether there is a whole record that is exactly so long.
-fn is_whole(file: &mut File, span: SegmentSpan) -> Result<bool, WarcError> {
+/// Whether there is a complete record of exactly this length.
+fn is_complete(file: &mut File, span: SegmentSpan) -> Result<bool, WarcError> {
     let SegmentSpan { offset, length, .. } = span;
     file.seek(SeekFrom::Start(offset)).map_err(|source| WarcError::Read { offset, source })?;
     let found = last_whole(io::BufReader::new(file.take(length.into())), offset)?;
     Ok(found.records == 1 && found.damage.is_none() && found.end == offset.saturating_add(length.into()))
 }
 
-fn whole_from(file: &mut File, offset: u64) -> Result<LastWhole, WarcError> {
+fn last_complete_from(file: &mut File, offset: u64) -> Result<LastWhole, WarcError> {
     file.seek(SeekFrom::Start(offset)).map_err(|source| WarcError::Read { offset, source })?;
     last_whole(io::BufReader::new(file), offset)
 }
@@ -463,7 +469,7 @@ fn file_name(segment: u32) -> String {
     format!("{segment:05}.warc.gz")
 }
 
-/// The highest number among the segments.
+/// The highest segment number.
 fn newest_segment(folder: &Path) -> io::Result<Option<u32>> {
     let mut newest = None;
     for entry in fs::read_dir(folder)? {
@@ -499,7 +505,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_000_000);
 
-    /// A segment with three pages: its bytes, and where they are.
+    /// A segment with three pages: its path, bytes and the locations of the pages.
     fn three_pages(folder: &Path) -> (PathBuf, Vec<u8>, [SegmentSpan; 3]) {
         let mut archive = Archive::open(folder, NOW).unwrap();
         let spans = [(1, "first"), (2, "second"), (3, "third")]
@@ -511,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_record_behind_the_last_committed_one_is_cut_off() {
+    fn an_incomplete_uncommitted_record_is_truncated() {
         let folder = tempfile::tempdir().unwrap();
         let (path, bytes, [_, second, third]) = three_pages(folder.path());
         assert_eq!(read_page(folder.path(), &url(2), second).unwrap().body, b"second"[..]);
@@ -523,24 +529,24 @@ mod tests {
             let mut archive = Archive::open_after(folder.path(), Some(second), NOW).unwrap();
             let fourth = archive.write(&url(4), NOW, &page("fourth")).unwrap().unwrap();
             drop(archive);
-            let is_whole = tail.len() == end;
-            assert_eq!((fourth.segment, fourth.offset), (0, if is_whole { end } else { start } as u64));
+            let is_complete = tail.len() == end;
+            assert_eq!((fourth.segment, fourth.offset), (0, if is_complete { end } else { start } as u64));
             let records: Vec<_> = WarcReader::new(File::open(&path).unwrap()).map(Result::unwrap).collect();
             let targets: Vec<_> = records.iter().filter_map(|record| record.target()).collect();
             let expected = [1, 2, 3, 4].map(|n| format!("http://a.test/{n}"));
-            let expected = expected.iter().filter(|url| is_whole || !url.ends_with('3'));
+            let expected = expected.iter().filter(|url| is_complete || !url.ends_with('3'));
             assert_eq!(targets, expected.collect::<Vec<_>>());
         }
     }
 
     #[test]
-    fn a_segment_whose_committed_records_are_damaged_is_left_as_it_is() {
+    fn a_segment_with_damaged_records_is_left_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let (path, bytes, [first, second, third]) = three_pages(folder.path());
         let opened = |bytes: &[u8], last| {
             fs::write(&path, bytes).unwrap();
             let archive = Archive::open_after(folder.path(), last, NOW).unwrap();
-            assert!(archive.writer.offset() > 0, "a segment says what it is");
+            assert!(archive.writer.offset() > 0, "a segment starts with warcinfo");
             let segment = archive.segment;
             drop(archive);
             assert_eq!(fs::read(&path).unwrap(), bytes);
@@ -554,9 +560,9 @@ mod tests {
         let cut = &bytes[..bytes.len() - 1];
         assert_eq!(opened(&bytes, None), 0);
         assert_eq!(opened(&bytes, Some(second)), 0);
-        assert_eq!(opened(&flipped, Some(second)), 0, "what is before the last record is not looked at");
+        assert_eq!(opened(&flipped, Some(second)), 0, "earlier records are not checked");
         assert_eq!(opened(&flipped, Some(first)), 1);
-        assert_eq!(opened(&flipped, None), 1, "nobody knows what is committed");
+        assert_eq!(opened(&flipped, None), 1, "it is unknown what is committed");
         assert_eq!(opened(cut, None), 1);
         assert_eq!(opened(cut, Some(third)), 1);
         assert_eq!(opened(&bytes, Some(SegmentSpan { offset: second.offset + 1, ..second })), 1);
@@ -565,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_never_taken_for_another() {
+    fn a_record_of_another_page_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (path, bytes, [first, second, third]) = three_pages(folder.path());
         let error = |n, span| read_page(folder.path(), &url(n), span).unwrap_err();
@@ -593,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_the_same_whoever_packs_it() {
+    fn packing_is_deterministic() {
         let mut packer = Packer::new();
         let mut pack = |n, body: &str| packer.pack(&url(n), NOW, &page(body)).unwrap();
         let first = pack(1, "first");
@@ -604,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gathered_is_written_out_by_a_flush_and_at_the_end() {
+    fn the_buffer_is_written_by_a_flush_and_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let now = Timestamp(1_000_000);
         let archive = Archive::open(folder.path(), now).unwrap();
@@ -614,32 +620,32 @@ mod tests {
         let path = folder.path().join("00000.warc.gz");
         let size = || fs::metadata(&path).unwrap().len();
         let before = size();
-        assert!(before > 0, "a segment says what it is");
+        assert!(before > 0, "a segment starts with warcinfo");
         let mut writer = resume_segment(folder.path(), 0, None).unwrap().unwrap();
         let length = packed.len() as u64;
         assert_eq!(writer.append(&packed).unwrap(), (before, length));
         assert_eq!(size(), before);
         writer.get_mut().flush().unwrap();
         assert_eq!(size(), before + length);
-        for _ in 0..GATHERED as u64 / length + 1 {
+        for _ in 0..BUFFER_BYTES as u64 / length + 1 {
             writer.append(&packed).unwrap();
         }
-        assert!(size() > before + length, "no more is gathered than there is room for");
+        assert!(size() > before + length, "the buffer is written when it is full");
         let end = writer.offset();
         drop(writer);
         assert_eq!(size(), end);
     }
 
     #[test]
-    fn a_damaged_record_is_never_taken_for_a_page() {
+    fn a_damaged_record_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (path, bytes, [.., third]) = three_pages(folder.path());
         let mut unharmed = 0;
         let mut check = |bytes: &[u8], what: &str| {
             fs::write(&path, bytes).unwrap();
             let read = read_page(folder.path(), &url(3), third);
-            let is_whole = look_up(folder.path(), third).unwrap().unwrap().0;
-            assert_eq!(read.is_ok(), is_whole, "{what}");
+            let is_complete = look_up(folder.path(), third).unwrap().unwrap().0;
+            assert_eq!(read.is_ok(), is_complete, "{what}");
             if let Ok(page) = read {
                 assert_eq!(page.body, b"third"[..], "{what}");
                 unharmed += 1;
@@ -654,7 +660,7 @@ mod tests {
                 check(&flipped, &format!("byte {at} xor {flip}"));
             }
         }
-        // The time and the system in the head of the member say nothing of the page.
+        // Time and operating system in the member's header do not affect the page.
         assert!(unharmed < 50, "{unharmed}");
     }
 }

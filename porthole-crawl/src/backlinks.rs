@@ -1,7 +1,6 @@
-//! Pages that link to good pages, from somebody who knows more of the web than the crawl has seen (V 3.2 names them as a
-//! way to extend the frontier): a page that links to a good one is as likely to be good as one that it links to, and
-//! lists others of its kind. The pages that our own `link` table has as sources were all fetched, so that it has nothing
-//! to add.
+//! Asks an external endpoint for pages that link to good pages (V 3.2 suggests this to extend the frontier). A page
+//! that links to a good one is as likely to be good as one that it links to, and often lists others. Our own `link`
+//! table cannot help, because all its sources were fetched.
 
 use std::fmt::Write;
 
@@ -9,55 +8,56 @@ use porthole_types::{CanonicalUrl, NewUrl};
 
 use crate::Response;
 
-/// Whom to ask, and how much.
+/// Which endpoint to ask, and limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BacklinkSettings {
-    /// A URL with `{url}` in it, in place of which the page stands. It answers with a JSON array of URLs, or a URL a line.
-    /// Requests go through the crawl's own `Fetch`, and mind the pauses of the endpoint's site; whoever names an endpoint
-    /// may ask it, whatever its robots.txt says.
+    /// A URL that contains `{url}`, which is replaced by the page. It returns a JSON array of URLs, or one URL per
+    /// line. Requests go through the crawl's `Fetch` and keep the pauses of the endpoint's site. robots.txt does not
+    /// apply, because the user named the endpoint.
     pub endpoint: String,
-    /// Pages with an R of at least this are asked about.
+    /// Minimum R of the pages to ask about.
     pub relevance: f64,
-    /// So many links are taken of an answer, at most.
+    /// Maximum number of links taken from an answer.
     pub links: usize,
-    /// So many pages are asked about in a crawl, at most.
+    /// Maximum number of pages to ask about in a crawl.
     pub pages: u64,
 }
 
-/// Where in an endpoint the page stands.
-const PLACE: &str = "{url}";
+/// Placeholder for the page.
+const PLACEHOLDER: &str = "{url}";
 
 impl BacklinkSettings {
-    /// An endpoint with the usual limits.
+    /// Creates settings with the default limits.
     ///
     /// # Errors
-    /// What is wrong with the endpoint, in words.
+    /// A message that says what is wrong with the endpoint.
     pub fn new(endpoint: &str) -> Result<BacklinkSettings, String> {
-        if !endpoint.contains(PLACE) {
-            return Err(format!("{endpoint} has no {PLACE}, in place of which the page stands"));
+        if !endpoint.contains(PLACEHOLDER) {
+            return Err(format!("{endpoint} has no {PLACEHOLDER}, which is replaced by the page"));
         }
-        CanonicalUrl::parse(&endpoint.replace(PLACE, "x")).map_err(|error| format!("{endpoint}: {error}"))?;
+        CanonicalUrl::parse(&endpoint.replace(PLACEHOLDER, "x"))
+            .map_err(|error| format!("{endpoint}: {error}"))?;
         Ok(BacklinkSettings { endpoint: endpoint.to_owned(), relevance: 0.5, links: 20, pages: 100 })
     }
 
-    /// The question about a page, if it is worth one.
+    /// The request for a page, if it is good enough.
     fn question(&self, page: &CanonicalUrl, relevance: f64, depth: u32) -> Option<Question> {
-        let url = CanonicalUrl::parse(&self.endpoint.replace(PLACE, &encoded(page.as_str()))).ok()?;
+        let url = CanonicalUrl::parse(&self.endpoint.replace(PLACEHOLDER, &encoded(page.as_str()))).ok()?;
         let is_worth_it = relevance >= self.relevance && page.site() != url.site();
         is_worth_it.then(|| Question { url, page: page.clone(), relevance, depth, links: self.links })
     }
 }
 
-/// Asks about good pages until that was done often enough.
+/// Asks about good pages up to the limit.
 #[derive(Debug)]
 pub(crate) struct Backlinks {
     settings: BacklinkSettings,
-    /// Pages that were asked about, in earlier runs, too.
+    /// Number of pages asked about, including earlier runs.
     asked: u64,
 }
 
 impl Backlinks {
-    /// `asked` is what [`ASKED`] says.
+    /// `asked` is the value of [`ASKED`].
     pub(crate) fn new(settings: BacklinkSettings, asked: Option<&str>) -> Backlinks {
         Backlinks { settings, asked: asked.and_then(|asked| asked.parse().ok()).unwrap_or(0) }
     }
@@ -74,13 +74,13 @@ impl Backlinks {
     }
 }
 
-/// The setting that counts the pages that were asked about; committed with them.
+/// Setting with the number of pages asked about. Committed with them.
 pub(crate) const ASKED: &str = "crawl.backlinks";
 
-/// Who links to a page?
+/// A request for the pages that link to a page.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Question {
-    /// Who is asked.
+    /// The URL to request.
     pub(crate) url: CanonicalUrl,
     page: CanonicalUrl,
     relevance: f64,
@@ -89,7 +89,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// What an answer adds to the frontier: worth as much as a link of the page itself.
+    /// The URLs in an answer, with the value of a link of the page itself.
     pub(crate) fn answered(&self, response: &Response) -> Vec<NewUrl> {
         if response.status != 200 {
             return Vec::new();
@@ -107,7 +107,7 @@ impl Question {
     }
 }
 
-/// A text as a value in a query.
+/// Percent-encodes a text as a query value.
 fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(2 * text.len());
     for byte in text.bytes() {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_stands_in_the_endpoint_as_a_value() {
+    fn the_page_is_encoded_into_the_endpoint() {
         let settings = BacklinkSettings::new("http://who.test/in?n=5&url={url}").unwrap();
         let page = url("http://good.test/a b?x=1&y=ü");
         let question = settings.question(&page, 0.5, 0).unwrap();
@@ -162,14 +162,14 @@ mod tests {
         assert_eq!(
             settings.question(&url("http://who.test/x"), 1.0, 0),
             None,
-            "nobody is asked about themselves"
+            "the endpoint is not asked about itself"
         );
         assert!(BacklinkSettings::new("http://who.test/").unwrap_err().contains("{url}"));
         assert!(BacklinkSettings::new("ftp://who.test/{url}").is_err());
     }
 
     #[test]
-    fn answers_are_arrays_or_lines_and_no_more_is_taken_than_allowed() {
+    fn answers_are_arrays_or_lines_and_limited() {
         let one = ("http://hub.test/".to_owned(), 0.75, 4);
         let other = ("http://list.test/x".to_owned(), 0.75, 4);
         assert_eq!(answered(200, "\n [\"http://hub.test\", \"nonsense\"]"), std::slice::from_ref(&one));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn one_asks_so_often_and_no_more() {
+    fn the_number_of_questions_is_limited() {
         let settings =
             BacklinkSettings { pages: 2, ..BacklinkSettings::new("http://who.test/{url}").unwrap() };
         let mut backlinks = Backlinks::new(settings, Some("1"));

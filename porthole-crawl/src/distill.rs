@@ -1,9 +1,9 @@
-//! Distillation beside a crawl (W 2.1, 3.3, 4.7; V 2.2.3, 3.2): every so often hubs and authorities are found in the
-//! link graph as it is committed, great hubs are visited again, and what they link to and nobody has fetched is raised.
+//! Distillation during a crawl (W 2.1, 3.3, 4.7; V 2.2.3, 3.2): hubs and authorities are computed periodically on the
+//! committed link graph. Great hubs are revisited, and their links that have not been fetched are raised.
 //!
-//! When it is due follows from the numbers of fetches and links alone, and what comes of it from what is committed:
-//! with one fetch at a time it is run on the spot, and the crawl goes the same way in every run. With several it runs
-//! on a thread of its own.
+//! When it is due depends only on the numbers of fetches and links, and the result only on committed data. With one
+//! fetch at a time it runs synchronously, so the crawl is the same in every run. With several it runs on its own
+//! thread.
 
 mod refresh;
 mod sites;
@@ -20,40 +20,41 @@ pub use self::refresh::neighbourhoods;
 pub use self::sites::SiteBy;
 pub use self::snapshot::{Engine, Snapshot};
 
-/// Why there are no scores.
+/// Why a distillation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DistillError {
-    /// The database refused.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] porthole_store::Error),
     /// The graph cannot be distilled.
     #[error("cannot distil the link graph: {0}")]
     Graph(#[from] porthole_distill::Error),
-    /// The thread is gone.
+    /// The thread ended without a result.
     #[error("the distillation ended without a result")]
     Gone,
 }
 
-/// When a crawl distils, and what it does then.
+/// When a crawl distils, and with which parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DistillSettings {
-    /// After so many fetches, or a tenth of all fetches if that is more: the work grows with the graph.
+    /// Number of fetches between two distillations, or a tenth of all fetches if that is more, because the cost grows
+    /// with the graph.
     pub every: u64,
-    /// Or once there are more links by this share of those of the last time,
+    /// Also distil when the number of links has grown by this share,
     pub growth: f64,
-    /// if so many fetches have been made since.
+    /// if at least this many fetches were made since the last time.
     pub least: u64,
-    /// Not while there are more links than this, which bounds the memory: some 50 bytes a link.
+    /// Maximum number of links. This bounds memory, at about 50 bytes per link.
     pub links: u64,
-    /// The most relevant share of the pages, which may be authorities (W 3.2).
+    /// The share of the most relevant pages that may be authorities (W 3.2).
     pub rho: f64,
     /// Hubs above this quantile of the scores are great (V 3.7).
     pub psi: f64,
-    /// Neighbours of great hubs that are raised at a time, at most.
+    /// Maximum number of neighbours of great hubs raised at a time.
     pub raised: usize,
-    /// Great hubs that are visited again at a time, at most.
+    /// Maximum number of great hubs revisited at a time.
     pub revisits: usize,
-    /// A hub that was fetched within so many fetches is not visited again yet.
+    /// A hub is not revisited within this many fetches.
     pub rest: u64,
     /// What counts as one site.
     pub site: SiteBy,
@@ -76,55 +77,54 @@ impl Default for DistillSettings {
     }
 }
 
-/// What a distillation found, and what is to be done about it.
+/// The result of a distillation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distilled {
     /// Hub scores above 0, best first.
     pub hubs: Vec<(UrlId, f64)>,
     /// Authority scores above 0, best first.
     pub auth: Vec<(UrlId, f64)>,
-    /// What great hubs link to on other sites and nobody has tried, best first, with what is to be believed of it at
-    /// least.
+    /// Untried links of great hubs to other sites, best first, with their new minimum estimates.
     pub raised: Vec<Estimate>,
-    /// Queued pages of which the pages that link to them say something else by now.
+    /// Queued pages whose estimates have changed, because those of the pages that link to them have.
     pub refreshed: Vec<Refreshed>,
-    /// What neighbours say of judged pages by now, where it has changed much.
+    /// Judged pages whose neighbourhoods have changed much.
     pub neighbourhoods: Vec<NeighbourEvidence>,
-    /// Great hubs to be visited again, best first.
+    /// Great hubs to revisit, best first.
     pub revisit: Vec<UrlId>,
     /// What counted as one site.
     pub site: SiteBy,
-    /// The value of the setting [`DISTILLED`] that goes with all this.
+    /// The value of the setting [`DISTILLED`] for this distillation.
     pub mark: String,
-    /// How many iterations it took.
+    /// Number of iterations.
     pub iterations: usize,
 }
 
-/// The setting that says at which fetch the last distillation was; committed with what came of it, so that a crawl
-/// that goes on distils where it would have.
+/// Setting with the sequence number of the last distillation. Committed with its result, so that a resumed crawl
+/// distils at the same points.
 pub const DISTILLED: &str = "crawl.distilled";
 
-/// The setting that says what counted as one site when the scores that are stored were found.
+/// Setting that says what counted as one site for the stored scores.
 pub const DISTILLED_BY: &str = "distilled.site";
 
-/// Distils now and then.
+/// Distils periodically.
 #[derive(Debug)]
 pub struct Distiller {
     settings: DistillSettings,
-    /// Fetches and links at the last distillation that was begun.
+    /// Numbers of fetches and links when the last distillation started.
     last: (u64, u64),
     running: Option<Receiver<Result<Distilled, DistillError>>>,
 }
 
 impl Distiller {
-    /// A distiller that goes on where the last one was; `mark` is what [`DISTILLED`] says.
+    /// Creates a distiller that continues from `mark`, the value of [`DISTILLED`].
     pub fn new(settings: DistillSettings, mark: Option<&str>) -> Self {
         let numbers = mark.and_then(|mark| mark.split_once(' '));
         let last = numbers.and_then(|(seq, links)| Some((seq.parse().ok()?, links.parse().ok()?)));
         Distiller { settings, last: last.unwrap_or_default(), running: None }
     }
 
-    /// Whether it is time, after `seq` fetches that brought so many links. Not while one is under way.
+    /// Whether a distillation is due after `seq` fetches with this many links. Never while one is running.
     pub fn due(&self, seq: u64, links: u64) -> bool {
         let DistillSettings { every, growth, least, links: most, .. } = self.settings;
         let (fetches, before) = (seq.saturating_sub(self.last.0), self.last.1);
@@ -133,16 +133,16 @@ impl Distiller {
         self.running.is_none() && links <= most && is_time
     }
 
-    /// Begins to distil what is committed after `seq` fetches, on a thread of its own.
+    /// Starts distilling what is committed after `seq` fetches, on its own thread.
     pub fn start(&mut self, reader: Box<dyn StoreReader>, seq: u64, links: u64) {
         let settings = self.begin(seq, links);
         let (sender, receiver) = sync_channel(1);
-        // If nobody waits for it any more, it goes nowhere.
+        // If the receiver is gone, the result is dropped.
         std::thread::spawn(move || drop(sender.send(distil(&*reader, &settings, seq, links))));
         self.running = Some(receiver);
     }
 
-    /// What came of the distillation that was started, once.
+    /// The result of the running distillation, once it is finished.
     pub fn poll(&mut self) -> Option<Result<Distilled, DistillError>> {
         let found = match self.running.as_ref()?.try_recv() {
             Err(TryRecvError::Empty) => return None,
@@ -153,7 +153,7 @@ impl Distiller {
         Some(found)
     }
 
-    /// Distils what is committed after `seq` fetches, on the spot.
+    /// Distils what is committed after `seq` fetches, synchronously.
     ///
     /// # Errors
     /// If the graph cannot be read or distilled.
@@ -168,12 +168,12 @@ impl Distiller {
     }
 }
 
-/// The queued URLs whose estimate is not what the pages that link to them are worth by now.
+/// The queued URLs whose estimates differ from those of the pages that link to them.
 pub(crate) fn current_estimates(reader: &dyn StoreReader) -> Result<Vec<Refreshed>, DistillError> {
     Ok(refresh::estimates(&Snapshot::read(reader)?))
 }
 
-/// Finds scores, and what follows from them.
+/// Computes scores and what follows from them.
 fn distil(
     reader: &dyn StoreReader,
     settings: &DistillSettings,
@@ -197,7 +197,7 @@ fn distil(
     })
 }
 
-/// What has been fetched of late.
+/// The URLs fetched recently.
 enum RecentFetches {
     Everything,
     These(HashSet<UrlId>),
@@ -209,7 +209,7 @@ impl RecentFetches {
         settings: &DistillSettings,
         seq: u64,
     ) -> Result<RecentFetches, DistillError> {
-        // The fetch before the first that is recent: numbers begin with 0.
+        // The last fetch that is not recent. Sequence numbers start at 0.
         let Some(after) = seq.checked_sub(settings.rest.saturating_add(1)) else {
             return Ok(RecentFetches::Everything);
         };
@@ -228,19 +228,19 @@ impl RecentFetches {
     }
 }
 
-/// The score above which hubs are great. However few hubs there are, the best is.
+/// The score above which hubs are great. The best hub always is.
 fn great(hubs: &[f64], psi: f64) -> f64 {
     let count = hubs.iter().filter(|score| **score > 0.0).count();
     let wanted = (count as f64 * (1.0 - psi.clamp(0.0, 1.0))).ceil() as usize;
     top(hubs, wanted.max(1)).last().map_or(0.0, |(_, score)| score.next_down())
 }
 
-/// Neighbours of great hubs get the highest priority there is (W 4.7), those with the best hubs a little more of it.
+/// Neighbours of great hubs get the highest priority (W 4.7), those of the best hubs slightly more.
 fn raised(snapshot: &Snapshot, scores: &HitsScores, psi: f64, most: usize) -> Vec<Estimate> {
     let missed = missed(snapshot.graph(), scores, psi);
     let open = missed.iter().filter(|missed| {
         let node = snapshot.node(missed.page);
-        // One that was raised before and not yet fetched has had its turn.
+        // A URL that was raised before and is not fetched yet is not raised again.
         !node.tried && node.follows && snapshot.is_welcome(missed.page)
     });
     let estimate =

@@ -1,11 +1,10 @@
-//! A critic that is another program: a line of JSON about a page goes in, a line with the judgment comes out.
+//! A critic that is an external program: one line of JSON per page goes in, one line with the judgment comes out.
 //!
 //! ```text
 //! to the program     {"url":"http://a.test/","title":"Owls","language":"en","text":"The snowy owl …"}
 //! from the program   {"relevance":0.93,"topic":"/Science/Biology/Birds"}
 //! ```
-//! One line for each page, in the order of the pages; `topic` may be left out. What the program says on standard error
-//! goes to ours.
+//! One line per page, in order. `topic` is optional. Standard error is inherited.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -20,23 +19,23 @@ use porthole_topic::{JudgeError, RelevanceJudge, Taxonomy};
 use porthole_types::{CanonicalUrl, Judgment, TopicId};
 use serde::{Deserialize, Serialize};
 
-/// A program that judges pages. One that hangs, ends or answers nonsense is ended, started again and asked again; it is
-/// ended with all that it started when this is dropped.
+/// A program that judges pages. If it hangs, ends or answers nonsense it is killed, restarted and asked again. When
+/// this is dropped, it is killed with all processes it started.
 pub struct ExternalCritic {
     command: Vec<String>,
-    /// `None` once it has failed: what it says later could be about another page.
+    /// `None` after a failure: a late answer could belong to another page.
     running: Option<RunningProgram>,
     tree: Taxonomy,
     patience: Duration,
     is_cancelled: Arc<AtomicBool>,
-    /// When it last failed, however often it was asked.
-    gave_up: Option<Instant>,
+    /// When it last failed after all retries.
+    failed_at: Option<Instant>,
 }
 
-/// A program that was started, in a process group of its own.
+/// A running program, in its own process group.
 struct RunningProgram {
     program: Child,
-    /// Lines for the program go through a thread, so that one that does not read cannot hold us up.
+    /// Lines to the program go through a thread, so that a program that does not read cannot block the crawl.
     lines: Option<Lines>,
 }
 
@@ -45,20 +44,20 @@ struct Lines {
     from: Receiver<Result<String, String>>,
 }
 
-/// How often the program is asked about a page before that is an error.
+/// How often the program is asked about a page.
 const TRIES: usize = 3;
 
-/// After an error it is not started again for so long: pages that wait for it come back at once.
+/// After an error it is not restarted for this long, because waiting pages come back at once.
 const REST: Duration = Duration::from_secs(1);
 
-/// How often is looked whether the judgment is still wanted.
-const MOMENT: Duration = Duration::from_millis(50);
+/// How often cancellation is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Bytes of an answer: far above what one needs.
-const LONGEST_ANSWER: u64 = 64 << 10;
+/// Maximum size of an answer in bytes, far above what is needed.
+const MAX_ANSWER_BYTES: u64 = 64 << 10;
 
-/// Bytes of a page's text that the program is given.
-const MOST_TEXT: usize = 1 << 20;
+/// Maximum size of the page text passed to the program.
+const MAX_TEXT_BYTES: usize = 1 << 20;
 
 #[derive(Serialize)]
 struct JudgeRequest<'a> {
@@ -76,7 +75,7 @@ struct Answer {
 }
 
 impl ExternalCritic {
-    /// Starts a program with its arguments. Topics in its answers are looked up in the tree; an answer that takes
+    /// Starts a program with its arguments. Topics in its answers are looked up in `tree`. An answer that takes
     /// longer than `patience` is an error.
     pub fn start(command: &[String], tree: Taxonomy, patience: Duration) -> Result<Self, JudgeError> {
         let mut critic = ExternalCritic {
@@ -85,7 +84,7 @@ impl ExternalCritic {
             tree,
             patience,
             is_cancelled: Arc::default(),
-            gave_up: None,
+            failed_at: None,
         };
         match RunningProgram::start(command) {
             Ok(running) => critic.running = Some(running),
@@ -99,20 +98,20 @@ impl ExternalCritic {
     }
 
     fn ask(&mut self, question: &JudgeRequest<'_>) -> Result<Judgment, String> {
-        if self.gave_up.is_some_and(|at| at.elapsed() < REST) {
-            return Err("has failed before, and was not started again".to_owned());
+        if self.failed_at.is_some_and(|at| at.elapsed() < REST) {
+            return Err("failed before and was not restarted".to_owned());
         }
         let mut why = String::new();
         for _ in 0..TRIES {
             if self.is_cancelled.load(Ordering::Relaxed) {
-                return Err("was not waited for".to_owned());
+                return Err("was cancelled".to_owned());
             }
             match self.ask_once(question) {
                 Ok(judgment) => return Ok(judgment),
                 Err(failed) => (self.running, why) = (None, failed),
             }
         }
-        self.gave_up = Some(Instant::now());
+        self.failed_at = Some(Instant::now());
         Err(why)
     }
 
@@ -142,7 +141,7 @@ impl ExternalCritic {
 
 impl RelevanceJudge for ExternalCritic {
     fn judge_page(&mut self, url: &CanonicalUrl, page: &Page) -> Result<Judgment, JudgeError> {
-        let text = &page.text[..page.text.floor_char_boundary(MOST_TEXT)];
+        let text = &page.text[..page.text.floor_char_boundary(MAX_TEXT_BYTES)];
         let question = JudgeRequest { url: url.as_str(), title: &page.title, language: page.language, text };
         self.ask(&question).map_err(|what| self.error(what))
     }
@@ -157,7 +156,7 @@ impl RunningProgram {
         let name = command.first().map(String::as_str).unwrap_or_default();
         let mut builder = Command::new(name);
         builder.args(command.get(1..).unwrap_or(&[])).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // So that it can be ended with all that it starts.
+        // A process group, so that child processes can be killed too.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut builder, 0);
         let mut program = builder.spawn().map_err(|error| format!("cannot be started: {error}"))?;
@@ -166,11 +165,11 @@ impl RunningProgram {
                 let lines = Some(Lines { to: writing(stdin), from: reading(stdout) });
                 Ok(RunningProgram { program, lines })
             }
-            _ => Err("cannot be spoken to".to_owned()),
+            _ => Err("has no standard input or output".to_owned()),
         }
     }
 
-    /// A line for a line.
+    /// Sends a line and waits for the answer.
     fn ask(
         &self,
         question: &JudgeRequest<'_>,
@@ -180,17 +179,17 @@ impl RunningProgram {
         let lines = self.lines.as_ref().ok_or("has ended")?;
         let mut line = serde_json::to_vec(question).map_err(|error| error.to_string())?;
         line.push(b'\n');
-        // A full channel or a closed one shows in the answer that does not come.
+        // A full or closed channel results in a missing answer.
         let _ = lines.to.try_send(line);
         let deadline = Instant::now() + patience;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            match lines.from.recv_timeout(left.min(MOMENT)) {
+            match lines.from.recv_timeout(left.min(POLL_INTERVAL)) {
                 Ok(answer) => return answer,
                 Err(RecvTimeoutError::Timeout) if is_cancelled.load(Ordering::Relaxed) => {
-                    return Err("was not waited for".to_owned());
+                    return Err("was cancelled".to_owned());
                 }
-                Err(RecvTimeoutError::Timeout) if left > MOMENT => {}
+                Err(RecvTimeoutError::Timeout) if left > POLL_INTERVAL => {}
                 Err(RecvTimeoutError::Timeout) => {
                     let seconds = patience.as_secs_f64();
                     return Err(format!("gave no answer in {seconds} s about {}", question.url));
@@ -205,7 +204,7 @@ impl RunningProgram {
 
 impl Drop for RunningProgram {
     fn drop(&mut self) {
-        // Its input ends first, so that a program that listens can end by itself; one that does not is stopped.
+        // Close its input first, so that a program that reads can end by itself. Otherwise it is killed.
         self.lines = None;
         for _ in 0..20 {
             if matches!(self.program.try_wait(), Ok(Some(_)) | Err(_)) {
@@ -213,7 +212,7 @@ impl Drop for RunningProgram {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        // What it started has to go, too, also if it has ended itself.
+        // Its child processes are killed too, even if it has ended.
         #[cfg(unix)]
         if let Some(group) = i32::try_from(self.program.id()).ok().and_then(rustix::process::Pid::from_raw) {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
@@ -241,13 +240,11 @@ fn reading(stdout: impl Read + Send + 'static) -> Receiver<Result<String, String
         let mut stdout = BufReader::new(stdout);
         loop {
             let mut line = String::new();
-            let read = match (&mut stdout).take(LONGEST_ANSWER).read_line(&mut line) {
+            let read = match (&mut stdout).take(MAX_ANSWER_BYTES).read_line(&mut line) {
                 Ok(0) => return,
                 Ok(_) if line.ends_with('\n') => Ok(line),
-                Ok(_) => {
-                    Err(format!("ended within a line, or answered with more than {LONGEST_ANSWER} bytes"))
-                }
-                Err(error) => Err(format!("answered with something that is no text: {error}")),
+                Ok(_) => Err(format!("ended within a line, or its answer exceeds {MAX_ANSWER_BYTES} bytes")),
+                Err(error) => Err(format!("its answer is not valid UTF-8: {error}")),
             };
             let is_last = read.is_err();
             if to.send(read).is_err() || is_last {
@@ -290,29 +287,29 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_program_does_is_an_error_in_words() {
+    fn misbehaving_programs_are_reported() {
         let check = |script: &str, words: &str| {
             let [first, second] = ask(script, SOON);
             let message = first.unwrap_err();
-            assert!(message.contains(words), "{message:?} does not say {words:?}");
-            assert!(second.unwrap_err().contains("has failed before"));
+            assert!(message.contains(words), "{message:?} does not contain {words:?}");
+            assert!(second.unwrap_err().contains("failed before and was not restarted"));
         };
         check("exit 3", "ended");
         check("read -r line; echo yes; cat >/dev/null", "answered \"yes\\n\", which is not");
         check("read -r line; echo '{\"relevance\":1.5}'; cat >/dev/null", "a probability from 0 to 1");
         check("read -r line; echo '{\"relevance\":1,\"topic\":\"/Bees\"}'; cat >/dev/null", "no topic /Bees");
-        check("read -r line; yes | tr -d '\\n' | head -c 100000; cat >/dev/null", "more than 65536 bytes");
-        check("read -r line; printf '\\377\\n'; cat >/dev/null", "no text");
+        check("read -r line; yes | tr -d '\\n' | head -c 100000; cat >/dev/null", "exceeds 65536 bytes");
+        check("read -r line; printf '\\377\\n'; cat >/dev/null", "not valid UTF-8");
     }
 
     #[test]
-    fn a_program_that_sleeps_is_given_up() {
+    fn a_program_that_hangs_is_killed() {
         let [first, _] = ask("exec sleep 60", Duration::from_millis(50));
         assert!(first.unwrap_err().contains("gave no answer in 0.05 s about http://a.test/"));
     }
 
     #[test]
-    fn a_program_that_ended_or_hangs_once_is_started_and_asked_again() {
+    fn a_program_that_fails_once_is_restarted() {
         let folder = tempfile::tempdir().unwrap();
         let mark = folder.path().join("mark");
         for bad in ["exit 1", "exec sleep 60"] {
@@ -328,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_started_ends_with_it() {
+    fn child_processes_are_killed_with_the_program() {
         let folder = tempfile::tempdir().unwrap();
         let pid = folder.path().join("pid");
         let script = format!(
@@ -336,7 +333,7 @@ mod tests {
             pid.display()
         );
         assert!(ask(&script, SOON).iter().all(Result::is_ok));
-        // The critic is gone. Its child is no more, or a zombie that nobody waits for.
+        // The critic is dropped. Its child must be gone, or a zombie that nobody has reaped.
         let pid = std::fs::read_to_string(pid).unwrap();
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
         let is_gone =
@@ -347,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judgment_that_nobody_waits_for_ends() {
+    fn a_judgment_can_be_cancelled() {
         let command = ["sh", "-c", "exec sleep 1000"].map(str::to_owned);
         let mut critic =
             ExternalCritic::start(&command, Taxonomy::new(), Duration::from_secs(1_000)).unwrap();
@@ -355,11 +352,11 @@ mod tests {
         let url = CanonicalUrl::parse("http://a.test/").unwrap();
         let page = Extractor::default().extract(&url, &Headers::new(), b"<p>owl");
         let error = critic.judge_page(&url, &page).unwrap_err().to_string();
-        assert!(error.contains("was not waited for"), "{error}");
+        assert!(error.contains("was cancelled"), "{error}");
     }
 
     #[test]
-    fn a_program_that_is_not_there() {
+    fn a_missing_program_is_reported() {
         let command = ["/no/such/program".to_owned()];
         let error = ExternalCritic::start(&command, Taxonomy::new(), SOON).map(drop).unwrap_err();
         assert!(error.to_string().starts_with("/no/such/program: cannot be started"));

@@ -1,5 +1,5 @@
-//! The one door to the network. A live crawl, a recorded web and a synthetic web stand behind the same
-//! trait, so that everything else is the same code for all of them.
+//! The only way to the network. The live web, recorded webs and synthetic webs implement the same trait, so that all
+//! other code is shared.
 
 use std::future::{Future, ready};
 use std::net::IpAddr;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use porthole_types::{CanonicalUrl, FailureKind, Headers};
 
-/// Brings the answer to one request. Redirects are not followed: each hop is a decision of the frontier.
+/// Fetches single URLs. Redirects are not followed: each hop goes through the frontier.
 pub trait Fetch: Send + Sync {
-    /// Fetches one URL.
+    /// Fetches a URL.
     fn fetch<'a>(&'a self, request: &'a Request) -> FetchFuture<'a>;
 
-    /// The addresses that this URL's host has, for those who are polite by address: many sites may share a machine.
-    /// None where there are none to be known: in a replay, or behind a proxy. An error is what a fetch would fail with.
+    /// The addresses of a URL's host, for politeness per address. Empty if there are none to know: in a replay, or
+    /// behind a proxy. The error is the one that a fetch would return.
     fn addresses<'a>(&'a self, _url: &'a CanonicalUrl) -> AddressesFuture<'a> {
         Box::pin(ready(Ok(Vec::new())))
     }
@@ -41,59 +41,59 @@ impl<F: Fetch + ?Sized> Fetch for Box<F> {
     }
 }
 
-/// What [`Fetch::fetch`] gives: a future that may run on any thread.
+/// The return type of [`Fetch::fetch`].
 pub type FetchFuture<'a> = Pin<Box<dyn Future<Output = Result<Response, FetchError>> + Send + 'a>>;
 
-/// What [`Fetch::addresses`] gives.
+/// The return type of [`Fetch::addresses`].
 pub type AddressesFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<IpAddr>, FetchError>> + Send + 'a>>;
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The URL.
     pub url: CanonicalUrl,
-    /// Headers of this request beyond those that every request has, such as `If-None-Match`.
+    /// Additional headers, such as `If-None-Match`.
     pub headers: Headers,
-    /// The one address to connect to. Whoever counts requests by address names the one that was counted; without it
-    /// any address of the host may be tried.
+    /// The only address to connect to, so that requests go to the address that politeness counted. Without it any
+    /// address of the host may be used.
     pub address: Option<IpAddr>,
 }
 
 impl Request {
-    /// A plain request for a URL.
+    /// A plain GET request.
     pub fn get(url: CanonicalUrl) -> Self {
         Request { url, headers: Headers::new(), address: None }
     }
 
-    /// The same request, to this address if there is one.
+    /// The same request to this address, if there is one.
     pub fn at(self, address: Option<IpAddr>) -> Self {
         Request { address, ..self }
     }
 }
 
-/// An HTTP answer, its body as it came out of transfer and content encodings.
+/// An HTTP response with a decoded body.
 #[derive(Clone, Debug)]
 pub struct Response {
     /// HTTP status.
     pub status: u16,
     /// Headers.
     pub headers: Headers,
-    /// The body, possibly cut.
+    /// The body, possibly truncated.
     pub body: Bytes,
-    /// The body was longer than allowed and was cut.
+    /// The body was longer than allowed and was truncated.
     pub truncated: bool,
-    /// How long it took; in a replay, how long it is said to have taken.
+    /// How long it took; in a replay, the recorded time.
     pub took: Duration,
 }
 
-/// No answer came.
+/// A request without an answer.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{url}: {detail}")]
 pub struct FetchError {
-    /// The URL that was asked for.
+    /// The requested URL.
     pub url: CanonicalUrl,
     /// The class of the failure.
     pub kind: FailureKind,
-    /// What happened, in words.
+    /// What happened.
     pub detail: String,
 }

@@ -1,17 +1,16 @@
-//! Patterns in which `*` stands for any run of bytes, matched in linear time: rules and scopes come from
-//! strangers and from haste.
+//! Patterns in which `*` matches any run of bytes. Matching takes linear time, because patterns may be hostile.
 
 use memchr::memmem;
 
-/// Whether `pattern` matches `text` from its start on; with `whole`, up to its end.
+/// Whether `pattern` matches a prefix of `text`, or all of it with `whole`.
 ///
-/// No backtracking: each piece between two stars is looked for behind the piece before it, and the first
-/// place is as good as any later one. `memmem` is linear in what it passes over, and so is the whole.
+/// No backtracking: each literal between two stars is searched after the previous one, and the first occurrence is as
+/// good as any later one. `memmem` is linear, and so is the whole.
 pub(crate) fn matches(pattern: &[u8], text: &[u8], whole: bool) -> bool {
     matches_by(pattern, text, whole, memmem::find)
 }
 
-/// [`matches`] with a search for a piece in a text.
+/// [`matches`] with a given substring search.
 fn matches_by(
     pattern: &[u8],
     text: &[u8],
@@ -39,7 +38,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition, tried out in every way.
+    /// The definition, by exhaustive search.
     fn brute_force(pattern: &[u8], text: &[u8], whole: bool) -> bool {
         match pattern.split_first() {
             None => !whole || text.is_empty(),
@@ -50,14 +49,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_by_brute_force(pattern in "[ab*]{0,8}", text in "[ab]{0,10}", whole: bool) {
+        fn agrees_with_brute_force(pattern in "[ab*]{0,8}", text in "[ab]{0,10}", whole: bool) {
             let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
             prop_assert_eq!(matches(pattern, text, whole), brute_force(pattern, text, whole));
         }
     }
 
     #[test]
-    fn hostile_patterns_cost_no_more_than_others() {
+    fn hostile_patterns_take_linear_time() {
         let text = "a".repeat(100_000);
         for pattern in ["*a".repeat(40_000) + "b", "*aaaaaaaaab".repeat(4_000), "a*".repeat(40_000) + "b"] {
             for whole in [false, true] {

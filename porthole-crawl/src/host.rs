@@ -1,8 +1,8 @@
-//! Politeness: when a site, and the machine behind it, may be asked next.
+//! Politeness: when a site, and the address behind it, may be requested next.
 //!
-//! [`Hosts`] has one object for each site and each address that was asked lately. The life of one request
-//! is [`Hosts::may_start`], [`Hosts::started`], [`Hosts::finished`]; who is told to wait asks again at the
-//! time that it was told. Time comes in with every call; nothing sleeps here.
+//! [`Hosts`] keeps one object per site and address that was requested recently. The life of a request is
+//! [`Hosts::may_start`], [`Hosts::started`], [`Hosts::finished`]. If a request has to wait, the caller asks again at
+//! the returned time. Time is passed in with every call; nothing sleeps here.
 
 mod retry_after;
 #[cfg(test)]
@@ -17,36 +17,36 @@ use porthole_types::{FailureKind, SiteId, Timestamp};
 use crate::{FetchError, Response};
 pub use retry_after::retry_after;
 
-/// How polite the crawler is. The defaults are those of a guest who would like to come again.
+/// Politeness settings. The defaults are conservative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Politeness {
-    /// Requests in flight at one site, and at one address.
+    /// Maximum number of requests in flight per site and per address.
     pub in_flight: u32,
-    /// The pause after an answer, at least.
+    /// Minimum pause after an answer.
     pub min_delay: Duration,
-    /// The pause after an answer, as a multiple of the time that the answer took: who is slow is spared.
+    /// The pause after an answer as a multiple of the time it took, so that slow servers are spared.
     pub delay_factor: u32,
-    /// The pause after an answer, at most.
+    /// Maximum pause after an answer.
     pub max_delay: Duration,
-    /// The longest Crawl-delay of a robots.txt that is honoured to the letter.
+    /// Longer Crawl-delays in robots.txt are shortened to this.
     pub max_crawl_delay: Duration,
-    /// The rules of one request and of the pause hold for each address too, not only for each site.
+    /// Whether the limits also apply per address, not only per site.
     pub per_ip: bool,
-    /// The wait after a first 429 or 503 that does not say how long; twice as long each further time.
+    /// The wait after a first 429 or 503 without Retry-After. It doubles each further time.
     pub first_backoff: Duration,
-    /// The longest wait after a 429 or 503 that does not say how long.
+    /// Maximum wait after a 429 or 503 without Retry-After.
     pub max_backoff: Duration,
-    /// The longest Retry-After that is honoured to the letter.
+    /// Longer Retry-After values are shortened to this.
     pub max_retry_after: Duration,
-    /// So many failures in a row, and the site is set aside.
+    /// Number of failures in a row after which a site rests.
     pub failures_to_rest: u32,
-    /// How long it is first set aside; twice as long each further time.
+    /// Duration of the first rest. It doubles each further time.
     pub first_rest: Duration,
-    /// How long it is set aside at most.
+    /// Maximum duration of a rest.
     pub max_rest: Duration,
-    /// A site that has been set aside so often, without an answer in between, is given up.
+    /// Number of rests in a row, without an answer in between, after which a site is given up.
     pub rests_to_give_up: u32,
-    /// How long after its last failure a site's failures are forgotten.
+    /// Time after its last failure at which a site's failures are forgotten.
     pub forget_after: Duration,
 }
 
@@ -72,7 +72,7 @@ impl Default for Politeness {
 }
 
 impl Politeness {
-    /// No pauses and no limits: for loopback and recorded webs, where there is no host to be polite to.
+    /// No pauses and no limits, for loopback and recorded webs.
     pub fn off() -> Self {
         Politeness {
             in_flight: u32::MAX,
@@ -92,7 +92,7 @@ impl Politeness {
         }
     }
 
-    /// The pause after an answer that took so long.
+    /// The pause after an answer that took this long.
     pub fn delay(&self, took: Duration) -> Duration {
         took.saturating_mul(self.delay_factor).max(self.min_delay).min(self.max_delay)
     }
@@ -101,17 +101,17 @@ impl Politeness {
 /// Whether a request may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Yes, and [`Hosts::started`] has to be told.
+    /// Yes. Call [`Hosts::started`].
     Now,
-    /// Not before then; ask again.
+    /// Not before this time.
     NotBefore(Timestamp),
-    /// Another request is under way at the site or its address; ask again when one has finished.
+    /// Another request to the site or its address is in flight. Ask again when one has finished.
     InFlight,
-    /// The site failed so often that it is left alone.
+    /// The site failed too often and is no longer requested.
     GivenUp,
 }
 
-/// A request under way. It has to come back to [`Hosts::finished`], whatever becomes of it.
+/// A request in flight. It must be passed to [`Hosts::finished`], whatever its outcome.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a site stays busy until its request is finished"]
 pub struct Flight {
@@ -121,35 +121,35 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// The address that it went to, if it is known. Who was told [`Turn::InFlight`] because of this address may
-    /// ask again when it has finished, whatever site it was for.
+    /// The address that it was sent to, if known. When it finishes, requests that got [`Turn::InFlight`] because of
+    /// this address may ask again, whatever their site.
     pub fn address(&self) -> Option<IpAddr> {
         self.ip
     }
 
-    /// What the site's robots.txt asks for, if that became known only by this request.
+    /// Sets the Crawl-delay, if it became known only through this request.
     pub fn with_crawl_delay(self, crawl_delay: Option<Duration>) -> Self {
         Flight { crawl_delay, ..self }
     }
 }
 
-/// What an answer says about the host, not about the page.
+/// What an answer says about the host, rather than the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostAnswer {
-    /// It works, whatever it thinks of our request.
+    /// The host works, whatever it thinks of the request.
     Well,
-    /// It has too much to do (429, 503) and may say for how long.
+    /// The host is overloaded (429, 503). The Retry-After, if it sent one.
     Busy(Option<Duration>),
-    /// It does not work: no answer, or a server error.
+    /// The host does not work: no answer, or a server error.
     Failed,
-    /// Nothing was sent, for a reason on our side.
+    /// Nothing was sent, for a reason on this machine.
     Unsent,
-    /// It was asked while nothing got through, and nothing is known of it.
+    /// The request was made during an outage, so nothing is known about the host.
     Unknown,
 }
 
 impl HostAnswer {
-    /// Reads an answer.
+    /// Classifies an answer.
     pub fn of(answer: Result<&Response, &FetchError>, now: Timestamp) -> Self {
         match answer {
             Ok(response) => match response.status {
@@ -171,24 +171,24 @@ impl HostAnswer {
     }
 }
 
-/// The politeness of a whole crawl.
+/// The politeness state of a crawl.
 ///
-/// A site is in memory from its first request on until it is idle, past its delay, and not known for
-/// failures; the same for an address. So memory is that of the sites asked within the last minute, plus at
-/// most [`MAX_TROUBLED`] that failed. A call costs O(log n).
+/// A site or address is kept in memory from its first request until it is idle, past its delay, and has no recent
+/// failures. So memory is proportional to the sites requested within the last minute, plus at most [`MAX_TROUBLED`]
+/// that failed. Each call costs O(log n).
 pub struct Hosts {
     politeness: Politeness,
     hosts: HashMap<Key, Host, foldhash::fast::FixedState>,
-    /// Idle and to be left alone until then.
+    /// Idle hosts that must not be requested before this time.
     waiting: BTreeSet<(Timestamp, Key)>,
-    /// Idle and free, but known for failures until then.
+    /// Idle hosts that may be requested, but whose failures are remembered until this time.
     troubled: BTreeSet<(Timestamp, Key)>,
 }
 
-/// Sites that are remembered for their failures; beyond that the oldest are forgotten.
+/// Maximum number of sites whose failures are remembered. Beyond it the oldest are forgotten.
 pub const MAX_TROUBLED: usize = 100_000;
 
-/// So many requests in a row that could not be sent, and the site is left alone for a while.
+/// Number of requests in a row that could not be sent, after which a site rests.
 const UNSENT_TO_REST: u32 = 4;
 
 /// Sites and addresses follow the same rules.
@@ -202,22 +202,22 @@ enum Key {
 struct Host {
     in_flight: u32,
     not_before: Timestamp,
-    /// Answers in a row that were not well.
+    /// Number of failures in a row.
     trouble: u32,
-    /// Requests in a row that could not be sent: there may be no route to this host alone.
+    /// Number of requests in a row that could not be sent. There may be no route to this host alone.
     unsent: u32,
     given_up: bool,
-    /// Where it stands in `waiting` or `troubled`: the time there.
+    /// Its key in `waiting` or `troubled`.
     listed: Timestamp,
 }
 
 impl Hosts {
-    /// Nothing has been asked yet.
+    /// Creates the state of a crawl that has made no request.
     pub fn new(politeness: Politeness) -> Self {
         Hosts { politeness, hosts: HashMap::default(), waiting: BTreeSet::new(), troubled: BTreeSet::new() }
     }
 
-    /// Whether a request to a site may be made. The address counts if it is known already.
+    /// Whether a request to a site may be made. The address counts if it is known.
     pub fn may_start(&mut self, site: SiteId, ip: Option<IpAddr>, now: Timestamp) -> Turn {
         self.forget(now);
         let turn = |key: Key| self.hosts.get(&key).map_or(Turn::Now, |host| self.turn_of(host, now));
@@ -227,7 +227,7 @@ impl Hosts {
         }
     }
 
-    /// A request begins. `crawl_delay` is what the site's robots.txt asks for.
+    /// Records the start of a request. `crawl_delay` is that of the site's robots.txt.
     pub fn started(&mut self, site: SiteId, ip: Option<IpAddr>, crawl_delay: Option<Duration>) -> Flight {
         self.begin(Key::Site(site));
         if let Some(key) = self.ip_key(ip) {
@@ -236,7 +236,7 @@ impl Hosts {
         Flight { site, ip, crawl_delay }
     }
 
-    /// A request is over, after so long. Says whether the site is given up now.
+    /// Records the end of a request. Returns whether the site is given up now.
     #[expect(clippy::needless_pass_by_value, reason = "a request is over once")]
     pub fn finished(&mut self, flight: Flight, answer: HostAnswer, took: Duration, now: Timestamp) -> bool {
         let Flight { site, ip, crawl_delay } = flight;
@@ -252,12 +252,12 @@ impl Hosts {
         self.hosts.get(&key).is_some_and(|host| host.given_up)
     }
 
-    /// Failures of a site in a row, and until when it is left alone, as far as is remembered.
+    /// Number of failures in a row, and the time until which the site must not be requested.
     pub fn trouble_of(&self, site: SiteId) -> (u32, Timestamp) {
         self.hosts.get(&Key::Site(site)).map_or((0, Timestamp(0)), |host| (host.trouble, host.not_before))
     }
 
-    /// The sites that are known for failures or left alone after `now`.
+    /// The sites with failures, or that must not be requested at `now`.
     pub fn troubled(&self, now: Timestamp) -> impl Iterator<Item = (SiteId, u32, Timestamp)> {
         self.hosts.iter().filter_map(move |(key, host)| match key {
             Key::Site(site) if host.trouble > 0 || host.not_before > now => {
@@ -267,11 +267,11 @@ impl Hosts {
         })
     }
 
-    /// Takes what an earlier run knew of a site. However often it failed then, it gets another try.
+    /// Restores the state of a site from an earlier run. A site that was given up gets another chance.
     pub fn recall(&mut self, site: SiteId, trouble: u32, not_before: Timestamp, now: Timestamp) {
         let settings = &self.politeness;
         let most = settings.failures_to_rest.saturating_add(settings.rests_to_give_up).saturating_sub(1);
-        // No clock that was wrong keeps a site away for ever.
+        // A wrong clock must not keep a site away forever.
         let not_before = not_before.min(now.after(settings.max_retry_after.max(settings.max_rest)));
         let key = Key::Site(site);
         if trouble == 0 && not_before <= now || self.hosts.contains_key(&key) {
@@ -283,17 +283,17 @@ impl Hosts {
         self.hosts.insert(key, host);
     }
 
-    /// When the first of the sites and addresses that wait may be asked again.
+    /// When the first waiting site or address may be requested again.
     pub fn next_due(&self) -> Option<Timestamp> {
         self.waiting.first().map(|&(due, _)| due)
     }
 
-    /// Sites and addresses in memory.
+    /// Number of sites and addresses in memory.
     pub fn len(&self) -> usize {
         self.hosts.len()
     }
 
-    /// Whether nothing has to be remembered.
+    /// Whether nothing is remembered.
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty()
     }
@@ -317,7 +317,7 @@ impl Hosts {
     fn begin(&mut self, key: Key) {
         let host = self.hosts.entry(key).or_default();
         if host.in_flight == 0 {
-            // It is idle no more, so it must not be forgotten.
+            // It is no longer idle, so it must not be forgotten.
             self.waiting.remove(&(host.listed, key));
             self.troubled.remove(&(host.listed, key));
         }
@@ -332,7 +332,7 @@ impl Hosts {
         if host.in_flight > 0 {
             return;
         }
-        // Nobody waits for a site that is given up.
+        // Nothing waits for a site that is given up.
         if host.given_up {
             host.listed = forget_at;
             self.troubled.insert((host.listed, key));
@@ -342,7 +342,7 @@ impl Hosts {
         }
     }
 
-    /// Counts what is not well, and says how long the site is left alone for it.
+    /// Counts failures, and returns how long the site has to rest.
     fn trouble_wait(&mut self, key: Key, answer: HostAnswer) -> Duration {
         let Some(host) = self.hosts.get_mut(&key) else { return Duration::ZERO };
         let settings = &self.politeness;
@@ -370,7 +370,7 @@ impl Hosts {
         }
     }
 
-    /// Lets go of what has nothing to wait for and nothing to be remembered for.
+    /// Drops hosts that have nothing to wait for and no failures to remember.
     fn forget(&mut self, now: Timestamp) {
         while let Some(&(due, key)) = self.waiting.first().filter(|&&(due, _)| due <= now) {
             self.waiting.pop_first();
@@ -393,7 +393,7 @@ impl Hosts {
 }
 
 impl Turn {
-    /// Of two turns the one that lets less.
+    /// The more restrictive of two turns.
     fn later(self, other: Turn) -> Turn {
         match (self, other) {
             (Turn::GivenUp, _) | (_, Turn::GivenUp) => Turn::GivenUp,
@@ -405,7 +405,7 @@ impl Turn {
     }
 }
 
-/// A part of a millisecond is waited for as a whole one.
+/// Rounds up to whole milliseconds.
 fn not_before(now: Timestamp, wait: Duration) -> Timestamp {
     now.after(wait.saturating_add(Duration::from_nanos(999_999)))
 }

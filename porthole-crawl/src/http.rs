@@ -1,12 +1,12 @@
-//! The live web behind [`Fetch`]: HTTP/1.1 and HTTP/2, with TLS, through a guard that keeps us out of private
-//! networks, with a limit on everything that a server could make endless.
+//! Fetches from the live web: HTTP/1.1 and HTTP/2, with TLS. A guard keeps requests out of private networks, and
+//! everything that a server could make endless has a limit.
 //!
 //! ```text
 //! fetch ─► pool ─► dial: dns ─► guard ─► tcp ─► proxy ─► tls ─► connection ─► body ─► decode
 //!            └───────────── a connection that waits ────────────────▲
 //! ```
-//! It stands on hyper's connections and a pool of its own rather than on a client, because what a page costs is
-//! mostly what stands between those two. Redirects are answers; cookies are neither kept nor sent.
+//! It uses hyper's connections with its own pool rather than a full client, because most of a client's cost per page
+//! is in the layers between them. Redirects are returned as answers. Cookies are neither stored nor sent.
 
 mod body;
 mod connection;
@@ -51,44 +51,44 @@ pub use proxies::Proxies;
 pub use proxy::Proxy;
 pub use settings::{HttpSettings, HttpSettingsError};
 
-/// Fetches over the network. Made once and used by all; it needs a tokio runtime with time and I/O.
+/// Fetches over the network. Create one and share it. Needs a tokio runtime with time and I/O.
 ///
-/// Each fetch comes back within the sum of its timeouts, whatever the server does, and holds no more memory than the
-/// larger of the size limits, one compression window (at most 16 MB) and the headers. The error says what happened:
+/// A fetch returns within the sum of its timeouts, whatever the server does, and holds at most the larger size limit,
+/// one compression window (at most 16 MB) and the headers in memory. Errors are classified as follows:
 ///
 /// | kind | when |
 /// |---|---|
 /// | `dns` | the name has no address |
-/// | `scope` | an address that may not be fetched, in the URL or behind its name |
-/// | `connect` | no connection, or a broken one |
-/// | `local` | nothing could be sent, for a reason on this side: no route, no file descriptor, no proxy |
-/// | `tls` | no TLS, or a certificate that does not hold |
+/// | `scope` | the address, in the URL or behind its name, must not be fetched |
+/// | `connect` | the connection failed or broke |
+/// | `local` | nothing could be sent, for a reason on this machine: no route, file descriptor or proxy |
+/// | `tls` | the TLS handshake failed, or the certificate is invalid |
 /// | `timeout` | too slow, in any phase |
-/// | `size` | more or larger headers than allowed (a body is cut instead) |
-/// | `protocol` | not HTTP, an encoding that is not read, or a body of which nothing could be used |
+/// | `size` | too many or too large headers (a body is truncated instead) |
+/// | `protocol` | not HTTP, an unsupported encoding, or an unusable body |
 pub struct HttpFetch {
     settings: HttpSettings,
     dialer: Dialer,
     pool: Pool<Connection>,
-    /// Holds a place for each request under way.
+    /// One permit per request in flight.
     places: Semaphore,
-    /// What every request says.
+    /// Headers of every request.
     headers: HeaderMap,
     memory: BodyMemory,
 }
 
-/// The body of an answer that is no page is read up to here: enough to keep the connection for most.
-const MOST_OF_NO_PAGE: usize = 64 << 10;
+/// Maximum size to read of a body that is not a page: enough to reuse the connection in most cases.
+const MAX_NON_PAGE_BYTES: usize = 64 << 10;
 
 const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,application/pdf;q=0.8,*/*;q=0.1";
 
 impl HttpFetch {
-    /// A fetcher with the system's resolver.
+    /// Creates a fetcher with the system's resolver.
     pub fn new(settings: HttpSettings) -> Result<Self, HttpSettingsError> {
         HttpFetch::with_resolver(settings, Arc::new(SystemResolver::default()))
     }
 
-    /// A fetcher that finds addresses in another way. The guard holds for what it finds.
+    /// Creates a fetcher with another resolver. The guard also applies to its addresses.
     pub fn with_resolver(
         settings: HttpSettings,
         resolver: Arc<dyn Resolve>,
@@ -111,25 +111,26 @@ impl HttpFetch {
 
     async fn get(&self, request: &Request) -> Result<Response, Fault> {
         let Ok(_place) = self.places.acquire().await else {
-            return Err(Fault::new(FailureKind::Connect, "the crawl is over"));
+            return Err(Fault::new(FailureKind::Connect, "the crawl has ended"));
         };
         let started = Instant::now();
-        let (connection, answer) = self.ask(request).await?;
+        let (connection, answer) = self.send(request).await?;
         let (head, incoming) = answer.into_parts();
         let read = self.read(connection, &request.url, &head, incoming).await?;
         Ok(Response {
             status: head.status.as_u16(),
-            headers: as_text(&head.headers),
+            headers: to_text(&head.headers),
             body: read.bytes,
             truncated: read.is_cut,
             took: started.elapsed(),
         })
     }
 
-    /// Sends a request, over a connection that waits if there is one. The server may have closed that at any moment, and
-    /// then it is sent once more over a new one. A server that resets the connection has heard us, and is left alone.
-    async fn ask(&self, request: &Request) -> Result<(Connection, hyper::Response<Incoming>), Fault> {
-        if let Some(mut connection) = self.waiting(&request.url).await {
+    /// Sends a request, over an idle connection if there is one. If the server has closed that connection in the
+    /// meantime, the request is sent once more over a new one. A reset connection is not retried, because the server
+    /// has seen the request.
+    async fn send(&self, request: &Request) -> Result<(Connection, hyper::Response<Incoming>), Fault> {
+        if let Some(mut connection) = self.idle_connection(&request.url).await {
             match self.exchange(&mut connection, request).await {
                 Ok(answer) => return Ok((connection, answer)),
                 Err(fault) if !fault.is_closed => return Err(fault),
@@ -146,7 +147,7 @@ impl HttpFetch {
         Ok((connection, answer))
     }
 
-    async fn waiting(&self, url: &CanonicalUrl) -> Option<Connection> {
+    async fn idle_connection(&self, url: &CanonicalUrl) -> Option<Connection> {
         loop {
             let mut connection = self.pool.take(self.pool_key(url))?;
             if connection.is_alive().await {
@@ -166,7 +167,7 @@ impl HttpFetch {
             answer.map_err(|error| Fault::of_exchange(&error))
         };
         let answer = within(self.settings.first_byte_timeout, "no answer", answer).await?;
-        // hyper only looks at its limit when it has to read on.
+        // hyper checks its limit only when it has to read more.
         if size_of(answer.headers()) > self.settings.max_header_bytes {
             return Err(Fault::headers_too_large());
         }
@@ -201,7 +202,7 @@ impl HttpFetch {
         Ok(message)
     }
 
-    /// Reads what is worth reading of a body, and keeps the connection if it can be used again.
+    /// Reads the useful part of a body, and returns the connection to the pool if it can be reused.
     async fn read(
         &self,
         mut connection: Connection,
@@ -216,18 +217,18 @@ impl HttpFetch {
         }
         let limits = self.body_limits(is_page);
         let read = match read_body(&mut connection, &head.headers, incoming, &limits, &self.memory).await {
-            // The status says all there is to say.
+            // The status is all that matters here.
             Err(_) if !is_page => return Ok(BodyRead { is_cut: true, ..BodyRead::default() }),
             read => read?,
         };
-        if read.is_drained && stays_open(head) {
+        if read.is_drained && is_reusable(head) {
             self.pool.put(self.pool_key(url), connection);
         }
         Ok(read)
     }
 
     fn body_limits(&self, is_page: bool) -> BodyLimits {
-        let most = if is_page { usize::MAX } else { MOST_OF_NO_PAGE };
+        let most = if is_page { usize::MAX } else { MAX_NON_PAGE_BYTES };
         BodyLimits {
             timeout: self.settings.body_timeout,
             min_rate: self.settings.min_rate,
@@ -237,7 +238,7 @@ impl HttpFetch {
         }
     }
 
-    /// Scheme, host and port; a proxy that is spoken to in HTTP is one host for all plain URLs.
+    /// Pool key: scheme, host and port. An HTTP proxy is one host for all plain URLs.
     fn pool_key<'a>(&self, url: &'a CanonicalUrl) -> &'a str {
         if self.is_proxied_as_is(url) {
             return "proxy";
@@ -245,7 +246,7 @@ impl HttpFetch {
         &url.as_str()[..url.as_str().len() - url.path_and_query().len()]
     }
 
-    /// Whether a proxy is asked for this URL itself, rather than for a connection to its host.
+    /// Whether the proxy receives the URL itself, rather than a CONNECT to its host.
     fn is_proxied_as_is(&self, url: &CanonicalUrl) -> bool {
         !is_https(url) && self.settings.proxies.of(url).is_some_and(|proxy| proxy.kind == ProxyKind::Http)
     }
@@ -256,8 +257,8 @@ impl Fetch for HttpFetch {
         Box::pin(async move { self.get(request).await.map_err(|fault| fault.about(&request.url)) })
     }
 
-    /// From the memory of names, most of the time. An IPv4 address in the form of IPv6 is one address, not two.
-    /// None behind a proxy, which is the one to know them.
+    /// Usually answered from the cache. An IPv4-mapped IPv6 address counts as the IPv4 address. Empty behind a proxy,
+    /// which resolves names itself.
     fn addresses<'a>(&'a self, url: &'a CanonicalUrl) -> AddressesFuture<'a> {
         Box::pin(async move {
             if self.settings.proxies.of(url).is_some() {
@@ -279,8 +280,8 @@ fn every_request(settings: &HttpSettings) -> Result<HeaderMap, HttpSettingsError
     Ok(headers)
 }
 
-/// Whether the server lets us use the connection again, by its own word.
-fn stays_open(head: &hyper::http::response::Parts) -> bool {
+/// Whether the server allows the connection to be reused.
+fn is_reusable(head: &hyper::http::response::Parts) -> bool {
     let says = |word: &[u8]| {
         let values = head.headers.get_all(CONNECTION).iter();
         values
@@ -294,8 +295,8 @@ fn size_of(headers: &HeaderMap) -> usize {
     headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum()
 }
 
-/// Bytes that are no text are replaced.
-fn as_text(headers: &HeaderMap) -> Headers {
+/// Converts headers to text. Invalid bytes are replaced.
+fn to_text(headers: &HeaderMap) -> Headers {
     let mut fields = Headers::with_capacity(headers.len(), size_of(headers));
     for (name, value) in headers {
         fields.push(name.as_str(), &String::from_utf8_lossy(value.as_bytes()));

@@ -1,4 +1,4 @@
-//! The crawl: work from the frontier, through [`Fetch`], page by page into the store.
+//! The crawler: takes URLs from the frontier, fetches them through [`Fetch`], and stores the results.
 
 mod archive;
 mod backlinks;
@@ -28,7 +28,7 @@ pub use distill::{
     neighbourhoods,
 };
 pub use engine::{
-    Command, Crawl, CrawlError, CrawlEvent, FetchedPage, Handle, Idle, Limits, NotBegun, Observer,
+    Command, Crawl, CrawlError, CrawlEvent, FetchedPage, Handle, Idle, Limits, NotStarted, Observer,
     PageFetcher, Refocus, Refocused, Seen, Stop, StoreRef, refresh_of, strategy_memory,
 };
 pub use external::ExternalCritic;

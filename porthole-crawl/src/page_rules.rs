@@ -1,46 +1,46 @@
-//! What pages ask of robots and of readers, and which of it is done: `meta` refresh, noindex, nofollow, noarchive.
+//! Handles `meta` refresh, noindex, nofollow and noarchive.
 
 use porthole_page::Page;
 use porthole_types::CanonicalUrl;
 
-/// A page with fewer terms that leads elsewhere says so and nothing more, however long it waits.
+/// A page with fewer terms that redirects has no content of its own, whatever its delay.
 const FEW_TERMS: usize = 30;
 
-/// Which requests of pages are obeyed.
+/// Which directives of pages are obeyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRules {
-    /// Seconds within which a `meta` refresh is followed like a redirect, whatever else the page says.
+    /// A `meta` refresh within this many seconds is followed like a redirect, whatever the page's content.
     pub max_refresh: u32,
-    /// What is done with pages that ask not to be indexed.
+    /// How noindex is handled.
     pub noindex: NoIndexRule,
-    /// Which links are not followed because the page asks for it.
+    /// How nofollow is handled.
     pub nofollow: NoFollowRule,
-    /// Whether pages that ask not to be archived are not archived.
+    /// Whether noarchive is obeyed.
     pub noarchive: bool,
 }
 
-/// What is done with pages that ask not to be indexed.
+/// How pages with noindex are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NoIndexRule {
-    /// Their links are followed, because lists of links often ask for it. They are no results, and not archived.
+    /// Follow their links, because link lists often have noindex. They are not results, and not archived.
     #[default]
     Links,
-    /// They are pages like others.
+    /// Treat them like other pages.
     Read,
-    /// Their links are not followed either.
+    /// Do not follow their links either.
     Skip,
 }
 
-/// Which links are not followed because the page asks for it.
+/// How nofollow is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NoFollowRule {
-    /// All links of a page that asks for it as a whole. A link with `rel=nofollow` is followed: it says that the author
-    /// does not vouch for the target, as all links do that lead out of Wikipedia.
+    /// Obey it for whole pages. A single link with `rel=nofollow` is followed: it only says that the author does not
+    /// vouch for the target, as on all external links of Wikipedia.
     #[default]
     Page,
-    /// These, and single links with `rel=nofollow`, which are taken as absent.
+    /// Also ignore single links with `rel=nofollow`.
     Links,
-    /// None.
+    /// Ignore it.
     Never,
 }
 
@@ -56,14 +56,14 @@ impl Default for PageRules {
 }
 
 impl PageRules {
-    /// Where the `meta` refresh of a page leads, if it is followed like a redirect.
+    /// The target of a page's `meta` refresh, if it is followed like a redirect.
     pub fn redirect_of<'a>(&self, url: &CanonicalUrl, page: &'a Page) -> Option<&'a CanonicalUrl> {
         let (seconds, target) = page.refresh.as_ref()?;
         let is_redirect = *seconds <= self.max_refresh || page.terms().len() < FEW_TERMS;
         (is_redirect && target != url).then_some(target)
     }
 
-    /// Removes the requests that are not obeyed from a page, and the links that it asks not to follow.
+    /// Removes the directives that are not obeyed, and the links that must not be followed.
     pub(crate) fn apply(&self, page: &mut Page) {
         page.robots.noarchive &= self.noarchive;
         page.robots.noindex &= self.noindex != NoIndexRule::Read;
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refresh_is_a_redirect_if_it_is_soon_or_all_there_is() {
+    fn a_refresh_redirects_if_it_is_short_or_the_page_is_empty() {
         let long = "barn owls hunt mice and voles over open fields ".repeat(10);
         for (seconds, target, text, redirects) in [
             (0, "/b", long.as_str(), true),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_obeyed_is_not_seen() {
+    fn ignored_directives_are_removed() {
         let html = "<meta name=robots content='noindex, nofollow, noarchive'><a href=x>x</a>\
             <a rel='ugc NoFollow' href=y>y</a><a rel=nofollowing href=z>z</a>";
         let applied = |rules: PageRules| {

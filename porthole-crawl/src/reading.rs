@@ -1,5 +1,5 @@
-//! From the answer to a request to what is known of a page by itself. Most of a page's time is spent here, and no page
-//! needs another one's: this is what many threads do at once.
+//! Reads pages: turns an answer into everything that can be known from it alone. Most of a page's CPU time is spent
+//! here, and pages are independent, so it is done on several threads.
 
 mod queue;
 
@@ -20,14 +20,14 @@ use porthole_types::{
 };
 
 pub(crate) use self::queue::{NotRead, WasRead};
-use self::queue::{PanicReporter, Queue, ended};
+use self::queue::{PanicReporter, Queue, reader_failed};
 use crate::archive::{Keep, Packer};
 use crate::page_rules::NoIndexRule;
 use crate::result::{empty_result, failed, redirect, redirect_to};
 use crate::scope::Scope;
 use crate::{FetchError, Response};
 
-/// An answer that nobody has looked into.
+/// An answer that has not been read.
 #[derive(Debug)]
 pub(crate) struct Unread {
     pub(crate) work: Work,
@@ -36,12 +36,12 @@ pub(crate) struct Unread {
     pub(crate) at: Timestamp,
 }
 
-/// What an answer turned out to be.
+/// An answer that was read.
 pub(crate) struct Read {
     pub(crate) work: Work,
-    /// Without number, place in the archive, and the links of a page.
+    /// Without sequence number, archive location and links.
     pub(crate) result: PageResult,
-    /// The page whose links are to be scored, and what it is worth to them.
+    /// The page whose links are to be scored, and the judgment that counts for them.
     pub(crate) page: Option<(Page, Judgment)>,
     /// The page's record for the archive.
     pub(crate) packed: Option<Vec<u8>>,
@@ -49,10 +49,10 @@ pub(crate) struct Read {
     pub(crate) took: Duration,
 }
 
-/// Reads answers; every thread has its own.
+/// Reads answers. Each thread has its own.
 pub(crate) struct Reader {
     extractor: Extractor,
-    /// Without one nothing is judged.
+    /// `None` if pages are not judged.
     judge: Option<Box<dyn RelevanceJudge>>,
     packer: Option<(Packer, Keep)>,
     scope: Arc<Scope>,
@@ -71,12 +71,12 @@ impl Reader {
         self.judge
     }
 
-    /// The judgment of a page by its words alone; `None` if the judge needs the page.
+    /// Judges a page by its terms alone. `None` if the judge needs the page.
     pub(crate) fn judge_counts(&mut self, counts: &[(TermId, u32)]) -> Option<Judgment> {
         self.judge.as_mut()?.judge_counts(counts)
     }
 
-    /// One like it for another thread, if its judge can be had twice.
+    /// A copy for another thread, if the judge can be cloned.
     fn try_clone(&self) -> Option<Reader> {
         let judge = match &self.judge {
             Some(judge) => Some(judge.try_clone()?),
@@ -86,7 +86,7 @@ impl Reader {
         Some(Reader::new(judge, packer, self.scope.clone()))
     }
 
-    /// What becomes of a URL by the answer that came for it. Whatever a page does to us costs that page alone.
+    /// Reads an answer. A panic affects only the page that caused it.
     pub(crate) fn read(&mut self, unread: Unread) -> WasRead {
         let Unread { work, answer, at } = unread;
         let read = catch_unwind(AssertUnwindSafe(|| self.read_answer(&work, &answer, at)));
@@ -178,13 +178,13 @@ impl Reader {
             result.outcome = Outcome::Dead(Failure::new(FailureKind::Status, detail));
             return Ok(None);
         }
-        if let Some((kind, detail)) = self.why_no_result(&page) {
+        if let Some((kind, detail)) = self.reason_for_no_result(&page) {
             result.outcome = Outcome::Skipped(Failure::new(kind, detail));
         }
         if page.robots.noindex && rules.noindex == NoIndexRule::Skip {
             return Ok(None);
         }
-        // What it would say nobody knows, so it is worth what was believed of it, and so are its links.
+        // The page cannot be judged, so it and its links keep its estimate.
         let believed = Judgment { relevance: work.relevance, best: TopicId::ROOT };
         match &mut self.judge {
             Some(judge) if !page.needs_scripts && !page.terms().is_empty() => {
@@ -192,7 +192,7 @@ impl Reader {
                     Some(judgment) => judgment,
                     None => judge.judge_page(&work.url, &page)?,
                 };
-                // A page that is no result has no R, but its links are worth what it says.
+                // A page that is not a result has no R, but its links are scored by its judgment.
                 result.judgment = (result.outcome == Outcome::Fetched).then_some(judgment);
                 Ok(Some((page, judge.link_value().unwrap_or(judgment))))
             }
@@ -200,8 +200,8 @@ impl Reader {
         }
     }
 
-    /// Why a page that was read is no result of the crawl, if it is none.
-    fn why_no_result(&self, page: &Page) -> Option<(FailureKind, &'static str)> {
+    /// Why a page that was read is not a result, if it is not.
+    fn reason_for_no_result(&self, page: &Page) -> Option<(FailureKind, &'static str)> {
         if page.robots.noindex {
             return Some((FailureKind::NoIndex, "the page asks not to be indexed"));
         }
@@ -217,18 +217,18 @@ fn asks_for_noarchive(page: &Option<(Page, Judgment)>) -> bool {
     page.as_ref().is_some_and(|(page, _)| page.robots.noarchive)
 }
 
-/// Term counts as they are stored; of a page with very many terms, the most frequent.
+/// Packs term counts for the store. Of a page with very many terms only the most frequent are kept.
 fn packed_terms(counts: &[(TermId, u32)]) -> Vec<u8> {
     if counts.len() <= PageResult::MAX_TERMS {
         return pack_terms(counts);
     }
-    let mut most = counts.to_vec();
-    most.sort_unstable_by_key(|&(term, count)| (Reverse(count), term));
-    most.truncate(PageResult::MAX_TERMS);
-    pack_terms(&most)
+    let mut max_waiting = counts.to_vec();
+    max_waiting.sort_unstable_by_key(|&(term, count)| (Reverse(count), term));
+    max_waiting.truncate(PageResult::MAX_TERMS);
+    pack_terms(&max_waiting)
 }
 
-/// The readers of a crawl: one that reads at once, or several on threads of their own.
+/// The readers of a crawl: one in place, or several on threads.
 pub(crate) enum Readers {
     Here(Box<Reader>, VecDeque<WasRead>),
     Threads(Threads),
@@ -236,21 +236,21 @@ pub(crate) enum Readers {
 
 pub(crate) struct Threads {
     queue: Arc<Queue>,
-    /// What was taken from the queue.
+    /// Results taken from the queue.
     read: VecDeque<WasRead>,
     in_progress: usize,
-    /// Answers that may be waiting before no more should be asked for.
-    most: usize,
+    /// Maximum number of waiting answers before requests are held back.
+    max_waiting: usize,
     threads: Vec<thread::JoinHandle<Reader>>,
-    /// End judgments that are under way.
+    /// Cancel running judgments.
     cancellers: Vec<Arc<AtomicBool>>,
-    /// One like theirs, if it can be had twice.
+    /// A clone of the readers' judge, if it can be cloned.
     judge: Option<Box<dyn RelevanceJudge>>,
 }
 
 impl Readers {
-    /// As many as there are cores if so many fetches are under way at once, else just this one: with one fetch at a time
-    /// there is nothing to share.
+    /// Starts one reader per core if there are several workers, otherwise a single one in place: with one fetch at a
+    /// time there is nothing to parallelise.
     pub(crate) fn start(reader: Reader, workers: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, Into::into);
         let mut readers = Vec::new();
@@ -264,7 +264,7 @@ impl Readers {
         Readers::Threads(Threads::start(readers))
     }
 
-    /// No thread: what is sent is read at once.
+    /// A single reader without a thread.
     pub(crate) fn in_place(reader: Reader) -> Self {
         Readers::Here(Box::new(reader), VecDeque::new())
     }
@@ -279,18 +279,18 @@ impl Readers {
         }
     }
 
-    /// Answers a thread that may be waiting.
+    /// Maximum number of waiting answers per thread.
     pub(crate) const MAX_WAITING: usize = 16;
 
-    /// A judge like the one of these readers, if it can be had twice.
-    pub(crate) fn another_judge(&mut self) -> Option<Box<dyn RelevanceJudge>> {
+    /// A clone of the readers' judge, if it can be cloned.
+    pub(crate) fn clone_judge(&mut self) -> Option<Box<dyn RelevanceJudge>> {
         match self {
             Readers::Here(reader, _) => reader.judge.as_ref().and_then(|judge| judge.try_clone()),
             Readers::Threads(threads) => threads.judge.as_ref().and_then(|judge| judge.try_clone()),
         }
     }
 
-    /// Answers that were handed in and have not come back.
+    /// Number of answers passed in and not returned.
     pub(crate) fn in_progress(&self) -> usize {
         match self {
             Readers::Here(_, read) => read.len(),
@@ -298,15 +298,15 @@ impl Readers {
         }
     }
 
-    /// Whether reading keeps up.
+    /// Whether reading keeps up with fetching.
     pub(crate) fn keeps_up(&self) -> bool {
         match self {
             Readers::Here(..) => true,
-            Readers::Threads(threads) => threads.in_progress < threads.most,
+            Readers::Threads(threads) => threads.in_progress < threads.max_waiting,
         }
     }
 
-    /// The next that was read, if it is there.
+    /// The next result, if there is one.
     pub(crate) fn next(&mut self) -> Option<WasRead> {
         match self {
             Readers::Here(_, read) => read.pop_front(),
@@ -314,7 +314,7 @@ impl Readers {
         }
     }
 
-    /// The same for somebody who sleeps until it is there; does not come while nothing is in progress.
+    /// Polls for the next result. Never ready while nothing is in progress.
     pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<WasRead> {
         let next = match self {
             Readers::Here(_, read) => read.pop_front(),
@@ -323,7 +323,7 @@ impl Readers {
         next.map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Ends all of them, and gives the judge back.
+    /// Ends all readers and returns the judge.
     pub(crate) fn into_judge(self) -> Option<Box<dyn RelevanceJudge>> {
         match self {
             Readers::Here(reader, _) => reader.judge,
@@ -337,13 +337,13 @@ impl Threads {
         let judge = readers.first().and_then(|reader| reader.judge.as_ref()?.try_clone());
         let cancellers = readers.iter().filter_map(|reader| reader.judge.as_ref()?.canceller()).collect();
         let queue = Arc::new(Queue::default());
-        let most = readers.len() * Readers::MAX_WAITING;
+        let max_waiting = readers.len() * Readers::MAX_WAITING;
         let start = |reader| {
             let queue = queue.clone();
             thread::Builder::new().name("reader".to_owned()).spawn(move || work(reader, &queue))
         };
         let threads: Vec<_> = readers.into_iter().filter_map(|reader| start(reader).ok()).collect();
-        Threads { queue, read: VecDeque::new(), in_progress: 0, most, threads, cancellers, judge }
+        Threads { queue, read: VecDeque::new(), in_progress: 0, max_waiting, threads, cancellers, judge }
     }
 
     fn next(&mut self, take: impl FnOnce(&Queue) -> VecDeque<WasRead>) -> Option<WasRead> {
@@ -351,7 +351,7 @@ impl Threads {
             return None;
         }
         if self.threads.is_empty() {
-            return Some(Err(ended("no thread of its could be started")));
+            return Some(Err(reader_failed("no reader thread could be started")));
         }
         if self.read.is_empty() {
             self.read = take(&self.queue);
@@ -361,8 +361,7 @@ impl Threads {
         Some(read)
     }
 
-    /// Waits for what is being read, and gives a reader back: the one whose judge there may be only one of. A judge that
-    /// takes long is not waited for.
+    /// Waits for the readers and returns the first, whose judge may not be clonable. A slow judgment is cancelled.
     fn end(&mut self) -> Option<Reader> {
         self.queue.close();
         self.cancellers.iter().for_each(|canceller| canceller.store(true, Ordering::Relaxed));

@@ -1,13 +1,13 @@
-//! A map of bounded weight that forgets what has not been asked for lately.
+//! A map of bounded weight that evicts entries not used recently.
 
 use std::collections::{HashMap, VecDeque};
 
-/// Values by id, each with a weight. When they weigh too much together, the oldest go, unless they were
-/// asked for since it was last their turn ("second chance"). The order of everything is that of the calls,
-/// so that a replay forgets the same.
+/// Values by id, each with a weight. If the total weight is too large, the oldest entries are evicted unless they
+/// were used since their last turn ("second chance"). The order depends only on the calls, so a replay evicts the
+/// same entries.
 pub(crate) struct Recent<V> {
     values: HashMap<u64, Entry<V>, foldhash::fast::FixedState>,
-    /// Every id in `values` once, the next to go first.
+    /// Every id in `values` once, the next to evict first.
     order: VecDeque<u64>,
     weight: usize,
     max_weight: usize,
@@ -30,7 +30,7 @@ impl<V> Recent<V> {
         Some(&mut entry.value)
     }
 
-    /// Keeps a value in place of an older one of the same id. What was just put in is the last to go.
+    /// Inserts or replaces a value. A new value is the last to be evicted.
     pub(crate) fn put(&mut self, id: u64, value: V, weight: usize) {
         match self.values.insert(id, Entry { value, weight, asked: true }) {
             Some(old) => self.weight -= old.weight,
@@ -59,7 +59,7 @@ impl<V> Recent<V> {
 }
 
 impl<V: Default> Recent<V> {
-    /// The value of an id, made if there is none; each weighs 1.
+    /// The value of an id, created if missing, with weight 1.
     pub(crate) fn get_or_default(&mut self, id: u64) -> &mut V {
         if !self.values.contains_key(&id) {
             self.put(id, V::default(), 1);
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_stays() {
+    fn used_entries_stay() {
         let mut recent = Recent::new(30);
         for id in 0..3 {
             recent.put(id, id, 10);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_too_heavy_alone_replaces_all_others() {
+    fn an_oversized_value_evicts_all_others() {
         let mut recent = Recent::new(10);
         recent.put(1, 'a', 5);
         recent.put(2, 'b', 99);

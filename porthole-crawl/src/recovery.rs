@@ -1,9 +1,9 @@
-//! Opening the kept pages of a crawl, also after a power cut.
+//! Opens the archive of a crawl, also after a power cut.
 //!
-//! A row is committed when its record is written; both reach the disk later, in any order. The setting [`SYNCED`] says
-//! up to which fetch the records were synced when that setting was committed. So at open every row behind it is checked
-//! against its record. A row whose record is missing, damaged or another page's is queued again, and says no longer where
-//! its page is. All of that is synced before anything is written to the segments.
+//! A row is committed after its record is written, but both reach the disk later, in any order. The setting
+//! [`SYNCED`] says up to which fetch the records were synced when it was committed. At open every later row is
+//! checked against its record. A row whose record is missing, damaged or of another page is queued again and loses
+//! its archive location. All of this is synced before anything is appended to the segments.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,23 +14,23 @@ use porthole_types::{CanonicalUrl, SegmentSpan, UrlId};
 use crate::archive::{Archive, Keep, Unsynced, look_up, read_page};
 use crate::engine::{Crawl, CrawlError, Writer, last_archived};
 
-/// The setting that says that the records of all fetches below that number are synced.
+/// Setting with the sequence number below which all records are synced.
 pub(crate) const SYNCED: &str = "crawl.synced";
 
-/// Rows that are looked up at once.
-const LOOKED_UP: usize = 1_024;
+/// Number of rows read at once.
+const READ_AT_ONCE: usize = 1_024;
 
-/// Kept pages that a crawl had to do without.
+/// Archived pages that are lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostPages {
-    /// Pages that were lost to a power cut or with the end of a file, and are fetched again.
+    /// Pages lost to a power cut or a truncated file. They are fetched again.
     pub queued_again: u64,
-    /// Pages that could not be read when the strategy was to be told of them, or when they were to be judged again.
+    /// Pages that could not be read for the strategy or for judging again.
     pub unreadable: u64,
 }
 
 impl Crawl<'_> {
-    /// Keeps pages that come, in the segments of a folder. Pages that a power cut has taken from there are queued again.
+    /// Archives pages in the segments of a folder. Pages lost to a power cut are queued again.
     pub fn archived(mut self, folder: &Path, keep: Keep) -> Result<Self, CrawlError> {
         let writer = &mut self.writer;
         let last = last_archived(&*writer.store)?;
@@ -39,7 +39,7 @@ impl Crawl<'_> {
         Ok(self)
     }
 
-    /// Kept pages that this crawl had to do without, since it was opened.
+    /// Archived pages found to be lost since the crawl was opened.
     pub fn lost_pages(&self) -> LostPages {
         self.writer.lost_pages
     }
@@ -48,14 +48,14 @@ impl Crawl<'_> {
 impl Writer<'_> {
     fn recover(&mut self, folder: &Path, last: Option<SegmentSpan>) -> Result<(), CrawlError> {
         let setting = self.store.setting(SYNCED)?;
-        // Older versions kept no such setting. What they wrote is long on the disk.
+        // Older versions had no such setting. What they wrote is on the disk by now.
         let synced = setting.as_deref().and_then(|synced| synced.parse().ok()).unwrap_or(self.next_seq);
         let mut damage = Damage::default();
         if synced < self.next_seq {
             self.find_unsynced(folder, synced, &mut damage)?;
         }
         if let Some(last) = last {
-            self.find_cut_off(folder, last, synced, &mut damage)?;
+            self.find_truncated(folder, last, synced, &mut damage)?;
         }
         if !damage.lost.is_empty() {
             self.lost_pages.queued_again += damage.lost.len() as u64;
@@ -72,7 +72,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Checks the records of all fetches from that number on.
+    /// Checks the records of all fetches from `synced` on.
     fn find_unsynced(&self, folder: &Path, synced: u64, damage: &mut Damage) -> Result<(), CrawlError> {
         self.visit_tried(synced.checked_sub(1), &mut |tried| {
             let Some(span) = tried.span else { return Ok(true) };
@@ -86,10 +86,9 @@ impl Writer<'_> {
         })
     }
 
-    /// If the last record is not whole though it was synced, the segment has lost its end to something else than a power
-    /// cut: finds all rows, before the number, that this concerns. A segment that is gone as a whole was taken away on
-    /// purpose.
-    fn find_cut_off(
+    /// If the last record is incomplete although it was synced, the segment was truncated by something else than a
+    /// power cut. Finds all earlier rows concerned. A segment that is missing entirely was removed on purpose.
+    fn find_truncated(
         &self,
         folder: &Path,
         last: SegmentSpan,
@@ -110,7 +109,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Visits what was tried behind a fetch, in order, as long as it is asked to.
+    /// Visits the fetches after a sequence number, in order, while the callback asks to.
     fn visit_tried(
         &self,
         mut after: Option<u64>,
@@ -118,7 +117,7 @@ impl Writer<'_> {
     ) -> Result<(), CrawlError> {
         let reader = self.store.reader();
         loop {
-            let some = reader.tried(after, LOOKED_UP)?;
+            let some = reader.tried(after, READ_AT_ONCE)?;
             let Some(last) = some.last() else { return Ok(()) };
             after = Some(last.seq);
             for tried in &some {
@@ -132,7 +131,7 @@ impl Writer<'_> {
 
 #[derive(Default)]
 struct Damage {
-    /// URLs whose pages are gone.
+    /// URLs whose pages are lost.
     lost: Vec<UrlId>,
     /// Segments that may not be synced.
     segments: BTreeSet<u32>,

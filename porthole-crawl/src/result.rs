@@ -1,4 +1,4 @@
-//! What the store keeps of a fetch, and what a page's links are worth.
+//! Builds page results and the rows of their links.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,30 +14,31 @@ use porthole_types::{
 
 use crate::Response;
 
-/// After this many tries a failure that may pass is taken for good.
+/// Number of tries after which a temporary failure becomes permanent.
 const TRIES: u32 = 3;
 
-/// How long a URL waits after its first failure; twice as long after each further one.
+/// The wait before the first retry. It doubles after each further failure.
 const FIRST_WAIT: Duration = Duration::from_secs(60);
 
-/// What makes a crawl a focused one.
+/// What a focused crawl looks for.
 pub struct Focus {
-    /// Says how relevant a page is.
+    /// Judges the relevance of pages.
     pub judge: Box<dyn RelevanceJudge>,
-    /// Says what its links are worth.
+    /// Gives links their priorities.
     pub strategy: Box<dyn Strategy>,
-    /// What every topic means to the crawl, by id.
+    /// The mark of every topic, by id.
     pub marks: Vec<Mark>,
 }
 
-/// Says what links are worth. There is one: a strategy may learn from page to page.
+/// Scores links. There is only one, because a strategy may learn from page to page.
 pub(crate) struct Scorer {
     pub(crate) strategy: Box<dyn Strategy>,
     pub(crate) marks: Vec<Mark>,
 }
 
 impl Scorer {
-    /// Tells the strategy of a page and what it is worth to its links; the rows of these. `relevance` is the page's own.
+    /// Shows a page to the strategy and returns the rows of its links. `judgment` is its value for the links,
+    /// `relevance` the page's own.
     pub(crate) fn links(
         &mut self,
         url: &CanonicalUrl,
@@ -54,12 +55,13 @@ impl Scorer {
         } else {
             page.links.iter().map(|link| strategy.priority(&source, link)).collect()
         };
-        // Estimated as relevant as the page that links to it.
+        // A target is estimated to be as relevant as the page that links to it.
         let believed = priorities.into_iter().map(|priority| (relevance, priority));
         link_rows(page, depth + 1, believed)
     }
 
-    /// Whether a page's best leaf is good or below a good topic; by its relevance, if the judge names no topic.
+    /// Whether a page's best leaf is good or below a good topic. Decided by the relevance if the judge names no
+    /// topic.
     pub(crate) fn is_on_topic(&self, judgment: Judgment) -> bool {
         if judgment.best == TopicId::ROOT {
             return judgment.is_relevant();
@@ -89,24 +91,24 @@ pub(crate) fn empty_result(work: &Work, at: Timestamp) -> PageResult {
     }
 }
 
-/// Failures that may pass are tried again, later and later.
-pub(crate) fn failed(work: &Work, at: Timestamp, passing: bool, failure: Failure) -> Outcome {
-    if !passing || work.numtries + 1 >= TRIES {
+/// The outcome of a failure. Temporary ones are retried at growing intervals.
+pub(crate) fn failed(work: &Work, at: Timestamp, is_temporary: bool, failure: Failure) -> Outcome {
+    if !is_temporary || work.numtries + 1 >= TRIES {
         return Outcome::Dead(failure);
     }
     Outcome::Retry { failure, not_before: at.after(FIRST_WAIT * 2u32.pow(work.numtries)) }
 }
 
-/// The target of a redirect is worth what the URL was.
+/// The target of a redirect inherits the estimate of its source.
 pub(crate) fn redirect(work: &Work, response: &Response, result: &mut PageResult) {
     match response.headers.get("location").map(|location| work.url.join(location)) {
         Some(Ok(target)) => redirect_to(work, target, result),
-        Some(Err(error)) => result.outcome = dead(format!("redirect to what is no URL: {error}")),
+        Some(Err(error)) => result.outcome = dead(format!("redirect to an invalid URL: {error}")),
         None => result.outcome = dead("redirect without a location".to_owned()),
     }
 }
 
-/// The same, where the target is known.
+/// The same for a known target.
 pub(crate) fn redirect_to(work: &Work, target: CanonicalUrl, result: &mut PageResult) {
     result.outcome = Outcome::Redirected;
     let ids = (target.id(), target.site());
@@ -117,8 +119,8 @@ fn dead(detail: String) -> Outcome {
     Outcome::Dead(Failure::new(FailureKind::Protocol, detail))
 }
 
-/// The page's links, each target once with the best that is believed of it: its estimated relevance, and its priority if
-/// it is worth following. A link that is not, or that the page asks not to follow, is part of the link graph all the same.
+/// The rows of a page's links, each target once with its best estimate and priority. Links that are not followed are
+/// included, because they are part of the link graph.
 pub(crate) fn link_rows(
     mut page: Page,
     depth: u32,
@@ -135,7 +137,7 @@ pub(crate) fn link_rows(
         match places.entry(oid) {
             Entry::Vacant(place) => {
                 place.insert(rows.len());
-                // Neighbours mostly lead to the same site.
+                // Consecutive links mostly lead to the same site.
                 let neighbour =
                     rows.last().filter(|row| row.target.url.authority() == link.target.authority());
                 let sid = neighbour.map_or_else(|| link.target.site(), |row| row.sid);
@@ -162,10 +164,10 @@ fn link_row(url: CanonicalUrl, ids: (UrlId, SiteId), believed: (f64, f64), depth
     LinkRow { oid, sid, target, anchor: None, rejected: false }
 }
 
-/// Bytes of a link's text that are kept.
+/// Maximum size of a stored anchor text in bytes.
 const ANCHOR: usize = 100;
 
-/// What is kept of a link's text.
+/// The stored part of an anchor text.
 fn anchor(text: &str) -> Option<Box<str>> {
     let kept = &text[..text.floor_char_boundary(ANCHOR)];
     (!kept.is_empty()).then(|| kept.into())
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_are_not_followed_are_kept_with_their_texts() {
+    fn links_that_are_not_followed_are_stored() {
         let html = "<p><a href=/1>  one <b>two</b></a><a href=/2></a><a href=/1>again</a><a href=/3><img></a>\
                     <a href=/2>late</a>";
         let kept = |path: &str, anchor: Option<&str>, priority, rejected| {
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_tried_again_later_and_later() {
+    fn temporary_failures_are_retried_with_backoff() {
         let wait = |outcome| match outcome {
             Outcome::Retry { not_before, .. } => Some(not_before.0 / 1000),
             _ => None,

@@ -1,7 +1,7 @@
-//! robots.txt by RFC 9309: what a site asks of crawlers, how it is asked for, how long it holds.
+//! robots.txt (RFC 9309): fetching, parsing, matching and caching.
 //!
-//! [`RobotsCache`] answers for a URL at once or hands out a [`RobotsFetch`], which says what to fetch next
-//! until there is a [`RobotsPolicy`]. Nothing here fetches, waits or reads a clock.
+//! [`RobotsCache`] returns the policy for a URL, or a [`RobotsFetch`], which says what to fetch next until there is a
+//! [`RobotsPolicy`]. Nothing here does I/O, waits or reads a clock.
 
 mod cache;
 mod lines;

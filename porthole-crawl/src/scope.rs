@@ -1,5 +1,5 @@
-//! What belongs to a crawl: patterns, domains, languages, depth, a cap a site, disabled sites. Every
-//! refusal has a reason that can be shown.
+//! The scope of a crawl: patterns, domains, languages, depth, pages per site, disabled sites. Every refusal has a
+//! reason that can be shown.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 use crate::glob;
 use crate::page_rules::PageRules;
 
-/// A scope as people write it. [`Scope::new`] checks it.
+/// A scope as written in the settings. [`Scope::new`] validates it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScopeSettings {
-    /// Patterns of which a URL has to match one, if there are any.
+    /// If not empty, a URL must match one of these patterns.
     pub include: Vec<String>,
-    /// Patterns of which a URL must match none.
+    /// A URL must match none of these patterns.
     pub exclude: Vec<String>,
-    /// Domains, with all hosts below them, to which the crawl is confined, if there are any.
+    /// If not empty, the crawl is confined to these domains and their subdomains.
     pub domains: Vec<String>,
-    /// ISO 639-1 codes of the languages that count, if there are any.
+    /// If not empty, the ISO 639-1 codes of the languages that count.
     pub languages: Vec<String>,
-    /// Links from a start to a page, at most.
+    /// Maximum number of links from a start to a page.
     pub max_depth: Option<u32>,
-    /// Pages of one site, at most.
+    /// Maximum number of pages per site.
     pub max_pages_a_site: Option<u64>,
 }
 
-/// What belongs to a crawl.
+/// The scope of a crawl.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     include: Vec<UrlPattern>,
@@ -41,20 +41,20 @@ pub struct Scope {
     pub(crate) rules: PageRules,
 }
 
-/// Why a URL or a page is outside of the scope.
+/// Why a URL or page is out of scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It matches none of the patterns that are included.
+    /// It matches none of the include patterns.
     NotIncluded,
-    /// It matches this pattern, which is excluded.
+    /// It matches this exclude pattern.
     Excluded(String),
-    /// Its host is below none of the allowed domains.
+    /// Its host is in none of the allowed domains.
     Domain(String),
-    /// Its language is none of the allowed ones.
+    /// Its language is not allowed.
     Language(String),
-    /// It is so many links away from a start.
+    /// It is this many links from a start.
     Depth(u32),
-    /// So many pages of its site have been taken already.
+    /// This many pages of its site have been taken.
     SiteFull(u64),
     /// Its site is disabled.
     SiteDisabled,
@@ -67,17 +67,17 @@ impl fmt::Display for Why {
             Why::Excluded(pattern) => write!(f, "matches the exclude pattern `{pattern}`"),
             Why::Domain(host) => write!(f, "the host {host} is in none of the allowed domains"),
             Why::Language(language) => write!(f, "the language `{language}` is none of the allowed ones"),
-            Why::Depth(depth) => write!(f, "{depth} links from a start, which is deeper than allowed"),
-            Why::SiteFull(pages) => write!(f, "its site has had its share of {pages} pages"),
+            Why::Depth(depth) => write!(f, "{depth} links from a start, deeper than allowed"),
+            Why::SiteFull(pages) => write!(f, "{pages} pages of its site have been taken, the maximum"),
             Why::SiteDisabled => write!(f, "its site is disabled"),
         }
     }
 }
 
-/// What is wrong with a scope as it was written.
+/// An invalid scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
-    /// A pattern that can match nothing, or not what was meant.
+    /// An invalid pattern.
     #[error("the pattern `{pattern}` {problem}")]
     Pattern {
         /// The pattern.
@@ -85,16 +85,16 @@ pub enum ScopeError {
         /// What is wrong and what to write instead.
         problem: String,
     },
-    /// A domain that is none.
-    #[error("`{0}` is no domain: write it like `example.org`, without scheme, port or path")]
+    /// An invalid domain.
+    #[error("`{0}` is not a domain: write it like `example.org`, without scheme, port or path")]
     Domain(String),
-    /// A language that is none.
-    #[error("`{0}` is no language: write its ISO 639-1 code, such as `en`")]
+    /// An invalid language.
+    #[error("`{0}` is not a language: write its ISO 639-1 code, such as `en`")]
     Language(String),
 }
 
 impl Scope {
-    /// Checks a scope as it was written.
+    /// Validates a scope.
     pub fn new(settings: &ScopeSettings) -> Result<Self, ScopeError> {
         Ok(Scope {
             include: settings.include.iter().map(|text| UrlPattern::parse(text)).collect::<Result<_, _>>()?,
@@ -108,12 +108,12 @@ impl Scope {
         })
     }
 
-    /// The same scope with other rules about what pages ask for.
+    /// The same scope with other page rules.
     pub fn with_page_rules(self, rules: PageRules) -> Scope {
         Scope { rules, ..self }
     }
 
-    /// Disables a site, or enables it again.
+    /// Disables or enables a site.
     pub fn set_disabled(&mut self, site: SiteId, disabled: bool) {
         if disabled {
             self.disabled.insert(site);
@@ -122,8 +122,7 @@ impl Scope {
         }
     }
 
-    /// Whether a URL belongs to the crawl: so many links from a start, with so many pages of its site taken
-    /// before.
+    /// Whether a URL is in scope, given its depth and the number of pages already taken from its site.
     pub fn admits(&self, url: &CanonicalUrl, depth: u32, pages_of_site: u64) -> Result<(), Why> {
         if self.disabled.contains(&url.site()) {
             return Err(Why::SiteDisabled);
@@ -146,8 +145,8 @@ impl Scope {
         Ok(())
     }
 
-    /// Whether a page in this language (an ISO 639-1 code, empty if unknown) counts. One of which it is not
-    /// known does: a short page has none that could be recognised.
+    /// Whether a page in this language (an ISO 639-1 code, empty if unknown) is in scope. An unknown language is:
+    /// short pages have none that can be recognised.
     pub fn admits_language(&self, language: &str) -> Result<(), Why> {
         let known = self.languages.is_empty()
             || language.is_empty()
@@ -157,7 +156,7 @@ impl Scope {
 }
 
 /// The folders above a URL, the nearest first: `/a/b/c` gives `/a/b/`, `/a/` and `/` (V 3.2). At most
-/// [`MAX_TRUNCATIONS`] of them.
+/// [`MAX_TRUNCATIONS`].
 pub fn truncations(url: &CanonicalUrl) -> Vec<CanonicalUrl> {
     let path = url.path();
     let site = format!("{}://{}", url.scheme(), url.authority());
@@ -170,12 +169,11 @@ pub fn truncations(url: &CanonicalUrl) -> Vec<CanonicalUrl> {
         .collect()
 }
 
-/// Nobody looks for a good page ten folders above.
+/// Maximum number of folders above a URL to try.
 pub const MAX_TRUNCATIONS: usize = 10;
 
-/// A pattern for URLs: `*` stands for anything, everything else for itself, and the whole has to match.
-/// With a scheme it is about the whole URL; starting with `/`, about path and query of any site; else about
-/// everything behind the scheme.
+/// A pattern for URLs: `*` matches anything, and the whole must match. With a scheme it is matched against the whole
+/// URL, starting with `/` against path and query, otherwise against everything after the scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct UrlPattern {
     written: Box<str>,
@@ -231,7 +229,7 @@ fn behind_scheme(written: &str) -> &str {
     written.split_once("://").map_or(written, |(_, rest)| rest)
 }
 
-/// The pattern in the spelling of canonical URLs: a host in lower case, other alphabets escaped.
+/// The pattern in canonical form: the host in lower case, other alphabets escaped.
 fn canonical(written: &str, subject: Subject) -> Box<[u8]> {
     let host_end = match subject {
         Subject::PathAndQuery => 0,
@@ -252,7 +250,7 @@ fn canonical(written: &str, subject: Subject) -> Box<[u8]> {
     pattern.into()
 }
 
-/// The domain as URLs have it: lower case, other alphabets in Punycode.
+/// The domain in canonical form: lower case, other alphabets in Punycode.
 fn domain(written: &str) -> Result<Box<str>, ScopeError> {
     let wrong = || ScopeError::Domain(written.to_owned());
     let bare = written.trim().trim_start_matches("*.").trim_start_matches('.');
@@ -270,7 +268,7 @@ fn language(written: &str) -> Result<Box<str>, ScopeError> {
     if is_code { Ok(code.into()) } else { Err(ScopeError::Language(written.to_owned())) }
 }
 
-/// The host itself, or one below it.
+/// Whether a host is the domain or a subdomain of it.
 fn is_within(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
@@ -381,11 +379,11 @@ mod tests {
             assert_eq!(scope.admits_language(language).is_ok(), admitted, "{language}");
         }
         assert_eq!(Scope::default().admits_language("fr"), Ok(()));
-        assert_eq!(Why::Depth(3).to_string(), "3 links from a start, which is deeper than allowed");
+        assert_eq!(Why::Depth(3).to_string(), "3 links from a start, deeper than allowed");
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_to_do() {
+    fn errors_say_what_to_write() {
         let pattern = |text: &str| ScopeSettings { include: strings(&[text]), ..ScopeSettings::default() };
         let domain = |text: &str| ScopeSettings { domains: strings(&[text]), ..ScopeSettings::default() };
         let language = |text: &str| ScopeSettings { languages: strings(&[text]), ..ScopeSettings::default() };
@@ -398,8 +396,8 @@ mod tests {
             (pattern("http://a.test"), "write `http://a.test/*`"),
             (domain("http://a.test"), "write it like `example.org`"),
             (domain("a.test:80"), "without scheme, port or path"),
-            (domain(""), "no domain"),
-            (domain("a b"), "no domain"),
+            (domain(""), "not a domain"),
+            (domain("a b"), "not a domain"),
             (language("english"), "such as `en`"),
             (language(""), "such as `en`"),
         ] {

@@ -1,5 +1,5 @@
-//! Sitemaps and sitemap indexes (sitemaps.org), as XML or as text with a URL a line, and RSS and Atom feeds, which sites
-//! name as sitemaps too: a stream in, entries out, in bounded memory whatever the stream is.
+//! Reads sitemaps and sitemap indexes (sitemaps.org), as XML or as text with a URL per line, and RSS and Atom feeds,
+//! which sites also name as sitemaps. Input is a stream, and memory is bounded whatever the input.
 
 mod document;
 
@@ -14,56 +14,55 @@ use crate::Response;
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
-/// One line of a sitemap.
+/// An entry of a sitemap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SitemapEntry {
-    /// What it is about.
+    /// The URL.
     pub url: CanonicalUrl,
-    /// Whether that is a page or a further sitemap.
+    /// Whether it is a page or another sitemap.
     pub kind: SitemapKind,
     /// When it last changed, if the site says so.
     pub lastmod: Option<Timestamp>,
 }
 
-/// What a sitemap lists.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SitemapKind {
-    /// A page of the site.
+    /// A page.
     Page,
-    /// Another sitemap: this one is an index. An index lists no further index, so following it goes one
-    /// step deep.
+    /// Another sitemap: this one is an index. An index lists no further index, so it is followed one level deep.
     Sitemap,
 }
 
-/// How the reading of a sitemap ended.
+/// How reading a sitemap ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SitemapEnd {
-    /// Entries handed out.
+    /// Number of entries returned.
     pub entries: usize,
-    /// Entries that were no URL.
+    /// Number of entries that were not URLs.
     pub refused: usize,
-    /// Why it was not read to its end, in words. What came before holds.
+    /// Why it was not read to its end. The entries before that are valid.
     pub stopped: Option<String>,
 }
 
-/// Sitemaps that are read of one site, or of one index.
+/// Maximum number of sitemaps read per site, or per index.
 const SITEMAPS_PER_SITE: usize = 5;
 
-/// URLs that are taken from the sitemaps of one site: a focused crawl wants a foot in the door, not all of it.
+/// Maximum number of URLs taken from a site's sitemaps. A focused crawl wants an entry point, not the whole site.
 pub(crate) const LISTED_PER_SITE: usize = 1_000;
 
-/// The priority of URLs from sitemaps, below whatever a strategy says of a link that was seen.
+/// The priority of URLs from sitemaps, below that of any link that a strategy has scored.
 const LISTED_PRIORITY: f64 = -1.0;
 
 /// A sitemap to read.
 pub(crate) struct Sitemap {
     pub(crate) url: CanonicalUrl,
     /// Whether the sitemaps that an index lists are read.
-    pub(crate) leads_on: bool,
+    pub(crate) is_index_followed: bool,
 }
 
 impl Sitemap {
-    /// The pages of the site that it lists, at most `room`, and further sitemaps.
+    /// The site's pages that it lists, at most `room`, and further sitemaps.
     pub(crate) fn read(
         &self,
         response: &Response,
@@ -79,7 +78,9 @@ impl Sitemap {
             SitemapKind::Page if pages.len() < room => {
                 pages.push(NewUrl { url: entry.url, relevance: 0.0, priority: LISTED_PRIORITY, depth: 1 });
             }
-            SitemapKind::Sitemap if self.leads_on && more.len() < SITEMAPS_PER_SITE => more.push(entry.url),
+            SitemapKind::Sitemap if self.is_index_followed && more.len() < SITEMAPS_PER_SITE => {
+                more.push(entry.url);
+            }
             _ => {}
         };
         if response.body.starts_with(&[0x1f, 0x8b]) {
@@ -92,7 +93,7 @@ impl Sitemap {
     }
 }
 
-/// The sitemaps to read of those that a site names. If it names more than are read, they are taken evenly spaced: the
+/// Chooses among the sitemaps that a site names. If there are too many they are taken evenly spaced, because the
 /// first ones are often of one kind or one year.
 pub(crate) fn chosen_sitemaps(mut named: Vec<CanonicalUrl>) -> Vec<CanonicalUrl> {
     let all = named.len();
@@ -104,15 +105,15 @@ pub(crate) fn chosen_sitemaps(mut named: Vec<CanonicalUrl>) -> Vec<CanonicalUrl>
     named
 }
 
-/// Entries of one sitemap, by the protocol.
+/// Maximum number of entries per sitemap, from the protocol.
 const MAX_ENTRIES: usize = 50_000;
-/// Bytes of one sitemap, unpacked, by the protocol.
+/// Maximum size of a sitemap after decompression, from the protocol.
 const MAX_BYTES: u64 = 50 << 20;
-/// Bytes of one tag, text, comment or line. An internal document type with a bomb in it is one of these.
+/// Maximum size of a tag, text, comment or line. A document type with an entity bomb is one of these.
 const MAX_TOKEN: usize = 64 << 10;
 
-/// Reads a sitemap found at `at`, already unpacked, and hands out its entries. Entries on other hosts are
-/// handed out too: what may be crawled is a question of scope.
+/// Reads the sitemap at `at`, already decompressed, and passes on its entries. Entries on other hosts are included;
+/// the scope decides about them.
 pub fn read_sitemap(
     input: impl BufRead,
     at: &CanonicalUrl,
@@ -130,7 +131,7 @@ pub fn read_sitemap(
     entries.end
 }
 
-/// Where the entries go, and the count of them.
+/// Receives entries and counts them.
 struct Entries<'a> {
     at: &'a CanonicalUrl,
     each: &'a mut dyn FnMut(SitemapEntry),
@@ -142,7 +143,7 @@ impl Entries<'_> {
         if self.end.entries + self.end.refused >= MAX_ENTRIES {
             return Err(format!("more than {MAX_ENTRIES} entries"));
         }
-        let loc = without_spaces(loc);
+        let loc = trim_wide_spaces(loc);
         match self.at.join(loc) {
             Ok(url) if !loc.is_empty() && !loc.contains(char::REPLACEMENT_CHARACTER) => {
                 self.end.entries += 1;
@@ -159,11 +160,11 @@ impl Entries<'_> {
     }
 }
 
-/// Spaces that are not ASCII, as [`Escaped`] writes them: no-break, zero-width and ideographic space, byte order mark.
+/// Whitespace outside ASCII, as [`Escaped`] writes it: no-break, zero-width and ideographic space, byte order mark.
 const WIDE_SPACES: [&str; 5] = ["%C2%A0", "%E2%80%8B", "%E2%80%AF", "%E3%80%80", "%EF%BB%BF"];
 
-/// A URL without the white space around it.
-fn without_spaces(mut text: &str) -> &str {
+/// Removes whitespace around a URL.
+fn trim_wide_spaces(mut text: &str) -> &str {
     loop {
         text = text.trim();
         let strip = |space: &str| text.strip_prefix(space).or_else(|| text.strip_suffix(space));
@@ -184,7 +185,7 @@ fn read_text<R: BufRead>(mut input: Escaped<Metered<R>>, entries: &mut Entries<'
         }
         let line = String::from_utf8_lossy(&line);
         if !line.trim().is_empty() {
-            // A text sitemap has whole URLs; everything else on the web is text too.
+            // A text sitemap has absolute URLs. Any other text is not a sitemap.
             let loc = if line.contains("://") { line.trim() } else { "" };
             entries.push(SitemapKind::Page, loc, "")?;
         }
@@ -194,7 +195,7 @@ fn read_text<R: BufRead>(mut input: Escaped<Metered<R>>, entries: &mut Entries<'
 fn read_xml<R: BufRead>(input: Escaped<Metered<R>>, entries: &mut Entries<'_>) -> Result<(), String> {
     let mut reader = Reader::from_reader(input);
     let config = reader.config_mut();
-    // What people write: bare ampersands in URLs, end tags that do not fit.
+    // Accept common mistakes: bare ampersands in URLs, mismatched end tags.
     config.allow_dangling_amp = true;
     config.allow_unmatched_ends = true;
     config.check_end_names = false;
@@ -206,7 +207,7 @@ fn read_xml<R: BufRead>(input: Escaped<Metered<R>>, entries: &mut Entries<'_>) -
         let event = match reader.read_event_into(&mut buffer) {
             Ok(event) => event,
             Err(error) => {
-                // The text before was ended by a tag, whatever became of the tag.
+                // The text before it ended with a tag, whatever the tag is.
                 entries.push_entry(&mut document)?;
                 return Err(error.to_string());
             }
@@ -236,7 +237,7 @@ fn read_xml<R: BufRead>(input: Escaped<Metered<R>>, entries: &mut Entries<'_>) -
             Event::CData(text) => document.text(&text),
             Event::GeneralRef(reference) => document.text(character(&reference).encode_utf8(&mut [0; 4])),
             Event::Eof => {
-                // A file that was cut off inside a URL has not the whole of it.
+                // A file that was cut off inside a URL does not have all of it.
                 return if document.is_in_url() { Ok(()) } else { entries.push_entry(&mut document) };
             }
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
@@ -258,8 +259,8 @@ fn link(tag: &BytesStart<'_>, document: &mut Document) {
     }
 }
 
-/// The one character that a reference stands for. Entities of the document's own are not looked up, so
-/// there is nothing to explode; they leave a sign that no URL has.
+/// The character that a reference denotes. Entities that the document defines are not expanded, so there is no entity
+/// bomb. They become a character that no URL contains.
 fn character(reference: &BytesRef<'_>) -> char {
     match &**reference {
         "amp" => '&',
@@ -272,7 +273,7 @@ fn character(reference: &BytesRef<'_>) -> char {
     }
 }
 
-/// A W3C date: a year, a month, a day, or a moment, without a zone taken for UTC; or the date of an RSS item.
+/// Parses a W3C date (year, month, day or time, without a zone in UTC) or the date of an RSS item.
 fn time(text: &str) -> Option<Timestamp> {
     if let Ok(moment) = jiff::fmt::rfc2822::parse(text) {
         return Some(Timestamp(moment.timestamp().as_millisecond()));
@@ -292,7 +293,7 @@ fn time(text: &str) -> Option<Timestamp> {
     Some(Timestamp(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond()))
 }
 
-/// Passes over a byte order mark and white space. The byte behind them stays in the input.
+/// Skips a byte order mark and whitespace. The byte after them stays in the input.
 fn first_byte(input: &mut impl BufRead) -> io::Result<Option<u8>> {
     loop {
         let Some(&byte) = input.fill_buf()?.first() else { return Ok(None) };
@@ -303,11 +304,11 @@ fn first_byte(input: &mut impl BufRead) -> io::Result<Option<u8>> {
     }
 }
 
-/// A reader that refuses to go on beyond a number of bytes, for everything and for one token.
+/// A reader with limits on the total size and on the size of a token.
 struct Metered<R> {
     inner: R,
     left: u64,
-    /// Set anew by whoever asks for the next token.
+    /// Reset before each token.
     token: usize,
 }
 
@@ -337,15 +338,15 @@ impl<R: BufRead> Read for Metered<R> {
     }
 }
 
-/// A reader that writes bytes beyond ASCII as the escapes that they are in a URL. So no charset is wrong:
-/// all that counts in a sitemap are URLs and dates.
+/// A reader that percent-encodes bytes beyond ASCII. This makes the charset irrelevant, because only URLs and dates
+/// are needed.
 struct Escaped<R> {
     inner: R,
     buffer: Vec<u8>,
     read: usize,
 }
 
-/// Bytes that are escaped at once.
+/// Number of bytes escaped at once.
 const CHUNK: usize = 4 << 10;
 
 impl<R> Escaped<R> {

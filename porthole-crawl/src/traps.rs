@@ -1,8 +1,8 @@
-//! Traps: URLs that a site makes without end, and sites that say the same thing again and again.
+//! Recognises traps: URLs that a site generates without end, and sites that serve the same content under many URLs.
 //!
-//! Precision comes first: a trap that is missed costs some fetches, an ordinary page that is taken for one
-//! is lost. So single URLs are only refused for shapes that nobody gives to a page on purpose, and
-//! everything else has to be seen to grow on the site first.
+//! Precision matters more than recall: a missed trap costs some fetches, but a good page taken for a trap is lost. So
+//! single URLs are refused only for shapes that no real page has. Everything else must be observed to grow on the
+//! site first.
 
 mod dates;
 mod fingerprints;
@@ -22,37 +22,36 @@ use crate::recent::Recent;
 /// Why a URL is taken for a trap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trap {
-    /// So many bytes.
+    /// The URL has this many bytes.
     Long(usize),
-    /// So many path segments.
+    /// The path has this many segments.
     Deep(usize),
-    /// These path segments follow each other again and again.
+    /// These path segments repeat.
     RepeatedSegments(String),
-    /// Escapes of escapes of escapes: a URL that carries itself along.
+    /// Repeatedly escaped: a URL that contains itself.
     NestedEscapes,
-    /// So many parameters.
+    /// The query has this many parameters.
     ManyParameters(usize),
-    /// This parameter stands there again and again.
+    /// This parameter repeats.
     RepeatedParameter(String),
-    /// The parameters of a known URL in another order, on a site that does that often.
+    /// The parameters of a known URL in another order, on a site that does this often.
     PermutedParameters,
-    /// Yet another choice of parameters for this path.
+    /// Another combination of parameters for this path.
     ParameterCombinations(String),
-    /// A month far from now, on a site that has had many such.
+    /// A month far from now, on a site that has many of them.
     Calendar {
         /// The year.
         year: i32,
         /// The month, 1 to 12.
         month: i32,
     },
-    /// So many redirects one after the other.
+    /// This many redirects in a row.
     Redirects(u8),
-    /// Nearly all of the last pages, of the site or under one path with changing queries, were
-    /// near-duplicates.
+    /// Nearly all of the last pages, of the site or under one path with varying queries, were near-duplicates.
     OnlyDuplicates {
-        /// So many.
+        /// Number of near-duplicates.
         duplicates: u32,
-        /// Of so many.
+        /// Number of pages.
         pages: u32,
     },
 }
@@ -68,12 +67,12 @@ impl fmt::Display for Trap {
             Trap::RepeatedParameter(parameter) => write!(f, "the query repeats `{parameter}`"),
             Trap::PermutedParameters => write!(f, "the site permutes the parameters of its URLs"),
             Trap::ParameterCombinations(path) => {
-                write!(f, "the site combines the parameters of `{path}` without end")
+                write!(f, "the site combines the parameters of `{path}` endlessly")
             }
             Trap::Calendar { year, month } => {
-                write!(f, "a calendar without end, {year}-{month:02} by now")
+                write!(f, "an endless calendar, at {year}-{month:02}")
             }
-            Trap::Redirects(hops) => write!(f, "{hops} redirects one after the other"),
+            Trap::Redirects(hops) => write!(f, "{hops} redirects in a row"),
             Trap::OnlyDuplicates { duplicates, pages } => {
                 write!(f, "{duplicates} of the last {pages} pages from there were near-duplicates")
             }
@@ -81,44 +80,43 @@ impl fmt::Display for Trap {
     }
 }
 
-/// What has been seen of sites and pages, as far as it helps to recognise traps.
+/// What has been observed of sites and pages to recognise traps.
 ///
-/// Everything follows from the calls and their order, so nothing of it has to be stored: [`Traps::replay`]
-/// makes it anew from what became of the URLs of a stored crawl.
+/// The state follows from the calls and their order, so it need not be stored: [`Traps::replay`] rebuilds it from a
+/// stored crawl.
 pub struct Traps {
     sites: Recent<SiteHistory>,
-    /// The last pages under one path with changing queries: a list without end on a site that is good
-    /// otherwise.
+    /// The last pages under one path with varying queries, for an endless list on an otherwise good site.
     lists: Recent<LastPages>,
-    /// How many redirects led to a URL.
+    /// Number of redirects that led to a URL.
     hops: Recent<u8>,
     fingerprints: Fingerprints,
 }
 
-/// Sites of which something is remembered, about 4 KB each at worst.
+/// Maximum number of sites remembered, at most about 4 KB each.
 const MAX_SITES: usize = 10_000;
-/// Paths with queries of which something is remembered.
+/// Maximum number of paths with queries remembered.
 const MAX_LISTS: usize = 10_000;
-/// Targets of redirects that are remembered, until they have been asked for.
+/// Maximum number of redirect targets remembered until they are fetched.
 const MAX_TARGETS: usize = 100_000;
-/// Redirects one after the other that are followed, as browsers do.
+/// Maximum length of a redirect chain, as in browsers.
 const MAX_HOPS: u8 = 20;
-/// Queries a site that are remembered for their permutations.
+/// Number of queries per site among which permutations are recognised.
 const MAX_QUERIES: usize = 64;
-/// Permutations a site that pass before they are taken for a habit.
+/// Number of permutations accepted per site.
 const MAX_PERMUTATIONS: usize = 3;
-/// Orders of parameters a site, other than the first of the same parameters, that pass. Links are written
-/// in two or three orders by hand, and in all of them by a trap.
+/// Number of parameter orders accepted per site, besides the first order of the same parameters. People write links
+/// in two or three orders, traps in all of them.
 const MAX_OTHER_ORDERS: usize = 16;
-/// Choices of parameters for one path that pass.
+/// Number of parameter combinations accepted per path.
 const MAX_COMBINATIONS: usize = 48;
-/// Choices of parameters a site that are remembered.
+/// Number of parameter combinations remembered per site.
 const MAX_SHAPES: usize = 128;
-/// Months in the far future that pass on one site.
+/// Number of months in the far future accepted per site.
 const MAX_FUTURE_MONTHS: usize = 24;
-/// Months before the web that pass on one site: newspapers have archives.
+/// Number of months before the web accepted per site: newspapers have archives.
 const MAX_PAST_MONTHS: usize = 240;
-/// The last pages of a site that are looked at, and how many are needed for a judgment.
+/// Number of last pages examined, and the minimum for a decision.
 const DUPLICATE_WINDOW: u32 = 64;
 const MIN_PAGES: u32 = 32;
 
@@ -129,7 +127,7 @@ impl Default for Traps {
 }
 
 impl Traps {
-    /// Remembers the fingerprints of so many pages, at 36 bytes each.
+    /// Creates the state with fingerprints of up to `max_fingerprints` pages, at 36 bytes each.
     pub fn new(max_fingerprints: usize) -> Self {
         Traps {
             sites: Recent::new(MAX_SITES),
@@ -139,8 +137,8 @@ impl Traps {
         }
     }
 
-    /// Judges a URL before it is fetched. What a site does is counted; a URL that passed once and is asked
-    /// about again, because its fetch failed, passes again and counts once.
+    /// Checks a URL before it is fetched, and counts what the site does. A URL that was accepted is accepted again
+    /// after a failed fetch, and counts once.
     pub fn check(&mut self, url: &CanonicalUrl, now: Timestamp) -> Option<Trap> {
         if let Some(trap) = shape::trap(url).or_else(|| self.only_duplicates(url)) {
             return Some(trap);
@@ -148,7 +146,7 @@ impl Traps {
         let far = dates::far_month(url, now);
         let query = url.query().filter(|query| query.contains('='));
         let id = url.site().0;
-        // Most sites have nothing to be remembered for.
+        // Most sites need no entry.
         let site = if far.is_some() || query.is_some() {
             self.sites.get_or_default(id)
         } else {
@@ -159,16 +157,15 @@ impl Traps {
             .or_else(|| far.and_then(|far| site.calendar_trap(far)))
     }
 
-    /// Whether the place that a URL is at yields nothing but near-duplicates by now. To be asked again
-    /// before a fetch, as often as one likes: a queue may have filled up before that was seen.
+    /// Whether the place of a URL yields only near-duplicates by now. This can be checked again before a fetch,
+    /// because URLs may have been queued before it was known.
     pub fn only_duplicates(&mut self, url: &CanonicalUrl) -> Option<Trap> {
         let list = list_of(url).and_then(|list| self.lists.get(list)?.trap());
         list.or_else(|| self.sites.get(url.site().0)?.last_pages.trap())
     }
 
-    /// Judges a redirect: a chain of them has to end, and this one leads no further if there is a trap. Its
-    /// target may be a page like others, known from elsewhere, and is not judged. After a restart the count
-    /// starts anew, which makes a chain longer and not endless.
+    /// Checks a redirect. A chain that is too long is a trap. The target is not affected, because it may be a page
+    /// known from elsewhere. After a restart counting begins again, which makes a chain longer, but not endless.
     pub fn redirected(&mut self, from: &CanonicalUrl, to: &CanonicalUrl) -> Option<Trap> {
         let hops = self.hops.get(from.id().0).map_or(0, |hops| *hops) + 1;
         if hops > MAX_HOPS {
@@ -178,8 +175,8 @@ impl Traps {
         None
     }
 
-    /// Takes note of a page that was read, by its 64-bit simhash. Gives the page that it nearly repeats, if
-    /// there is one within a Hamming distance of 3. A page without text (0) is neither.
+    /// Records a page by its 64-bit simhash. Returns the page that it nearly duplicates, if there is one within a
+    /// Hamming distance of 3. A page without text (0) is ignored.
     pub fn page(&mut self, url: &CanonicalUrl, simhash: u64) -> Option<UrlId> {
         if simhash == 0 {
             return None;
@@ -196,16 +193,16 @@ impl Traps {
         original
     }
 
-    /// Goes through what happened in an earlier run: one call for each URL that was judged and has a result,
-    /// in the order of their sequence numbers, `at` the time of the result. `simhash` is 0 for what is no page
-    /// with text. What was left out before it was judged, for scope or robots.txt, is left out here.
+    /// Replays an earlier run: call it for each URL that was checked and has a result, in the order of sequence
+    /// numbers. `at` is the time of the result, `simhash` is 0 for anything but a page with text. URLs that were
+    /// refused before the check, for scope or robots.txt, are left out.
     pub fn replay(&mut self, url: &CanonicalUrl, simhash: u64, at: Timestamp) {
         self.check(url, at);
         self.page(url, simhash);
     }
 }
 
-/// Which of the paths with changing queries a URL belongs to.
+/// The path with varying queries that a URL belongs to.
 fn list_of(url: &CanonicalUrl) -> Option<u64> {
     url.query().map(|_| hash(&(url.site().0, url.path())))
 }
@@ -213,9 +210,9 @@ fn list_of(url: &CanonicalUrl) -> Option<u64> {
 /// Which of the last pages were near-duplicates.
 #[derive(Default)]
 struct LastPages {
-    /// A bit a page, the latest lowest, set for a near-duplicate.
+    /// One bit per page, the latest lowest, set for a near-duplicate.
     duplicates: u64,
-    /// How many of those bits are pages.
+    /// Number of valid bits.
     pages: u32,
 }
 
@@ -232,17 +229,17 @@ impl LastPages {
     }
 }
 
-/// What is remembered of one site.
+/// What is remembered of a site.
 #[derive(Default)]
 struct SiteHistory {
     last_pages: LastPages,
-    /// Hashes of queries that are permutations of others and passed.
+    /// Hashes of accepted queries that are permutations of others.
     permutations: Vec<u64>,
-    /// Hashes of queries without and with their order, a ring.
+    /// Hashes of queries without and with their order, as a ring buffer.
     queries: Vec<(u64, u64)>,
     next_query: usize,
     shapes: Vec<Shape>,
-    /// Hashes of the orders in which parameters came that had come in another order before.
+    /// Hashes of parameter orders that differ from the first order of the same parameters.
     other_orders: Vec<u32>,
     far_months: Vec<dates::Month>,
 }
@@ -264,7 +261,7 @@ impl SiteHistory {
         })
     }
 
-    /// Facets that can be switched on and off have 2^n addresses, and n! times that in any order.
+    /// Facets that can be switched on and off have 2^n URLs, and n! times as many in any order.
     fn combination(&mut self, path: &str, parameters: &[&str]) -> Option<Trap> {
         let mut names: Vec<&str> =
             parameters.iter().map(|parameter| parameter.split('=').next().unwrap_or_default()).collect();
@@ -320,7 +317,7 @@ impl SiteHistory {
     }
 }
 
-/// Whether something passed before or is among the first so many.
+/// Whether `new` was accepted before, or is among the first `max`.
 fn pass_or_remember<T: PartialEq>(passed: &mut Vec<T>, new: T, max: usize) -> bool {
     if passed.contains(&new) {
         return true;

@@ -23,11 +23,20 @@ impl Timestamp {
 pub trait Clock: Send + Sync {
     /// The current time.
     fn now(&self) -> Timestamp;
+
+    /// Time since a fixed point, for measuring durations. It never decreases, and may be finer than [`Clock::now`].
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.now().0).unwrap_or(0))
+    }
 }
 
 impl<C: Clock + ?Sized> Clock for &C {
     fn now(&self) -> Timestamp {
         (**self).now()
+    }
+
+    fn monotonic(&self) -> Duration {
+        (**self).monotonic()
     }
 }
 
@@ -64,6 +73,8 @@ mod tests {
         assert_eq!(clock.now(), Timestamp(1_000));
         clock.advance(Duration::from_secs(2));
         assert_eq!(clock.now().since(Timestamp(1_000)), Duration::from_secs(2));
+        assert_eq!(clock.monotonic(), Duration::from_secs(3));
+        assert_eq!(Clock::monotonic(&&clock), Duration::from_secs(3));
         assert_eq!(Timestamp(5).since(Timestamp(9)), Duration::ZERO);
     }
 }

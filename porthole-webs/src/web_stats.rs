@@ -137,7 +137,7 @@ impl RecordedWebStats {
             ("bytes outside the charset", page.bad_bytes),
             ("no text", page.text.is_empty()),
             ("empty without scripts", page.needs_scripts),
-            ("references that are no URLs to crawl", page.links_refused > 0),
+            ("references that are not crawlable URLs", page.links_refused > 0),
             ("cut at a limit", page.cuts != Default::default()),
         ];
         found.iter().filter(|(_, is_so)| *is_so).for_each(|(name, _)| self.problem(name));

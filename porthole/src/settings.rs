@@ -193,12 +193,12 @@ pub(crate) const TEMPLATE: &str = r#"# Settings of this workspace. Commented lin
 # per-address = true            # sites on the same IP address share their delays
 
 [crawl]
-# idle = "wait"                 # while the sites with the best links rest, wait for them; "fill": fetch what is left
+# idle = "wait"                 # wait while the sites with the best links are resting; "fill": fetch others
 
 [pages]
 # refresh = 5                   # follow a meta refresh of up to this many seconds like a redirect
 # noindex = "links"             # of pages that ask not to be indexed, follow the "links" only (they are
-                                # no results and not archived); or "read" or "skip" these pages
+                                # not results and not archived); or "read" or "skip" these pages
 # nofollow = "page"             # obey nofollow of whole pages, not rel=nofollow of single links;
                                 # "links": of both; "never": of neither
 # noarchive = true              # do not archive pages that ask for it

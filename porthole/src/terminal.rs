@@ -57,12 +57,12 @@ pub(crate) fn escaped_json(json: &str) -> Cow<'_, str> {
     json.chars().map(escape).collect::<String>().into()
 }
 
-/// Columns of standard output; `None` if it is no terminal.
+/// Columns of standard output; `None` if it is not a terminal.
 pub(crate) fn stdout_width() -> Option<usize> {
     width(&Term::stdout(), std::io::stdout().is_terminal())
 }
 
-/// Columns of standard error; `None` if it is no terminal.
+/// Columns of standard error; `None` if it is not a terminal.
 pub(crate) fn stderr_width() -> Option<usize> {
     width(&Term::stderr(), std::io::stderr().is_terminal())
 }

@@ -221,7 +221,7 @@ pub(crate) fn critic(reader: &dyn StoreReader) -> anyhow::Result<(Critic, Taxono
     Ok((Critic::new(model, &tree), tree))
 }
 
-/// Says that there is no critic, and what leads to one.
+/// A message that there is no critic, with the next command to run.
 pub(crate) fn no_critic(reader: &dyn StoreReader) -> anyhow::Result<String> {
     let examples = reader.examples(None)?;
     let missing = examples.iter().filter(|example| training::can_be_fetched(example)).count();

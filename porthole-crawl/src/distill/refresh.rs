@@ -1,5 +1,5 @@
-//! What follows for pages whose neighbourhood has changed (V 3.1): queued ones are worth what the pages that link to
-//! them are worth by now, up or down, and judged ones get a relevance beside their R that minds their neighbours.
+//! Updates for pages whose neighbourhoods have changed (V 3.1): queued pages get the current estimates of the pages
+//! that link to them, up or down, and judged pages get a second relevance that takes their neighbours into account.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use porthole_types::UrlId;
 
 use super::{DistillError, Snapshot};
 
-/// By which share a neighbourhood must have changed.
+/// The share by which a neighbourhood must have changed.
 const SHARE: f64 = 0.1;
 
-/// The judged pages whose neighbourhood changed by a tenth since what it says was last stored: as many more or fewer
-/// sites, evidence that moved by as much, or another R of their own.
+/// The judged pages whose neighbourhoods changed by a tenth since the last time: in the number of sites, in the
+/// evidence, or in their own R.
 ///
 /// # Errors
-/// If what is stored cannot be read.
+/// If the stored values cannot be read.
 pub fn neighbourhoods(
     snapshot: &Snapshot,
     reader: &dyn StoreReader,
@@ -45,12 +45,12 @@ pub fn neighbourhoods(
     Ok(changed.collect())
 }
 
-/// The queued pages whose estimate is not what the pages that link to them say, by a tenth of the larger.
+/// The queued pages whose estimates differ from those of the pages that link to them by a tenth of the larger value.
 pub(super) fn estimates(snapshot: &Snapshot) -> Vec<Refreshed> {
     let estimate = |page: u32| {
         let node = snapshot.node(page);
         let sources = snapshot.graph().sources(page);
-        // A source that is no page led there: it passes on what is believed of it.
+        // A source that is not a page, such as a redirect, passes on its own estimate.
         let best = sources.iter().map(|source| snapshot.node(*source).relevance).reduce(f32::max)?;
         let moved = f64::from((best - node.relevance).abs());
         let is_news = moved > 0.0 && moved >= SHARE * f64::from(best.max(node.relevance));

@@ -1,11 +1,11 @@
-//! What counts as one site in the distiller: links within it carry no endorsement (V Fig. 4).
+//! What counts as one site in the distiller. Links within a site carry no endorsement (V Fig. 4).
 
 use std::collections::HashMap;
 
 use porthole_store::SiteAddress;
 use porthole_types::{CanonicalUrl, SiteId};
 
-/// By what pages belong together.
+/// What counts as one site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SiteBy {
     /// Host and port, as everywhere else in the crawl.
@@ -13,12 +13,12 @@ pub enum SiteBy {
     Host,
     /// The registrable domain: `bbc.co.uk` for `news.bbc.co.uk`.
     Domain,
-    /// The address that the crawl found the host at; a host of which none is known stands for itself.
+    /// The resolved address of the host. A host without one counts as a site.
     Address,
 }
 
 impl SiteBy {
-    /// The word for it in commands and settings.
+    /// The name in commands and settings.
     pub fn name(self) -> &'static str {
         match self {
             SiteBy::Host => "host",
@@ -27,12 +27,12 @@ impl SiteBy {
         }
     }
 
-    /// What a word stands for.
+    /// Parses a name.
     pub fn named(name: &str) -> Option<SiteBy> {
         [SiteBy::Host, SiteBy::Domain, SiteBy::Address].into_iter().find(|by| by.name() == name)
     }
 
-    /// The sites that count as another one, and as which.
+    /// Maps the sites that count as another one.
     pub(super) fn aliases(self, sites: &[SiteAddress]) -> HashMap<SiteId, SiteId> {
         let other = |site: &SiteAddress| match self {
             SiteBy::Host => None,

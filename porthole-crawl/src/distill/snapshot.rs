@@ -1,4 +1,4 @@
-//! The link graph of a store as the distiller takes it, with what people said of its pages (W 2.1).
+//! The link graph of a store as input to the distiller, with people's marks (W 2.1).
 
 use std::collections::HashMap;
 
@@ -13,10 +13,10 @@ use porthole_types::{SiteId, UrlId};
 
 use super::{DistillError, SiteBy};
 
-/// What is useful counts so many times as much.
+/// Weight of pages and sites marked as useful.
 const USEFUL: f64 = 2.0;
 
-/// Who finds the scores. All find the same.
+/// The implementation that computes scores. All give the same results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// Sparse products in memory.
@@ -25,19 +25,19 @@ pub enum Engine {
     Walk,
 }
 
-/// A link graph at one moment.
+/// A link graph at one point in time.
 pub struct Snapshot {
     stored: LinkGraph,
     graph: DistillGraph,
     /// Sites that count as another one.
     aliases: HashMap<SiteId, SiteId>,
-    /// What people said of pages and sites, and of pages as hubs, if anybody said anything.
+    /// Factors from marks of pages and sites, and of hubs, if there are any.
     factors: Option<Vec<f64>>,
     hub_factors: Option<Vec<f64>>,
 }
 
 impl Snapshot {
-    /// Reads the graph as it is committed now.
+    /// Reads the committed graph.
     ///
     /// # Errors
     /// If it cannot be read, or is too large.
@@ -45,7 +45,7 @@ impl Snapshot {
         Snapshot::read_by(reader, SiteBy::Host)
     }
 
-    /// Reads the graph as it is committed now, with sites other than hosts.
+    /// Reads the committed graph, with another definition of a site.
     ///
     /// # Errors
     /// If it cannot be read, or is too large.
@@ -55,7 +55,7 @@ impl Snapshot {
         Snapshot::new(stored, &reader.feedback()?, aliases)
     }
 
-    /// A graph with what people said of its pages, in which sites may count as another one.
+    /// Builds a graph from its parts.
     fn new(
         stored: LinkGraph,
         feedback: &[Feedback],
@@ -68,32 +68,32 @@ impl Snapshot {
         };
         let nodes: Vec<porthole_distill::DistillNode> = stored.nodes.iter().map(node).collect();
         let graph = DistillGraph::new(&nodes, &stored.edges, ends)?;
-        let said = Said::new(feedback);
+        let said = FeedbackFactors::new(feedback);
         let all = |factor: &dyn Fn(&GraphNode) -> f64| stored.nodes.iter().map(factor).collect::<Vec<_>>();
         let factors = said.is_of_pages().then(|| all(&|node| said.of_page(node)));
         let hub_factors = (!said.hubs.is_empty()).then(|| all(&|node| said.of_hub(node)));
         Ok(Snapshot { stored, graph, aliases, factors, hub_factors })
     }
 
-    /// The graph; a page is the number of its node.
+    /// The graph. Pages are node numbers.
     pub fn graph(&self) -> &DistillGraph {
         &self.graph
     }
 
-    /// What the store has on a page.
+    /// The store's data about a page.
     pub fn node(&self, page: u32) -> &GraphNode {
         &self.stored.nodes[page as usize]
     }
 
-    /// The links in the order of the table, repetitions included.
+    /// The links in table order, including duplicates.
     pub fn links(&self) -> &[GraphEdge] {
         &self.stored.edges
     }
 
-    /// The graph as it is distilled if a share `rho` of the pages may be authorities.
+    /// The graph prepared for a distillation in which a share `rho` of the pages may be authorities.
     ///
     /// # Errors
-    /// None that can be met.
+    /// None in practice.
     pub fn distiller(&self, rho: f64) -> Result<HitsDistiller<'_>, DistillError> {
         let options = DistillOptions {
             rho: Rho::Share(rho),
@@ -104,10 +104,10 @@ impl Snapshot {
         Ok(HitsDistiller::new(&self.graph, options)?)
     }
 
-    /// Finds hubs and authorities.
+    /// Computes hubs and authorities.
     ///
     /// # Errors
-    /// None that can be met.
+    /// None in practice.
     pub fn scores(&self, rho: f64, engine: Engine) -> Result<HitsScores, DistillError> {
         let distiller = self.distiller(rho)?;
         Ok(match engine {
@@ -119,19 +119,19 @@ impl Snapshot {
         })
     }
 
-    /// Has the database find hubs and authorities by joins, among the pages that may be authorities here.
+    /// Computes hubs and authorities inside the database by joins, with the same candidates for authorities.
     ///
     /// # Errors
-    /// If the database refuses.
+    /// If the database fails.
     pub fn scores_by_sql(&self, reader: &SqliteReader, rho: f64) -> Result<SqlScores, DistillError> {
         let DistillOptions { tolerance, max_iterations, .. } = DistillOptions::default();
         Ok(self.sql_distiller(reader, rho)?.run(tolerance, max_iterations)?)
     }
 
-    /// Weighs the links inside the database, for a distillation there.
+    /// Computes the link weights inside the database, for a distillation there.
     ///
     /// # Errors
-    /// If the database refuses.
+    /// If the database fails.
     pub fn sql_distiller(&self, reader: &SqliteReader, rho: f64) -> Result<SqlDistiller, DistillError> {
         let distiller = self.distiller(rho)?;
         let (factors, hub_factors) =
@@ -147,19 +147,19 @@ impl Snapshot {
         Ok(reader.distiller(&how)?)
     }
 
-    /// The pages of which somebody said something.
+    /// The marked pages with their factors.
     fn marked(&self, factors: Option<&Vec<f64>>) -> Vec<(UrlId, f64)> {
         let all = self.stored.nodes.iter().zip(factors.into_iter().flatten());
         all.filter(|(_, factor)| **factor != 1.0).map(|(node, factor)| (node.oid, *factor)).collect()
     }
 
-    /// Scores above 0 as the store takes them, best first.
+    /// Scores above 0 in the form that the store takes, best first.
     pub fn stored(&self, scores: &[f64]) -> Vec<(UrlId, f64)> {
         let best = top(scores, scores.len());
         best.into_iter().map(|(page, score)| (self.node(page).oid, score)).collect()
     }
 
-    /// Whether nobody said that the page or its site is useless.
+    /// Whether neither the page nor its site is marked as useless.
     pub(super) fn is_welcome(&self, page: u32) -> bool {
         self.factors.as_ref().is_none_or(|factors| factors[page as usize] > 0.0)
     }
@@ -169,16 +169,16 @@ fn ends(edge: &GraphEdge) -> (u32, u32) {
     (edge.src, edge.dst)
 }
 
-/// What people said, as factors.
-struct Said {
+/// Marks as factors.
+struct FeedbackFactors {
     pages: HashMap<UrlId, f64>,
     sites: HashMap<SiteId, f64>,
     hubs: HashMap<UrlId, f64>,
 }
 
-impl Said {
-    fn new(feedback: &[Feedback]) -> Said {
-        let mut said = Said { pages: HashMap::new(), sites: HashMap::new(), hubs: HashMap::new() };
+impl FeedbackFactors {
+    fn new(feedback: &[Feedback]) -> FeedbackFactors {
+        let mut said = FeedbackFactors { pages: HashMap::new(), sites: HashMap::new(), hubs: HashMap::new() };
         for Feedback { name, kind, useful, .. } in feedback {
             let factor = if *useful { USEFUL } else { 0.0 };
             match kind {

@@ -26,7 +26,7 @@ fn new(name: &str) -> NewUrl {
     NewUrl { url: url(name), relevance: 0.1, priority: 0.1, depth: 0 }
 }
 
-/// Pages that were fetched, each with its R and its links, in this order; other targets were not.
+/// A store with fetched pages, each with its R and links, in this order. Other targets are not fetched.
 fn store(pages: &[(&str, f64, &[&str])]) -> (TempDir, SqliteStore) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(folder.path().join("db")).unwrap();
@@ -53,7 +53,7 @@ fn add_page(store: &mut SqliteStore, seq: u64, (name, relevance, targets): (&str
     store.commit(&Batch { results: &[result], ..Batch::default() }).unwrap();
 }
 
-/// `hub.test` links to two good pages and to one that nobody has fetched.
+/// `hub.test` links to two good pages and to one that is not fetched.
 const WEB: [(&str, f64, &[&str]); 4] = [
     ("hub.test", 0.9, &["one.test", "two.test", "missed.test", "sub.hub.test"]),
     ("one.test", 0.9, &["two.test"]),
@@ -62,20 +62,20 @@ const WEB: [(&str, f64, &[&str]); 4] = [
 ];
 
 #[test]
-fn what_a_great_hub_links_to_and_nobody_fetched_is_raised() {
+fn unfetched_links_of_great_hubs_are_raised() {
     let (_folder, store) = store(&WEB);
     let found = Distiller::new(settings(), None).now(&*store.reader(), 4, 8).unwrap();
     assert_eq!(found.hubs[0].0, oid("hub.test"));
     assert_eq!(found.auth[0].0, oid("two.test"), "the two best link to it");
     let raised: Vec<UrlId> = found.raised.iter().map(|estimate| estimate.oid).collect();
-    assert_eq!(raised, [oid("missed.test"), oid("sub.hub.test")], "nothing of the poor hub");
+    assert_eq!(raised, [oid("missed.test"), oid("sub.hub.test")], "no links of the poor hub");
     assert!(found.raised.iter().all(|estimate| estimate.priority > RAISED && estimate.relevance <= 1.0));
     assert!(found.raised[0].priority > found.raised[1].priority, "in their order");
     assert_eq!(found.revisit, [oid("hub.test")], "it was fetched before the last two");
 }
 
 #[test]
-fn what_was_raised_or_tried_before_has_had_its_turn() {
+fn urls_are_raised_only_once() {
     let (_folder, mut store) = store(&WEB);
     let found = Distiller::new(settings(), None).now(&*store.reader(), 4, 8).unwrap();
     store.commit(&Batch { raised: &found.raised[..1], ..Batch::default() }).unwrap();
@@ -89,7 +89,7 @@ fn what_was_raised_or_tried_before_has_had_its_turn() {
 }
 
 #[test]
-fn recent_hubs_rest() {
+fn recent_hubs_are_not_revisited() {
     let (_folder, store) = store(&WEB);
     for (rest, expected) in [(4, 0), (3, 1), (0, 1)] {
         let settings = DistillSettings { rest, ..settings() };
@@ -99,7 +99,7 @@ fn recent_hubs_rest() {
 }
 
 #[test]
-fn what_people_say_weighs_in() {
+fn marks_change_the_scores() {
     let (_folder, mut store) = store(&WEB);
     let mut say = |name: &str, kind, useful| {
         let name = if kind == FeedbackKind::Site { name.to_owned() } else { url(name).as_str().to_owned() };
@@ -113,14 +113,14 @@ fn what_people_say_weighs_in() {
     let found = say("hub.test", FeedbackKind::Hub, false);
     assert_eq!(found.hubs[0].0, oid("poor.test"));
     let found = say("hub.test", FeedbackKind::Hub, true);
-    assert_eq!(found.hubs[0].0, oid("hub.test"), "the last word counts");
+    assert_eq!(found.hubs[0].0, oid("hub.test"), "the last mark counts");
 }
 
 #[test]
-fn it_is_due_by_fetches_and_by_links() {
+fn a_distillation_is_due_by_fetches_and_links() {
     let mut distiller = Distiller::new(settings(), Some("200 1000"));
     assert!(!distiller.due(299, 1_400) && distiller.due(300, 1_000));
-    assert!(!distiller.due(209, 1_500), "not so soon");
+    assert!(!distiller.due(209, 1_500), "too soon");
     assert!(!distiller.due(210, 1_499) && distiller.due(210, 1_500));
     let (_folder, store) = store(&WEB);
     let found = distiller.now(&*store.reader(), 300, 1_200).unwrap();
@@ -137,9 +137,9 @@ fn it_is_due_by_fetches_and_by_links() {
     assert!(small.due(100, 999) && !small.due(100, 1_000), "not with more links than allowed");
 }
 
-/// How often a crawl with the defaults distils, of pages with 20 links each, and when it may revisit hubs first.
+/// How often a crawl with the defaults distils, with 20 links per page, and when it first revisits hubs.
 #[test]
-fn by_default_it_acts_from_some_thousand_pages_on_and_not_too_often() {
+fn the_default_schedule_is_neither_late_nor_frequent() {
     let settings = DistillSettings::default();
     let times = |pages: u64| {
         let mut distiller = Distiller::new(settings, None);
@@ -159,7 +159,7 @@ fn by_default_it_acts_from_some_thousand_pages_on_and_not_too_often() {
 }
 
 #[test]
-fn on_a_thread_it_finds_the_same() {
+fn a_thread_finds_the_same() {
     let (_folder, store) = store(&WEB);
     let mut distiller = Distiller::new(settings(), None);
     let expected = distiller.now(&*store.reader(), 4, 8).unwrap();
@@ -171,7 +171,7 @@ fn on_a_thread_it_finds_the_same() {
         distiller.poll()
     });
     assert_eq!(found.flatten().next().unwrap().unwrap(), expected);
-    assert!(distiller.poll().is_none() && distiller.due(1_000, 8), "and then the next");
+    assert!(distiller.poll().is_none() && distiller.due(1_000, 8), "then the next one is due");
 }
 
 #[test]
@@ -193,62 +193,62 @@ fn an_empty_store_has_no_hubs() {
     assert_eq!((found.hubs, found.auth, found.raised, found.revisit), (vec![], vec![], vec![], vec![]));
 }
 
-/// What is committed when a distillation is taken over.
-fn take_over(store: &mut SqliteStore, found: &Distilled) {
+/// Commits the result of a distillation.
+fn apply_distillation(store: &mut SqliteStore, found: &Distilled) {
     let Distilled { hubs, auth, neighbourhoods, refreshed, raised, .. } = found;
     store.set_scores(&DistilledScores { hubs, auth, neighbourhoods }).unwrap();
     store.commit(&Batch { refreshed, raised, ..Batch::default() }).unwrap();
 }
 
 /// Estimate and priority of a URL.
-fn believed(store: &SqliteStore, name: &str) -> (f64, f64) {
+fn estimate_of(store: &SqliteStore, name: &str) -> (f64, f64) {
     let about = store.reader().about_briefly(&url(name)).unwrap().unwrap();
     (about.relevance, about.priority)
 }
 
-fn judged_anew(store: &mut SqliteStore, name: &str, relevance: f64) {
+fn rejudge(store: &mut SqliteStore, name: &str, relevance: f64) {
     let judgment = Judgment { relevance, best: TopicId::ROOT };
     store.commit(&Batch { judgments: &[Rejudged { oid: oid(name), judgment }], ..Batch::default() }).unwrap();
 }
 
 #[test]
-fn a_queued_page_is_worth_what_its_parents_are_worth_by_now() {
+fn queued_pages_follow_their_parents() {
     let (_folder, mut store) =
         store(&[("one.test", 0.1, &["queued.test", "other.test"]), ("two.test", 0.1, &["queued.test"])]);
     let mut distiller = Distiller::new(DistillSettings { raised: 0, ..settings() }, None);
     let mut distil = |store: &mut SqliteStore| {
         let found = distiller.now(&*store.reader(), 2, 3).unwrap();
-        take_over(store, &found);
+        apply_distillation(store, &found);
         found.refreshed.len()
     };
-    assert_eq!(distil(&mut store), 0, "all is as its parents say");
-    judged_anew(&mut store, "two.test", 0.8);
+    assert_eq!(distil(&mut store), 0, "nothing differs from its parents");
+    rejudge(&mut store, "two.test", 0.8);
     assert_eq!(distil(&mut store), 1);
-    assert_eq!(believed(&store, "queued.test"), (0.8, 0.8), "a parent is better by now");
-    judged_anew(&mut store, "two.test", 0.05);
+    assert_eq!(estimate_of(&store, "queued.test"), (0.8, 0.8), "a parent has become better");
+    rejudge(&mut store, "two.test", 0.05);
     assert_eq!(distil(&mut store), 1);
-    assert_eq!(believed(&store, "queued.test"), (0.1, 0.1), "it falls to what the other one says");
-    assert_eq!(believed(&store, "other.test"), (0.1, 0.1));
-    judged_anew(&mut store, "one.test", 0.105);
-    assert_eq!(distil(&mut store), 0, "that is little");
+    assert_eq!(estimate_of(&store, "queued.test"), (0.1, 0.1), "it falls to what the other one says");
+    assert_eq!(estimate_of(&store, "other.test"), (0.1, 0.1));
+    rejudge(&mut store, "one.test", 0.105);
+    assert_eq!(distil(&mut store), 0, "the change is too small");
 }
 
 #[test]
-fn starts_and_what_was_raised_do_not_fall() {
+fn starts_and_raised_urls_do_not_fall() {
     let (_folder, mut store) = store(&WEB);
     let start = NewUrl { relevance: 1.0, priority: 1.0, ..new("two.test") };
     store.add(&[start, NewUrl { relevance: 1.0, priority: 1.0, ..new("start.test") }]).unwrap();
     let mut distiller = Distiller::new(settings(), None);
     for _ in 0..2 {
         let found = distiller.now(&*store.reader(), 4, 8).unwrap();
-        take_over(&mut store, &found);
+        apply_distillation(&mut store, &found);
     }
-    assert_eq!(believed(&store, "start.test"), (1.0, 1.0));
-    assert!(believed(&store, "missed.test").1 > RAISED, "the second distillation lets it be");
+    assert_eq!(estimate_of(&store, "start.test"), (1.0, 1.0));
+    assert!(estimate_of(&store, "missed.test").1 > RAISED, "the second distillation does not change it");
 }
 
 #[test]
-fn a_new_good_link_changes_what_is_stored_of_a_page() {
+fn a_new_good_link_changes_the_neighbourhood() {
     let (_folder, mut store) = store(&[
         ("page.test", 0.3, &["poor.test"]),
         ("poor.test", 0.1, &[]),
@@ -262,7 +262,7 @@ fn a_new_good_link_changes_what_is_stored_of_a_page() {
     };
     let distil = |store: &mut SqliteStore| {
         let found = Distiller::new(settings(), None).now(&*store.reader(), 3, 2).unwrap();
-        take_over(store, &found);
+        apply_distillation(store, &found);
         found.neighbourhoods.len()
     };
     assert_eq!(stored(&store), None);
@@ -287,7 +287,7 @@ const FAMILY: [(&str, f64, &[&str]); 4] = [
     ("far.co.uk", 0.9, &["other.test", "two.kin.co.uk"]),
 ];
 
-/// The authorities if sites are what is said, by all engines.
+/// The authorities under a definition of sites, checked to be equal for all engines.
 fn authorities(folder: &TempDir, by: SiteBy) -> Vec<UrlId> {
     let reader = SqliteReader::open(folder.path().join("db")).unwrap();
     let snapshot = Snapshot::read_by(&reader, by).unwrap();
@@ -311,7 +311,7 @@ fn sorted(names: &[&str]) -> Vec<UrlId> {
 }
 
 #[test]
-fn links_within_a_host_a_domain_or_an_address_carry_nothing() {
+fn links_within_a_site_do_not_count() {
     let (folder, mut store) = store(&FAMILY);
     let all = sorted(&["one.kin.co.uk", "two.kin.co.uk", "other.test"]);
     assert_eq!(authorities(&folder, SiteBy::Host), all);

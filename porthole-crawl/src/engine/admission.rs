@@ -1,4 +1,4 @@
-//! Which URLs of the frontier are worth a request: those within the scope that are no traps.
+//! Decides which URLs of the frontier are fetched: those in scope that are not traps.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use porthole_types::{CanonicalUrl, Failure, FailureKind, Timestamp, UrlId, Work}
 use crate::scope::Scope;
 use crate::traps::Traps;
 
-/// Pages that near-duplicates are recognised among, 36 bytes each.
+/// Number of pages among which near-duplicates are recognised, at 36 bytes each.
 const FINGERPRINTS: usize = 1 << 20;
 
 /// Decides which URLs are offered to the network half.
 #[derive(Default)]
 pub(crate) struct Admission {
     pub(crate) scope: Arc<Scope>,
-    /// `None` in a replay, which has an end.
+    /// `None` in a replay, which is finite.
     traps: Option<Traps>,
-    /// Whether the traps of earlier runs are known.
+    /// Whether the traps of earlier runs have been loaded.
     is_recalled: bool,
 }
 
@@ -26,7 +26,7 @@ impl Admission {
         self.traps = Some(Traps::new(FINGERPRINTS));
     }
 
-    /// Why a URL is not to be fetched, if it is not.
+    /// The reason not to fetch a URL, if there is one.
     pub(crate) fn refusal(&mut self, work: &Work, pages_of_site: u64, now: Timestamp) -> Option<Failure> {
         if let Err(why) = self.scope.admits(&work.url, work.depth, pages_of_site) {
             return Some(Failure::new(FailureKind::Scope, why.to_string()));
@@ -35,18 +35,18 @@ impl Admission {
         Some(Failure::new(FailureKind::Trap, trap.to_string()))
     }
 
-    /// Takes note of a page: places that yield nothing but copies are left alone. The page that it is a copy of.
+    /// Records a page, so that places that yield only copies are avoided. Returns the page that it is a copy of.
     pub(crate) fn page_read(&mut self, url: &CanonicalUrl, simhash: u64) -> Option<UrlId> {
         self.traps.as_mut()?.page(url, simhash)
     }
 
-    /// Why a redirect leads no further, if it does not.
+    /// The reason not to follow a redirect, if there is one.
     pub(crate) fn redirected(&mut self, from: &CanonicalUrl, to: &CanonicalUrl) -> Option<Failure> {
         let trap = self.traps.as_mut()?.redirected(from, to)?;
         Some(Failure::new(FailureKind::Trap, trap.to_string()))
     }
 
-    /// Learns the traps of earlier runs from what was tried then.
+    /// Rebuilds the trap state from the fetches of earlier runs.
     pub(crate) fn recall(
         &mut self,
         next_seq: u64,
@@ -57,7 +57,7 @@ impl Admission {
             return Ok(());
         };
         self.is_recalled = true;
-        // More could not be kept in memory.
+        // Older pages would not fit into memory.
         let mut after = next_seq.checked_sub(FINGERPRINTS as u64 + 1);
         loop {
             let tried = store.tried(after, AT_ONCE)?;

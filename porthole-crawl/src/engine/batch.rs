@@ -1,5 +1,5 @@
-//! Work that is not just the best of the queue: batches that are finished before the queue is looked at again, and what
-//! strategies choose themselves.
+//! Selections other than the best URL of the queue: batches that are finished before the queue is consulted again,
+//! and URLs that the strategy chooses itself.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -10,22 +10,23 @@ use porthole_types::{Timestamp, UrlId, Work};
 use super::crawl::CrawlError;
 use super::writer::Writer;
 
-/// The setting that says which batch is in work, and from which fetch on; committed with the first of its results.
+/// Setting that holds the current batch and the sequence number of its first fetch. Committed with the first of its
+/// results.
 pub(crate) const BATCH: &str = "crawl.batch";
 
-/// A batch that is in work.
+/// The current batch.
 #[derive(Default)]
 pub(crate) struct CurrentBatch {
-    /// What was taken of it from the frontier and has not come to the window.
+    /// URLs of the batch that were taken from the frontier and not yet offered.
     left: VecDeque<Work>,
     /// The setting, until it is committed.
     pub(crate) unwritten: Option<String>,
-    /// Whether the batch that an earlier run left unfinished was looked for.
+    /// Whether the unfinished batch of an earlier run was looked up.
     has_looked: bool,
 }
 
 impl Writer<'_> {
-    /// Work of the batch at hand, at most so much; of the next one when the last is done.
+    /// Takes up to `free` URLs of the current batch. Starts the next batch when the current one is finished.
     pub(crate) fn take_of_batch(&mut self, free: usize, now: Timestamp) -> Result<Vec<Work>, CrawlError> {
         if self.run.batch.left.is_empty() && self.run.taken.is_empty() {
             self.begin_batch(now)?;
@@ -48,24 +49,24 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The best of the queue, in the order in which the strategy wants them.
+    /// Takes the best URLs of the queue, in the order that the strategy wants.
     fn next_batch(&mut self, now: Timestamp) -> Result<Vec<Work>, CrawlError> {
         let Some(scorer) = &mut self.scorer else { return Ok(Vec::new()) };
-        // Its size may have changed with what the last one brought.
+        // The batch size may depend on the results of the last batch.
         self.run.discipline = scorer.strategy.discipline();
         let Selection::Batch(size) = self.run.discipline.selection else { return Ok(Vec::new()) };
         let work = self.store.take(size.max(1), now)?;
         let mut order: Vec<UrlId> = work.iter().map(|work| work.oid).collect();
         scorer.strategy.arrange(&mut order);
         if order.len() > 1 {
-            self.run.batch.unwritten = Some(in_words(self.next_seq, &order));
+            self.run.batch.unwritten = Some(format_batch(self.next_seq, &order));
         }
         let mut work: HashMap<UrlId, Work> = work.into_iter().map(|work| (work.oid, work)).collect();
         Ok(order.iter().filter_map(|oid| work.remove(oid)).collect())
     }
 
-    /// What the strategy chooses: starts first, of which it does not know, then of its choice what can be had, and if it
-    /// has none, the best of the queue, so that it has something to choose from.
+    /// Takes what the strategy chooses. Start pages come first, because the strategy does not know them. If it
+    /// chooses nothing, takes the best URL of the queue, so that it has something to choose from.
     pub(crate) fn take_chosen(&mut self, free: usize, now: Timestamp) -> Result<Vec<Work>, CrawlError> {
         let store = &mut *self.store;
         let (starts, others): (Vec<Work>, Vec<Work>) =
@@ -86,11 +87,11 @@ impl Writer<'_> {
     }
 }
 
-/// What is left of the batch that was in work when the last run ended.
+/// The URLs of the last run's batch that were not tried.
 fn unfinished(reader: &dyn StoreReader) -> Result<Vec<UrlId>, CrawlError> {
     const LOOKED_UP: usize = 1_024;
     let words = reader.setting(BATCH)?.unwrap_or_default();
-    let Some((seq, batch)) = from_words(&words) else { return Ok(Vec::new()) };
+    let Some((seq, batch)) = parse_batch(&words) else { return Ok(Vec::new()) };
     let (mut tried_since, mut after) = (HashSet::new(), seq.checked_sub(1));
     loop {
         let tried = reader.tried(after, LOOKED_UP)?;
@@ -101,12 +102,12 @@ fn unfinished(reader: &dyn StoreReader) -> Result<Vec<UrlId>, CrawlError> {
     Ok(batch.into_iter().filter(|oid| !tried_since.contains(oid)).collect())
 }
 
-fn in_words(seq: u64, batch: &[UrlId]) -> String {
+fn format_batch(seq: u64, batch: &[UrlId]) -> String {
     let oids = batch.iter().map(|oid| format!(" {:x}", oid.0));
     std::iter::once(seq.to_string()).chain(oids).collect()
 }
 
-fn from_words(words: &str) -> Option<(u64, Vec<UrlId>)> {
+fn parse_batch(words: &str) -> Option<(u64, Vec<UrlId>)> {
     let mut words = words.split(' ');
     let seq = words.next()?.parse().ok()?;
     let oids = words.map(|word| u64::from_str_radix(word, 16).map(UrlId));

@@ -1,5 +1,5 @@
-//! What a running crawl can be told. No command drains it: what is under way ends under the old rule, and what starts
-//! next follows the new one.
+//! Commands to a running crawl. A command never drains the crawl: requests in flight finish under the old rules, and
+//! later ones follow the new rules.
 
 use std::fmt;
 
@@ -15,51 +15,52 @@ use crate::reading::Readers;
 use crate::result::{Focus, Scorer};
 use crate::scope::{Scope, ScopeSettings};
 
-/// A command, as a handle sends it or a row of `command` has it.
+/// A command, as sent through a handle or as a row of the table `command`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Starts no more requests until it is resumed.
+    /// Stop starting requests until resumed.
     Pause,
-    /// Goes on after a pause.
+    /// Continue after a pause.
     Resume,
-    /// Ends the crawl: what is under way is fetched again when it goes on.
+    /// End the crawl. URLs in flight are fetched again when it is resumed.
     Stop,
-    /// Takes work in this order from now on.
+    /// Take URLs in this order from now on.
     Policy(Policy),
-    /// Follows links by this strategy from now on.
+    /// Use this strategy from now on.
     Strategy(String),
-    /// Topics, marks or the critic have changed: judges by them from now on, and what is kept again.
+    /// Topics, marks or the critic have changed: load them, and judge stored pages again.
     Refocus,
-    /// So many requests at once.
+    /// Set the maximum number of requests in flight.
     Workers(usize),
-    /// Stays within this scope from now on.
+    /// Stay within this scope from now on.
     Scope(ScopeSettings),
-    /// So many pages in all in this run.
+    /// Set the maximum number of pages in this run.
     Budget(u64),
-    /// Starts from these URLs, too.
+    /// Add start URLs.
     Start(Vec<CanonicalUrl>),
-    /// Fetches nothing from a site, or something again.
+    /// Disable or enable a site.
     Site {
-        /// Its host as the table `site` has it.
+        /// The host, as in the table `site`.
         host: String,
-        /// Whether it is disabled.
+        /// Whether the site is disabled.
         disabled: bool,
     },
-    /// Fetches this URL before all others (V 3.7).
+    /// Fetch this URL before all others (V 3.7).
     Raise(CanonicalUrl),
-    /// Puts this URL behind all others.
+    /// Fetch this URL after all others.
     Lower(CanonicalUrl),
-    /// Finds hubs and authorities now.
+    /// Compute hubs and authorities now.
     Distil,
 }
 
 impl Command {
-    /// The command of a row.
+    /// Parses a row of the table `command`.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A message that says what is wrong.
     pub fn parse(what: &str, parameters: &str) -> Result<Command, String> {
-        let number = || parameters.trim().parse::<u64>().map_err(|_| format!("`{parameters}` is no number"));
+        let number =
+            || parameters.trim().parse::<u64>().map_err(|_| format!("`{parameters}` is not a number"));
         let url = |text: &str| CanonicalUrl::parse(text).map_err(|error| format!("{text}: {error}"));
         Ok(match what {
             "pause" => Command::Pause,
@@ -85,7 +86,7 @@ impl Command {
         })
     }
 
-    /// The word and the parameters of its row.
+    /// The name and parameters of the command as a row.
     pub fn row(&self) -> (&'static str, String) {
         match self {
             Command::Pause => ("pause", String::new()),
@@ -109,7 +110,7 @@ impl Command {
     }
 }
 
-/// More requests at once are refused.
+/// Larger values are refused.
 const MAX_WORKERS: usize = 4_096;
 
 impl fmt::Display for Command {
@@ -119,26 +120,26 @@ impl fmt::Display for Command {
     }
 }
 
-/// Makes critics and strategies for a running crawl from what its workspace says now.
+/// Creates critics and strategies for a running crawl from the current state of its workspace.
 pub trait Refocus: Send {
-    /// The critic, the strategy and the marks of now; another strategy, if one is named, from now on.
+    /// The current critic, strategy and marks. If `strategy` is given, it replaces the current one permanently.
     ///
     /// # Errors
-    /// Why there is none, in words; the crawl goes on as before.
+    /// A message that says why there is none. The crawl continues unchanged.
     fn focus(&mut self, reader: &dyn StoreReader, strategy: Option<&str>) -> Result<Refocused, String>;
 }
 
-/// What a crawl is after from now on.
+/// A new focus for a crawl.
 pub struct Refocused {
-    /// Who judges, who scores, and what topics mean.
+    /// The judge, the strategy and the marks of topics.
     pub focus: Focus,
-    /// Tells this critic with these marks and this strategy from others.
+    /// Identifies this combination of critic, marks and strategy.
     pub critic: String,
 }
 
 impl Writer<'_> {
-    /// Carries out a command: what it answers, or why it could not be done.
-    pub(super) fn carry_out(
+    /// Executes a command. Returns its answer, or the reason why it failed.
+    pub(super) fn execute(
         &mut self,
         command: &Command,
         refocus: &mut dyn Refocus,
@@ -146,7 +147,7 @@ impl Writer<'_> {
         Ok(Ok(match command {
             Command::Pause => {
                 self.pause(true);
-                "paused; what is under way comes to its end".to_owned()
+                "paused; requests in flight will finish".to_owned()
             }
             Command::Resume => {
                 self.pause(false);
@@ -155,7 +156,7 @@ impl Writer<'_> {
             Command::Stop => "stopping".to_owned(),
             Command::Policy(policy) => {
                 self.store.set_policy(policy)?;
-                format!("work is taken in the order {policy}")
+                format!("URLs are taken in the order {policy}")
             }
             Command::Strategy(name) => return self.refocus(refocus, Some(name)),
             Command::Refocus => return self.refocus(refocus, None),
@@ -170,7 +171,7 @@ impl Writer<'_> {
                     let rules = self.admission.scope.rules;
                     self.admission.scope = scope.with_page_rules(rules).into();
                     self.restart_readers();
-                    "what is offered from now on is within the new scope".to_owned()
+                    "the new scope applies to requests from now on".to_owned()
                 }
             },
             Command::Budget(pages) => {
@@ -203,10 +204,10 @@ impl Writer<'_> {
         self.send(ToNetwork::Pause(is_paused));
     }
 
-    /// Tells the network half how many fetches may be begun in all.
+    /// Sends the limits on fetches and workers to the network half, if they have changed.
     pub(super) fn send_limits(&mut self) {
         let Limits { fetches, pages, workers, .. } = self.run.limits;
-        // A fetch that brought no page leaves room for another one.
+        // A fetch that yielded no page may be replaced by another.
         let fetches = fetches.min(pages.saturating_add(self.run.no_pages));
         if self.run.sent_limits != Some((fetches, workers)) {
             self.run.sent_limits = Some((fetches, workers));
@@ -230,7 +231,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Judges and scores otherwise from now on.
+    /// Replaces the judge and the strategy, and starts judging stored pages again.
     fn refocus(
         &mut self,
         refocus: &mut dyn Refocus,
@@ -238,23 +239,23 @@ impl Writer<'_> {
     ) -> Result<Result<String, String>, CrawlError> {
         let Refocused { focus, critic } = match refocus.focus(&*self.store.reader(), strategy) {
             Ok(refocused) => refocused,
-            Err(why) => return Ok(Err(format!("the crawl goes on as before: {why}"))),
+            Err(why) => return Ok(Err(format!("the crawl continues unchanged: {why}"))),
         };
         let Focus { judge, strategy, marks } = focus;
         let name = strategy.name().to_owned();
-        let second = judge.try_clone();
+        let rejudge_with = judge.try_clone();
         self.judge = Some(judge);
         self.scorer = Some(Scorer { strategy, marks });
-        self.memory = Memory::anew();
+        self.memory = Memory::fresh();
         self.run.discipline =
             self.scorer.as_ref().map(|scorer| scorer.strategy.discipline()).unwrap_or_default();
         self.store.bound(self.run.discipline.bound)?;
         self.run.deferred = DeferredWork::new(self, self.run.is_threaded)?;
-        self.run.rejudging = match second {
+        self.run.rejudging = match rejudge_with {
             None => None,
-            Some(second) => {
+            Some(rejudge_with) => {
                 let kept = self.judge.take();
-                let rejudging = self.rejudging(&critic, Some(second))?;
+                let rejudging = self.rejudging(&critic, Some(rejudge_with))?;
                 self.judge = kept;
                 rejudging
             }
@@ -262,17 +263,17 @@ impl Writer<'_> {
         self.restart_readers();
         Ok(Ok(match &self.run.rejudging {
             Some(_) => {
-                format!("new pages are judged and scored by {name}; those that are kept are judged again")
+                format!("new pages are judged and scored by {name}; stored pages are judged again")
             }
             None => format!("new pages are judged and scored by {name}"),
         }))
     }
 
-    /// New readers, with the judge and the scope of now; the old ones end with what they have.
+    /// Starts readers with the current judge and scope. The old ones finish their queues.
     fn restart_readers(&mut self) {
         let judge = match self.judge.take() {
             Some(judge) => Some(judge),
-            None => self.run.readers.as_mut().and_then(Readers::another_judge),
+            None => self.run.readers.as_mut().and_then(Readers::clone_judge),
         };
         self.judge = judge;
         let reader = self.new_reader();
@@ -282,18 +283,18 @@ impl Writer<'_> {
         }
     }
 
-    /// Carries out the commands that other processes have appended; whether one of them was to stop.
-    pub(super) fn carry_out_rows(&mut self, refocus: &mut dyn Refocus) -> Result<bool, CrawlError> {
-        let mut stops = false;
+    /// Executes the commands that other processes have queued. Returns whether the crawl is to stop.
+    pub(super) fn execute_queued(&mut self, refocus: &mut dyn Refocus) -> Result<bool, CrawlError> {
+        let mut should_stop = false;
         for row in self.store.open_commands()? {
             let done = match Command::parse(&row.what, &row.parameters) {
                 Ok(command) => {
-                    stops |= command == Command::Stop;
-                    self.carry_out(&command, refocus)?
+                    should_stop |= command == Command::Stop;
+                    self.execute(&command, refocus)?
                 }
                 Err(why) => Err(why),
             };
-            self.note_command(format!("{} {}", row.what, row.parameters).trim_end(), &done)?;
+            self.record_command(format!("{} {}", row.what, row.parameters).trim_end(), &done)?;
             let at = self.clock.now();
             let (failed, outcome) = match done {
                 Ok(outcome) => (false, outcome),
@@ -301,30 +302,30 @@ impl Writer<'_> {
             };
             self.store.answer_command(row.id, &CommandAnswer { at, failed, outcome })?;
         }
-        Ok(stops)
+        Ok(should_stop)
     }
 
-    /// Appends a command and its answer to the table `event`.
-    pub(super) fn note_command(
+    /// Records a command and its answer in the table `event`.
+    pub(super) fn record_command(
         &mut self,
         command: &str,
         done: &Result<String, String>,
     ) -> Result<(), CrawlError> {
         let (Ok(outcome) | Err(outcome)) = done;
-        self.note("command", &format!("{command}: {outcome}"))
+        self.record_event("command", &format!("{command}: {outcome}"))
     }
 
-    /// Appends a row to the table `event`, for people who look later what happened.
-    pub(super) fn note(&mut self, kind: &str, detail: &str) -> Result<(), CrawlError> {
+    /// Appends a row to the table `event`.
+    pub(super) fn record_event(&mut self, kind: &str, detail: &str) -> Result<(), CrawlError> {
         let event = Event { at: self.clock.now(), kind: kind.to_owned(), detail: detail.to_owned() };
         Ok(self.store.append(&[event])?)
     }
 
-    /// How the run is set up, in words.
-    pub(super) fn run_in_words(&self) -> String {
+    /// A description of the run's settings, for the table `event`.
+    pub(super) fn describe_run(&self) -> String {
         let Limits { workers, pages, .. } = self.run.limits;
         let strategy = self.scorer.as_ref().map_or("none", |scorer| scorer.strategy.name());
-        let pages = if pages == u64::MAX { "no limit of pages".to_owned() } else { format!("{pages} pages") };
+        let pages = if pages == u64::MAX { "no page limit".to_owned() } else { format!("{pages} pages") };
         format!("strategy {strategy}, {workers} workers, {pages}")
     }
 }
@@ -334,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_is_the_same_after_a_row() {
+    fn commands_survive_a_round_trip_through_a_row() {
         let url = |path: &str| CanonicalUrl::parse(&format!("http://a.test/{path}")).unwrap();
         let scope =
             ScopeSettings { domains: vec!["a.test".into()], max_depth: Some(3), ..Default::default() };

@@ -1,7 +1,7 @@
-//! Recognises URLs that make the process die: those that were under way each time it did.
+//! Recognises URLs that crash the process: those that were in flight at every crash.
 //!
-//! What is under way is written down with every commit, and before the first one of a run after every start of a
-//! request. A clean stop erases it. Whoever opens the crawl and finds it there knows that the last run died.
+//! The URLs in flight are stored with every commit, and before the first commit of a run whenever a request starts. A
+//! clean stop clears them. If they are found at open, the last run crashed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,49 +11,53 @@ use porthole_types::{Failure, FailureKind, Outcome, PageResult, Timestamp, UrlId
 use super::writer::PendingResult;
 use crate::result::empty_result;
 
-/// A URL that was under way at this many deaths in a row is not tried again.
-const MAX_DEATHS: u32 = 3;
+/// A URL that was in flight at this many crashes in a row is not tried again.
+const MAX_CRASHES: u32 = 3;
 
-/// The setting that lists what is under way, as `oid:deaths` in hexadecimal, separated by spaces.
+/// Setting that lists the URLs in flight, as `oid:crashes` in hexadecimal, separated by spaces.
 const UNDER_WAY: &str = "crawl.under_way";
 
-/// What is under way, and at how many deaths each of it was.
+/// The URLs in flight, and the number of crashes during each.
 #[derive(Default)]
 pub(crate) struct CrashGuard {
     under_way: HashSet<UrlId, foldhash::fast::FixedState>,
-    /// Of URLs that have not been dealt with since the last death.
-    deaths: HashMap<UrlId, u32, foldhash::fast::FixedState>,
-    /// The setting as it stands in the database.
+    /// Crash counts of URLs that have not been finished since the last crash.
+    crashes: HashMap<UrlId, u32, foldhash::fast::FixedState>,
+    /// The setting as stored in the database.
     written: String,
     has_committed: bool,
 }
 
 impl CrashGuard {
-    /// Reads what the last run left, if it died.
+    /// Reads the URLs that a crashed run left.
     pub(crate) fn open(store: &dyn WorkspaceWriter) -> Result<CrashGuard, porthole_store::Error> {
         let written = store.setting(UNDER_WAY)?.unwrap_or_default();
         let parse = |entry: &str| {
-            let (oid, deaths) = entry.split_once(':')?;
-            let deaths = u32::from_str_radix(deaths, 16).ok()?;
-            Some((UrlId(u64::from_str_radix(oid, 16).ok()?), deaths.saturating_add(1)))
+            let (oid, crashes) = entry.split_once(':')?;
+            let crashes = u32::from_str_radix(crashes, 16).ok()?;
+            Some((UrlId(u64::from_str_radix(oid, 16).ok()?), crashes.saturating_add(1)))
         };
-        let deaths = written.split(' ').filter_map(parse).collect();
-        Ok(CrashGuard { deaths, written, ..CrashGuard::default() })
+        let crashes = written.split(' ').filter_map(parse).collect();
+        Ok(CrashGuard { crashes, written, ..CrashGuard::default() })
     }
 
-    /// The URLs that have been there too often, taken from the queue, with the result that ends them.
-    pub(crate) fn drop_deadly(
+    /// Takes the URLs with too many crashes from the queue and returns their final results.
+    pub(crate) fn drop_crashing(
         &mut self,
         store: &mut dyn Store,
         now: Timestamp,
     ) -> Result<Vec<PendingResult>, porthole_store::Error> {
-        let deadly: Vec<UrlId> =
-            self.deaths.iter().filter(|(_, deaths)| **deaths >= MAX_DEATHS).map(|(oid, _)| *oid).collect();
-        self.deaths.retain(|_, deaths| *deaths < MAX_DEATHS);
-        // Not before they are due: what waits for another try is looked at again then.
-        let work = store.take_these(&deadly, Timestamp(i64::MAX))?;
+        let crashing: Vec<UrlId> = self
+            .crashes
+            .iter()
+            .filter(|(_, crashes)| **crashes >= MAX_CRASHES)
+            .map(|(oid, _)| *oid)
+            .collect();
+        self.crashes.retain(|_, crashes| *crashes < MAX_CRASHES);
+        // Also those that wait for a retry: the time limit is ignored.
+        let work = store.take_these(&crashing, Timestamp(i64::MAX))?;
         let pending = |work| {
-            let detail = format!("the program died {MAX_DEATHS} times while this was fetched or read");
+            let detail = format!("the program crashed {MAX_CRASHES} times while this was fetched or read");
             let outcome = Outcome::Dead(Failure::new(FailureKind::Crash, detail));
             let result = PageResult { outcome, ..empty_result(&work, now) };
             PendingResult { work, result, took: std::time::Duration::ZERO }
@@ -72,7 +76,7 @@ impl CrashGuard {
 
     pub(crate) fn finished(&mut self, oid: UrlId) {
         self.under_way.remove(&oid);
-        self.deaths.remove(&oid);
+        self.crashes.remove(&oid);
     }
 
     /// The setting, if it has changed, to be committed with results.
@@ -81,7 +85,7 @@ impl CrashGuard {
         self.changed()
     }
 
-    /// Writes what is under way, as long as no commit has done so.
+    /// Stores the URLs in flight until the first commit does.
     pub(crate) fn note_first(
         &mut self,
         store: &mut dyn WorkspaceWriter,
@@ -94,7 +98,7 @@ impl CrashGuard {
         Ok(())
     }
 
-    /// Says that the run has ended without dying.
+    /// Records a clean end of the run.
     pub(crate) fn close(&mut self, store: &mut dyn WorkspaceWriter) -> Result<(), porthole_store::Error> {
         if !self.written.is_empty() {
             self.written.clear();
@@ -105,13 +109,13 @@ impl CrashGuard {
 
     fn changed(&mut self) -> Option<(&'static str, String)> {
         let mut entries: Vec<(u64, u32)> =
-            self.under_way.iter().map(|oid| (oid.0, self.deaths.get(oid).copied().unwrap_or(0))).collect();
-        // Not yet started again, so not yet cleared of suspicion.
-        let waiting = self.deaths.iter().filter(|(oid, _)| !self.under_way.contains(oid));
-        entries.extend(waiting.map(|(oid, deaths)| (oid.0, deaths - 1)));
+            self.under_way.iter().map(|oid| (oid.0, self.crashes.get(oid).copied().unwrap_or(0))).collect();
+        // Not restarted yet, so its crash count is kept.
+        let waiting = self.crashes.iter().filter(|(oid, _)| !self.under_way.contains(oid));
+        entries.extend(waiting.map(|(oid, crashes)| (oid.0, crashes - 1)));
         entries.sort_unstable();
         let entries: Vec<String> =
-            entries.iter().map(|(oid, deaths)| format!("{oid:x}:{deaths:x}")).collect();
+            entries.iter().map(|(oid, crashes)| format!("{oid:x}:{crashes:x}")).collect();
         let value = entries.join(" ");
         if value == self.written {
             return None;
@@ -129,9 +133,9 @@ mod tests {
     use crate::engine::tests::scratch;
 
     #[test]
-    fn what_is_under_way_at_several_deaths_is_dropped_and_nothing_else() {
+    fn only_urls_in_flight_at_several_crashes_are_dropped() {
         let (_folder, mut store) = scratch();
-        let [deadly, slow, good] =
+        let [crashing, slow, good] =
             ["a", "b", "c"].map(|host| CanonicalUrl::parse(&format!("http://{host}.test/")).unwrap());
         let new = |url: &CanonicalUrl| porthole_types::NewUrl {
             url: url.clone(),
@@ -139,25 +143,25 @@ mod tests {
             priority: 1.0,
             depth: 0,
         };
-        store.add(&[new(&deadly), new(&slow), new(&good)]).unwrap();
-        for death in 0..MAX_DEATHS {
+        store.add(&[new(&crashing), new(&slow), new(&good)]).unwrap();
+        for crash in 0..MAX_CRASHES {
             let mut guard = CrashGuard::open(&store).unwrap();
-            assert!(guard.drop_deadly(&mut store, Timestamp(0)).unwrap().is_empty(), "death {death}");
-            guard.started(deadly.id());
-            guard.started(if death == 1 { slow.id() } else { good.id() });
+            assert!(guard.drop_crashing(&mut store, Timestamp(0)).unwrap().is_empty(), "crash {crash}");
+            guard.started(crashing.id());
+            guard.started(if crash == 1 { slow.id() } else { good.id() });
             guard.note_first(&mut store).unwrap();
-            if death == 1 {
+            if crash == 1 {
                 guard.finished(good.id());
                 let (name, value) = guard.setting().unwrap();
                 store.set_setting(name, &value).unwrap();
             }
         }
         let mut guard = CrashGuard::open(&store).unwrap();
-        let dropped = guard.drop_deadly(&mut store, Timestamp(0)).unwrap();
+        let dropped = guard.drop_crashing(&mut store, Timestamp(0)).unwrap();
         let urls: Vec<_> = dropped.iter().map(|pending| &pending.work.url).collect();
-        assert_eq!(urls, [&deadly]);
+        assert_eq!(urls, [&crashing]);
         assert!(matches!(&dropped[0].result.outcome, Outcome::Dead(why) if why.kind == FailureKind::Crash));
         guard.close(&mut store).unwrap();
-        assert!(CrashGuard::open(&store).unwrap().deaths.is_empty());
+        assert!(CrashGuard::open(&store).unwrap().crashes.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! A crawl: what it is made of, and how it is run.
+//! A crawl: its parts, its limits, and how it is run.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -28,27 +28,27 @@ use crate::recovery::LostPages;
 use crate::result::{Focus, Scorer};
 use crate::scope::Scope;
 
-/// When a crawl ends at the latest, and how it goes about it.
+/// The limits of a run, and its workers.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Fetches, whatever becomes of them.
+    /// Maximum number of fetches, whatever their outcome.
     pub fetches: u64,
-    /// Pages that are fetched. Redirects, refusals and failures do not count.
+    /// Maximum number of pages. Redirects, refusals and failures do not count.
     pub pages: u64,
-    /// Bytes of answers.
+    /// Maximum number of bytes received.
     pub bytes: u64,
-    /// Fetches that may be under way at once.
+    /// Maximum number of fetches in flight.
     pub workers: usize,
-    /// What a free worker does while the sites with good links rest.
+    /// What a free worker does while the sites with good links are resting.
     pub idle: Idle,
-    /// Pages that are wanted, and the time that there is for them: for [`Idle`], and no limit.
+    /// Target number of pages, used by [`Idle`]. Not a limit.
     pub wanted_pages: Option<u64>,
-    /// See `wanted_pages`.
+    /// Target duration, used by [`Idle`]. Not a limit.
     pub wanted_time: Option<Duration>,
 }
 
 impl Limits {
-    /// One fetch at a time, without an end.
+    /// One fetch at a time, without limits.
     pub const NONE: Limits = Limits {
         fetches: u64::MAX,
         pages: u64::MAX,
@@ -69,36 +69,36 @@ impl Default for Limits {
 /// Why a crawl ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The number of pages or fetches that was asked for has been reached.
+    /// The limit on pages or fetches is reached.
     Limit,
-    /// As many bytes came as were asked for.
+    /// The limit on bytes is reached.
     Bytes,
-    /// Every known URL has been dealt with.
+    /// No URL is left.
     Exhausted,
-    /// What is left failed before, and waits for another try until then.
+    /// The remaining URLs wait for a retry, the first of them until this time.
     Waiting(Timestamp),
-    /// Somebody asked for it.
+    /// The crawl was stopped on request.
     Asked,
 }
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Stop::Limit => "the limit of pages is reached",
-            Stop::Bytes => "the limit of bytes is reached",
+            Stop::Limit => "the page limit is reached",
+            Stop::Bytes => "the byte limit is reached",
             Stop::Exhausted => "no URL is left",
-            Stop::Waiting(_) => "all URLs that are left wait for another try",
+            Stop::Waiting(_) => "all remaining URLs wait for a retry",
             Stop::Asked => "stopped on request",
         })
     }
 }
 
-/// What an observer is told of each fetch, after it was committed.
+/// A committed fetch, as passed to an observer.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// The URL.
     pub url: &'a CanonicalUrl,
-    /// What became of it.
+    /// Its result.
     pub result: &'a PageResult,
     /// How long the fetch took.
     pub took: Duration,
@@ -106,31 +106,31 @@ pub struct Seen<'a> {
     pub counts: StoreCounts,
 }
 
-/// Why a crawl could not go on.
+/// Why a crawl failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
-    /// The database refused.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] porthole_store::Error),
     /// The critic failed.
     #[error(transparent)]
     Judge(#[from] JudgeError),
-    /// Pages cannot be kept.
+    /// The archive failed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Hubs and authorities cannot be found.
+    /// The distillation failed.
     #[error(transparent)]
     Distill(#[from] DistillError),
-    /// The strategy cannot go on from what it remembered.
+    /// The strategy's saved state is unusable.
     #[error(transparent)]
     Memory(#[from] StateError),
-    /// What was committed cannot be synced.
+    /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
 }
 
 impl CrawlError {
-    /// Whether there is no room left on the disk.
+    /// Whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         match self {
             CrawlError::Store(error) => error.is_disk_full(),
@@ -142,23 +142,24 @@ impl CrawlError {
     }
 }
 
-/// Watches a crawl, and may end it.
+/// Observes a crawl, and may end it.
 pub trait Observer {
-    /// A fetch was committed.
+    /// Called after a fetch was committed.
     fn committed(&mut self, seen: Seen<'_>) -> ControlFlow<()>;
 
-    /// So many workers are idle by choice: they wait for so many sites with good links, which rest. Told once a second
-    /// while that is so.
+    /// Called about once a second while `workers` are idle by choice, because they wait for `sites` resting sites
+    /// with good links.
     fn waiting_for(&mut self, workers: usize, sites: usize) {
         let _ = (workers, sites);
     }
 
-    /// The crawl is held up for this reason, or goes on: an outage, or a judge that does not answer.
+    /// Called when the crawl is held up, with the reason (an outage, or a judge that does not answer), and with
+    /// `None` when it continues.
     fn held_up(&mut self, why: Option<&str>) {
         let _ = why;
     }
 
-    /// Nothing came for a moment.
+    /// Called when nothing happened for a short time.
     fn waiting(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -173,13 +174,13 @@ impl<F: FnMut(Seen<'_>) -> ControlFlow<()>> Observer for F {
 /// A crawl over a web and a store.
 pub struct Crawl<'a> {
     pub(crate) web: Arc<dyn Fetch + 'a>,
-    /// `None` for a web without pauses and robots.txt: recorded, synthetic, or on this machine.
+    /// `None` for webs without politeness: recorded, synthetic, or on this machine.
     pub(crate) manners: Option<Manners>,
     pub(crate) writer: Writer<'a>,
 }
 
 impl<'a> Crawl<'a> {
-    /// A crawl that goes on where the store is.
+    /// Creates a crawl that continues from the state of the store.
     pub fn new(
         web: impl Fetch + 'a,
         store: impl Into<StoreRef<'a>>,
@@ -209,13 +210,13 @@ impl<'a> Crawl<'a> {
         Ok(Crawl { web: Arc::new(web), manners: None, writer })
     }
 
-    /// Judges pages and follows links by what they are worth.
+    /// Judges pages, and follows links by a strategy.
     pub fn focused(mut self, focus: Focus) -> Self {
         self.refocus(focus);
         self
     }
 
-    /// Judges and follows links otherwise from now on; see [`Crawl::judged_by`] for what was judged before.
+    /// Replaces the judge and the strategy. See [`Crawl::rejudge_if_changed`] for pages judged before.
     pub fn refocus(&mut self, focus: Focus) {
         let Focus { judge, strategy, marks } = focus;
         self.writer.judge = Some(judge);
@@ -223,21 +224,21 @@ impl<'a> Crawl<'a> {
         self.writer.memory = Memory::default();
     }
 
-    /// Asks for robots.txt in the name of `agent`, leaves pauses between requests, and looks out for traps. Needs a
+    /// Makes the crawl polite: it fetches robots.txt as `agent`, pauses between requests, and avoids traps. Needs a
     /// runtime with timers.
     pub fn polite(mut self, politeness: Politeness, agent: &str) -> Self {
         self.manners = Some(Manners::new(politeness, agent));
         self.avoiding_traps()
     }
 
-    /// Reads pages in the task that runs the crawl, not on threads: on simulated time reading must take no time, or the
-    /// clock would run away from the readers.
+    /// Reads pages in the task that runs the crawl instead of on threads. In simulated time reading must take no
+    /// time, or the clock would run ahead of the readers.
     pub fn reading_in_place(mut self) -> Self {
         self.writer.reads_in_place = true;
         self
     }
 
-    /// Looks out for traps: for webs without an end.
+    /// Avoids traps. Needed for webs without an end.
     pub fn avoiding_traps(mut self) -> Self {
         self.writer.admission.watch_for_traps();
         self
@@ -249,49 +250,49 @@ impl<'a> Crawl<'a> {
         self
     }
 
-    /// Tries the folders above good pages, too: `/a/b/c` leads to `/a/b/`, `/a/` and `/` (V 3.2).
+    /// Also tries the folders above good pages: for `/a/b/c`, `/a/b/`, `/a/` and `/` (V 3.2).
     pub fn truncating(mut self, truncates: bool) -> Self {
         self.writer.truncates = truncates;
         self
     }
 
-    /// Finds hubs and authorities meanwhile, and has what great hubs link to fetched sooner (W 3.2, V 2.2).
+    /// Computes hubs and authorities during the crawl, and raises what the best hubs link to (W 3.2, V 2.2).
     pub fn distilling(mut self, settings: DistillSettings) -> Result<Self, CrawlError> {
         let mark = self.writer.store.setting(DISTILLED)?;
         self.writer.distiller = Some(Distiller::new(settings, mark.as_deref()));
         Ok(self)
     }
 
-    /// Asks who links to good pages, and tries those, too (V 3.2).
+    /// Asks an endpoint for the pages that link to good pages, and tries those too (V 3.2).
     pub fn asking_backlinks(mut self, settings: BacklinkSettings) -> Result<Self, CrawlError> {
         let asked = self.writer.store.setting(backlinks::ASKED)?;
         self.writer.backlinks = Some(Backlinks::new(settings, asked.as_deref()));
         Ok(self)
     }
 
-    /// Adds URLs to begin with. How many of them were new.
+    /// Adds start URLs. Returns how many of them were new.
     pub fn start(&mut self, urls: &[CanonicalUrl]) -> Result<usize, CrawlError> {
         self.writer.add_starts(urls)
     }
 
-    /// The store, while the crawl does not run.
+    /// The store, while the crawl is not running.
     pub fn store(&mut self) -> &mut (dyn Store + 'static) {
         &mut *self.writer.store
     }
 
-    /// Crawls until a limit is reached, nothing is left, or the observer, who sees every fetch, asks to stop: both halves
-    /// in one task. What is under way then is fetched again when the crawl goes on.
+    /// Crawls until a limit is reached, nothing is left, or the observer asks to stop. Both halves run in one task.
+    /// Requests in flight at the end are made again when the crawl is resumed.
     pub async fn run(&mut self, limits: Limits, observer: &mut dyn Observer) -> Result<Stop, CrawlError> {
         self.writer.begin(limits, self.manners.is_some(), limits.workers > 1)?;
-        self.recall_hosts()?;
+        self.load_hosts()?;
         let mut network = Network::new(self.manners.take());
         let stop = single::drive(&mut network, &mut self.writer, &*self.web, observer).await;
         self.manners = network.into_manners();
         self.end(stop)
     }
 
-    /// Takes what an earlier run knew of hosts.
-    pub(super) fn recall_hosts(&mut self) -> Result<(), CrawlError> {
+    /// Loads the host states of an earlier run.
+    pub(super) fn load_hosts(&mut self) -> Result<(), CrawlError> {
         let now = self.writer.clock.now();
         if let Some(manners) = &mut self.manners {
             manners.recall(&*self.writer.store.reader(), now)?;
@@ -299,22 +300,25 @@ impl<'a> Crawl<'a> {
         Ok(())
     }
 
-    /// Ends a run, with what the next one has to know of hosts.
+    /// Ends a run, and stores the host states for the next one.
     pub(super) fn end(&mut self, stop: Result<Stop, CrawlError>) -> Result<Stop, CrawlError> {
-        let kept = if stop.is_ok() { self.writer.keep_hosts(self.manners.as_mut()) } else { Ok(()) };
+        let kept = if stop.is_ok() { self.writer.save_hosts(self.manners.as_mut()) } else { Ok(()) };
         self.writer.end(stop.and_then(|stop| kept.map(|()| stop)))
     }
 
-    /// The same in simulated time, on one thread: a request takes as long as its answer says, and `clock`, which has to be
-    /// that of the crawl, is advanced to the next event whenever nothing can be done. The web has to answer at once.
+    /// Runs in simulated time, on one thread. A request takes as long as its answer says, and `clock`, which must be
+    /// the crawl's clock, is advanced to the next event whenever nothing can be done. The web must answer at once. Commits are synced only at
+    /// the end of the run.
     pub fn run_simulated(
         &mut self,
         limits: Limits,
         clock: &ManualClock,
         observer: &mut dyn Observer,
     ) -> Result<Stop, CrawlError> {
+        // Simulated seconds pass too fast for a sync after each of them.
+        self.writer.syncing.pause = Duration::MAX;
         self.writer.begin(limits, self.manners.is_some(), false)?;
-        self.recall_hosts()?;
+        self.load_hosts()?;
         let mut network = Network::new(self.manners.take());
         let stop = simulated::drive(&mut network, &mut self.writer, &*self.web, clock, observer);
         self.manners = network.into_manners();
@@ -323,7 +327,7 @@ impl<'a> Crawl<'a> {
 }
 
 impl Writer<'_> {
-    /// Adds URLs to begin with; how many of them were new.
+    /// Adds start URLs. Returns how many of them were new.
     pub(crate) fn add_starts(&mut self, urls: &[CanonicalUrl]) -> Result<usize, CrawlError> {
         self.starts.extend(urls.iter().map(CanonicalUrl::id));
         let start = |url: &CanonicalUrl| NewUrl { url: url.clone(), relevance: 1.0, priority: 1.0, depth: 0 };
@@ -331,7 +335,7 @@ impl Writer<'_> {
     }
 }
 
-/// Where the last page is that a crawl has committed, to open its archive behind.
+/// The location of the last committed page in the archive.
 pub(crate) fn last_archived(
     store: &dyn WorkspaceWriter,
 ) -> Result<Option<SegmentSpan>, porthole_store::Error> {
@@ -344,8 +348,8 @@ pub(crate) fn last_archived(
     })())
 }
 
-/// The setting that says where the last page is kept; committed with it.
+/// Setting with the location of the last archived page. Committed with it.
 pub(crate) const LAST_ARCHIVED: &str = "crawl.last_archived";
 
-/// The setting that numbers the next fetch; committed with the fetches before it.
+/// Setting with the sequence number of the next fetch. Committed with the fetches before it.
 pub(crate) const NEXT_SEQ: &str = "crawl.next_seq";

@@ -1,148 +1,135 @@
-//! What is put off: scoring all that waits anew after a training, and the table that follows the queue.
+//! Work that is deferred: rescoring all queued links after a training, and bringing the table up to date with the
+//! queue.
 //!
-//! With one worker all of it is done before the next page is chosen. With several it is done in pieces: no more than a
-//! share of the time as long as pages keep coming, and more of it when nothing came for a moment. Pieces come after
-//! what was pending is committed, so that what an older model said never comes after what a newer one says.
+//! With one worker all of it is done before the next page is chosen. With several workers it is done in chunks, in a
+//! limited share of the time while pages arrive, and in more when nothing happens. Chunks run after pending results
+//! are committed, so that scores of an older model never overwrite those of a newer one.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use porthole_store::Batch;
-use porthole_types::UrlId;
+use porthole_types::{Clock, UrlId};
 
 use super::crawl::CrawlError;
 use super::writer::Writer;
 
-/// Links that are scored anew at a time.
-const PIECE: usize = 1_000;
+/// Number of links that are rescored at a time.
+const CHUNK: usize = 1_000;
 
-/// Of the time that goes by, one part in so many.
+/// At most one part in this many of the elapsed time is spent.
 const SHARE: u32 = 5;
 
-/// The setting that says that a scoring is under way; whoever opens the crawl then has everything scored.
-const SCORING: &str = "crawl.scoring";
+/// Setting that is set while a rescoring is in progress. If it is set at open, everything is rescored.
+const RESCORING: &str = "crawl.scoring";
 
-/// How far the queue and the table are behind.
-#[derive(Debug)]
+/// State of the deferred work.
+#[derive(Debug, Default)]
 pub(crate) struct DeferredWork {
-    /// Whether it is done in pieces; else at once.
-    in_pieces: bool,
-    is_scoring: bool,
-    /// Whether the setting says so.
-    is_noted: bool,
-    /// Whether the table may have to follow.
-    is_sweeping: bool,
-    /// Whether it has begun to.
-    has_begun: bool,
-    /// Since when something is put off, and the time that went into it since.
-    since: Instant,
+    /// Whether the work is done in chunks, rather than at once.
+    in_chunks: bool,
+    is_rescoring: bool,
+    /// Whether the setting is set in the database.
+    is_stored: bool,
+    /// Whether the table may be behind the queue.
+    is_table_behind: bool,
+    /// Whether bringing it up to date has started.
+    has_started: bool,
+    /// Since when work is deferred, and the time spent on it since.
+    since: Duration,
     spent: Duration,
 }
 
-impl Default for DeferredWork {
-    fn default() -> Self {
-        let (since, spent) = (Instant::now(), Duration::ZERO);
-        DeferredWork {
-            in_pieces: false,
-            is_scoring: false,
-            is_noted: false,
-            is_sweeping: false,
-            has_begun: false,
-            since,
-            spent,
-        }
-    }
-}
-
 impl DeferredWork {
-    /// As the crawl was left.
-    pub(crate) fn new(writer: &mut Writer<'_>, in_pieces: bool) -> Result<DeferredWork, CrawlError> {
-        let is_noted = writer.store.setting(SCORING)?.is_some_and(|noted| !noted.is_empty());
+    /// Restores the state that an earlier run left.
+    pub(crate) fn new(writer: &mut Writer<'_>, in_chunks: bool) -> Result<DeferredWork, CrawlError> {
+        let is_stored = writer.store.setting(RESCORING)?.is_some_and(|stored| !stored.is_empty());
         if let Some(scorer) = &mut writer.scorer {
-            scorer.strategy.set_rescore_chunk(if in_pieces { PIECE } else { usize::MAX });
-            if is_noted {
+            scorer.strategy.set_rescore_chunk(if in_chunks { CHUNK } else { usize::MAX });
+            if is_stored {
                 scorer.strategy.rescore_all();
             }
         }
-        let (since, spent) = (Instant::now(), Duration::ZERO);
+        let (since, spent) = (writer.clock.monotonic(), Duration::ZERO);
         Ok(DeferredWork {
-            in_pieces,
-            is_scoring: is_noted,
-            is_noted,
-            is_sweeping: true,
-            has_begun: false,
+            in_chunks,
+            is_rescoring: is_stored,
+            is_stored,
+            is_table_behind: true,
+            has_started: false,
             since,
             spent,
         })
     }
 
-    pub(crate) fn is_scoring(&self) -> bool {
-        self.is_scoring
+    pub(crate) fn is_rescoring(&self) -> bool {
+        self.is_rescoring
     }
 
-    /// Whether something is half done.
-    pub(crate) fn is_midway(&self) -> bool {
-        self.is_scoring || self.has_begun
+    /// Whether work is partly done.
+    pub(crate) fn is_partly_done(&self) -> bool {
+        self.is_rescoring || self.has_started
     }
 
-    /// Whether it has not had its share of the time.
-    pub(crate) fn has_time(&self) -> bool {
-        !self.in_pieces || self.spent * SHARE <= self.since.elapsed()
+    /// Whether the work has not used up its share of the time.
+    pub(crate) fn has_time(&self, clock: &dyn Clock) -> bool {
+        !self.in_chunks || self.spent * SHARE <= clock.monotonic().saturating_sub(self.since)
     }
 
-    pub(crate) fn is_any(&self) -> bool {
-        self.is_scoring || self.is_sweeping
+    pub(crate) fn has_work(&self) -> bool {
+        self.is_rescoring || self.is_table_behind
     }
 
-    /// Results were committed, after which the table may have to follow.
-    pub(crate) fn committed(&mut self) {
-        self.is_noted = self.is_scoring;
-        if !self.is_any() {
-            (self.since, self.spent) = (Instant::now(), Duration::ZERO);
+    /// Records a commit, after which the table may be behind.
+    pub(crate) fn committed(&mut self, clock: &dyn Clock) {
+        self.is_stored = self.is_rescoring;
+        if !self.has_work() {
+            (self.since, self.spent) = (clock.monotonic(), Duration::ZERO);
         }
-        self.is_sweeping = true;
+        self.is_table_behind = true;
     }
 
     /// The setting, if it has to be written.
     pub(crate) fn setting(&self) -> Option<(&'static str, &'static str)> {
-        (self.is_scoring != self.is_noted).then_some((SCORING, if self.is_scoring { "yes" } else { "" }))
+        (self.is_rescoring != self.is_stored)
+            .then_some((RESCORING, if self.is_rescoring { "yes" } else { "" }))
     }
 }
 
 impl Writer<'_> {
-    /// Does what is put off as long as its share of the time lasts; everything, with one worker.
+    /// Does deferred work while its share of the time lasts; with one worker, all of it.
     pub(crate) fn catch_up(&mut self) -> Result<(), CrawlError> {
-        while self.run.deferred.is_any() && self.run.deferred.has_time() {
-            self.catch_up_some()?;
+        while self.has_deferred() {
+            self.catch_up_chunk()?;
         }
         Ok(())
     }
 
-    /// Does a piece of what is put off. Nothing may be pending.
-    pub(crate) fn catch_up_some(&mut self) -> Result<(), CrawlError> {
-        let started = Instant::now();
-        if self.run.deferred.is_scoring {
+    /// Does a chunk of deferred work. Nothing may be pending.
+    pub(crate) fn catch_up_chunk(&mut self) -> Result<(), CrawlError> {
+        let started = self.clock.monotonic();
+        if self.run.deferred.is_rescoring {
             let priorities = self.rescored();
             let settings: Vec<_> = self.run.deferred.setting().into_iter().collect();
             let batch = Batch { priorities: &priorities, settings: &settings, ..Batch::default() };
             self.store.commit(&batch)?;
-            self.run.deferred.committed();
-            // For all of this the table will have to follow.
-            self.run.deferred.has_begun = true;
+            self.run.deferred.committed(&*self.clock);
+            // The table is now behind for all of these.
+            self.run.deferred.has_started = true;
         } else {
-            self.run.deferred.has_begun = self.store.catch_up()?;
-            self.run.deferred.is_sweeping = self.run.deferred.has_begun;
+            self.run.deferred.has_started = self.store.catch_up()?;
+            self.run.deferred.is_table_behind = self.run.deferred.has_started;
         }
-        self.run.deferred.spent += started.elapsed();
+        self.run.deferred.spent += self.clock.monotonic().saturating_sub(started);
         Ok(())
     }
 
-    /// What the strategy says anew, all of it or a piece.
+    /// New priorities from the strategy: all of them, or a chunk.
     pub(crate) fn rescored(&mut self) -> Vec<(UrlId, f64)> {
         let Some(scorer) = &mut self.scorer else { return Vec::new() };
-        let mut anew = scorer.strategy.rescored();
-        self.run.deferred.is_scoring = self.run.deferred.in_pieces && anew.len() >= PIECE;
+        let mut priorities = scorer.strategy.rescored();
+        self.run.deferred.is_rescoring = self.run.deferred.in_chunks && priorities.len() >= CHUNK;
         let starts = &self.starts;
-        anew.retain(|(oid, _)| !starts.contains(oid));
-        anew
+        priorities.retain(|(oid, _)| !starts.contains(oid));
+        priorities
     }
 }

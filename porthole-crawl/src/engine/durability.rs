@@ -1,30 +1,29 @@
-//! Group commit: about once a second, what was committed is made to survive a power cut, on a thread beside the crawl.
+//! Group commit: about once a second, committed data is synced on a separate thread, so that it survives a power cut.
 //!
-//! First the segments are synced, then the database. The fetches that this covers are named by the setting
-//! [`SYNCED`] in the next commit; what may have happened to later ones is found out by
-//! [`recovery`](crate::recovery). If the disk does not keep up, the crawl waits for it, so that never more than
-//! [`AT_RISK`] of work can be lost.
+//! The segments are synced first, then the database. The next commit stores in the setting [`SYNCED`] which fetches
+//! are covered; [`recovery`](crate::recovery) checks the later ones at open. If the disk does not keep up, the crawl
+//! waits for it, so that at most [`AT_RISK`] of work can be lost.
 
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::crawl::{Crawl, CrawlError};
 use super::writer::Writer;
 use crate::recovery::SYNCED;
 
-/// Time from a commit to the sync that covers it. A sync costs as much as there is to write, and little more.
+/// Time from a commit to the sync that covers it. The cost of a sync is mostly that of the data to write.
 const BETWEEN_SYNCS: Duration = Duration::from_secs(1);
 
-/// A commit that is not synced after this time stops the crawl until it is.
+/// The crawl waits for a sync if a commit is not synced after this time.
 const AT_RISK: Duration = Duration::from_secs(4);
 
-/// How a crawl is synced.
+/// When a crawl syncs.
 pub(crate) struct Syncing {
     /// Time from a commit to the sync that covers it.
     pub(crate) pause: Duration,
-    /// A commit that is not synced after this time stops the crawl until it is.
+    /// The crawl waits for a sync if a commit is not synced after this time.
     pub(crate) at_risk: Duration,
-    /// Hears how far each sync is.
+    /// Called at each stage of a sync.
     #[cfg(test)]
     pub(crate) watch: Option<std::sync::Arc<dyn Fn(Stage) + Send + std::marker::Sync>>,
 }
@@ -40,7 +39,7 @@ impl Default for Syncing {
     }
 }
 
-/// How far a sync is.
+/// A stage of a sync.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Stage {
@@ -49,56 +48,59 @@ pub(crate) enum Stage {
     DatabaseIsSynced,
 }
 
-/// What of a crawl is synced.
+/// Which commits are synced.
 #[derive(Default)]
 pub(crate) struct Durability {
-    /// The next fetch as of the last commit.
+    /// Sequence number of the next fetch as of the last commit.
     committed: u64,
-    /// The next fetch as of the last sync; the setting as it is to be.
+    /// The same as of the last sync, and the new value of the setting.
     synced: u64,
-    /// The setting as it stands in the database.
+    /// The value of the setting in the database.
     written: u64,
-    /// When the first commit was made that no sync covers.
-    unsynced_since: Option<Instant>,
+    /// Time of the first commit that is not covered by a sync.
+    unsynced_since: Option<Duration>,
     running: Option<Sync>,
 }
 
-/// A sync that is under way.
+/// A sync in progress.
 struct Sync {
-    /// The next fetch as of the last commit that it covers.
+    /// Sequence number of the next fetch as of the last commit that it covers.
     covers: u64,
-    /// When the first commit was made that it covers.
-    since: Instant,
+    /// Time of the first commit that it covers.
+    since: Duration,
     thread: JoinHandle<Result<(), CrawlError>>,
 }
 
 impl Durability {
-    /// Of a crawl whose commits so far are synced, if it keeps pages.
+    /// The state of a crawl whose commits are all synced.
     pub(crate) fn new(writer: &Writer<'_>) -> Durability {
         let seq = writer.next_seq;
         Durability { committed: seq, synced: seq, written: seq, unsynced_since: None, running: None }
     }
 
-    /// The setting, if it has changed and the crawl keeps pages, to be committed with results.
+    /// The setting, if it has changed and the crawl archives pages, to be committed with results.
     pub(crate) fn setting(&mut self, writer: &Writer<'_>) -> Option<(&'static str, String)> {
         let has_changed = std::mem::replace(&mut self.written, self.synced) != self.synced;
         (has_changed && writer.archive.is_some()).then(|| (SYNCED, self.synced.to_string()))
     }
 
-    /// A commit was made, after which this is the number of the next fetch.
-    pub(crate) fn committed(&mut self, next_seq: u64) {
+    /// Records a commit at the monotonic time `now`. `next_seq` is the sequence number of the next fetch after it.
+    pub(crate) fn committed(&mut self, next_seq: u64, now: Duration) {
         self.committed = next_seq;
-        self.unsynced_since.get_or_insert_with(Instant::now);
+        self.unsynced_since.get_or_insert(now);
     }
 
-    /// Begins and ends syncs when it is time.
+    /// Starts and finishes syncs when due.
     fn poll(&mut self, writer: &mut Writer<'_>) -> Result<(), CrawlError> {
         let Syncing { pause, at_risk, .. } = writer.syncing;
-        let is_over = |sync: &Sync| sync.thread.is_finished() || sync.since.elapsed() >= at_risk;
+        let now = writer.clock.monotonic();
+        let is_over = |sync: &Sync| sync.thread.is_finished() || now.saturating_sub(sync.since) >= at_risk;
         if self.running.as_ref().is_some_and(is_over) {
             self.wait()?;
         }
-        if self.running.is_none() && self.unsynced_since.is_some_and(|since| since.elapsed() >= pause) {
+        if self.running.is_none()
+            && self.unsynced_since.is_some_and(|since| now.saturating_sub(since) >= pause)
+        {
             self.begin(writer)?;
         }
         Ok(())
@@ -135,7 +137,7 @@ impl Durability {
         Ok(())
     }
 
-    /// Waits for the sync that is under way.
+    /// Waits for the running sync.
     fn wait(&mut self) -> Result<(), CrawlError> {
         if let Some(Sync { covers, thread, .. }) = self.running.take() {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -144,10 +146,10 @@ impl Durability {
         Ok(())
     }
 
-    /// Syncs everything, when a run ends.
+    /// Syncs everything at the end of a run.
     pub(crate) fn close(mut self, writer: &mut Writer<'_>) -> Result<(), CrawlError> {
         self.wait()?;
-        self.unsynced_since.get_or_insert_with(Instant::now);
+        self.unsynced_since.get_or_insert(writer.clock.monotonic());
         self.begin(writer)?;
         self.wait()?;
         if let Some((name, value)) = self.setting(writer) {
@@ -159,7 +161,7 @@ impl Durability {
 }
 
 impl Crawl<'_> {
-    /// Syncs what was committed after so long, instead of after a second. What is not synced is lost in a power cut.
+    /// Syncs committed data after `pause` instead of after a second. Data that is not synced is lost in a power cut.
     pub fn syncing_after(mut self, pause: Duration) -> Self {
         self.writer.syncing.pause = pause;
         self
@@ -167,7 +169,7 @@ impl Crawl<'_> {
 }
 
 impl Writer<'_> {
-    /// Has what was committed synced when it is time.
+    /// Starts or finishes a sync when due.
     pub(crate) fn sync(&mut self) -> Result<(), CrawlError> {
         let mut durability = std::mem::take(&mut self.run.durability);
         let polled = durability.poll(self);

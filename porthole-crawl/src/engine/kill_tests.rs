@@ -1,11 +1,12 @@
-//! Whatever the strategy: stopped or killed and run again, a crawl goes the way that it would have gone.
+//! For every strategy: a crawl that is stopped or killed and run again makes the same fetches as one that is not.
 
 use std::collections::HashMap;
 
+use porthole_store::{SqliteWorkspaceWriter, Store, WorkspaceWriter};
 use porthole_strategy::{CrawlGoal, NAMES, named};
 use porthole_types::{FailureKind, Headers, ManualClock, Mark};
 
-use super::tests::{Says, scratch};
+use super::tests::{WordJudge, scratch};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::archive::Keep;
 use crate::result::Focus;
 use crate::{Fetch, FetchError, Request, Response};
 
-/// Pages by their URLs; what is not there is a 404, and what is empty redirects to the page of the next number.
+/// Pages by URL. A missing page is a 404, an empty one redirects to the page with the next number.
 pub(super) struct Pages(HashMap<String, String>);
 
 impl Fetch for Pages {
@@ -36,7 +37,7 @@ impl Fetch for Pages {
     }
 }
 
-/// Sixty pages on three sites, each third about owls, which link here and there.
+/// Sixty pages on three sites, a third of them about owls.
 pub(super) fn web() -> Pages {
     let url = |page: u64| format!("http://{}.test/{page}", ["a", "b", "c"][page as usize % 7 % 3]);
     let words = ["owl", "hawk", "feather", "cheese", "engine", "milk"];
@@ -57,29 +58,30 @@ pub(super) fn web() -> Pages {
 
 pub(super) const STARTS: [&str; 3] = ["http://a.test/0", "http://a.test/3", "http://b.test/1"];
 
-/// The way of a crawl that is stopped after so many fetches each time. What was saved is thrown away at every stop, if so
-/// wished: as if the crawl had been killed.
-fn way(web: &Pages, name: &str, stops: u64, forgets: bool) -> String {
+/// The order of fetches of a crawl that is stopped after every `stops` fetches. With `forgets`, the saved state is
+/// discarded at every stop, as if the crawl had been killed.
+fn order_of(web: &Pages, name: &str, stops: u64, forgets: bool) -> String {
     let (folder, mut store) = scratch();
     let clock = ManualClock::at(Timestamp(1_000));
     let mut keywords = Vec::new();
     porthole_page::TermSplitter::default().append("owl hawk", "en", &mut keywords);
     let aim = CrawlGoal { keywords, seed: 3, ..CrawlGoal::default() };
-    let mut way = String::new();
+    let mut order = String::new();
     loop {
         let strategy = named(name, &aim).unwrap();
-        let focus = Focus { judge: Box::new(Says("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
+        let focus =
+            Focus { judge: Box::new(WordJudge("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
         let crawl = Crawl::new(web, &mut store, &clock).unwrap().focused(focus);
         let mut crawl = crawl.archived(&folder.path().join("pages"), Keep::All).unwrap();
         crawl.start(&STARTS.map(|url| CanonicalUrl::parse(url).unwrap())).unwrap();
         let mut observe = |seen: Seen<'_>| {
-            way.push_str(seen.url.path());
+            order.push_str(seen.url.path());
             ControlFlow::Continue(())
         };
         let limits = Limits { fetches: stops, ..Limits::default() };
         let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
         if stop == Stop::Exhausted {
-            return way;
+            return order;
         }
         if forgets {
             crawl.writer.forget_memory().unwrap();
@@ -88,35 +90,36 @@ fn way(web: &Pages, name: &str, stops: u64, forgets: bool) -> String {
 }
 
 #[test]
-fn every_strategy_goes_on_where_it_was() {
+fn every_strategy_resumes_where_it_was() {
     let web = web();
     for name in NAMES.iter().copied().chain(["best-7:buffer=12", "best-16:rank=kwpr"]) {
-        let whole = way(&web, name, u64::MAX, false);
+        let whole = order_of(&web, name, u64::MAX, false);
         assert!(whole.split('/').count() > 20, "{name}: {whole}");
-        assert_eq!(way(&web, name, 3, false), whole, "{name}, stopped after every 3");
-        assert_eq!(way(&web, name, 5, true), whole, "{name}, killed after every 5");
+        assert_eq!(order_of(&web, name, 3, false), whole, "{name}, stopped after every 3");
+        assert_eq!(order_of(&web, name, 5, true), whole, "{name}, killed after every 5");
     }
 }
 
 #[test]
-fn remembering_is_not_taken_for_a_change_from_outside() {
+fn only_other_processes_count_as_outside_changes() {
     let (web, clock) = (web(), ManualClock::at(Timestamp(1_000)));
     for name in ["soft", "best-16", "opic"] {
-        let (_folder, mut store) = scratch();
-        let strategy = named(name, &CrawlGoal::nothing(1)).unwrap();
-        let focus = Focus { judge: Box::new(Says("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
-        let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus);
-        crawl.start(&STARTS.map(|url| CanonicalUrl::parse(url).unwrap())).unwrap();
-        let mut seen = 0;
-        // Slow enough for the crawl to look round.
-        let mut observe = |_: Seen<'_>| {
-            seen += 1;
-            if seen % 4 == 0 {
-                std::thread::sleep(Duration::from_millis(260));
-            }
-            ControlFlow::Continue(())
-        };
-        let stop = pollster::block_on(crawl.run(Limits { fetches: 12, ..Limits::default() }, &mut observe));
-        assert_eq!((stop.unwrap(), seen), (Stop::Limit, 12), "{name}");
+        let (folder, mut store) = scratch();
+        // The second run restores the strategy's state, which reads and indexes the fetches of the first.
+        for _ in 0..2 {
+            let strategy = named(name, &CrawlGoal::nothing(1)).unwrap();
+            let focus =
+                Focus { judge: Box::new(WordJudge("owl")), strategy, marks: vec![Mark::Path, Mark::Good] };
+            let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus);
+            crawl.start(&STARTS.map(|url| CanonicalUrl::parse(url).unwrap())).unwrap();
+            let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
+            let limits = Limits { fetches: 12, ..Limits::default() };
+            assert_eq!(pollster::block_on(crawl.run(limits, &mut observe)).unwrap(), Stop::Limit, "{name}");
+            crawl.writer.save_memory().unwrap();
+            assert!(!crawl.store().follow_changes().unwrap(), "{name}: the crawl's own writes");
+        }
+        let mut other = SqliteWorkspaceWriter::open(folder.path().join("crawl.db")).unwrap();
+        other.set_setting("a", "b").unwrap();
+        assert!(store.follow_changes().unwrap(), "{name}: another connection's");
     }
 }

@@ -1,6 +1,6 @@
-//! A crawl that runs by itself: the network half on one thread, the writer half on another, and the readers on as many
-//! as there are cores. Channels are bounded, and neither half ever waits for the other: who cannot send keeps what it
-//! has until there is room.
+//! Runs a crawl on its own threads: the network half on one, the writer half on another, and one reader per core.
+//! Channels are bounded and neither half waits for the other: messages that cannot be sent are kept until there is
+//! room.
 
 use std::io;
 use std::sync::Arc;
@@ -24,48 +24,48 @@ use super::single::Requests;
 use crate::Fetch;
 use crate::reading::Readers;
 
-/// Batches of messages that may wait in a channel.
+/// Maximum number of message batches in a channel.
 const CHANNEL: usize = 256;
 
-/// Events that a listener may be behind before it misses some.
+/// Maximum number of events that a listener may lag behind.
 const EVENTS: usize = 1_024;
 
-/// How long a half waits for messages before it looks round.
-const MOMENT: Duration = Duration::from_millis(20);
+/// Maximum wait for messages before a half checks its deadlines.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How often is looked for commands of other processes.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+/// Time between two checks for commands of other processes.
+const COMMAND_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What the writer half is told.
+/// Inputs of the writer half.
 enum Input {
     Network(Vec<ToWriter>),
     Command(Command, SyncSender<Result<String, String>>),
-    /// A reader has something.
+    /// A reader has finished a page.
     Wake,
-    /// The network half is gone.
+    /// The network half has ended.
     NetworkEnded,
 }
 
-/// What happened in a running crawl; sent after it was committed.
+/// An event of a running crawl, sent after it was committed.
 #[derive(Clone, Debug)]
 pub enum CrawlEvent {
     /// A fetch, without its links.
     Fetched(Arc<(CanonicalUrl, PageResult)>),
-    /// A command was carried out, or could not be.
+    /// A command and its answer.
     Command(String, Result<String, String>),
-    /// The crawl is over.
+    /// The crawl has ended.
     Stopped,
 }
 
-/// A crawl that could not begin, and why.
-pub struct NotBegun {
+/// A crawl that could not be started.
+pub struct NotStarted {
     /// The crawl.
     pub crawl: Crawl<'static>,
-    /// Why.
+    /// The reason.
     pub error: CrawlError,
 }
 
-/// A running crawl. Dropping it does not end the crawl.
+/// A handle to a running crawl. Dropping it does not end the crawl.
 pub struct Handle {
     inbox: SyncSender<Input>,
     events: broadcast::Sender<CrawlEvent>,
@@ -73,25 +73,26 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Sends a command; the answer comes through the receiver.
+    /// Sends a command. The answer arrives through the receiver.
     pub fn send(&self, command: Command) -> Receiver<Result<String, String>> {
         let (sender, receiver) = sync_channel(1);
-        // A crawl that is over drops the sender, and the receiver says so.
+        // A crawl that has ended drops the sender, which the receiver reports.
         let _ = self.inbox.send(Input::Command(command, sender));
         receiver
     }
 
-    /// What happens from now on. Who reads too slowly is told how much was missed, and finds it in the tables.
+    /// Subscribes to events from now on. A receiver that lags is told how many it missed, and can find them in the
+    /// tables.
     pub fn events(&self) -> broadcast::Receiver<CrawlEvent> {
         self.events.subscribe()
     }
 
-    /// Whether the crawl is over.
+    /// Whether the crawl has ended.
     pub fn is_over(&self) -> bool {
         self.writer.is_finished()
     }
 
-    /// Waits for the end of the crawl and gives it back, with the reason.
+    /// Waits for the end of the crawl. Returns it with the reason.
     pub fn join(self) -> (Crawl<'static>, Result<Stop, CrawlError>) {
         match self.writer.join() {
             Ok(ended) => ended,
@@ -101,21 +102,21 @@ impl Handle {
 }
 
 impl Crawl<'static> {
-    /// Begins to crawl on threads of its own. The observer is told of every commit on the writer's thread.
+    /// Starts the crawl on its own threads. The observer is called on the writer's thread after every commit.
     pub fn spawn(
         mut self,
         limits: Limits,
         observer: Box<dyn Observer + Send>,
         refocus: Box<dyn Refocus>,
-    ) -> Result<Handle, Box<NotBegun>> {
-        let begun = self
+    ) -> Result<Handle, Box<NotStarted>> {
+        let started = self
             .writer
             .begin(limits, self.manners.is_some(), limits.workers > 1)
-            .and_then(|()| self.answer_stale())
-            .and_then(|()| self.recall_hosts())
-            .and_then(|()| self.writer.note("started", &self.writer.run_in_words()));
-        if let Err(error) = begun {
-            return Err(Box::new(NotBegun { crawl: self, error }));
+            .and_then(|()| self.reject_stale_commands())
+            .and_then(|()| self.load_hosts())
+            .and_then(|()| self.writer.record_event("started", &self.writer.describe_run()));
+        if let Err(error) = started {
+            return Err(Box::new(NotStarted { crawl: self, error }));
         }
         self.writer.run.may_pause = true;
         let (inbox, inputs) = sync_channel(CHANNEL);
@@ -137,16 +138,16 @@ impl Crawl<'static> {
             to_network: Some(to_network),
             observer: Publisher { observer, events: events.clone() },
             refocus,
-            looked: Timestamp(0),
+            checked_commands_at: Timestamp(0),
         };
         let end = inbox.clone();
         let network = thread::Builder::new().name("network".to_owned()).spawn(move || network.run(&end));
         let writer = thread::Builder::new().name("writer".to_owned()).spawn(move || writer.run(network));
-        Ok(Handle { inbox, events, writer: writer.expect("threads can be started") })
+        Ok(Handle { inbox, events, writer: writer.expect("cannot start the writer thread") })
     }
 
-    /// Commands from before this run were for nobody. One that was given since the store was opened is for us.
-    fn answer_stale(&mut self) -> Result<(), CrawlError> {
+    /// Rejects commands that were queued before this run. Those queued while the store was being opened are kept.
+    fn reject_stale_commands(&mut self) -> Result<(), CrawlError> {
         const OPENING: Duration = Duration::from_secs(10);
         let at = self.writer.clock.now();
         for row in self.writer.store.open_commands()?.into_iter().filter(|row| at.since(row.at) > OPENING) {
@@ -157,7 +158,7 @@ impl Crawl<'static> {
     }
 }
 
-/// Wakes the writer half when a reader has something.
+/// Wakes the writer half when a reader has finished a page.
 struct WakeWriter(SyncSender<Input>);
 
 impl Wake for WakeWriter {
@@ -167,7 +168,7 @@ impl Wake for WakeWriter {
     }
 }
 
-/// Tells an observer and all listeners what was committed.
+/// Forwards commits to an observer and all event listeners.
 struct Publisher {
     observer: Box<dyn Observer + Send>,
     events: broadcast::Sender<CrawlEvent>,
@@ -202,13 +203,13 @@ struct WriterLoop {
     to_network: Option<mpsc::Sender<Vec<ToNetwork>>>,
     observer: Publisher,
     refocus: Box<dyn Refocus>,
-    looked: Timestamp,
+    checked_commands_at: Timestamp,
 }
 
 impl WriterLoop {
     fn run(mut self, network: io::Result<JoinHandle<Network>>) -> (Crawl<'static>, Result<Stop, CrawlError>) {
-        let stop = self.until_it_ends();
-        // The network half ends when nobody talks to it any more; what is under way is given up.
+        let stop = self.run_loop();
+        // The network half ends when its channel closes. Requests in flight are dropped.
         self.to_network = None;
         let WriterLoop { mut crawl, inputs, observer, .. } = self;
         drop(inputs);
@@ -218,13 +219,13 @@ impl WriterLoop {
         let pages = crawl.writer.run.pages;
         let mut stop = crawl.end(stop);
         let why = stop.as_ref().map_or_else(ToString::to_string, ToString::to_string);
-        let noted = crawl.writer.note("stopped", &format!("{why}; {pages} pages in this run"));
+        let noted = crawl.writer.record_event("stopped", &format!("{why}; {pages} pages in this run"));
         stop = stop.and_then(|stop| noted.map(|()| stop));
         let _ = observer.events.send(CrawlEvent::Stopped);
         (crawl, stop)
     }
 
-    fn until_it_ends(&mut self) -> Result<Stop, CrawlError> {
+    fn run_loop(&mut self) -> Result<Stop, CrawlError> {
         loop {
             self.flush();
             if self.receive()? {
@@ -232,9 +233,9 @@ impl WriterLoop {
             }
             let writer = &mut self.crawl.writer;
             let now = writer.clock.now();
-            if now.since(self.looked) >= BETWEEN_LOOKS {
-                self.looked = now;
-                if writer.store.follow_changes()? && writer.carry_out_rows(&mut *self.refocus)? {
+            if now.since(self.checked_commands_at) >= COMMAND_INTERVAL {
+                self.checked_commands_at = now;
+                if writer.store.follow_changes()? && writer.execute_queued(&mut *self.refocus)? {
                     return Ok(Stop::Asked);
                 }
                 if self.observer.waiting().is_break() {
@@ -247,7 +248,7 @@ impl WriterLoop {
         }
     }
 
-    /// Sends what is for the network half, if it has room.
+    /// Sends pending messages to the network half, if it has room.
     fn flush(&mut self) {
         let outbox = &mut self.crawl.writer.outbox;
         if let Some(to_network) = &self.to_network
@@ -258,7 +259,7 @@ impl WriterLoop {
         }
     }
 
-    /// Waits a moment for messages, and takes in all that are there. Whether the crawl is to stop.
+    /// Waits briefly for messages and handles all that are there. Returns whether the crawl is to stop.
     fn receive(&mut self) -> Result<bool, CrawlError> {
         let writer = &mut self.crawl.writer;
         let mut has_read = false;
@@ -271,30 +272,30 @@ impl WriterLoop {
             }
         }
         let is_busy = has_read || writer.has_deferred() || !writer.outbox.is_empty();
-        let moment = if is_busy { Duration::ZERO } else { MOMENT };
-        let mut input = self.inputs.recv_timeout(moment).ok();
-        let mut stops = false;
+        let timeout = if is_busy { Duration::ZERO } else { POLL_INTERVAL };
+        let mut input = self.inputs.recv_timeout(timeout).ok();
+        let mut should_stop = false;
         while let Some(next) = input {
             match next {
                 Input::Network(messages) => {
                     for message in messages {
-                        self.crawl.writer.hear(message)?;
+                        self.crawl.writer.handle_message(message)?;
                     }
                 }
                 Input::Command(command, answer) => {
-                    stops |= command == Command::Stop;
-                    let done = self.crawl.writer.carry_out(&command, &mut *self.refocus)?;
-                    self.crawl.writer.note_command(&command.to_string(), &done)?;
+                    should_stop |= command == Command::Stop;
+                    let done = self.crawl.writer.execute(&command, &mut *self.refocus)?;
+                    self.crawl.writer.record_command(&command.to_string(), &done)?;
                     let event = CrawlEvent::Command(command.to_string(), done.clone());
                     let _ = self.observer.events.send(event);
                     let _ = answer.try_send(done);
                 }
                 Input::Wake => {}
-                Input::NetworkEnded => stops = true,
+                Input::NetworkEnded => should_stop = true,
             }
             input = self.inputs.try_recv().ok();
         }
-        Ok(stops)
+        Ok(should_stop)
     }
 }
 
@@ -304,26 +305,26 @@ struct NetworkLoop {
     clock: Arc<dyn Clock>,
     from_writer: mpsc::Receiver<Vec<ToNetwork>>,
     to_writer: SyncSender<Input>,
-    /// Answers that were sent and have not been read: memory, so there is a limit.
+    /// Number of answers sent and not read yet. Limited, because they take memory.
     unread: Arc<AtomicUsize>,
 }
 
-/// Requests whose answers are taken in one after the other before anything else is done.
+/// Maximum number of answers handled before anything else is done.
 const MAX_AT_ONCE: usize = 64;
 
 impl NetworkLoop {
     fn run(mut self, end: &SyncSender<Input>) -> Network {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         if let Ok(runtime) = runtime {
-            runtime.block_on(self.until_it_ends());
-            // A look-up of a name cannot be given up, and may take long.
+            runtime.block_on(self.run_loop());
+            // A name lookup cannot be cancelled, and may take long.
             runtime.shutdown_background();
         }
         let _ = end.try_send(Input::NetworkEnded);
         self.network
     }
 
-    async fn until_it_ends(&mut self) {
+    async fn run_loop(&mut self) {
         let web = self.web.clone();
         let mut requests = Requests::default();
         let max_unread = Readers::MAX_WAITING * thread::available_parallelism().map_or(1, Into::into);
@@ -337,15 +338,15 @@ impl NetworkLoop {
                 requests.begin(action, &*web);
             };
             let is_stuck = !self.send();
-            let due = self.network.next_due(now).map_or(MOMENT, |due| due.since(self.clock.now()));
-            let least = if is_stuck || is_held_up { Duration::from_millis(1) } else { MOMENT };
-            let wait = tokio::time::sleep(due.clamp(Duration::from_millis(1), MOMENT).min(least));
+            let due = self.network.next_due(now).map_or(POLL_INTERVAL, |due| due.since(self.clock.now()));
+            let max_wait = if is_stuck || is_held_up { Duration::from_millis(1) } else { POLL_INTERVAL };
+            let wait = tokio::time::sleep(due.clamp(Duration::from_millis(1), POLL_INTERVAL).min(max_wait));
             tokio::select! {
                 biased;
                 messages = self.from_writer.recv() => {
                     let Some(messages) = messages else { return };
                     let now = self.clock.now();
-                    messages.into_iter().for_each(|message| self.network.hear(message, now));
+                    messages.into_iter().for_each(|message| self.network.handle_message(message, now));
                 }
                 Some(done) = requests.under_way.next(), if !requests.under_way.is_empty() => {
                     requests.finish(done, &mut self.network, &*self.clock);
@@ -359,7 +360,7 @@ impl NetworkLoop {
         }
     }
 
-    /// Sends what is for the writer half; whether there was room.
+    /// Sends pending messages to the writer half. Returns whether there was room.
     fn send(&mut self) -> bool {
         let outbox = &mut self.network.outbox;
         if outbox.is_empty() {

@@ -1,4 +1,4 @@
-//! How a crawl behaves towards sites: pauses and robots.txt, and what is remembered of them for the next run.
+//! Politeness state: pauses and robots.txt, and what is stored of them for the next run.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use crate::host::{Flight, HostAnswer, Hosts, Politeness};
 use crate::recent::Recent;
 use crate::robots::RobotsCache;
 
-/// Bytes of robots.txt rules that are kept.
+/// Maximum size of the cached robots.txt rules in bytes.
 const ROBOTS_BYTES: usize = 32 << 20;
 
-/// Sites of which is known whether they answer quickly.
+/// Number of sites whose speed is remembered.
 const KNOWN_SITES: usize = 100_000;
 
-/// See the module.
+/// See the module documentation.
 pub(crate) struct Manners {
     pub(crate) hosts: Hosts,
     pub(crate) robots: RobotsCache,
@@ -36,12 +36,12 @@ impl Manners {
         }
     }
 
-    /// The shortest pause between two requests to a site.
+    /// The minimum pause between two requests to a site.
     pub(crate) fn min_delay(&self) -> Duration {
         self.politeness.min_delay
     }
 
-    /// Takes what an earlier run knew, once.
+    /// Loads the state that an earlier run stored. Does nothing when called again.
     pub(crate) fn recall(
         &mut self,
         reader: &dyn StoreReader,
@@ -63,7 +63,7 @@ impl Manners {
         self.quick.get(site.0).is_some_and(|is_quick| *is_quick)
     }
 
-    /// A request is over. What is to be remembered of the site, if that has changed.
+    /// Records the end of a request. Returns the site's state if it has to be stored.
     pub(crate) fn finished(
         &mut self,
         site: SiteId,
@@ -84,7 +84,7 @@ impl Manners {
         Some(StoredHost { sid: site, at: now, is_quick, trouble, not_before })
     }
 
-    /// The sites that the next run has to leave alone for a while.
+    /// Sites that the next run must not request for a while.
     pub(crate) fn troubled(&mut self, now: Timestamp) -> Vec<StoredHost> {
         let quick = &mut self.quick;
         let host = |(sid, trouble, not_before): (SiteId, u32, Timestamp)| {

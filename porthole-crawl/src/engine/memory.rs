@@ -1,8 +1,8 @@
-//! What a strategy has learnt, across a stop or a kill.
+//! Saves and restores what a strategy has learned, across a stop or a kill.
 //!
-//! Now and then, and when a crawl ends, its memory is saved, with the number of the next fetch. At the start of the next
-//! run it is restored, and the strategy is told again what came since: from the tables, and the pages from the archive.
-//! What came between the last save and a kill and is not archived is not learnt; nor is a page whose record is gone.
+//! The strategy's state is saved periodically and when a crawl ends, with the sequence number of the next fetch. At
+//! the start of the next run it is restored, and later fetches are replayed from the tables and the archive. Pages
+//! fetched between the last save and a kill that are not archived, or whose record is lost, are not learned.
 
 use porthole_page::Extractor;
 use porthole_store::{StoreReader, StoredModel, TriedUrl};
@@ -12,42 +12,42 @@ use porthole_types::CanonicalUrl;
 use super::crawl::CrawlError;
 use super::writer::Writer;
 
-/// Under this name the store keeps a strategy's memory.
+/// Name under which the store keeps the state.
 const MEMORY: &str = "strategy";
 
-/// The form of what is kept.
-const FORM: u32 = 2;
+/// Version of the format.
+const VERSION: u32 = 2;
 
-/// Fetches between two saves, at least.
+/// Minimum number of fetches between two saves.
 const BETWEEN_SAVES: u64 = 2_000;
 
-/// For so many bytes of memory, one fetch more lies between two saves: saving stays a small part of the work.
-const BYTES_A_FETCH: u64 = 1_024;
+/// One more fetch between two saves per this many bytes, so that saving stays a small part of the work.
+const BYTES_PER_FETCH: u64 = 1_024;
 
-/// What was tried is looked up so many at a time.
-const LOOKED_UP: usize = 1_024;
+/// Number of past fetches read at a time.
+const READ_AT_ONCE: usize = 1_024;
 
-/// When a strategy's memory was saved, and when it will be.
+/// When the state was saved, and when it will be saved next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Memory {
-    /// Whether the strategy knows what came before this process.
+    /// Whether the strategy has the state of earlier runs.
     is_recalled: bool,
     saved_at: u64,
     next_save: u64,
 }
 
 impl Memory {
-    /// Of a strategy that is to learn from the kept pages, and has to recall nothing.
-    pub(crate) fn anew() -> Memory {
+    /// The state of a strategy that starts from scratch.
+    pub(crate) fn fresh() -> Memory {
         Memory { is_recalled: true, ..Memory::default() }
     }
 }
 
 impl Writer<'_> {
-    /// Has the strategy remember what it knew when the last fetch was committed.
-    pub(crate) fn recall(&mut self) -> Result<(), CrawlError> {
+    /// Restores the strategy's state as of the last committed fetch.
+    pub(crate) fn restore_memory(&mut self) -> Result<(), CrawlError> {
         let Some(scorer) = &mut self.scorer else { return Ok(()) };
-        // Looking up what was tried may have to write an index first, which is for nothing where nothing was.
+        // Reading past fetches may build an index, which would be wasted if there are none.
         let is_recalled = std::mem::replace(&mut self.memory.is_recalled, true) || self.next_seq == 0;
         if is_recalled || scorer.strategy.save().is_none() {
             return Ok(());
@@ -56,12 +56,12 @@ impl Writer<'_> {
         let kept = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty());
         let mut known = 0;
         if let Some(StoredModel { bytes, .. }) = kept
-            && let Some((seq, whose, memory)) = opened(&bytes)?
+            && let Some((seq, whose, memory)) = decode(&bytes)?
             && whose == scorer.strategy.name()
         {
             match scorer.strategy.restore(memory) {
                 Ok(()) => known = seq,
-                // What another version saved: the strategy learns from the kept pages again.
+                // Saved by another version: the strategy learns from the stored pages again.
                 Err(StateError::OtherForm) => {}
                 Err(damaged) => return Err(damaged.into()),
             }
@@ -69,23 +69,23 @@ impl Writer<'_> {
         self.memory.saved_at = known;
         self.memory.next_save = known + BETWEEN_SAVES;
         if known == self.next_seq {
-            // To look up what was tried makes an index, and the crawl would take that for something others wrote.
+            // Reading past fetches builds an index, which the crawl would take for a change by another process.
             return Ok(());
         }
         let mut extractor = Extractor::default();
         let mut after = known.checked_sub(1);
         loop {
-            let tried = reader.tried(after, LOOKED_UP)?;
+            let tried = reader.tried(after, READ_AT_ONCE)?;
             let Some(last) = tried.last() else { return Ok(()) };
             after = Some(last.seq);
             for tried in &tried {
-                self.tell_again(tried, &mut extractor)?;
+                self.replay_to_strategy(tried, &mut extractor)?;
             }
         }
     }
 
-    /// Tells the strategy what it was told when this was fetched.
-    fn tell_again(&mut self, tried: &TriedUrl, extractor: &mut Extractor) -> Result<(), CrawlError> {
+    /// Replays a past fetch to the strategy.
+    fn replay_to_strategy(&mut self, tried: &TriedUrl, extractor: &mut Extractor) -> Result<(), CrawlError> {
         let (Some(scorer), Ok(url)) = (&mut self.scorer, CanonicalUrl::parse(&tried.url)) else {
             return Ok(());
         };
@@ -115,21 +115,21 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Saves what the strategy knows, if it is time. All that it was told must have been committed.
-    pub(crate) fn remember_if_due(&mut self) -> Result<(), CrawlError> {
-        if self.next_seq < self.memory.next_save { Ok(()) } else { self.remember() }
+    /// Saves the strategy's state when due. Everything it has seen must be committed.
+    pub(crate) fn save_memory_if_due(&mut self) -> Result<(), CrawlError> {
+        if self.next_seq < self.memory.next_save { Ok(()) } else { self.save_memory() }
     }
 
-    /// Saves what the strategy knows. All that it was told must have been committed.
-    pub(crate) fn remember(&mut self) -> Result<(), CrawlError> {
+    /// Saves the strategy's state. Everything it has seen must be committed.
+    pub(crate) fn save_memory(&mut self) -> Result<(), CrawlError> {
         let Some(scorer) = &self.scorer else { return Ok(()) };
         let Some(memory) = scorer.strategy.save() else {
             self.memory.next_save = u64::MAX;
             return Ok(());
         };
-        let pause = BETWEEN_SAVES.max(memory.len() as u64 / BYTES_A_FETCH);
+        let pause = BETWEEN_SAVES.max(memory.len() as u64 / BYTES_PER_FETCH);
         if self.memory.saved_at != self.next_seq {
-            let bytes = closed(self.next_seq, scorer.strategy.name(), memory);
+            let bytes = encode(self.next_seq, scorer.strategy.name(), memory);
             self.store.set_model(MEMORY, &StoredModel { bytes, made: self.clock.now() })?;
         }
         self.memory.saved_at = self.next_seq;
@@ -137,9 +137,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What the strategy knew is not true any more.
+    /// Discards the saved state.
     pub(crate) fn forget_memory(&mut self) -> Result<(), CrawlError> {
-        self.memory = Memory::anew();
+        self.memory = Memory::fresh();
         if self.store.reader().model(MEMORY)?.is_some_and(|model| !model.bytes.is_empty()) {
             self.store.set_model(MEMORY, &StoredModel { bytes: Vec::new(), made: self.clock.now() })?;
         }
@@ -147,28 +147,28 @@ impl Writer<'_> {
     }
 }
 
-/// The name of the strategy of a crawl's last run, and what it remembered; `None` if that is nothing, or was saved by another
-/// version of the program.
+/// The name of the last run's strategy and its saved state. `None` if there is none, or if another version of the
+/// program saved it.
 pub fn strategy_memory(reader: &dyn StoreReader) -> Result<Option<(String, Vec<u8>)>, CrawlError> {
     let Some(StoredModel { bytes, .. }) = reader.model(MEMORY)?.filter(|model| !model.bytes.is_empty())
     else {
         return Ok(None);
     };
-    Ok(opened(&bytes)?.map(|(_, whose, memory)| (whose.to_owned(), memory.to_vec())))
+    Ok(decode(&bytes)?.map(|(_, whose, memory)| (whose.to_owned(), memory.to_vec())))
 }
 
-fn closed(next_seq: u64, name: &str, mut memory: Vec<u8>) -> Vec<u8> {
-    // In place: it may be large.
-    memory.splice(..0, state::save(FORM, (next_seq, name)));
+fn encode(next_seq: u64, name: &str, mut memory: Vec<u8>) -> Vec<u8> {
+    // In place, because it may be large.
+    memory.splice(..0, state::save(VERSION, (next_seq, name)));
     memory
 }
 
-/// The number of the next fetch, whose memory it is, and the memory.
+/// Sequence number of the next fetch, name of the strategy, and its state.
 type Opened<'b> = (u64, &'b str, &'b [u8]);
 
-/// `None` if another version of the program saved it.
-fn opened(bytes: &[u8]) -> Result<Option<Opened<'_>>, StateError> {
-    match state::restore_start(FORM, bytes) {
+/// Returns `None` if another version of the program saved it.
+fn decode(bytes: &[u8]) -> Result<Option<Opened<'_>>, StateError> {
+    match state::restore_start(VERSION, bytes) {
         Ok(((seq, whose), memory)) => Ok(Some((seq, whose, memory))),
         Err(StateError::OtherForm) => Ok(None),
         Err(damaged) => Err(damaged),

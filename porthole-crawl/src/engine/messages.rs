@@ -1,4 +1,4 @@
-//! What the two halves of a crawl say to each other. All of it is plain data.
+//! Messages between the two halves of a crawl. All of them are plain data.
 
 use std::net::IpAddr;
 
@@ -9,59 +9,59 @@ use super::outage::OutageNews;
 use crate::backlinks::Question;
 use crate::reading::Unread;
 
-/// From the writer half to the network half.
+/// Messages from the writer half to the network half.
 #[derive(Debug)]
 pub(crate) enum ToNetwork {
-    /// The answer to [`ToWriter::Want`]: URLs to fetch when it is their sites' turn.
+    /// Reply to [`ToWriter::Want`]: URLs to fetch when their sites' turn comes.
     Offer(Vec<Work>),
-    /// The answer to [`ToWriter::WantOf`]: at most as many as were asked for, and fewer if the site has no more. A better
-    /// URL that nobody asked for comes the same way.
+    /// Reply to [`ToWriter::WantOf`]: at most `asked` URLs, fewer if the site has no more. Better URLs are also sent
+    /// this way without a request (`asked` is 0).
     OfferOf { site: SiteId, asked: usize, works: Vec<Work> },
-    /// A better URL was offered: this one is to be given back, unless it is under way.
+    /// A better URL was offered: give this one back unless it has been started.
     Recall(SiteId, UrlId),
-    /// Who links to a page is to be asked.
+    /// Ask an endpoint for the pages that link to a page.
     Ask(Question),
-    /// So many pages may be fetched in all, and so many requests be under way at once.
+    /// Maximum number of page fetches in total, and of requests in flight.
     Limits { fetches: u64, workers: usize },
-    /// URLs of a lower priority are not fetched while sites with better ones rest.
-    Least(f64),
-    /// Whether new requests are to be made.
+    /// Do not fetch URLs below this priority while sites with better ones are resting.
+    MinPriority(f64),
+    /// Stop or resume starting requests.
     Pause(bool),
 }
 
-/// From the network half to the writer half.
+/// Messages from the network half to the writer half.
 #[derive(Debug)]
 pub(crate) enum ToWriter {
-    /// There is room for so many more sites, or URLs where there are no pauses. Adds to what was wanted before.
+    /// There is room for this many more sites (or URLs, in a replay). Adds to earlier requests.
     Want(usize),
-    /// A site can have so many more URLs.
+    /// There is room for this many more URLs of a site.
     WantOf(SiteId, usize),
-    /// A site has nothing left to fetch, or is to be left alone until then.
+    /// A site has nothing left to fetch, or must not be requested before this time.
     Release(SiteId, Option<Timestamp>),
-    /// URLs that were offered and will not be fetched now.
+    /// Offered URLs that will not be fetched now.
     GaveBack(Vec<UrlId>),
-    /// A page is being fetched.
+    /// The request for a page has started.
     Started(UrlId),
-    /// It was not sent after all, and is offered again.
+    /// The request was not sent after all. The URL is offered again.
     Unsent(Box<Work>),
-    /// An answer for a page.
+    /// The answer for a page.
     Answered(Box<Unread>),
-    /// Decided without a request.
+    /// A URL that was settled without a request.
     Settled(Work, Outcome),
-    /// URLs that a sitemap lists, or that are said to link to a page.
+    /// URLs from a sitemap or a backlink endpoint.
     Listed(Vec<NewUrl>),
-    /// Where a site is.
+    /// The resolved address of a site.
     Located(SiteId, IpAddr),
-    /// What became known of a robots.txt, and of a host, for the next run.
+    /// A robots.txt file and a host's state, stored for the next run.
     Robots(Box<StoredRobots>),
     Host(StoredHost),
-    /// So many workers wait for so many resting sites with good links. Sent once a second while that is so.
+    /// This many workers wait for this many resting sites with good links. Sent at most once a second.
     Waiting {
         workers: usize,
         sites: usize,
     },
-    /// Nothing gets through, or something does again.
+    /// An outage began or ended.
     Outage(OutageNews),
-    /// Nothing is under way and nothing can be begun, after so many messages from the writer.
+    /// Nothing is in flight and nothing can start. The number of writer messages handled so far.
     Idle(u64),
 }

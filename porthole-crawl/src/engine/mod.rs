@@ -1,4 +1,4 @@
-//! The engine: a crawl in two halves that are joined by messages of plain data.
+//! The engine: a crawl in two halves that exchange messages of plain data.
 //!
 //! ```text
 //!             offers ──►  network half: turns of sites, robots.txt, pauses  ──► Fetch
@@ -6,10 +6,10 @@
 //!     ▲  └ frontier, strategy, archive, Store ◄─ readers ◄── answers ────────┘
 //!     └ commands                                └► observers, after the commit
 //! ```
-//! Both halves are state machines that do no waiting. [`single`] drives them in one task, for replays, experiments and
-//! tests; [`live`] drives them on threads of their own, so that a slow commit never looks like a slow host. [`simulated`]
-//! drives them in simulated time, for experiments; [`visits`] drives
-//! the network half alone, for commands that need a few pages.
+//! Both halves are state machines that never wait. [`single`] drives them in one task, for replays, experiments and
+//! tests. [`live`] drives them on separate threads, so that a slow commit never looks like a slow host. [`simulated`]
+//! drives them in simulated time, for experiments. [`visits`] drives the network half alone, for commands that need a
+//! few pages.
 
 mod admission;
 mod batch;
@@ -35,7 +35,7 @@ mod writer;
 pub use commands::{Command, Refocus, Refocused};
 pub(crate) use crawl::last_archived;
 pub use crawl::{Crawl, CrawlError, Limits, Observer, Seen, Stop};
-pub use live::{CrawlEvent, Handle, NotBegun};
+pub use live::{CrawlEvent, Handle, NotStarted};
 pub use memory::strategy_memory;
 pub use visits::{FetchedPage, PageFetcher, refresh_of};
 pub use worth::Idle;

@@ -1,15 +1,14 @@
-//! The network half: whose turn it is, what robots.txt allows, and which requests are under way.
+//! The network half of a crawl: schedules requests, applies robots.txt and politeness, and tracks requests in flight.
 //!
-//! A state machine without I/O: a driver hands in messages and answers together with the time, carries out the
-//! [`Action`]s, and passes the messages in [`Network::outbox`] on. Every site is in one [`Phase`] at a time, and
-//! [`Network::place`] is the one function that decides which. A URL is bound when its site's turn comes: until then a
-//! better one of the same site takes its place.
+//! This is a state machine without I/O. A driver passes in messages and answers together with the time, carries out
+//! the [`Action`]s, and forwards the messages in [`Network::outbox`]. Every site is in exactly one [`Phase`], and
+//! [`Network::place`] is the only function that decides which. A URL is chosen when its site's turn comes; until then
+//! a better URL of the same site can replace it.
 //!
-//! No few sites can stop the many: address look-ups have slots of their own, requests that take long leave their slot
-//! for a limited slow lane, sites that have not answered get half of the slots at most and those that have not brought a
-//! page quickly three quarters, and so many requests at most go to one domain or one block of addresses. `lanes` has the
-//! requests under way, `lookups` finds addresses, `rules` reads robots.txt and sitemaps, `doubts` says who is to blame for
-//! a failure.
+//! A few sites cannot block the others: address lookups have their own slots, slow requests move to a bounded slow
+//! lane, sites that have not answered get at most half of the slots and those that have not delivered a page quickly at
+//! most three quarters, and requests per domain and per address block are capped. `lanes` tracks the requests in flight,
+//! `lookups` resolves addresses, `rules` handles robots.txt and sitemaps, `doubts` decides who is to blame for a failure.
 
 mod doubts;
 mod lanes;
@@ -24,7 +23,7 @@ use porthole_types::{CanonicalUrl, Failure, FailureKind, Outcome, Rank, SiteId, 
 
 use self::doubts::{AnsweringSite, FailedRequest};
 pub(super) use self::lanes::Lane;
-use self::lanes::{Job, Jobs, What};
+use self::lanes::{Job, Jobs, Purpose};
 use self::lookups::Lookups;
 use self::rules::refused;
 use super::manners::Manners;
@@ -37,95 +36,96 @@ use crate::robots::{RobotsLook, RobotsVerdict};
 use crate::sitemap::Sitemap;
 use crate::{FetchError, Response};
 
-/// What a driver is to do.
+/// An instruction to the driver.
 pub(crate) enum Action {
-    /// Make a request; [`Network::answered`] takes the answer.
+    /// Send a request. Its result goes to [`Network::answered`].
     Fetch(JobId, CanonicalUrl, Option<IpAddr>),
-    /// Look up a site's addresses; [`Network::located`] takes the answer.
+    /// Resolve a site's addresses. The result goes to [`Network::located`].
     Locate(SiteId, CanonicalUrl),
-    /// Give a request up that is under way; its answer is a timeout.
+    /// Abort a request in flight. It is answered with a timeout.
     Abort(JobId),
 }
 
-/// Names a request while it is under way; the later it began the larger.
+/// Identifies a request in flight. Ids increase in the order of dispatch.
 pub(crate) type JobId = u64;
 
-/// What several sites may share.
+/// A resource shared by several sites, on which requests in flight are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Gate {
     Address(IpAddr),
-    /// A /24, or a /64 of version 6.
+    /// An IPv4 /24 or an IPv6 /64.
     Block([u8; 8]),
     /// A registrable domain, hashed.
     Domain(SiteId),
 }
 
-/// Sites that are in memory at a time. Beyond that none is asked for until one is released.
+/// Maximum number of sites in memory. Beyond it, no more are requested until one is released.
 const MAX_SITES: usize = 4_096;
 
-/// Sites that may rest between their robots.txt and their first page: so many, or two a worker if that is more.
-const LEAST_PREPARING: usize = 16;
+/// Minimum for the number of sites that may rest between robots.txt and their first page. The limit is this, or two
+/// per worker if that is larger.
+const MIN_PREPARING: usize = 16;
 
-/// Sites that are wanted while only probes are made.
+/// Number of sites kept available while only probes are sent.
 const SITES_FOR_PROBES: usize = 64;
 
-/// A site that answers within this time is a good one to have a slot.
+/// A site that answers within this time counts as quick.
 const QUICK: Duration = Duration::from_secs(2);
 
-/// A site that rests for longer is released.
+/// A site that has to rest for longer is released.
 const MAX_REST: Duration = Duration::from_secs(120);
 
-/// How long it takes until the links of an answer are offered.
+/// Time after an answer within which its links are expected to be offered.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 
-/// URLs that are offered of a site suffice for so long.
+/// A site's offered URLs should last for this long.
 const OFFERED_FOR: Duration = Duration::from_millis(250);
 
-/// See the module.
+/// The network half. See the module documentation.
 pub(crate) struct Network {
-    /// `None` in a replay: there is nobody to be polite to.
+    /// `None` in a replay, where politeness does not apply.
     manners: Option<Manners>,
     reads_sitemaps: bool,
     workers: usize,
-    /// Pages that may be fetched in all, and those that were begun.
+    /// Maximum number of page fetches, and the number started so far.
     fetches: u64,
-    begun: u64,
+    started_pages: u64,
     is_paused: bool,
-    /// URLs of a lower priority wait as long as sites with better ones rest.
-    least: f64,
+    /// URLs below this priority wait while sites with better ones are resting.
+    min_priority: f64,
     sites: HashMap<SiteId, Site, foldhash::fast::FixedState>,
-    /// Sites whose turn it is, by lane.
+    /// Sites that may be requested now, by lane.
     ready: [BTreeSet<(Rank, SiteId)>; 3],
     resting: BTreeSet<(Timestamp, u64, SiteId)>,
-    /// Those of them whose rules came last: a first page is next.
+    /// Resting sites that have sent robots.txt and whose first page is next.
     preparing: usize,
-    /// Who waits for a request to end that passed this gate.
+    /// Sites waiting for a request through this gate to finish.
     waiting: HashMap<Gate, Vec<SiteId>>,
-    /// Requests under way by gate.
+    /// Number of requests in flight per gate.
     passed: HashMap<Gate, usize>,
     lookups: Lookups,
     jobs: Jobs,
     next_job: JobId,
-    /// Whether requests get through, and names are found.
+    /// Whether requests get through, and whether names can be resolved.
     requests: Reachability<FailedRequest>,
     names: Reachability<(SiteId, FetchError)>,
-    /// Some sites that have answered: they are asked whether anything gets through.
+    /// Some sites that have answered, as targets for probes.
     answering: VecDeque<AnsweringSite>,
-    /// When the first of them may be asked again, if one is to be.
+    /// Earliest time at which one of them may be probed, if a probe is needed.
     probe_due: Option<Timestamp>,
-    /// Whether failures are kept until it is known whose they are.
+    /// Whether failures are held back until their cause is known.
     doubts: bool,
-    /// No more requests at once than this until then, for want of file descriptors or the like.
+    /// Temporary limit on requests in flight, set when the machine runs out of file descriptors or similar.
     ceiling: Option<(usize, Timestamp)>,
-    /// Sites or URLs that were asked for and have not come.
+    /// Sites or URLs that were requested from the writer and have not arrived.
     wanted: usize,
-    heard: u64,
-    /// When the last answer came.
+    messages_handled: u64,
+    /// Time of the last answer.
     last_answer: Timestamp,
-    said_waiting: Option<Timestamp>,
-    said_idle: Option<u64>,
+    reported_waiting: Option<Timestamp>,
+    reported_idle: Option<u64>,
     aborts: Vec<JobId>,
-    /// For the writer half.
+    /// Messages to the writer half.
     pub(crate) outbox: Vec<ToWriter>,
 }
 
@@ -136,9 +136,9 @@ impl Network {
             reads_sitemaps: true,
             workers: 1,
             fetches: 0,
-            begun: 0,
+            started_pages: 0,
             is_paused: false,
-            least: f64::NEG_INFINITY,
+            min_priority: f64::NEG_INFINITY,
             sites: HashMap::default(),
             ready: [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()],
             resting: BTreeSet::new(),
@@ -155,16 +155,17 @@ impl Network {
             doubts: true,
             ceiling: None,
             wanted: 0,
-            heard: 0,
+            messages_handled: 0,
             last_answer: Timestamp(i64::MIN),
-            said_waiting: None,
-            said_idle: None,
+            reported_waiting: None,
+            reported_idle: None,
             aborts: Vec::new(),
             outbox: Vec::new(),
         }
     }
 
-    /// The same for a list of pages: it does not look for more URLs than it is given, and every failure is told at once.
+    /// Configures the network half for a fixed list of pages: it reads no sitemaps, and reports every failure at
+    /// once.
     pub(crate) fn for_a_list(self) -> Self {
         Network { reads_sitemaps: false, doubts: false, ..self }
     }
@@ -177,9 +178,9 @@ impl Network {
         self.manners.is_some()
     }
 
-    /// Takes a message of the writer half.
-    pub(crate) fn hear(&mut self, message: ToNetwork, now: Timestamp) {
-        self.heard += 1;
+    /// Handles a message from the writer half.
+    pub(crate) fn handle_message(&mut self, message: ToNetwork, now: Timestamp) {
+        self.messages_handled += 1;
         match message {
             ToNetwork::Offer(works) => {
                 self.wanted = self.wanted.saturating_sub(works.len());
@@ -218,18 +219,18 @@ impl Network {
                 let sites: Vec<SiteId> = self.sites.keys().copied().collect();
                 sites.into_iter().for_each(|site| self.place(site, now));
             }
-            ToNetwork::Least(least) => self.least = least,
+            ToNetwork::MinPriority(min_priority) => self.min_priority = min_priority,
             ToNetwork::Pause(is_paused) => self.is_paused = is_paused,
         }
     }
 
-    /// What is to be done next; `None` until something comes back, is heard, or is due.
+    /// Returns the next action, or `None` until an answer, a message or a deadline arrives.
     pub(crate) fn next(&mut self, now: Timestamp) -> Option<Action> {
         if let Some(job) = self.aborts.pop() {
             return Some(Action::Abort(job));
         }
         if self.is_polite() {
-            self.aborts.extend(self.jobs.tidy(self.workers, now));
+            self.aborts.extend(self.jobs.move_slow(self.workers, now));
         }
         while let Some(&(due, turn, site)) = self.resting.first().filter(|(due, ..)| *due <= now) {
             self.resting.remove(&(due, turn, site));
@@ -245,30 +246,32 @@ impl Network {
                 return Some(action);
             }
         }
-        self.want();
-        self.say_waiting(now);
-        self.say_idle();
+        self.request_more();
+        self.report_waiting(now);
+        self.report_idle();
         self.aborts.pop().map(Action::Abort)
     }
 
-    /// When something is due by itself.
+    /// Returns the next time at which something is due without a message.
     pub(crate) fn next_due(&self, now: Timestamp) -> Option<Timestamp> {
-        let is_full = self.jobs.len() + 2 * self.reserved() >= self.workers || self.begun >= self.fetches;
+        let is_full =
+            self.jobs.len() + 2 * self.reserved() >= self.workers || self.started_pages >= self.fetches;
         let rested = self.resting.first().map(|&(due, ..)| due);
-        let is_gated = self.least > f64::NEG_INFINITY && self.ready.iter().any(|ready| !ready.is_empty());
+        let is_gated =
+            self.min_priority > f64::NEG_INFINITY && self.ready.iter().any(|ready| !ready.is_empty());
         let read = self.last_answer.after(READ_WITHIN);
         let is_awaited = is_gated && self.jobs.is_empty() && self.last_answer.0 > i64::MIN;
         rested
             .into_iter()
-            // One that is due already waits for something else: a site to probe, or the end of a probe.
+            // A probe that is overdue waits for another event: a site to probe, or the end of a probe.
             .chain(self.probe_due.filter(|due| *due > now))
             .chain(self.requests.next_due().into_iter().chain(self.names.next_due()).filter(|due| *due > now))
-            .chain(self.jobs.next_tidy().filter(|_| is_full || is_gated))
+            .chain(self.jobs.next_move().filter(|_| is_full || is_gated))
             .chain(Some(read).filter(|read| is_awaited && *read > now))
             .min()
     }
 
-    /// Decides all that is offered of a site without a request.
+    /// Settles all offered URLs of a site without a request.
     fn settle_all(&mut self, site: SiteId, outcome: impl Fn(&Work) -> Outcome) {
         let Some(held) = self.sites.get_mut(&site) else { return };
         let mut works = held.take_offers();
@@ -280,7 +283,8 @@ impl Network {
         self.refill(site);
     }
 
-    /// Nothing else is asked of a site that cannot be asked. Others must not wait for its rules.
+    /// Drops the auxiliary requests of a site that cannot be reached. Robots.txt fetches are failed explicitly,
+    /// because other sites may wait for them.
     fn drop_aux(&mut self, site: SiteId, error: &FetchError, now: Timestamp) {
         let Some(held) = self.sites.get_mut(&site) else { return };
         held.questions.clear();
@@ -290,7 +294,7 @@ impl Network {
         }
     }
 
-    /// Takes an answer.
+    /// Handles the answer to a request.
     pub(crate) fn answered(&mut self, id: JobId, answer: Result<Response, FetchError>, now: Timestamp) {
         let Some(job) = self.jobs.remove(id) else { return };
         let took = answer.as_ref().map_or(now.since(job.started), |response| response.took);
@@ -300,9 +304,9 @@ impl Network {
                 let (failed, news) = self.requests.answered(id, self.next_job, now);
                 self.outbox.extend(news.map(ToWriter::Outage));
                 self.last_answer = now;
-                let url = match &job.what {
-                    What::Page(work) => Some((work.url.clone(), true)),
-                    What::Robots(fetch) => Some((fetch.url().clone(), false)),
+                let url = match &job.purpose {
+                    Purpose::Page(work) => Some((work.url.clone(), true)),
+                    Purpose::Robots(fetch) => Some((fetch.url().clone(), false)),
                     _ => None,
                 };
                 if let Some((url, is_page)) = url.filter(|_| answer.is_ok()) {
@@ -315,37 +319,37 @@ impl Network {
         }
     }
 
-    /// Does what follows from an answer.
+    /// Applies the result of a request whose cause is settled.
     fn finish(&mut self, job: Job, answer: Result<Response, FetchError>, took: Duration, now: Timestamp) {
-        let Job { what, site, mut flight, gates, .. } = job;
+        let Job { purpose, site, mut flight, gates, .. } = job;
         let about_host = HostAnswer::of(answer.as_ref(), now);
         if let Some(held) = self.sites.get_mut(&site) {
             held.in_flight -= 1;
-            // Of several addresses another one may work.
+            // If the host has several addresses, another one may work.
             if matches!(&answer, Err(error) if error.kind == FailureKind::Connect) && held.in_flight == 0 {
                 held.address = Address::Unknown;
                 held.connect_failures += 1;
             }
         }
-        match (what, answer) {
-            (What::Page(work), answer) => {
+        match (purpose, answer) {
+            (Purpose::Page(work), answer) => {
                 let is_quick = answer.is_ok() && took <= QUICK;
-                self.change_site(site, |held| (held.is_quick, held.is_proven) = (is_quick, is_quick));
+                self.update_site(site, |held| (held.is_quick, held.is_proven) = (is_quick, is_quick));
                 self.outbox.push(ToWriter::Answered(Box::new(Unread { work, answer, at: now })));
             }
-            (What::Robots(fetch), answer) => {
+            (Purpose::Robots(fetch), answer) => {
                 let is_own = fetch.site() == site;
                 if is_own && answer.is_ok() {
-                    self.change_site(site, |held| held.is_preparing = true);
+                    self.update_site(site, |held| held.is_preparing = true);
                 }
                 let crawl_delay = self.rules_answered(fetch, answer.as_ref(), now);
                 flight = flight.map(|flight| flight.with_crawl_delay(crawl_delay.filter(|_| is_own)));
             }
-            (What::Sitemap(sitemap), Ok(response)) => self.sitemap_answered(site, &sitemap, &response),
-            (What::Backlinks(question), Ok(response)) => {
+            (Purpose::Sitemap(sitemap), Ok(response)) => self.sitemap_answered(site, &sitemap, &response),
+            (Purpose::Backlinks(question), Ok(response)) => {
                 self.outbox.push(ToWriter::Listed(question.answered(&response)));
             }
-            (What::Sitemap(..) | What::Backlinks(_), Err(_)) | (What::Probe(_), _) => {}
+            (Purpose::Sitemap(..) | Purpose::Backlinks(_), Err(_)) | (Purpose::Probe(_), _) => {}
         }
         if let (Some(manners), Some(flight)) = (&mut self.manners, flight) {
             let is_quick = self.sites.get(&site).is_some_and(|held| held.is_quick);
@@ -370,12 +374,12 @@ impl Network {
         }
     }
 
-    /// Slots that are kept for sites that answer quickly.
+    /// Slots reserved for sites that answer quickly.
     fn reserved(&self) -> usize {
         if self.is_polite() && self.workers >= 8 { self.workers / 4 } else { 0 }
     }
 
-    /// Whether there is a slot for another request in a lane of sites.
+    /// Whether there is a free slot for another request in a site's lane.
     fn has_slot(&self, lane: Lane) -> bool {
         let (reserved, other) = (self.reserved(), self.jobs.count(Lane::Other));
         let unproven = self.jobs.count(Lane::Prepared) + other;
@@ -384,14 +388,13 @@ impl Network {
             && (lane != Lane::Other || other + 2 * reserved < self.workers)
     }
 
-    /// Changes what is known of a site, which may change its lane.
-    fn change_site(&mut self, site: SiteId, change: impl FnOnce(&mut Site)) {
+    /// Updates the state of a site and keeps the queues in step, since its lane can change.
+    fn update_site(&mut self, site: SiteId, update: impl FnOnce(&mut Site)) {
         let Some(held) = self.sites.get_mut(&site) else { return };
         let before = (held.lane(), held.is_preparing);
-        change(held);
+        update(held);
         let after = (held.lane(), held.is_preparing);
         match &held.phase {
-            // While it is ready, it is among those of its lane.
             Phase::Ready(rank) if before != after => {
                 let entry = (rank.clone(), site);
                 self.ready[before.0 as usize].remove(&entry);
@@ -404,7 +407,7 @@ impl Network {
         }
     }
 
-    /// The best of the sites whose turn it is, if there is a slot for it.
+    /// Removes and returns the best ready site, if there is a free slot for it.
     fn next_ready(&mut self, now: Timestamp) -> Option<SiteId> {
         if self.is_paused || self.is_closing() || !self.requests.may_begin(now) {
             return None;
@@ -412,7 +415,7 @@ impl Network {
         if self.ceiling.is_some_and(|(most, until)| now < until && self.jobs.len() >= most) {
             return None;
         }
-        // If nobody has ever answered, any site is a probe.
+        // If no site has ever answered, any site serves as a probe.
         let is_suspended = self.requests.is_suspended();
         if is_suspended && !self.answering.is_empty() {
             return None;
@@ -420,7 +423,7 @@ impl Network {
         let best = |lane: Lane| self.ready[lane as usize].first();
         let lanes = Lane::OF_SITES.into_iter().filter(|lane| is_suspended || self.has_slot(*lane));
         let lane = lanes.filter(|lane| best(*lane).is_some()).min_by_key(|lane| best(*lane))?;
-        let entry = if is_suspended { best(lane)? } else { self.worth_it(lane, now)? }.clone();
+        let entry = if is_suspended { best(lane)? } else { self.best_worth_fetching(lane, now)? }.clone();
         self.ready[lane as usize].remove(&entry);
         let (_, site) = entry;
         if let Some(held) = self.sites.get_mut(&site) {
@@ -429,20 +432,22 @@ impl Network {
         Some(site)
     }
 
-    /// The best of the ready sites that is worth a request; the best of all if there is nothing better to wait for.
-    fn worth_it(&self, lane: Lane, now: Timestamp) -> Option<&(Rank, SiteId)> {
-        /// Sites that are looked at: the order is that of the policy, which need not be that of priorities.
+    /// Returns the best ready site that reaches the minimum priority, or the best overall if no better one is to be
+    /// expected.
+    fn best_worth_fetching(&self, lane: Lane, now: Timestamp) -> Option<&(Rank, SiteId)> {
+        /// Number of sites examined. They are in policy order, which can differ from priority order.
         const MOST: usize = 64;
         let ready = &self.ready[lane as usize];
         let first = ready.first()?;
-        if self.least == f64::NEG_INFINITY {
+        if self.min_priority == f64::NEG_INFINITY {
             return Some(first);
         }
-        let is_worth = |site: &SiteId| self.sites.get(site).is_none_or(|held| held.is_worth(self.least));
+        let is_worth =
+            |site: &SiteId| self.sites.get(site).is_none_or(|held| held.reaches(self.min_priority));
         let found = ready.iter().take(MOST).find(|(_, site)| is_worth(site));
-        // Nobody waits for a site that has not brought a page quickly: it may never do so.
+        // Do not wait for a site that has never delivered a page quickly: it may never do so.
         let is_proven = |site: &SiteId| self.sites.get(site).is_some_and(|held| held.is_proven);
-        // An answer may bring better links, and takes a moment to be read.
+        // A recent answer may bring better links once it has been read.
         let waits_for_better = || {
             self.jobs.expects_quick()
                 || now < self.last_answer.after(READ_WITHIN)
@@ -451,7 +456,7 @@ impl Network {
         found.or_else(|| (!waits_for_better()).then_some(first))
     }
 
-    /// Begins the next request of a site whose turn it is. `None` if it has another place now.
+    /// Starts the next request of a ready site. Returns `None` if the site was moved to another phase instead.
     fn start(&mut self, site: SiteId, now: Timestamp) -> Option<Action> {
         let held = self.sites.get_mut(&site)?;
         if self.manners.is_some() {
@@ -474,15 +479,15 @@ impl Network {
             }
             let held = self.sites.get_mut(&site)?;
             if let Some(fetch) = held.rules.pop_front() {
-                return Some(self.dispatch(site, What::Robots(fetch), None, now));
+                return Some(self.dispatch(site, Purpose::Robots(fetch), None, now));
             }
             if let Some(question) = held.questions.pop_front() {
-                return Some(self.dispatch(site, What::Backlinks(question), None, now));
+                return Some(self.dispatch(site, Purpose::Backlinks(question), None, now));
             }
             return self.start_page(site, now);
         }
         if let Some(question) = held.questions.pop_front() {
-            return Some(self.dispatch(site, What::Backlinks(question), None, now));
+            return Some(self.dispatch(site, Purpose::Backlinks(question), None, now));
         }
         self.start_page(site, now)
     }
@@ -491,16 +496,21 @@ impl Network {
         let may_fetch = !self.is_closing();
         let held = self.sites.get_mut(&site)?;
         let Some(url) = held.best().filter(|_| may_fetch).map(|work| work.url.clone()) else {
-            let (url, leads_on) = held.sitemaps.pop_front()?;
+            let (url, is_index_followed) = held.sitemaps.pop_front()?;
             let crawl_delay = self.crawl_delay(&url, now);
-            return Some(self.dispatch(site, What::Sitemap(Sitemap { url, leads_on }), crawl_delay, now));
+            return Some(self.dispatch(
+                site,
+                Purpose::Sitemap(Sitemap { url, is_index_followed }),
+                crawl_delay,
+                now,
+            ));
         };
         let mut crawl_delay = None;
         if let Some(manners) = &mut self.manners {
             match manners.robots.look(&url, now) {
                 RobotsLook::Ask(fetch) => {
                     held.asks_rules = true;
-                    return Some(self.dispatch(site, What::Robots(fetch), None, now));
+                    return Some(self.dispatch(site, Purpose::Robots(fetch), None, now));
                 }
                 RobotsLook::Known(policy) => match policy.verdict(&url) {
                     RobotsVerdict::Allowed => crawl_delay = policy.crawl_delay(),
@@ -516,27 +526,27 @@ impl Network {
             }
         }
         let work = held.pop()?;
-        self.begun += 1;
+        self.started_pages += 1;
         self.outbox.push(ToWriter::Started(work.oid));
-        let action = self.dispatch(site, What::Page(work), crawl_delay, now);
+        let action = self.dispatch(site, Purpose::Page(work), crawl_delay, now);
         self.refill(site);
         Some(action)
     }
 
-    /// Has a request made.
+    /// Registers a request and returns the action that sends it.
     fn dispatch(
         &mut self,
         site: SiteId,
-        what: What,
+        purpose: Purpose,
         crawl_delay: Option<Duration>,
         now: Timestamp,
     ) -> Action {
-        let url = match &what {
-            What::Page(work) => &work.url,
-            What::Robots(fetch) => fetch.url(),
-            What::Sitemap(sitemap) => &sitemap.url,
-            What::Backlinks(question) => &question.url,
-            What::Probe(url) => url,
+        let url = match &purpose {
+            Purpose::Page(work) => &work.url,
+            Purpose::Robots(fetch) => fetch.url(),
+            Purpose::Sitemap(sitemap) => &sitemap.url,
+            Purpose::Backlinks(question) => &question.url,
+            Purpose::Probe(url) => url,
         }
         .clone();
         let id = self.next_job;
@@ -546,7 +556,7 @@ impl Network {
         held.in_flight += 1;
         held.last_turn = id;
         let lane = held.lane();
-        held.is_preparing &= !matches!(what, What::Page(_));
+        held.is_preparing &= !matches!(purpose, Purpose::Page(_));
         let address = match held.address {
             Address::Known(address) => address,
             Address::Unknown => None,
@@ -556,16 +566,16 @@ impl Network {
             *self.passed.entry(gate).or_default() += 1;
         }
         let flight = self.manners.as_mut().map(|manners| manners.hosts.started(site, address, crawl_delay));
-        self.jobs.insert(id, Job { what, site, flight, gates, started: now, lane });
+        self.jobs.insert(id, Job { purpose, site, flight, gates, started: now, lane });
         self.place(site, now);
         Action::Fetch(id, url, address)
     }
 
-    /// Gives a site the place that follows from what is known of it.
+    /// Moves a site to the phase that follows from its state. This is the only function that decides on phases.
     fn place(&mut self, site: SiteId, now: Timestamp) {
         let Some(held) = self.sites.get(&site) else { return };
         let phase = match (&held.phase, held.rank()) {
-            // It comes back by itself.
+            // The result of the lookup will place it.
             (Phase::Locating, _) => return,
             (_, None) if held.in_flight > 0 || held.asks_rules || held.wanted > 0 => Phase::Waiting,
             (_, None) => {
@@ -591,7 +601,7 @@ impl Network {
                     Phase::Waiting
                 }
                 Turn::NotBefore(due) if due.since(now) > MAX_REST => {
-                    return self.rest_long(site, due, now);
+                    return self.release_until(site, due, now);
                 }
                 Turn::NotBefore(due) => Phase::Resting(due, self.sites[&site].last_turn),
             },
@@ -599,7 +609,7 @@ impl Network {
         self.set_phase(site, phase);
     }
 
-    /// Takes a site out of where it is and puts it where a phase belongs.
+    /// Changes a site's phase and keeps the queues in step.
     fn set_phase(&mut self, site: SiteId, phase: Phase) {
         let Some(held) = self.sites.get_mut(&site) else { return };
         if held.phase == phase {
@@ -637,7 +647,7 @@ impl Network {
         self.manners.as_mut().map_or(Turn::Now, |manners| manners.hosts.may_start(site, address, now))
     }
 
-    /// The first of the site's gates that as many requests have passed as may.
+    /// Returns the first of the site's gates that is at its limit.
     fn closed_gate(&self, site: SiteId) -> Option<Gate> {
         let held = self.sites.get(&site)?;
         let Address::Known(address) = held.address else { return None };
@@ -648,22 +658,22 @@ impl Network {
         gates(held.any_url()?, address).into_iter().find(is_closed)
     }
 
-    /// A site that is to be left alone for long: its URLs go back, and so does what others asked of it.
-    fn rest_long(&mut self, site: SiteId, until: Timestamp, now: Timestamp) {
+    /// Releases a site that has to rest for long. Its URLs are given back and auxiliary requests fail.
+    fn release_until(&mut self, site: SiteId, until: Timestamp, now: Timestamp) {
         self.set_phase(site, Phase::Idle);
         let Some(held) = self.sites.get_mut(&site) else { return };
         let back: Vec<_> = held.take_offers().iter().map(|work| work.oid).collect();
         if let Some(url) = held.rules.front().map(|fetch| fetch.url().clone()) {
-            let detail = "its robots.txt leads to a site that is left alone".to_owned();
+            let detail = "its robots.txt redirects to a site that is not requested for now".to_owned();
             self.drop_aux(site, &FetchError { url, kind: FailureKind::Connect, detail }, now);
         }
         self.outbox.push(ToWriter::GaveBack(back));
         self.release(site, Some(until));
     }
 
-    /// A site that failed so often that its URLs are given up.
+    /// Settles the URLs of a site that failed too often.
     fn give_up(&mut self, site: SiteId, now: Timestamp) {
-        let detail = "the site failed so often that it is left alone";
+        let detail = "the site failed too often and is no longer requested";
         self.settle_all(site, |_| Outcome::Dead(Failure::new(FailureKind::Connect, detail)));
         let url = self.sites.get(&site).and_then(|held| held.any_url().cloned());
         if let Some(url) = url {
@@ -672,7 +682,7 @@ impl Network {
         }
     }
 
-    /// Forgets a site, once nothing of it is under way.
+    /// Forgets a site unless a request or auxiliary work is left.
     fn release(&mut self, site: SiteId, until: Option<Timestamp>) {
         if self.sites.get(&site).is_some_and(|held| held.in_flight == 0 && held.aux_requests() == 0) {
             self.sites.remove(&site);
@@ -682,28 +692,28 @@ impl Network {
         }
     }
 
-    /// Asks for as many URLs of a site as it can use until an answer comes.
+    /// Requests more URLs of a site from the writer, enough to last until they arrive.
     fn refill(&mut self, site: SiteId) {
         let (Some(manners), Some(held)) = (&self.manners, self.sites.get_mut(&site)) else { return };
         let delay = manners.min_delay().max(Duration::from_millis(4));
         let depth = usize::try_from(OFFERED_FOR.as_millis() / delay.as_millis()).unwrap_or(1).max(1);
         let room = depth.saturating_sub(held.offers() + held.wanted);
-        // Not one by one where many are used.
+        // Do not ask for URLs one by one if a site uses many.
         if held.has_more && room > depth / 2 {
             held.wanted += room;
             self.outbox.push(ToWriter::WantOf(site, room));
         }
     }
 
-    /// Asks for as many sites, or URLs, as there are slots that nothing is there for.
-    fn want(&mut self) {
+    /// Requests more sites (or URLs, in a replay) from the writer for the slots that would stay empty.
+    fn request_more(&mut self) {
         if self.is_closing() || self.is_paused {
             return;
         }
         let room = if self.is_polite() {
-            // Names that nobody answers for must not keep other sites out, and neither must slow requests.
+            // Unresolvable names and slow requests must not keep other sites out.
             let lookups = self.lookups.len().min(self.workers / 2);
-            // Nor must those that have not answered yet and have no slot.
+            // Neither must sites that have never answered quickly and have no free slot.
             let (reserved, other) = (self.reserved(), self.jobs.count(Lane::Other));
             let free_other = self.workers.saturating_sub(2 * reserved + other);
             let free_unproven =
@@ -714,18 +724,19 @@ impl Network {
             let free = (self.workers + self.workers / 4).saturating_sub(at_hand);
             let is_suspended = self.requests.is_suspended() || self.names.is_suspended();
             let most = if is_suspended { SITES_FOR_PROBES } else { MAX_SITES };
-            // robots.txt is asked for when pages can follow soon, not of all sites at once.
-            let unprepared = (2 * self.workers).max(LEAST_PREPARING).saturating_sub(self.preparing);
+            // Fetch robots.txt only for sites whose pages can follow soon.
+            let unprepared = (2 * self.workers).max(MIN_PREPARING).saturating_sub(self.preparing);
             free.min(most.saturating_sub(self.sites.len())).min(unprepared)
         } else {
-            // One worker takes what is best when it is free; many would wait for the writer.
+            // A single worker takes the best URL when it is free. Several workers would have to wait for the writer,
+            // so they prefetch.
             let ahead = if self.workers == 1 { 1 } else { 2 * self.workers };
             let is_any = self.ready.iter().any(|ready| !ready.is_empty());
             let offers: usize = if is_any { self.sites.values().map(Site::offers).sum() } else { 0 };
             ahead.saturating_sub(self.jobs.len() + offers)
         };
-        let begun = self.begun.saturating_sub(self.jobs.late_pages());
-        let left = usize::try_from(self.fetches.saturating_sub(begun)).unwrap_or(usize::MAX);
+        let started_pages = self.started_pages.saturating_sub(self.jobs.late_pages());
+        let left = usize::try_from(self.fetches.saturating_sub(started_pages)).unwrap_or(usize::MAX);
         let more = room.min(left).saturating_sub(self.wanted);
         if more > 0 && (more >= self.workers / 8 || self.wanted == 0) {
             self.wanted += more;
@@ -733,22 +744,23 @@ impl Network {
         }
     }
 
-    /// Whether as many pages were begun as may be: nothing else is asked for, not even robots.txt.
+    /// Whether the fetch limit is reached. Nothing else is requested then, not even robots.txt.
     fn is_closing(&self) -> bool {
-        self.begun.saturating_sub(self.jobs.late_pages()) >= self.fetches
+        self.started_pages.saturating_sub(self.jobs.late_pages()) >= self.fetches
     }
 
-    /// Says how many workers wait by choice, once a second.
-    fn say_waiting(&mut self, now: Timestamp) {
+    /// Reports at most once a second how many workers wait by choice.
+    fn report_waiting(&mut self, now: Timestamp) {
         const OFTEN: Duration = Duration::from_secs(1);
         let is_any_ready = self.ready.iter().any(|ready| !ready.is_empty());
-        let is_due = self.said_waiting.is_none_or(|said| now.since(said) >= OFTEN);
-        if self.least == f64::NEG_INFINITY || self.is_paused || !is_any_ready || !is_due {
+        let is_due = self.reported_waiting.is_none_or(|said| now.since(said) >= OFTEN);
+        if self.min_priority == f64::NEG_INFINITY || self.is_paused || !is_any_ready || !is_due {
             return;
         }
-        self.said_waiting = Some(now);
+        self.reported_waiting = Some(now);
         let under_way = self.jobs.in_slots();
-        let is_good = |site: &SiteId| self.sites.get(site).is_some_and(|held| held.is_worth(self.least));
+        let is_good =
+            |site: &SiteId| self.sites.get(site).is_some_and(|held| held.reaches(self.min_priority));
         let sites = self.resting.iter().filter(|(_, _, site)| is_good(site)).count();
         let workers = self.workers.saturating_sub(under_way);
         if workers > 0 && sites > 0 {
@@ -756,29 +768,29 @@ impl Network {
         }
     }
 
-    /// Says that nothing is under way and nothing will be, unless the writer has more.
-    fn say_idle(&mut self) {
+    /// Reports that nothing is in flight and nothing can start without new work from the writer.
+    fn report_idle(&mut self) {
         let is_waiting = || {
             self.lookups.len() > 0
                 || self.sites.values().any(|held| held.aux_requests() > 0 || held.offers() > 0)
         };
         let is_doubtful = self.requests.is_open() || self.names.is_open();
         let is_idle = self.jobs.is_empty() && !is_doubtful && (self.is_closing() || !is_waiting());
-        if is_idle && self.said_idle != Some(self.heard) {
-            self.said_idle = Some(self.heard);
-            self.outbox.push(ToWriter::Idle(self.heard));
+        if is_idle && self.reported_idle != Some(self.messages_handled) {
+            self.reported_idle = Some(self.messages_handled);
+            self.outbox.push(ToWriter::Idle(self.messages_handled));
         } else if !is_idle {
-            self.said_idle = None;
+            self.reported_idle = None;
         }
     }
 }
 
-/// What a request to this URL at this address passes.
+/// The gates that a request to this URL at this address counts against.
 fn gates(url: &CanonicalUrl, address: Option<IpAddr>) -> Vec<Gate> {
     let Some(address) = address else { return vec![Gate::Domain(domain_of(url))] };
     let mut gates = vec![Gate::Address(address), Gate::Domain(domain_of(url))];
     match address {
-        // The crawler's own machine is nobody's block.
+        // Loopback is not an address block of somebody else.
         address if address.is_loopback() => {}
         IpAddr::V4(v4) => {
             let [a, b, c, _] = v4.octets();

@@ -1,4 +1,4 @@
-//! The network half by itself, with a clock that the test moves: whose turn it is, and that no few stop the many.
+//! The network half alone, with a manual clock: the order of requests, and limits on slow sites.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -29,11 +29,11 @@ fn work(url: &str, rank: f64) -> Work {
 struct Bench {
     network: Network,
     now: Timestamp,
-    /// Where a host is, by the digits in its name.
+    /// The addresses of a host, by the digits in its name.
     address: fn(u8) -> Vec<IpAddr>,
     under_way: Vec<(JobId, String, Option<IpAddr>)>,
     aborted: Vec<JobId>,
-    said: Vec<ToWriter>,
+    outbox: Vec<ToWriter>,
 }
 
 impl Bench {
@@ -41,7 +41,7 @@ impl Bench {
         let politeness =
             Politeness { min_delay: Duration::from_secs(delay), delay_factor: 0, ..Politeness::default() };
         let mut network = Network::new(Some(Manners::new(politeness, "porthole")));
-        network.hear(ToNetwork::Limits { fetches: 1_000, workers }, Timestamp(0));
+        network.handle_message(ToNetwork::Limits { fetches: 1_000, workers }, Timestamp(0));
         let address = |_| Vec::new();
         Bench {
             network,
@@ -49,16 +49,16 @@ impl Bench {
             address,
             under_way: Vec::new(),
             aborted: Vec::new(),
-            said: Vec::new(),
+            outbox: Vec::new(),
         }
     }
 
     fn offer(&mut self, works: Vec<Work>) {
-        self.network.hear(ToNetwork::Offer(works), self.now);
+        self.network.handle_message(ToNetwork::Offer(works), self.now);
         self.run();
     }
 
-    /// Does all that can be done now. Addresses are found at once; robots.txt is missing everywhere, unless it stalls.
+    /// Carries out all actions. Addresses resolve at once, and requests stay in flight until `answer`.
     fn run(&mut self) {
         while let Some(action) = self.network.next(self.now) {
             match action {
@@ -71,7 +71,7 @@ impl Bench {
                 Action::Abort(job) => self.aborted.push(job),
             }
         }
-        self.said.append(&mut self.network.outbox);
+        self.outbox.append(&mut self.network.outbox);
     }
 
     fn answer(&mut self, url: &str) {
@@ -95,28 +95,28 @@ impl Bench {
 }
 
 #[test]
-fn a_better_url_takes_the_place_of_one_that_is_offered_until_the_turn_of_its_site() {
+fn a_better_url_replaces_an_offered_one() {
     let mut bench = Bench::new(4, 1);
     let (first, better) = (work("http://a.test/first", 5.0), work("http://a.test/better", 1.0));
     let (site, oid): (SiteId, UrlId) = (first.sid, first.oid);
     bench.offer(vec![first]);
     bench.answer("http://a.test/robots.txt");
     assert_eq!(bench.urls(), [""; 0], "the site rests");
-    bench.network.hear(ToNetwork::OfferOf { site, asked: 0, works: vec![better] }, bench.now);
-    bench.network.hear(ToNetwork::Recall(site, oid), bench.now);
+    bench.network.handle_message(ToNetwork::OfferOf { site, asked: 0, works: vec![better] }, bench.now);
+    bench.network.handle_message(ToNetwork::Recall(site, oid), bench.now);
     bench.wait(Duration::from_millis(1_001));
     assert_eq!(bench.urls(), ["http://a.test/better"]);
-    let gave_back = |said: &ToWriter| matches!(said, ToWriter::GaveBack(oids) if *oids == [oid]);
-    assert!(bench.said.iter().any(gave_back), "{:?}", bench.said);
-    // What is under way is not given back.
-    let before = bench.said.len();
-    bench.network.hear(ToNetwork::Recall(site, work("http://a.test/better", 1.0).oid), bench.now);
+    let gave_back = |outbox: &ToWriter| matches!(outbox, ToWriter::GaveBack(oids) if *oids == [oid]);
+    assert!(bench.outbox.iter().any(gave_back), "{:?}", bench.outbox);
+    // A URL that was started is not given back.
+    let before = bench.outbox.len();
+    bench.network.handle_message(ToNetwork::Recall(site, work("http://a.test/better", 1.0).oid), bench.now);
     bench.run();
-    assert_eq!(bench.said.len(), before);
+    assert_eq!(bench.outbox.len(), before);
 }
 
 #[test]
-fn of_the_sites_whose_turn_it_is_the_one_with_the_best_url_comes_first() {
+fn the_ready_site_with_the_best_url_comes_first() {
     let mut bench = Bench::new(1, 0);
     let works =
         [("c", 3.0), ("a", 1.0), ("b", 2.0)].map(|(host, rank)| work(&format!("http://{host}.test/"), rank));
@@ -132,7 +132,7 @@ fn of_the_sites_whose_turn_it_is_the_one_with_the_best_url_comes_first() {
 }
 
 #[test]
-fn sites_that_never_answer_leave_slots_to_those_that_have() {
+fn unresponsive_sites_leave_slots_to_others() {
     let mut bench = Bench::new(8, 0);
     bench.offer((0..3).map(|n| work(&format!("http://good.test/{n}"), 9.0 + f64::from(n))).collect());
     bench.answer("http://good.test/robots.txt");
@@ -143,7 +143,7 @@ fn sites_that_never_answer_leave_slots_to_those_that_have() {
     let bad = bench.urls().iter().filter(|url| url.contains("bad")).count();
     assert_eq!(bad, 4, "half");
     assert!(bench.urls().contains(&"http://good.test/1"), "{:?}", bench.urls());
-    // What takes long moves to the slow lane, and of too many there the oldest are given up.
+    // Slow requests move to the slow lane. If there are too many, the oldest are aborted.
     bench.wait(Duration::from_secs(5));
     assert_eq!(bench.urls().iter().filter(|url| url.contains("bad")).count(), 8);
     bench.wait(Duration::from_secs(5));
@@ -155,7 +155,7 @@ fn sites_that_never_answer_leave_slots_to_those_that_have() {
 }
 
 #[test]
-fn a_domain_and_an_address_block_have_their_share_of_the_slots() {
+fn slots_per_domain_and_address_block_are_limited() {
     for (host, address) in [
         ("x{}.one.test", (|_| Vec::new()) as fn(u8) -> Vec<IpAddr>),
         ("host{}.test", |n| vec![IpAddr::from([192, 0, 2, n])]),
@@ -169,7 +169,7 @@ fn a_domain_and_an_address_block_have_their_share_of_the_slots() {
 }
 
 #[test]
-fn a_request_goes_to_the_address_that_was_counted_and_another_one_is_tried_after_a_failure() {
+fn requests_go_to_the_counted_address_and_failures_try_the_next() {
     let mut bench = Bench::new(8, 0);
     bench.address = |_| vec![IpAddr::from([192, 0, 2, 1]), IpAddr::from([198, 51, 100, 7])];
     bench.offer(vec![work("http://two.test/", 1.0)]);
@@ -179,12 +179,13 @@ fn a_request_goes_to_the_address_that_was_counted_and_another_one_is_tried_after
     let kind = porthole_types::FailureKind::Connect;
     bench.network.answered(job, Err(crate::FetchError { url, kind, detail: "refused".into() }), bench.now);
     let site = work("http://two.test/", 1.0).sid;
-    bench
-        .network
-        .hear(ToNetwork::OfferOf { site, asked: 0, works: vec![work("http://two.test/b", 1.0)] }, bench.now);
-    // The rules could not be had, so what is offered is put off; the look-up shows which address is next.
+    bench.network.handle_message(
+        ToNetwork::OfferOf { site, asked: 0, works: vec![work("http://two.test/b", 1.0)] },
+        bench.now,
+    );
+    // robots.txt failed, so the offered URL is put off. The lookup shows which address is next.
     bench.wait(Duration::from_secs(1));
-    let located = bench.said.iter().filter_map(|said| match said {
+    let located = bench.outbox.iter().filter_map(|outbox| match outbox {
         ToWriter::Located(_, address) => Some(*address),
         _ => None,
     });

@@ -1,4 +1,4 @@
-//! An outage and its end, in simulated time: nothing that waits in the frontier is lost, and the crawl goes on by itself.
+//! An outage in simulated time: no queued URL is lost, and the crawl continues by itself when it is over.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,12 +13,12 @@ use crate::{AddressesFuture, Fetch, FetchError, FetchFuture, Request, Response};
 
 const BEGIN: Timestamp = Timestamp(1_000_000_000);
 
-/// Sites that answer, except within some seconds. Then nothing does, or no name is found.
+/// Sites that answer, except within a range of seconds. Then every request or lookup fails.
 struct FlakyWeb<'c> {
     clock: &'c ManualClock,
     kind: FailureKind,
     down: Range<u64>,
-    /// Requests and look-ups that failed.
+    /// Number of failed requests and lookups.
     failures: AtomicUsize,
 }
 
@@ -30,7 +30,7 @@ impl FlakyWeb<'_> {
             FetchError {
                 url: url.clone(),
                 kind: self.kind,
-                detail: "Temporary failure: nobody there".to_owned(),
+                detail: "Temporary failure: connection refused".to_owned(),
             }
         })
     }
@@ -87,7 +87,7 @@ fn number(store: &SqliteStore, sql: &str) -> i64 {
 }
 
 #[test]
-fn an_outage_costs_no_url_and_no_try_and_ends_by_itself() {
+fn an_outage_costs_no_url_and_no_retry() {
     for kind in [FailureKind::Connect, FailureKind::Timeout, FailureKind::Local, FailureKind::Dns] {
         let clock = ManualClock::at(BEGIN);
         // All names are looked up within a few seconds.
@@ -111,11 +111,11 @@ fn an_outage_costs_no_url_and_no_try_and_ends_by_itself() {
             (before > 50 || kind == FailureKind::Dns) && after >= 500,
             "{kind:?}: {before} pages before, {after} after"
         );
-        let is_told = matches!(&watcher.held_up[..], [Some(why), None] if why.contains("nobody there"));
+        let is_told = matches!(&watcher.held_up[..], [Some(why), None] if why.contains("connection refused"));
         assert!(is_told, "{kind:?}: {:?}", watcher.held_up);
         let events = "select count(*) from event where kind = 'outage'";
         assert_eq!(number(&store, events), 2, "{kind:?}");
-        // What was under way and a few probes, not the frontier.
+        // The requests in flight and a few probes, not the whole frontier.
         let failures = web.failures.load(Ordering::Relaxed);
         assert!((8..200).contains(&failures), "{kind:?}: {failures} requests failed");
         let tried = "select count(*) from crawl where state <> 1 and (state <> 0 or numtries > 0)";
@@ -128,7 +128,7 @@ fn an_outage_costs_no_url_and_no_try_and_ends_by_itself() {
     }
 }
 
-/// A web in which most sites are gone, and nothing else is wrong.
+/// A web in which most sites are dead and nothing else is wrong.
 struct Graveyard;
 
 impl Fetch for Graveyard {
@@ -167,5 +167,5 @@ fn many_dead_sites_are_no_outage() {
     let stop = crawl.run_simulated(Limits { workers: 16, ..Limits::default() }, &clock, &mut watch).unwrap();
     assert_eq!((stop, pages), (Stop::Exhausted, 50));
     drop(crawl);
-    assert_eq!(store.counts().dead, 450, "they were tried as often as before");
+    assert_eq!(store.counts().dead, 450, "dead sites are tried as often as without the others");
 }

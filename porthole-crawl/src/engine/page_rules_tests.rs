@@ -1,4 +1,4 @@
-//! What becomes of pages that ask something of robots, lead elsewhere, or are none.
+//! Pages with robots directives, redirects in markup, or no text.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use porthole_types::{CanonicalUrl, FailureKind, Headers, ManualClock, Mark, Outcome, PageResult, Timestamp};
 
 use super::crawl::*;
-use super::tests::{Says, scratch};
+use super::tests::{WordJudge, scratch};
 use super::visits::PageFetcher;
 use crate::archive::Keep;
 use crate::host::Politeness;
@@ -16,7 +16,7 @@ use crate::result::Focus;
 use crate::scope::Scope;
 use crate::{Fetch, FetchError, FetchFuture, Request, Response};
 
-/// Pages by their paths: headers and body.
+/// Pages by path: X-Robots-Tag and body.
 struct RobotsSite(&'static [(&'static str, &'static str, &'static str)]);
 
 impl Fetch for RobotsSite {
@@ -34,11 +34,11 @@ impl Fetch for RobotsSite {
     }
 }
 
-/// Crawls from `/`, and gives what became of every URL: path, outcome, R, whether it was archived.
+/// Crawls from `/`. Returns path, outcome, R and whether it was archived for every URL.
 fn crawl(site: &RobotsSite, rules: PageRules) -> Vec<String> {
     let (folder, mut store) = scratch();
     let focus = Focus {
-        judge: Box::new(Says("owls")),
+        judge: Box::new(WordJudge("owls")),
         strategy: Box::new(porthole_strategy::Soft),
         marks: vec![Mark::Path, Mark::Good],
     };
@@ -53,7 +53,7 @@ fn crawl(site: &RobotsSite, rules: PageRules) -> Vec<String> {
     crawl.start(&[CanonicalUrl::parse("http://a.test/").unwrap()]).unwrap();
     let mut seen = Vec::new();
     let mut observe = |page: Seen<'_>| {
-        seen.push(format!("{} {}", page.url.path_and_query(), fate(page.result)));
+        seen.push(format!("{} {}", page.url.path_and_query(), describe(page.result)));
         ControlFlow::Continue(())
     };
     let limits = Limits { fetches: 100, ..Limits::default() };
@@ -62,7 +62,7 @@ fn crawl(site: &RobotsSite, rules: PageRules) -> Vec<String> {
     seen
 }
 
-fn fate(result: &PageResult) -> String {
+fn describe(result: &PageResult) -> String {
     let outcome = match &result.outcome {
         Outcome::Fetched => "fetched",
         Outcome::Redirected => "redirected",
@@ -75,7 +75,7 @@ fn fate(result: &PageResult) -> String {
 }
 
 #[test]
-fn a_meta_refresh_is_a_redirect_and_what_has_no_words_has_no_relevance() {
+fn a_meta_refresh_redirects_and_empty_pages_have_no_relevance() {
     let site = RobotsSite(&[
         ("/", "", "<p>owls<a href=/moved>a</a><a href=/blank>b</a><a href=/lost>c</a><a href=/loop0>d</a>"),
         ("/moved", "", "<meta http-equiv=refresh content='0; url=/new'><p>owls have moved"),
@@ -102,7 +102,7 @@ fn a_meta_refresh_is_a_redirect_and_what_has_no_words_has_no_relevance() {
 }
 
 #[test]
-fn what_pages_ask_of_robots_follows_the_rules() {
+fn robots_directives_follow_the_page_rules() {
     let site = RobotsSite(&[
         (
             "/",
@@ -160,9 +160,9 @@ async fn single_pages_are_followed_through_a_refresh() {
     let politeness = Politeness { min_delay: Duration::ZERO, delay_factor: 0, ..Politeness::default() };
     let mut fetcher = PageFetcher::new(Arc::new(RobotsSite(HOPS)), clock, politeness, "porthole");
     let urls = ["/old", "/loop"].map(|path| CanonicalUrl::parse(&format!("http://a.test{path}")).unwrap());
-    let mut came = Vec::new();
-    fetcher.fetch_all(&urls, |number, page| came.push((number, page))).await;
-    came.sort_by_key(|(number, _)| *number);
-    assert_eq!(came[0].1.as_ref().unwrap().at.path(), "/new");
-    assert_eq!(came[1].1.as_ref().unwrap_err().detail(), "more than 5 redirects");
+    let mut results = Vec::new();
+    fetcher.fetch_all(&urls, |number, page| results.push((number, page))).await;
+    results.sort_by_key(|(number, _)| *number);
+    assert_eq!(results[0].1.as_ref().unwrap().at.path(), "/new");
+    assert_eq!(results[1].1.as_ref().unwrap_err().detail(), "more than 5 redirects");
 }

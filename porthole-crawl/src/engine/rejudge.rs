@@ -1,12 +1,12 @@
-//! Judging again: when the marks or the critic have changed, all pages get their new R, and the queue the estimates that
-//! follow from it, without a fetch (V 2.1.3, 3.7). It is done in pieces, from the first fetch to the last, while the crawl
-//! goes on.
+//! Judges pages again when the marks or the critic have changed. All stored pages get their new R, and queued URLs
+//! the estimates that follow from it, without a fetch (V 2.1.3, 3.7). This is done in chunks, in fetch order, while
+//! the crawl continues.
 //!
-//! A page in the archive is read again, so that strategies learn from its links. One that was not archived is judged by
-//! its words in the tables; its links get the best R of the pages that have them.
+//! A page in the archive is read again, so that strategies learn from its links. A page that was not archived is
+//! judged by its terms in the tables, and its links get the best R of the pages that contain them.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use porthole_store::{Batch, Estimate, Rejudged, StoreReader, TriedUrl};
 use porthole_strategy::PriorityMerge;
@@ -19,49 +19,54 @@ use crate::archive::Archive;
 use crate::distill::current_estimates;
 use crate::reading::{Reader, Unread};
 
-/// Pages that are looked up and committed together.
-const PIECE: usize = 16;
+/// Number of pages that are read and committed together.
+const CHUNK: usize = 16;
 
-/// How far judging again has come.
+/// The progress of a rejudging.
 pub(crate) struct Rejudging {
     reader: Reader,
     store: Box<dyn StoreReader>,
-    /// The name of the critic who judges.
+    /// Identifies the critic.
     critic: String,
     after: Option<u64>,
-    /// Up to here: what is fetched later is judged by the new critic anyway.
+    /// Pages fetched later are judged by the new critic anyway.
     until: u64,
-    /// URLs that have their new estimate: what further pages say of them can only raise it.
+    /// URLs that have their new estimate. Later pages can only raise it.
     estimated: HashSet<UrlId, foldhash::fast::FixedState>,
-    /// Pages that were judged again, and how many of them by their words alone.
+    /// Number of pages judged again, and how many of them by their terms alone.
     pub(crate) pages: u64,
-    by_words: u64,
-    /// Pages that keep their R: they are not archived, and the judge needs more than their words.
+    by_terms: u64,
+    /// Pages that keep their R, because they are not archived and the judge needs more than their terms.
     pub(crate) kept: u64,
-    /// When it began, and the time that went into it since.
-    began: Instant,
+    /// When it started, and the time spent on it since.
+    began: Duration,
     spent: Duration,
 }
 
 impl Crawl<'_> {
-    /// Sees to it that all pages are judged by who judges now: `critic` names the critic with its marks, and if the pages
-    /// were judged by another one, those that are kept are judged again. How many; `progress` hears of each piece.
+    /// Judges all stored pages again if they were judged by another critic. `critic` identifies the current critic
+    /// with its marks. Calls `progress` after each chunk and returns the number of pages judged.
     ///
-    /// What start pages are worth is for [`Crawl::start`] to say again.
-    pub fn judged_by(&mut self, critic: &str, mut progress: impl FnMut(u64)) -> Result<u64, CrawlError> {
+    /// The priorities of start pages are set again by [`Crawl::start`].
+    pub fn rejudge_if_changed(
+        &mut self,
+        critic: &str,
+        mut progress: impl FnMut(u64),
+    ) -> Result<u64, CrawlError> {
         let judge = self.writer.judge.take();
         let Some(mut rejudging) = self.writer.rejudging(critic, judge)? else { return Ok(0) };
-        while self.writer.rejudge_some(&mut rejudging)? {
+        while self.writer.rejudge_chunk(&mut rejudging)? {
             progress(rejudging.pages);
         }
         self.writer.judge = rejudging.reader.into_judge();
-        self.writer.remember()?;
+        self.writer.save_memory()?;
         Ok(rejudging.pages)
     }
 }
 
 impl Writer<'_> {
-    /// Begins to judge pages again, if they were judged by another critic; the judge stays here otherwise.
+    /// Starts judging pages again if they were judged by another critic. Otherwise returns `None` and keeps the
+    /// judge.
     pub(crate) fn rejudging(
         &mut self,
         critic: &str,
@@ -85,21 +90,22 @@ impl Writer<'_> {
             until: self.next_seq,
             estimated: HashSet::default(),
             pages: 0,
-            by_words: 0,
+            by_terms: 0,
             kept: 0,
-            began: Instant::now(),
+            began: self.clock.monotonic(),
             spent: Duration::ZERO,
         }))
     }
 
-    /// Judges a piece again, if that has not had its share of the time.
+    /// Judges a chunk of pages again, unless this has used up its share of the time.
     pub(crate) fn rejudge_if_time(&mut self) -> Result<(), CrawlError> {
-        /// Of the time that goes by, one part in so many.
+        /// At most one part in this many of the elapsed time is spent.
         const SHARE: u32 = 12;
         let Some(mut rejudging) = self.run.rejudging.take() else { return Ok(()) };
-        let began = Instant::now();
-        if rejudging.spent * SHARE > rejudging.began.elapsed() || self.rejudge_some(&mut rejudging)? {
-            rejudging.spent += began.elapsed();
+        let started = self.clock.monotonic();
+        let elapsed = started.saturating_sub(rejudging.began);
+        if rejudging.spent * SHARE > elapsed || self.rejudge_chunk(&mut rejudging)? {
+            rejudging.spent += self.clock.monotonic().saturating_sub(started);
             self.run.rejudging = Some(rejudging);
             return Ok(());
         }
@@ -109,30 +115,30 @@ impl Writer<'_> {
                 format!("judged {} pages again; {kept} are not archived and keep their R", rejudging.pages)
             }
         };
-        self.note("rejudged", &detail)
+        self.record_event("rejudged", &detail)
     }
 
-    /// Judges a piece again, in the order in which pages came: strategies may learn from one to the next. Whether there
-    /// is more.
-    pub(crate) fn rejudge_some(&mut self, rejudging: &mut Rejudging) -> Result<bool, CrawlError> {
-        let tried = rejudging.store.tried(rejudging.after, PIECE)?;
+    /// Judges a chunk of pages again, in fetch order, because strategies may learn from one page to the next. Returns
+    /// whether there are more.
+    pub(crate) fn rejudge_chunk(&mut self, rejudging: &mut Rejudging) -> Result<bool, CrawlError> {
+        let tried = rejudging.store.tried(rejudging.after, CHUNK)?;
         let Some(last) = tried.last().filter(|_| tried[0].seq < rejudging.until) else {
-            if rejudging.by_words > 0 {
+            if rejudging.by_terms > 0 {
                 let refreshed = current_estimates(&*rejudging.store)?;
                 self.store.commit(&Batch { refreshed: &refreshed, ..Batch::default() })?;
             }
-            // Only now: until it is done, a crawl that goes on begins it again.
+            // Only now: a crawl resumed before this starts over.
             self.store.set_setting(JUDGED_BY, &rejudging.critic)?;
             return Ok(false);
         };
         rejudging.after = Some(last.seq);
         let (mut judgments, mut urls) = (Vec::new(), Vec::new());
-        let mut by_words = Vec::new();
+        let mut by_terms = Vec::new();
         for tried in tried.iter().filter(|tried| tried.judgment.is_some()) {
             let archive = self.archive.as_ref().map(|(archive, _)| archive);
             let Some(unread) = archive.and_then(|archive| unread(archive, tried)) else {
                 self.lost_pages.unreadable += u64::from(archive.is_some() && tried.span.is_some());
-                by_words.push(tried);
+                by_terms.push(tried);
                 continue;
             };
             let read = *rejudging.reader.read(unread).map_err(|not_read| not_read.error)?;
@@ -144,7 +150,7 @@ impl Writer<'_> {
                 urls.extend(links.into_iter().filter(|link| !link.rejected).map(|link| link.target));
             }
         }
-        rejudging.judge_by_words(&by_words, &mut judgments)?;
+        rejudging.judge_by_terms(&by_terms, &mut judgments)?;
         self.commit_rejudged(rejudging, &judgments, &urls)?;
         Ok(true)
     }
@@ -157,7 +163,7 @@ impl Writer<'_> {
     ) -> Result<(), CrawlError> {
         self.store.commit(&Batch { judgments, urls, ..Batch::default() })?;
         let discipline = self.scorer.as_ref().map(|scorer| scorer.strategy.discipline()).unwrap_or_default();
-        // The first page that speaks of a URL replaces what was believed, up or down; the others raise it.
+        // The first page that links to a URL replaces its old estimate, up or down. Later ones only raise it.
         let mut estimates: Vec<Estimate> = Vec::new();
         let mut raised: Vec<Estimate> = Vec::new();
         for NewUrl { url, relevance, priority, .. } in urls {
@@ -180,8 +186,8 @@ impl Writer<'_> {
 }
 
 impl Rejudging {
-    /// Judges pages by their words in the tables.
-    fn judge_by_words(
+    /// Judges pages by their terms in the tables.
+    fn judge_by_terms(
         &mut self,
         pages: &[&TriedUrl],
         judgments: &mut Vec<Rejudged>,
@@ -194,7 +200,7 @@ impl Rejudging {
                 Some(judgment) => {
                     judgments.push(Rejudged { oid: tried.oid, judgment });
                     self.pages += 1;
-                    self.by_words += 1;
+                    self.by_terms += 1;
                 }
                 None => self.kept += 1,
             }
@@ -203,7 +209,7 @@ impl Rejudging {
     }
 }
 
-/// A page as it came then, if the archive has it.
+/// The response as it was fetched, if the archive has it.
 fn unread(archive: &Archive, tried: &TriedUrl) -> Option<Unread> {
     let url = CanonicalUrl::parse(&tried.url).ok()?;
     let response = archive.read(&url, tried.span?).ok()?;
@@ -221,5 +227,5 @@ fn unread(archive: &Archive, tried: &TriedUrl) -> Option<Unread> {
     Some(Unread { work, answer: Ok(response), at: tried.at })
 }
 
-/// The setting that names the critic whose judgments the pages have.
-const JUDGED_BY: &str = "crawl.judged_by";
+/// Setting that names the critic that judged the stored pages.
+const JUDGED_BY: &str = "crawl.rejudge_if_changed";

@@ -1,4 +1,4 @@
-//! How soon a crawl of many sites brings pages, for the first time and when it is resumed: in simulated time.
+//! How soon a crawl of many sites yields pages, from scratch and when resumed, in simulated time.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use super::{Crawl, Limits, Observer, Seen};
 use crate::host::Politeness;
 use crate::{Fetch, FetchError, FetchFuture, Request, Response};
 
-/// A thousand sites of which half never answer. One wants to be left alone for an hour.
+/// A thousand sites of which half never answer. One sends a Retry-After of an hour.
 struct HalfStalls<'c> {
     clock: &'c ManualClock,
     asked: Mutex<Vec<(Timestamp, CanonicalUrl)>>,
@@ -46,7 +46,7 @@ impl Fetch for HalfStalls<'_> {
     }
 }
 
-/// Notes when pages came, and ends a run after some seconds.
+/// Records when pages arrived, and ends a run after some seconds.
 struct Stopwatch<'c> {
     clock: &'c ManualClock,
     begun: Timestamp,
@@ -71,7 +71,7 @@ impl Observer for Stopwatch<'_> {
     }
 }
 
-/// Crawls for some seconds: when pages came, and what was asked for.
+/// Crawls for some seconds. Returns when pages arrived, and all requests.
 fn run(
     store: &mut SqliteStore,
     clock: &ManualClock,
@@ -97,12 +97,12 @@ fn run(
 }
 
 #[test]
-fn pages_come_at_once_whoever_stalls() {
+fn stalling_sites_do_not_delay_the_first_pages() {
     let clock = ManualClock::at(Timestamp(1_000_000_000));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("crawl.db");
     let (pages, asked) = run(&mut SqliteStore::open(&path).unwrap(), &clock, 40);
-    // The rules, the pause after them, and the page: hosts that stall have no slots but their own.
+    // Robots.txt, the pause after it, and the page. Stalled hosts do not take the slots of prepared sites.
     assert!(pages[0] <= Duration::from_millis(150 + 2_000 + 150 + 10), "{:?}", pages[0]);
     let robots = asked.iter().filter(|(at, url)| at.as_secs() == 0 && url.path() == "/robots.txt").count();
     assert!((32..=240).contains(&robots), "{robots} robots.txt in the first second");
@@ -111,10 +111,10 @@ fn pages_come_at_once_whoever_stalls() {
 
     clock.advance(Duration::from_secs(600));
     let (again, asked) = run(&mut SqliteStore::open(&path).unwrap(), &clock, 5);
-    assert!(again[0] <= Duration::from_millis(200), "{:?}: the rules are known", again[0]);
+    assert!(again[0] <= Duration::from_millis(200), "{:?}: robots.txt is known", again[0]);
     let early = again.iter().filter(|at| **at <= Duration::from_secs(2)).count();
     assert!(early >= 20, "{early} pages in two seconds");
-    assert!(!asked.iter().any(|(_, url)| url.host() == "busy.test"), "it is still to be left alone");
+    assert!(!asked.iter().any(|(_, url)| url.host() == "busy.test"), "Retry-After still holds");
     let good = |url: &CanonicalUrl| url.path() == "/robots.txt" && url.host().starts_with("good");
     let robots = asked.iter().filter(|(_, url)| good(url)).count();
     assert!(robots < 100, "{robots} robots.txt of sites that had answered");

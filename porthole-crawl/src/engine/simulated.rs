@@ -1,5 +1,5 @@
-//! Drives both halves in simulated time: a request takes as long as its answer says that it took, pauses pass at once, and
-//! every run is the same. Experiments compare strategies under politeness this way.
+//! Drives both halves in simulated time: a request takes as long as its answer says it took, pauses pass at once, and
+//! every run is the same. Experiments use this to compare strategies under politeness.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use porthole_types::{CanonicalUrl, Clock, FailureKind, ManualClock, Timestamp};
 
 use super::crawl::{CrawlError, Observer, Stop};
 use super::network::{Action, JobId, Network};
-use super::single::{Done, given_up, pump};
+use super::single::{Done, aborted, pump};
 use super::writer::Writer;
 use crate::{Fetch, FetchError, Request, Response};
 
-/// How long a request takes that runs into the time limit.
+/// Duration of a request that times out.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a request takes that fails otherwise.
+/// Duration of a request that fails for another reason.
 const FAILURE: Duration = Duration::from_millis(100);
 
-/// Runs a crawl until it is over. The web must answer at once.
+/// Runs a crawl until it ends. The web must answer at once.
 pub(super) fn drive(
     network: &mut Network,
     writer: &mut Writer<'_>,
@@ -53,7 +53,7 @@ pub(super) fn drive(
     }
 }
 
-/// SimulatedRequests under way, with their answers, by the time at which these are complete.
+/// Requests in flight with their answers, ordered by completion time.
 #[derive(Default)]
 struct SimulatedRequests {
     under_way: BTreeMap<(Timestamp, u64), (CanonicalUrl, Done)>,
@@ -66,11 +66,12 @@ impl SimulatedRequests {
             Action::Fetch(job, url, address) => {
                 let request = Request::get(url).at(address);
                 let answer =
-                    web.fetch(&request).now_or_never().unwrap_or_else(|| Err(too_real(&request.url)));
+                    web.fetch(&request).now_or_never().unwrap_or_else(|| Err(not_immediate(&request.url)));
                 (now.after(duration(&answer)), request.url, Done::Answer(job, answer))
             }
             Action::Locate(site, url) => {
-                let addresses = web.addresses(&url).now_or_never().unwrap_or_else(|| Err(too_real(&url)));
+                let addresses =
+                    web.addresses(&url).now_or_never().unwrap_or_else(|| Err(not_immediate(&url)));
                 (now, url, Done::Addresses(site, addresses))
             }
             Action::Abort(job) => return self.abort(job, now),
@@ -85,22 +86,22 @@ impl SimulatedRequests {
         if let Some(at) = found
             && let Some((url, _)) = self.under_way.remove(&at)
         {
-            let done = Done::Answer(job, Err(given_up(url.clone())));
+            let done = Done::Answer(job, Err(aborted(url.clone())));
             self.under_way.insert((now, at.1), (url, done));
         }
     }
 
-    /// When the next answer is complete.
+    /// Completion time of the next answer.
     fn next_due(&self) -> Option<Timestamp> {
         self.under_way.first_key_value().map(|(&(due, _), _)| due)
     }
 
-    /// Hands over the answers that are complete.
+    /// Delivers the answers that are complete.
     fn finish(&mut self, now: Timestamp, network: &mut Network) {
         while self.next_due().is_some_and(|due| due <= now)
             && let Some((_, (_, done))) = self.under_way.pop_first()
         {
-            done.hand_over(network, now);
+            done.deliver(network, now);
         }
     }
 }
@@ -113,7 +114,7 @@ fn duration(answer: &Result<Response, FetchError>) -> Duration {
     }
 }
 
-fn too_real(url: &CanonicalUrl) -> FetchError {
-    let detail = "a web that does not answer at once cannot be simulated".to_owned();
+fn not_immediate(url: &CanonicalUrl) -> FetchError {
+    let detail = "this web does not answer at once and cannot be simulated".to_owned();
     FetchError { url: url.clone(), kind: FailureKind::Protocol, detail }
 }

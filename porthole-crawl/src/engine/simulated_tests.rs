@@ -1,4 +1,4 @@
-//! Crawls in simulated time: budgets, and what a free worker does while good sites rest.
+//! Crawls in simulated time: page limits, and what a free worker does while good sites are resting.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -58,13 +58,13 @@ fn answer(url: &CanonicalUrl) -> Result<Response, FetchError> {
     }
 }
 
-/// Words that no other page has.
+/// Words that no other page contains.
 fn words(host: &str, number: u32) -> String {
     let host = host.replace('.', "");
     (0..30).map(|word| format!("{host}a{}b{word} ", number * 97)).collect()
 }
 
-/// Judges by the word, and believes in links that have it.
+/// Judges by the word "owl", and gives links with it a high priority.
 struct Owl;
 
 impl RelevanceJudge for Owl {
@@ -84,15 +84,15 @@ impl Strategy for Owl {
     }
 }
 
-/// Where a crawl went: hosts, with how often each brought a page, and the simulated seconds.
-struct Went {
+/// The result of a crawl: the URLs of its pages, the number of fetches, and the simulated duration.
+struct CrawlSummary {
     stop: Stop,
     pages: Vec<String>,
     fetches: usize,
     seconds: f64,
 }
 
-fn crawl(limits: Limits) -> Went {
+fn crawl(limits: Limits) -> CrawlSummary {
     let folder = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
     let clock = ManualClock::at(Timestamp(1_000_000));
@@ -112,20 +112,20 @@ fn crawl(limits: Limits) -> Went {
     };
     let stop = crawl.run_simulated(limits, &clock, &mut observe).unwrap();
     let seconds = clock.now().since(Timestamp(1_000_000)).as_secs_f64();
-    Went { stop, pages, fetches, seconds }
+    CrawlSummary { stop, pages, fetches, seconds }
 }
 
-fn share_of_owls(went: &Went) -> f64 {
-    went.pages.iter().filter(|url| url.contains("owls")).count() as f64 / went.pages.len() as f64
+fn share_of_owls(summary: &CrawlSummary) -> f64 {
+    summary.pages.iter().filter(|url| url.contains("owls")).count() as f64 / summary.pages.len() as f64
 }
 
 #[test]
-fn a_number_of_pages_is_that_number_of_pages() {
+fn a_page_limit_counts_pages_only() {
     for (pages, workers) in [(1, 1), (20, 1), (20, 16), (40, 64)] {
-        let went = crawl(Limits { pages, workers, ..Limits::default() });
-        assert_eq!((went.pages.len() as u64, went.stop), (pages, Stop::Limit), "{workers} workers");
+        let summary = crawl(Limits { pages, workers, ..Limits::default() });
+        assert_eq!((summary.pages.len() as u64, summary.stop), (pages, Stop::Limit), "{workers} workers");
         if workers == 64 {
-            assert!(went.fetches > 40, "redirects and failures come on top");
+            assert!(summary.fetches > 40, "redirects and failures do not count");
         }
     }
 }
@@ -148,7 +148,7 @@ fn workers_wait_for_good_sites_or_fill_in() {
 }
 
 #[test]
-fn more_workers_are_no_less_choosy() {
+fn more_workers_do_not_lower_the_share_of_good_pages() {
     let limits = |workers| Limits {
         pages: 40,
         wanted_pages: Some(40),
@@ -161,10 +161,10 @@ fn more_workers_are_no_less_choosy() {
 }
 
 #[test]
-fn nothing_is_waited_for_that_does_not_come() {
-    // When the pages about owls have all come, the others are fetched: the crawl ends by itself.
+fn a_crawl_does_not_wait_for_exhausted_sites() {
+    // When all pages about owls are fetched, the others follow, and the crawl ends.
     let limits =
         Limits { pages: 300, wanted_pages: Some(300), workers: 16, idle: Idle::Wait, ..Limits::default() };
-    let went = crawl(limits);
-    assert_eq!((went.pages.len(), went.stop), (300, Stop::Limit));
+    let summary = crawl(limits);
+    assert_eq!((summary.pages.len(), summary.stop), (300, Stop::Limit));
 }

@@ -1,4 +1,4 @@
-//! Drives both halves in one task. What is fetched at once comes back in the order in which the web answers; with one
+//! Drives both halves in one task. Concurrent requests complete in the order in which the web answers. With one
 //! worker, or a web that answers at once, every run is the same.
 
 use std::collections::HashMap;
@@ -18,10 +18,10 @@ use super::writer::Writer;
 use crate::reading::{Readers, WasRead};
 use crate::{Fetch, FetchError, Request, Response};
 
-/// How long is waited before the halves look round again.
-const MOMENT: Duration = Duration::from_millis(50);
+/// Maximum wait before the halves are polled again.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a crawl until it is over.
+/// Runs a crawl until it ends.
 pub(super) async fn drive(
     network: &mut Network,
     writer: &mut Writer<'_>,
@@ -36,7 +36,7 @@ pub(super) async fn drive(
             return Ok(stop);
         }
         if is_due || !writer.outbox.is_empty() {
-            // A replay never waits, and others may share our thread.
+            // A replay never waits, and other tasks may share the thread.
             tokio::task::yield_now().await;
             continue;
         }
@@ -52,7 +52,7 @@ pub(super) async fn drive(
     }
 }
 
-/// Passes messages on until nobody has anything to say, and begins requests.
+/// Exchanges messages until both outboxes are empty, and starts requests.
 pub(super) fn pump(
     network: &mut Network,
     writer: &mut Writer<'_>,
@@ -61,9 +61,9 @@ pub(super) fn pump(
     loop {
         let now = writer.clock.now();
         for message in std::mem::take(&mut writer.outbox) {
-            network.hear(message, now);
+            network.handle_message(message, now);
         }
-        while writer.run_keeps_up()
+        while writer.readers_keep_up()
             && let Some(action) = network.next(now)
         {
             begin(action);
@@ -72,26 +72,26 @@ pub(super) fn pump(
             return Ok(());
         }
         for message in std::mem::take(&mut network.outbox) {
-            writer.hear(message)?;
+            writer.handle_message(message)?;
         }
     }
 }
 
-/// What is waited for.
+/// An event that the driver waits for.
 enum DriverEvent {
     Read(WasRead),
     Request(Done),
 }
 
-/// What comes next, if it comes within a moment; where nobody has to be waited for, however long it takes.
+/// Returns the next event. Waits at most [`POLL_INTERVAL`] in a polite crawl, and without a limit in a replay.
 async fn wait(
     network: &Network,
     writer: &mut Writer<'_>,
     requests: &mut Requests<'_>,
 ) -> Option<DriverEvent> {
     let is_idle = requests.under_way.is_empty() && writer.reading() == 0;
-    let due = network.next_due(writer.clock.now()).map_or(MOMENT, |due| due.since(writer.clock.now()));
-    let moment = due.clamp(Duration::from_millis(1), MOMENT);
+    let due = network.next_due(writer.clock.now()).map_or(POLL_INTERVAL, |due| due.since(writer.clock.now()));
+    let moment = due.clamp(Duration::from_millis(1), POLL_INTERVAL);
     match (is_idle, network.is_polite()) {
         (true, true) => {
             tokio::time::sleep(moment).await;
@@ -116,14 +116,14 @@ async fn next_event(writer: &mut Writer<'_>, requests: &mut Requests<'_>) -> Dri
     .await
 }
 
-/// Requests and look-ups under way.
+/// Requests and lookups in flight.
 #[derive(Default)]
 pub(super) struct Requests<'w> {
     pub(super) under_way: FuturesUnordered<Pin<Box<dyn Future<Output = Done> + Send + 'w>>>,
     aborts: HashMap<JobId, AbortHandle>,
 }
 
-/// What a request or look-up brought.
+/// The result of a request or lookup.
 pub(super) enum Done {
     Answer(JobId, Result<Response, FetchError>),
     Addresses(SiteId, Result<Vec<IpAddr>, FetchError>),
@@ -137,7 +137,7 @@ impl<'w> Requests<'w> {
                 self.aborts.insert(job, handle);
                 let fetch = fetch(web, url.clone(), address);
                 let answer = Abortable::new(fetch, registration)
-                    .map(move |answer| Done::Answer(job, answer.unwrap_or_else(|_| Err(given_up(url)))));
+                    .map(move |answer| Done::Answer(job, answer.unwrap_or_else(|_| Err(aborted(url)))));
                 self.under_way.push(Box::pin(answer));
             }
             Action::Locate(site, url) => {
@@ -156,12 +156,12 @@ impl<'w> Requests<'w> {
         if let Done::Answer(job, _) = &done {
             self.aborts.remove(job);
         }
-        done.hand_over(network, clock.now());
+        done.deliver(network, clock.now());
     }
 }
 
 impl Done {
-    pub(super) fn hand_over(self, network: &mut Network, now: Timestamp) {
+    pub(super) fn deliver(self, network: &mut Network, now: Timestamp) {
         match self {
             Done::Answer(job, answer) => network.answered(job, answer, now),
             Done::Addresses(site, found) => network.located(site, found, now),
@@ -173,13 +173,13 @@ async fn fetch(web: &dyn Fetch, url: CanonicalUrl, address: Option<IpAddr>) -> R
     web.fetch(&Request::get(url).at(address)).await
 }
 
-pub(super) fn given_up(url: CanonicalUrl) -> FetchError {
-    let detail = "too slow, while many others were as slow".to_owned();
+pub(super) fn aborted(url: CanonicalUrl) -> FetchError {
+    let detail = "aborted because too many requests were slow".to_owned();
     FetchError { url, kind: FailureKind::Timeout, detail }
 }
 
 impl Writer<'_> {
-    /// Takes what a reader has read.
+    /// Handles the result of a reader.
     pub(super) fn on_read(&mut self, read: WasRead) -> Result<(), CrawlError> {
         match read {
             Ok(read) => self.on_page_read(*read),
@@ -187,8 +187,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether reading keeps up with what comes.
-    pub(super) fn run_keeps_up(&self) -> bool {
+    /// Whether the readers keep up with the answers.
+    pub(super) fn readers_keep_up(&self) -> bool {
         self.run.readers.as_ref().is_none_or(Readers::keeps_up)
     }
 }

@@ -1,4 +1,4 @@
-//! What the network half knows of a site that it has URLs of.
+//! A site's state in the network half.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -9,62 +9,63 @@ use super::network::Lane;
 use crate::backlinks::Question;
 use crate::robots::RobotsFetch;
 
-/// Where a site is in its life. It is in one place at a time: the queue or list that belongs to its phase.
+/// Scheduling state of a site. Each site is in exactly one phase, and in the queue that belongs to it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Phase {
-    /// Nothing to ask, or not yet placed.
+    /// Nothing to request, or not yet placed.
     Idle,
-    /// Its address is being looked up, or is in line for that.
+    /// Its address lookup is queued or in flight.
     Locating,
-    /// It may be asked, in the order of ranks.
+    /// It may be requested. Ready sites are ordered by rank.
     Ready(Rank),
-    /// It is left alone until then; among those that rest as long, the one whose last request is longest ago comes first.
+    /// It must not be requested before this time. Sites with the same time are ordered by their last request, the
+    /// oldest first.
     Resting(Timestamp, u64),
-    /// It waits for the end of a request: its own, or one that shares an address, address block or domain with it.
+    /// It waits for a request to finish: its own, or one that shares its address, address block or domain.
     Waiting,
-    /// Its robots.txt is being asked for elsewhere.
+    /// Its robots.txt is being fetched from another site.
     AwaitingRules,
 }
 
-/// Where a site was found to be.
+/// The address of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Address {
     #[default]
     Unknown,
-    /// Looked up; not every web has addresses.
+    /// Resolved. `None` for webs without addresses.
     Known(Option<IpAddr>),
 }
 
-/// A site with URLs to fetch, or with anything else to ask of it.
+/// A site with URLs or auxiliary requests to fetch.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) phase: Phase,
     pub(crate) address: Address,
-    /// URLs that are offered, the best first.
+    /// Offered URLs, the best last.
     offers: Vec<Work>,
-    /// URLs that were asked for and have not been offered.
+    /// URLs requested from the writer that have not arrived.
     pub(crate) wanted: usize,
-    /// Whether the frontier may have more of it.
+    /// Whether the frontier may have more URLs of this site.
     pub(crate) has_more: bool,
-    /// Robots rules to fetch from here: its own, or those of a site whose robots.txt redirects here.
+    /// Robots.txt files to fetch from here: its own, or those of sites whose robots.txt redirects here.
     pub(crate) rules: VecDeque<RobotsFetch>,
-    /// Its own rules are being asked for, here or elsewhere.
+    /// Its own robots.txt is being fetched, here or from another site.
     pub(crate) asks_rules: bool,
     pub(crate) questions: VecDeque<Question>,
-    /// Sitemaps to read when there is no better work, and whether an index may lead on from there.
+    /// Sitemaps to read when there is no better work, and whether it may be an index that names others.
     pub(crate) sitemaps: VecDeque<(CanonicalUrl, bool)>,
-    /// URLs that sitemaps brought.
+    /// Number of URLs taken from its sitemaps.
     pub(crate) listed: usize,
     /// It answered its last request quickly.
     pub(crate) is_quick: bool,
-    /// It brought its last page quickly.
+    /// It delivered its last page quickly.
     pub(crate) is_proven: bool,
-    /// Its rules came last, and a first page is next.
+    /// Its robots.txt has arrived and its first page is next.
     pub(crate) is_preparing: bool,
     pub(crate) in_flight: usize,
-    /// Connections that failed: of several addresses the next one is tried.
+    /// Number of failed connections. Selects the next of several addresses.
     pub(crate) connect_failures: usize,
-    /// Which request was its last.
+    /// Job id of its last request.
     pub(crate) last_turn: u64,
 }
 
@@ -92,25 +93,25 @@ impl Default for Site {
 }
 
 impl Site {
-    /// A site that is known to answer quickly, or not.
+    /// Creates a site that is known to answer quickly, or not.
     pub(crate) fn new(is_quick: bool) -> Self {
         Site { is_quick, ..Site::default() }
     }
 
-    /// Adds a URL in the order of ranks.
+    /// Adds a URL in rank order.
     pub(crate) fn offer(&mut self, work: Work) {
-        // Kept with the best at the end, where it is taken from.
+        // The best is at the end, where it is popped.
         let at = self.offers.partition_point(|other| other.rank > work.rank);
         self.offers.insert(at, work);
     }
 
-    /// Takes a URL back that is not under way.
+    /// Removes an offered URL that has not been started.
     pub(crate) fn recall(&mut self, oid: UrlId) -> Option<Work> {
         let at = self.offers.iter().position(|work| work.oid == oid)?;
         Some(self.offers.remove(at))
     }
 
-    /// The slots that its next request counts against.
+    /// The lane of its next request.
     pub(crate) fn lane(&self) -> Lane {
         match (self.is_quick, self.is_preparing) {
             (true, _) => Lane::Quick,
@@ -123,10 +124,10 @@ impl Site {
         self.offers.last()
     }
 
-    /// Whether what would be asked next has at least this priority. Start pages and rules always have.
-    pub(crate) fn is_worth(&self, least: f64) -> bool {
+    /// Whether the next request has at least this priority. Start pages and auxiliary requests always do.
+    pub(crate) fn reaches(&self, min_priority: f64) -> bool {
         let is_asked = !self.rules.is_empty() || !self.questions.is_empty();
-        is_asked || self.best().is_some_and(|work| work.depth == 0 || work.priority >= least)
+        is_asked || self.best().is_some_and(|work| work.depth == 0 || work.priority >= min_priority)
     }
 
     pub(crate) fn pop(&mut self) -> Option<Work> {
@@ -141,12 +142,12 @@ impl Site {
         std::mem::take(&mut self.offers)
     }
 
-    /// Requests to make besides pages.
+    /// Number of pending requests other than pages.
     pub(crate) fn aux_requests(&self) -> usize {
         self.rules.len() + self.questions.len() + self.sitemaps.len()
     }
 
-    /// A URL of it to find its address with.
+    /// Any URL of the site, to resolve its address.
     pub(crate) fn any_url(&self) -> Option<&CanonicalUrl> {
         let rules = self.rules.front().map(RobotsFetch::url);
         let questions = self.questions.front().map(|question| &question.url);
@@ -154,7 +155,7 @@ impl Site {
         rules.or(questions).or(self.best().map(|work| &work.url)).or(sitemaps)
     }
 
-    /// The rank of what would be asked next.
+    /// The rank of the next request.
     pub(crate) fn rank(&self) -> Option<Rank> {
         if !self.rules.is_empty() || !self.questions.is_empty() {
             return Some(Rank::first());

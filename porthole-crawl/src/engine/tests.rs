@@ -70,7 +70,7 @@ fn crawl(store: &mut SqliteStore, fetches: u64) -> (Stop, Vec<String>) {
 }
 
 #[test]
-fn breadth_first_until_it_ends() {
+fn a_crawl_is_breadth_first_and_ends() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
     let (stop, seen) = crawl(&mut store, u64::MAX);
@@ -81,11 +81,11 @@ fn breadth_first_until_it_ends() {
         (counts.known, counts.fetched, counts.redirected, counts.dead, counts.skipped),
         (5, 2, 1, 1, 1)
     );
-    assert_eq!(counts.links, 5, "each target once a page");
+    assert_eq!(counts.links, 5, "each target once per page");
 }
 
 #[test]
-fn a_second_run_goes_on_where_the_first_stopped() {
+fn a_second_run_resumes_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("crawl.db");
     let (stop, first) = crawl(&mut SqliteStore::open(&path).unwrap(), 2);
@@ -95,12 +95,12 @@ fn a_second_run_goes_on_where_the_first_stopped() {
     assert_eq!(second, ["2 /b redirected", "3 /c type", "4 /d status"]);
 }
 
-/// Three hosts of ten pages each, and one that forbids everything; notes who asks for what and when.
+/// Three hosts of ten pages each, and one that forbids everything. Records every request with its time.
 #[derive(Default)]
 struct HostsWeb {
     in_flight: Mutex<HashMap<String, u32>>,
     asked: Mutex<Vec<(String, String, Instant)>>,
-    /// Where all of them are.
+    /// The address of all hosts.
     address: Option<IpAddr>,
 }
 
@@ -160,8 +160,8 @@ impl Clock for SimulatedClock {
     }
 }
 
-/// Crawls as a guest who pauses for so long, from these URLs on. Time is simulated: only waiting takes any.
-fn visit(
+/// Crawls politely from these URLs in simulated time: only waiting takes any.
+fn crawl_politely(
     (web, store): (&HostsWeb, &mut SqliteStore),
     pause: Duration,
     starts: impl Iterator<Item = String>,
@@ -177,7 +177,7 @@ fn visit(
         let mut crawl = crawl.polite(politeness, "porthole").reading_in_place();
         crawl.start(&starts).unwrap();
         let run = crawl.run(limits, observe);
-        tokio::time::timeout(Duration::from_secs(3_600), run).await.expect("it ends").unwrap()
+        tokio::time::timeout(Duration::from_secs(3_600), run).await.expect("the crawl must end").unwrap()
     })
 }
 
@@ -190,18 +190,18 @@ pub(super) fn scratch() -> (tempfile::TempDir, SqliteStore) {
 const TO_THE_END: Limits = Limits { workers: 8, ..Limits::NONE };
 
 #[test]
-fn a_guest_asks_first_waits_its_turn_and_leaves_when_nothing_is_left() {
+fn a_polite_crawl_reads_robots_first_and_keeps_pauses() {
     const PAUSE: Duration = Duration::from_millis(20);
     let (_folder, mut store) = scratch();
     let web = HostsWeb::default();
     let starts = ["http://a.test/0".to_owned()].into_iter();
     let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
-    assert_eq!(visit((&web, &mut store), PAUSE, starts, TO_THE_END, &mut observe), Stop::Exhausted);
+    assert_eq!(crawl_politely((&web, &mut store), PAUSE, starts, TO_THE_END, &mut observe), Stop::Exhausted);
     let asked = web.asked.into_inner().unwrap();
     for host in ["a.test", "b.test", "c.test", "closed.test"] {
         let own: Vec<_> = asked.iter().filter(|(asked, ..)| asked == host).collect();
         assert_eq!(own[0].1, "/robots.txt", "{host} is asked first");
-        // a.test has a sitemap, too, and a page that only the sitemap knows.
+        // a.test also has a sitemap, and a page that only the sitemap lists.
         let requests = [("closed.test", 1), ("a.test", 12)].into_iter().find(|(known, _)| *known == host);
         assert_eq!(own.len(), requests.map_or(10, |(_, count)| count), "{host}: {own:?}");
         assert!(host != "a.test" || own[11].1 == "/hidden", "{own:?}");
@@ -214,24 +214,24 @@ fn a_guest_asks_first_waits_its_turn_and_leaves_when_nothing_is_left() {
 }
 
 #[test]
-fn sites_that_share_a_machine_share_its_pauses() {
+fn sites_on_one_address_share_its_pauses() {
     const PAUSE: Duration = Duration::from_millis(30);
     let (_folder, mut store) = scratch();
     let web = HostsWeb { address: Some(IpAddr::from([192, 0, 2, 1])), ..HostsWeb::default() };
     let starts = ["a", "b", "c"].map(|host| format!("http://{host}.test/x")).into_iter();
     let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
     let limits = Limits { fetches: 9, ..TO_THE_END };
-    assert_eq!(visit((&web, &mut store), PAUSE, starts, limits, &mut observe), Stop::Limit);
+    assert_eq!(crawl_politely((&web, &mut store), PAUSE, starts, limits, &mut observe), Stop::Limit);
     let asked = web.asked.into_inner().unwrap();
     let hosts: HashSet<_> = asked.iter().map(|(host, ..)| host.as_str()).collect();
-    assert!(hosts.len() >= 3, "each has its turn: {hosts:?}");
+    assert!(hosts.len() >= 3, "every host has its turn: {hosts:?}");
     assert!(asked.windows(2).all(|pair| pair[1].2 - pair[0].2 >= PAUSE), "{asked:?}");
     let sites = store.reader().sites().unwrap();
     assert!(sites.len() >= 3 && sites[..3].iter().all(|site| site.address == web.address), "{sites:?}");
 }
 
 #[test]
-fn a_huge_site_does_not_fill_the_window() {
+fn a_huge_site_does_not_block_others() {
     let (_folder, mut store) = scratch();
     let web = HostsWeb::default();
     let huge = (0..6_000).map(|page| format!("http://huge.test/{page}x"));
@@ -242,27 +242,27 @@ fn a_huge_site_does_not_fill_the_window() {
         ControlFlow::Continue(())
     };
     let limits = Limits { fetches: 120, workers: 4, ..Limits::default() };
-    visit((&web, &mut store), Duration::from_millis(5), starts, limits, &mut observe);
+    crawl_politely((&web, &mut store), Duration::from_millis(5), starts, limits, &mut observe);
     assert_eq!(hosts["small.test"], 1, "{hosts:?}");
-    // More than are held at a time: what was too much came back.
+    // More than are held at a time: the others were given back and taken again.
     assert!(hosts["huge.test"] > 80, "{hosts:?}");
 }
 
 #[test]
-fn a_huge_site_that_forbids_everything_is_dealt_with_and_the_crawl_ends() {
+fn a_crawl_of_a_huge_forbidden_site_ends() {
     let (_folder, mut store) = scratch();
     let web = HostsWeb::default();
     let starts = (0..500).map(|page| format!("http://closed.test/{page}x"));
     let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
-    let stop = visit((&web, &mut store), Duration::from_millis(5), starts, TO_THE_END, &mut observe);
+    let stop = crawl_politely((&web, &mut store), Duration::from_millis(5), starts, TO_THE_END, &mut observe);
     assert_eq!((stop, store.counts().skipped), (Stop::Exhausted, 500));
     assert_eq!(web.asked.into_inner().unwrap().len(), 1, "robots.txt alone was asked for");
 }
 
-/// Finds pages relevant that say its word.
-pub(super) struct Says(pub(super) &'static str);
+/// Judges pages as relevant that contain its word.
+pub(super) struct WordJudge(pub(super) &'static str);
 
-impl RelevanceJudge for Says {
+impl RelevanceJudge for WordJudge {
     fn judge_page(&mut self, _: &CanonicalUrl, page: &porthole_page::Page) -> Result<Judgment, JudgeError> {
         let says = page.text.contains(self.0);
         Ok(Judgment { relevance: if says { 0.9 } else { 0.1 }, best: TopicId(u16::from(says)) })
@@ -270,7 +270,7 @@ impl RelevanceJudge for Says {
 }
 
 #[test]
-fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
+fn archived_pages_are_rejudged_without_a_fetch() {
     let (folder, mut store) = scratch();
     let web = TinyWeb(HashMap::from([
         ("/", (200, "text/html", "<p>start<a href=/owls>1</a><a href=/cats>2</a>")),
@@ -279,7 +279,7 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
     ]));
     let clock = ManualClock::at(Timestamp(1_000));
     let focus = |word| Focus {
-        judge: Box::new(Says(word)),
+        judge: Box::new(WordJudge(word)),
         strategy: Box::new(porthole_strategy::Soft),
         marks: vec![Mark::Path, Mark::Good],
     };
@@ -303,17 +303,17 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
         ControlFlow::Continue(())
     };
     pollster::block_on(async {
-        assert_eq!(crawl.judged_by("owls", |_| ()).unwrap(), 0);
+        assert_eq!(crawl.rejudge_if_changed("owls", |_| ()).unwrap(), 0);
         let limits = Limits { fetches: 4, ..Limits::default() };
         assert_eq!(crawl.run(limits, &mut observe).await.unwrap(), Stop::Limit);
         crawl.writer.store.tidy().unwrap();
         let before = relevances();
         crawl.refocus(focus("cats"));
-        assert_eq!(crawl.judged_by("cats", |_| ()).unwrap(), 3);
-        assert_eq!(crawl.judged_by("cats", |_| ()).unwrap(), 0, "once is enough");
+        assert_eq!(crawl.rejudge_if_changed("cats", |_| ()).unwrap(), 3);
+        assert_eq!(crawl.rejudge_if_changed("cats", |_| ()).unwrap(), 0, "nothing is left to judge");
         crawl.writer.store.tidy().unwrap();
         let after = relevances();
-        // Pages and what is queued behind them have changed places.
+        // The pages, and the URLs queued behind them, have swapped their relevance.
         let swapped = before.replace("owls", "?").replace("cats", "owls").replace('?', "cats");
         let sorted = |text: &str| {
             let mut rows: Vec<String> =
@@ -324,10 +324,10 @@ fn pages_that_are_kept_get_their_new_relevance_without_a_fetch() {
         assert_eq!(sorted(&after), sorted(&swapped));
         assert!(before != after, "{before}");
     });
-    assert_eq!(fetched, 4, "three pages, and one that is not there yet");
+    assert_eq!(fetched, 4, "three pages and one failure");
 }
 
-/// Judges by one word, also where nothing but the words of a page is known.
+/// Judges by one word, also if only the terms of a page are known.
 struct HasTerm(porthole_types::TermId);
 
 impl HasTerm {
@@ -354,7 +354,7 @@ fn term(word: &str) -> porthole_types::TermId {
 }
 
 #[test]
-fn pages_that_are_not_archived_are_judged_again_by_their_words() {
+fn unarchived_pages_are_rejudged_by_their_terms() {
     let (_folder, mut store) = scratch();
     let web = TinyWeb(HashMap::from([
         ("/", (200, "text/html", "<p>start<a href=/owls>1</a><a href=/cats>2</a>")),
@@ -375,7 +375,7 @@ fn pages_that_are_not_archived_are_judged_again_by_their_words() {
     };
     let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus("owls"));
     crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
-    crawl.judged_by("owls", |_| ()).unwrap();
+    crawl.rejudge_if_changed("owls", |_| ()).unwrap();
     let mut observe = |_: Seen<'_>| ControlFlow::Continue(());
     let limits = Limits { fetches: 4, ..Limits::default() };
     pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
@@ -383,15 +383,15 @@ fn pages_that_are_not_archived_are_judged_again_by_their_words() {
     let kept = ["/owls", "/cats", "/more-cats"].map(relevance);
     assert_eq!(kept, [9.0, 1.0, 1.0]);
     crawl.refocus(focus("cats"));
-    assert_eq!(crawl.judged_by("cats", |_| ()).unwrap(), 3);
+    assert_eq!(crawl.rejudge_if_changed("cats", |_| ()).unwrap(), 3);
     crawl.writer.store.tidy().unwrap();
-    // What is queued behind the pages follows.
+    // The URLs queued behind the pages follow.
     let kept = ["/owls", "/cats", "/more-cats"].map(relevance);
     assert_eq!(kept, [1.0, 9.0, 9.0]);
 }
 
 #[test]
-fn a_copy_is_kept_as_one_and_earns_nothing() {
+fn a_copy_is_recorded_and_earns_no_credit() {
     const TEXT: &str = "<p>the barn owl hunts mice and voles at night over open fields and hedges, nests in old barns and \
         church towers, and is found on every continent but one; its face is shaped like a heart";
     let (_folder, mut store) = scratch();
@@ -406,8 +406,8 @@ fn a_copy_is_kept_as_one_and_earns_nothing() {
     let clock = ManualClock::at(Timestamp(1_000));
     let told = Arc::new(Mutex::new(Vec::new()));
     let focus = Focus {
-        judge: Box::new(Says("owl")),
-        strategy: Box::new(Told(told.clone())),
+        judge: Box::new(WordJudge("owl")),
+        strategy: Box::new(RecordingStrategy(told.clone())),
         marks: vec![Mark::Path, Mark::Good],
     };
     let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus).avoiding_traps();
@@ -432,10 +432,10 @@ fn a_copy_is_kept_as_one_and_earns_nothing() {
     assert_eq!(links.unwrap().rows[0][0].integer(), Some(1));
 }
 
-/// Notes what a strategy is told.
-struct Told(Arc<Mutex<Vec<String>>>);
+/// Records what a strategy is told.
+struct RecordingStrategy(Arc<Mutex<Vec<String>>>);
 
-impl porthole_strategy::Strategy for Told {
+impl porthole_strategy::Strategy for RecordingStrategy {
     fn name(&self) -> &str {
         "told"
     }
@@ -453,7 +453,7 @@ impl porthole_strategy::Strategy for Told {
     }
 }
 
-/// Takes links in the order of their URLs, by some discipline.
+/// Takes links in the order of their URLs, under a given discipline.
 struct Disciplined(Discipline, Vec<UrlId>);
 
 impl porthole_strategy::Strategy for Disciplined {
@@ -475,7 +475,7 @@ impl porthole_strategy::Strategy for Disciplined {
     }
 }
 
-/// Where a crawl of a little tree goes under a discipline, and how many URLs were evicted.
+/// The order in which a small tree is crawled under a discipline, and the number of evicted URLs.
 fn disciplined(discipline: Discipline, workers: usize) -> (String, usize) {
     let (_folder, mut store) = scratch();
     let web = TinyWeb(HashMap::from([
@@ -490,31 +490,31 @@ fn disciplined(discipline: Discipline, workers: usize) -> (String, usize) {
     let clock = ManualClock::at(Timestamp(1_000));
     let root = CanonicalUrl::parse("http://tiny.test/").unwrap();
     let strategy = Box::new(Disciplined(discipline, vec![root.id()]));
-    let focus = Focus { judge: Box::new(Says("nothing")), strategy, marks: vec![Mark::Path] };
+    let focus = Focus { judge: Box::new(WordJudge("nothing")), strategy, marks: vec![Mark::Path] };
     let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus);
     crawl.start(&[root]).unwrap();
-    let mut way = String::new();
+    let mut order = String::new();
     let mut observe = |seen: Seen<'_>| {
-        way.push_str(&seen.url.path()[1..]);
-        way.push(' ');
+        order.push_str(&seen.url.path()[1..]);
+        order.push(' ');
         ControlFlow::Continue(())
     };
     let limits = Limits { workers, ..Limits::default() };
     pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
     drop(crawl);
-    (way.trim().to_owned(), store.counts().evicted)
+    (order.trim().to_owned(), store.counts().evicted)
 }
 
 #[test]
-fn strategies_state_their_discipline() {
+fn disciplines_decide_the_order() {
     let discipline = |selection, bound| Discipline { selection, bound, ..Discipline::default() };
-    // The best next: what /d leads to comes before /m.
+    // The best next: the links of /d come before /m.
     assert_eq!(disciplined(Discipline::default(), 1), ("d a e m b x".to_owned(), 0));
     // Two at a time: /m was chosen together with /d.
     assert_eq!(disciplined(discipline(Selection::Batch(2), None), 1).0, "d m a b e x");
-    // At most one waits: the others are gone for good.
+    // At most one URL is queued: the others are evicted.
     assert_eq!(disciplined(discipline(Selection::Best, Some(1)), 1), ("d a".to_owned(), 3));
-    // First found, first taken, as this strategy has it.
+    // In the order of discovery, as this strategy chooses.
     assert_eq!(disciplined(discipline(Selection::Own, None), 1).0, "d m x a e b");
 }
 
@@ -528,7 +528,7 @@ fn folders_above_good_pages_are_tried() {
     ]));
     let clock = ManualClock::at(Timestamp(1_000));
     let strategy = Box::new(porthole_strategy::Soft);
-    let focus = Focus { judge: Box::new(Says("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
+    let focus = Focus { judge: Box::new(WordJudge("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
     let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus).truncating(true);
     let starts = ["/a/b/owls", "/c/cats"].map(|path| format!("http://tiny.test{path}"));
     crawl.start(&starts.map(|url| CanonicalUrl::parse(&url).unwrap())).unwrap();
@@ -542,7 +542,7 @@ fn folders_above_good_pages_are_tried() {
 }
 
 #[test]
-fn hubs_are_found_meanwhile_and_what_they_link_to_comes_first() {
+fn links_of_hubs_come_first() {
     let web = TinyWeb(HashMap::from([
         (
             "/hub",
@@ -562,35 +562,37 @@ fn hubs_are_found_meanwhile_and_what_they_link_to_comes_first() {
     let crawl = |distils: bool| {
         let (_folder, mut store) = scratch();
         let clock = ManualClock::at(Timestamp(1_000));
-        // The later found, the sooner: only hubs speak for what was found first.
+        // Later links come first, so only hubs speak for what was found early.
         let strategy = Box::new(LaterFirst(0.0));
-        let focus = Focus { judge: Box::new(Says("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
+        let focus =
+            Focus { judge: Box::new(WordJudge("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
         let mut crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus);
         if distils {
             let settings = DistillSettings { every: 3, least: 3, revisits: 0, ..DistillSettings::default() };
             crawl = crawl.distilling(settings).unwrap();
         }
         crawl.start(&[CanonicalUrl::parse("http://h.test/hub").unwrap()]).unwrap();
-        let mut way = String::new();
+        let mut order = String::new();
         let mut observe = |seen: Seen<'_>| {
-            way.push_str(&seen.url.path()[1..]);
+            order.push_str(&seen.url.path()[1..]);
             ControlFlow::Continue(())
         };
         pollster::block_on(crawl.run(Limits::default(), &mut observe)).unwrap();
         drop(crawl);
         let count = "select count(*) from hubs where score > 0";
         let hubs = store.reader().sql(count, &porthole_store::QueryLimits::default()).unwrap();
-        (way, format!("{:?}", hubs.rows[0][0]))
+        (order, format!("{:?}", hubs.rows[0][0]))
     };
     assert_eq!(crawl(false), ("hub43215".to_owned(), "Integer(0)".to_owned()));
-    let (way, hubs) = crawl(true);
-    // After three fetches, what the hub links to is raised alike; the first found of it comes first.
-    assert_eq!(way, "hub43125");
+    let (order, hubs) = crawl(true);
+    // After three fetches the links of the hub are raised to the same priority, and the first found of them comes
+    // first.
+    assert_eq!(order, "hub43125");
     assert_ne!(hubs, "Integer(0)");
-    assert_eq!(crawl(true).0, way, "the same way every time");
+    assert_eq!(crawl(true).0, order, "the same order every time");
 }
 
-/// The later a link is found, the sooner it is followed.
+/// Follows links in reverse order of discovery.
 struct LaterFirst(f64);
 
 impl porthole_strategy::Strategy for LaterFirst {
@@ -604,7 +606,7 @@ impl porthole_strategy::Strategy for LaterFirst {
     }
 }
 
-/// Remembers how often each word stood at a link that led to owls, and follows the best words first; the last word counts.
+/// Counts how often each anchor word led to owls, and follows the best words first. The latest priority counts.
 #[derive(Default)]
 struct Learner {
     asked: std::collections::BTreeMap<UrlId, u64>,
@@ -663,21 +665,21 @@ impl porthole_strategy::Strategy for Learner {
     }
 }
 
-/// What a crawl finds of its strategy's memory when it goes on.
+/// What a resumed crawl finds of its strategy's saved state.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Left {
-    /// What was saved when it stopped.
+enum SavedState {
+    /// The state as saved when the crawl stopped.
     All,
     /// Nothing, as after a kill.
     Nothing,
-    /// What an earlier version of the program saved, or a later one.
+    /// A state saved by another version of the program.
     OtherForm,
-    /// The same, of the strategy's own form.
+    /// A state saved by another version of the strategy.
     OtherFormInside,
 }
 
-/// The way of a learning crawl that is stopped after so many fetches each time, and what it has learnt in the end.
-fn learning(stops: u64, left: Left) -> (String, Vec<u8>) {
+/// The order of fetches of a learning crawl that is stopped after every `stops` fetches, and its final state.
+fn learning(stops: u64, saved: SavedState) -> (String, Vec<u8>) {
     let web = TinyWeb(HashMap::from([
         (
             "/",
@@ -699,28 +701,29 @@ fn learning(stops: u64, left: Left) -> (String, Vec<u8>) {
     ]));
     let (folder, mut store) = scratch();
     let clock = ManualClock::at(Timestamp(1_000));
-    let mut way = String::new();
+    let mut order = String::new();
     loop {
         let strategy = Box::new(Learner::default());
-        let focus = Focus { judge: Box::new(Says("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
+        let focus =
+            Focus { judge: Box::new(WordJudge("owls")), strategy, marks: vec![Mark::Path, Mark::Good] };
         let crawl = Crawl::new(&web, &mut store, &clock).unwrap().focused(focus);
         let mut crawl = crawl.archived(&folder.path().join("pages"), Keep::All).unwrap();
         crawl.start(&[CanonicalUrl::parse("http://tiny.test/").unwrap()]).unwrap();
         let mut observe = |seen: Seen<'_>| {
-            way.push_str(seen.url.path());
+            order.push_str(seen.url.path());
             ControlFlow::Continue(())
         };
         let limits = Limits { fetches: stops, ..Limits::default() };
         let stop = pollster::block_on(crawl.run(limits, &mut observe)).unwrap();
-        let learnt = crawl.writer.scorer.as_ref().and_then(|scorer| scorer.strategy.save()).unwrap();
+        let learned = crawl.writer.scorer.as_ref().and_then(|scorer| scorer.strategy.save()).unwrap();
         if stop == Stop::Exhausted {
-            return (way, learnt);
+            return (order, learned);
         }
-        let bytes = match left {
-            Left::All => continue,
-            Left::Nothing => Vec::new(),
-            Left::OtherForm => [&1_u32.to_le_bytes()[..], &7_u64.to_le_bytes(), &[0; 40]].concat(),
-            Left::OtherFormInside => {
+        let bytes = match saved {
+            SavedState::All => continue,
+            SavedState::Nothing => Vec::new(),
+            SavedState::OtherForm => [&1_u32.to_le_bytes()[..], &7_u64.to_le_bytes(), &[0; 40]].concat(),
+            SavedState::OtherFormInside => {
                 let head = state::save(2, (u64::MAX, "learner"));
                 [head, state::save(9, "something else")].concat()
             }
@@ -730,18 +733,24 @@ fn learning(stops: u64, left: Left) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn strategies_learn_and_go_on_where_they_were() {
-    let (way, learnt) = learning(u64::MAX, Left::All);
-    // The words that led to owls come first once they have; before, the shorter ones do.
-    assert_eq!(way, "//2/4/5/8/9/3/1/6/7");
+fn a_resumed_strategy_continues_as_if_not_stopped() {
+    let (order, learned) = learning(u64::MAX, SavedState::All);
+    // Words that led to owls come first once that is known; before that, shorter ones.
+    assert_eq!(order, "//2/4/5/8/9/3/1/6/7");
     for stops in [1, 2, 3] {
-        for left in [Left::All, Left::Nothing, Left::OtherForm, Left::OtherFormInside] {
-            assert_eq!(learning(stops, left), (way.clone(), learnt.clone()), "{left:?} after every {stops}");
+        for saved in
+            [SavedState::All, SavedState::Nothing, SavedState::OtherForm, SavedState::OtherFormInside]
+        {
+            assert_eq!(
+                learning(stops, saved),
+                (order.clone(), learned.clone()),
+                "{saved:?} after every {stops}"
+            );
         }
     }
 }
 
-/// Everything that a server can make long, as long as it gets through.
+/// A web in which everything that a server controls is very long.
 struct LongWinded;
 
 impl Fetch for LongWinded {
@@ -767,7 +776,7 @@ impl Fetch for LongWinded {
 }
 
 #[test]
-fn what_a_server_says_at_length_is_kept_in_short() {
+fn long_server_data_is_stored_shortened() {
     let (folder, mut store) = scratch();
     let politeness = crate::Politeness { min_delay: Duration::ZERO, ..crate::Politeness::off() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

@@ -1,5 +1,5 @@
-//! Fetches a list of pages, for commands that need some pages at once: by the same network half as a crawl, so there is one
-//! implementation of robots.txt, pauses and limits.
+//! Fetches a list of pages for commands that need a few. It uses the network half of a crawl, so robots.txt, pauses
+//! and limits are implemented once.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,42 +17,43 @@ use crate::host::Politeness;
 use crate::page_rules::PageRules;
 use crate::{Fetch, Response};
 
-/// Redirects that are followed to a page.
+/// Maximum number of redirects to follow.
 const MAX_REDIRECTS: u8 = 5;
 
-/// Requests under way at once.
+/// Maximum number of requests in flight.
 const WORKERS: usize = 32;
 
-/// How long is waited before it is looked round again.
-const MOMENT: Duration = Duration::from_millis(50);
+/// Maximum wait before the network half is polled again.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Fetches single pages politely. What it knows of sites stays from one list of pages to the next.
+/// Fetches single pages politely. Host state is kept between calls.
 pub struct PageFetcher {
     web: Arc<dyn Fetch>,
     clock: Arc<dyn Clock>,
-    /// `None` while pages are being fetched, and after somebody has stopped waiting for them.
+    /// `None` while pages are being fetched, and after a fetch was cancelled.
     manners: Option<Manners>,
     politeness: Politeness,
     agent: String,
 }
 
-/// A page, and where it was in the end.
+/// A page and its final URL.
 #[derive(Clone, Debug)]
 pub struct FetchedPage {
-    /// The URL that redirects led to.
+    /// The URL after redirects.
     pub at: CanonicalUrl,
-    /// Its answer, whose status is a success.
+    /// The response, with a success status.
     pub response: Response,
 }
 
 impl PageFetcher {
-    /// A fetcher that robots.txt files know as `agent`.
+    /// Creates a fetcher. `agent` is the name that robots.txt files know it by.
     pub fn new(web: Arc<dyn Fetch>, clock: Arc<dyn Clock>, politeness: Politeness, agent: &str) -> Self {
         PageFetcher { web, clock, manners: None, politeness, agent: agent.to_owned() }
     }
 
-    /// Fetches pages, those of different sites at the same time, and hands each on with its number as it comes. Redirects
-    /// are followed, each as if it had been asked for. A site that wants to be left alone for long is not waited for.
+    /// Fetches pages, those of different sites concurrently, and calls `each` with the index and result of each page
+    /// as it arrives. Each redirect is followed as a request of its own. A site that has to rest for long is reported
+    /// as a failure.
     pub async fn fetch_all(
         &mut self,
         urls: &[CanonicalUrl],
@@ -68,19 +69,19 @@ impl PageFetcher {
         while list.open > 0 {
             let now = clock.now();
             for message in list.outbox.drain(..) {
-                network.hear(message, now);
+                network.handle_message(message, now);
             }
             while let Some(action) = network.next(now) {
                 requests.begin(action, &*web);
             }
             for message in std::mem::take(&mut network.outbox) {
-                list.hear(message, &mut each);
+                list.handle_message(message, &mut each);
             }
             if !list.outbox.is_empty() {
                 continue;
             }
-            let due = network.next_due(clock.now()).map_or(MOMENT, |due| due.since(clock.now()));
-            let moment = tokio::time::sleep(due.clamp(Duration::from_millis(1), MOMENT));
+            let due = network.next_due(clock.now()).map_or(POLL_INTERVAL, |due| due.since(clock.now()));
+            let moment = tokio::time::sleep(due.clamp(Duration::from_millis(1), POLL_INTERVAL));
             tokio::select! {
                 Some(done) = requests.under_way.next(), if !requests.under_way.is_empty() => {
                     requests.finish(done, &mut network, &*clock);
@@ -92,19 +93,19 @@ impl PageFetcher {
     }
 }
 
-/// The pages that are wanted, in the place of a crawl's writer half.
+/// The requested pages. Takes the place of a crawl's writer half.
 struct List {
     /// URLs that were not offered yet, by site.
     sites: HashMap<SiteId, VecDeque<Work>>,
-    /// Sites with such URLs that the network half does not have, in the order of the list.
+    /// Sites with such URLs that were not offered to the network half, in list order.
     waiting: VecDeque<SiteId>,
-    /// Who wants a URL: their numbers, and the redirects that led them there.
+    /// For each URL, the indices of the pages that need it and the redirects that led to it.
     wanted_by: HashMap<UrlId, Vec<(usize, u8)>>,
-    /// Sites or URLs that the network half has room for.
+    /// Number of sites or URLs that the network half has room for.
     room: usize,
-    /// Pages that have not come.
+    /// Number of pages without a result.
     open: usize,
-    /// For the network half.
+    /// Messages to the network half.
     outbox: Vec<ToNetwork>,
     extractor: Extractor,
 }
@@ -150,7 +151,11 @@ impl List {
         });
     }
 
-    fn hear(&mut self, message: ToWriter, each: &mut impl FnMut(usize, Result<FetchedPage, Failure>)) {
+    fn handle_message(
+        &mut self,
+        message: ToWriter,
+        each: &mut impl FnMut(usize, Result<FetchedPage, Failure>),
+    ) {
         match message {
             ToWriter::Want(n) => self.room += n,
             ToWriter::WantOf(site, asked) => {
@@ -161,14 +166,14 @@ impl List {
                 let left = self.sites.get(&site).is_some_and(|works| !works.is_empty());
                 if left && until.is_some() {
                     for work in self.take_of(site, usize::MAX) {
-                        self.fail(work.oid, &left_alone(), each);
+                        self.fail(work.oid, &site_unavailable(), each);
                     }
                 } else if left && !self.waiting.contains(&site) {
                     self.waiting.push_back(site);
                 }
             }
             ToWriter::GaveBack(oids) => {
-                oids.into_iter().for_each(|oid| self.fail(oid, &left_alone(), each));
+                oids.into_iter().for_each(|oid| self.fail(oid, &site_unavailable(), each));
             }
             ToWriter::Answered(unread) => match unread.answer {
                 Ok(response) => self.answered(&unread.work, &response, each),
@@ -192,7 +197,7 @@ impl List {
         self.offer();
     }
 
-    /// Offers the network half the sites that it has room for.
+    /// Offers sites to the network half while it has room.
     fn offer(&mut self) {
         while self.room > 0
             && let Some(site) = self.waiting.pop_front()
@@ -227,7 +232,7 @@ impl List {
                 }
             },
             300..400 => match response.headers.get("location").and_then(|to| work.url.join(to).ok()) {
-                None => self.fail(work.oid, &broken("a redirect to nowhere".to_owned()), each),
+                None => self.fail(work.oid, &broken("a redirect without a usable target".to_owned()), each),
                 Some(target) => self.redirect(work.oid, &target, each),
             },
             status => {
@@ -237,7 +242,7 @@ impl List {
         }
     }
 
-    /// Fetches the target for everybody who wants the URL.
+    /// Fetches the redirect target for every page that needed the URL.
     fn redirect(
         &mut self,
         oid: UrlId,
@@ -267,7 +272,7 @@ impl List {
     }
 }
 
-/// Why no request was made.
+/// The reason why no request was made.
 fn refusal(outcome: Outcome) -> Option<Failure> {
     let robots = |what: &str, failure: &Failure| {
         Failure::new(failure.kind, format!("its robots.txt {what}: {}", failure.detail()))
@@ -284,7 +289,7 @@ fn refusal(outcome: Outcome) -> Option<Failure> {
     }
 }
 
-/// Where the `meta` refresh of a page leads, if it is followed like a redirect.
+/// The target of a page's `meta` refresh, if it is followed like a redirect.
 pub fn refresh_of(
     extractor: &mut Extractor,
     url: &CanonicalUrl,
@@ -298,6 +303,6 @@ fn broken(detail: String) -> Failure {
     Failure::new(FailureKind::Protocol, detail)
 }
 
-fn left_alone() -> Failure {
-    Failure::new(FailureKind::Connect, "the site asks to be left alone for a while")
+fn site_unavailable() -> Failure {
+    Failure::new(FailureKind::Connect, "the site must not be requested for a while")
 }

@@ -1,78 +1,78 @@
-//! What a link is worth, and the least that a request is made for.
+//! Estimates the value of links, and the minimum priority that justifies a request.
 //!
-//! In a polite crawl the sites with the best links rest most of the time. A free worker then has the choice between a
-//! worse link of another site and waiting. [`Worth`] fits the priorities at which links were fetched to the R of what
-//! came; [`Worth::least_priority`] says from which priority on a link is worth a request.
+//! In a polite crawl the sites with the best links are resting most of the time. A free worker can then fetch a worse
+//! link of another site, or wait. [`Worth`] fits the priorities of fetched links to the R of the pages they led to.
+//! [`Worth::min_priority`] returns the minimum priority.
 
 use std::collections::VecDeque;
 
 use super::crawl::Limits;
 
-/// What a free worker does while the sites with good links rest.
+/// What a free worker does while the sites with good links are resting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idle {
-    /// Fetches the best link that may be fetched now.
+    /// Fetch the best link that may be fetched now.
     #[default]
     Fill,
-    /// Waits, unless a link is worth a request:
-    /// - if a number of pages is wanted, seven tenths of the mean worth of the best 16 links, at most 8 of a site;
-    /// - if a time is given and no number of pages, a tenth of the mean R of all pages of the run;
-    /// - otherwise half the mean R of the last 200 pages.
+    /// Wait, unless a link is good enough:
+    /// - with a page target: 0.7 times the mean value of the best 16 links, at most 8 of each site;
+    /// - with a time target only: 0.1 times the mean R of all pages of the run;
+    /// - otherwise: 0.5 times the mean R of the last 200 pages.
     Wait,
 }
 
-/// Of the mean worth of the best links, the part that a link must be worth if a number of pages is wanted.
-/// docs/decisions/wait-or-fill.md says why this much.
+/// Share of the mean value of the best links that a link must reach if a number of pages is wanted. See
+/// docs/decisions/wait-or-fill.md.
 const SHARE_OF_BEST: f64 = 0.7;
 
-/// How many are the best links, and how many of a site are looked at: what it can bring within some twenty seconds.
-/// So no crawl waits for one good site alone.
+/// Number of best links, and the maximum per site: about what a site can deliver in twenty seconds. The limit per
+/// site keeps a crawl from waiting for a single good site.
 pub(crate) const BEST_LINKS: usize = 16;
 pub(crate) const BEST_OF_A_SITE: usize = 8;
 
-/// If a time is given: pages cost nothing then, and only links that hardly ever bring a page are left.
+/// The share with a time target. Pages cost nothing then, so only links that hardly ever lead to a page are skipped.
 const SHARE_OF_ALL: f64 = 0.1;
 
-/// Without pages and time to go by: the part of the mean R of the last pages.
+/// The share of the mean R of the last pages, without a page or time target.
 const SHARE_OF_LAST: f64 = 0.5;
 
-/// How many are the last pages.
+/// Number of last pages.
 const LAST_PAGES: usize = 200;
 
-/// Fetches that the fit takes into account.
+/// Number of fetches that the fit uses.
 const FITTED: usize = 2_000;
 
-/// Fetches between two fits.
+/// Number of fetches between two fits.
 const BETWEEN_FITS: usize = 32;
 
-/// Before anything came, a priority is taken for a probability: a fetch at each of these priorities that brought as much.
+/// Prior observations: before anything was fetched, a priority is taken as a probability.
 const PRIOR: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
-/// The worth of priorities, fitted to what came.
+/// The expected R as a function of the priority, fitted to past fetches.
 #[derive(Debug)]
 pub(crate) struct Worth {
-    /// Priorities and the R that came, the oldest first.
+    /// Priority and R of past fetches, the oldest first.
     fetched: VecDeque<(f64, f64)>,
     since_fit: usize,
-    /// From this priority on, this worth; ascending in both.
+    /// Step function: minimum priority and value of each step, ascending in both.
     steps: Vec<(f64, f64)>,
-    /// Sum of the R that came, and the number of fetches.
+    /// Sum of R, and number of fetches.
     all: (f64, f64),
 }
 
-/// What the user asked for, as far as it decides what a link has to be worth.
+/// The user's target, as far as it decides about the minimum priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// So many pages, as good as can be had.
+    /// A number of pages, as good as possible.
     Pages,
-    /// As much as can be had in a time.
+    /// As much as possible in a given time.
     Time,
-    /// Nothing in particular.
+    /// No target.
     Anything,
 }
 
 impl Wanted {
-    /// What these limits ask for.
+    /// The target that these limits state.
     pub(crate) fn of(limits: &Limits) -> Self {
         match (limits.wanted_pages, limits.wanted_time) {
             (Some(_), _) => Wanted::Pages,
@@ -91,7 +91,7 @@ impl Default for Worth {
 }
 
 impl Worth {
-    /// A link of this priority was fetched and brought a page of this R, or none.
+    /// Records that a link of this priority led to a page of this R, or to none (0).
     pub(crate) fn add(&mut self, priority: f64, relevance: f64) {
         if self.fetched.len() == FITTED {
             self.fetched.pop_front();
@@ -110,7 +110,7 @@ impl Worth {
         self.steps = isotonic(prior.chain(self.fetched.iter().copied()).collect());
     }
 
-    /// The R that a link of this priority is expected to bring.
+    /// The R that a link of this priority is expected to lead to.
     pub(crate) fn of(&self, priority: f64) -> f64 {
         match self.steps.partition_point(|(from, _)| *from <= priority) {
             0 => 0.0,
@@ -118,8 +118,8 @@ impl Worth {
         }
     }
 
-    /// From which priority on a link is worth a request, where `best` are priorities of the best links of every site.
-    pub(crate) fn least_priority(&self, wanted: Wanted, best: &mut [f32]) -> f64 {
+    /// The minimum priority for a request. `best` holds the priorities of the best links of every site.
+    pub(crate) fn min_priority(&self, wanted: Wanted, best: &mut [f32]) -> f64 {
         let least = match wanted {
             Wanted::Pages => {
                 let best = greatest(best, BEST_LINKS);
@@ -136,7 +136,7 @@ impl Worth {
     }
 }
 
-/// The greatest `n` of some numbers, in descending order.
+/// The `n` greatest numbers in descending order.
 fn greatest(numbers: &mut [f32], n: usize) -> &[f32] {
     let descending = |a: &f32, b: &f32| b.total_cmp(a);
     let n = n.min(numbers.len());
@@ -148,7 +148,7 @@ fn greatest(numbers: &mut [f32], n: usize) -> &[f32] {
     greatest
 }
 
-/// The mean; 0 of nothing.
+/// The mean, or 0 of no values.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
     if count > 0.0 { sum / count } else { 0.0 }
@@ -178,14 +178,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fit_never_falls_and_pools_what_does() {
+    fn a_fit_never_decreases() {
         let points = vec![(1.0, 0.0), (2.0, 1.0), (3.0, 0.0), (4.0, 1.0), (4.0, 0.5)];
         assert_eq!(isotonic(points), [(1.0, 0.0), (2.0, 0.5), (4.0, 0.75)]);
         assert_eq!(isotonic(Vec::new()), []);
     }
 
     proptest! {
-        /// No other non-decreasing function of two steps is nearer.
+        /// No other non-decreasing function with two steps has a smaller error.
         #[test]
         fn no_step_function_fits_better(
             points in prop::collection::vec((0u8..6, 0u8..4), 1..12),
@@ -204,10 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn a_link_must_be_worth_a_part_of_what_is_wanted() {
+    fn the_minimum_priority_follows_the_target() {
         let mut worth = Worth::default();
         assert_eq!([-1.0, 0.3, 0.5, 9.0].map(|priority| worth.of(priority)), [0.0, 0.25, 0.5, 1.0]);
-        // Links of 0.9 bring pages, those of 0.4 do not.
+        // Links of 0.9 lead to pages, those of 0.4 do not.
         for _ in 0..100 {
             worth.add(0.9, 1.0);
             worth.add(0.4, 0.0);
@@ -215,17 +215,17 @@ mod tests {
         assert!(worth.of(0.95) > 0.9 && worth.of(0.45) < 0.1, "{worth:?}");
         let least = |wanted| {
             let mut priorities = [[0.95; BEST_LINKS], [0.1; BEST_LINKS]].concat();
-            worth.least_priority(wanted, &mut priorities)
+            worth.min_priority(wanted, &mut priorities)
         };
         let good = 0.25..=0.9;
-        // The best are worth about 1, and a link must be worth seven tenths of that.
+        // The best links are worth about 1, so a link must be worth 0.7.
         assert!(good.contains(&least(Wanted::Pages)));
         assert!(worth.of(least(Wanted::Pages)) >= SHARE_OF_BEST * worth.of(0.95));
-        // Half of all pages were good: a link must be worth a quarter, or a twentieth if time is all that matters.
+        // Half of all pages were good: a link must be worth a quarter, or a twentieth with a time target.
         assert!(good.contains(&least(Wanted::Anything)), "{}", least(Wanted::Anything));
         assert!(least(Wanted::Time) <= least(Wanted::Anything), "{}", least(Wanted::Time));
-        // Where nothing is good, nothing is waited for.
-        assert_eq!(Worth::default().least_priority(Wanted::Pages, &mut []), 0.0);
+        // Without good links there is nothing to wait for.
+        assert_eq!(Worth::default().min_priority(Wanted::Pages, &mut []), 0.0);
         assert_eq!(greatest(&mut [0.2, 0.9, 0.1, 0.5], 2), [0.9, 0.5]);
         assert_eq!(greatest(&mut [0.2, 0.9], 64), [0.9, 0.2]);
     }

@@ -1,11 +1,12 @@
-//! The writer half: what is fetched next, what its answer says, what its links are worth, and all of it into the store.
+//! The writer half of a crawl: chooses URLs, handles pages that were read, scores their links, and commits everything
+//! to the store.
 //!
 //! ```text
 //! frontier ─► admission ─► offers ─► (network half) ─► readers ─► strategy ─► archive ─► commit ─► observers
 //! ```
-//! A state machine over the store: a driver hands in messages and calls [`Writer::turn`] after them, and passes the
-//! messages in [`Writer::outbox`] on. It never waits for the network. With one worker a page is committed before the
-//! next URL is chosen, and the order of fetches is the same in every run, also across a kill and a resume.
+//! This is a state machine over the store. A driver passes in messages, calls [`Writer::turn`] after them, and
+//! forwards the messages in [`Writer::outbox`]. It never waits for the network. With one worker a page is committed
+//! before the next URL is chosen, so the order of fetches is the same in every run, also across a kill and a resume.
 
 mod offers;
 
@@ -48,9 +49,9 @@ use crate::scope::truncations;
 
 /// A store that is owned or borrowed.
 pub enum StoreRef<'a> {
-    /// For a crawl that runs by itself.
+    /// For a crawl on its own threads.
     Owned(Box<dyn Store>),
-    /// For one that is run on the spot.
+    /// For a crawl that the caller drives.
     Borrowed(&'a mut (dyn Store + 'static)),
 }
 
@@ -86,12 +87,12 @@ impl DerefMut for StoreRef<'_> {
     }
 }
 
-/// See the module.
+/// The writer half. See the module documentation.
 pub(crate) struct Writer<'a> {
     pub(crate) store: StoreRef<'a>,
     pub(crate) clock: Arc<dyn Clock + 'a>,
     pub(crate) judge: Option<Box<dyn RelevanceJudge>>,
-    /// Without one links are followed as they were found.
+    /// `None` if links are followed in the order in which they were found.
     pub(crate) scorer: Option<Scorer>,
     pub(crate) memory: Memory,
     pub(crate) archive: Option<(Archive, Keep)>,
@@ -101,34 +102,34 @@ pub(crate) struct Writer<'a> {
     pub(crate) truncates: bool,
     pub(crate) distiller: Option<Distiller>,
     pub(crate) backlinks: Option<Backlinks>,
-    /// They come first, whatever the strategy makes of links to them.
+    /// Start pages. They keep their priority whatever the strategy says about links to them.
     pub(crate) starts: HashSet<UrlId, foldhash::fast::FixedState>,
     pub(crate) next_seq: u64,
-    /// Pages are read in the task of the writer, not on threads.
+    /// Read pages in the writer's task instead of on threads.
     pub(crate) reads_in_place: bool,
     pub(crate) run: Run,
-    /// For the network half.
+    /// Messages to the network half.
     pub(crate) outbox: Vec<ToNetwork>,
 }
 
-/// What a crawl has in memory while it runs, and what can be lost at any moment.
+/// In-memory state of a run. It can be lost at any time.
 #[derive(Default)]
 pub(crate) struct Run {
     pub(crate) limits: Limits,
     pub(crate) is_polite: bool,
-    /// Whether pages are read, and hubs found, on other threads.
+    /// Whether pages are read, and hubs computed, on other threads.
     pub(crate) is_threaded: bool,
     pub(crate) discipline: Discipline,
     pub(crate) readers: Option<Readers>,
-    /// Readers with an older judge or scope, until they have read what they have.
+    /// Readers with an earlier judge or scope, until they have finished their queues.
     pub(crate) old_readers: Vec<Readers>,
     pub(crate) rejudging: Option<Rejudging>,
-    /// URLs that were taken from the frontier and whose result has not been committed.
+    /// URLs taken from the frontier whose results are not committed.
     pub(crate) taken: HashSet<UrlId, foldhash::fast::FixedState>,
     offers: Offers,
-    /// Sites that the store holds for the network half.
+    /// Sites that the network half holds.
     held: HashSet<SiteId, foldhash::fast::FixedState>,
-    /// URLs of a site among those that were taken.
+    /// Number of taken URLs per site.
     taken_of: HashMap<SiteId, u64, foldhash::fast::FixedState>,
     /// Sites or URLs that the network half has room for.
     wanted: usize,
@@ -137,48 +138,48 @@ pub(crate) struct Run {
     pub(crate) crash_guard: CrashGuard,
     pub(crate) durability: Durability,
     pub(crate) pending: Pending,
-    /// What links are worth, and what the network half was last told.
+    /// The fitted value of priorities, and the minimum priority last sent to the network half.
     worth: Worth,
-    least: f64,
-    least_at: Option<Timestamp>,
-    /// Pages that have come, and fetches that brought none.
+    min_priority: f64,
+    min_priority_at: Option<Timestamp>,
+    /// Pages fetched, and fetches that yielded no page.
     pub(crate) pages: u64,
     pub(crate) no_pages: u64,
-    /// Fetches and workers that the network half was last told.
+    /// Fetch limit and workers as last sent to the network half.
     pub(crate) sent_limits: Option<(u64, usize)>,
-    /// Fetches that were begun, and bytes that have come.
-    begun: u64,
+    /// Fetches started, and bytes received.
+    started_fetches: u64,
     bytes: u64,
-    /// Messages to the network half so far, and how many of them it had heard when it was idle last.
+    /// Messages sent to the network half, and how many it had handled when it last became idle.
     sent: u64,
     idle_after: Option<u64>,
     pub(crate) is_paused: bool,
-    /// Whether somebody can resume the crawl, so that it may pause by itself.
+    /// Whether the crawl may pause itself, because someone can resume it.
     pub(crate) may_pause: bool,
-    /// Workers that wait for good sites, and these, if the observer has not been told.
+    /// Waiting workers and the sites they wait for, until the observer has been told.
     waiting: Option<(usize, usize)>,
-    /// Why the crawl is held up, or that it goes on, if the observer has not been told.
+    /// Reasons for being held up (`None`: resumed), until the observer has been told.
     pub(crate) held_up: Vec<Option<String>>,
-    /// Answers on their way to be read, as a live network half counts them.
+    /// Number of answers not read yet, as counted by a live network half.
     pub(crate) unread: Arc<AtomicUsize>,
 }
 
-/// What is committed next.
+/// Data for the next commit.
 #[derive(Default)]
 pub(crate) struct Pending {
     pub(crate) results: Vec<PendingResult>,
-    /// URLs that were met otherwise than as links.
+    /// New URLs from other sources than links.
     urls: Vec<NewUrl>,
-    /// Where sites were found to be.
+    /// Resolved addresses of sites.
     addresses: Vec<(SiteId, IpAddr)>,
-    /// What became known of robots.txt files and hosts.
+    /// New robots.txt files and host states.
     robots: Vec<StoredRobots>,
     hosts: Vec<StoredHost>,
-    /// When the last commit was.
+    /// Time of the last commit.
     since: Timestamp,
 }
 
-/// A result that is to be committed.
+/// A result that is not committed yet.
 pub(crate) struct PendingResult {
     pub(crate) work: Work,
     pub(crate) result: PageResult,
@@ -191,24 +192,24 @@ impl Pending {
     }
 }
 
-/// How long what has come waits to be committed.
+/// Maximum time a result waits to be committed.
 const MAX_WAIT: Duration = Duration::from_millis(50);
 
-/// Committed together, at most: a person who watches sees them at once.
+/// Maximum number of results in a commit. Small enough that progress displays look immediate.
 const MAX_PENDING: usize = 64;
 
-/// A page with fewer terms is no copy of another: its fingerprint says little.
+/// Pages with fewer terms are never treated as copies: their fingerprints say too little.
 const MIN_COPIED_TERMS: usize = 16;
 
 impl Writer<'_> {
-    /// Gets ready to run.
+    /// Prepares a run.
     pub(crate) fn begin(
         &mut self,
         limits: Limits,
         is_polite: bool,
         is_threaded: bool,
     ) -> Result<(), CrawlError> {
-        self.recall()?;
+        self.restore_memory()?;
         let discipline =
             self.scorer.as_ref().map_or_else(Discipline::default, |scorer| scorer.strategy.discipline());
         self.store.bound(discipline.bound)?;
@@ -230,12 +231,12 @@ impl Writer<'_> {
             ..Run::default()
         };
         self.run.pending.since = self.clock.now();
-        self.run.least = f64::NEG_INFINITY;
+        self.run.min_priority = f64::NEG_INFINITY;
         self.run.sent = 0;
         self.send_limits();
         let now = self.clock.now();
-        let deadly = self.run.crash_guard.drop_deadly(&mut *self.store, now)?;
-        for PendingResult { work, result, took } in deadly {
+        let crashing = self.run.crash_guard.drop_crashing(&mut *self.store, now)?;
+        for PendingResult { work, result, took } in crashing {
             self.push(work, result, took);
         }
         Ok(())
@@ -246,7 +247,7 @@ impl Writer<'_> {
         Reader::new(self.judge.take(), packer, self.admission.scope.clone())
     }
 
-    /// Ends a run: what was taken goes back to the frontier, what the strategy knows is saved, and all of it is synced.
+    /// Ends a run: returns taken URLs to the frontier, saves the strategy's memory, and syncs everything.
     pub(crate) fn end(&mut self, stop: Result<Stop, CrawlError>) -> Result<Stop, CrawlError> {
         let mut run = std::mem::take(&mut self.run);
         self.outbox.clear();
@@ -256,18 +257,18 @@ impl Writer<'_> {
         stop.and_then(|stop| closed.and(synced).map(|()| stop))
     }
 
-    fn close(&mut self, run: &mut Run, is_well: bool) -> Result<(), CrawlError> {
+    fn close(&mut self, run: &mut Run, is_ok: bool) -> Result<(), CrawlError> {
         let back: Vec<UrlId> = run.taken.drain().collect();
         self.store.give_back(&back)?;
         for site in run.held.drain() {
             self.store.release_site(site, None);
         }
         run.crash_guard.close(&mut *self.store)?;
-        if is_well { self.remember() } else { Ok(()) }
+        if is_ok { self.save_memory() } else { Ok(()) }
     }
 
-    /// Writes what the next run has to know of hosts.
-    pub(crate) fn keep_hosts(&mut self, manners: Option<&mut Manners>) -> Result<(), CrawlError> {
+    /// Stores the host states that the next run needs.
+    pub(crate) fn save_hosts(&mut self, manners: Option<&mut Manners>) -> Result<(), CrawlError> {
         let Some(manners) = manners else { return Ok(()) };
         let robots = std::mem::take(&mut self.run.pending.robots);
         let mut hosts = std::mem::take(&mut self.run.pending.hosts);
@@ -285,12 +286,12 @@ impl Writer<'_> {
         self.run.readers.as_mut()
     }
 
-    /// Answers that are being read.
+    /// Number of answers being read.
     pub(crate) fn reading(&self) -> usize {
         self.run.readers.iter().chain(&self.run.old_readers).map(Readers::in_progress).sum()
     }
 
-    /// What was read next; `Ready(None)` if nothing is being read.
+    /// Polls for the next page that was read. `Ready(None)` if nothing is being read.
     pub(crate) fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<WasRead>> {
         self.run.old_readers.retain(|readers| readers.in_progress() > 0);
         let mut is_any = false;
@@ -306,13 +307,13 @@ impl Writer<'_> {
         if is_any { Poll::Pending } else { Poll::Ready(None) }
     }
 
-    /// Whether something is put off that could be done now.
+    /// Whether deferred work can be done now.
     pub(crate) fn has_deferred(&self) -> bool {
-        self.run.deferred.is_any() && self.run.deferred.has_time()
+        self.run.deferred.has_work() && self.run.deferred.has_time(&*self.clock)
     }
 
-    /// Takes a message of the network half.
-    pub(crate) fn hear(&mut self, message: ToWriter) -> Result<(), CrawlError> {
+    /// Handles a message from the network half.
+    pub(crate) fn handle_message(&mut self, message: ToWriter) -> Result<(), CrawlError> {
         match message {
             ToWriter::Want(n) => self.run.wanted += n,
             ToWriter::WantOf(site, asked) => {
@@ -326,18 +327,18 @@ impl Writer<'_> {
             ToWriter::GaveBack(oids) => {
                 for &oid in &oids {
                     if let Some(site) = self.run.offers.remove(oid) {
-                        self.give_up(oid, site);
+                        self.forget_taken(oid, site);
                     }
                 }
                 self.store.give_back(&oids)?;
             }
             ToWriter::Started(oid) => {
-                self.run.begun += 1;
+                self.run.started_fetches += 1;
                 self.run.offers.remove(oid);
                 self.run.crash_guard.started(oid);
             }
             ToWriter::Unsent(work) => {
-                self.run.begun = self.run.begun.saturating_sub(1);
+                self.run.started_fetches = self.run.started_fetches.saturating_sub(1);
                 self.run.crash_guard.unsent(work.oid);
                 self.run.offers.add(&work);
             }
@@ -356,27 +357,27 @@ impl Writer<'_> {
             ToWriter::Robots(robots) => self.run.pending.robots.push(*robots),
             ToWriter::Host(host) => self.run.pending.hosts.push(host),
             ToWriter::Waiting { workers, sites } => self.run.waiting = Some((workers, sites)),
-            ToWriter::Outage(news) => self.note_outage(&news)?,
+            ToWriter::Outage(news) => self.record_outage(&news)?,
             ToWriter::Idle(heard) => self.run.idle_after = Some(heard),
         }
         Ok(())
     }
 
-    /// Writes down that nothing gets through, or that something does again.
-    fn note_outage(&mut self, news: &OutageNews) -> Result<(), CrawlError> {
+    /// Records the beginning or end of an outage.
+    fn record_outage(&mut self, news: &OutageNews) -> Result<(), CrawlError> {
         let detail = match news {
             OutageNews::Began(why) => format!("no request gets through: {why}"),
             OutageNews::Over(lasted) => format!("requests get through again, after {} s", lasted.as_secs()),
         };
-        self.note("outage", &detail)?;
+        self.record_event("outage", &detail)?;
         self.run.held_up.push(match news {
-            OutageNews::Began(_) => Some(format!("{detail}; trying again at growing intervals")),
+            OutageNews::Began(_) => Some(format!("{detail}; retrying at growing intervals")),
             OutageNews::Over(_) => None,
         });
         Ok(())
     }
 
-    /// Does what is due: commits, distils, offers. `Some` when the crawl is over.
+    /// Does what is due: commits, distils, offers URLs. Returns `Some` when the crawl is over.
     pub(crate) fn turn(&mut self, observer: &mut dyn Observer) -> Result<Option<Stop>, CrawlError> {
         while let Some(read) = self.readers().and_then(Readers::next) {
             self.on_read(read)?;
@@ -399,21 +400,22 @@ impl Writer<'_> {
             return Ok(Some(stop));
         }
         self.distil()?;
-        self.set_least();
+        self.update_min_priority();
         self.offer()?;
         self.run.crash_guard.note_first(&mut *self.store)?;
-        // Something was refused without a request.
+        // URLs may have been refused without a request.
         if self.is_commit_due() || !self.is_quiet() {
             return Ok(None);
         }
-        if self.run.deferred.is_any() {
-            self.catch_up_some()?;
+        if self.run.deferred.has_work() {
+            self.catch_up_chunk()?;
             return Ok(None);
         }
-        Ok(self.why_quiet())
+        Ok(self.quiet_stop_reason())
     }
 
-    /// Whether all pages or bytes have come and are committed. What is under way then is given back, not waited for.
+    /// Whether the page or byte limit is reached and everything is committed. URLs in flight are then given back
+    /// instead of waited for.
     fn limit_reached(&self) -> Option<Stop> {
         let run = &self.run;
         match () {
@@ -424,7 +426,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Nothing is under way, being read or pending, and the network half has heard all there is.
+    /// Whether nothing is in flight, being read or pending, and the network half has handled all messages.
     pub(crate) fn is_quiet(&self) -> bool {
         self.run.idle_after == Some(self.run.sent)
             && self.outbox.is_empty()
@@ -432,15 +434,15 @@ impl Writer<'_> {
             && self.run.pending.is_empty()
     }
 
-    /// Why to stop when all is quiet.
-    fn why_quiet(&mut self) -> Option<Stop> {
+    /// The reason to stop when the crawl is quiet.
+    fn quiet_stop_reason(&mut self) -> Option<Stop> {
         if self.run.is_paused {
             return None;
         }
-        if self.run.begun >= self.run.limits.fetches {
+        if self.run.started_fetches >= self.run.limits.fetches {
             return Some(Stop::Limit);
         }
-        // Who is polite waits for failures that may pass, and for sites that rest.
+        // A polite crawl waits for retries and for resting sites.
         match self.store.next_due() {
             Some(_) if self.run.is_polite => None,
             Some(due) => Some(Stop::Waiting(due)),
@@ -448,10 +450,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Later pages follow from earlier ones: with few workers next to nothing waits, and with many no more than is under
-    /// way, nor for long.
+    /// Whether pending results should be committed now. Later choices depend on earlier pages, so results wait only
+    /// briefly: with few workers almost not at all, with many until there are as many as workers.
     pub(crate) fn is_commit_due(&self) -> bool {
-        /// So many workers are few.
+        /// Below this number of workers, commit more often.
         const FEW: usize = 16;
         let workers = self.run.limits.workers;
         let enough = if workers < FEW { workers / 2 } else { workers };
@@ -463,44 +465,44 @@ impl Writer<'_> {
             || !pending.is_empty() && (is_idle || self.clock.now().since(pending.since) >= MAX_WAIT)
     }
 
-    /// When what is pending has waited long enough.
+    /// The time by which pending results must be committed.
     pub(crate) fn commit_due(&self) -> Option<Timestamp> {
         (!self.run.pending.is_empty()).then(|| self.run.pending.since.after(MAX_WAIT))
     }
 
-    /// The judge has failed: a crawl that somebody can resume is paused, and the page is fetched again.
+    /// Handles a failure of the judge. A crawl that someone can resume is paused, and the page is fetched again.
     pub(crate) fn on_not_read(&mut self, not_read: NotRead) -> Result<(), CrawlError> {
         let NotRead { work, error } = not_read;
         let Some(work) = work.filter(|_| self.run.may_pause) else { return Err(error.into()) };
-        self.one_read();
+        self.decrement_unread();
         self.run.no_pages += 1;
         self.send_limits();
         self.run.crash_guard.unsent(work.oid);
-        self.give_up(work.oid, work.sid);
+        self.forget_taken(work.oid, work.sid);
         self.store.give_back(&[work.oid])?;
         if !self.run.is_paused {
             self.pause(true);
             let detail = format!("paused, because the judge failed: {error}");
-            self.run
-                .held_up
-                .push(Some(format!("{detail}; `porthole resume` goes on, `porthole stop` ends the crawl")));
-            self.note("judge", &detail)?;
+            self.run.held_up.push(Some(format!(
+                "{detail}; run `porthole resume` to continue or `porthole stop` to end the crawl"
+            )));
+            self.record_event("judge", &detail)?;
         }
         Ok(())
     }
 
-    /// One answer less is on its way to be read.
-    fn one_read(&self) {
+    /// Decrements the count of unread answers.
+    fn decrement_unread(&self) {
         let fewer = |unread: usize| Some(unread.saturating_sub(1));
         let _ = self.run.unread.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
     }
 
-    /// A page was read and judged: its links are scored, it is archived, and waits to be committed.
+    /// Handles a page that was read and judged: scores its links, archives it, and queues it for the next commit.
     pub(crate) fn on_page_read(&mut self, read: Read) -> Result<(), CrawlError> {
         let Read { work, mut result, page, packed, took } = read;
-        self.one_read();
+        self.decrement_unread();
         if self.run.pages >= self.run.limits.pages || self.run.bytes >= self.run.limits.bytes {
-            // It came after the last one that was asked for, and is given back.
+            // It arrived after the limit was reached. `close` gives it back.
             return Ok(());
         }
         self.run.bytes = self.run.bytes.saturating_add(result.bytes);
@@ -525,11 +527,11 @@ impl Writer<'_> {
                     let own = result.judgment.unwrap_or(judgment).relevance;
                     scorer.links(&work.url, work.depth, page, judgment, own)
                 }
-                // The links of a copy are those of its original, or lead to other copies.
+                // The links of a copy equal those of its original, or lead to other copies.
                 Some(_) if result.copy_of.is_some() => {
                     link_rows(page, work.depth + 1, repeat((judgment.relevance, None)))
                 }
-                // Nobody knows what the page says: its links are worth what was believed of it.
+                // The page was not judged: its links inherit its own priority.
                 Some(_) => link_rows(page, work.depth + 1, repeat((judgment.relevance, Some(work.priority)))),
                 None => link_rows(page, work.depth + 1, repeat((0.0, Some(0.0)))),
             };
@@ -551,7 +553,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Has the folders above a good page tried: the nearest for half of what a link of the page would be worth, and so on.
+    /// Queues the folders above a good page. Each gets half the value of the one below it.
     fn truncate(&mut self, work: &Work, judgment: Option<Judgment>) {
         let (Some(scorer), Some(judgment)) = (&self.scorer, judgment) else { return };
         if !self.truncates || !scorer.is_on_topic(judgment) {
@@ -565,7 +567,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Has somebody asked who links to a good page.
+    /// Asks an endpoint for the pages that link to a good page.
     fn ask_backlinks(&mut self, work: &Work, judgment: Option<Judgment>) {
         let (Some(backlinks), Some(judgment)) = (&mut self.backlinks, judgment) else { return };
         if let Some(question) = backlinks.ask(&work.url, judgment.relevance, work.depth) {
@@ -573,9 +575,9 @@ impl Writer<'_> {
         }
     }
 
-    /// Numbers a result and has it committed with the next ones.
+    /// Assigns a sequence number to a result and queues it for the next commit.
     fn push(&mut self, work: Work, mut result: PageResult, took: Duration) {
-        // Strategies learn nothing from what is no page, or a copy of one.
+        // Strategies do not learn from failures and copies.
         let is_settled = result.copy_of.is_some()
             || !is_judged(&result.outcome) && !matches!(result.outcome, Outcome::Retry { .. });
         if let (true, Some(scorer)) = (is_settled, &mut self.scorer) {
@@ -587,7 +589,7 @@ impl Writer<'_> {
         self.run.pending.results.push(PendingResult { work, result, took });
     }
 
-    /// Commits what is pending, and tells the observer.
+    /// Commits pending results and tells the observer.
     pub(crate) fn commit(&mut self, observer: &mut dyn Observer) -> Result<ControlFlow<()>, CrawlError> {
         let mut flow = ControlFlow::Continue(());
         self.run.pending.since = self.clock.now();
@@ -605,7 +607,7 @@ impl Writer<'_> {
         }
         self.write(&committed, &pending)?;
         for result in &committed {
-            self.give_up(result.oid, result.sid);
+            self.forget_taken(result.oid, result.sid);
         }
         let counts = self.store.counts();
         for (result, (url, took)) in committed.iter().zip(&told) {
@@ -613,17 +615,17 @@ impl Writer<'_> {
                 flow = ControlFlow::Break(());
             }
         }
-        // What is deferred needs the time now, and would be begun again after a kill.
-        if !self.run.deferred.is_midway() {
-            self.remember_if_due()?;
+        // Deferred work takes precedence, and would be repeated after a kill.
+        if !self.run.deferred.is_partly_done() {
+            self.save_memory_if_due()?;
         }
         Ok(flow)
     }
 
-    /// Writes results and everything that must agree with them, in one transaction.
+    /// Writes results and everything that must be consistent with them in one transaction.
     fn write(&mut self, results: &[PageResult], pending: &Pending) -> Result<(), CrawlError> {
         let next_seq = self.next_seq.to_string();
-        let archived = results.iter().rev().find_map(|result| result.span).map(span_in_words);
+        let archived = results.iter().rev().find_map(|result| result.span).map(format_span);
         let batch = self.run.batch.unwritten.take();
         let asked = self.backlinks.as_ref().map(Backlinks::asked);
         let priorities = self.new_priorities(results);
@@ -638,7 +640,7 @@ impl Writer<'_> {
         settings.extend(asked.as_deref().map(|asked| (backlinks::ASKED, asked)));
         settings.extend(self.run.deferred.setting());
         settings.extend(under_way.as_ref().map(|(name, value)| (*name, value.as_str())));
-        // No row may point at what is not there.
+        // No row may refer to bytes that are not written.
         if let Some((archive, _)) = &mut self.archive {
             archive.flush()?;
         }
@@ -653,12 +655,12 @@ impl Writer<'_> {
             protect_newest: self.run.discipline.protect_newest,
             ..Batch::default()
         })?;
-        self.run.deferred.committed();
-        self.run.durability.committed(self.next_seq);
+        self.run.deferred.committed(&*self.clock);
+        self.run.durability.committed(self.next_seq, self.clock.monotonic());
         Ok(())
     }
 
-    /// What the strategy says now of URLs that it may have scored before.
+    /// Priorities of URLs that the strategy may have scored before.
     fn new_priorities(&mut self, results: &[PageResult]) -> Vec<(UrlId, f64)> {
         let mut priorities = Vec::new();
         if self.run.discipline.merge == PriorityMerge::Latest && self.scorer.is_some() {
@@ -667,14 +669,14 @@ impl Writer<'_> {
             priorities.extend(links.map(|link| (link.oid, link.target.priority)));
             priorities.retain(|(oid, _)| !self.starts.contains(oid));
         }
-        // The pieces of a scoring that is under way come after this.
-        if !self.run.deferred.is_scoring() {
+        // Chunks of a running rescoring are committed separately, after this.
+        if !self.run.deferred.is_rescoring() {
             priorities.append(&mut self.rescored());
         }
         priorities
     }
 
-    /// Begins a distillation; whether this crawl distils.
+    /// Starts a distillation. Returns whether this crawl distils.
     pub(crate) fn distil_now(&mut self) -> bool {
         let Writer { store, distiller: Some(distiller), next_seq, .. } = self else { return false };
         let links = store.counts().links as u64;
@@ -682,14 +684,14 @@ impl Writer<'_> {
         true
     }
 
-    /// Distils when it is time: on the spot where every fetch follows from those before it, else on a thread.
+    /// Distils when due: synchronously if the order of fetches must be reproducible, otherwise on a thread.
     fn distil(&mut self) -> Result<(), CrawlError> {
         let Writer { store, distiller: Some(distiller), next_seq, run, .. } = self else { return Ok(()) };
         if let Some(distilled) = distiller.poll() {
-            // A crawl goes on without hubs.
+            // A crawl continues without hubs.
             return match distilled {
-                Ok(distilled) => self.take_over(&distilled),
-                Err(error) => self.note("distillation failed", &error.to_string()),
+                Ok(distilled) => self.apply_distillation(&distilled),
+                Err(error) => self.record_event("distillation failed", &error.to_string()),
             };
         }
         let links = store.counts().links as u64;
@@ -701,11 +703,11 @@ impl Writer<'_> {
             return Ok(());
         }
         let distilled = distiller.now(&*store.reader(), *next_seq, links)?;
-        self.take_over(&distilled)
+        self.apply_distillation(&distilled)
     }
 
-    /// Stores the result of a distillation and applies what follows from it.
-    fn take_over(&mut self, distilled: &Distilled) -> Result<(), CrawlError> {
+    /// Stores the result of a distillation and applies it to the queue.
+    fn apply_distillation(&mut self, distilled: &Distilled) -> Result<(), CrawlError> {
         let Distilled { hubs, auth, neighbourhoods, refreshed, raised, revisit, .. } = distilled;
         self.store.set_scores(&DistilledScores { hubs, auth, neighbourhoods })?;
         self.store.queue_again(revisit)?;
@@ -715,15 +717,16 @@ impl Writer<'_> {
             hubs.len(),
             auth.len()
         );
-        self.note("distilled", &detail)?;
-        // Last, so that a crawl that is killed meanwhile distils again.
+        self.record_event("distilled", &detail)?;
+        // Last, so that a crawl killed in between distils again.
         let settings = [(DISTILLED, distilled.mark.as_str()), (DISTILLED_BY, distilled.site.name())];
         self.store.commit(&Batch { refreshed, raised, settings: &settings, ..Batch::default() })?;
         Ok(())
     }
 }
 
-/// Whether the strategy was told of the page: one that asks not to be indexed is no result, but its links are followed.
+/// Whether the strategy sees the page. A page that asks not to be indexed is not a result, but its links are
+/// followed.
 fn is_judged(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Fetched => true,
@@ -732,6 +735,6 @@ fn is_judged(outcome: &Outcome) -> bool {
     }
 }
 
-fn span_in_words(span: SegmentSpan) -> String {
+fn format_span(span: SegmentSpan) -> String {
     format!("{} {} {}", span.segment, span.offset, span.length)
 }

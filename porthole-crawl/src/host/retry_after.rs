@@ -1,4 +1,4 @@
-//! The value of a Retry-After header: seconds, or a date in one of HTTP's three forms.
+//! Parses Retry-After: seconds, or a date in one of HTTP's three formats.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use porthole_types::Timestamp;
 
-/// How long a server asks us to wait; `None` if it cannot be understood. A date that has passed is no wait.
+/// How long a server asks to wait, or `None` if the value is invalid. A date in the past means no wait.
 pub fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // What overflows is meant to be very long.
+        // A number that overflows means very long.
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::from(u32::MAX))));
     }
     Some(http_date(value)?.since(now))
 }
 
-/// RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT` and the obsolete `Sunday, 06-Nov-94 08:49:37 GMT` and
-/// `Sun Nov  6 08:49:37 1994`. All have the same five things in them; only their order differs.
+/// RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT` and the obsolete `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6
+/// 08:49:37 1994`. All contain the same five fields in a different order.
 fn http_date(value: &str) -> Option<Timestamp> {
     let (mut day, mut month, mut year, mut time) = (None, None, None, None);
     for word in value.split([' ', ',', '-']).filter(|word| !word.is_empty()) {
@@ -33,7 +33,7 @@ fn http_date(value: &str) -> Option<Timestamp> {
         }
     }
     let (hour, minute, second) = time?;
-    // Whoever names the last year of the calendar means for ever.
+    // A date at the end of the calendar means forever.
     let year = i16::try_from(year?).unwrap_or(LAST_YEAR).min(LAST_YEAR);
     let moment = DateTime::new(year, month?, day?, hour, minute, second, 0).ok()?;
     Some(Timestamp(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond()))
@@ -42,11 +42,11 @@ fn http_date(value: &str) -> Option<Timestamp> {
 fn clock_time(word: &str) -> Option<(i8, i8, i8)> {
     let mut parts = word.splitn(3, ':').map(|part| part.parse::<i8>().ok());
     let time = (parts.next()??, parts.next()??, parts.next()??);
-    // A leap second is the second before it, to us.
+    // A leap second is treated as the second before it.
     Some((time.0, time.1, time.2.min(59)))
 }
 
-/// The last year of which every moment can be computed with.
+/// The last year in which every time can be represented.
 const LAST_YEAR: i16 = 9998;
 
 fn full_year(number: u32, digits: usize) -> u32 {

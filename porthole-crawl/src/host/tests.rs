@@ -1,4 +1,4 @@
-//! Politeness as tables, and a simulated crawl of fifty hosts under a simulated clock.
+//! Politeness rules as tables, and a simulated crawl of fifty hosts.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -18,7 +18,7 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp(seconds * 1_000)
 }
 
-/// Makes one request at `now` that takes no time, and gives the wait in seconds until the next.
+/// Makes a request at `now` that takes no time. Returns the wait in seconds until the next.
 fn wait_after(hosts: &mut Hosts, answer: HostAnswer, now: Timestamp) -> Option<u64> {
     assert_eq!(hosts.may_start(SITE, None, now), Turn::Now);
     let flight = hosts.started(SITE, None, None);
@@ -64,7 +64,7 @@ fn a_crawl_delay_holds_from_the_answer_that_it_came_with() {
 }
 
 #[test]
-fn a_part_of_a_millisecond_is_not_taken_off() {
+fn fractions_of_a_millisecond_are_rounded_up() {
     let mut hosts = Hosts::new(Politeness::default());
     let flight = hosts.started(SITE, None, None);
     hosts.finished(flight, HostAnswer::Well, Duration::from_micros(1_000_100), at(0));
@@ -72,7 +72,7 @@ fn a_part_of_a_millisecond_is_not_taken_off() {
 }
 
 #[test]
-fn busy_hosts_are_left_alone_longer_and_longer() {
+fn busy_hosts_back_off_exponentially() {
     let mut hosts = Hosts::new(Politeness::default());
     let mut now = at(0);
     let mut waits = Vec::new();
@@ -80,18 +80,18 @@ fn busy_hosts_are_left_alone_longer_and_longer() {
         waits.push(wait);
         now = now.after(seconds(wait));
     }
-    assert_eq!(waits, [30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600], "and then it is given up");
+    assert_eq!(waits, [30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600], "then the site is given up");
 
     let mut hosts = Hosts::new(Politeness::default());
     assert_eq!(wait_after(&mut hosts, HostAnswer::Busy(Some(seconds(7))), at(0)), Some(7));
     assert_eq!(wait_after(&mut hosts, HostAnswer::Busy(Some(seconds(0))), at(7)), Some(2));
     assert_eq!(wait_after(&mut hosts, HostAnswer::Busy(Some(seconds(1 << 40))), at(9)), Some(86_400));
     assert_eq!(wait_after(&mut hosts, HostAnswer::Well, at(100_000)), Some(2));
-    assert_eq!(wait_after(&mut hosts, HostAnswer::Busy(None), at(100_002)), Some(30), "it counts anew");
+    assert_eq!(wait_after(&mut hosts, HostAnswer::Busy(None), at(100_002)), Some(30), "counting restarts");
 }
 
 #[test]
-fn failing_hosts_are_set_aside_and_given_up() {
+fn failing_hosts_rest_and_are_given_up() {
     let mut hosts = Hosts::new(Politeness::default());
     let mut now = at(0);
     let mut waits = Vec::new();
@@ -101,7 +101,7 @@ fn failing_hosts_are_set_aside_and_given_up() {
     }
     assert_eq!(waits, [2, 2, 2, 2, 300, 600, 1_200, 2_400, 4_800]);
     assert_eq!(hosts.may_start(SITE, None, now.after(seconds(86_399))), Turn::GivenUp);
-    assert_eq!(hosts.next_due(), None, "nobody waits for it");
+    assert_eq!(hosts.next_due(), None, "nothing is due");
     assert_eq!(
         hosts.may_start(SITE, None, now.after(seconds(86_400))),
         Turn::Now,
@@ -111,7 +111,7 @@ fn failing_hosts_are_set_aside_and_given_up() {
 }
 
 #[test]
-fn what_an_answer_says_of_the_host() {
+fn answers_are_classified() {
     let answer = |status, retry: Option<&str>| {
         let headers: Headers = retry.map(|retry| ("Retry-After", retry)).into_iter().collect();
         let response =
@@ -133,7 +133,7 @@ fn what_an_answer_says_of_the_host() {
 }
 
 #[test]
-fn an_address_is_one_host_under_many_names() {
+fn sites_on_one_address_share_limits() {
     let ip = Some(IpAddr::from([10, 0, 0, 1]));
     let (one, two) = (SiteId(1), SiteId(2));
     let mut hosts = Hosts::new(Politeness::default());
@@ -151,7 +151,7 @@ fn an_address_is_one_host_under_many_names() {
 }
 
 #[test]
-fn switched_off_there_is_no_waiting() {
+fn politeness_off_never_waits() {
     let mut hosts = Hosts::new(Politeness::off());
     let mut flights = VecDeque::new();
     for round in 0..1_000 {
@@ -179,12 +179,12 @@ fn idle_hosts_are_dropped() {
     assert!(hosts.is_empty() && hosts.next_due().is_none());
 }
 
-/// How the simulated driver chooses among those who may go.
+/// How the simulated driver chooses among the sites that may be requested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Order {
-    /// Whose own time came first asks first.
+    /// The site whose own time came first.
     Fair,
-    /// The first by number asks first, always.
+    /// Always the first by number.
     Greedy,
 }
 
@@ -192,26 +192,26 @@ const SITES: u64 = 50;
 const PAGES: usize = 12;
 const MAX_TOOK: u64 = 20_000;
 
-/// A driver with all pages of all sites to fetch, and the log that a server would write.
+/// A driver that fetches all pages of all sites, and records the requests.
 struct Simulation {
     hosts: Hosts,
     politeness: Politeness,
     order: Order,
     random: u64,
     now: Timestamp,
-    /// Pages left, by site.
+    /// Pages left per site.
     left: Vec<usize>,
-    /// Sites to ask for at a time; the second time makes the order among equals.
+    /// When to ask for each site. The second time decides the order among equals.
     asking: BinaryHeap<Reverse<(Timestamp, Timestamp, u64)>>,
     /// Sites that wait for another request to finish.
     blocked: VecDeque<u64>,
     flying: BinaryHeap<Reverse<(Timestamp, u64)>>,
     flights: HashMap<u64, (Flight, Timestamp)>,
-    /// When a site or an address may next be asked, by the rules as written here a second time.
+    /// When a site or address may be requested next, by an independent implementation of the rules.
     due: HashMap<Key, Timestamp>,
-    /// Answers in a row that were not well, by site.
+    /// Number of failures in a row per site.
     trouble: Vec<u32>,
-    /// The longest that a site had to wait although its own time had come.
+    /// The longest wait of a site after its own time had come.
     longest_wait: Duration,
 }
 
@@ -232,7 +232,7 @@ impl Simulation {
             trouble: vec![0; usize::try_from(SITES).unwrap()],
             longest_wait: Duration::ZERO,
         };
-        (0..SITES).for_each(|site| simulation.ask_at(at(0), site));
+        (0..SITES).for_each(|site| simulation.schedule(at(0), site));
         simulation
     }
 
@@ -256,8 +256,8 @@ impl Simulation {
         (self.random >> 33) % below
     }
 
-    fn ask_at(&mut self, time: Timestamp, site: u64) {
-        // Fair is to let go first whose own time came first.
+    fn schedule(&mut self, time: Timestamp, site: u64) {
+        // Fair means that the site whose own time came first goes first.
         let due = self.due.get(&Key::Site(SiteId(site))).copied().unwrap_or_default();
         let first = if self.order == Order::Fair { due } else { at(0) };
         self.asking.push(Reverse((time, first, site)));
@@ -270,7 +270,7 @@ impl Simulation {
             Turn::Now => self.start(site),
             Turn::NotBefore(then) => {
                 assert!(then > self.now);
-                self.ask_at(then, site);
+                self.schedule(then, site);
             }
             Turn::InFlight => self.blocked.push_back(site),
             Turn::GivenUp => {
@@ -301,7 +301,7 @@ impl Simulation {
         let (flight, begun) = self.flights.remove(&site).unwrap();
         let took = self.now.since(begun);
         let index = usize::try_from(site).unwrap();
-        // Every third site fails often, so that some are set aside.
+        // Every third site fails often, so that some have to rest.
         let answer = match self.draw(if site.is_multiple_of(3) { 3 } else { 20 }) {
             0 => HostAnswer::Failed,
             1 => HostAnswer::Busy(Some(seconds(40))),
@@ -327,10 +327,10 @@ impl Simulation {
         }
         self.left[index] -= 1;
         for site in std::mem::take(&mut self.blocked) {
-            self.ask_at(self.now, site);
+            self.schedule(self.now, site);
         }
         if self.left[index] > 0 {
-            self.ask_at(self.now, site);
+            self.schedule(self.now, site);
         }
     }
 
@@ -340,7 +340,7 @@ impl Simulation {
     }
 }
 
-/// Some sites have an address for themselves, some share one, of some it is not known.
+/// Some sites have their own address, some share one, some have none.
 fn ip_of(site: u64) -> Option<IpAddr> {
     let last = u8::try_from(site % 17).unwrap();
     (site % 10 != 9).then(|| IpAddr::from([10, 0, 0, last]))
@@ -350,7 +350,7 @@ fn check_crawl(seed: u64, per_ip: bool, order: Order) {
     let politeness = Politeness { per_ip, ..Politeness::default() };
     let mut simulation = Simulation::new(politeness, order, seed);
     simulation.run();
-    // At most three sites share an address: one has to wait for the turn that is being taken and for those of both others.
+    // At most three sites share an address: a site waits for the request in flight and for those of both others.
     let bound = if per_ip { seconds(3 * (20 + 30)) } else { Duration::ZERO };
     if order == Order::Fair {
         assert!(simulation.longest_wait <= bound, "waited {:?}", simulation.longest_wait);
@@ -361,7 +361,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn fifty_hosts_are_never_asked_too_early_and_none_starves(seed: u64, per_ip: bool, greedy: bool) {
+    fn no_host_is_requested_too_early_and_none_starves(seed: u64, per_ip: bool, greedy: bool) {
         check_crawl(seed, per_ip, if greedy { Order::Greedy } else { Order::Fair });
     }
 }

@@ -1,8 +1,9 @@
-//! The body of an answer: as much of it as is allowed, as long as it comes fast enough.
+//! Reads response bodies, within limits on size and speed.
 //!
-//! A large body waits for room in [`BodyMemory`]. A body that breaks (closed too early, nonsense between chunks, damaged compression) is kept as far as it came and
-//! counts as cut; if nothing of it came, the fetch has failed. A slow one fails whatever came of it, because keeping
-//! it would reward the server for holding us.
+//! A large body waits for room in [`BodyMemory`]. A body that breaks off (closed too early, invalid chunks, damaged
+//! compression) is kept as far as it was received and marked as truncated. If nothing of it was received, the fetch
+//! fails. A body that is too slow fails in any case, because keeping it would reward the server for holding the
+//! connection.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -30,13 +31,13 @@ pub(super) struct BodyLimits {
     pub(super) body: usize,
 }
 
-/// What came of a body.
+/// The result of reading a body.
 #[derive(Default)]
 pub(super) struct BodyRead {
     pub(super) bytes: Bytes,
-    /// Something is missing at its end.
+    /// The end is missing.
     pub(super) is_cut: bool,
-    /// All of it was read from the wire, so the connection can be used again.
+    /// The body was read to its end, so the connection can be reused.
     pub(super) is_drained: bool,
 }
 
@@ -63,10 +64,10 @@ pub(super) async fn read_body(
                 break;
             }
             Some(Err(error)) => {
-                broken = Some(of_body(&error));
+                broken = Some(body_fault(&error));
                 break;
             }
-            // Trailers tell nothing that we need.
+            // Trailers are not needed.
             Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
         };
         let left = limits.wire - wire;
@@ -82,7 +83,7 @@ pub(super) async fn read_body(
         if room.is_none() && decoder.len() > SMALL {
             let began = Instant::now();
             room = memory.reserve(limits.body, limits.timeout).await;
-            // It is not the server that was slow.
+            // Waiting for memory does not count against the server.
             pace.postpone(began.elapsed());
             if room.is_none() {
                 is_cut = true;
@@ -104,7 +105,7 @@ pub(super) async fn read_body(
     }
 }
 
-fn of_body(error: &hyper::Error) -> Fault {
+fn body_fault(error: &hyper::Error) -> Fault {
     let ended = cause::<io::Error>(error).is_some_and(|io| io.kind() == io::ErrorKind::UnexpectedEof);
     if ended || error.is_incomplete_message() {
         return Fault::new(FailureKind::Protocol, "the body is shorter than its headers say");
@@ -112,12 +113,12 @@ fn of_body(error: &hyper::Error) -> Fault {
     Fault::of_exchange(error)
 }
 
-/// Watches the time and the rate.
+/// Enforces the time limit and the minimum rate.
 struct TransferRate<'a> {
     limits: &'a BodyLimits,
     deadline: Instant,
     window_end: Instant,
-    /// Bytes in this window.
+    /// Bytes received in the current window.
     bytes: u64,
 }
 
@@ -127,20 +128,20 @@ impl<'a> TransferRate<'a> {
         TransferRate { limits, deadline: now + limits.timeout, window_end: now + limits.window, bytes: 0 }
     }
 
-    /// Leaves out a time in which nothing was read.
+    /// Excludes a period in which nothing was read.
     fn postpone(&mut self, time: Duration) {
         self.deadline += time;
         self.window_end += time;
     }
 
-    /// The next piece, unless it is too late for it.
+    /// Returns the next chunk, or an error when the time is up.
     async fn next(
         &mut self,
         connection: &mut Connection,
         body: &mut Incoming,
     ) -> Result<Option<hyper::Result<Frame<Bytes>>>, Fault> {
-        let mut piece = pin!(connection.next_piece(body));
-        // Made only when we have to wait: most pieces are there at once.
+        let mut piece = pin!(connection.next_chunk(body));
+        // Created only when needed: most chunks are available at once.
         let mut alarm = pin!(None);
         loop {
             let found = poll_fn(|cx| {

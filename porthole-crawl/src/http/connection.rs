@@ -1,8 +1,8 @@
-//! One HTTP connection, driven by whoever uses it.
+//! One HTTP connection, driven by its user.
 //!
-//! hyper splits a connection into a handle and a future that moves the bytes. That future is polled here together
-//! with the request instead of in a task of its own: no thread switches between them, an idle connection costs no
-//! task, and dropping a connection ends it.
+//! hyper splits a connection into a handle and a future that moves the bytes. That future is polled together with the
+//! request instead of in its own task: there are no thread switches between them, an idle connection costs no task,
+//! and dropping a connection closes it.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -19,12 +19,12 @@ use tokio::task::JoinSet;
 
 use super::dial::Dialed;
 
-/// A connection that takes one request at a time.
+/// A connection that handles one request at a time.
 pub(super) struct Connection {
     handle: RequestSender,
-    /// Moves the bytes; gone once the connection is over.
+    /// Moves the bytes. `None` once the connection is closed.
     driver: Option<Driver>,
-    /// What HTTP/2 runs beside it; ended with the connection.
+    /// Background tasks of HTTP/2, aborted with the connection.
     tasks: Tasks,
 }
 
@@ -35,7 +35,7 @@ enum RequestSender {
 
 type Driver = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
 
-/// Bytes of one HTTP/2 stream, and of all, that a server may send before it has to wait for us.
+/// Flow-control window of an HTTP/2 stream and of the connection, in bytes.
 const WINDOW: u32 = 256 << 10;
 
 impl Connection {
@@ -53,7 +53,7 @@ impl Connection {
         } else {
             let (handle, driver) = http1::Builder::new()
                 .max_buf_size(max_header_bytes)
-                // Old and careless servers: what browsers accept is accepted.
+                // Be as lenient as browsers towards broken servers.
                 .allow_spaces_after_header_name_in_responses(true)
                 .allow_obsolete_multiline_headers_in_responses(true)
                 .ignore_invalid_headers_in_responses(true)
@@ -68,7 +68,7 @@ impl Connection {
         matches!(self.handle, RequestSender::Two(_))
     }
 
-    /// Whether a connection that was idle can be used again, as far as can be seen without sending.
+    /// Whether an idle connection still looks usable, as far as can be told without sending.
     pub(super) async fn is_alive(&mut self) -> bool {
         let driver = &mut self.driver;
         poll_fn(|cx| {
@@ -83,7 +83,7 @@ impl Connection {
             }
     }
 
-    /// Sends a request and waits for the headers of the answer.
+    /// Sends a request and waits for the response headers.
     pub(super) async fn send(&mut self, request: Request<NoBody>) -> hyper::Result<Response<Incoming>> {
         match &mut self.handle {
             RequestSender::One(handle) => driven(handle.send_request(request), &mut self.driver).await,
@@ -91,8 +91,8 @@ impl Connection {
         }
     }
 
-    /// The next piece of a body.
-    pub(super) async fn next_piece(&mut self, body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
+    /// Returns the next chunk of a body.
+    pub(super) async fn next_chunk(&mut self, body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
         let driver = &mut self.driver;
         poll_fn(|cx| {
             let mut body = Pin::new(&mut *body);
@@ -125,7 +125,7 @@ async fn driven<T>(
     .await
 }
 
-/// Lets the connection do what it can. Its errors come out of the request or the body that they befall.
+/// Drives the connection. Its errors are returned by the request or body that they affect.
 fn drive(driver: &mut Option<Driver>, cx: &mut Context<'_>) {
     if let Some(running) = driver
         && running.as_mut().poll(cx).is_ready()
@@ -134,7 +134,7 @@ fn drive(driver: &mut Option<Driver>, cx: &mut Context<'_>) {
     }
 }
 
-/// The tasks of one HTTP/2 connection.
+/// The background tasks of an HTTP/2 connection.
 #[derive(Clone, Default)]
 struct Tasks(Arc<Mutex<JoinSet<()>>>);
 
@@ -148,7 +148,7 @@ impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Tasks {
     }
 }
 
-/// The body of a GET.
+/// The empty body of a GET request.
 pub(super) struct NoBody;
 
 impl Body for NoBody {

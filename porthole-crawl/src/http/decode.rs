@@ -1,10 +1,12 @@
-//! Content encodings, undone piece by piece, with a cap on what comes out: a bomb costs no more than the cap.
+//! Decodes content encodings incrementally, with a cap on the output: a decompression bomb costs no more than the
+//! cap.
 //!
-//! - No encoding, `identity`: the bytes as they are.
-//! - `gzip`, `deflate`, `br`, `zstd`, and their `x-` spellings: one of them. The same one said twice counts once,
-//!   because servers behind proxies say it twice and do it once. Two different ones, or any other, are an error.
-//! - What is said to be gzip or zstd and does not start like it is taken as it is; `deflate` is read with and without
-//!   the zlib header, because servers send both.
+//! - No encoding or `identity`: the bytes are used unchanged.
+//! - `gzip`, `deflate`, `br`, `zstd`, and their `x-` names: one of them. If the same encoding is named twice it is
+//!   decoded once, because servers behind proxies declare it twice and apply it once. Two different encodings, or any
+//!   other, are an error.
+//! - Data declared as gzip or zstd that does not start like it is used unchanged. `deflate` is accepted with and
+//!   without the zlib header, because servers send both.
 
 use std::io::{self, Write};
 
@@ -18,20 +20,20 @@ use zstd::stream::raw::{Decoder as Zstd, InBuffer, Operation, OutBuffer};
 
 use super::fault::Fault;
 
-/// Takes a body in pieces.
+/// Decodes a body chunk by chunk.
 pub(super) struct Decoder {
     coding: Coding,
-    /// The first piece, as long as it is all there is and stays as it is: it is not copied.
+    /// The first chunk, while it is the only one and needs no decoding: it is not copied.
     whole: Bytes,
     out: Out,
 }
 
-/// What is wrong with a body, in words.
+/// What is wrong with a body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Damaged(pub(super) String);
 
 impl Decoder {
-    /// For an answer with these headers. `expected` is a guess at the size, taken for what it is worth.
+    /// Creates a decoder for a response with these headers. `expected` is a hint at the size.
     pub(super) fn new(headers: &HeaderMap, cap: usize, expected: usize) -> Result<Self, Fault> {
         let coding = match named(headers)? {
             None => Coding::Identity,
@@ -42,12 +44,12 @@ impl Decoder {
         Ok(Decoder { coding, whole: Bytes::new(), out: Out::new(cap, expected) })
     }
 
-    /// Whether the cap is reached: the rest need not be read.
+    /// Whether the cap is reached, so that the rest need not be read.
     pub(super) fn is_full(&self) -> bool {
         self.out.is_full()
     }
 
-    /// Bytes that have come out so far.
+    /// Number of bytes decoded so far.
     pub(super) fn len(&self) -> usize {
         match &self.coding {
             Coding::Brotli(Some(writer)) => writer.get_ref().bytes.len(),
@@ -55,7 +57,7 @@ impl Decoder {
         }
     }
 
-    /// The next piece.
+    /// Decodes the next chunk.
     pub(super) fn push(&mut self, piece: Bytes) -> Result<(), Damaged> {
         let is_first = self.whole.is_empty() && self.out.bytes.is_empty();
         if is_first && matches!(self.coding, Coding::Identity) && piece.len() <= self.out.cap {
@@ -69,7 +71,7 @@ impl Decoder {
     fn decode(&mut self, piece: &[u8]) -> Result<(), Damaged> {
         if let Coding::Undecided(name, start) = &mut self.coding {
             start.extend_from_slice(piece);
-            if start.len() < LONGEST_MARK {
+            if start.len() < MAX_MAGIC_BYTES {
                 return Ok(());
             }
             let start = std::mem::take(start);
@@ -79,7 +81,7 @@ impl Decoder {
         self.coding.push(piece, &mut self.out)
     }
 
-    /// The end of the body. Whether what came is all of it is said beside it.
+    /// Ends the body. Returns what was decoded, and whether it is complete.
     pub(super) fn finish(mut self) -> (Bytes, Result<(), Damaged>) {
         let end = self.end();
         (if self.whole.is_empty() { self.out.bytes.into() } else { self.whole }, end)
@@ -98,7 +100,7 @@ impl Decoder {
     }
 }
 
-/// The one encoding that the headers name.
+/// The single encoding that the headers name.
 fn named(headers: &HeaderMap) -> Result<Option<&'static str>, Fault> {
     let mut found = None;
     for value in headers.get_all(CONTENT_ENCODING) {
@@ -111,12 +113,12 @@ fn named(headers: &HeaderMap) -> Result<Option<&'static str>, Fault> {
                 b"zstd" => "zstd",
                 _ => {
                     let token = String::from_utf8_lossy(&token[..token.len().min(40)]);
-                    let detail = format!("the content encoding `{token}` is not read");
+                    let detail = format!("the content encoding `{token}` is not supported");
                     return Err(Fault::new(FailureKind::Protocol, detail));
                 }
             };
             if found.is_some_and(|found| found != name) {
-                let detail = "two content encodings, one in the other, are not read";
+                let detail = "two nested content encodings are not supported";
                 return Err(Fault::new(FailureKind::Protocol, detail));
             }
             found = Some(name);
@@ -125,25 +127,25 @@ fn named(headers: &HeaderMap) -> Result<Option<&'static str>, Fault> {
     Ok(found)
 }
 
-/// Bytes after which an encoding is told from what only claims to be one.
-const LONGEST_MARK: usize = 4;
+/// Number of bytes needed to recognise an encoding.
+const MAX_MAGIC_BYTES: usize = 4;
 
-/// The name of what follows a gzip member.
+/// State name for data after a gzip member.
 const NEXT_MEMBER: &str = "next gzip";
 
-/// A larger window is refused: RFC 9659 sets 8 MB for zstd in HTTP.
+/// Larger windows are refused: RFC 9659 limits zstd in HTTP to 8 MB.
 const ZSTD_WINDOW_LOG: u32 = 23;
 
 enum Coding {
     Identity,
-    /// Too few bytes have come to tell.
+    /// Too few bytes received to decide.
     Undecided(&'static str, Vec<u8>),
     Gzip(Box<Inflate>),
     Deflate(Box<Inflate>),
-    /// Made at the first piece.
+    /// Created at the first chunk.
     Brotli(Option<Box<DecompressorWriter<Out>>>),
     Zstd(Box<Zstd<'static>>, ZstdState),
-    /// What was encoded is over; what follows is not ours.
+    /// The encoded data has ended; anything after it is ignored.
     Done,
 }
 
@@ -193,7 +195,7 @@ impl Coding {
                 let writer = writer
                     .get_or_insert_with(|| Box::new(DecompressorWriter::new(out.take(), BROTLI_BUFFER)));
                 let written = writer.write_all(piece);
-                // The cap was reached: that is no damage.
+                // Reaching the cap is not damage.
                 if let Err(error) = written
                     && !writer.get_ref().is_full()
                 {
@@ -201,12 +203,13 @@ impl Coding {
                 }
                 out.full = writer.get_ref().is_full();
             }
-            Coding::Zstd(zstd, state) => unzstd(zstd, state, piece, out)?,
+            Coding::Zstd(zstd, state) => decode_zstd(zstd, state, piece, out)?,
         }
         Ok(())
     }
 
-    /// Inflates a piece that may hold the ends of many members. Anything but a member behind a member is ignored.
+    /// Inflates a chunk that may contain the ends of many members. Data after a member that is not a member is
+    /// ignored.
     ///
     /// A loop, because a body may consist of any number of empty members.
     fn inflate_members(&mut self, mut piece: &[u8], out: &mut Out) -> Result<(), Damaged> {
@@ -238,17 +241,17 @@ impl Coding {
     }
 }
 
-/// Pieces that the brotli decoder hands out.
+/// Output buffer size of the brotli decoder.
 const BROTLI_BUFFER: usize = 16 << 10;
 
-/// A deflated stream, in whatever wrapping.
+/// A deflate stream, raw or in zlib or gzip format.
 struct Inflate {
     state: Decompress,
-    /// Gzip members that were begun.
+    /// Number of gzip members started.
     members: usize,
 }
 
-/// A body of more gzip members than this is refused: members may be empty, so the size of what comes out is no limit.
+/// Maximum number of gzip members. Members may be empty, so a cap on the output is not enough.
 const MAX_MEMBERS: usize = 1_000;
 
 impl Inflate {
@@ -265,7 +268,7 @@ impl Inflate {
         Ok(())
     }
 
-    /// What follows the end of the stream, once that has come.
+    /// Decodes a chunk. Returns the data after the end of the stream, once that is reached.
     fn push<'p>(
         &mut self,
         mut piece: &'p [u8],
@@ -296,7 +299,7 @@ impl Inflate {
     }
 }
 
-fn unzstd(
+fn decode_zstd(
     zstd: &mut Zstd<'static>,
     state: &mut ZstdState,
     piece: &[u8],
@@ -321,22 +324,22 @@ fn damaged(name: &str, error: &dyn std::error::Error) -> Damaged {
     Damaged(format!("the body is not {name}: {error}"))
 }
 
-/// What has come out so far, never much more than the cap.
+/// The decoded bytes, at most slightly more than the cap.
 #[derive(Default)]
 struct Out {
     bytes: Vec<u8>,
-    /// Room that is made for the first of them.
+    /// Capacity to allocate at first.
     expected: usize,
     cap: usize,
     full: bool,
 }
 
-/// Room is made in steps of at least this.
-const LEAST_ROOM: usize = 16 << 10;
+/// Minimum growth of the buffer.
+const MIN_GROWTH: usize = 16 << 10;
 
 impl Out {
     fn new(cap: usize, expected: usize) -> Self {
-        // A lie about the length may cost this much and no more.
+        // A false Content-Length can cost at most this much memory.
         let expected = expected.min(cap).min(256 << 10);
         Out { bytes: Vec::new(), expected, cap, full: false }
     }
@@ -358,12 +361,12 @@ impl Out {
         self.full |= piece.len() > room;
     }
 
-    /// At least one byte more than the cap, so that a body of just that size is not taken for a longer one.
+    /// Reserves at least one byte more than the cap, so that a body of exactly that size does not count as longer.
     fn make_room(&mut self) {
         if self.bytes.len() == self.bytes.capacity() {
             let room = self.cap + 1 - self.bytes.len().min(self.cap);
             let wanted = if self.bytes.is_empty() { self.expected } else { self.bytes.len() };
-            self.bytes.reserve_exact(room.min(wanted.max(LEAST_ROOM)));
+            self.bytes.reserve_exact(room.min(wanted.max(MIN_GROWTH)));
         }
     }
 
@@ -430,7 +433,7 @@ mod tests {
         stream
     }
 
-    /// Decodes in pieces of every size.
+    /// Decodes in chunks of every size.
     fn check(encoding: &[&'static str], wire: &[u8], cap: usize, text: &[u8], is_whole: bool) {
         for size in [1, 2, 3, 5, 7, 64, wire.len().max(1)] {
             let mut decoder = Decoder::new(&headers(encoding), cap, wire.len()).unwrap();
@@ -448,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn every_encoding_in_pieces_of_any_size() {
+    fn every_encoding_decodes_in_chunks_of_any_size() {
         let zstd = zstd::encode_all(TEXT, 3).unwrap();
         check(&[], TEXT, 1000, TEXT, true);
         check(&["identity"], TEXT, 1000, TEXT, true);
@@ -465,14 +468,14 @@ mod tests {
     }
 
     #[test]
-    fn what_only_claims_to_be_encoded_is_taken_as_it_is() {
+    fn data_that_is_not_encoded_is_used_unchanged() {
         check(&["gzip"], TEXT, 1000, TEXT, true);
         check(&["zstd"], TEXT, 1000, TEXT, true);
         check(&["gzip"], b"ab", 1000, b"ab", true);
     }
 
     #[test]
-    fn members_follow_each_other_and_garbage_behind_them_is_left_alone() {
+    fn gzip_members_are_joined_and_trailing_garbage_is_ignored() {
         let two = [gzip(b"one "), gzip(b"two")].concat();
         check(&["gzip"], &two, 1000, b"one two", true);
         let zeros = [gzip(b"one"), vec![0; 64]].concat();
@@ -482,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_empty_members_costs_a_bounded_stack() {
+    fn empty_members_use_a_bounded_stack() {
         let pushed = |members: usize| {
             let mut decoder = Decoder::new(&headers(&["gzip"]), 1000, 0).unwrap();
             decoder.push(gzip(b"").repeat(members).into())
@@ -493,12 +496,12 @@ mod tests {
     }
 
     #[test]
-    fn a_lie_about_the_length_is_no_overflow() {
+    fn a_false_content_length_does_not_overflow() {
         assert!(Decoder::new(&headers(&["gzip"]), 1000, usize::MAX).is_ok());
     }
 
     #[test]
-    fn what_is_longer_than_the_cap_is_cut_there() {
+    fn output_is_truncated_at_the_cap() {
         let zstd = zstd::encode_all(TEXT, 3).unwrap();
         for (encoding, wire) in [
             ("gzip", gzip(TEXT)),
@@ -517,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_body_is_damaged_and_keeps_what_came() {
+    fn a_truncated_body_keeps_its_beginning() {
         let long = TEXT.repeat(100);
         for (encoding, wire) in [("gzip", gzip(&long)), ("zstd", zstd::encode_all(&long[..], 3).unwrap())] {
             let mut decoder = Decoder::new(&headers(&[encoding]), 1 << 20, 0).unwrap();
@@ -532,9 +535,9 @@ mod tests {
     #[test]
     fn other_encodings_are_refused() {
         for (values, words) in [
-            (&["compress"][..], "`compress` is not read"),
-            (&["gzip, br"][..], "two content encodings"),
-            (&["br", "gzip"][..], "two content encodings"),
+            (&["compress"][..], "`compress` is not supported"),
+            (&["gzip, br"][..], "two nested content encodings"),
+            (&["br", "gzip"][..], "two nested content encodings"),
         ] {
             let fault = Decoder::new(&headers(values), 10, 0).err().unwrap();
             assert!(fault.detail.contains(words), "{}", fault.detail);

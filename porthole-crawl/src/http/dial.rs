@@ -1,4 +1,4 @@
-//! From a URL to a stream: name, addresses, guard, proxy, TLS.
+//! Opens streams for URLs: name lookup, guard, proxy, TLS.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::proxy::{Proxy, ProxyKind};
 use super::stream::Stream;
 use super::{HttpSettings, HttpSettingsError};
 
-/// Opens streams to where URLs point, and to nowhere else.
+/// Opens streams to the hosts of URLs.
 pub(super) struct Dialer {
     dns: DnsCache,
     guard: Guard,
@@ -27,14 +27,14 @@ pub(super) struct Dialer {
     timeout: Duration,
 }
 
-/// A stream, and the version of HTTP that was agreed on for it.
+/// A stream, and the negotiated HTTP version.
 pub(super) struct Dialed {
     pub(super) stream: Stream,
     pub(super) is_http2: bool,
 }
 
-/// Addresses of one name that are tried.
-const MOST_ADDRESSES: usize = 4;
+/// Maximum number of addresses of a name to try.
+const MAX_ADDRESSES: usize = 4;
 
 impl Dialer {
     pub(super) fn new(
@@ -56,7 +56,7 @@ impl Dialer {
         })
     }
 
-    /// A stream over which a request for this URL can be sent; to this address and no other, if one is given.
+    /// Opens a stream for requests to this URL, only to `address` if it is given.
     pub(super) async fn dial(&self, url: &CanonicalUrl, address: Option<IpAddr>) -> Result<Dialed, Fault> {
         let target = match (self.proxies.of(url), address) {
             (None, Some(address)) => {
@@ -69,7 +69,7 @@ impl Dialer {
         within(self.timeout, "no connection", self.open(url, target)).await
     }
 
-    /// The addresses of a URL's host, every one of which may be connected to.
+    /// The addresses of a URL's host, all of which passed the guard.
     pub(super) async fn addresses(&self, url: &CanonicalUrl) -> Result<Arc<[IpAddr]>, Fault> {
         let host = url.host();
         if let Some(address) = literal(host) {
@@ -78,7 +78,8 @@ impl Dialer {
         }
         let found = self.lookup(host).await?;
         for &address in found.iter() {
-            // One private address among public ones is how a name is made to point inwards: all or nothing.
+            // Attackers mix a private address with public ones to reach the inside, so one bad address rejects them
+            // all.
             let refusal = |why| Fault::new(FailureKind::Scope, format!("{host} is not fetched: {why}"));
             self.guard.check(address).map_err(refusal)?;
         }
@@ -90,7 +91,7 @@ impl Dialer {
         self.dns.lookup(host).await.map_err(unknown)
     }
 
-    /// The proxy's own addresses are the user's choice and not guarded; what the URL says is.
+    /// The proxy's own addresses are the user's choice and not guarded. Addresses in the URL are.
     async fn proxy_addresses(&self, proxy: &Proxy, url: &CanonicalUrl) -> Result<Arc<[IpAddr]>, Fault> {
         let host = url.host();
         let address = if host == "localhost" || host.ends_with(".localhost") {
@@ -103,7 +104,7 @@ impl Dialer {
         }
         match literal(&proxy.host) {
             Some(address) => Ok(Arc::new([address])),
-            None => self.lookup(&proxy.host).await.map_err(|fault| out_of_reach(&fault)),
+            None => self.lookup(&proxy.host).await.map_err(|fault| proxy_unreachable(&fault)),
         }
     }
 
@@ -112,7 +113,7 @@ impl Dialer {
             Target::Addresses(addresses) => self.connect(&addresses, port(url)).await?,
             Target::Proxy(proxy, addresses) => {
                 let mut tcp =
-                    self.connect(&addresses, proxy.port).await.map_err(|fault| out_of_reach(&fault))?;
+                    self.connect(&addresses, proxy.port).await.map_err(|fault| proxy_unreachable(&fault))?;
                 if proxy.kind == ProxyKind::Socks5 || is_https(url) {
                     proxy.tunnel(&mut tcp, url.host(), port(url)).await?;
                 }
@@ -125,9 +126,9 @@ impl Dialer {
         Ok(Dialed { stream: Stream::Plain(tcp), is_http2: false })
     }
 
-    /// One address after the other, each with its share of the time.
+    /// Tries one address after the other, each with its share of the time.
     async fn connect(&self, addresses: &[IpAddr], port: u16) -> Result<TcpStream, Fault> {
-        let tried = addresses.len().min(MOST_ADDRESSES);
+        let tried = addresses.len().min(MAX_ADDRESSES);
         let share = self.timeout / tried.max(1) as u32;
         let mut fault = Fault::new(FailureKind::Connect, "no address to connect to");
         for &address in &addresses[..tried] {
@@ -136,7 +137,7 @@ impl Dialer {
                 async { TcpStream::connect(socket).await.map_err(|error| Fault::of_connect(socket, &error)) };
             match within(share, &format!("no connection to {socket}"), attempt).await {
                 Ok(tcp) => {
-                    // A request is one small packet and wants to leave at once.
+                    // Requests are small and should be sent at once.
                     let _ = tcp.set_nodelay(true);
                     return Ok(tcp);
                 }
@@ -149,7 +150,7 @@ impl Dialer {
     async fn encrypt(&self, tcp: TcpStream, host: &str) -> Result<Dialed, Fault> {
         let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let name = ServerName::try_from(name).map_err(|error| {
-            Fault::new(FailureKind::Tls, format!("no certificate can name {host}: {error}"))
+            Fault::new(FailureKind::Tls, format!("{host} is not a valid name for a certificate: {error}"))
         })?;
         let stream = self.tls.connect(name, tcp).await.map_err(|error| {
             let fault = Fault::of_io(&error);
@@ -160,12 +161,12 @@ impl Dialer {
     }
 }
 
-/// No site is to blame for a proxy that cannot be reached.
-fn out_of_reach(fault: &Fault) -> Fault {
-    Fault::new(FailureKind::Local, format!("the proxy is out of reach: {}", fault.detail))
+/// An unreachable proxy is not the site's fault.
+fn proxy_unreachable(fault: &Fault) -> Fault {
+    Fault::new(FailureKind::Local, format!("the proxy cannot be reached: {}", fault.detail))
 }
 
-/// Where the first packet goes.
+/// Where the connection goes first.
 enum Target<'a> {
     Addresses(Arc<[IpAddr]>),
     Proxy(&'a Proxy, Arc<[IpAddr]>),
@@ -175,7 +176,7 @@ pub(super) fn is_https(url: &CanonicalUrl) -> bool {
     url.scheme() == "https"
 }
 
-/// The address that a host is, if it is not a name. A canonical URL has each in one spelling.
+/// The IP address that a host literal denotes. A canonical URL spells each address in one way.
 fn literal(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }

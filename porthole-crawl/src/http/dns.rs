@@ -1,4 +1,4 @@
-//! Names to addresses: one lookup in flight a name, and a bounded memory of what came of it.
+//! Resolves names: one lookup in flight per name, and a bounded cache of the results.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -10,22 +10,23 @@ use std::time::Duration;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 
-/// Finds the addresses of a name. [`SystemResolver`] is the usual one.
+/// Resolves names. [`SystemResolver`] is the usual implementation.
 pub trait Resolve: Send + Sync {
-    /// All addresses of a name, or in words why there is none.
+    /// All addresses of a name, or a message that says why there is none.
     fn resolve<'a>(&'a self, name: &'a str) -> ResolveFuture<'a>;
 }
 
-/// What [`Resolve::resolve`] gives.
+/// The return type of [`Resolve::resolve`].
 pub type ResolveFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<IpAddr>, String>> + Send + 'a>>;
 
-/// The resolver of the system that we run on, with its hosts file and its settings.
+/// The resolver of the operating system, with its hosts file and settings.
 pub struct SystemResolver {
-    /// Each lookup holds a thread, also when nobody waits for it any longer: dead names must not take all of them.
+    /// Each lookup occupies a thread, even after it was cancelled. The limit keeps dead names from occupying all of
+    /// them.
     lookups: Arc<Semaphore>,
 }
 
-/// Lookups at the same time.
+/// Maximum number of concurrent lookups.
 const LOOKUPS: usize = 64;
 
 impl Default for SystemResolver {
@@ -50,7 +51,7 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// A resolver with a memory.
+/// A caching resolver.
 pub(super) struct DnsCache {
     resolver: Arc<dyn Resolve>,
     names: Mutex<HashMap<Box<str>, Arc<OnceCell<Known>>, foldhash::fast::RandomState>>,
@@ -78,23 +79,23 @@ impl DnsCache {
 
     /// The addresses of a name, at least one.
     pub(super) async fn lookup(&self, name: &str) -> Result<Arc<[IpAddr]>, String> {
-        // If the one who asks is cancelled, another of those who wait asks again.
-        self.entry(name).get_or_init(|| self.ask(name)).await.answer.clone()
+        // If the task that runs the lookup is cancelled, another waiting task repeats it.
+        self.entry(name).get_or_init(|| self.resolve_name(name)).await.answer.clone()
     }
 
     fn entry(&self, name: &str) -> Arc<OnceCell<Known>> {
         let now = Instant::now();
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = names.get(name)
-            && !is_old(entry, now)
+            && !is_expired(entry, now)
         {
             return Arc::clone(entry);
         }
         if names.len() >= self.limits.entries {
-            names.retain(|_, entry| !is_old(entry, now));
+            names.retain(|_, entry| !is_expired(entry, now));
         }
         if names.len() >= self.limits.entries {
-            // Any half will do: what is still needed comes back with one lookup.
+            // Any half will do: entries that are still needed cost one lookup each.
             let mut count = 0;
             names.retain(|_, _| {
                 count += 1;
@@ -106,7 +107,7 @@ impl DnsCache {
         entry
     }
 
-    async fn ask(&self, name: &str) -> Known {
+    async fn resolve_name(&self, name: &str) -> Known {
         let answer = match tokio::time::timeout(self.limits.timeout, self.resolver.resolve(name)).await {
             Ok(Ok(found)) if found.is_empty() => Err("has no address".to_owned()),
             Ok(Ok(found)) => Ok(found.into()),
@@ -118,7 +119,7 @@ impl DnsCache {
     }
 }
 
-fn is_old(entry: &OnceCell<Known>, now: Instant) -> bool {
+fn is_expired(entry: &OnceCell<Known>, now: Instant) -> bool {
     entry.get().is_some_and(|known| known.until <= now)
 }
 
@@ -128,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts how often it is asked; names that start with `no` have no address.
+    /// Counts lookups. Names that start with `no` have no address.
     #[derive(Default)]
     struct Counting(AtomicUsize);
 
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_name_is_looked_up_once_for_all_who_wait() {
+    async fn concurrent_lookups_of_a_name_are_shared() {
         let (resolver, cache) = cache(10);
         let waiting: Vec<_> = (0..20)
             .map(|_| {
@@ -166,7 +167,7 @@ mod tests {
                 tokio::spawn(async move { cache.lookup("a.test").await })
             })
             .collect();
-        // The first one gives up; the others still get their answer.
+        // The first one is cancelled; the others still get their answer.
         tokio::time::sleep(Duration::from_millis(50)).await;
         waiting[0].abort();
         for task in waiting.into_iter().skip(1) {
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn answers_are_believed_for_their_time() {
+    async fn answers_are_cached_for_their_ttl() {
         for (name, seconds) in [("a.test", 600), ("no.test", 60)] {
             let (resolver, cache) = cache(10);
             let first = cache.lookup(name).await;
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_resolver_that_is_slow_is_given_up_and_the_memory_is_bounded() {
+    async fn lookups_time_out_and_the_cache_is_bounded() {
         let (_, cache) = cache(10);
         assert_eq!(cache.lookup("slow.test").await, Err("no answer within 5 s".into()));
         for number in 0..100 {

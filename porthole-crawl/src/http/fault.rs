@@ -1,4 +1,4 @@
-//! What went wrong, in a class and in words.
+//! Classifies network errors.
 
 use std::error::Error;
 use std::io;
@@ -9,12 +9,12 @@ use porthole_types::{CanonicalUrl, FailureKind};
 
 use crate::FetchError;
 
-/// A failure before it is known which URL it is about.
+/// A failure that is not yet attached to a URL.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) kind: FailureKind,
     pub(super) detail: String,
-    /// The server closed the connection and said nothing, as it may do with an idle one at any moment.
+    /// The server closed the connection without an answer, as it may do with an idle one at any time.
     pub(super) is_closed: bool,
 }
 
@@ -27,14 +27,14 @@ impl Fault {
         FetchError { url: url.clone(), kind: self.kind, detail: self.detail }
     }
 
-    /// What hyper says of a connection. A break is told from nonsense: the first may pass, the second will not.
+    /// Classifies an error of hyper. A broken connection may be temporary; invalid HTTP is not.
     pub(super) fn of_exchange(error: &hyper::Error) -> Self {
-        // The method that tells this comes only with hyper's server; a test holds us to the words.
+        // hyper offers a method for this only with its server feature. A test pins the message.
         if error.is_parse() && error.to_string().contains("too large") {
             return Fault::headers_too_large();
         }
         if let Some(cause) = cause::<io::Error>(error) {
-            // HTTP/2 calls an end without a farewell a reset; a real one comes from the system.
+            // HTTP/2 reports an end without GOAWAY as a reset. A real reset comes from the system.
             let is_end = matches!(
                 cause.kind(),
                 io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
@@ -50,14 +50,14 @@ impl Fault {
             return closed("the connection was closed before an answer came");
         }
         let what = innermost(error);
-        // The words are those of HTTP/2's error codes; a test holds us to them. Such a request may be made again later.
-        match NOT_NOW.iter().any(|words| what.contains(words)) {
+        // These are the messages of HTTP/2 error codes, pinned by a test. Such a request may be retried later.
+        match RETRYABLE.iter().any(|words| what.contains(words)) {
             true => Fault::new(FailureKind::Connect, format!("not now: {what}")),
             false => Fault::new(FailureKind::Protocol, format!("not an HTTP answer: {what}")),
         }
     }
 
-    /// A connection to this address could not be opened. Some of the reasons are our own.
+    /// Classifies a failure to connect. Some causes are on this machine.
     pub(super) fn of_connect(socket: SocketAddr, error: &io::Error) -> Self {
         let kind = if is_local(error) { FailureKind::Local } else { FailureKind::Connect };
         Fault::new(kind, format!("no connection to {socket}: {error}"))
@@ -71,7 +71,7 @@ impl Fault {
         if let Some(tls) = cause::<tokio_rustls::rustls::Error>(error) {
             return Fault::of_tls(tls);
         }
-        // hyper reports what is wrong with chunks as errors of I/O.
+        // hyper reports invalid chunks as I/O errors.
         let kind = match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => FailureKind::Protocol,
             _ => FailureKind::Connect,
@@ -90,11 +90,11 @@ impl Fault {
 }
 
 /// `REFUSED_STREAM`, `ENHANCE_YOUR_CALM`, and `GOAWAY` with `NO_ERROR`.
-const NOT_NOW: [&str; 3] = ["refused stream", "excessive load", "not a result of an error"];
+const RETRYABLE: [&str; 3] = ["refused stream", "excessive load", "not a result of an error"];
 
-/// Whether no packet could leave this machine, whoever it was for: no route, no free port, no free file descriptor.
+/// Whether nothing could be sent from this machine: no route, no free port, no free file descriptor.
 fn is_local(error: &io::Error) -> bool {
-    /// ENFILE and EMFILE, which have no kind of their own.
+    /// ENFILE and EMFILE, which have no `ErrorKind`.
     const NO_DESCRIPTOR: [i32; 2] = [23, 24];
     let is_kind = matches!(
         error.kind(),
@@ -107,7 +107,7 @@ fn is_local(error: &io::Error) -> bool {
     is_kind || cfg!(unix) && error.raw_os_error().is_some_and(|code| NO_DESCRIPTOR.contains(&code))
 }
 
-/// A step that takes too long fails, and says which it was.
+/// Runs a step with a time limit. The error names the step.
 pub(super) async fn within<T>(
     limit: Duration,
     what: &str,
@@ -119,27 +119,27 @@ pub(super) async fn within<T>(
     }
 }
 
-/// The first error of a kind among the causes. An `io::Error` hides the one it carries from `source`.
+/// The first cause of type `E`. An `io::Error` hides the error it wraps from `source`.
 pub(super) fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref::<E>() {
             return Some(found);
         }
-        next = inside(error);
+        next = wrapped(error);
     }
     None
 }
 
 fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut last = error;
-    while let Some(next) = inside(last) {
+    while let Some(next) = wrapped(last) {
         last = next;
     }
     last.to_string()
 }
 
-fn inside<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+fn wrapped<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         Some(carried) => Some(carried),
         None => error.source(),

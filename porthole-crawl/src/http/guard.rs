@@ -1,23 +1,23 @@
-//! Which addresses may be connected to. A page can link to anything, and a name can resolve to anything: without
-//! this, a crawl is a way into the network that it runs in.
+//! Decides which addresses may be connected to. Pages can link anywhere and names can resolve to anything: without
+//! this, a crawl could be used to reach the network that it runs in.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use super::HttpSettingsError;
 
-/// Ranges of addresses that may be fetched although they are not on the open web. Read from a list such as
-/// `loopback,10.1.0.0/16`; none by default.
+/// Ranges of addresses that may be fetched although they are not public. Parsed from a list such as
+/// `loopback,10.1.0.0/16`. Empty by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedAddresses(Vec<Range>);
 
 impl AllowedAddresses {
-    /// This machine alone: 127.0.0.0/8 and ::1.
+    /// This machine only: 127.0.0.0/8 and ::1.
     pub fn loopback() -> Self {
         AllowedAddresses(LOOPBACK.to_vec())
     }
 
-    /// Whether an address is in one of the ranges, in whatever form it is written.
+    /// Whether an address is in one of the ranges, in any notation.
     pub fn contains(&self, address: IpAddr) -> bool {
         let embedded = embedded_v4(address).map(IpAddr::V4);
         self.0.iter().any(|range| range.contains(address) || embedded.is_some_and(|v4| range.contains(v4)))
@@ -39,15 +39,15 @@ impl FromStr for AllowedAddresses {
     }
 }
 
-/// Decides about addresses, by what is allowed and whether there is a contact.
+/// Checks addresses against the allowed ranges, and requires a contact for public ones.
 pub(super) struct Guard {
     pub(super) allow: AllowedAddresses,
-    /// Without a contact the open web is not crawled.
+    /// Without a contact, public addresses are refused.
     pub(super) has_contact: bool,
 }
 
 impl Guard {
-    /// Why an address may not be connected to.
+    /// Returns the reason if an address must not be connected to.
     pub(super) fn check(&self, address: IpAddr) -> Result<(), String> {
         if self.allow.contains(address) {
             return Ok(());
@@ -74,9 +74,9 @@ impl Guard {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Range {
-    /// In the form of IPv6, IPv4 mapped.
+    /// As IPv6; IPv4 addresses are mapped.
     base: u128,
-    /// Bits of `base` that count.
+    /// Number of leading bits that count.
     bits: u32,
 }
 
@@ -112,7 +112,7 @@ fn number(address: IpAddr) -> u128 {
     }
 }
 
-/// What an address is, if it is not one of the open web.
+/// Describes an address that is not public.
 fn special(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(v4) => special_v4(v4),
@@ -120,7 +120,7 @@ fn special(address: IpAddr) -> Option<&'static str> {
     }
 }
 
-/// By the IANA registry of special addresses, and the clouds' own.
+/// From the IANA registry of special addresses, plus those of cloud providers.
 fn special_v4(address: Ipv4Addr) -> Option<&'static str> {
     match address.octets() {
         [169, 254, 169, 254] | [168, 63, 129, 16] | [100, 100, 100, 200] | [192, 0, 0, 192] => {
@@ -157,7 +157,7 @@ fn special_v6(address: Ipv6Addr) -> Option<&'static str> {
         [0xfec0..=0xfeff, ..] => Some("a site-local address"),
         [0xff00..=0xffff, ..] => Some("a multicast address"),
         [0x2001, 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] => Some("a documentation address"),
-        // Teredo hides an IPv4 address that the server chose; the others are protocols, not hosts.
+        // Teredo contains an IPv4 address chosen by the server. The others are protocols, not hosts.
         [0x2001, 0..=0x01ff, ..] => Some("a reserved address"),
         // 0:5efe marks an IPv4 address behind any prefix (ISATAP).
         [_, _, _, _, 0 | 0x0200, 0x5efe, ..] => Some("a tunnel's address"),
@@ -166,7 +166,7 @@ fn special_v6(address: Ipv6Addr) -> Option<&'static str> {
     }
 }
 
-/// The IPv4 address that is reached by an IPv6 address: mapped, compatible, NAT64 and 6to4.
+/// The IPv4 address that an IPv6 address leads to: mapped, compatible, NAT64 and 6to4.
 fn embedded_v4(address: IpAddr) -> Option<Ipv4Addr> {
     let IpAddr::V6(v6) = address else { return None };
     let v4 = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_off_the_open_web_are_refused_in_every_form() {
+    fn special_addresses_are_refused_in_every_notation() {
         let refused = [
             "0.0.0.0 0.1.2.3 127.0.0.1 127.255.255.254 10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1",
             "169.254.0.1 169.254.169.254 100.64.0.1 100.127.255.255 100.100.100.200 168.63.129.16",
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_the_open_web_are_not() {
+    fn public_addresses_are_allowed() {
         let open = "1.1.1.1 8.8.8.8 93.184.215.14 172.15.0.1 172.32.0.1 100.63.0.1 100.128.0.1 192.0.1.1 223.255.0.1 \
                     2606:4700::1111 2001:4860:4860::8888 2a00:1450::1 ::ffff:1.1.1.1 64:ff9b::8.8.8.8 2002:808:808::1";
         for address in open.split_whitespace() {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed_is_allowed_and_no_more() {
+    fn only_allowed_ranges_are_added() {
         for (allow, address, allowed) in [
             ("loopback", "127.0.0.1", true),
             ("loopback", "127.8.0.1", true),
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_contact_only_what_is_allowed_is_fetched() {
+    fn without_a_contact_only_allowed_ranges_are_fetched() {
         let guard = Guard { allow: AllowedAddresses::loopback(), has_contact: false };
         assert_eq!(guard.check(IpAddr::from([127, 0, 0, 1])), Ok(()));
         assert!(guard.check(IpAddr::from([1, 1, 1, 1])).unwrap_err().contains("contact"));

@@ -1,8 +1,8 @@
-//! The memory of all bodies under way, in sum: many large pages at once must not take more than was allowed.
+//! Limits the total memory of all bodies in flight.
 //!
-//! A small body is not counted. One that grows beyond that waits until there is room for the largest that it may become,
-//! and gives back what it did not need. What it did need is free again when the last part of it is dropped, that is,
-//! when the page has been read and archived. Whoever has room can go on without more of it, so nobody waits in a ring.
+//! Small bodies are not counted. A body that grows larger waits until there is room for its maximum size, and
+//! releases what it did not need. The rest is released when the last reference to it is dropped, which is after the
+//! page was read and archived. A body that has room needs no more, so there can be no deadlock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A body up to here is not counted.
+/// Bodies up to this size are not counted.
 pub(super) const SMALL: usize = 256 << 10;
 
-/// Memory is counted in these.
+/// Memory is counted in units of this size.
 const UNIT: usize = 64 << 10;
 
 pub(super) struct BodyMemory {
@@ -30,7 +30,7 @@ impl BodyMemory {
         BodyMemory { units: Arc::new(Semaphore::new(total as usize)), total }
     }
 
-    /// Waits for room for so many bytes, or for all there is; `None` if there is none within the time.
+    /// Waits for room for `bytes`, or for everything if that is less. Returns `None` on timeout.
     pub(super) async fn reserve(&self, bytes: usize, within: Duration) -> Option<Room> {
         let wanted = units(bytes).min(self.total);
         let room = self.units.clone().acquire_many_owned(wanted);
@@ -39,7 +39,7 @@ impl BodyMemory {
 }
 
 impl Room {
-    /// The body, which keeps its room for as long as it is there.
+    /// Returns the body, which holds its room until it is dropped.
     pub(super) fn keep(self, bytes: Bytes) -> Bytes {
         let Room(mut permit) = self;
         let surplus = permit.num_permits().saturating_sub(units(bytes.len()) as usize);

@@ -1,4 +1,4 @@
-//! Connections that wait for their next request: the youngest first, few a host, a bounded number of all.
+//! Idle connections: most recently used first, with limits per host and in total.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What is kept of connections `C`. Each is out for one request at a time, HTTP/2 ones too: a polite crawl has one
-/// request in flight a host, and one owner a connection makes dropping it the way to stop it.
+/// A pool of connections `C`. Each serves one request at a time, HTTP/2 ones too: a polite crawl has one request in
+/// flight per host, and with a single owner dropping a connection closes it.
 pub(super) struct Pool<C> {
     idle: Mutex<IdleConnection<C>>,
     limits: PoolLimits,
@@ -22,8 +22,7 @@ pub(super) struct PoolLimits {
 }
 
 struct IdleConnection<C> {
-    /// In the order in which they came back, so the oldest are first. There is no task that closes them: old ones go
-    /// when others come or are asked for.
+    /// By age, the oldest first. No task closes old connections; they are dropped when others are added or taken.
     by_age: BTreeMap<u64, WaitingRequest<C>>,
     by_host: HashMap<Arc<str>, Vec<u64>, foldhash::fast::RandomState>,
     next: u64,
@@ -41,7 +40,7 @@ impl<C> Pool<C> {
         Pool { idle: Mutex::new(idle), limits }
     }
 
-    /// A connection to a host, the one that was used last.
+    /// Takes the most recently used connection to a host.
     pub(super) fn take(&self, host: &str) -> Option<C> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let old = idle.drop_old(self.limits.timeout);
@@ -51,7 +50,7 @@ impl<C> Pool<C> {
         taken
     }
 
-    /// Keeps a connection for the next request, in the place of the oldest if there are too many.
+    /// Adds an idle connection. Drops the oldest if there are too many.
     pub(super) fn put(&self, host: &str, connection: C) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let mut old = idle.drop_old(self.limits.timeout);
@@ -62,7 +61,7 @@ impl<C> Pool<C> {
         if idle.by_age.len() > self.limits.total {
             old.extend(idle.pop_oldest());
         }
-        // Closing sockets takes a while: not under the lock.
+        // Closing sockets takes time, so it is done after releasing the lock.
         drop(idle);
         drop(old);
     }
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_youngest_goes_first_and_the_limits_hold() {
+    fn the_most_recent_goes_first_and_limits_hold() {
         let pool = pool();
         pool.put("a", 1);
         pool.put("a", 2);
@@ -133,14 +132,14 @@ mod tests {
         pool.put("b", 4);
         pool.put("c", 5);
         assert_eq!(pool.len(), 3);
-        // The oldest, 1, made room.
+        // The oldest, 1, was dropped.
         assert_eq!((pool.take("a"), pool.take("a")), (Some(2), None));
         assert_eq!((pool.take("b"), pool.take("c"), pool.take("d")), (Some(4), Some(5), None));
         assert_eq!(pool.len(), 0);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_idle_for_too_long_is_gone() {
+    async fn expired_connections_are_dropped() {
         let pool = pool();
         pool.put("a", 1);
         tokio::time::sleep(Duration::from_secs(40)).await;

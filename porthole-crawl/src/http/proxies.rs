@@ -1,4 +1,4 @@
-//! Which requests go through which proxy.
+//! Chooses the proxy for each request.
 
 use std::net::IpAddr;
 
@@ -7,33 +7,33 @@ use porthole_types::CanonicalUrl;
 use super::dial::{is_https, port};
 use super::{AllowedAddresses, HttpSettingsError, Proxy};
 
-/// The proxies of a crawl: one for all requests, or what the environment says.
+/// The proxies of a crawl: one for all requests, or those of the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxies {
     http: Option<Proxy>,
     https: Option<Proxy>,
     direct: Vec<DirectHost>,
-    /// Whether this machine is reached without a proxy.
+    /// Whether loopback is reached without a proxy.
     is_loopback_direct: bool,
 }
 
-/// Hosts that are reached without a proxy: an entry of `NO_PROXY`.
+/// An entry of `NO_PROXY`: hosts that are reached without a proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum DirectHost {
     All,
-    /// A domain with its subdomains; with a port, only there.
+    /// A domain with its subdomains, optionally only on one port.
     Domain(String, Option<u16>),
     Addresses(AllowedAddresses),
 }
 
 impl Proxies {
-    /// One proxy for all requests.
+    /// Uses one proxy for all requests.
     pub fn all(proxy: Proxy) -> Proxies {
         Proxies { http: Some(proxy.clone()), https: Some(proxy), ..Proxies::default() }
     }
 
-    /// The proxies of the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, in lower or upper case. This
-    /// machine is reached without a proxy.
+    /// Reads the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, in lower or upper case. Loopback
+    /// is reached without a proxy.
     pub fn of_environment(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Proxies, (String, HttpSettingsError)> {
@@ -63,7 +63,7 @@ impl Proxies {
         self.http.is_none() && self.https.is_none()
     }
 
-    /// The different proxies.
+    /// The distinct proxies.
     pub fn iter(&self) -> impl Iterator<Item = &Proxy> {
         let https = self.https.iter().filter(|&https| self.http.as_ref() != Some(https));
         self.http.iter().chain(https)
@@ -121,7 +121,7 @@ impl DirectHost {
 mod tests {
     use super::*;
 
-    /// The proxies of an environment, and for each URL which one is used.
+    /// Checks which proxy an environment selects for each URL.
     fn check(environment: &[(&str, &str)], expected: &[(&str, Option<&str>)]) {
         let variable = |name: &str| {
             environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
@@ -176,10 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_variable_is_named() {
+    fn an_invalid_variable_is_named() {
         let variable = |name: &str| (name == "HTTPS_PROXY").then(|| "https://proxy.test:3128".to_owned());
         let (name, error) = Proxies::of_environment(variable).unwrap_err();
         assert_eq!(name, "HTTPS_PROXY");
-        assert!(error.to_string().contains("is no proxy"), "{error}");
+        assert!(error.to_string().contains("is not a proxy"), "{error}");
     }
 }

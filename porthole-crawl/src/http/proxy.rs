@@ -1,7 +1,7 @@
-//! Through a proxy: HTTP (the absolute form for http, CONNECT for https) and SOCKS5 (RFC 1928, 1929).
+//! HTTP proxies (absolute form for http, CONNECT for https) and SOCKS5 (RFC 1928, 1929).
 //!
-//! Names are left to the proxy, so the addresses behind them cannot be checked here: a proxy that can reach a private
-//! network has to guard it. Addresses that a URL spells out, and `localhost`, are refused as without a proxy.
+//! Names are resolved by the proxy, so the addresses behind them cannot be checked here: a proxy that can reach a
+//! private network has to guard it. IP addresses in URLs, and `localhost`, are refused as without a proxy.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,8 +14,7 @@ use tokio::net::TcpStream;
 use super::HttpSettingsError;
 use super::fault::Fault;
 
-/// A proxy, read from `http://host:port` or `socks5://host:port`, with `user:password@` before the host where it is
-/// needed.
+/// A proxy, parsed from `http://host:port` or `socks5://host:port`, optionally with `user:password@` before the host.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
     pub(super) kind: ProxyKind,
@@ -25,14 +24,14 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Whether it is on this machine.
+    /// Whether the proxy is on this machine.
     pub fn is_loopback(&self) -> bool {
         let address = self.host.trim_matches(['[', ']']).parse::<IpAddr>();
         self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
 }
 
-/// The language of a proxy.
+/// The protocol of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProxyKind {
     Http,
@@ -44,7 +43,7 @@ impl FromStr for Proxy {
 
     fn from_str(text: &str) -> Result<Self, HttpSettingsError> {
         Proxy::parse(text).ok_or_else(|| {
-            // The password stays out of messages.
+            // Keep the password out of messages.
             let shown = text.rsplit_once('@').map_or(text, |(_, place)| place);
             HttpSettingsError::Proxy(shown.to_owned())
         })
@@ -85,7 +84,7 @@ impl Proxy {
         Some(format!("Basic {}", base64(format!("{user}:{password}").as_bytes())))
     }
 
-    /// Makes a connection to the proxy one to `host`, which may have brackets, and `port` behind it.
+    /// Opens a tunnel through the proxy to `host`, which may have brackets, and `port`.
     pub(super) async fn tunnel(&self, stream: &mut TcpStream, host: &str, port: u16) -> Result<(), Fault> {
         match self.kind {
             ProxyKind::Http => self.connect(stream, host, port).await,
@@ -112,7 +111,7 @@ impl Proxy {
         match exchange::<2>(stream, methods).await? {
             [5, 0] => {}
             [5, 2] => self.log_in(stream).await?,
-            [5, _] => return Err(refused("wants another way to log in")),
+            [5, _] => return Err(refused("requires another authentication method")),
             _ => return Err(refused("does not speak SOCKS5")),
         }
         match exchange::<4>(stream, &socks5_request(host, port)?).await? {
@@ -123,19 +122,19 @@ impl Proxy {
     }
 
     async fn log_in(&self, stream: &mut TcpStream) -> Result<(), Fault> {
-        let (user, password) = self.login.as_ref().ok_or_else(|| refused("wants a login"))?;
+        let (user, password) = self.login.as_ref().ok_or_else(|| refused("requires a login"))?;
         let mut request = vec![1, user.len() as u8];
         request.extend_from_slice(user.as_bytes());
         request.push(password.len() as u8);
         request.extend_from_slice(password.as_bytes());
         match exchange::<2>(stream, &request).await? {
             [_, 0] => Ok(()),
-            _ => Err(refused("does not take the login")),
+            _ => Err(refused("rejected the login")),
         }
     }
 }
 
-/// The request to connect: an address as such, a name for the proxy to resolve.
+/// The connect request, with an IP address, or a name for the proxy to resolve.
 fn socks5_request(host: &str, port: u16) -> Result<Vec<u8>, Fault> {
     let mut request = vec![5, 1, 0];
     match host.trim_start_matches('[').trim_end_matches(']').parse() {
@@ -148,7 +147,7 @@ fn socks5_request(host: &str, port: u16) -> Result<Vec<u8>, Fault> {
             request.extend_from_slice(&v6.octets());
         }
         Err(_) => {
-            let length = u8::try_from(host.len()).map_err(|_| refused("cannot be given so long a name"))?;
+            let length = u8::try_from(host.len()).map_err(|_| refused("does not accept a name that long"))?;
             request.extend_from_slice(&[3, length]);
             request.extend_from_slice(host.as_bytes());
         }
@@ -176,12 +175,12 @@ async fn exchange<const N: usize>(stream: &mut TcpStream, request: &[u8]) -> Res
     Ok(reply)
 }
 
-/// The head of the answer to CONNECT, byte by byte: what follows it belongs to TLS.
+/// Reads the head of the answer to CONNECT byte by byte, because TLS data follows it.
 async fn read_head(stream: &mut TcpStream) -> Result<String, Fault> {
-    const LONGEST: usize = 16 << 10;
+    const MAX_HEAD_BYTES: usize = 16 << 10;
     let mut head = Vec::with_capacity(256);
     while !head.ends_with(b"\r\n\r\n") {
-        if head.len() == LONGEST {
+        if head.len() == MAX_HEAD_BYTES {
             return Err(refused("answered with endless headers"));
         }
         head.push(stream.read_u8().await.map_err(|error| broken(&error))?);
@@ -191,10 +190,10 @@ async fn read_head(stream: &mut TcpStream) -> Result<String, Fault> {
 
 fn socks5_reply(code: u8) -> &'static str {
     match code {
-        2 => "does not allow it",
+        2 => "does not allow the connection",
         3 | 4 => "cannot reach the host",
         5 => "was refused a connection",
-        6 => "gave up in time",
+        6 => "timed out",
         _ => "failed",
     }
 }
@@ -227,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proxies_are_read_and_their_passwords_not_shown() {
+    fn proxies_are_parsed_and_passwords_hidden() {
         for (text, shown) in [
             ("http://proxy.test:3128", "Http proxy.test:3128"),
             ("http://proxy.test:3128/", "Http proxy.test:3128"),
@@ -239,12 +238,12 @@ mod tests {
         for text in ["proxy.test:3128", "ftp://a:1", "http://proxy.test", "http://:1", "http://me:secret@a:x"]
         {
             let error = text.parse::<Proxy>().unwrap_err().to_string();
-            assert!(error.contains("is no proxy") && !error.contains("secret"), "{error}");
+            assert!(error.contains("is not a proxy") && !error.contains("secret"), "{error}");
         }
     }
 
     #[test]
-    fn logins_are_written_in_base64() {
+    fn logins_are_encoded_in_base64() {
         for (text, expected) in
             [("", ""), ("a", "YQ=="), ("ab", "YWI="), ("abc", "YWJj"), ("abcd", "YWJjZA==")]
         {

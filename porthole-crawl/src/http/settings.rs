@@ -1,56 +1,56 @@
-//! What a live crawl asks of the network, with the defaults of a careful guest.
+//! Settings of [`HttpFetch`](super::HttpFetch), with careful defaults.
 
 use std::time::Duration;
 
 use super::{AllowedAddresses, Proxies};
 
-/// How [`HttpFetch`](super::HttpFetch) behaves. Every limit exists because some server on the web needs it.
+/// Settings of [`HttpFetch`](super::HttpFetch). Every limit exists because some server needs it.
 #[derive(Clone, Debug)]
 pub struct HttpSettings {
-    /// How the people who run servers reach the one who crawls: a URL or a mail address, sent with every request.
+    /// How server operators can reach the person who crawls: a URL or a mail address, sent with every request.
     /// Without it only addresses in `allow` are fetched.
     pub contact: Option<String>,
-    /// Addresses that may be fetched although they are not on the open web.
+    /// Addresses that may be fetched although they are not public.
     pub allow: AllowedAddresses,
-    /// The proxies that requests go through.
+    /// The proxies to use.
     pub proxies: Proxies,
-    /// Finding the addresses of a name.
+    /// Time limit of a name lookup.
     pub dns_timeout: Duration,
-    /// How long the addresses of a name are believed. The system's resolver does not tell their own time to live.
+    /// How long the addresses of a name are cached. The system's resolver does not report their TTL.
     pub dns_ttl: Duration,
-    /// How long a name that has no address is not asked for again.
+    /// How long a failed lookup is cached.
     pub dns_failure_ttl: Duration,
-    /// Names whose addresses are remembered.
+    /// Maximum number of cached names.
     pub dns_entries: usize,
-    /// From the first packet to a connection over which a request can be sent, with TLS and the proxy.
+    /// Time limit for opening a connection, including TLS and the proxy.
     pub connect_timeout: Duration,
-    /// From the request to the last of the headers.
+    /// Time limit from the request to the end of the response headers.
     pub first_byte_timeout: Duration,
-    /// From the headers to the last byte of the body.
+    /// Time limit from the headers to the end of the body.
     pub body_timeout: Duration,
-    /// A body that brings fewer bytes a second than this, over a whole `rate_window`, is given up.
+    /// Minimum transfer rate in bytes per second over each `rate_window`. Slower bodies are aborted.
     pub min_rate: u64,
-    /// What `min_rate` is measured over.
+    /// The window over which `min_rate` is measured.
     pub rate_window: Duration,
-    /// Bytes of all headers together; at least 8,192. There are never more than 100 fields.
+    /// Maximum size of all headers together, at least 8,192 bytes. The number of fields is limited to 100.
     pub max_header_bytes: usize,
-    /// Bytes of a body as it is sent; a longer one is cut.
+    /// Maximum size of a body on the wire. Longer ones are truncated.
     pub max_wire_bytes: usize,
-    /// Bytes of a body after decompression; a longer one is cut.
+    /// Maximum size of a body after decompression. Longer ones are truncated.
     pub max_body_bytes: usize,
-    /// Bytes of all bodies that are being fetched, or were and have not been read; small ones are not counted.
+    /// Maximum size of all bodies that are being fetched or not yet read. Small ones are not counted.
     pub max_bytes_under_way: usize,
-    /// Requests under way at the same time; further ones wait.
+    /// Maximum number of concurrent requests. Further ones wait.
     pub max_requests: usize,
-    /// Connections kept open for further requests, of one host.
+    /// Maximum number of idle connections per host.
     pub max_idle_per_host: usize,
-    /// Connections kept open for further requests, of all hosts.
+    /// Maximum number of idle connections in total.
     pub max_idle: usize,
-    /// A connection that was not used for this long is not used again.
+    /// Idle connections are not reused after this time.
     pub idle_timeout: Duration,
     /// Offer HTTP/2 to servers with TLS.
     pub http2: bool,
-    /// Certificates (DER) that are trusted besides those of the public authorities.
+    /// Certificates (DER) to trust besides those of the public authorities.
     pub extra_roots: Vec<Vec<u8>>,
 }
 
@@ -113,41 +113,41 @@ impl HttpSettings {
         if let Some((name, _)) = some.into_iter().find(|&(_, value)| value == 0) {
             return Err(HttpSettingsError::Zero(name));
         }
-        if self.max_header_bytes < LEAST_HEADER_BYTES {
+        if self.max_header_bytes < MIN_HEADER_BYTES {
             return Err(HttpSettingsError::Headers(self.max_header_bytes));
         }
         Ok(())
     }
 }
 
-/// What hyper reads at once; it takes no smaller limit.
-const LEAST_HEADER_BYTES: usize = 8_192;
+/// hyper's read buffer. It accepts no smaller limit.
+const MIN_HEADER_BYTES: usize = 8_192;
 
-/// Settings that make no sense.
+/// An invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpSettingsError {
-    /// A contact that cannot be reached or sent.
-    #[error("`{0}` is no contact: give a web or mail address, in plain letters")]
+    /// Not a usable contact.
+    #[error("`{0}` is not a contact: give a web or mail address in ASCII")]
     Contact(String),
-    /// A proxy leads anywhere.
-    #[error("set a contact first: a proxy leads to the open web")]
+    /// A proxy reaches the open web, so it needs a contact.
+    #[error("set a contact first: a proxy reaches the open web")]
     NoContact,
-    /// A limit under which nothing works.
+    /// A limit of 0.
     #[error("{0} must not be 0")]
     Zero(&'static str),
-    /// Too small a limit for headers.
-    #[error("max_header_bytes is {0}; it must be {LEAST_HEADER_BYTES} or more")]
+    /// Too small a limit on headers.
+    #[error("max_header_bytes is {0}; it must be {MIN_HEADER_BYTES} or more")]
     Headers(usize),
-    /// Not what [`AllowedAddresses`] reads.
-    #[error("`{0}` is no range of addresses: write `loopback`, `10.0.0.0/8` or `fd00::/8`")]
+    /// Not a list of address ranges.
+    #[error("`{0}` is not an address range: write `loopback`, `10.0.0.0/8` or `fd00::/8`")]
     Range(String),
-    /// Not what [`Proxy`] reads.
-    #[error("`{0}` is no proxy: write `http://host:port` or `socks5://user:password@host:port`")]
+    /// Not a proxy.
+    #[error("`{0}` is not a proxy: write `http://host:port` or `socks5://user:password@host:port`")]
     Proxy(String),
     /// Not a certificate.
     #[error("extra root {at}: {what}")]
     Root {
-        /// Which one, from 0.
+        /// Its index, from 0.
         at: usize,
         /// What is wrong with it.
         what: String,
@@ -167,15 +167,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_checked_in_words() {
+    fn invalid_settings_are_named() {
         let check = |change: fn(&mut HttpSettings), words: &str| {
             let mut settings = HttpSettings::default();
             change(&mut settings);
             let error = settings.check().unwrap_err().to_string();
-            assert!(error.contains(words), "{error:?} does not say {words:?}");
+            assert!(error.contains(words), "{error:?} does not contain {words:?}");
         };
         check(|s| s.contact = Some("me".into()), "web or mail address");
-        check(|s| s.contact = Some("a@b.c\r\nX: y".into()), "no contact");
+        check(|s| s.contact = Some("a@b.c\r\nX: y".into()), "not a contact");
         check(|s| s.proxies = Proxies::all("http://127.0.0.1:1".parse().unwrap()), "set a contact first");
         check(|s| s.max_requests = 0, "max_requests");
         check(|s| s.max_header_bytes = 100, "8192");

@@ -1,4 +1,4 @@
-//! The bytes of a connection, with TLS or without.
+//! The byte stream of a connection, with or without TLS.
 
 use std::io;
 use std::pin::Pin;

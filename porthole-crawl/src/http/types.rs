@@ -1,12 +1,12 @@
-//! Which bodies are worth reading, by what the headers call them.
+//! Decides by the content type which bodies are read.
 
 use porthole_types::CanonicalUrl;
 
-/// Whether the body of an answer with this content type may hold text. Doubtful ones may.
+/// Whether a body with this content type may contain text. If in doubt, yes.
 pub(super) fn may_be_text(url: &CanonicalUrl, content_type: &str) -> bool {
     let kind = content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     let Some((family, name)) = kind.split_once('/') else { return true };
-    // Sitemaps come packed, and robots.txt under any name, also where one leads to.
+    // Sitemaps may be compressed, and robots.txt has any content type, also after redirects.
     if url.path().ends_with("/robots.txt") || (name.contains("gzip") && url.path().contains("sitemap")) {
         return true;
     }
@@ -18,7 +18,7 @@ pub(super) fn may_be_text(url: &CanonicalUrl, content_type: &str) -> bool {
     }
 }
 
-/// Archives, programs, data and documents that nothing here reads.
+/// Types of archives, programs, data and documents that cannot be read.
 const NO_TEXT: &[&str] = &[
     "zip",
     "gzip",

@@ -1,5 +1,5 @@
-//! What goes from the loop to the readers and back. To wake a thread costs as much as to hash a page: nobody is woken who
-//! does not sleep, and the loop not for every page.
+//! The queue between the writer loop and the readers. Waking a thread costs as much as hashing a page, so only
+//! sleeping threads are woken, and the loop not for every page.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -12,18 +12,18 @@ use porthole_types::Work;
 
 use super::{Read, Unread};
 
-/// What came of reading an answer.
+/// The result of reading an answer.
 pub(crate) type WasRead = Result<Box<Read>, Box<NotRead>>;
 
 /// An answer that could not be judged.
 #[derive(Debug)]
 pub(crate) struct NotRead {
-    /// What it was the answer to; `None` if no reader is left.
+    /// The URL it belongs to, or `None` if no reader is left.
     pub(crate) work: Option<Work>,
     pub(crate) error: JudgeError,
 }
 
-/// Answers that wait for a reader, and what was read and waits for the loop.
+/// Answers waiting for a reader, and results waiting for the loop.
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: Mutex<QueueState>,
@@ -34,15 +34,15 @@ pub(super) struct Queue {
 struct QueueState {
     unread: VecDeque<Unread>,
     read: VecDeque<WasRead>,
-    /// How many readers sleep, without those that are being woken.
+    /// Number of sleeping readers, without those being woken.
     asleep: usize,
-    /// The loop, while it sleeps.
+    /// Wakes the loop, while it sleeps.
     sleeper: Option<Waker>,
     is_over: bool,
 }
 
-/// So many pages are worth waking the loop for while there is more to read.
-const WORTH_WAKING: usize = 16;
+/// Number of results for which the loop is woken while there is more to read.
+const WAKE_AFTER: usize = 16;
 
 impl Queue {
     pub(super) fn push(&self, unread: Unread) {
@@ -55,25 +55,25 @@ impl Queue {
         }
     }
 
-    /// Takes all that was read.
+    /// Takes all results.
     pub(super) fn take(&self) -> VecDeque<WasRead> {
         let mut waiting = self.lock();
         waiting.sleeper = None;
         mem::take(&mut waiting.read)
     }
 
-    /// The same for a loop that sleeps if there is nothing, and is to be woken.
+    /// Takes all results, or registers the loop to be woken if there are none.
     pub(super) fn take_or_sleep(&self, context: &Context<'_>) -> VecDeque<WasRead> {
         let mut waiting = self.lock();
         waiting.sleeper = waiting.read.is_empty().then(|| context.waker().clone());
         mem::take(&mut waiting.read)
     }
 
-    /// Takes what a reader has read last, and waits for what it is to read next; none when it is over.
+    /// Stores a reader's last result and waits for its next answer. `None` when the queue is closed.
     pub(super) fn next(&self, last: Option<WasRead>) -> Option<Unread> {
         let mut waiting = self.lock();
         waiting.read.extend(last);
-        if waiting.unread.is_empty() || waiting.read.len() >= WORTH_WAKING {
+        if waiting.unread.is_empty() || waiting.read.len() >= WAKE_AFTER {
             waiting = self.wake(waiting);
         }
         while !waiting.is_over {
@@ -86,7 +86,7 @@ impl Queue {
         None
     }
 
-    /// Wakes the loop if it sleeps and something was read.
+    /// Wakes the loop if it sleeps and there are results.
     fn wake<'q>(&'q self, mut waiting: MutexGuard<'q, QueueState>) -> MutexGuard<'q, QueueState> {
         if waiting.read.is_empty() {
             return waiting;
@@ -97,32 +97,32 @@ impl Queue {
         self.lock()
     }
 
-    /// Nobody waits for what has not been read by now.
+    /// Closes the queue. Answers that are not read yet are dropped.
     pub(super) fn close(&self) {
         self.lock().is_over = true;
         self.came.notify_all();
     }
 
-    /// Nothing is left half done under the lock, so a thread that ended in it does no harm.
+    /// Nothing is left inconsistent under the lock, so a poisoned lock is harmless.
     fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Says when a reader's thread came to an end that nobody asked for: what it read would be waited for in vain.
+/// Reports a reader thread that panicked, so that the loop does not wait for it forever.
 pub(super) struct PanicReporter<'q>(pub(super) &'q Queue);
 
 impl Drop for PanicReporter<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             let mut waiting = self.0.lock();
-            waiting.read.push_back(Err(ended("a thread of its ended")));
+            waiting.read.push_back(Err(reader_failed("a reader thread panicked")));
             drop(self.0.wake(waiting));
         }
     }
 }
 
-pub(super) fn ended(what: &str) -> Box<NotRead> {
+pub(super) fn reader_failed(what: &str) -> Box<NotRead> {
     let error = JudgeError { who: "reading".to_owned(), what: what.to_owned() };
     Box::new(NotRead { work: None, error })
 }
@@ -166,24 +166,24 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_sleeps_is_woken_for_many_pages_or_when_there_is_nothing_to_read() {
+    fn a_sleeping_loop_is_woken_for_many_results_or_when_idle() {
         let (queue, woken) = (Queue::default(), Arc::new(Woken::default()));
         let waker = Waker::from(woken.clone());
         let mut reader = Reader::new(None, None, Arc::default());
         let times = || woken.0.load(Ordering::Relaxed);
-        (0..2 * WORTH_WAKING).for_each(|_| queue.push(unread()));
+        (0..2 * WAKE_AFTER).for_each(|_| queue.push(unread()));
         let mut next = queue.next(None);
         let mut read_one = || next = queue.next(next.take().map(|unread| reader.read(unread)));
         assert!(queue.take_or_sleep(&Context::from_waker(&waker)).is_empty());
-        (1..WORTH_WAKING).for_each(|_| read_one());
+        (1..WAKE_AFTER).for_each(|_| read_one());
         assert_eq!(times(), 0, "there is more to read");
         read_one();
         assert_eq!(times(), 1);
         read_one();
-        assert_eq!(times(), 1, "who is awake is not woken");
-        assert_eq!(queue.take().len(), WORTH_WAKING + 1);
+        assert_eq!(times(), 1, "a loop that is awake is not woken");
+        assert_eq!(queue.take().len(), WAKE_AFTER + 1);
         assert!(queue.take_or_sleep(&Context::from_waker(&waker)).is_empty());
-        (WORTH_WAKING + 1..2 * WORTH_WAKING - 1).for_each(|_| read_one());
+        (WAKE_AFTER + 1..2 * WAKE_AFTER - 1).for_each(|_| read_one());
         assert_eq!(times(), 1);
         queue.close();
         read_one();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_ends_unasked_is_no_reason_to_wait_for_ever() {
+    fn a_panicking_reader_is_reported() {
         let (queue, woken) = (Queue::default(), Arc::new(Woken::default()));
         assert!(queue.take_or_sleep(&Context::from_waker(&Waker::from(woken.clone()))).is_empty());
         let reader = || {

@@ -1,4 +1,4 @@
-//! The policies of the sites that are being crawled, in bounded memory.
+//! Cache of robots.txt policies, with bounded memory.
 
 use porthole_store::StoredRobots;
 use porthole_types::{CanonicalUrl, Timestamp};
@@ -7,29 +7,29 @@ use super::policy::{RobotsFetch, RobotsPolicy, RobotsStep, robots_url};
 use crate::recent::Recent;
 use crate::{FetchError, Response};
 
-/// What is known of robots.txt files. A site that is forgotten for want of room is simply asked again.
+/// The known robots.txt policies. A site that is evicted is fetched again.
 pub struct RobotsCache {
     agent: Box<str>,
     policies: Recent<RobotsPolicy>,
 }
 
-/// What [`RobotsCache::look`] finds.
+/// The result of [`RobotsCache::look`].
 #[derive(Clone, Debug)]
 pub enum RobotsLook {
     /// The site's policy.
     Known(RobotsPolicy),
-    /// The site has to be asked first. The cache does not know who is asking already: the driver keeps one
-    /// of these a site.
+    /// robots.txt has to be fetched first. The cache does not track fetches in progress: the driver keeps one per
+    /// site.
     Ask(RobotsFetch),
 }
 
 impl RobotsCache {
-    /// An empty cache for a crawler of this name, of at most so many bytes.
+    /// Creates an empty cache of at most `max_bytes` for the crawler `agent`.
     pub fn new(agent: &str, max_bytes: usize) -> Self {
         RobotsCache { agent: agent.into(), policies: Recent::new(max_bytes) }
     }
 
-    /// The policy for a URL, if it is known and not too old.
+    /// The policy for a URL, if it is known and fresh.
     pub fn look(&mut self, url: &CanonicalUrl, now: Timestamp) -> RobotsLook {
         match self.policies.get(robots_url(url).id().0) {
             Some(policy) if now < policy.ask_again() => RobotsLook::Known(policy.clone()),
@@ -37,7 +37,7 @@ impl RobotsCache {
         }
     }
 
-    /// Takes the answer to what a fetch asked for, and keeps the policy when there is one.
+    /// Handles the answer to a fetch, and caches the policy when it is complete.
     pub fn answered(
         &mut self,
         fetch: RobotsFetch,
@@ -51,13 +51,13 @@ impl RobotsCache {
         step
     }
 
-    /// Takes what an earlier run knew.
+    /// Restores a policy of an earlier run.
     pub(crate) fn recall(&mut self, stored: &StoredRobots) {
         let policy = RobotsPolicy::of_stored(stored);
         self.policies.put(policy.key().0, policy.clone(), policy.bytes());
     }
 
-    /// Bytes that are kept.
+    /// Number of bytes in use.
     pub fn bytes(&self) -> usize {
         self.policies.weight()
     }

@@ -1,9 +1,8 @@
-//! The lines of a robots.txt: bytes to (field, value). Everything that people write is read as they meant
-//! it, as long as that is plain.
+//! Splits a robots.txt into (field, value) lines. Common mistakes are accepted if their meaning is clear.
 
 use std::borrow::Cow;
 
-/// What a line is about.
+/// The field of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RobotsField {
     UserAgent,
@@ -13,15 +12,15 @@ pub(super) enum RobotsField {
     Sitemap,
 }
 
-/// What is beyond is not read: RFC 9309, 2.5.
+/// Maximum size that is parsed (RFC 9309, 2.5).
 pub(super) const MAX_BYTES: usize = 500 * 1024;
 
-/// The text of a robots.txt in an encoding in which ASCII is ASCII, without a byte order mark. What remains of a damaged
-/// mark is removed as well: it would hide the first line.
+/// Converts a robots.txt to an ASCII-compatible encoding, without a byte order mark. Remains of a damaged mark are
+/// removed as well, because they would hide the first line.
 pub(super) fn decoded(body: &[u8]) -> Cow<'_, [u8]> {
     let is_mark = |byte: &u8| matches!(byte, 0xef | 0xbb | 0xbf | 0xfe | 0xff);
     let marks = body.iter().take(3).take_while(|byte| is_mark(byte)).count();
-    // Two bytes of mark keep the pairs of UTF-16 together.
+    // Two bytes of a mark keep the pairs of UTF-16 aligned.
     let body = &body[marks..];
     let Some(high) = high_byte_of_utf16(body) else { return body.into() };
     let most = body.len().min(2 * MAX_BYTES + 2);
@@ -32,22 +31,22 @@ pub(super) fn decoded(body: &[u8]) -> Cow<'_, [u8]> {
     text.into_bytes().into()
 }
 
-/// Which byte of each pair is the high one, if this is UTF-16: it is nearly always 0 there, and never in other encodings.
+/// Which byte of each pair is the high one, if this is UTF-16. It is nearly always 0 there, and never in other
+/// encodings.
 fn high_byte_of_utf16(body: &[u8]) -> Option<usize> {
-    const LOOK: usize = 64;
-    let pairs = body.len().min(LOOK) / 2;
+    const SAMPLE: usize = 64;
+    let pairs = body.len().min(SAMPLE) / 2;
     let zeros = |at: usize| body.chunks_exact(2).take(pairs).filter(|pair| pair[at] == 0).count();
     [0, 1].into_iter().find(|&high| pairs > 0 && zeros(high) * 4 >= pairs * 3 && zeros(1 - high) == 0)
 }
 
-/// The lines that mean something, in order. `truncated` says that `body` is the beginning of something
-/// longer, whose last line may have been cut.
+/// The meaningful lines, in order. `truncated` says that `body` is incomplete, so its last line may be cut.
 pub(super) fn lines(body: &[u8], truncated: bool) -> impl Iterator<Item = (RobotsField, &[u8])> {
     let body = within_limit(body, truncated);
     body.split(|&byte| is_line_end(byte)).filter_map(field_and_value)
 }
 
-/// The whole lines within the limit: half a rule may forbid or allow what the whole does not.
+/// The complete lines within the limit. A partial rule could forbid or allow something else.
 fn within_limit(body: &[u8], truncated: bool) -> &[u8] {
     if body.len() <= MAX_BYTES && !truncated {
         return body;
@@ -70,14 +69,14 @@ fn field_and_value(line: &[u8]) -> Option<(RobotsField, &[u8])> {
     Some((field(name)?, value))
 }
 
-/// `Disallow /x`, a colon forgotten. With more than two words it is prose.
+/// `Disallow /x`, without the colon. Lines with more than two words are prose.
 fn two_words(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let space = line.iter().position(u8::is_ascii_whitespace)?;
     let value = line[space..].trim_ascii();
     (!value.iter().any(u8::is_ascii_whitespace)).then_some((&line[..space], value))
 }
 
-/// The misspellings are those that Google's parser forgives: they are frequent enough to count.
+/// Includes the misspellings that Google's parser accepts, which are frequent.
 fn field(name: &[u8]) -> Option<RobotsField> {
     const NAMES: [(&str, RobotsField); 14] = [
         ("user-agent", RobotsField::UserAgent),

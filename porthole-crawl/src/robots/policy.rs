@@ -1,4 +1,4 @@
-//! From a site to its policy: which URL to ask, what follows from each answer, how long it holds.
+//! A site's policy: which URL to fetch, what follows from each answer, and how long it is valid.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use super::lines::MAX_BYTES;
 use super::rules::RobotsRules;
 use crate::{FetchError, Response};
 
-/// What a site lets us do, as of one answer about its robots.txt. Cheap to clone.
+/// What a site allows, according to one answer about its robots.txt. Cheap to clone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RobotsPolicy {
-    /// Id of the URL of the robots.txt: scheme, host and port have one policy together.
+    /// Id of the URL of the robots.txt. There is one policy per scheme, host and port.
     key: UrlId,
     access: Access,
     ask_again: Timestamp,
-    /// Since when the site could not be asked; the policy is older than that, or forbids everything.
+    /// Since when robots.txt could not be fetched. The policy is older than that, or forbids everything.
     unreachable_since: Option<Timestamp>,
-    /// Why the site could not be asked.
+    /// Why robots.txt could not be fetched.
     trouble: Option<Failure>,
 }
 
@@ -29,34 +29,34 @@ enum Access {
     Rules(Arc<RobotsRules>),
     /// There is no robots.txt (4xx, or too many redirects): everything is allowed.
     Everything,
-    /// It cannot be known (5xx, no answer, half of one): nothing is allowed.
+    /// Unknown (5xx, no answer, or an incomplete one): nothing is allowed.
     Nothing,
 }
 
-/// What a policy says of one URL.
+/// The verdict about a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RobotsVerdict {
     /// It may be fetched.
     Allowed,
-    /// It may not; this line of the robots.txt says so.
+    /// It must not be fetched, because of this line of robots.txt.
     Forbidden {
-        /// `Disallow: /private/`.
+        /// For example `Disallow: /private/`.
         rule: String,
     },
-    /// Nothing of this site may be fetched before its robots.txt has been read; it is asked for again then.
+    /// Nothing may be fetched from this site until its robots.txt has been read.
     NotNow {
-        /// When.
+        /// When robots.txt is fetched again.
         until: Timestamp,
     },
 }
 
-/// RFC 9309, 2.4: not used for longer without asking.
+/// How long a policy is valid (RFC 9309, 2.4).
 const FRESH_FOR: Duration = Duration::from_secs(24 * 3600);
-/// The first wait after a failure; then as long again as the site has been out of reach, up to a day.
+/// The first wait after a failure. Later waits are as long as the site has been unreachable, up to a day.
 const FIRST_RETRY: Duration = Duration::from_secs(10 * 60);
-/// RFC 9309, 2.3.1.4: after so long the robots.txt counts as not being there.
+/// After this time an unreachable robots.txt counts as missing (RFC 9309, 2.3.1.4).
 const GONE_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
-/// RFC 9309, 2.3.1.2: so many redirects are followed, to whatever host.
+/// Maximum number of redirects, to any host (RFC 9309, 2.3.1.2).
 const MAX_REDIRECTS: u32 = 5;
 
 impl RobotsPolicy {
@@ -86,25 +86,25 @@ impl RobotsPolicy {
         self.rules().and_then(RobotsRules::crawl_delay)
     }
 
-    /// The sitemaps that the site names, as they are written.
+    /// The sitemaps that the site names, as written.
     pub fn sitemaps(&self) -> impl Iterator<Item = &str> {
         self.rules().into_iter().flat_map(RobotsRules::sitemaps)
     }
 
-    /// From when on the site has to be asked again.
+    /// When robots.txt has to be fetched again.
     pub fn ask_again(&self) -> Timestamp {
         self.ask_again
     }
 
-    /// Why the site could not be asked, the last time that it was. What keeps us from robots.txt mostly keeps us
-    /// from every page: a name without an address, an address that may not be fetched, nobody there.
+    /// Why robots.txt could not be fetched the last time. The cause usually applies to every page: no such name, a
+    /// forbidden address, or no connection.
     pub fn trouble(&self) -> Option<&Failure> {
         self.trouble.as_ref()
     }
 
-    /// The policy of a site for the next run; `None` if it would take much room.
+    /// The policy in the form stored for the next run. `None` if it is too large.
     pub(crate) fn stored(&self, sid: SiteId) -> Option<StoredRobots> {
-        /// Bytes of rules that are kept.
+        /// Maximum size of stored rules.
         const MOST: usize = 8 << 10;
         let rules = self.rules().map(RobotsRules::lines);
         if rules.as_ref().is_some_and(|rules| rules.len() > MOST) {
@@ -120,7 +120,7 @@ impl RobotsPolicy {
         })
     }
 
-    /// The policy that an earlier run knew.
+    /// Restores a policy of an earlier run.
     pub(super) fn of_stored(stored: &StoredRobots) -> Self {
         let is_gone = stored.since.is_none_or(|since| stored.until.since(since) >= GONE_AFTER);
         let access = match &stored.rules {
@@ -143,7 +143,7 @@ impl RobotsPolicy {
         self.key
     }
 
-    /// What it costs to keep this.
+    /// Memory that it occupies.
     pub(super) fn bytes(&self) -> usize {
         let trouble = self.trouble.as_ref().map_or(0, |failure| failure.detail().len());
         size_of::<Self>() + trouble + self.rules().map_or(0, RobotsRules::bytes)
@@ -157,8 +157,8 @@ impl RobotsPolicy {
     }
 }
 
-/// A robots.txt being asked for. The driver fetches [`RobotsFetch::url`], politely towards that URL's host,
-/// and hands in what came.
+/// A robots.txt that is being fetched. The driver fetches [`RobotsFetch::url`], politely towards that URL's host, and
+/// passes in the answer.
 #[derive(Clone, Debug)]
 pub struct RobotsFetch {
     url: CanonicalUrl,
@@ -171,30 +171,30 @@ pub struct RobotsFetch {
 /// What follows from an answer.
 #[derive(Clone, Debug)]
 pub enum RobotsStep {
-    /// A redirect: fetch on.
+    /// A redirect: fetch the next URL.
     Fetch(RobotsFetch),
     /// The site's policy is known.
     Done(RobotsPolicy),
 }
 
 impl RobotsFetch {
-    /// Begins to ask for the robots.txt of a page's site. `old` is what was known of it before.
+    /// Starts fetching the robots.txt of a page's site. `old` is the policy known before.
     pub fn new(page: &CanonicalUrl, old: Option<RobotsPolicy>) -> Self {
         let url = robots_url(page);
         RobotsFetch { key: url.id(), site: url.site(), url, redirects: 0, old }
     }
 
-    /// What is to be fetched now.
+    /// The URL to fetch now.
     pub fn url(&self) -> &CanonicalUrl {
         &self.url
     }
 
-    /// The site whose rules are asked for; after a redirect they may be fetched from another.
+    /// The site whose robots.txt this is. After a redirect it may be fetched from another.
     pub fn site(&self) -> SiteId {
         self.site
     }
 
-    /// Takes the answer. `agent` is the product token that we look for in the rules.
+    /// Handles the answer. `agent` is the product token to look for in the rules.
     pub fn answered(
         mut self,
         agent: &str,
@@ -209,7 +209,7 @@ impl RobotsFetch {
             }
         };
         let access = match response.status {
-            // A broken connection is no word about the rest of the file.
+            // A broken connection says nothing about the rest of the file.
             200..300 if response.truncated && response.body.len() < MAX_BYTES => {
                 let detail = "robots.txt was cut off".to_owned();
                 let failure = Failure::new(FailureKind::Connect, detail);
@@ -227,7 +227,7 @@ impl RobotsFetch {
                 Some(next) => return RobotsStep::Fetch(next),
                 None => Access::Everything,
             },
-            // Too many requests is no word about the file. RFC 9309 lets us go on; a guest does not.
+            // 429 says nothing about the file. RFC 9309 permits to continue, but waiting is more polite.
             429 => return RobotsStep::Done(self.refused(429, now)),
             400..500 => Access::Everything,
             status => return RobotsStep::Done(self.refused(status, now)),
@@ -241,7 +241,7 @@ impl RobotsFetch {
         })
     }
 
-    /// The next hop; `None` after too many of them, or if it leads nowhere.
+    /// The next hop, or `None` after too many or for an invalid target.
     fn redirected(&self, response: &Response) -> Option<RobotsFetch> {
         let url = self.url.join(response.headers.get("location")?).ok()?;
         let redirects = self.redirects + 1;
@@ -253,8 +253,8 @@ impl RobotsFetch {
         self.unreachable(Failure::new(FailureKind::Status, detail), now)
     }
 
-    /// Nothing is allowed, unless rules are known from before; a site that is out of reach for very long
-    /// counts as one without a robots.txt.
+    /// Nothing is allowed unless rules are known from before. A site that is unreachable for very long counts as one
+    /// without a robots.txt.
     fn unreachable(self, trouble: Failure, now: Timestamp) -> RobotsPolicy {
         let since = self.old.as_ref().and_then(|old| old.unreachable_since).unwrap_or(now);
         let lasted = now.since(since);
@@ -273,7 +273,7 @@ impl RobotsFetch {
     }
 }
 
-/// Where the robots.txt for a page is.
+/// The URL of a page's robots.txt.
 pub(super) fn robots_url(page: &CanonicalUrl) -> CanonicalUrl {
     page.join("/robots.txt").expect("every site has a root")
 }

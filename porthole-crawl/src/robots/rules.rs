@@ -1,4 +1,4 @@
-//! The rules of one robots.txt for one crawler: parsed, merged, ready to be asked.
+//! The rules of a robots.txt that apply to one crawler.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::lines::{RobotsField, decoded, lines};
 use crate::glob;
 
-/// What a robots.txt says to us: the rules of all groups for our product token or, if there are none, of
-/// all groups for `*`. Every rule counts: only the length of the file is limited, and with it their number.
+/// The rules of all groups for our product token or, if there are none, of all groups for `*`. There is no limit on
+/// the number of rules other than the size of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RobotsRules {
     /// The most specific first, and of two equal ones the one that allows: the first match decides.
@@ -19,21 +19,21 @@ pub struct RobotsRules {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
-    /// Normalised, without the `$` at its end.
+    /// Normalised, without a final `$`.
     pattern: Box<[u8]>,
-    /// There was a `$`: the path has to end where the pattern does.
+    /// The pattern ended with `$`: the path must end where the pattern does.
     whole: bool,
     allow: bool,
 }
 
-/// Sitemap lines kept for one host. Those of other hosts are among them, and large sites name hundreds.
+/// Maximum number of Sitemap lines. They may name other hosts, and large sites name hundreds.
 const MAX_SITEMAPS: usize = 1_000;
-/// No URL of ours is longer than 2,048 bytes.
+/// Our URLs are at most 2,048 bytes long.
 const MAX_SITEMAP_BYTES: usize = 2_048;
 
 impl RobotsRules {
-    /// Reads a robots.txt for the crawler `agent`: a product token or a whole User-Agent that begins with
-    /// one. `truncated` says that more would have followed.
+    /// Parses a robots.txt for the crawler `agent`: a product token, or a User-Agent that begins with one.
+    /// `truncated` says that the body is incomplete.
     pub fn parse(agent: &str, body: &[u8], truncated: bool) -> Self {
         let mut parser = Parser::new(agent);
         for (field, value) in lines(&decoded(body), truncated) {
@@ -47,7 +47,7 @@ impl RobotsRules {
         self.refusal(path_and_query).is_none()
     }
 
-    /// The line that keeps us from a path and query; `None` if it may be fetched.
+    /// The line that forbids a path and query, or `None` if it may be fetched.
     pub(super) fn refusal(&self, path_and_query: &str) -> Option<String> {
         match self.deciding(path_and_query).0 {
             Decision::NoRule => None,
@@ -56,7 +56,7 @@ impl RobotsRules {
         }
     }
 
-    /// The rule that decides about a path and query, as a line; `None` if no rule is about it.
+    /// The line that decides about a path and query, or `None` if no rule matches.
     pub fn rule_for(&self, path_and_query: &str) -> Option<String> {
         match self.deciding(path_and_query).0 {
             Decision::NoRule => None,
@@ -75,7 +75,7 @@ impl RobotsRules {
         self.sitemaps.iter().map(|sitemap| &**sitemap)
     }
 
-    /// The lines of a robots.txt that says to everyone what this one says to us.
+    /// The rules as a robots.txt for all crawlers.
     pub(super) fn lines(&self) -> String {
         let mut lines = String::new();
         for rule in &self.rules {
@@ -91,34 +91,34 @@ impl RobotsRules {
         lines
     }
 
-    /// Reads such lines.
+    /// Parses the output of `lines`.
     pub(super) fn of_lines(lines: &str) -> Self {
         RobotsRules::parse("*", format!("User-agent: *\n{lines}").as_bytes(), false)
     }
 
-    /// How many rules there are for us.
+    /// Number of rules.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
-    /// Whether there is no rule for us.
+    /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// What it costs to keep this.
+    /// Memory that it occupies.
     pub(super) fn bytes(&self) -> usize {
         let rules: usize = self.rules.iter().map(|rule| size_of::<Rule>() + 16 + rule.pattern.len()).sum();
         let sitemaps: usize = self.sitemaps.iter().map(|sitemap| 16 + sitemap.len()).sum();
         size_of::<Self>() + rules + sitemaps
     }
 
-    /// The rule that decides, and the bytes that were compared to find it.
+    /// The deciding rule, and the number of bytes compared to find it.
     fn deciding(&self, path_and_query: &str) -> (Decision<'_>, usize) {
         if path_and_query.split('?').next() == Some("/robots.txt") {
             return (Decision::NoRule, 0);
         }
-        let path = normal(path_and_query.as_bytes(), Kind::Path);
+        let path = normalized(path_and_query.as_bytes(), Kind::Path);
         let mut compared = 0;
         for rule in self.rules.iter().filter(|rule| path.starts_with(rule.literal())) {
             compared += path.len() + rule.pattern.len();
@@ -132,45 +132,44 @@ impl RobotsRules {
         (Decision::NoRule, compared)
     }
 
-    /// Bytes of paths and patterns that a verdict compares.
+    /// Number of bytes of paths and patterns that a verdict compares.
     #[cfg(test)]
     pub(super) fn compared(&self, path_and_query: &str) -> usize {
         self.deciding(path_and_query).1
     }
 }
 
-/// What the rules say about a URL.
+/// The decision about a URL.
 enum Decision<'r> {
     NoRule,
     Rule(&'r Rule),
-    /// Whoever writes so many wildcards means to keep crawlers busy, or out.
+    /// There are too many wildcard rules to check. The file is meant to keep crawlers busy, or out.
     TooCostly,
 }
 
-const TOO_COSTLY: &str = "more wildcard rules than are checked for one URL";
+const TOO_COSTLY: &str = "too many wildcard rules to check";
 
-/// Bytes of paths and patterns that are compared for one URL, at most: a fraction of a millisecond, for three thousand
-/// wildcard rules and a URL of usual length. Rules that differ from the path before their first wildcard do not count.
+/// Maximum number of bytes of paths and patterns compared per URL: a fraction of a millisecond, enough for three
+/// thousand wildcard rules and a usual URL. Rules that differ from the path before their first wildcard do not count.
 const MAX_COMPARED: usize = 512 << 10;
 
 impl Rule {
-    /// What stands before the first wildcard.
+    /// The part before the first wildcard.
     fn literal(&self) -> &[u8] {
         let end = memchr::memchr(b'*', &self.pattern).unwrap_or(self.pattern.len());
         &self.pattern[..end]
     }
 
-    /// The rule in a line, `None` if it is no path pattern: an empty value says nothing, and what starts
-    /// with neither `/` nor `*` can be no path.
+    /// Parses a rule. `None` if it is not a path pattern: the value is empty, or starts with neither `/` nor `*`.
     fn parse(allow: bool, value: &[u8]) -> Option<Self> {
         if !matches!(value.first(), Some(b'/' | b'*')) {
             return None;
         }
         let (pattern, whole) = value.strip_suffix(b"$").map_or((value, false), |pattern| (pattern, true));
-        Some(Rule { pattern: normal(pattern, Kind::Pattern).into(), whole, allow })
+        Some(Rule { pattern: normalized(pattern, Kind::Pattern).into(), whole, allow })
     }
 
-    /// RFC 9309, 2.2.2: the match with the most octets is the most specific one.
+    /// Specificity: the number of octets (RFC 9309, 2.2.2).
     fn octets(&self) -> usize {
         self.pattern.len() + usize::from(self.whole)
     }
@@ -182,17 +181,17 @@ impl Rule {
     }
 }
 
-/// Collects what is said to us and what is said to all, since the end of the file decides which counts.
+/// Collects the groups for us and for all. Which of them counts is known only at the end of the file.
 struct Parser<'a> {
     agent: &'a [u8],
     ours: Group,
     everyones: Group,
     sitemaps: Vec<Box<str>>,
-    /// Whom the present group is for.
+    /// Whether the current group is for us.
     for_us: bool,
     for_all: bool,
-    /// The group has rules: the next agent line starts another group. Lines that RFC 9309 does not define
-    /// do not end the run of agent lines (2.2.4).
+    /// The group has rules, so the next agent line starts another group. Lines that RFC 9309 does not define do not
+    /// end a run of agent lines (2.2.4).
     in_rules: bool,
 }
 
@@ -223,7 +222,8 @@ impl<'a> Parser<'a> {
             RobotsField::Disallow => self.rule(false, value),
             RobotsField::CrawlDelay => {
                 if let Some(delay) = seconds(value) {
-                    self.addressed().for_each(|group| group.crawl_delay = group.crawl_delay.max(Some(delay)));
+                    self.current_groups()
+                        .for_each(|group| group.crawl_delay = group.crawl_delay.max(Some(delay)));
                 }
             }
             RobotsField::Sitemap => {
@@ -250,12 +250,12 @@ impl<'a> Parser<'a> {
     fn rule(&mut self, allow: bool, value: &[u8]) {
         self.in_rules = true;
         if let Some(rule) = Rule::parse(allow, value) {
-            self.addressed().for_each(|group| group.rules.push(rule.clone()));
+            self.current_groups().for_each(|group| group.rules.push(rule.clone()));
         }
     }
 
-    /// The collections that the present group speaks to.
-    fn addressed(&mut self) -> impl Iterator<Item = &mut Group> {
+    /// The groups that the current lines belong to.
+    fn current_groups(&mut self) -> impl Iterator<Item = &mut Group> {
         let (for_us, for_all) = (self.for_us, self.for_all);
         let ours = for_us.then_some(&mut self.ours);
         ours.into_iter().chain(for_all.then_some(&mut self.everyones))
@@ -265,7 +265,7 @@ impl<'a> Parser<'a> {
         let mut group = if self.ours.named { self.ours } else { self.everyones };
         group.rules.sort_by(|a, b| {
             let by_rank = (b.octets(), b.allow).cmp(&(a.octets(), a.allow));
-            // Those that say the same side by side, so that one is kept of them.
+            // Equal rules next to each other, so that duplicates can be removed.
             by_rank.then_with(|| (&a.pattern, a.whole).cmp(&(&b.pattern, b.whole)))
         });
         group.rules.dedup();
@@ -277,8 +277,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The name in front of a version or a remark. Digits belong to it, though RFC 9309 has none: `bot2` is
-/// not `bot`.
+/// The name before a version or comment. Digits are part of it, although RFC 9309 has none: `bot2` is not `bot`.
 fn product_token(agent: &[u8]) -> &[u8] {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let end = agent.iter().position(|byte| !is_part(byte)).unwrap_or(agent.len());
@@ -300,11 +299,11 @@ enum Kind {
     Pattern,
 }
 
-/// One spelling for the octets of paths and patterns (RFC 9309, 2.2.2): unreserved characters are not
-/// escaped, everything that is no URL character is, escapes are upper case. What a pattern could mistake
-/// for its own signs is escaped. In a query `:`, `/`, `?` and `@` are never escaped, so that
-/// `?u=https%3A%2F%2Fx` and `?u=https://x` are the same, as the table in 2.2.2 has it.
-fn normal(path: &[u8], kind: Kind) -> Cow<'_, [u8]> {
+/// Normalises the octets of paths and patterns (RFC 9309, 2.2.2): unreserved characters are not escaped, everything
+/// that is not a URL character is, and escapes are upper case. Characters that have a meaning in patterns are
+/// escaped. In a query `:`, `/`, `?` and `@` are never escaped, so that `?u=https%3A%2F%2Fx` and `?u=https://x` are
+/// the same, as in the table of 2.2.2.
+fn normalized(path: &[u8], kind: Kind) -> Cow<'_, [u8]> {
     let is_sign = |byte: u8| byte == b'$' || byte == b'*' && kind == Kind::Path;
     let is_plain = |&byte: &u8| byte != b'%' && is_url_character(byte) && !is_sign(byte);
     let Some(plain) = path.iter().position(|byte| !is_plain(byte)) else { return path.into() };
@@ -332,7 +331,7 @@ fn normal(path: &[u8], kind: Kind) -> Cow<'_, [u8]> {
     out.into()
 }
 
-/// The byte that an escape at the start of `text` stands for.
+/// The byte that an escape at the start of `text` denotes.
 fn escape(text: &[u8]) -> Option<u8> {
     let &[b'%', high, low, ..] = text else { return None };
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());

@@ -1,4 +1,4 @@
-//! RFC 9309 as a table: the RFC's own examples, the facts of Google's documentation, and what people write.
+//! RFC 9309 as a table: the RFC's examples, those of Google's documentation, and common mistakes.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ type Case = (&'static str, &'static [&'static str], &'static [&'static str]);
 #[test]
 fn rules_and_paths() {
     let table: &[Case] = &[
-        // Nothing is said.
+        // No rules.
         ("", &["/", "/a"], &[]),
         ("User-agent: *\nDisallow:\n", &["/", "/a"], &[]),
         ("User-agent: *\nAllow:\nDisallow: /a\n", &["/"], &["/a"]),
@@ -99,14 +99,14 @@ fn rules_and_paths() {
             &["/path/file-with-a-*.html", "/path/file-with-a-%2a.html"],
         ),
         ("User-agent: *\nDisallow: /path/foo-%24", &["/path/foo-"], &["/path/foo-$", "/path/foo-%24"]),
-        // Escapes of reserved characters are other octets; odd ones do no harm.
+        // Escapes of reserved characters are different octets. Invalid escapes are harmless.
         ("User-agent: *\nDisallow: /a%2Fb", &["/a/b"], &["/a%2fb"]),
         ("User-agent: *\nDisallow: /a%3Fb", &["/a?b"], &["/a%3Fb"]),
         ("User-agent: *\nDisallow: /100%", &["/100"], &["/100%25"]),
         ("User-agent: *\nDisallow: /100%zz", &[], &["/100%25zz"]),
         ("User-agent: *\nDisallow: /a b", &["/a"], &["/a%20b"]),
         ("User-agent: *\nDisallow: /a|b", &[], &["/a|b", "/a%7Cb"]),
-        // Signs.
+        // Special characters.
         ("User-agent: *\nDisallow: /a$b", &["/a"], &["/a$b", "/a%24b"]),
         ("User-agent: *\nDisallow: /a*$", &["/b"], &["/a", "/ab"]),
         ("User-agent: *\nDisallow: /a$$", &["/a"], &["/a$"]),
@@ -115,7 +115,7 @@ fn rules_and_paths() {
         ("User-agent: *\nDisallow: /*?*session=", &["/a?x=1", "/session="], &["/a?x&session=3"]),
         ("User-agent: *\nDisallow: private\nDisallow: http://a.test/x", &["/private", "/x"], &[]),
         ("User-agent: *\nDisallow: /*/print", &["/print"], &["/a/print", "/a?u=/print"]),
-        // Who is meant.
+        // Product tokens.
         ("User-agent: porthole\nDisallow: /a", &["/"], &["/a"]),
         ("User-agent: PortHole\nDisallow: /a", &[], &["/a"]),
         ("User-agent: Porthole/2.0\nDisallow: /a", &[], &["/a"]),
@@ -148,7 +148,8 @@ fn rules_and_paths() {
         ("User-agent: porthole\nSitemap: http://a.test/s\nUser-agent: other\nDisallow: /a", &[], &["/a"]),
         ("User-agent: porthole\nFoo: bar\nDisallow: /a\nHost: b\nDisallow: /c", &[], &["/a", "/c"]),
         ("User-agent: porthole\nDisallow:\nUser-agent: other\nDisallow: /a", &["/a"], &[]),
-        // 2.2.1: no group for us and none for all; `*` only where we are not named, whatever comes first.
+        // 2.2.1: without a group for us or for all everything is allowed. `*` counts only if we are not named, in any
+        // order.
         ("User-agent: other\nDisallow: /\n", &["/", "/a"], &[]),
         (
             "User-agent: porthole\nAllow: /\n\nUser-agent: *\nDisallow: /\nUser-agent: *\nDisallow: /x",
@@ -158,19 +159,19 @@ fn rules_and_paths() {
         ("User-agent: *\nUser-agent: porthole\nDisallow: /a\nUser-agent: *\nDisallow: /b", &["/b"], &["/a"]),
         ("User-agent: porthole\nAllow: /a/b\nUser-agent: PORTHOLE\nDisallow: /a", &["/a/b"], &["/a", "/a/c"]),
         ("User-agent:\nDisallow: /a", &["/a"], &[]),
-        // 2.2.2: from the first octet on, in this case of letters, field names in any case.
+        // 2.2.2: matching starts at the first octet and is case-sensitive. Field names are not.
         ("USER-AGENT: *\nDISALLOW: /A\nallow: /A/b", &["/a", "/A/b"], &["/A", "/A/B"]),
         ("User-agent: *\nDisallow: /%7Ejoe/%2D", &["/joe"], &["/~joe/-", "/%7ejoe/%2d"]),
         ("User-agent: *\nDisallow: /~joe", &[], &["/%7Ejoe", "/~joe"]),
         ("User-agent: *\nAllow: /a/\u{e9}\nDisallow: /a/%C3", &["/a/%C3%A9"], &["/a/%c3%a8"]),
-        // The octets of the rule count, with its signs, not those that it matches.
+        // The octets of the pattern count, with its special characters, not those that it matches.
         ("User-agent: *\nDisallow: /*b\nAllow: /ab", &["/ab", "/abb"], &["/cab"]),
         ("User-agent: *\nAllow: /a*\nDisallow: /a", &["/a", "/ab"], &[]),
         ("User-agent: *\nDisallow: /a/$\nAllow: /a/", &["/a/b"], &["/a/"]),
-        // 2.2.3: `$` is a sign at the end only, `#` begins a remark anywhere.
+        // 2.2.3: `$` is special only at the end, `#` starts a comment anywhere.
         ("User-agent: *\nDisallow: $\nDisallow: /$/x", &["/", "/x"], &["/$/x"]),
         ("User-agent: *#\nDisallow: /#a\nAllow:/b#", &["/robots.txt", "/b"], &["/", "/a"]),
-        // 2.2.4: lines that are not ours to know change nothing, and end no run of agents.
+        // 2.2.4: unknown lines change nothing, and do not end a run of agent lines.
         (
             "Clean-param: a /b\nUser-agent: porthole\nRequest-rate: 1/5\nUser-agent: x\nDisallow: /a",
             &[],
@@ -181,7 +182,7 @@ fn rules_and_paths() {
             &["/b"],
             &["/a", "/c"],
         ),
-        // How lines are written.
+        // Line syntax.
         ("\u{feff}User-agent: *\nDisallow: /a", &[], &["/a"]),
         ("User-agent: *\r\nDisallow: /a\r\n", &["/"], &["/a"]),
         ("User-agent: *\rDisallow: /a\rDisallow: /b", &["/"], &["/a", "/b"]),
@@ -229,7 +230,7 @@ fn crawl_delays_and_sitemaps() {
 }
 
 #[test]
-fn what_is_beyond_the_limit_is_not_read() {
+fn data_beyond_the_limit_is_ignored() {
     let limit = 500 * 1024;
     let start = "User-agent: *\n";
     let last = "Disallow: /last";
@@ -260,8 +261,8 @@ fn every_rule_within_the_limit_counts_and_memory_is_bounded() {
     assert_eq!(rules.len(), 14_000);
     assert!(!rules.allows("/13999") && rules.allows("/14000"));
     let same = RobotsRules::parse(AGENT, format!("User-agent: *\n{many}{many}").as_bytes(), false);
-    assert_eq!(same, rules, "what is said twice is kept once");
-    // The shortest rules there are, and those that grow most when they are escaped.
+    assert_eq!(same, rules, "duplicates are kept once");
+    // The shortest possible rules, and those that grow most when escaped.
     let short: String = (0..70_000u32).map(|i| format!("Allow:/{}\n", i % 7)).collect();
     let wide: String = (0..4_000).map(|i| format!("Disallow:/{i}{}\n", "\u{e9}".repeat(60))).collect();
     for text in [short, wide] {
@@ -276,30 +277,30 @@ fn every_rule_within_the_limit_counts_and_memory_is_bounded() {
 }
 
 #[test]
-fn a_verdict_costs_little_whatever_the_rules_are() {
+fn the_cost_of_a_verdict_is_bounded() {
     let most = 512 << 10;
     let long = format!("/{}", "ab/".repeat(600));
-    // As many wildcard rules as a file holds.
+    // As many wildcard rules as fit into a file.
     let wild: String = (0..23_500).map(|number| format!("Disallow: /*{number:06}\n")).collect();
     let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{wild}").as_bytes(), false);
     assert_eq!(rules.len(), 23_500);
     assert!(rules.compared(&long) <= most + 2 * long.len(), "{}", rules.compared(&long));
-    assert!(!rules.allows(&long), "what cannot be checked is not fetched");
+    assert!(!rules.allows(&long), "URLs that cannot be checked are not fetched");
     assert!(rules.rule_for(&long).unwrap().contains("wildcard"));
-    // Rules with a start of their own are passed over.
+    // Rules with a different literal prefix are skipped.
     let folders: String = (0..20_000).map(|number| format!("Disallow: /f{number}/*x\n")).collect();
     let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{folders}").as_bytes(), false);
     assert!(rules.compared("/f7/page") < 30 && rules.allows("/f7/page") && !rules.allows("/f7/x"));
-    // Many rules and a URL as sites have them.
+    // Many rules and a typical URL.
     let usual: String = (0..2_500).map(|number| format!("Disallow: /*sort={number}&\n")).collect();
     let rules = RobotsRules::parse(AGENT, format!("User-agent: *\n{usual}").as_bytes(), false);
     let page = format!("/shop/{}?page=2", "category/".repeat(15));
     assert!(rules.allows(&page) && !rules.allows("/shop?sort=7&a=1"), "{}", rules.compared(&page));
 }
 
-/// RFC 9309, 2.3.1.5: each line is tried, and those that can be read hold.
+/// RFC 9309, 2.3.1.5: every line that can be parsed counts.
 #[test]
-fn junk_between_the_lines_does_no_harm() {
+fn invalid_lines_are_ignored() {
     let check = |text: &[u8], allowed: &[&str], forbidden: &[&str]| {
         let rules = RobotsRules::parse(AGENT, text, false);
         let said = String::from_utf8_lossy(text);
@@ -322,7 +323,7 @@ fn junk_between_the_lines_does_no_harm() {
         check(&units().flat_map(u16::to_le_bytes).collect::<Vec<_>>(), &["/a"], &["/a%C3%A9"]);
         check(&units().flat_map(u16::to_be_bytes).collect::<Vec<_>>(), &["/a"], &["/a%C3%A9"]);
     }
-    // Octets that are no UTF-8 are octets all the same.
+    // Octets that are not valid UTF-8 are compared as octets.
     check(b"User-agent: *\nDisallow: /caf\xe9", &["/cafe", "/caf%C3%A9"], &["/caf%E9", "/caf%e9s"]);
     check(
         b"User-agent: *\nDisallow /a /b\n: /c\nDisallow:\n:\nDisallow: /d:e",
@@ -333,8 +334,8 @@ fn junk_between_the_lines_does_no_harm() {
     check(&(0..=255).collect::<Vec<u8>>(), &["/"], &[]);
 }
 
-/// The twin: no sorting, no normal forms beyond those of the characters used here, every way tried.
-fn twin_allows(rules: &[(bool, String)], path: &str) -> bool {
+/// An independent implementation: no sorting, no normalisation beyond the characters used here, every match tried.
+fn reference_allows(rules: &[(bool, String)], path: &str) -> bool {
     fn matches(pattern: &[u8], path: &[u8]) -> bool {
         match pattern {
             [] => true,
@@ -350,7 +351,7 @@ fn twin_allows(rules: &[(bool, String)], path: &str) -> bool {
 
 proptest! {
     #[test]
-    fn as_its_twin(
+    fn rules_agree_with_the_reference(
         rules in proptest::collection::vec((any::<bool>(), "/[ab/*]{0,5}[$]?"), 0..8),
         path in "/[ab/]{0,8}",
     ) {
@@ -359,11 +360,11 @@ proptest! {
             text += &format!("{}: {pattern}\n", if *allow { "Allow" } else { "Disallow" });
         }
         let parsed = RobotsRules::parse(AGENT, text.as_bytes(), false);
-        prop_assert_eq!(parsed.allows(&path), twin_allows(&rules, &path), "{}", text);
+        prop_assert_eq!(parsed.allows(&path), reference_allows(&rules, &path), "{}", text);
     }
 
     #[test]
-    fn any_bytes_are_answered(bytes in proptest::collection::vec(any::<u8>(), 0..200), cut: bool) {
+    fn any_bytes_are_parsed(bytes in proptest::collection::vec(any::<u8>(), 0..200), cut: bool) {
         RobotsRules::parse(AGENT, &bytes, cut).allows("/a/b?c=d");
     }
 }
@@ -387,7 +388,7 @@ fn done(step: RobotsStep) -> RobotsPolicy {
 const HOUR: i64 = 3_600_000;
 const RULES: &str = "User-agent: *\nDisallow: /private\nCrawl-delay: 7\nSitemap: /s.xml";
 
-/// The policy of `a.test` after one answer at `hour`, having known `old`.
+/// The policy of `a.test` after one answer at `hour`, given the policy `old`.
 fn ask(old: Option<RobotsPolicy>, status: u16, hour: i64) -> RobotsPolicy {
     let fetch = RobotsFetch::new(&url("https://a.test/x/y"), old);
     assert_eq!(fetch.url().as_str(), "https://a.test/robots.txt");
@@ -422,13 +423,16 @@ fn the_status_decides() {
 }
 
 #[test]
-fn out_of_reach_keeps_the_old_rules_and_asks_less_and_less_often() {
+fn an_unreachable_site_keeps_its_rules_and_backs_off() {
     let (open, private) = (url("https://a.test/open"), url("https://a.test/private/x"));
     let known = ask(Some(ask(None, 200, 0)), 503, 24);
     assert!(known.allows(&open) && !known.allows(&private), "old rules hold");
     let unchanged = ask(Some(known.clone()), 304, 25);
     assert!(!unchanged.allows(&private) && unchanged.ask_again() == Timestamp(49 * HOUR));
-    assert!(!ask(Some(ask(None, 404, 0)), 500, 24).allows(&open), "no rules are no permission for later");
+    assert!(
+        !ask(Some(ask(None, 404, 0)), 500, 24).allows(&open),
+        "a missing file does not permit later fetches"
+    );
 
     let mut policy = ask(None, 500, 0);
     let mut waits = Vec::new();
@@ -470,9 +474,9 @@ fn redirects() {
     }
 }
 
-/// 2.3.1.2: the rules that a redirect leads to hold for the site that was asked about, and for no other.
+/// 2.3.1.2: rules found by a redirect apply to the site that was asked about, and to no other.
 #[test]
-fn rules_from_elsewhere_hold_where_they_were_asked_for() {
+fn redirected_rules_apply_to_the_original_site() {
     let mut cache = RobotsCache::new(AGENT, 20_000);
     let (asked, other) = (url("http://a.test/private"), url("http://b.test/private"));
     let RobotsLook::Ask(fetch) = cache.look(&asked, Timestamp(0)) else { panic!("unknown") };
@@ -485,7 +489,7 @@ fn rules_from_elsewhere_hold_where_they_were_asked_for() {
     done(cache.answered(next, Ok(&response(200, None, RULES)), Timestamp(0)));
     assert!(matches!(cache.look(&asked, Timestamp(0)), RobotsLook::Known(policy) if !policy.allows(&asked)));
     assert!(matches!(cache.look(&other, Timestamp(0)), RobotsLook::Ask(_)), "b.test has not been asked");
-    // What becomes of the last hop is what becomes of the whole.
+    // The status of the last hop decides.
     for (status, allowed) in [(404, true), (500, false), (429, false)] {
         let fetch = RobotsFetch::new(&asked, None);
         let RobotsStep::Fetch(next) = fetch.answered(AGENT, Ok(&answer), Timestamp(0)) else {
@@ -497,20 +501,20 @@ fn rules_from_elsewhere_hold_where_they_were_asked_for() {
 }
 
 #[test]
-fn half_a_file_is_no_answer_unless_it_is_more_than_is_read() {
+fn a_truncated_file_counts_only_beyond_the_limit() {
     let private = url("http://a.test/private");
     let policy = |body: String| {
         let answer = Response { truncated: true, ..response(200, None, &body) };
         done(RobotsFetch::new(&private, None).answered(AGENT, Ok(&answer), Timestamp(0)))
     };
     let open = url("http://a.test/open");
-    assert!(!policy(RULES.to_owned()).allows(&open), "who knows what would have followed");
+    assert!(!policy(RULES.to_owned()).allows(&open), "a truncated file allows nothing");
     let long = policy(format!("{RULES}\n{}", "# more\n".repeat(100_000)));
     assert!(long.allows(&open) && !long.allows(&private));
 }
 
 #[test]
-fn the_cache_asks_once_a_day_and_holds_no_more_than_it_may() {
+fn the_cache_expires_daily_and_is_bounded() {
     let mut cache = RobotsCache::new(AGENT, 20_000);
     let page = url("http://a.test/private/1");
     let ask = |cache: &mut RobotsCache, page: &CanonicalUrl, hour: i64| {
@@ -532,7 +536,7 @@ fn the_cache_asks_once_a_day_and_holds_no_more_than_it_may() {
 }
 
 #[test]
-fn rules_are_the_same_in_the_next_run() {
+fn stored_rules_survive_a_round_trip() {
     let table = [
         "User-agent: *\nDisallow: /a$b$\nAllow: /a*%2f?x=:/%20\nDisallow: /\u{fc}\nCrawl-delay: 0.35\nSitemap: https://a.test/s.xml\n",
         "User-agent: porthole\nDisallow:\n",

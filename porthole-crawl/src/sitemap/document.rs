@@ -1,13 +1,13 @@
-//! Where the reader is in a sitemap or feed, and what it has collected of the present entry.
+//! Parser state for a sitemap or feed, and the fields of the current entry.
 
 use super::SitemapKind;
 
-/// Open elements; a sitemap needs three, a feed four, extensions a few more.
+/// Maximum depth of open elements. A sitemap needs three, a feed four, extensions a few more.
 const MAX_DEPTH: usize = 32;
-/// Characters of a URL before it is canonical.
+/// Maximum length of a URL before canonicalisation.
 const MAX_TEXT: usize = 8 << 10;
 
-/// A document that is being read: `urlset/url/loc`, `rss/channel/item/link`, `feed/entry/link` and their like.
+/// A document being read: `urlset/url/loc`, `rss/channel/item/link`, `feed/entry/link` and the like.
 #[derive(Default)]
 pub(super) struct Document {
     format: SitemapFormat,
@@ -34,7 +34,7 @@ enum SitemapFormat {
 #[derive(Clone, Copy, Default, PartialEq)]
 enum SitemapField {
     Url,
-    /// Of Atom: the URL is an attribute.
+    /// In Atom the URL is an attribute.
     Link,
     Lastmod,
     #[default]
@@ -53,7 +53,7 @@ impl SitemapFormat {
         })
     }
 
-    /// How deep its entries lie.
+    /// Depth of its entries.
     fn entry_depth(self) -> usize {
         if self == SitemapFormat::Rss { 3 } else { 2 }
     }
@@ -80,17 +80,17 @@ impl SitemapFormat {
 }
 
 impl Document {
-    /// What its entries are.
+    /// The kind of its entries.
     pub(super) fn kind(&self) -> SitemapKind {
         if self.format == SitemapFormat::Index { SitemapKind::Sitemap } else { SitemapKind::Page }
     }
 
-    /// Opens an element. Whether it begins a second URL in an entry that has one, which is to be taken first.
+    /// Opens an element. Returns whether it starts a second URL in an entry, so that the first has to be taken.
     pub(super) fn open(&mut self, name: &str) -> Result<bool, String> {
         self.depth += 1;
         if self.depth == 1 {
             self.format =
-                SitemapFormat::of_root(name).ok_or_else(|| format!("<{name}> is no sitemap or feed"))?;
+                SitemapFormat::of_root(name).ok_or_else(|| format!("<{name}> is not a sitemap or feed"))?;
         } else if self.depth == self.format.entry_depth() {
             self.in_entry = self.format.is_entry(name);
             self.take_entry();
@@ -103,7 +103,7 @@ impl Document {
         Ok(false)
     }
 
-    /// Closes an element. Whether that was an entry.
+    /// Closes an element. Returns whether it was an entry.
     pub(super) fn close(&mut self) -> bool {
         let closed = self.depth;
         self.depth = closed.saturating_sub(1);
@@ -113,7 +113,7 @@ impl Document {
         closed == self.format.entry_depth() && std::mem::take(&mut self.in_entry)
     }
 
-    /// Takes text of the open element.
+    /// Adds text to the open element.
     pub(super) fn text(&mut self, text: &str) {
         let target = match self.within {
             _ if self.depth != self.format.entry_depth() + 1 => return,
@@ -126,17 +126,17 @@ impl Document {
         }
     }
 
-    /// Whether the element that was just opened has its URL in an attribute, and the entry has none yet.
+    /// Whether the element just opened has its URL in an attribute, and the entry has none yet.
     pub(super) fn expects_link(&self) -> bool {
         self.within == SitemapField::Link && self.url.is_empty()
     }
 
-    /// Whether a URL may go on.
+    /// Whether a URL is incomplete.
     pub(super) fn is_in_url(&self) -> bool {
         self.within == SitemapField::Url
     }
 
-    /// The URL of the present entry, empty if it has none, and when it changed.
+    /// Takes the URL of the current entry, empty if it has none, and its date.
     pub(super) fn take_entry(&mut self) -> (String, String) {
         (std::mem::take(&mut self.url), std::mem::take(&mut self.lastmod))
     }

@@ -1,4 +1,4 @@
-//! Sitemaps as sites write them, and as somebody writes them who means harm.
+//! Typical, broken and malicious sitemaps.
 
 use std::io::BufReader;
 
@@ -9,14 +9,14 @@ use super::*;
 fn read(text: &[u8]) -> (Vec<SitemapEntry>, SitemapEnd) {
     let at = CanonicalUrl::parse("http://a.test/maps/sitemap.xml").unwrap();
     let mut entries = Vec::new();
-    // A small buffer, so that tokens lie across its borders.
+    // A small buffer, so that tokens cross its boundaries.
     let capacity = if text.len() < 10_000 { 16 } else { 64 << 10 };
     let end = read_sitemap(BufReader::with_capacity(capacity, text), &at, &mut |entry| entries.push(entry));
     assert_eq!(end.entries, entries.len());
     (entries, end)
 }
 
-/// Reads to the end, and gives the URLs.
+/// Reads to the end and returns the URLs.
 fn urls(text: &str) -> Vec<String> {
     let (entries, end) = read(text.as_bytes());
     assert_eq!((end.refused, end.stopped), (0, None), "{text}");
@@ -73,14 +73,14 @@ fn text_with_a_url_a_line() {
 }
 
 #[test]
-fn what_is_not_quite_right_is_read_as_far_as_it_goes() {
+fn broken_sitemaps_are_read_up_to_the_error() {
     assert_eq!(urls(&wrapped("<url><loc></loc></url><url><loc>/1</loc></url><url/>")), ["http://a.test/1"]);
     let check = |text: &str, entries: usize, word: &str| {
         let (_, end) = read(text.as_bytes());
         let stopped = end.stopped.unwrap_or_default();
         assert!(end.entries == entries && stopped.contains(word), "{text:.60}: {} {stopped}", end.entries);
     };
-    check("<html><body>no</body></html>", 0, "<html> is no sitemap");
+    check("<html><body>no</body></html>", 0, "<html> is not a sitemap");
     check("<urlset><url><loc>/1</loc></url><url><loc>/2</lo", 2, "tag not closed");
     check("<urlset><url><loc>/1</loc></url><url><loc>/2</loc>", 2, "");
     check("<urlset><url><loc>/1</loc></url><url><loc>/2</loc><lastmod>2005-01-", 2, "");
@@ -96,8 +96,8 @@ fn what_is_not_quite_right_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn hostile_documents_cost_little() {
-    /// What is read beyond what is used: one part, and a buffer.
+fn hostile_documents_are_bounded() {
+    /// Bytes read beyond what is used: one token and a buffer.
     const PART: usize = 2 * (64 << 10);
     let check = |text: &str, entries: usize, word: &str, most: usize| {
         let at = CanonicalUrl::parse("http://a.test/maps/sitemap.xml").unwrap();
@@ -170,7 +170,7 @@ fn feeds() {
 }
 
 #[test]
-fn of_many_sitemaps_some_are_chosen_evenly() {
+fn many_sitemaps_are_sampled_evenly() {
     let named = |count: usize| -> Vec<CanonicalUrl> {
         (0..count).map(|number| CanonicalUrl::parse(&format!("http://a.test/{number}")).unwrap()).collect()
     };
@@ -203,12 +203,12 @@ fn dates() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_parsed(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         read(&bytes);
     }
 
     #[test]
-    fn any_pieces_are_read(pieces in proptest::collection::vec(prop::sample::select(vec![
+    fn any_sequence_of_tokens_is_parsed(pieces in proptest::collection::vec(prop::sample::select(vec![
         "<urlset>", "</urlset>", "<url>", "</url>", "<loc>", "</loc>", "<lastmod>", "/a", "&amp;", "&x;", "&#0;",
         "&", "<![CDATA[", "<rss>", "<channel>", "<item>", "<link>",
         "<feed>", "<entry>", "<link href='/b'/>", "]]>", "<!--", "-->", "<!DOCTYPE a [", "]>", "<?", "?>", "<", ">", "<a/>", "http://b.test/",

@@ -1,4 +1,4 @@
-//! Months in URLs that are far from now. Calendars have them without end.
+//! Months in URLs that are far from now, as endless calendars have them.
 
 use porthole_types::{CanonicalUrl, Timestamp};
 
@@ -10,9 +10,9 @@ pub(super) struct Month {
     pub(super) is_future: bool,
 }
 
-/// There were no pages before the web; what is dated earlier is about the past.
+/// There were no pages before the web. Earlier dates are about the past.
 const BEFORE_THE_WEB: i32 = 1990 * 12;
-/// Events are announced as early as this, in months.
+/// How far in advance events are announced, in months.
 const ANNOUNCED: i32 = 24;
 
 impl Month {
@@ -25,14 +25,14 @@ impl Month {
     }
 }
 
-/// The month that a URL is about, if it is far from now.
+/// The month in a URL, if it is far from now.
 pub(super) fn far_month(url: &CanonicalUrl, now: Timestamp) -> Option<Month> {
     let count = month_of_path(url.path()).or_else(|| url.query().and_then(month_of_query))?;
     let is_future = count > month_of(now) + ANNOUNCED;
     (is_future || count < BEFORE_THE_WEB).then_some(Month { count, is_future })
 }
 
-/// Near enough: whole months of average length since 1970.
+/// Approximate: whole months of average length since 1970.
 fn month_of(now: Timestamp) -> i32 {
     const MONTH_MILLIS: i64 = 2_629_746_000;
     i32::try_from(now.0.div_euclid(MONTH_MILLIS)).map_or(i32::MAX / 2, |months| 1970 * 12 + months)
@@ -78,7 +78,7 @@ fn written_date(text: &str) -> Option<i32> {
     is_day.then_some(month)
 }
 
-/// Eight digits are a date only where the name says so.
+/// Eight digits are a date only if the parameter's name says so.
 fn packed_date(name: &str, value: &str) -> Option<i32> {
     let is_date = ["date", "day", "month", "cal"].iter().any(|word| name.contains(word));
     let is_packed = matches!(value.len(), 6 | 8) && value.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,23 +1,22 @@
-//! Near-duplicates by 64-bit simhash: a table of bands over the last pages.
+//! Finds near-duplicates by 64-bit simhash, with a table of bands over the last pages.
 
 use porthole_types::UrlId;
 
-/// Two fingerprints that differ in at most so many bits are those of near-duplicates.
+/// Maximum number of differing bits of near-duplicates.
 const MAX_DISTANCE: u32 = 3;
-/// Four bands of 16 bits: three different bits leave at least one of them alone.
+/// Four bands of 16 bits: three differing bits leave at least one band unchanged.
 const BANDS: usize = 4;
-/// Fingerprints that are looked at in one band. Whoever shares a band with more is among look-alikes, and
-/// met by the first of them.
+/// Maximum number of fingerprints compared per band. A page that shares a band with more is among near-duplicates,
+/// and found by the first of them.
 const MAX_STEPS: usize = 64;
 
-/// The fingerprints of the last pages that repeated none before them. The pages with the same value in a
-/// band form a chain from the latest to the oldest, each naming the one before; when the oldest is
-/// overwritten, the chains simply end earlier.
+/// Fingerprints of the last pages that were not near-duplicates. Pages with the same value in a band form a chain
+/// from the latest to the oldest. When the oldest is overwritten, the chains end earlier.
 pub(super) struct Fingerprints {
-    /// A ring; the page at position p, counted from 1, is at (p - 1) modulo the capacity.
+    /// Ring buffer. The page at position p, counted from 1, is at (p - 1) modulo the capacity.
     pages: Vec<FingerprintedPage>,
     capacity: usize,
-    /// Position of the last page; 0 if there is none.
+    /// Position of the last page, or 0 if there is none.
     last: u32,
     /// Position of the last page with each value of each band.
     heads: Vec<u32>,
@@ -35,7 +34,7 @@ impl Fingerprints {
         Fingerprints { pages: Vec::new(), capacity: capacity.max(1), last: 0, heads }
     }
 
-    /// A page that is nearly the same.
+    /// A near-duplicate of this fingerprint.
     pub(super) fn near(&self, simhash: u64) -> Option<UrlId> {
         (0..BANDS).find_map(|band| {
             let mut position = self.heads[head(simhash, band)];
@@ -51,7 +50,7 @@ impl Fingerprints {
     }
 
     pub(super) fn insert(&mut self, simhash: u64, oid: UrlId) {
-        // Four billion originals are more than one crawl has.
+        // No crawl has four billion originals.
         let Some(position) = self.last.checked_add(1) else { return };
         let before =
             std::array::from_fn(|band| std::mem::replace(&mut self.heads[head(simhash, band)], position));
@@ -65,7 +64,7 @@ impl Fingerprints {
         self.last = position;
     }
 
-    /// The page at a position, unless it has been overwritten.
+    /// The page at a position, unless it was overwritten.
     fn page(&self, position: u32) -> Option<&FingerprintedPage> {
         let is_kept = position > 0 && ((self.last - position) as usize) < self.capacity;
         if is_kept { self.pages.get(self.slot(position)) } else { None }
@@ -97,8 +96,8 @@ mod tests {
         }
 
         #[test]
-        fn as_by_looking_at_all(hashes in proptest::collection::vec(0u64..1 << 12, 1..120), capacity in 1usize..60) {
-            // Spread over two bands, so that neighbours are frequent and chains are long.
+        fn results_equal_a_linear_search(hashes in proptest::collection::vec(0u64..1 << 12, 1..120), capacity in 1usize..60) {
+            // Spread over two bands, so that neighbours are frequent and chains long.
             let hashes: Vec<u64> = hashes.iter().map(|hash| hash << 10).collect();
             let mut fingerprints = Fingerprints::new(capacity);
             let mut all: Vec<u64> = Vec::new();

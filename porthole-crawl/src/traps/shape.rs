@@ -1,22 +1,22 @@
-//! What can be said of a URL by itself.
+//! Traps that can be recognised from the URL alone.
 
 use porthole_types::CanonicalUrl;
 
 use super::Trap;
 
-/// A URL of a page that somebody means to be found is shorter.
+/// URLs of real pages are shorter.
 const MAX_BYTES: usize = 1_000;
 const MAX_SEGMENTS: usize = 25;
 const MAX_EMPTY_SEGMENTS: usize = 5;
 const MAX_PARAMETERS: usize = 20;
-/// Times that some segments may follow each other; a single one may once more.
+/// How often a sequence of segments may repeat. A single one may repeat once more.
 const MAX_REPEATS: usize = 2;
-/// Times that a segment may occur at all.
+/// How often a segment may occur in total.
 const MAX_OCCURRENCES: usize = 4;
-/// Times that a parameter may stand in a query with the same value.
+/// How often a parameter may occur with the same value.
 const MAX_SAME_PARAMETERS: usize = 2;
 
-/// Whether the URL has a shape that only traps have.
+/// The trap that the shape of a URL reveals.
 pub(super) fn trap(url: &CanonicalUrl) -> Option<Trap> {
     let text = url.as_str();
     if text.len() > MAX_BYTES {
@@ -43,11 +43,11 @@ fn path_trap(path: &str) -> Option<Trap> {
     repeated(&segments).map(|block| Trap::RepeatedSegments(format!("/{}", block.join("/"))))
 }
 
-/// Segments that follow each other too often, as links relative to the wrong folder make them; or one that
-/// comes back too often with others in between.
+/// Segments that repeat in sequence too often, as wrong relative links produce them, or a segment that occurs too
+/// often in total.
 fn repeated<'a, 's>(segments: &'a [&'s str]) -> Option<&'a [&'s str]> {
     for length in 1..=segments.len() / (MAX_REPEATS + 1) {
-        // `/0/0/0/4711` is a place on a disk.
+        // `/0/0/0/4711` is a common path of stored files.
         let needed = if length == 1 { MAX_REPEATS + 2 } else { MAX_REPEATS + 1 };
         let repeats = |run: &&[&str]| {
             run.chunks(length).all(|block| block == &run[..length])

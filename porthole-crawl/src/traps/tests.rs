@@ -1,4 +1,4 @@
-//! Traps as sites set them, ordinary URLs as people write them, and all URLs of the corpora.
+//! Typical traps, ordinary URLs, and all URLs of the corpora.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ fn url(text: &str) -> CanonicalUrl {
     CanonicalUrl::parse(text).unwrap()
 }
 
-/// The traps among URLs of one site, asked in turn.
+/// The traps among URLs of one site, checked in order.
 fn traps(urls: impl IntoIterator<Item = String>) -> Vec<Trap> {
     let mut traps = Traps::new(1_000);
     urls.into_iter().filter_map(|path| traps.check(&url(&format!("http://a.test{path}")), NOW)).collect()
@@ -67,7 +67,7 @@ fn permutations_of_the_same_parameters() {
 }
 
 #[test]
-fn combinations_of_parameters_without_end() {
+fn endless_combinations_of_parameters() {
     let facets = |choice: u32| {
         let names: Vec<String> =
             (0..8).filter(|bit| choice >> bit & 1 == 1).map(|bit| format!("f{bit}=1")).collect();
@@ -75,12 +75,12 @@ fn combinations_of_parameters_without_end() {
     };
     let found = traps((1..256).map(facets));
     assert_eq!(found.len(), 255 - MAX_COMBINATIONS);
-    assert_eq!(found[0].to_string(), "the site combines the parameters of `/shop` without end");
+    assert_eq!(found[0].to_string(), "the site combines the parameters of `/shop` endlessly");
     assert_eq!(traps((1..100).map(|page| format!("/{page}?a=1"))), []);
 }
 
 #[test]
-fn calendars_without_end() {
+fn endless_calendars() {
     let month = |at: i32| (2026 + at / 12, at % 12 + 1);
     let forms: [fn(i32, i32) -> String; 6] = [
         |year, month| format!("/events/{year}/{month:02}/"),
@@ -93,7 +93,7 @@ fn calendars_without_end() {
     for form in forms {
         let walk = (0..600).map(month).map(|(year, month)| form(year, month));
         let found = traps(walk);
-        // Two years and a bit are near, two more years are far and pass.
+        // About two years are near. Two more years are far and accepted.
         assert!((540..560).contains(&found.len()), "{}: {}", form(2030, 1), found.len());
         let archive = (0..240).map(|at| form(2006 + at / 12, at % 12 + 1));
         assert_eq!(traps(archive), [], "twenty years of news");
@@ -102,7 +102,7 @@ fn calendars_without_end() {
     assert!(traps(back).len() > 5_000, "back to the middle ages");
     let newspaper = (0..20).map(|year| format!("/archive/{}/05/", 1890 + year));
     assert_eq!(traps(newspaper), []);
-    assert_eq!(Trap::Calendar { year: 2031, month: 7 }.to_string(), "a calendar without end, 2031-07 by now");
+    assert_eq!(Trap::Calendar { year: 2031, month: 7 }.to_string(), "an endless calendar, at 2031-07");
 }
 
 #[test]
@@ -122,15 +122,14 @@ fn sites_that_only_yield_duplicates() {
     }
     let found = traps.check(&page(300), NOW).unwrap();
     assert_eq!(found.to_string(), "64 of the last 64 pages from there were near-duplicates");
-    assert_eq!(traps.check(&url("http://b.test/"), NOW), None, "other sites are not concerned");
+    assert_eq!(traps.check(&url("http://b.test/"), NOW), None, "other sites are not affected");
     for number in 400..404 {
         traps.page(&page(number), spread(number));
     }
-    assert_eq!(traps.check(&page(500), NOW), None, "new pages make good");
+    assert_eq!(traps.check(&page(500), NOW), None, "new pages clear the site");
 }
 
-/// Breadth first through an endless site: URLs by their links, each page with a fingerprint. How many are
-/// fetched; at 5,000 it is given up.
+/// Walks through an endless site breadth-first. Returns the number of pages fetched, at most 5,000.
 fn walk(start: &str, links: impl Fn(&str) -> Vec<String>, simhash: impl Fn(&str) -> u64) -> usize {
     let mut traps = Traps::new(10_000);
     let mut known = std::collections::HashSet::from([start.to_owned()]);
@@ -200,24 +199,24 @@ fn memory_is_bounded_and_a_replay_gives_the_same() {
 }
 
 #[test]
-fn redirects_without_end() {
+fn endless_redirects() {
     let hop = |number: u32| url(&format!("http://h{}.test/{number}", number % 3));
     let follow = |traps: &mut Traps, from: u32| {
         (from..1_000).find_map(|number| traps.redirected(&hop(number), &hop(number + 1)))
     };
     let mut traps = Traps::new(100);
     let trap = follow(&mut traps, 0).unwrap();
-    assert_eq!(trap.to_string(), "21 redirects one after the other");
-    assert_eq!(traps.redirected(&hop(20), &hop(21)), Some(trap), "asked again, and the same");
-    assert_eq!(traps.check(&hop(21), NOW), None, "who is pointed at has done nothing");
-    // Many that lead to one place are no chain.
+    assert_eq!(trap.to_string(), "21 redirects in a row");
+    assert_eq!(traps.redirected(&hop(20), &hop(21)), Some(trap), "the same when asked again");
+    assert_eq!(traps.check(&hop(21), NOW), None, "the target is not to blame");
+    // Many redirects to one target are not a chain.
     let login = url("http://a.test/login");
     assert!((2_000..3_000).all(|number| traps.redirected(&hop(number), &login).is_none()));
     assert_eq!(traps.redirected(&login, &hop(0)), None);
-    assert_eq!(traps.redirected(&hop(0), &login), None, "nor is a circle, which has an end");
+    assert_eq!(traps.redirected(&hop(0), &login), None, "a circle is not a chain either");
 }
 
-/// URLs of a few sites with every kind of trap among ordinary pages, in an order in which they take turns.
+/// URLs of a few sites with every kind of trap among ordinary pages, interleaved.
 fn crawled() -> Vec<(CanonicalUrl, u64)> {
     let month = |at: u64| format!("http://cal.test/{}/{:02}/", 2026 + at / 12, at % 12 + 1);
     let list = |at: u64| {
@@ -238,8 +237,9 @@ fn crawled() -> Vec<(CanonicalUrl, u64)> {
     pages.into_iter().map(|(text, simhash)| (url(&text), simhash)).collect()
 }
 
-/// One turn as a crawl does it: judged, and fetched if it is no trap. What the store has of it afterwards.
-fn turn(traps: &mut Traps, url: &CanonicalUrl, simhash: u64) -> (Option<Trap>, u64) {
+/// Handles a URL as a crawl does: checks it, and fetches it if it is not a trap. Returns what the store has of it
+/// afterwards.
+fn process(traps: &mut Traps, url: &CanonicalUrl, simhash: u64) -> (Option<Trap>, u64) {
     match traps.check(url, NOW) {
         Some(trap) => (Some(trap), 0),
         None => {
@@ -250,10 +250,10 @@ fn turn(traps: &mut Traps, url: &CanonicalUrl, simhash: u64) -> (Option<Trap>, u
 }
 
 #[test]
-fn a_crawl_that_goes_on_sees_the_same_traps() {
+fn a_resumed_crawl_sees_the_same_traps() {
     let pages = crawled();
     let mut traps = Traps::new(500);
-    let whole: Vec<_> = pages.iter().map(|(url, simhash)| turn(&mut traps, url, *simhash)).collect();
+    let whole: Vec<_> = pages.iter().map(|(url, simhash)| process(&mut traps, url, *simhash)).collect();
     let found = whole.iter().filter(|(trap, _)| trap.is_some()).count();
     assert!((600..1_400).contains(&found), "{found}");
     for cut in [0, 1, 99, 500, 1_000, 1_500, 1_999] {
@@ -262,13 +262,13 @@ fn a_crawl_that_goes_on_sees_the_same_traps() {
             resumed.replay(url, *stored, NOW);
         }
         for ((url, simhash), expected) in pages.iter().zip(&whole).skip(cut) {
-            assert_eq!(&turn(&mut resumed, url, *simhash), expected, "{url} after a stop at {cut}");
+            assert_eq!(&process(&mut resumed, url, *simhash), expected, "{url} after a stop at {cut}");
         }
     }
 }
 
 #[test]
-fn to_be_asked_about_again_changes_nothing() {
+fn checking_a_url_again_changes_nothing() {
     let (mut once, mut often) = (Traps::new(500), Traps::new(500));
     for (url, simhash) in crawled() {
         let first = often.check(&url, NOW);
@@ -280,7 +280,7 @@ fn to_be_asked_about_again_changes_nothing() {
     }
 }
 
-/// The corpora are looked for in `$CORPORA`, else in `../shared/corpora` beside the workspace.
+/// The corpora are looked up in `$CORPORA`, or in `../shared/corpora` beside the workspace.
 #[test]
 fn the_urls_of_the_corpora_are_no_traps() {
     let folder = std::env::var_os("CORPORA").map_or_else(

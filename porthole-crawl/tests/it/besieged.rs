@@ -1,5 +1,5 @@
-//! A crawl of good hosts among hosts that each do one bad thing: the good ones are fetched as if they were alone, and
-//! every bad thing ends in a way that fits.
+//! Crawls good hosts among hosts that each misbehave in one way: the good ones are crawled as if they were alone, and
+//! every attack has a suitable outcome.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
@@ -23,10 +23,10 @@ use crate::server::{Names, read_head, settings};
 use crate::simulated::{Asked, SimulatedClock, SimulatedWeb};
 use crate::web::{Answer, Host, Web};
 
-/// Writes what it likes to a client that asked for this path.
+/// Handles a connection that requested this path.
 type Talk = fn(TcpStream, String) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A host that does one bad thing, and the words for how its first page may end.
+/// A host that misbehaves, and the accepted outcomes of its first page.
 struct Bad {
     name: &'static str,
     ends: &'static [&'static str],
@@ -35,14 +35,14 @@ struct Bad {
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
 
-/// The same answer to everything.
+/// Sends the same answer to every request.
 async fn say(mut stream: TcpStream, answer: impl AsRef<[u8]>) {
     let _ = stream.write_all(answer.as_ref()).await;
     let _ = stream.shutdown().await;
     let _ = stream.read(&mut [0]).await;
 }
 
-/// Something, and something else again and again.
+/// Sends `first`, then `piece` again and again.
 async fn repeat(mut stream: TcpStream, first: &str, piece: impl AsRef<[u8]>, pause: Duration) {
     let _ = stream.write_all(first.as_bytes()).await;
     while stream.write_all(piece.as_ref()).await.is_ok() {
@@ -166,7 +166,7 @@ fn bad_hosts() -> Vec<Bad> {
     ]
 }
 
-/// A gigabyte of zeros.
+/// A gigabyte of zeros, compressed.
 static BOMB: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(&vec![0; 16 << 20]).unwrap();
@@ -174,13 +174,13 @@ static BOMB: LazyLock<Vec<u8>> = LazyLock::new(|| {
     [head.into_bytes(), encoder.finish().unwrap().repeat(64)].concat()
 });
 
-/// A page of links and nothing else.
+/// A page that consists of links.
 static LINKS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let links: String = (0..100_000).map(|link| format!("<a href={link}>")).collect();
     format!("{OK}\r\n{links}").into_bytes()
 });
 
-/// Serves a bad host on an address of its own. It has no robots.txt, or it does the bad thing there already.
+/// Serves a bad host on its own address. Its robots.txt is missing, or misbehaves too.
 async fn serve_bad(address: IpAddr, talk: Talk, also_robots: bool) -> u16 {
     let listener = TcpListener::bind((address, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -212,7 +212,7 @@ fn good_hosts() -> Vec<Host> {
     let host = |number: usize| Host {
         name: good_name(number),
         address: u8::try_from(100 + number).unwrap(),
-        says: Box::new(move |path, _| match path.trim_start_matches('/').parse::<usize>() {
+        answer_fn: Box::new(move |path, _| match path.trim_start_matches('/').parse::<usize>() {
             Ok(page) => {
                 let words: String = (0..50)
                     .map(|word| format!("w{} ", (number * 31 + page * 7 + word) * 997 % 9_973))
@@ -225,18 +225,18 @@ fn good_hosts() -> Vec<Host> {
     (0..GOOD).map(host).collect()
 }
 
-/// Notes how every URL ended first; stops when all good pages are fetched and the others have ended, too.
+/// Records the first outcome of every URL. Stops when all good pages are fetched and all other URLs have an outcome.
 #[derive(Default)]
 struct Siege {
     good: BTreeSet<String>,
     waited_for: BTreeSet<String>,
-    /// Of each URL, how it ended the first time.
+    /// The first outcome of each URL.
     ends: BTreeMap<String, &'static str>,
 }
 
 impl Observer for Siege {
     fn committed(&mut self, seen: Seen<'_>) -> ControlFlow<()> {
-        let word = word_for(&seen.result.outcome);
+        let word = outcome_name(&seen.result.outcome);
         let url = seen.url.as_str().to_owned();
         if seen.url.host().starts_with("good") && word == "fetched" {
             self.good.insert(url.clone());
@@ -255,7 +255,7 @@ impl Observer for Siege {
     }
 }
 
-fn word_for(outcome: &Outcome) -> &'static str {
+fn outcome_name(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Fetched => "fetched",
         Outcome::Redirected => "redirected",
@@ -270,16 +270,16 @@ fn politeness() -> Politeness {
 
 const LIMITS: Limits = Limits { workers: 32, ..Limits::NONE };
 
-/// Only keeps a test from hanging; what takes this long does not end at all.
+/// Only keeps a test from hanging. It is far longer than any outcome takes.
 const WATCHDOG: Duration = Duration::from_secs(120);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_bad_thing_ends_in_a_way_that_fits() {
+async fn every_attack_has_a_suitable_outcome() {
     let web = Web::serve(good_hosts()).await;
     let good: Vec<_> = (0..GOOD).map(|number| web.url(&good_name(number), "/0")).collect();
     let (mut names, mut bad, mut expected) = (web.names(), Vec::new(), Vec::new());
     for (number, Bad { name, ends, talk }) in bad_hosts().into_iter().enumerate() {
-        // Most of it a second time, from robots.txt on.
+        // Most attacks run a second time, starting with robots.txt.
         let costs_only_time = ["links.test", "deep.test", "calendar.test"].contains(&name);
         let ways = [(0, "", false), (1, "r-", true)];
         for (third, prefix, also_robots) in ways.into_iter().take(if costs_only_time { 1 } else { 2 }) {
@@ -307,19 +307,19 @@ async fn every_bad_thing_ends_in_a_way_that_fits() {
     let mut crawl = Crawl::new(&fetch, &mut store, SystemClock).unwrap().polite(politeness(), "Porthole");
     crawl.start(&[good, bad.clone()].concat()).unwrap();
     let is_over = timeout(WATCHDOG, crawl.run(LIMITS, &mut siege)).await.is_ok();
-    assert!(is_over, "{} good pages, and no end of {:?}", siege.good.len(), siege.waited_for);
+    assert!(is_over, "{} good pages; still waiting for {:?}", siege.good.len(), siege.waited_for);
     for (url, expected) in bad.iter().zip(expected) {
         let word = siege.ends[url.as_str()];
         assert!(expected.is_none_or(|ends| ends.contains(&word)), "{url} ended with {word}");
     }
 }
 
-/// Bad hosts of a simulated web: they say nothing, or take their time for a page or an error.
+/// Bad hosts of a simulated web: they are silent, or slow with a page or an error.
 fn simulated_bad_hosts() -> Vec<Host> {
     let host = |number: u8| Host {
         name: format!("bad{number}.test"),
         address: number,
-        says: Box::new(move |path, _| match (path, number % 8) {
+        answer_fn: Box::new(move |path, _| match (path, number % 8) {
             ("/robots.txt", 0..4) => Answer::status(404),
             (_, 0 | 4) => Answer::silence(),
             (_, 1 | 5) => Answer::status(500).after(Duration::from_secs(3)),
@@ -329,12 +329,12 @@ fn simulated_bad_hosts() -> Vec<Host> {
     (1..100).map(host).collect()
 }
 
-/// Crawls all hosts of a simulated web, begun in this order; how long each good one took from its first page to its
-/// last.
+/// Crawls all hosts of a simulated web, added in this order. Returns the time of each good host from its first page
+/// to its last.
 async fn times_of_good_hosts(hosts: Vec<Host>) -> Vec<Duration> {
     let names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
     let web = SimulatedWeb::new(hosts);
-    // All pages are there from the start: they are as good as those of bad hosts.
+    // All pages are queued from the start, with the same priority as those of bad hosts.
     let pages = |name: &String| (0..PAGES).map(|page| web.url(name, &format!("/{page}"))).collect::<Vec<_>>();
     let starts: Vec<CanonicalUrl> = names.iter().flat_map(pages).collect();
     let folder = tempfile::tempdir().unwrap();
@@ -364,7 +364,7 @@ async fn good_hosts_are_crawled_as_if_they_were_alone() {
     }
 }
 
-/// A clock on which an hour is six seconds.
+/// A clock on which an hour takes six seconds.
 struct Fast(Instant);
 
 impl Clock for Fast {
@@ -373,7 +373,7 @@ impl Clock for Fast {
     }
 }
 
-/// Crawls one site to its end, and says how its URLs ended the last time.
+/// Crawls a site to its end. Returns the last outcome of each URL.
 async fn crawl_to_the_end(fetch: &HttpFetch, start: &str) -> BTreeMap<String, &'static str> {
     let folder = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
@@ -383,18 +383,18 @@ async fn crawl_to_the_end(fetch: &HttpFetch, start: &str) -> BTreeMap<String, &'
     crawl.start(&[CanonicalUrl::parse(start).unwrap()]).unwrap();
     let mut ends = BTreeMap::new();
     let mut observe = |seen: Seen<'_>| {
-        ends.insert(seen.url.as_str().to_owned(), word_for(&seen.result.outcome));
+        ends.insert(seen.url.as_str().to_owned(), outcome_name(&seen.result.outcome));
         ControlFlow::Continue(())
     };
     let run = crawl.run(Limits { workers: 4, ..Limits::default() }, &mut observe);
     let stop = timeout(WATCHDOG, run).await;
-    let stop = stop.unwrap_or_else(|_| panic!("{start} goes on for ever")).unwrap();
+    let stop = stop.unwrap_or_else(|_| panic!("{start} does not end")).unwrap();
     assert_eq!(stop, Stop::Exhausted, "{start}");
     ends
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_site_that_cannot_be_reached_ends_with_the_reason() {
+async fn an_unreachable_site_is_recorded_with_the_reason() {
     let silent =
         serve_bad(IpAddr::from([127, 3, 0, 1]), |stream, _| Box::pin(stay_silent(stream)), true).await;
     let names = [("silent.test", [127, 3, 0, 1]), ("private.test", [10, 0, 0, 1])];
@@ -413,7 +413,7 @@ async fn a_site_that_cannot_be_reached_ends_with_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn redirects_without_end_come_to_one() {
+async fn endless_redirects_are_a_trap() {
     let chain: Talk = |stream, path| {
         let hop: u64 = path[1..].parse().unwrap_or(0);
         Box::pin(say(stream, format!("HTTP/1.1 302 Found\r\nLocation: /{}\r\n\r\n", hop + 1)))

@@ -1,4 +1,4 @@
-//! What a server can do to us costs a classified error or a cut page, and bounded memory.
+//! Hostile servers cause a classified error or a truncated page, and bounded memory use.
 
 use std::future::pending;
 use std::io::Write;
@@ -19,15 +19,15 @@ use crate::server::{fetcher, fetcher_with, get, read_head, serve, serve_bytes, s
 /// Only keeps a test from hanging: many times the sum of the timeouts in `settings`.
 const WATCHDOG: Duration = Duration::from_secs(60);
 
-/// Fetches from a server that must fail in this way.
+/// Fetches from a server and expects this failure.
 async fn fails(addr: SocketAddr, kind: FailureKind, words: &str) {
     let answer = timeout(WATCHDOG, get(&fetcher(), &format!("http://{addr}/"))).await.expect(words);
     let error = answer.expect_err(words);
     assert_eq!(error.kind, kind, "{error}");
-    assert!(error.detail.contains(words), "{:?} does not say {words:?}", error.detail);
+    assert!(error.detail.contains(words), "{:?} does not contain {words:?}", error.detail);
 }
 
-/// Fetches from a server that must answer, whatever it does afterwards.
+/// Fetches from a server and expects an answer.
 async fn answers(addr: SocketAddr) -> Response {
     timeout(WATCHDOG, get(&fetcher(), &format!("http://{addr}/"))).await.expect("it ends").unwrap()
 }
@@ -35,7 +35,7 @@ async fn answers(addr: SocketAddr) -> Response {
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
 
 #[tokio::test]
-async fn an_endless_body_is_cut() {
+async fn an_endless_body_is_truncated() {
     let endless = [
         serve_endless("HTTP/1.1 200 OK\r\n\r\n", vec![b'x'; 65_536]).await,
         serve_endless("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", vec![b'x'; 65_536]).await,
@@ -52,7 +52,7 @@ async fn an_endless_body_is_cut() {
 }
 
 #[tokio::test]
-async fn one_byte_now_and_then_is_given_up() {
+async fn a_trickling_body_times_out() {
     let addr = serve(|mut stream| async move {
         read_head(&mut stream).await;
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n").await;
@@ -61,7 +61,7 @@ async fn one_byte_now_and_then_is_given_up() {
         }
     })
     .await;
-    // Not for the deadline of the whole, which says "did not end within".
+    // Not by the deadline of the whole body, which says "did not end within".
     fails(addr, FailureKind::Timeout, "less than 1000 bytes a second").await;
 }
 
@@ -79,7 +79,7 @@ async fn a_body_that_is_just_fast_enough_ends_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn silence_is_given_up_in_every_phase() {
+async fn silence_times_out_in_every_phase() {
     let silent = serve(|stream| async move {
         let _open = stream;
         pending::<()>().await;
@@ -215,7 +215,7 @@ async fn a_redirect_loop_is_returned_hop_by_hop() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_in_headers_are_replaced() {
+async fn invalid_bytes_in_headers_are_replaced() {
     let answer = b"HTTP/1.1 301 \xff\xfe\r\nLocation: /caf\xe9\r\nX-Name: \xc3\xa9\r\nBad\x01Name: y\r\n\r\n";
     let response = answers(serve_bytes(*answer).await).await;
     assert_eq!(response.headers.get("location"), Some("/caf\u{fffd}"));
@@ -223,14 +223,14 @@ async fn bytes_that_are_no_text_in_headers_are_replaced() {
 }
 
 #[tokio::test]
-async fn a_wrong_content_length_cuts_the_page_or_fails() {
-    // Said too long: what came is kept.
+async fn a_wrong_content_length_truncates_the_page_or_fails() {
+    // Declared too long: the received part is kept.
     let response = answers(serve_bytes(format!("{OK}Content-Length: 900\r\n\r\n<p>short")).await).await;
     assert_eq!((&response.body[..], response.truncated), (&b"<p>short"[..], true));
-    // Said too long, and nothing came.
+    // Declared too long, and nothing received.
     let nothing = serve_bytes(format!("{OK}Content-Length: 900\r\n\r\n")).await;
     fails(nothing, FailureKind::Protocol, "shorter than its headers say").await;
-    // Said too short: the rest is no part of the page, and the next answer does not start with it.
+    // Declared too short: the rest is not part of the page, nor of the next answer.
     let addr =
         serve_bytes(format!("{OK}Content-Length: 5\r\n\r\n<p>longHTTP/1.1 200 OK\r\n\r\nsmuggled")).await;
     let fetch = fetcher();
@@ -238,7 +238,7 @@ async fn a_wrong_content_length_cuts_the_page_or_fails() {
         let response = get(&fetch, &format!("http://{addr}/")).await.unwrap();
         assert_eq!((&response.body[..], response.truncated), (&b"<p>lo"[..], false));
     }
-    // No length, or two of them.
+    // An invalid length, or two.
     for length in ["x", "-1", "5\r\nContent-Length: 6"] {
         let addr = serve_bytes(format!("{OK}Content-Length: {length}\r\n\r\nabcdef")).await;
         fails(addr, FailureKind::Protocol, "not an HTTP answer").await;
@@ -258,7 +258,7 @@ async fn a_flood_of_headers_is_refused() {
 }
 
 #[tokio::test]
-async fn what_comes_before_the_answer_may_not_go_on_for_ever() {
+async fn endless_interim_responses_time_out() {
     let early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n";
     let response = answers(serve_bytes(format!("{early}{OK}\r\npage")).await).await;
     assert_eq!((response.status, &response.body[..]), (200, &b"page"[..]));
@@ -267,7 +267,7 @@ async fn what_comes_before_the_answer_may_not_go_on_for_ever() {
 }
 
 #[tokio::test]
-async fn nonsense_between_chunks_cuts_the_page_or_fails() {
+async fn invalid_chunks_truncate_the_page_or_fail() {
     let chunked = format!("{OK}Transfer-Encoding: chunked\r\n\r\n");
     for nonsense in ["xyz\r\nabc", "-5\r\nabc", "fffffffffffffffff\r\nabc", ""] {
         let addr = serve_bytes(format!("{chunked}{nonsense}")).await;
@@ -285,7 +285,7 @@ async fn nonsense_between_chunks_cuts_the_page_or_fails() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_said_to_be_so() {
+async fn answers_that_are_not_http_are_errors() {
     for garbage in [
         "<html>HTTP/0.9 had no status line</html>",
         "HTTP/1.1 OK\r\n\r\n",
@@ -301,7 +301,7 @@ async fn what_is_not_http_is_said_to_be_so() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_told_from_nonsense() {
+async fn broken_connections_are_not_protocol_errors() {
     fails(serve(|stream| async move { drop(stream) }).await, FailureKind::Connect, "connection").await;
     fails(serve_bytes("").await, FailureKind::Connect, "closed before").await;
     fails(serve_bytes("HTTP/1.1 200 O").await, FailureKind::Connect, "closed before").await;
@@ -318,10 +318,12 @@ async fn a_connection_that_breaks_is_told_from_nonsense() {
 }
 
 #[tokio::test]
-async fn encodings_that_are_not_read_are_said_to_be_so() {
-    for (encoding, words) in
-        [("compress", "`compress` is not read"), ("gzip, br", "two content encodings"), ("br", "is not br")]
-    {
+async fn unsupported_encodings_are_errors() {
+    for (encoding, words) in [
+        ("compress", "`compress` is not supported"),
+        ("gzip, br", "two nested content encodings"),
+        ("br", "is not br"),
+    ] {
         let addr = serve_bytes(format!("{OK}Content-Encoding: {encoding}\r\n\r\n<html>plain</html>")).await;
         fails(addr, FailureKind::Protocol, words).await;
     }
@@ -362,9 +364,9 @@ async fn names_with_a_private_address_are_refused() {
     );
 }
 
-/// Good hosts are fetched while a hundred requests to bad ones are under way, none of which ends.
+/// Good hosts are fetched while a hundred requests to bad ones are in flight, none of which ends.
 #[tokio::test]
-async fn good_hosts_go_on_while_bad_ones_do_their_worst() {
+async fn bad_hosts_do_not_delay_good_ones() {
     let good = crate::http::serve_pages().await;
     let reached = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&reached);

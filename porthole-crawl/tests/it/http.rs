@@ -1,4 +1,4 @@
-//! What an ordinary server and an ordinary fetch have to do with each other.
+//! Ordinary fetches from ordinary servers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::server::{fetcher, fetcher_with, get, read_head, serve, serve_bytes, settings};
 
-/// Answers each request with its own head, and keeps the connection.
+/// Answers each request with its own head, and keeps the connection open.
 pub(crate) async fn serve_pages() -> SocketAddr {
     serve(|mut stream| async move {
         while let Some(head) = read_head(&mut stream).await {
@@ -28,7 +28,7 @@ pub(crate) async fn serve_pages() -> SocketAddr {
 }
 
 #[tokio::test]
-async fn a_request_says_who_asks_and_for_what() {
+async fn requests_carry_the_expected_headers() {
     let addr = serve_pages().await;
     let url = CanonicalUrl::parse(&format!("http://{addr}/a/b?c=%20{{|}}'`^[]\\")).unwrap();
     let mut request = Request::get(url.clone());
@@ -47,7 +47,7 @@ async fn a_request_says_who_asks_and_for_what() {
     assert!(!head.contains("cookie") && !head.contains("authorization"));
 }
 
-/// Counts connections; each answers as often as it is told to.
+/// Counts connections. Each answers `answers` requests.
 async fn serve_counted(answers: usize, extra: &'static str) -> (SocketAddr, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
@@ -83,12 +83,12 @@ async fn connections_for(
 }
 
 #[tokio::test]
-async fn connections_are_used_again_and_replaced_when_they_are_gone() {
+async fn connections_are_reused_and_replaced() {
     assert_eq!(connections_for(100, "", |_| {}).await, 1);
     assert_eq!(connections_for(100, "Connection: close\r\n", |_| {}).await, 6);
     assert_eq!(connections_for(100, "", |settings| settings.max_idle_per_host = 0).await, 6);
     assert_eq!(connections_for(100, "", |settings| settings.idle_timeout = Duration::ZERO).await, 6);
-    // The server hangs up after each third answer without saying so.
+    // The server closes the connection after every third answer without announcing it.
     assert_eq!(connections_for(3, "", |_| {}).await, 2);
     assert_eq!(connections_for(1, "", |_| {}).await, 6);
 }
@@ -100,7 +100,7 @@ async fn a_body_of_another_type_is_not_read() {
         let _ = stream
             .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 99\r\n\r\n")
             .await;
-        // Nothing comes until the client hangs up.
+        // Nothing is sent until the client closes the connection.
         let _ = stream.read(&mut [0]).await;
     })
     .await;
@@ -124,7 +124,7 @@ async fn errors_and_redirects_keep_their_status_whatever_their_body() {
 }
 
 #[tokio::test]
-async fn the_addresses_of_a_name_are_tried_one_after_the_other() {
+async fn all_addresses_of_a_name_are_tried() {
     let addr = serve_pages().await;
     let names: &[(&str, &[&str])] =
         &[("two.test", &["127.0.0.9", "127.0.0.1"]), ("one.test", &["127.0.0.9"])];
@@ -155,7 +155,7 @@ async fn the_address_for_politeness_is_the_first_that_would_be_connected_to() {
         ("http://127.0.0.7:81/", Some("127.0.0.7")),
         ("http://[::1]/", Some("::1")),
         ("http://[::ffff:127.0.0.7]/", Some("127.0.0.7")),
-        // A fetch of these fails before it goes anywhere.
+        // Fetches of these fail before anything is sent.
         ("http://private.test/", None),
         ("http://10.0.0.1/", None),
         ("http://unknown.test/", None),
@@ -165,18 +165,18 @@ async fn the_address_for_politeness_is_the_first_that_would_be_connected_to() {
     let mut behind = settings();
     behind.proxies = Proxies::all("http://127.0.0.1:1".parse().unwrap());
     let fetch = fetcher_with(behind, names);
-    assert_eq!(address(&fetch, "http://two.test/").await, None, "the proxy knows it, we do not");
+    assert_eq!(address(&fetch, "http://two.test/").await, None, "the proxy resolves it");
 }
 
 #[tokio::test]
-async fn localhost_is_found_by_the_system() {
+async fn localhost_is_resolved_by_the_system() {
     let addr = serve_pages().await;
     let response = get(&fetcher(), &format!("http://localhost:{}/", addr.port())).await.unwrap();
     assert_eq!(response.status, 200);
 }
 
 #[tokio::test]
-async fn no_more_requests_are_under_way_than_allowed() {
+async fn concurrent_requests_are_limited() {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (counted, seen) = (Arc::clone(&now), Arc::clone(&most));
     let addr = serve(move |mut stream| {
@@ -200,7 +200,7 @@ async fn no_more_requests_are_under_way_than_allowed() {
 }
 
 #[tokio::test]
-async fn large_bodies_wait_until_there_is_room_for_them() {
+async fn large_bodies_wait_for_memory() {
     let body = "x".repeat(1 << 20);
     let head =
         format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n", body.len());
@@ -223,7 +223,7 @@ async fn large_bodies_wait_until_there_is_room_for_them() {
         held.push(responses.recv().await.unwrap());
     }
     for left in (0..8).rev() {
-        // All others hang back until one that came is dropped.
+        // All others wait until a received one is dropped.
         for _ in 0..200 {
             tokio::task::yield_now().await;
         }
@@ -238,7 +238,7 @@ async fn large_bodies_wait_until_there_is_room_for_them() {
 }
 
 #[tokio::test]
-async fn a_server_that_resets_a_connection_is_not_asked_again_at_once() {
+async fn a_reset_connection_is_not_retried() {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
     let addr = serve(move |mut stream| {
@@ -249,7 +249,7 @@ async fn a_server_that_resets_a_connection_is_not_asked_again_at_once() {
                 counted.fetch_add(1, Ordering::Relaxed);
                 requests += 1;
                 if requests == 2 {
-                    // Closing on a socket that lingers for no time resets it.
+                    // Closing a socket with zero linger resets it.
                     stream.set_zero_linger().unwrap();
                     return;
                 }

@@ -1,6 +1,6 @@
-//! The live fetcher against servers of every temper, all on loopback.
+//! The HTTP fetcher against ordinary and hostile servers on loopback.
 
-// Only there all of 127.0.0.0/8 is this machine, and every host can have an address of its own.
+// On Linux all of 127.0.0.0/8 is loopback, so every host can have its own address.
 #[cfg(target_os = "linux")]
 mod besieged;
 mod hostile;

@@ -1,4 +1,4 @@
-//! A crawl of a simulated web of many hosts, and what its servers have to say about the guest.
+//! A crawl of a simulated web of many hosts, checked by what the servers log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use porthole_types::CanonicalUrl;
 use tokio::time::Instant;
 
 use crate::simulated::{Asked, PATIENCE, SimulatedClock, SimulatedWeb};
-use crate::web::{Answer, Host, Says};
+use crate::web::{Answer, AnswerFn, Host};
 
 const LEAST: Duration = Duration::from_millis(60);
 const FACTOR: u32 = 5;
@@ -22,20 +22,20 @@ fn politeness() -> Politeness {
     Politeness { min_delay: LEAST, delay_factor: FACTOR, max_delay: MOST, ..Politeness::default() }
 }
 
-/// What robots.txt says about private pages on most hosts.
+/// The robots.txt of most hosts.
 const RULES: &str = "User-agent: *\nDisallow: /private/\nAllow: /private/open/\nDisallow: /*.cgi$\n";
 
-/// What a host must have been asked at the end, besides robots.txt, and how it may be asked.
+/// The requests that a host must have received at the end, besides robots.txt, and its limits.
 struct Expected {
     host: String,
     /// The pages, each once.
     pages: BTreeSet<String>,
-    /// What leads to its rules, in this order.
+    /// The requests for its robots.txt, in this order.
     robots: Vec<String>,
     crawl_delay: Duration,
 }
 
-/// The pages that every host links to, of itself.
+/// The pages of its own that every host links to.
 const PAGES: [&str; 9] = [
     "/",
     "/a.html",
@@ -51,7 +51,7 @@ const PAGES: [&str; 9] = [
 /// Those that `RULES` allows.
 const ALLOWED: [&str; 6] = ["/", "/a.html", "/b.html?x=1", "/c/", "/c/d.html", "/private/open/page.html"];
 
-/// A page of a host: words of its own, links to all pages of the host and to pages of others.
+/// A page of a host: unique words, links to all pages of the host and to pages of others.
 fn page(number: usize, path: &str, port: u16) -> Answer {
     let mut html = format!("<title>{number} {path}</title><p>");
     for word in 0..60 {
@@ -80,14 +80,14 @@ fn host(number: usize) -> (Host, Expected) {
     let mut pages: &[&str] = &ALLOWED;
     let mut robots = vec!["/robots.txt"];
     let mut crawl_delay = 0;
-    let says: Says = match number {
+    let answer_fn: AnswerFn = match number {
         // Everything is allowed.
         0 | 1 => {
             pages = &PAGES;
             let status = [404, 403][number];
             with_robots(number, move || Answer::status(status))
         }
-        // Nothing is: it cannot be known what is.
+        // Nothing is allowed, because robots.txt cannot be read.
         2..=8 => {
             pages = &[];
             with_robots(number, move || match number {
@@ -100,7 +100,7 @@ fn host(number: usize) -> (Host, Expected) {
                 _ => Answer::text("User-agent: *\nAllow: /private/\nUser-agent: Porthole\nDisallow: /"),
             })
         }
-        // Redirects: five are followed, the sixth is not, and then there is no robots.txt.
+        // Redirects: five are followed. After a sixth there is no robots.txt.
         9 | 10 => {
             let hops = number - 4;
             robots.extend(["/r1", "/r2", "/r3", "/r4", "/r5"]);
@@ -115,7 +115,7 @@ fn host(number: usize) -> (Host, Expected) {
                 path => page(number, path, port),
             })
         }
-        // Ten megabytes, the rule near the beginning, and beyond what has to be read.
+        // Ten megabytes, with the rule near the beginning, or beyond the size limit.
         11 | 12 => {
             let lines = |bytes: usize| "# nothing to see here\n".repeat(bytes / 22);
             let long = match number {
@@ -125,7 +125,7 @@ fn host(number: usize) -> (Host, Expected) {
             pages = if number == 11 { &ALLOWED } else { &PAGES };
             with_robots(number, move || Answer::text(long.clone()))
         }
-        // As people write it, and as they do not.
+        // Unusual and invalid syntax.
         13 => with_robots(number, || {
             Answer::text(
                 "\u{feff}USER-AGENT: *\r\ndisAllow :/private/\r\n\tALLOW: /private/open/ # but this\r\n\
@@ -148,17 +148,17 @@ fn host(number: usize) -> (Host, Expected) {
                  User-agent: *\nDisallow: /c/\n",
             )
         }),
-        // A pause that the site asks for.
+        // With Crawl-delay.
         17..=19 => {
             crawl_delay = 350;
             with_robots(number, || Answer::text(format!("{RULES}Crawl-delay: 0.35\n")))
         }
-        // Slow ones: the pause grows with the time that they take.
+        // Slow hosts: the pause grows with the time of the answer.
         20..=22 => Box::new(move |path, port| {
             let answer = if path == "/robots.txt" { Answer::text(RULES) } else { page(number, path, port) };
             answer.after(Duration::from_millis(100))
         }),
-        // Busy ones: nothing is asked before they say so.
+        // Busy hosts: nothing is requested before the time they name.
         23 | 24 => Box::new(move |path, port| match path {
             "/robots.txt" => Answer::text(RULES),
             "/c/" => Answer::status([503, 429][number - 23]).retry_after(2),
@@ -166,7 +166,7 @@ fn host(number: usize) -> (Host, Expected) {
         }),
         _ => with_robots(number, || Answer::text(RULES)),
     };
-    let host = Host { name: name(number), address: u8::try_from(number + 1).unwrap(), says };
+    let host = Host { name: name(number), address: u8::try_from(number + 1).unwrap(), answer_fn };
     let expected = Expected {
         host: name(number),
         pages: pages.iter().map(|&path| path.to_owned()).collect(),
@@ -176,23 +176,23 @@ fn host(number: usize) -> (Host, Expected) {
     (host, expected)
 }
 
-fn with_robots(number: usize, robots: impl Fn() -> Answer + Send + Sync + 'static) -> Says {
+fn with_robots(number: usize, robots: impl Fn() -> Answer + Send + Sync + 'static) -> AnswerFn {
     Box::new(move |path, port| if path == "/robots.txt" { robots() } else { page(number, path, port) })
 }
 
-/// Ends a crawl when everything that is expected has been asked for, and a while after.
-struct Patience<'a, M> {
+/// Ends a crawl some time after everything expected has been requested.
+struct StopWhenComplete<'a, M> {
     web: &'a SimulatedWeb,
-    /// What is missing in a log.
+    /// Returns what is missing in a log.
     missing: M,
     started: Instant,
     complete: Option<Instant>,
 }
 
-/// Long enough for a request that should not come; a failure is tried again after 30 s.
-const A_WHILE: Duration = Duration::from_secs(20);
+/// Long enough for a request that should not be made. Failures are retried after 30 s.
+const GRACE_PERIOD: Duration = Duration::from_secs(20);
 
-impl<M: Fn(&[Asked]) -> Vec<String>> Observer for Patience<'_, M> {
+impl<M: Fn(&[Asked]) -> Vec<String>> Observer for StopWhenComplete<'_, M> {
     fn committed(&mut self, _: Seen<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -203,30 +203,30 @@ impl<M: Fn(&[Asked]) -> Vec<String>> Observer for Patience<'_, M> {
             if missing.is_empty() {
                 self.complete = Some(Instant::now());
             }
-            assert!(self.started.elapsed() < A_WHILE, "never asked for: {missing:?}");
+            assert!(self.started.elapsed() < GRACE_PERIOD, "never requested: {missing:?}");
         }
         match self.complete {
-            Some(complete) if complete.elapsed() > A_WHILE => ControlFlow::Break(()),
+            Some(complete) if complete.elapsed() > GRACE_PERIOD => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }
     }
 }
 
-/// Crawls from these URLs on until nothing of what is `missing` is left.
+/// Crawls from these URLs until nothing is `missing`.
 async fn crawl(web: &SimulatedWeb, starts: &[CanonicalUrl], missing: impl Fn(&[Asked]) -> Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(folder.path().join("crawl.db")).unwrap();
     let crawl = Crawl::new(web, &mut store, SimulatedClock::start()).unwrap();
     let mut crawl = crawl.polite(politeness(), "Porthole").reading_in_place();
     crawl.start(starts).unwrap();
-    let mut patience = Patience { web, missing, started: Instant::now(), complete: None };
+    let mut patience = StopWhenComplete { web, missing, started: Instant::now(), complete: None };
     let limits = Limits { workers: 32, ..Limits::default() };
     let stop = crawl.run(limits, &mut patience).await.unwrap();
     assert!(matches!(stop, Stop::Asked | Stop::Exhausted), "{stop:?}");
 }
 
-/// Paths that were not asked for, of those that are to be.
-fn not_asked(log: &[Asked], expected: &[Expected]) -> Vec<String> {
+/// The expected paths that were not requested.
+fn not_requested(log: &[Asked], expected: &[Expected]) -> Vec<String> {
     let asked: BTreeSet<(&str, &str)> = log.iter().map(|asked| (&*asked.host, &*asked.path)).collect();
     let all = expected.iter().flat_map(|host| {
         host.pages.iter().chain(&host.robots).map(move |path| (host.host.as_str(), path.as_str()))
@@ -234,7 +234,7 @@ fn not_asked(log: &[Asked], expected: &[Expected]) -> Vec<String> {
     all.filter(|wanted| !asked.contains(wanted)).map(|(host, path)| format!("{host}{path}")).collect()
 }
 
-/// The requests of each of something, in the order in which they came.
+/// Groups the requests by a key, in the order of arrival.
 fn by<K: Ord>(log: &[Asked], key: impl Fn(&Asked) -> K) -> BTreeMap<K, Vec<&Asked>> {
     let mut of_each: BTreeMap<K, Vec<&Asked>> = BTreeMap::new();
     for asked in log {
@@ -246,7 +246,7 @@ fn by<K: Ord>(log: &[Asked], key: impl Fn(&Asked) -> K) -> BTreeMap<K, Vec<&Aske
     of_each
 }
 
-/// No request came while another was under way, nor earlier after it than it may.
+/// Checks that no request arrived while another was in flight, or too early after it.
 fn check_pauses(requests: &[&Asked], also: impl Fn(&Asked) -> Duration) {
     for pair in requests.windows(2) {
         let (before, next) = (pair[0], pair[1]);
@@ -267,11 +267,11 @@ fn check_pauses(requests: &[&Asked], also: impl Fn(&Asked) -> Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_guest_as_fifty_hosts_see_it() {
+async fn fifty_hosts_see_a_polite_crawler() {
     let (hosts, expected): (Vec<_>, Vec<_>) = (0..HOSTS).map(host).unzip();
     let web = SimulatedWeb::new(hosts);
     let starts: Vec<_> = (0..HOSTS).step_by(5).map(|number| web.url(&name(number), "/")).collect();
-    crawl(&web, &starts, |log| not_asked(log, &expected)).await;
+    crawl(&web, &starts, |log| not_requested(log, &expected)).await;
     let log = web.log();
     let by_host = by(&log, |asked| asked.host.clone());
     for Expected { host, pages, robots, crawl_delay } in &expected {
@@ -285,23 +285,23 @@ async fn a_guest_as_fifty_hosts_see_it() {
             |asked: &Asked| if robots.contains(&asked.path) { Duration::ZERO } else { *crawl_delay };
         check_pauses(requests, of_page);
     }
-    assert_eq!(by_host.len(), HOSTS, "and nobody else was asked");
+    assert_eq!(by_host.len(), HOSTS, "no other host was requested");
 }
 
-/// A few hosts with `RULES` and a robots.txt of their own, at these addresses.
+/// A few hosts with `RULES` and their own robots.txt, at these addresses.
 fn few(addresses: &[u8], robots: impl Fn(usize, u16) -> Answer + Clone + Send + Sync + 'static) -> Vec<Host> {
     let host = |(number, &address): (usize, &u8)| {
         let robots = robots.clone();
-        let says: Says = Box::new(move |path, port| match path {
+        let answer_fn: AnswerFn = Box::new(move |path, port| match path {
             "/robots.txt" => robots(number, port),
             path => page(number, path, port),
         });
-        Host { name: name(number), address, says }
+        Host { name: name(number), address, answer_fn }
     };
     addresses.iter().enumerate().map(host).collect()
 }
 
-/// Crawls from the first page of each of the first `count` hosts until all their pages have been asked for.
+/// Crawls from the first page of each of the first `count` hosts until all their pages were requested.
 async fn crawl_all(web: &SimulatedWeb, count: usize) -> Vec<Asked> {
     let starts: Vec<_> = (0..count).map(|number| web.url(&name(number), "/")).collect();
     let missing = |log: &[Asked]| {
@@ -315,7 +315,7 @@ async fn crawl_all(web: &SimulatedWeb, count: usize) -> Vec<Asked> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_crawl_delay_holds_from_the_robots_txt_on_and_around_sitemaps() {
+async fn a_crawl_delay_applies_to_robots_txt_and_sitemaps() {
     const DELAY: Duration = Duration::from_millis(300);
     let robots = |_, _| Answer::text(format!("{RULES}Crawl-delay: 0.3\nSitemap: /c/sitemap.xml\n"));
     let web = SimulatedWeb::new(few(&[61, 62], robots));
@@ -327,9 +327,9 @@ async fn a_crawl_delay_holds_from_the_robots_txt_on_and_around_sitemaps() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pause_after_a_failure_follows_the_time_that_it_took() {
+async fn the_pause_after_a_failure_depends_on_its_duration() {
     let mut hosts = few(&[63], |_, _| Answer::text(RULES));
-    hosts[0].says = Box::new(|path, port| match path {
+    hosts[0].answer_fn = Box::new(|path, port| match path {
         "/robots.txt" => Answer::text(RULES),
         "/a.html" => Answer::silence(),
         path => page(0, path, port),
@@ -342,8 +342,8 @@ async fn the_pause_after_a_failure_follows_the_time_that_it_took() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_is_spared_whoever_redirects_to_its_robots_txt() {
-    // All hosts have their rules with the first, which is slow.
+async fn redirected_robots_txt_keeps_the_targets_pauses() {
+    // The robots.txt of all hosts redirects to the first, which is slow.
     let robots = |number: usize, port: u16| match number {
         0 => Answer::text(RULES).after(Duration::from_millis(50)),
         _ => Answer::redirect(&format!("http://{}:{port}/robots.txt", name(0))),
@@ -354,12 +354,12 @@ async fn a_host_is_spared_whoever_redirects_to_its_robots_txt() {
     assert_eq!(by_host[&name(0)].iter().filter(|asked| asked.path == "/robots.txt").count(), 6);
     for requests in by_host.values() {
         check_pauses(requests, |_| Duration::ZERO);
-        assert!(requests.iter().all(|asked| !asked.path.starts_with("/private/s")), "the rules hold");
+        assert!(requests.iter().all(|asked| !asked.path.starts_with("/private/s")), "the rules apply");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn robots_txts_that_lead_to_each_other_are_none() {
+async fn circular_robots_txt_redirects_allow_everything() {
     let robots = |number: usize, port: u16| {
         Answer::redirect(&format!("http://{}:{port}/robots.txt", name((number + 1) % 3)))
     };

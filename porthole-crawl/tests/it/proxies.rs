@@ -1,4 +1,4 @@
-//! Through proxies, HTTP and SOCKS5, with the server's end played by the proxy itself.
+//! HTTP and SOCKS5 proxies. The test's proxy also plays the server.
 
 use porthole_crawl::{HttpFetch, Proxies};
 use porthole_types::FailureKind;
@@ -14,7 +14,7 @@ fn through(proxy: &str) -> HttpFetch {
     HttpFetch::new(settings).unwrap()
 }
 
-/// Answers with what it was asked.
+/// Answers with the request it received.
 async fn echo(stream: &mut TcpStream, before: &str) {
     while let Some(head) = read_head(stream).await {
         let body = format!("{before}{head}");
@@ -24,7 +24,7 @@ async fn echo(stream: &mut TcpStream, before: &str) {
 }
 
 #[tokio::test]
-async fn an_http_proxy_is_asked_for_whole_urls() {
+async fn an_http_proxy_receives_absolute_urls() {
     let proxy = serve(|mut stream| async move { echo(&mut stream, "").await }).await;
     let fetch = through(&format!("http://me:secret@{proxy}"));
     for url in ["http://name.nowhere/a?b=c", "http://other.nowhere:81/"] {
@@ -35,7 +35,7 @@ async fn an_http_proxy_is_asked_for_whole_urls() {
 }
 
 #[tokio::test]
-async fn an_http_proxy_is_asked_to_connect_for_https() {
+async fn an_http_proxy_receives_connect_for_https() {
     let proxy = serve(|mut stream| async move {
         let head = read_head(&mut stream).await.unwrap();
         assert!(
@@ -51,7 +51,7 @@ async fn an_http_proxy_is_asked_to_connect_for_https() {
     assert!(error.detail.contains("answered \"HTTP/1.1 403 Not here\""), "{error}");
 }
 
-/// The proxy's side of SOCKS5, with a login if one is offered; what it is asked for is said before each answer.
+/// The proxy's side of SOCKS5, with a login if one is offered. Each answer starts with what was requested.
 async fn socks5(mut stream: TcpStream) {
     let mut start = [0; 2];
     stream.read_exact(&mut start).await.unwrap();
@@ -87,14 +87,14 @@ async fn a_socks5_proxy_resolves_names_itself() {
         let body = get(&fetch, "http://name.nowhere/a").await.unwrap().body;
         assert!(String::from_utf8(body.to_vec()).unwrap().starts_with("name.nowhere: GET /a HTTP/1.1\r\n"));
         let error = get(&fetch, "http://refused.nowhere/").await.unwrap_err();
-        assert!(error.detail.contains("the proxy does not allow it"), "{error}");
+        assert!(error.detail.contains("the proxy does not allow the connection"), "{error}");
     }
     let error = get(&through(&format!("socks5://me:wrong!@{proxy}")), "http://a.nowhere/").await.unwrap_err();
-    assert!(error.detail.contains("does not take the login"), "{error}");
+    assert!(error.detail.contains("rejected the login"), "{error}");
 }
 
 #[tokio::test]
-async fn addresses_in_urls_are_guarded_behind_a_proxy_too() {
+async fn addresses_in_urls_are_guarded_with_a_proxy_too() {
     let proxy = serve(|_| async { panic!("a connection was made") }).await;
     let fetch = through(&format!("http://{proxy}"));
     for url in ["http://127.0.0.1/", "http://[fd00::1]/", "https://169.254.169.254/", "http://a.localhost/"] {
@@ -104,13 +104,13 @@ async fn addresses_in_urls_are_guarded_behind_a_proxy_too() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_is_not_there_is_nobodys_fault_but_ours() {
+async fn an_unreachable_proxy_is_a_local_error() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let closed = listener.local_addr().unwrap();
     drop(listener);
     for proxy in [format!("http://{closed}"), format!("socks5://{closed}")] {
         let error = get(&through(&proxy), "http://name.nowhere/").await.unwrap_err();
         assert_eq!(error.kind, FailureKind::Local, "{error}");
-        assert!(error.detail.contains("the proxy is out of reach"), "{error}");
+        assert!(error.detail.contains("the proxy cannot be reached"), "{error}");
     }
 }

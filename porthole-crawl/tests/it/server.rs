@@ -1,4 +1,4 @@
-//! Servers for the tests, written byte by byte, and fetchers with short patience.
+//! Servers for the tests, written byte by byte, and fetchers with short timeouts.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -13,7 +13,7 @@ use porthole_types::CanonicalUrl;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Serves each connection with `talk`, as long as the test runs.
+/// Serves each connection with `talk` while the test runs.
 pub(crate) async fn serve<T, F>(talk: T) -> SocketAddr
 where
     T: Fn(TcpStream) -> F + Send + 'static,
@@ -29,7 +29,7 @@ where
     addr
 }
 
-/// Answers every request of every connection with the same bytes and hangs up after each.
+/// Answers every request with the same bytes and closes the connection.
 pub(crate) async fn serve_bytes(answer: impl Into<Vec<u8>>) -> SocketAddr {
     let answer: Arc<[u8]> = answer.into().into();
     serve(move |mut stream| {
@@ -38,14 +38,14 @@ pub(crate) async fn serve_bytes(answer: impl Into<Vec<u8>>) -> SocketAddr {
             read_head(&mut stream).await;
             let _ = stream.write_all(&answer).await;
             let _ = stream.shutdown().await;
-            // A socket closed on unread bytes resets; the client goes first.
+            // Closing a socket with unread bytes resets it, so the client has to close first.
             let _ = stream.read(&mut [0]).await;
         }
     })
     .await
 }
 
-/// A head, then the same piece again and again until the peer has enough.
+/// Sends a head, then the same chunk until the peer closes the connection.
 pub(crate) async fn serve_endless(head: &'static str, piece: Vec<u8>) -> SocketAddr {
     let piece: Arc<[u8]> = piece.into();
     serve(move |mut stream| {
@@ -59,7 +59,7 @@ pub(crate) async fn serve_endless(head: &'static str, piece: Vec<u8>) -> SocketA
     .await
 }
 
-/// Reads up to the empty line; nothing at the end of a connection.
+/// Reads up to the empty line. `None` at the end of the connection.
 pub(crate) async fn read_head(stream: &mut (impl AsyncReadExt + Unpin)) -> Option<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -68,7 +68,7 @@ pub(crate) async fn read_head(stream: &mut (impl AsyncReadExt + Unpin)) -> Optio
     Some(String::from_utf8(head).unwrap())
 }
 
-/// Loopback allowed, and everything a hundred times faster than in life.
+/// Settings with loopback allowed and short timeouts.
 pub(crate) fn settings() -> HttpSettings {
     HttpSettings {
         contact: Some("https://porthole.test/bot".into()),
@@ -87,7 +87,7 @@ pub(crate) fn fetcher() -> HttpFetch {
     HttpFetch::new(settings()).unwrap()
 }
 
-/// Names with the addresses of a table.
+/// Resolves names from a table.
 pub(crate) struct Names(pub(crate) HashMap<String, Vec<IpAddr>>);
 
 impl Resolve for Names {
@@ -96,7 +96,7 @@ impl Resolve for Names {
     }
 }
 
-/// A fetcher for which every one of these names has these addresses.
+/// A fetcher that resolves these names.
 pub(crate) fn fetcher_with(settings: HttpSettings, names: &[(&str, &[&str])]) -> HttpFetch {
     let parse = |addresses: &[&str]| addresses.iter().map(|address| address.parse().unwrap()).collect();
     let names = names.iter().map(|&(name, addresses)| (name.to_owned(), parse(addresses))).collect();

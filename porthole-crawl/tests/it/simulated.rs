@@ -1,6 +1,5 @@
-//! A small web without sockets, on tokio's paused time: only waiting takes time, so that an hour passes at once and no
-//! busy machine changes what happens when. Its hosts log all that they were asked, and what a test proves about a crawl,
-//! it proves from this log alone.
+//! A small web without sockets, on tokio's paused time: only waiting takes time, so an hour passes at once and a busy
+//! machine changes nothing. Its hosts log all requests, and tests check only this log.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,7 +10,7 @@ use porthole_crawl::{AddressesFuture, Fetch, FetchError, FetchFuture, Request, R
 use porthole_types::{CanonicalUrl, Clock, FailureKind, Headers, Timestamp};
 use tokio::time::{Instant, sleep};
 
-use crate::web::{Answer, Host, Says};
+use crate::web::{Answer, AnswerFn, Host};
 
 /// The clock that tokio's timers follow.
 pub(crate) struct SimulatedClock(Instant);
@@ -28,7 +27,7 @@ impl Clock for SimulatedClock {
     }
 }
 
-/// What every answer takes at least, and after how long a client gives up waiting for one.
+/// Minimum time of an answer, and the client's timeout.
 const LATENCY: Duration = Duration::from_millis(7);
 pub(crate) const PATIENCE: Duration = Duration::from_millis(800);
 
@@ -41,7 +40,7 @@ pub(crate) struct Asked {
     pub(crate) address: IpAddr,
     pub(crate) path: String,
     pub(crate) arrived: Instant,
-    /// `None` while it is under way.
+    /// `None` while it is in flight.
     pub(crate) answered: Option<Instant>,
     pub(crate) retry_after: Option<Duration>,
 }
@@ -53,16 +52,16 @@ impl Asked {
 }
 
 pub(crate) struct SimulatedWeb {
-    hosts: HashMap<String, (IpAddr, Says)>,
+    hosts: HashMap<String, (IpAddr, AnswerFn)>,
     log: Mutex<Vec<Asked>>,
 }
 
 impl SimulatedWeb {
     pub(crate) fn new(hosts: Vec<Host>) -> Self {
         let hosts = hosts.into_iter().map(|host| {
-            // Each in a block of its own: many hosts in one block get few slots.
+            // Each in its own address block, because requests per block are limited.
             let address = IpAddr::from([127, host.address, 0, 1]);
-            (host.name, (address, host.says))
+            (host.name, (address, host.answer_fn))
         });
         SimulatedWeb { hosts: hosts.collect(), log: Mutex::default() }
     }
@@ -77,9 +76,9 @@ impl SimulatedWeb {
 
     async fn answer(&self, request: &Request) -> Option<Answer> {
         let (host, path) = (request.url.host().to_owned(), request.url.path_and_query().to_owned());
-        let (address, says) = &self.hosts[&host];
-        assert_eq!(request.address, Some(*address), "the address that is spared is the one that is asked");
-        let answer = says(&path, PORT);
+        let (address, answer_fn) = &self.hosts[&host];
+        assert_eq!(request.address, Some(*address), "requests must go to the address that politeness counts");
+        let answer = answer_fn(&path, PORT);
         let at = {
             let mut log = self.log.lock().unwrap();
             let (arrived, retry_after) = (Instant::now(), answer.retry_after);

@@ -28,7 +28,7 @@ fn certificate(name: &str) -> Certificate {
     Certificate { chain: made.cert.der().clone(), key: made.signing_key.serialize_der() }
 }
 
-/// A server that speaks the given versions and answers with the version it was asked in.
+/// A server that supports the given versions and answers with the version of the request.
 async fn serve_tls(certificate: &Certificate, versions: &[&str]) -> SocketAddr {
     let acceptor = acceptor(certificate, versions);
     serve(move |stream| converse(acceptor.clone(), stream)).await
@@ -59,7 +59,7 @@ async fn converse(acceptor: TlsAcceptor, stream: TcpStream) {
 }
 
 #[tokio::test]
-async fn connections_that_ended_while_they_waited_are_replaced() {
+async fn closed_idle_connections_are_replaced() {
     let certificate = certificate("a.test");
     let fetch = trusting(&certificate);
     for version in ["h2", "http/1.1"] {
@@ -101,7 +101,7 @@ async fn answer(request: hyper::Request<Incoming>) -> Result<hyper::Response<Who
     Ok(response)
 }
 
-/// A body in one piece.
+/// A body in one chunk.
 struct Whole(Option<Bytes>);
 
 impl Body for Whole {
@@ -123,7 +123,7 @@ fn trusting(certificate: &Certificate) -> HttpFetch {
 }
 
 #[tokio::test]
-async fn the_best_version_that_both_speak_is_spoken() {
+async fn the_best_common_version_is_used() {
     let certificate = certificate("a.test");
     let fetch = trusting(&certificate);
     for (versions, spoken) in
@@ -163,7 +163,7 @@ async fn certificates_are_checked() {
 }
 
 #[tokio::test]
-async fn tls_to_a_port_that_does_not_speak_it() {
+async fn tls_to_a_plain_port_fails() {
     let fetch = trusting(&certificate("a.test"));
     let plain = serve_bytes("HTTP/1.1 400 Bad Request\r\n\r\n").await;
     let eager = serve(|mut stream| async move {
@@ -175,13 +175,13 @@ async fn tls_to_a_port_that_does_not_speak_it() {
     let error = get(&fetch, &format!("https://a.test:{}/", eager.port())).await.unwrap_err();
     assert_eq!(error.kind, FailureKind::Tls, "{error}");
     assert!(error.detail.contains("does not speak TLS"), "{error}");
-    // This one waits for the end of our headers, which never comes.
+    // This server waits for the end of the headers, which never comes.
     let error = get(&fetch, &format!("https://a.test:{}/", plain.port())).await.unwrap_err();
     assert_eq!(error.kind, FailureKind::Timeout, "{error}");
 }
 
 #[tokio::test]
-async fn a_stream_that_is_refused_may_be_asked_for_again() {
+async fn a_refused_stream_may_be_retried() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let certificate = certificate("a.test");
     let acceptor = acceptor(&certificate, &["h2"]);

@@ -1,4 +1,4 @@
-//! A small web on loopback: many hosts, each on an address that the test gives it, and what they say.
+//! A small web on loopback: many hosts, each on its own address.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -11,14 +11,14 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::server::read_head;
 
-/// One host: its name, its address 127.1.0.n, and what it says to a path. It is told the port of the web.
+/// A host: its name, its address 127.1.0.n, and a function from paths to answers, which also gets the web's port.
 pub(crate) struct Host {
     pub(crate) name: String,
     pub(crate) address: u8,
-    pub(crate) says: Says,
+    pub(crate) answer_fn: AnswerFn,
 }
 
-pub(crate) type Says = Box<dyn Fn(&str, u16) -> Answer + Send + Sync>;
+pub(crate) type AnswerFn = Box<dyn Fn(&str, u16) -> Answer + Send + Sync>;
 
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -51,7 +51,7 @@ impl Answer {
         Answer::new(301, &format!("Location: {to}\r\n"), "")
     }
 
-    /// Never comes: the client has to give up.
+    /// No answer: the client has to time out.
     pub(crate) fn silence() -> Self {
         Answer { is_silent: true, ..Answer::status(0) }
     }
@@ -73,7 +73,7 @@ impl Answer {
     }
 }
 
-/// A web that is being served until the test is over.
+/// A web that is served until the test ends.
 pub(crate) struct Web {
     pub(crate) port: u16,
     names: HashMap<String, Vec<IpAddr>>,
@@ -88,13 +88,14 @@ impl Web {
         addresses.dedup();
         let listeners = listen(&addresses).await;
         let port = listeners[0].local_addr().unwrap().port();
-        let says: HashMap<String, Says> = hosts.into_iter().map(|host| (host.name, host.says)).collect();
-        let says = Arc::new(says);
+        let answer_fn: HashMap<String, AnswerFn> =
+            hosts.into_iter().map(|host| (host.name, host.answer_fn)).collect();
+        let answer_fn = Arc::new(answer_fn);
         for listener in listeners {
-            let says = Arc::clone(&says);
+            let answer_fn = Arc::clone(&answer_fn);
             tokio::spawn(async move {
                 while let Ok((stream, _)) = listener.accept().await {
-                    tokio::spawn(converse(stream, Arc::clone(&says)));
+                    tokio::spawn(converse(stream, Arc::clone(&answer_fn)));
                 }
             });
         }
@@ -110,7 +111,7 @@ impl Web {
     }
 }
 
-/// All on one port, which no address may have in use already.
+/// Listens on all addresses on one port that is free on each of them.
 async fn listen(addresses: &[IpAddr]) -> Vec<TcpListener> {
     'ports: for _ in 0..20 {
         let first = TcpListener::bind((addresses[0], 0)).await.unwrap();
@@ -127,13 +128,13 @@ async fn listen(addresses: &[IpAddr]) -> Vec<TcpListener> {
     panic!("no port is free on all of {addresses:?}")
 }
 
-async fn converse(mut stream: TcpStream, says: Arc<HashMap<String, Says>>) {
+async fn converse(mut stream: TcpStream, answer_fn: Arc<HashMap<String, AnswerFn>>) {
     let port = stream.local_addr().unwrap().port();
     while let Some(head) = read_head(&mut stream).await {
         let path = head.split(' ').nth(1).unwrap_or_default();
         let host = head.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
         let host = host.rsplit_once(':').map_or(host, |(name, _)| name);
-        if stream.write_all(&says[host](path, port).bytes()).await.is_err() {
+        if stream.write_all(&answer_fn[host](path, port).bytes()).await.is_err() {
             return;
         }
     }

@@ -26,7 +26,9 @@ pub(super) async fn crawl(database: &Path, pages: u64, seed: u64) -> Result<(), 
     let marks = web.topics().iter().map(|of| if of.id == topic { Mark::Good } else { Mark::Null }).collect();
     let strategy = Box::new(porthole_strategy::Soft);
     let judge = Box::new(TruthJudge { web: web.clone(), topic });
-    let mut crawl = Crawl::new(&*web, &mut store, &*clock)?.focused(Focus { judge, strategy, marks });
+    let crawl = Crawl::new(&*web, &mut store, &*clock)?.focused(Focus { judge, strategy, marks });
+    // The clock is simulated: synced only at the end.
+    let mut crawl = crawl.syncing_after(std::time::Duration::MAX);
     crawl.start(&web.examples(topic, 10, seed))?;
     let mut observe = |seen: Seen<'_>| {
         clock.advance(seen.took);

@@ -1,11 +1,11 @@
-//! Random numbers that depend on nothing but a key: every fact of the web is drawn from (seed, purpose,
-//! index) when it is asked for, so that nothing has to be kept and the order of asking does not matter.
-//! Integers only: the same seed gives the same bytes on every machine.
+//! Random numbers that depend only on a key: every fact of the web is generated from (seed, purpose, index) on
+//! request, so that nothing has to be stored and the order of requests does not matter. Only integers are used, so
+//! the same seed gives the same bytes on every machine.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// What a number is drawn for. Two purposes never share a stream.
+/// The purpose of a random number. Each purpose has its own stream.
 #[derive(Clone, Copy)]
 #[repr(u64)]
 pub(crate) enum For {
@@ -42,13 +42,13 @@ pub struct Draw(SplitMix64);
 pub struct Share(u64);
 
 impl Draw {
-    /// The stream of one thing.
+    /// The stream for a purpose and an index.
     #[inline]
     pub(crate) fn new(seed: u64, purpose: For, index: u64) -> Self {
         Draw::of(mix(seed ^ mix((purpose as u64) << 48 ^ index)))
     }
 
-    /// The stream behind a key that was itself drawn.
+    /// The stream for a key that was itself random.
     #[inline]
     pub fn of(key: u64) -> Self {
         Draw(SplitMix64::seed_from_u64(key))
@@ -66,8 +66,8 @@ impl Draw {
         scale(self.bits() >> 32, n)
     }
 
-    /// A number below `n` in which small ones are likelier: half of the draws are uniform, half a product
-    /// of two, which gives the few pages that everybody links to.
+    /// A number below `n`, with small ones more likely: half of the draws are uniform, half a product of two. This
+    /// gives a few pages that many others link to.
     #[inline]
     pub fn skewed(&mut self, n: u32) -> u32 {
         let bits = self.bits();
@@ -90,13 +90,13 @@ impl Draw {
 }
 
 impl Share {
-    /// The share of a number in 0..=1. Scaling by a power of two is exact, so this is too.
+    /// The share of a number in 0..=1. Scaling by a power of two is exact.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn of(share: f64) -> Self {
         Share((share.clamp(0.0, 1.0) * 4_294_967_296.0) as u64)
     }
 
-    /// Either of two disjoint things.
+    /// The share of two disjoint events together.
     pub fn or(self, other: Share) -> Self {
         Share((self.0 + other.0).min(1 << 32))
     }
@@ -108,8 +108,8 @@ impl Share {
     }
 }
 
-/// A key made of a key: every bit of the input changes half of the output. It is the first number of the stream whose next
-/// state is `x`, so a state one step before it is what the generator is given.
+/// Derives a key from a key: every bit of the input changes half of the output. It is the first number of the stream
+/// whose next state is `x`, so the generator starts one step before it.
 #[inline]
 pub fn mix(x: u64) -> u64 {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,4 +1,4 @@
-//! Traps: a calendar without end in both directions, and a list whose filters can be combined without end.
+//! Traps: an endless calendar in both directions, and a list whose filters can be combined endlessly.
 
 use super::draw::{Draw, For};
 use super::pen::{Style, TagWriter};

@@ -163,7 +163,7 @@ pub(crate) struct Synth {
     /// Print the page at this URL
     #[arg(long, value_name = "URL")]
     pub(crate) get: Option<String>,
-    /// Print URL and topic of every page that has one and is no copy
+    /// Print URL and topic of every page that has one and is not a copy
     #[arg(long)]
     pub(crate) labels: bool,
     /// Serve the web over HTTP until Ctrl-C, also as a proxy

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use porthole_crawl::{
-    Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, Limits, LostPages, NotBegun, Refocus, Refocused,
+    Crawl, CrawlError, ExternalCritic, Focus, HttpFetch, Limits, LostPages, NotStarted, Refocus, Refocused,
     Scope, ScopeSettings, Stop, SystemClock, strategy_memory,
 };
 use porthole_store::{Store, StoreReader, WorkspaceWriter};
@@ -68,7 +68,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
     };
     // Errors from here on may be caused by a full disk; `ending` tells them apart.
     let (mut crawl, stop) = match begin(crawl, &name, &starts) {
-        Err(not_begun) => (not_begun.crawl, Err(not_begun.error)),
+        Err(not_started) => (not_started.crawl, Err(not_started.error)),
         Ok(crawl) => {
             let limits = Limits {
                 pages: arguments.pages.unwrap_or(u64::MAX),
@@ -81,7 +81,7 @@ pub(crate) async fn run(root: &Path, arguments: &cli::Crawl) -> anyhow::Result<E
             };
             let refocus = Refocuser { arguments: arguments.clone(), watch: watch.clone() };
             match crawl.spawn(limits, Box::new(watch.clone()), Box::new(refocus)) {
-                Err(not_begun) => (not_begun.crawl, Err(not_begun.error)),
+                Err(not_started) => (not_started.crawl, Err(not_started.error)),
                 Ok(handle) => tokio::task::spawn_blocking(|| handle.join()).await?,
             }
         }
@@ -137,18 +137,18 @@ fn begin(
     mut crawl: Crawl<'static>,
     critic: &str,
     starts: &[CanonicalUrl],
-) -> Result<Crawl<'static>, Box<NotBegun>> {
+) -> Result<Crawl<'static>, Box<NotStarted>> {
     let mut progress = None;
     let step = |_| {
         let progress = progress.get_or_insert_with(|| Progress::new("rescoring", 0));
         progress.step(String::new);
     };
-    let judged = crawl.judged_by(critic, step);
+    let judged = crawl.rejudge_if_changed(critic, step);
     if let Some(progress) = progress {
         progress.finish();
     }
     match judged.and_then(|pages| crawl.start(starts).map(|_| pages)) {
-        Err(error) => Err(Box::new(NotBegun { crawl, error })),
+        Err(error) => Err(Box::new(NotStarted { crawl, error })),
         Ok(pages) => {
             if pages > 0 {
                 let pages = output::count(usize::try_from(pages).unwrap_or(usize::MAX), "page");

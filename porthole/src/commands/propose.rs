@@ -67,7 +67,7 @@ fn subjects(
         let read = |name: &String| match find_document(documents, workspace, reader, name)? {
             NamedDocument::Read(document) => Ok((document.terms, document.language)),
             NamedDocument::Unknown(url) => Err(misuse(format!(
-                "{url} is no example and was not crawled; add it first: `porthole examples add / {url}`"
+                "{url} is not an example and was not crawled; add it first: `porthole examples add / {url}`"
             ))),
         };
         return arguments.names.iter().map(read).collect();

@@ -324,7 +324,7 @@ pub(crate) fn warn_of_misjudged(check: &ExampleCheck) {
         ),
         Remedy::CountedTimes(times) => output::say(&format!(
             "warning: so that the good topics are not lost beside others, their examples count {times} times and \
-             pages of the crawl are no background; more examples make that unnecessary"
+             pages of the crawl are not a background; more examples make that unnecessary"
         )),
     }
     for lost in &check.lost {
@@ -338,8 +338,8 @@ pub(crate) fn warn_of_misjudged(check: &ExampleCheck) {
     let misjudged = &check.misjudged;
     if !misjudged.is_empty() {
         let judged = match misjudged.len() {
-            1 => "is not judged as what it is",
-            _ => "are not judged as what they are",
+            1 => "is classified as something else",
+            _ => "are classified as something else",
         };
         output::say(&format!(
             "{} of {} {judged}:",

@@ -441,7 +441,7 @@ fn hard_focus_runs_dry_and_says_what_it_found() {
     let fetched = workspace.urls().len();
     assert!(fetched < 500, "{fetched}");
     // The advice is true.
-    assert!(said.contains("`porthole crawl --strategy soft` goes on here"), "{said}");
+    assert!(said.contains("`porthole crawl --strategy soft` continues with"), "{said}");
     workspace.check(&["--strategy", "soft", "--pages", "50"], 0, "stopped; run the same command to resume");
     assert!(workspace.urls().len() > fetched, "soft focus follows links that hard focus did not");
 }

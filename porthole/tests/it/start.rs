@@ -202,7 +202,7 @@ fn the_proxy_of_the_environment_is_used() {
         text(&output.stdout) + &text(&output.stderr)
     };
     let said = add("http_proxy", "ftp://proxy.test:1");
-    assert!(said.contains("http_proxy: ") && said.contains("is no proxy"), "{said}");
+    assert!(said.contains("http_proxy: ") && said.contains("is not a proxy"), "{said}");
     add("HTTP_PROXY", proxy.url("").trim_end_matches('/'));
     let listed = json(folder.path(), &["-C", "ws", "examples", "list", "/Owls", "--json"]);
     assert_eq!(

@@ -1,12 +1,12 @@
-//! Failures whose cause is not known yet: the site's, that of the way to it, or our own
-//! ([`outage`](crate::engine::outage)).
+//! Failures whose cause is not known yet. It can be the site, the network in between, or this machine. See
+//! [`outage`](crate::engine::outage).
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use porthole_types::{CanonicalUrl, FailureKind, SiteId, Timestamp};
 
-use super::lanes::{Job, Lane, What};
+use super::lanes::{Job, Lane, Purpose};
 use super::{Action, JobId, Network};
 use crate::FetchError;
 use crate::engine::manners::Manners;
@@ -15,17 +15,17 @@ use crate::engine::outage::{Attempt, Blame};
 use crate::engine::site::Address;
 use crate::host::{HostAnswer, Turn};
 
-/// If an answer came within this time, requests get through.
+/// Requests are known to get through if an answer arrived within this time.
 const GETS_THROUGH: Duration = Duration::from_secs(5);
 
-/// A request that failed, after so long.
+/// A failed request and how long it took.
 pub(super) struct FailedRequest {
     pub(super) job: Job,
     pub(super) error: FetchError,
     pub(super) took: Duration,
 }
 
-/// A site that has answered, with the URL of its robots.txt and where it was.
+/// A site that has answered: the URL of its robots.txt, its address, and whether it has delivered a page.
 #[derive(Clone)]
 pub(super) struct AnsweringSite {
     site: SiteId,
@@ -35,25 +35,25 @@ pub(super) struct AnsweringSite {
 }
 
 impl Network {
-    /// Whether an error may be nobody's fault, or our own.
+    /// Whether an error may not be the site's fault.
     pub(super) fn is_doubtful(&self, error: &FetchError) -> bool {
         let is_unreached =
             matches!(error.kind, FailureKind::Dns | FailureKind::Connect | FailureKind::Timeout);
         self.doubts && (error.kind == FailureKind::Local || is_unreached && self.is_polite())
     }
 
-    /// Settles failures that nothing more will be learnt about, and announces an outage when it is time.
+    /// Settles failures about which nothing more will be learned, and announces an outage when it is due.
     pub(super) fn settle_doubts(&mut self, now: Timestamp) {
         if !self.requests.is_open() && !self.names.is_open() {
             return;
         }
-        // While answers come, names that nobody answers for are dead, however many there are.
+        // While answers arrive, names that do not resolve are dead, however many they are.
         if now.since(self.last_answer) < GETS_THROUGH {
             let news = self.names.resume(self.next_job, now);
             self.outbox.extend(news.map(ToWriter::Outage));
         }
-        // A site that had brought a page and fails with the others says as much as a probe. One that gave its rules only
-        // may never bring any.
+        // A site that delivered a page before and now fails with the others is as conclusive as a probe. One that has only
+        // sent its robots.txt may never deliver a page.
         let fails =
             |answering: &AnsweringSite| answering.has_page && self.requests.is_in_doubt(answering.site);
         let is_proven = self.answering.iter().any(fails);
@@ -73,27 +73,27 @@ impl Network {
         let (requests, names) = if is_quiet && (!is_waiting || self.is_closing() || self.is_paused) {
             (self.requests.undecidable(), self.names.undecidable())
         } else {
-            (self.requests.long_doubted(now), self.names.long_doubted(now))
+            (self.requests.expired_doubts(now), self.names.expired_doubts(now))
         };
         requests.into_iter().for_each(|failed| self.fail(failed, now));
         names.into_iter().for_each(|(site, error)| self.unlocated(site, &error, now));
     }
 
-    /// A request that failed is done as if it had not been made.
+    /// Undoes a failed request, as if it had not been sent.
     pub(super) fn excuse(&mut self, failed: FailedRequest, about_host: HostAnswer, now: Timestamp) {
-        let FailedRequest { job: Job { what, site, flight, gates, .. }, took, .. } = failed;
+        let FailedRequest { job: Job { purpose, site, flight, gates, .. }, took, .. } = failed;
         let held = self.sites.entry(site).or_default();
         held.in_flight = held.in_flight.saturating_sub(1);
-        match what {
-            What::Page(work) => {
-                self.begun = self.begun.saturating_sub(1);
+        match purpose {
+            Purpose::Page(work) => {
+                self.started_pages = self.started_pages.saturating_sub(1);
                 self.outbox.push(ToWriter::Unsent(Box::new(work.clone())));
                 held.offer(work);
             }
-            What::Robots(fetch) => held.rules.push_front(fetch),
-            What::Sitemap(sitemap) => held.sitemaps.push_front((sitemap.url, sitemap.leads_on)),
-            What::Backlinks(question) => held.questions.push_front(question),
-            What::Probe(_) => {}
+            Purpose::Robots(fetch) => held.rules.push_front(fetch),
+            Purpose::Sitemap(sitemap) => held.sitemaps.push_front((sitemap.url, sitemap.is_index_followed)),
+            Purpose::Backlinks(question) => held.questions.push_front(question),
+            Purpose::Probe(_) => {}
         }
         if let (Some(manners), Some(flight)) = (&mut self.manners, flight) {
             manners.hosts.finished(flight, about_host, took, now);
@@ -102,9 +102,9 @@ impl Network {
         self.leave_gates(gates, now);
     }
 
-    /// A request failed, and it is not known whose fault that is.
+    /// Handles a failure whose cause is unknown.
     pub(super) fn doubt(&mut self, id: JobId, failed: FailedRequest, now: Timestamp) {
-        /// How long fewer requests are made after one that could not be sent while others were.
+        /// How long the number of requests stays reduced after one could not be sent while others were in flight.
         const CAUTION: Duration = Duration::from_secs(10);
         let (site, why) = (failed.job.site, failed.error.detail.clone());
         let is_ours = failed.error.kind == FailureKind::Local;
@@ -124,13 +124,13 @@ impl Network {
         }
     }
 
-    /// A request failed, and its site is to blame.
+    /// Handles a failure that is the site's fault.
     pub(super) fn fail(&mut self, failed: FailedRequest, now: Timestamp) {
         let FailedRequest { job, error, took } = failed;
         self.finish(job, Err(error), took, now);
     }
 
-    /// While only probes are made: asks a site that has answered before for its robots.txt, if one may be asked.
+    /// While only probes are sent: requests robots.txt from a site that answered before, if politeness permits.
     pub(super) fn next_probe(&mut self, now: Timestamp) -> Option<Action> {
         self.probe_due = None;
         if !self.requests.is_suspended() || !self.requests.may_begin(now) || self.is_paused {
@@ -145,34 +145,33 @@ impl Network {
             let due = match self.turn_at(site, address, now) {
                 Turn::Now => now,
                 Turn::NotBefore(due) => due,
-                // A failure in doubt is over for the site, which may have been asked for something else than a probe.
+                // The site is busy only because the cause of its last failure is not settled.
                 Turn::InFlight if !self.jobs.has_site(site) => match self.requests.doubted_at(site) {
-                    Some(failed) => failed.after(self.pause()),
+                    Some(failed) => failed.after(self.min_delay()),
                     None => continue,
                 },
                 Turn::InFlight | Turn::GivenUp => continue,
             };
             if due <= now {
-                // Another one next time.
+                // Probe another site next time.
                 self.answering.rotate_left(at + 1);
                 self.sites.entry(site).or_default().address = Address::Known(address);
-                return Some(self.dispatch(site, What::Probe(robots), None, now));
+                return Some(self.dispatch(site, Purpose::Probe(robots), None, now));
             }
             self.probe_due = self.probe_due.into_iter().chain(Some(due)).min();
         }
-        // One whose turn it is, and whose rules have come.
+        // Otherwise the best ready site that has sent its robots.txt.
         let lanes = [Lane::Quick, Lane::Prepared].into_iter();
         let (_, site) = lanes.filter_map(|lane| self.ready[lane as usize].first()).min()?.clone();
         let robots = self.sites.get(&site)?.any_url()?.join("/robots.txt").ok()?;
-        (self.turn(site, now) == Turn::Now).then(|| self.dispatch(site, What::Probe(robots), None, now))
+        (self.turn(site, now) == Turn::Now).then(|| self.dispatch(site, Purpose::Probe(robots), None, now))
     }
 
-    /// The shortest pause between two requests to a site.
-    fn pause(&self) -> Duration {
+    fn min_delay(&self) -> Duration {
         self.manners.as_ref().map_or(Duration::ZERO, Manners::min_delay)
     }
 
-    /// Remembers a site that answered, and whether it brought a page.
+    /// Remembers a site that answered, as a target for probes.
     pub(super) fn note_answering(
         &mut self,
         site: SiteId,
@@ -180,7 +179,7 @@ impl Network {
         address: Option<IpAddr>,
         is_page: bool,
     ) {
-        /// Sites that are remembered.
+        /// Number of sites to remember.
         const MOST: usize = 16;
         if let Some(known) = self.answering.iter_mut().find(|known| known.site == site) {
             known.has_page |= is_page;

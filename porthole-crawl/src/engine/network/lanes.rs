@@ -1,7 +1,7 @@
-//! Requests under way, and the slots that they take.
+//! The requests in flight and the slots that they occupy.
 //!
-//! A request takes a slot of its lane until it is answered or has taken [`SLOW_AFTER`]. Nobody waits for one that has
-//! taken [`LATE_AFTER`]: the page that it was to bring is asked for elsewhere.
+//! A request occupies a slot of its lane until it is answered, or until it has been running for [`SLOW_AFTER`]. After
+//! [`LATE_AFTER`] the crawl no longer counts on its answer: another page may be fetched in its place.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::host::Flight;
 use crate::robots::RobotsFetch;
 use crate::sitemap::Sitemap;
 
-/// A request under way.
+/// A request in flight.
 pub(super) struct Job {
-    pub(super) what: What,
+    pub(super) purpose: Purpose,
     pub(super) site: SiteId,
     pub(super) flight: Option<Flight>,
     pub(super) gates: Vec<Gate>,
@@ -25,48 +25,48 @@ pub(super) struct Job {
 }
 
 /// What a request is for.
-pub(super) enum What {
+pub(super) enum Purpose {
     Page(Work),
     Robots(RobotsFetch),
     Sitemap(Sitemap),
     Backlinks(Question),
-    /// Whether anything gets through.
+    /// Checks whether any request gets through.
     Probe(CanonicalUrl),
 }
 
-/// The slots that a request counts against.
+/// The kind of slot that a request occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// Of a site that brought its last page quickly.
+    /// The site delivered its last page quickly.
     Quick,
-    /// For the first page of a site whose rules have come.
+    /// The first page of a site that has sent its robots.txt.
     Prepared,
-    /// Of a site that has not answered yet, or not quickly.
+    /// The site has not answered yet, or not quickly.
     Other,
-    /// It has taken long, and gave its slot to others.
+    /// The request is slow and has released its slot.
     Slow,
-    /// It has been given up and its answer is awaited.
+    /// The request was aborted and its answer is pending.
     Aborted,
 }
 
 impl Lane {
-    /// The lanes of sites, as opposed to those of requests that have taken long.
+    /// The lanes that a new request can have.
     pub(super) const OF_SITES: [Lane; 3] = [Lane::Quick, Lane::Prepared, Lane::Other];
 }
 
-/// A request that has taken so long leaves its slot for the slow lane.
+/// A request that has been running for this long moves to the slow lane.
 const SLOW_AFTER: Duration = Duration::from_secs(4);
 
-/// A request that has taken so long is not waited for.
+/// A request that has been running for this long is late.
 const LATE_AFTER: Duration = Duration::from_secs(2);
 
-/// Requests under way. Later ones have larger numbers, so they are in the order in which they began.
+/// The requests in flight, in the order of dispatch.
 #[derive(Default)]
 pub(super) struct Jobs {
     by_id: BTreeMap<JobId, Job>,
-    /// By lane.
+    /// Number of requests by lane.
     counts: [usize; 5],
-    /// Those before are late, and those before are slow.
+    /// Requests before these ids are late, or slow.
     late_before: JobId,
     slow_before: JobId,
     late_pages: u64,
@@ -93,34 +93,33 @@ impl Jobs {
         self.by_id.is_empty()
     }
 
-    /// Whether a request to a site is under way.
+    /// Whether a request to this site is in flight.
     pub(super) fn has_site(&self, site: SiteId) -> bool {
         self.by_id.values().any(|job| job.site == site)
     }
 
-    /// Requests under way in a lane.
+    /// Number of requests in flight in a lane.
     pub(super) fn count(&self, lane: Lane) -> usize {
         self.counts[lane as usize]
     }
 
-    /// Requests that take a slot.
+    /// Number of requests that occupy a slot.
     pub(super) fn in_slots(&self) -> usize {
         Lane::OF_SITES.iter().map(|lane| self.count(*lane)).sum()
     }
 
-    /// Pages under way that are late: they keep no others from being fetched.
+    /// Number of late pages in flight. They do not count towards the fetch limit.
     pub(super) fn late_pages(&self) -> u64 {
         self.late_pages
     }
 
-    /// Whether an answer of a quick site is to be expected.
+    /// Whether an answer of a quick site is expected soon.
     pub(super) fn expects_quick(&self) -> bool {
         self.by_id.range(self.late_before..).any(|(_, job)| job.lane == Lane::Quick)
     }
 
-    /// Moves what has taken long to the slow lane. If more than `most` are there, the oldest are to be given up: these are
-    /// returned.
-    pub(super) fn tidy(&mut self, most: usize, now: Timestamp) -> Vec<JobId> {
+    /// Moves slow requests to the slow lane. If it holds more than `most`, marks the oldest as aborted and returns them.
+    pub(super) fn move_slow(&mut self, most: usize, now: Timestamp) -> Vec<JobId> {
         let is_older = |job: &Job, age: Duration| now.since(job.started) >= age;
         for (&id, job) in self.by_id.range(self.late_before..) {
             if !is_older(job, LATE_AFTER) {
@@ -143,19 +142,19 @@ impl Jobs {
             return Vec::new();
         }
         let oldest = self.by_id.iter_mut().filter(|(_, job)| job.lane == Lane::Slow).take(too_many);
-        let given_up: Vec<JobId> = oldest
+        let aborted: Vec<JobId> = oldest
             .map(|(&id, job)| {
                 job.lane = Lane::Aborted;
                 id
             })
             .collect();
-        self.counts[Lane::Slow as usize] -= given_up.len();
-        self.counts[Lane::Aborted as usize] += given_up.len();
-        given_up
+        self.counts[Lane::Slow as usize] -= aborted.len();
+        self.counts[Lane::Aborted as usize] += aborted.len();
+        aborted
     }
 
-    /// When the next request will be late or slow.
-    pub(super) fn next_tidy(&self) -> Option<Timestamp> {
+    /// Time at which the next request becomes late or slow.
+    pub(super) fn next_move(&self) -> Option<Timestamp> {
         let first = |from: JobId, age: Duration| {
             self.by_id.range(from..).next().map(|(_, job)| job.started.after(age))
         };
@@ -166,6 +165,6 @@ impl Jobs {
 
 impl Job {
     fn is_page(&self) -> bool {
-        matches!(self.what, What::Page(_))
+        matches!(self.purpose, Purpose::Page(_))
     }
 }

@@ -1,5 +1,5 @@
-//! Look-ups of sites' addresses. They have slots of their own, so that names that nobody answers for hold up no request;
-//! sites that were found before come first.
+//! Address lookups. They have their own slots, so that names that do not resolve delay no request. Sites that were
+//! resolved before come first.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -15,25 +15,25 @@ use crate::engine::site::{Address, Phase};
 use crate::host::HostAnswer;
 use crate::result::failed;
 
-/// Address look-ups under way at once, and those of one domain.
+/// Maximum number of lookups in flight, in total and per domain.
 const MAX_LOOKUPS: usize = 64;
 const MAX_LOOKUPS_OF_A_DOMAIN: usize = 4;
 
-/// Look-ups under way at once, besides, of sites that were found before.
+/// Additional slots for sites that were resolved before.
 const LOOKUPS_OF_FOUND: usize = 16;
 
-/// Address look-ups, in the order in which sites came.
+/// Queued and running address lookups.
 #[derive(Default)]
 pub(super) struct Lookups {
     queue: VecDeque<SiteId>,
-    /// The number and the domain of each.
+    /// Job id and domain of each running lookup.
     under_way: HashMap<SiteId, (JobId, SiteId)>,
-    /// Sites that were found before: they may come out of the resolver's memory.
+    /// Sites that were resolved before. The resolver may have them cached.
     found: HashSet<SiteId>,
 }
 
 impl Lookups {
-    /// Sites that were found before come first: names that nobody answers for must not hold them up.
+    /// Queues a lookup. Sites that were resolved before go first, so that dead names do not delay them.
     pub(super) fn enqueue(&mut self, site: SiteId) {
         match self.found.contains(&site) {
             true => self.queue.push_front(site),
@@ -41,29 +41,29 @@ impl Lookups {
         }
     }
 
-    /// Look-ups that wait or are under way.
+    /// Number of lookups queued or in flight.
     pub(super) fn len(&self) -> usize {
         self.queue.len() + self.under_way.len()
     }
 
-    /// Whether some wait for a slot.
+    /// Whether lookups are queued.
     pub(super) fn is_any_queued(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// Whether some are under way.
+    /// Whether lookups are in flight.
     pub(super) fn is_any_under_way(&self) -> bool {
         !self.under_way.is_empty()
     }
 
-    /// Whether there is a slot for the look-up of a site; those that were found before have some of their own.
+    /// Whether a slot is free for this site. Sites that were resolved before have extra slots.
     fn has_slot(&self, site: SiteId) -> bool {
         let own = if self.found.contains(&site) { LOOKUPS_OF_FOUND } else { 0 };
         self.under_way.len() < MAX_LOOKUPS + own
     }
 
-    /// Whether a site is found for the first time, as far as is remembered.
-    fn is_new(&mut self, site: SiteId) -> bool {
+    /// Marks a site as resolved. Returns whether this is the first time, as far as it is remembered.
+    fn mark_found(&mut self, site: SiteId) -> bool {
         const MOST: usize = 10_000;
         if self.found.len() >= MOST {
             self.found.clear();
@@ -72,11 +72,11 @@ impl Lookups {
     }
 }
 
-/// Whether a resolver says that there is no such name, rather than that it cannot tell now.
+/// Whether the resolver says that the name does not exist, as opposed to a temporary failure.
 fn is_no_name(error: &FetchError) -> bool {
-    /// What resolvers say when they cannot tell, in the words of the usual libraries and our own.
-    const NOT_NOW: [&str; 3] = ["emporary failure", "ry again", "no answer within"];
-    error.kind == FailureKind::Dns && !NOT_NOW.iter().any(|words| error.detail.contains(words))
+    /// Phrases for a temporary failure, from the usual resolvers and our own.
+    const TEMPORARY: [&str; 3] = ["emporary failure", "ry again", "no answer within"];
+    error.kind == FailureKind::Dns && !TEMPORARY.iter().any(|words| error.detail.contains(words))
 }
 
 impl Network {
@@ -85,7 +85,7 @@ impl Network {
         if !self.lookups.has_slot(first) || self.is_closing() || !self.names.may_begin(now) {
             return None;
         }
-        // Those of a domain that has its share go to the back.
+        // Lookups of a domain that is at its limit go to the back.
         for _ in 0..self.lookups.queue.len() {
             let site = self.lookups.queue.pop_front()?;
             if !self.lookups.has_slot(site) {
@@ -111,7 +111,7 @@ impl Network {
         None
     }
 
-    /// Takes where a site is.
+    /// Handles the result of an address lookup.
     pub(crate) fn located(&mut self, site: SiteId, found: Result<Vec<IpAddr>, FetchError>, now: Timestamp) {
         let Some((id, _)) = self.lookups.under_way.remove(&site) else { return };
         match found {
@@ -123,7 +123,7 @@ impl Network {
                     self.outbox.extend(address.map(|address| ToWriter::Located(site, address)));
                 }
                 self.place(site, now);
-                if self.lookups.is_new(site) {
+                if self.lookups.mark_found(site) {
                     let (unlocated, news) = self.names.answered(id, self.next_job, now);
                     self.outbox.extend(news.map(ToWriter::Outage));
                     unlocated.into_iter().for_each(|(site, error)| self.unlocated(site, &error, now));
@@ -131,7 +131,7 @@ impl Network {
             }
             Err(error) if self.is_doubtful(&error) && !is_no_name(&error) => {
                 let (is_ours, why) = (error.kind == FailureKind::Local, error.detail.clone());
-                // While requests get through, names that are not found for long are gone.
+                // While requests get through, names that stay unresolved for long are dead.
                 let is_provable = self.requests.is_suspended();
                 let attempt = Attempt { id, site, is_ours, is_provable, why: &why };
                 match self.names.failed(&attempt, (site, error), self.next_job, now) {
@@ -141,7 +141,7 @@ impl Network {
                 }
             }
             Err(error) => {
-                // A resolver that knows that there is no such name works.
+                // A resolver that answers "no such name" works.
                 let (unlocated, news) = self.names.answered(id, self.next_job, now);
                 self.outbox.extend(news.map(ToWriter::Outage));
                 unlocated.into_iter().for_each(|(site, error)| self.unlocated(site, &error, now));
@@ -150,13 +150,13 @@ impl Network {
         }
     }
 
-    /// Nobody knows whether the name has an address.
+    /// Retries a lookup whose failure was not the site's fault.
     pub(super) fn look_up_again(&mut self, site: SiteId, now: Timestamp) {
         self.set_phase(site, Phase::Idle);
         self.place(site, now);
     }
 
-    /// A name without an address is a host that failed.
+    /// Handles a name without an address as a failure of its host.
     pub(super) fn unlocated(&mut self, site: SiteId, error: &FetchError, now: Timestamp) {
         self.set_phase(site, Phase::Idle);
         if let Some(manners) = &mut self.manners {
@@ -180,7 +180,7 @@ mod tests {
     fn names_that_nobody_answers_for_hold_up_no_site_that_was_found_before() {
         let (known, dead) = (SiteId(1), 100..100 + MAX_LOOKUPS as u64);
         let mut lookups = Lookups::default();
-        assert!(lookups.is_new(known));
+        assert!(lookups.mark_found(known));
         lookups.under_way.extend(dead.map(|name| (SiteId(name), (0, SiteId(name)))));
         (1_000..4_000).for_each(|name| lookups.enqueue(SiteId(name)));
         lookups.enqueue(known);

@@ -1,4 +1,4 @@
-//! What sites say to crawlers: robots.txt, its pauses, and the sitemaps that it names.
+//! Rules that sites publish for crawlers: robots.txt, its Crawl-delay, and the sitemaps it names.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::robots::{RobotsFetch, RobotsLook, RobotsPolicy, RobotsStep, RobotsVer
 use crate::sitemap::{LISTED_PER_SITE, Sitemap, chosen_sitemaps};
 use crate::{FetchError, Response};
 
-/// What becomes of a URL that its site's rules keep us from.
+/// Outcome for a URL that robots.txt does not allow to fetch.
 pub(super) fn refused(work: &Work, policy: &RobotsPolicy, verdict: RobotsVerdict, now: Timestamp) -> Outcome {
     let until = match verdict {
         RobotsVerdict::Forbidden { rule } => {
@@ -20,7 +20,7 @@ pub(super) fn refused(work: &Work, policy: &RobotsPolicy, verdict: RobotsVerdict
         RobotsVerdict::NotNow { until } => until,
         RobotsVerdict::Allowed => now,
     };
-    // What keeps us from the rules mostly keeps us from the pages.
+    // What makes robots.txt unreachable usually makes the pages unreachable too.
     let (kind, detail) = match policy.trouble() {
         Some(trouble) if trouble.kind != FailureKind::Status => (trouble.kind, trouble.detail()),
         Some(trouble) => (FailureKind::Robots, trouble.detail()),
@@ -35,7 +35,7 @@ pub(super) fn refused(work: &Work, policy: &RobotsPolicy, verdict: RobotsVerdict
 }
 
 impl Network {
-    /// The pause that the site of a URL asks for, as far as it is known.
+    /// The Crawl-delay of a URL's site, if its robots.txt is known.
     pub(super) fn crawl_delay(&mut self, url: &CanonicalUrl, now: Timestamp) -> Option<Duration> {
         match self.manners.as_mut()?.robots.look(url, now) {
             RobotsLook::Known(policy) => policy.crawl_delay(),
@@ -43,7 +43,7 @@ impl Network {
         }
     }
 
-    /// Takes an answer about the rules of a site, wherever it comes from. The Crawl-delay that they ask for.
+    /// Handles an answer to a robots.txt request. Returns the Crawl-delay, if the rules are complete.
     pub(super) fn rules_answered(
         &mut self,
         fetch: RobotsFetch,
@@ -55,7 +55,7 @@ impl Network {
         let policy = match robots.answered(fetch, answer, now) {
             RobotsStep::Done(policy) => policy,
             RobotsStep::Fetch(next) => {
-                // It waits for its turn there, whoever sends us.
+                // A redirected robots.txt waits for its turn at the target site.
                 let there = next.url().site();
                 self.sites.entry(there).or_default().rules.push_back(next);
                 self.place(there, now);
@@ -67,7 +67,7 @@ impl Network {
         held.asks_rules = false;
         if self.reads_sitemaps {
             let named = policy.sitemaps().filter_map(|url| at.join(url).ok());
-            // One that lies elsewhere is for the pauses of another site.
+            // A sitemap on another host would be subject to that host's politeness, so it is not read.
             let own = chosen_sitemaps(named.filter(|url| url.site() == site).collect());
             held.sitemaps.extend(own.into_iter().map(|url| (url, true)));
         }
@@ -75,7 +75,7 @@ impl Network {
         policy.crawl_delay()
     }
 
-    /// The URLs that a sitemap lists, for the end of the queue: nobody has judged a page that leads to them.
+    /// Queues the URLs that a sitemap lists, at the end of the queue: no judged page links to them.
     pub(super) fn sitemap_answered(&mut self, site: SiteId, sitemap: &Sitemap, response: &Response) {
         let held = self.sites.entry(site).or_default();
         let room = LISTED_PER_SITE.saturating_sub(held.listed);

@@ -1,5 +1,5 @@
-//! What the network half is offered: the best URLs of the best sites, and better ones in the place of worse ones that are
-//! not under way.
+//! Offers to the network half: the best URLs of the best sites, and replacements for offered URLs when better ones
+//! are found.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::engine::messages::ToNetwork;
 use crate::engine::worth::{BEST_LINKS, BEST_OF_A_SITE, Idle, Wanted};
 use crate::result::empty_result;
 
-/// Decided without a request and committed together, at most.
+/// Maximum number of URLs refused without a request per commit.
 const MAX_REFUSED: usize = 1_000;
 
-/// URLs that are offered and not under way, by site.
+/// URLs that are offered and not started, by site.
 #[derive(Default)]
 pub(super) struct Offers {
     sites: HashMap<SiteId, Vec<(Rank, UrlId)>, foldhash::fast::FixedState>,
-    /// The site and the priority of each.
+    /// Site and priority of each URL.
     by_url: HashMap<UrlId, (SiteId, f64), foldhash::fast::FixedState>,
 }
 
@@ -46,14 +46,14 @@ impl Offers {
         self.by_url.values().map(|(_, priority)| *priority as f32)
     }
 
-    /// The worst URL that is offered of a site.
+    /// The worst offered URL of a site.
     fn worst(&self, site: SiteId) -> Option<&(Rank, UrlId)> {
         self.sites.get(&site)?.iter().max()
     }
 }
 
 impl Writer<'_> {
-    /// Offers the network half what it has room for, and better URLs than those that were offered before.
+    /// Offers the network half what it has room for, and replaces offered URLs by better ones.
     pub(super) fn offer(&mut self) -> Result<(), CrawlError> {
         if self.is_closing() {
             return Ok(());
@@ -94,14 +94,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whether the next URL may be chosen: with one worker it follows from all that came before, so that is committed
-    /// first.
+    /// Whether the next URL may be chosen. With one worker it depends on all earlier results, so these must be
+    /// committed first.
     fn may_choose(&self) -> bool {
         let results = self.run.pending.results.len();
         if self.run.limits.workers == 1 { results == 0 } else { results < MAX_REFUSED }
     }
 
-    /// The best URLs of a site that are worth a request.
+    /// Takes the best admissible URLs of a site.
     pub(super) fn offers_of(&mut self, site: SiteId, n: usize) -> Result<Vec<Work>, CrawlError> {
         let mut works = Vec::new();
         if self.run.discipline.selection != Selection::Best || self.is_closing() {
@@ -119,7 +119,7 @@ impl Writer<'_> {
         Ok(works)
     }
 
-    /// Offers a site's best URL in the place of a worse one that is not under way.
+    /// Replaces the worst offered URL of a site by a better one.
     fn improve(&mut self, site: SiteId) -> Result<(), CrawlError> {
         let Some(best) = self.store.best_of(site) else { return Ok(()) };
         let worst = self.run.offers.worst(site).cloned();
@@ -137,7 +137,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Takes work from the frontier as the strategy's discipline says.
+    /// Takes URLs from the frontier according to the strategy's discipline.
     fn take(&mut self, n: usize, now: Timestamp) -> Result<Vec<Work>, CrawlError> {
         match self.run.discipline.selection {
             Selection::Batch(_) => self.take_of_batch(n, now),
@@ -146,7 +146,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A URL that is worth a request; what is not is settled.
+    /// Registers a taken URL. Returns `None` and settles it if it is refused.
     fn admit(&mut self, work: Work, now: Timestamp) -> Option<Work> {
         self.run.taken.insert(work.oid);
         let taken = self.run.taken_of.entry(work.sid).or_default();
@@ -158,8 +158,8 @@ impl Writer<'_> {
         None
     }
 
-    /// A URL is not taken any more.
-    pub(super) fn give_up(&mut self, oid: UrlId, site: SiteId) {
+    /// Forgets a URL that is no longer taken.
+    pub(super) fn forget_taken(&mut self, oid: UrlId, site: SiteId) {
         self.run.taken.remove(&oid);
         if let Some(taken) = self.run.taken_of.get_mut(&site) {
             *taken -= 1;
@@ -171,14 +171,16 @@ impl Writer<'_> {
 
     pub(super) fn is_closing(&self) -> bool {
         let run = &self.run;
-        run.begun >= run.limits.fetches || run.pages >= run.limits.pages || run.bytes >= run.limits.bytes
+        run.started_fetches >= run.limits.fetches
+            || run.pages >= run.limits.pages
+            || run.bytes >= run.limits.bytes
     }
 
-    /// Tells the network half which links are worth a request, if that has changed.
-    pub(super) fn set_least(&mut self) {
+    /// Sends the network half the minimum priority for requests, if it has changed.
+    pub(super) fn update_min_priority(&mut self) {
         let now = self.clock.now();
         let run = &self.run;
-        let is_due = run.least_at.is_none_or(|at| now.since(at) >= Duration::from_secs(1));
+        let is_due = run.min_priority_at.is_none_or(|at| now.since(at) >= Duration::from_secs(1));
         if run.limits.idle == Idle::Fill || !run.is_polite || !is_due {
             return;
         }
@@ -188,11 +190,11 @@ impl Writer<'_> {
             best = self.store.greatest_priorities(BEST_LINKS, BEST_OF_A_SITE);
             best.extend(run.offers.priorities());
         }
-        let least = run.worth.least_priority(wanted, &mut best);
-        self.run.least_at = Some(now);
-        if least != self.run.least {
-            self.run.least = least;
-            self.send(ToNetwork::Least(least));
+        let min_priority = run.worth.min_priority(wanted, &mut best);
+        self.run.min_priority_at = Some(now);
+        if min_priority != self.run.min_priority {
+            self.run.min_priority = min_priority;
+            self.send(ToNetwork::MinPriority(min_priority));
         }
     }
 }

@@ -39,7 +39,7 @@ struct FetchEvent<'a> {
     detail: Option<&'a str>,
 }
 
-/// The crawl is held up, or goes on.
+/// The crawl is held up, or continues.
 #[derive(Serialize)]
 struct HeldUpEvent<'a> {
     event: &'static str,
@@ -90,7 +90,7 @@ impl Events {
         });
     }
 
-    /// Writes that the crawl is held up, and why, or that it goes on.
+    /// Writes that the crawl is held up, with the reason, or that it continues.
     pub(super) fn held_up(&mut self, why: Option<&str>) {
         self.write(&HeldUpEvent { event: if why.is_some() { "held up" } else { "goes on" }, detail: why });
         self.flush();

@@ -50,7 +50,7 @@ pub(super) async fn serve(address: SocketAddr, board: Board) -> anyhow::Result<(
                 Ok((stream, _)) => {
                     let board = board.clone();
                     tokio::spawn(async move {
-                        // Whoever asks slowly, or for ever, is left.
+                        // Clients that are too slow are dropped.
                         let _ = tokio::time::timeout(Duration::from_secs(5), answer(stream, &board)).await;
                         drop(place);
                     });

@@ -130,7 +130,7 @@ const RELATED: f64 = 0.05;
 fn advice(tree: &Taxonomy, census: &Census, is_hard: bool) -> Vec<String> {
     let mut advice = Vec::new();
     if is_hard {
-        advice.push("`porthole crawl --strategy soft` goes on here, with the links on all pages".to_owned());
+        advice.push("`porthole crawl --strategy soft` continues with the links on all pages".to_owned());
     }
     let mut proposed = broaden(tree, census);
     proposed.retain(|proposal| broaden::mean(proposal.found) >= RELATED);

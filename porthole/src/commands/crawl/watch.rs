@@ -346,7 +346,7 @@ impl Observer for Watch {
     fn held_up(&mut self, why: Option<&str>) {
         let message = match why {
             Some(why) => why.to_owned(),
-            None => "the crawl goes on".to_owned(),
+            None => "the crawl continues".to_owned(),
         };
         self.progress.println(&message);
         if let Some(events) = &mut self.events {
