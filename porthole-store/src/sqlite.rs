@@ -232,10 +232,8 @@ impl Store for SqliteStore {
         self.memory.frontier.best_of(self.memory.frontier.sites().find(site)?)
     }
 
-    fn best_priorities(&self, held: &[SiteId], others: usize, per_site: usize) -> Vec<f32> {
-        let frontier = &self.memory.frontier;
-        let held = held.iter().filter_map(|site| frontier.sites().find(*site));
-        frontier.best_priorities(held, others, per_site)
+    fn greatest_priorities(&self, n: usize, per_site: usize) -> Vec<f32> {
+        self.memory.frontier.greatest_priorities(n, per_site)
     }
 
     fn improved_sites(&mut self) -> Vec<SiteId> {

@@ -46,8 +46,9 @@ pub trait Store: WorkspaceWriter {
     /// The rank of the best queued URL of a site in the order of the policy.
     fn best_of(&self, site: SiteId) -> Option<Rank>;
 
-    /// The priorities of the best queued URLs of the held sites and of about the best `others`, some `per_site` of each.
-    fn best_priorities(&self, held: &[SiteId], others: usize, per_site: usize) -> Vec<f32>;
+    /// The greatest `n` priorities of queued URLs, in descending order, with about the best `per_site` URLs of each site:
+    /// those of all held sites and of the `n` sites that come first by the policy. Resting sites do not count.
+    fn greatest_priorities(&self, n: usize, per_site: usize) -> Vec<f32>;
 
     /// The held sites that have a better URL than at the last call.
     fn improved_sites(&mut self) -> Vec<SiteId>;
