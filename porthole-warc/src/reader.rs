@@ -19,7 +19,7 @@ const LINE_LIMIT: usize = 512;
 /// Reads the records of a `.warc`, `.warc.gz` or `.warc.zst`, which are recognised by their first bytes.
 ///
 /// Records are returned in file order. After the first error, nothing more is returned: records before the damage are
-/// valid, everything after it is ignored.
+/// valid, everything after it is ignored. [`find_record`](crate::find_record) says where to go on.
 pub struct WarcReader<R> {
     stream: MemberStream<R>,
     head: Vec<u8>,
@@ -93,6 +93,11 @@ impl<R: Read> WarcReader<R> {
         found
     }
 
+    /// Offset in the file up to which was read.
+    pub fn position(&self) -> u64 {
+        self.stream.position()
+    }
+
     /// Offset after the last complete record, if the member that it is in is also complete.
     pub(crate) fn end_of_whole(&self, record: &WarcRecord) -> Option<u64> {
         self.closed.then_some(record.place.offset + record.place.length)
@@ -153,7 +158,7 @@ impl<R: Read> WarcReader<R> {
             let end = memchr(b'\n', plain);
             let taken = end.map_or(plain.len(), |at| at + 1);
             // The first piece shows whether this is a record at all; garbage is not buffered.
-            if self.head.is_empty() && !b"WARC/".starts_with(&plain[..taken.min(5)]) {
+            if self.head.is_empty() && !is_start(&plain[..taken.min(5)]) {
                 let what = format!("it starts with {}, not with `WARC/`", shown(plain));
                 return Err(WarcError::damaged(offset, what));
             }
@@ -277,11 +282,16 @@ impl<R: Read> Iterator for WarcReader<R> {
 fn check_version(head: &[u8], offset: u64) -> Result<(), WarcError> {
     const KNOWN: [&[u8]; 4] = [b"WARC/1.1", b"WARC/1.0", b"WARC/0.18", b"WARC/0.17"];
     let (line, _) = first_line(head);
-    if KNOWN.contains(&line.trim_ascii_end()) {
+    if KNOWN.iter().any(|known| known.eq_ignore_ascii_case(line.trim_ascii_end())) {
         Ok(())
     } else {
         Err(WarcError::Unsupported { offset, what: format!("the version {}", shown(line)) })
     }
+}
+
+/// Whether bytes are the start of a record, or of a start. Some tools write it in lower case.
+fn is_start(bytes: &[u8]) -> bool {
+    b"WARC/".get(..bytes.len()).is_some_and(|start| start.eq_ignore_ascii_case(bytes))
 }
 
 /// Digits only: `u64::from_str` would accept a `+`, too.

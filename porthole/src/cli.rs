@@ -20,7 +20,9 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use self::control::{Set, SetScope};
 pub(crate) use self::crawl::{Crawl, duration};
 pub(crate) use self::distill::{Distill, EngineWord};
-pub(crate) use self::export::{Export, ExportTo, ExportWacz, ExportWarc, PageSelection};
+pub(crate) use self::export::{
+    Export, ExportGraph, ExportSkippedUrls, ExportTaxonomy, ExportTo, ExportWacz, ExportWarc, PageSelection,
+};
 pub(crate) use self::facts::{Explain, Status, Top, TopWhat};
 pub(crate) use self::feedback::{ListSites, Mark, Sites, SwitchSites, Usefulness};
 #[cfg(feature = "lab")]
@@ -89,7 +91,7 @@ pub(crate) enum CliCommand {
     Top(Top),
     /// Run a named query or a SQL statement, also during a crawl
     Query(Query),
-    /// Export pages as JSONL, CSV, WARC, CDXJ or WACZ
+    /// Export pages, archives, links or topics for other programs
     #[command(subcommand)]
     Export(Export),
     /// Mark a page or site as useful or useless; pages become examples

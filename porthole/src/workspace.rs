@@ -250,12 +250,23 @@ pub(crate) fn keep(store: &mut dyn WorkspaceWriter, name: &str, bytes: Vec<u8>) 
 
 /// The pretrained taxonomy of the workspace, without topics that the user removed.
 pub(crate) fn pretrained(store: &dyn WorkspaceWriter) -> anyhow::Result<Option<Pretrained>> {
-    let Some(mut pretrained) = pretrained_as_it_came(&*store.reader())? else { return Ok(None) };
-    for topic in removed(store)? {
+    let Some(pretrained) = pretrained_as_it_came(&*store.reader())? else { return Ok(None) };
+    Ok(Some(without(pretrained, removed(store)?)))
+}
+
+/// The same, for those who only read.
+pub(crate) fn pretrained_of(reader: &dyn StoreReader) -> anyhow::Result<Option<Pretrained>> {
+    let gone = removed_in(reader.setting(REMOVED)?);
+    Ok(pretrained_as_it_came(reader)?.map(|pretrained| without(pretrained, gone)))
+}
+
+/// A taxonomy without what was counted at some topics.
+fn without(mut pretrained: Pretrained, gone: Vec<TopicId>) -> Pretrained {
+    for topic in gone {
         pretrained.statistics.forget(topic);
         pretrained.tunings.remove(&topic);
     }
-    Ok(Some(pretrained))
+    pretrained
 }
 
 fn pretrained_as_it_came(reader: &dyn StoreReader) -> anyhow::Result<Option<Pretrained>> {
@@ -265,8 +276,11 @@ fn pretrained_as_it_came(reader: &dyn StoreReader) -> anyhow::Result<Option<Pret
 }
 
 fn removed(store: &dyn WorkspaceWriter) -> anyhow::Result<Vec<TopicId>> {
-    let list = store.setting(REMOVED)?.unwrap_or_default();
-    Ok(list.split(',').filter_map(|id| id.parse().ok()).map(TopicId).collect())
+    Ok(removed_in(store.setting(REMOVED)?))
+}
+
+fn removed_in(list: Option<String>) -> Vec<TopicId> {
+    list.unwrap_or_default().split(',').filter_map(|id| id.parse().ok()).map(TopicId).collect()
 }
 
 /// Records that topics were removed.

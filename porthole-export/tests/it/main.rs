@@ -3,4 +3,5 @@
 mod archives;
 mod crawl;
 mod cut;
+mod graph;
 mod rows;

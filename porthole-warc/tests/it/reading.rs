@@ -1,7 +1,7 @@
 //! Files written by other tools, valid and damaged.
 
 use porthole_warc::{
-    BLOCK_LIMIT, BodyEnd, RecordKind, WarcError, WarcReader, WarcRecord, last_whole, read_record, survey,
+    BLOCK_LIMIT, BodyEnd, RecordKind, WarcReader, WarcRecord, find_record, last_whole, read_record, survey,
 };
 
 use crate::fixture;
@@ -101,7 +101,12 @@ fn encodings_are_taken_off() {
         let short = record.http(10).unwrap();
         assert_eq!((&short.body[..], short.end), (&page.body[..10], BodyEnd::Limit));
     }
-    assert!(matches!(found[3].http(BLOCK_LIMIT), Err(WarcError::Unsupported { .. })));
+    let cut = found[3].http(BLOCK_LIMIT).unwrap();
+    assert_eq!(
+        (cut.headers.get("Content-Encoding"), cut.end),
+        (Some("br"), BodyEnd::Damaged),
+        "it has no end"
+    );
 }
 
 #[test]
@@ -179,6 +184,43 @@ fn the_end_of_the_last_whole_record_is_found() {
 #[test]
 fn a_survey_counts() {
     let found = survey(&fixture("encodings.warc.gz")[..], BLOCK_LIMIT);
-    assert_eq!((found.records, found.responses, found.unreadable), (4, 3, 1));
+    assert_eq!((found.records, found.responses, found.unreadable), (4, 4, 0));
     assert!(found.damage.is_none());
+}
+
+/// Heads that other tools call valid: folded lines, and the version in lower case.
+#[test]
+fn heads_may_be_folded_and_in_lower_case() {
+    let file = b"warc/1.0\r\nWARC-Type: resource\r\nContent-Length:\r\n 5\r\nWARC-Target-URI: http://a.test/\r\n\r\n\
+                 hello\r\n\r\nWARC/1.1\r\nContent-Length:\r\n\t2\r\n\r\nhi\r\n\r\n";
+    let found: Vec<WarcRecord> = WarcReader::new(&file[..]).collect::<Result<_, _>>().unwrap();
+    let blocks: Vec<&[u8]> = found.iter().map(|record| &record.block[..]).collect();
+    assert_eq!((blocks, found[0].target()), (vec![&b"hello"[..], b"hi"], Some("http://a.test/")));
+}
+
+#[test]
+fn the_next_record_is_found_behind_anything() {
+    let (plain, packed) = (fixture("plain.warc"), fixture("members.warc.gz"));
+    let zstd = fixture("frames.warc.zst");
+    let frames: Vec<u64> = records("frames.warc.zst").iter().map(|record| record.place.offset).collect();
+    for (name, file, offsets) in [
+        ("plain", &plain, &[0, 272, 741, 1193][..]),
+        ("gzip", &packed, &[0, 222, 558, 885]),
+        ("zstd", &zstd, &frames),
+    ] {
+        for at in 0..file.len() {
+            let expected = offsets.iter().copied().find(|offset| *offset >= at as u64);
+            assert_eq!(find_record(&file[at..], at as u64).unwrap(), expected, "{name} from {at}");
+        }
+    }
+    // Across the pieces that are looked at together.
+    for length in [11_000, 12_287, 12_288, 12_289, 16_383, 16_384, 40_000] {
+        let junk = vec![b'\n'; length];
+        let file = [&junk[..], &plain].concat();
+        assert_eq!(find_record(&file[..], 0).unwrap(), Some(length as u64));
+        let junk = vec![0x1f; length];
+        let file = [&junk[..], &packed].concat();
+        assert_eq!(find_record(&file[..], 0).unwrap(), Some(length as u64));
+    }
+    assert_eq!(find_record(&b"WARC without a version\nWARC"[..], 0).unwrap(), None);
 }

@@ -17,6 +17,12 @@ pub(crate) enum Export {
     Cdxj(ExportRows),
     /// WARC files, index and page list in one file, for replay
     Wacz(ExportWacz),
+    /// The links between the pages, as GraphML or as a list of edges
+    Graph(ExportGraph),
+    /// What was not fetched, and why: one JSON object per URL
+    Skipped(ExportSkippedUrls),
+    /// The topic tree with marks and counts, for `porthole init DIR --taxonomy FILE`
+    Taxonomy(ExportTaxonomy),
 }
 
 /// An export with a row per fetched page
@@ -59,6 +65,42 @@ pub(crate) struct ExportWacz {
     /// Title of the collection [default: the good topics]
     #[arg(long)]
     pub(crate) title: Option<String>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// An export of the link graph
+#[derive(Debug, Args)]
+pub(crate) struct ExportGraph {
+    #[command(flatten)]
+    pub(crate) selection: PageSelection,
+    /// Write lines of source, target and anchor text, separated by tabs
+    #[arg(long)]
+    pub(crate) edges: bool,
+    #[command(flatten)]
+    pub(crate) to: ExportTo,
+}
+
+/// An export of what was not fetched
+#[derive(Debug, Args)]
+pub(crate) struct ExportSkippedUrls {
+    /// Write CSV instead of JSON lines
+    #[arg(long)]
+    pub(crate) csv: bool,
+    /// Stop after N URLs [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+    #[command(flatten)]
+    pub(crate) to: ExportTo,
+}
+
+/// An export of the topic tree
+#[derive(Debug, Args)]
+pub(crate) struct ExportTaxonomy {
+    /// Write to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,

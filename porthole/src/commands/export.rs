@@ -1,19 +1,22 @@
 //! `porthole export`: a crawl as files for other programs.
 
+mod taxonomy;
+
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use porthole_crawl::SystemClock;
 use porthole_export::{
-    CdxPages, CsvPages, ExportOutput, ExportPages, ExportSource, Exported, JsonPages, RowWriter,
-    WaczDescription, WarcDescription, WarcPages, export, export_wacz,
+    CdxPages, CsvPages, CsvSkipped, ExportOutput, ExportPages, ExportSkipped, ExportSource, Exported,
+    ExportedGraph, GraphFormat, JsonPages, JsonSkipped, RowWriter, WaczDescription, WarcDescription,
+    WarcPages, export, export_graph, export_wacz,
 };
-use porthole_store::{PageFilter, SqliteReader, StoreReader};
+use porthole_store::{PageFilter, SkippedUrl, SqliteReader, StoreReader, StoredPage};
 use porthole_topic::Taxonomy;
 use porthole_types::Clock;
 use serde::Serialize;
 
-use crate::cli::{self, ExportTo, ExportWacz, ExportWarc, PageSelection};
+use crate::cli::{self, ExportGraph, ExportSkippedUrls, ExportTo, ExportWacz, ExportWarc, PageSelection};
 use crate::commands::units::moment;
 use crate::output::{self, Progress, count, misuse};
 use crate::terminal;
@@ -34,6 +37,9 @@ pub(crate) fn run(root: &Path, arguments: &cli::Export) -> anyhow::Result<()> {
         cli::Export::Warc(arguments) => job.warc(arguments),
         cli::Export::Cdxj(rows) => job.cdxj(&rows.selection, &rows.to),
         cli::Export::Wacz(arguments) => job.wacz(arguments),
+        cli::Export::Graph(arguments) => job.graph(arguments),
+        cli::Export::Skipped(arguments) => job.skipped(arguments),
+        cli::Export::Taxonomy(arguments) => taxonomy::run(&reader, &tree, arguments),
     }
 }
 
@@ -61,20 +67,38 @@ struct ExportSummary<'a> {
     resumed: u64,
 }
 
+/// The result of a graph, for `--json`.
+#[derive(Serialize)]
+struct GraphSummary {
+    format: &'static str,
+    pages: u64,
+    links: u64,
+}
+
+impl GraphSummary {
+    fn of(format: &'static str, made: ExportedGraph) -> GraphSummary {
+        GraphSummary { format, pages: made.pages, links: made.links }
+    }
+}
+
+/// A file, or standard output for text.
+fn text_output(to: &ExportTo) -> ExportOutput {
+    match &to.output {
+        Some(path) => ExportOutput::file(path),
+        None => ExportOutput::stream(TextStdout::default()),
+    }
+}
+
 impl ExportJob<'_> {
     /// Exports the selected pages, each as a row of text.
     fn pages(
         &self,
         selection: &PageSelection,
-        writer: &mut dyn RowWriter<porthole_store::StoredPage>,
+        writer: &mut dyn RowWriter<StoredPage>,
         to: &ExportTo,
     ) -> anyhow::Result<()> {
         let source = self.source(selection)?;
-        let output = match &to.output {
-            Some(path) => ExportOutput::file(path),
-            None => ExportOutput::stream(TextStdout::default()),
-        };
-        self.write(&source, writer, output, selection.limit, to)
+        self.write(&source, writer, text_output(to), selection.limit, to)
     }
 
     fn warc(&self, arguments: &ExportWarc) -> anyhow::Result<()> {
@@ -105,10 +129,7 @@ impl ExportJob<'_> {
     }
 
     fn cdxj(&self, selection: &PageSelection, to: &ExportTo) -> anyhow::Result<()> {
-        let output = match &to.output {
-            Some(path) => ExportOutput::file(path),
-            None => ExportOutput::stream(TextStdout::default()),
-        };
+        let output = text_output(to);
         let mut writer = CdxPages::new(&self.workspace.pages());
         self.write(&self.records(selection)?, &mut writer, output, selection.limit, to)
     }
@@ -131,6 +152,39 @@ impl ExportJob<'_> {
             "wacz",
             &ExportTo { output: Some(arguments.output.clone()), json: arguments.json },
         )
+    }
+
+    fn graph(&self, arguments: &ExportGraph) -> anyhow::Result<()> {
+        if arguments.selection.limit.is_some() {
+            return Err(misuse("a graph has no first pages: select them by topic, relevance, site or time"));
+        }
+        let source = self.source(&arguments.selection)?;
+        let (format, name) = match arguments.edges {
+            true => (GraphFormat::Edges, "edges"),
+            false => (GraphFormat::GraphMl, "graphml"),
+        };
+        let output = text_output(&arguments.to);
+        let made = with_progress(|show| export_graph(&source, self.reader, self.tree, format, output, show));
+        let made = match made {
+            Err(error) if error.is_closed_pipe() => return Ok(()),
+            made => made?,
+        };
+        if arguments.to.json {
+            return output::print_json(&GraphSummary::of(name, made));
+        }
+        let place =
+            arguments.to.output.as_ref().map_or_else(String::new, |path| format!(" to {}", path.display()));
+        let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let (pages, links) = (count(number(made.pages), "page"), count(number(made.links), "link"));
+        output::say(&format!("exported {pages} and {links} between them{place}"));
+        Ok(())
+    }
+
+    fn skipped(&self, arguments: &ExportSkippedUrls) -> anyhow::Result<()> {
+        let source = ExportSkipped::new(self.reader, &self.workspace.identity());
+        let writer: &mut dyn RowWriter<SkippedUrl> =
+            if arguments.csv { &mut CsvSkipped } else { &mut JsonSkipped };
+        self.write(&source, writer, text_output(&arguments.to), arguments.limit, &arguments.to)
     }
 
     fn warc_writer(&self, selection: &PageSelection) -> WarcPages<'_> {

@@ -162,6 +162,63 @@ fn an_export_is_a_web_that_is_judged_the_same() {
 }
 
 #[test]
+fn links_skipped_urls_and_topics_go_out() {
+    let crawl = SmallCrawl::new();
+    let pages = crawl.json(&["status", "--json"])["pages"].as_u64();
+    let graph = crawl.json(&["export", "graph", "-o", "graph.graphml", "--json"]);
+    let xml = fs::read_to_string(crawl.path("graph.graphml")).unwrap();
+    assert_eq!((graph["pages"].as_u64(), xml.matches("<node ").count() as u64), (pages, pages.unwrap()));
+    let edges = crawl.on_crawl(&["export", "graph", "--edges"]);
+    assert_eq!(
+        (graph["links"].as_u64(), edges.lines().count()),
+        (Some(edges.lines().count() as u64), xml.matches("<edge ").count())
+    );
+    assert!(
+        edges.lines().count() > 100 && edges.lines().all(|line| line.split('\t').count() == 3),
+        "{edges}"
+    );
+    let skipped = crawl.on_crawl(&["export", "skipped"]);
+    let sql = "select count(*) as n from crawl where state > 2";
+    let expected = crawl.json(&["query", sql, "--json"])[0]["n"].as_u64();
+    assert_eq!(Some(skipped.lines().count() as u64), expected);
+
+    let summary = crawl.json(&["export", "taxonomy", "-o", "shared.taxonomy", "--json"]);
+    let tree = |workspace: &str| -> Vec<(Value, Value)> {
+        let tree: Value =
+            serde_json::from_str(&crawl.succeeds(&["-C", workspace, "topics", "tree", "--json"])).unwrap();
+        let topics = tree.as_array().unwrap().iter();
+        topics.map(|topic| (topic["path"].clone(), topic["mark"].clone())).collect()
+    };
+    assert_eq!(summary["topics"].as_u64(), Some(tree("ws").len() as u64 - 1), "{summary}");
+    crawl.succeeds(&["init", "other", "--taxonomy", "shared.taxonomy"]);
+    assert_eq!(tree("other"), tree("ws"), "with its marks");
+    // Its critic was trained on the same counts.
+    let row = crawl.on_crawl(&[
+        "export",
+        "jsonl",
+        "--topic",
+        "/Recreation",
+        "--min-relevance",
+        "0.9",
+        "--limit",
+        "1",
+    ]);
+    let row: Value = serde_json::from_str(&row).unwrap();
+    let web = crawl.path("ws/pages/00000.warc.gz");
+    let judged = crawl.succeeds(&[
+        "-C",
+        "other",
+        "classify",
+        row["url"].as_str().unwrap(),
+        "--web",
+        web.to_str().unwrap(),
+        "--json",
+    ]);
+    let judged: Value = serde_json::from_str(&judged).unwrap();
+    assert!(judged[0]["relevance"].as_f64() > Some(0.5), "{judged}");
+}
+
+#[test]
 fn archives_are_indexed() {
     let crawl = SmallCrawl::new();
     let pages = judgments(&crawl.path("ws")).rows.len();
