@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use porthole_store::{Batch, Direction, DuePages, PolicyKey};
+use porthole_store::{Batch, DuePages};
 use porthole_types::{
     ChangeHistory, FailureKind, Outcome, PageChange, PageResult, Timestamp, UrlId, Work, fingerprint_of_terms,
 };
@@ -156,13 +156,11 @@ impl Writer<'_> {
         self.store.is_idle() || has_room && (upkeep.left > 0 || self.next_seq >= upkeep.next_portion)
     }
 
-    /// Pages that are queued again at once: all, if the policy has another order than theirs. A polite crawl needs many
-    /// sites to be busy.
+    /// Pages that are queued again at once. A polite crawl needs many sites to be busy. Under any policy but `upkeep`, all:
+    /// then it orders all of them.
     fn portion(&self) -> usize {
-        let is_first =
-            |keys: &[(PolicyKey, Direction)]| keys.first().is_some_and(|(key, _)| *key == PolicyKey::Revisit);
         match self.run.limits.workers {
-            _ if !is_first(self.store.policy().keys()) => usize::MAX,
+            _ if self.store.policy().name() != Some("upkeep") => usize::MAX,
             1 => 16,
             workers => (workers * 32).clamp(64, 4_096),
         }
