@@ -382,6 +382,17 @@ impl Frontier {
         self.enqueue(row);
     }
 
+    /// Finishes a URL again that was queued again. Returns false if it is not queued, or in flight.
+    pub(crate) fn cancel_revisit(&mut self, row: u32, state: RowState) -> bool {
+        let is_queued = self.state(row) == RowState::Queued && !self.is_taken(row);
+        if is_queued {
+            self.withdraw(row);
+            self.change_state(row, state);
+            self.columns.rows[row as usize].place = QueuePlace::done(state);
+        }
+        is_queued
+    }
+
     /// Sets the relevance of a judged page.
     pub(crate) fn judged(&mut self, row: u32, relevance: f64) {
         #[allow(clippy::cast_possible_truncation)]

@@ -14,8 +14,8 @@ use std::str::FromStr;
 /// | `spread` | `numtries asc, priority desc, serverload asc` | the same; among equals, sites with few fetches first |
 /// | `relevance` | `numtries asc, relevance desc, serverload asc` | by estimated relevance alone, exactly V 3.2 |
 /// | `hard` | `numtries asc` | hard focus: all accepted URLs are equal (W 3.3) |
-/// | `refresh` | `lastvisited asc, hub desc` | revisit old pages, top hubs first (V 3.2) |
-/// | `repair` | `visits desc, authority desc, relevance desc` | recheck the most important pages (V 3.2) |
+/// | `refresh` | `revisit desc, lastvisited asc, hub desc` | old pages first, then top hubs (V 3.2), before new ones |
+/// | `repair` | `revisit desc, visits desc, authority desc, relevance desc` | the most important pages first (V 3.2) |
 /// | `upkeep` | `revisit desc, numtries asc, priority desc` | pages that are due for a visit, then new ones |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -86,8 +86,8 @@ impl Policy {
         ("spread", "numtries asc, priority desc, serverload asc"),
         ("relevance", "numtries asc, relevance desc, serverload asc"),
         ("hard", "numtries asc"),
-        ("refresh", "lastvisited asc, hub desc"),
-        ("repair", "visits desc, authority desc, relevance desc"),
+        ("refresh", "revisit desc, lastvisited asc, hub desc"),
+        ("repair", "revisit desc, visits desc, authority desc, relevance desc"),
         ("upkeep", "revisit desc, numtries asc, priority desc"),
     ];
 

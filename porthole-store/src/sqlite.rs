@@ -281,6 +281,27 @@ impl Store for SqliteStore {
         Ok(pages)
     }
 
+    fn cancel_revisits(&mut self, oids: &[UrlId], settings: &[(&str, &str)]) -> Result<()> {
+        self.refresh()?;
+        let tx = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        let frontier = &mut self.memory.frontier;
+        let mut cancel = || -> Result<()> {
+            let mut update = tx.prepare_cached("update crawl set state = ?2 where rowid = ?1")?;
+            for row in oids.iter().filter_map(|&oid| frontier.find(oid)).collect::<Vec<_>>() {
+                if let Some(state) = revisit::state_before(&tx, row)?
+                    && frontier.cancel_revisit(row, state)
+                {
+                    update.execute(rusqlite::params![rowid(row), state as u8])?;
+                }
+            }
+            write::write_settings(&tx, settings)
+        };
+        let written = cancel();
+        let written = written.and_then(|()| counts::write(&tx, &self.memory.counts()));
+        let written = written.and_then(|()| Ok(tx.commit()?));
+        written.inspect_err(|_| self.invalidate(Vec::new()))
+    }
+
     fn reschedule(
         &mut self,
         due: &mut dyn FnMut(&ChangeHistory, f64, Timestamp) -> Timestamp,

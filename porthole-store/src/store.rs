@@ -76,8 +76,12 @@ pub trait Store: WorkspaceWriter {
     /// Returns the number of pages under maintenance.
     fn maintain_pages(&mut self, first: Duration) -> Result<usize>;
 
+    /// Finishes URLs again that were queued again and not visited, in their states before, and writes settings in the same
+    /// transaction. Those that are in flight or not queued stay as they are.
+    fn cancel_revisits(&mut self, oids: &[UrlId], settings: &[(&str, &str)]) -> Result<()>;
+
     /// Sets when pages under maintenance are due, from what is known of their changes, their hub scores and when they were
-    /// last seen, and writes settings in the same transaction. Pages that are queued, gone, or given up stay as they are.
+    /// last seen, and writes settings in the same transaction. Pages that are gone stay as they are.
     fn reschedule(
         &mut self,
         due: &mut dyn FnMut(&ChangeHistory, f64, Timestamp) -> Timestamp,

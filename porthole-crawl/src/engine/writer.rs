@@ -273,6 +273,7 @@ impl Writer<'_> {
         for site in run.held.drain() {
             self.store.release_site(site, None);
         }
+        self.end_upkeep()?;
         run.crash_guard.close(&mut *self.store)?;
         if is_ok { self.save_memory() } else { Ok(()) }
     }

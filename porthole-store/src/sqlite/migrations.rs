@@ -335,7 +335,7 @@ const MIGRATIONS: &[&str] = &[
         -- The pages that a maintained crawl visits again.
         create table upkeep(
             row integer primary key,      -- row of the URL
-            due integer,                  -- next visit; null while it is queued, or if there is none
+            due integer,                  -- next visit; null if there is none
             visits integer not null,      -- visits after the first one that found the page
             changes integer not null,     -- those of them that found it changed
             watched integer not null,     -- time from the first to the last of them
@@ -344,6 +344,7 @@ const MIGRATIONS: &[&str] = &[
             gone integer                  -- since when it is gone; null if it is not
         );
         create index upkeep_due on upkeep(due) where due is not null;
+        alter table revisit add column state integer;  -- state before it was queued again
     "#,
     // Queries that are kept with the workspace.
     r#"

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use porthole_types::{Failure, Outcome};
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::plan::{Visit, WritePlan, verdict};
 use super::write::{failure, rowid};
@@ -17,11 +17,9 @@ pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, RowState)]) -> Result<()
     }
     make_index(tx)?;
     let mut update = tx.prepare_cached("update crawl set state = 0, not_before = null where rowid = ?1")?;
-    let mut clear = tx.prepare_cached("update upkeep set due = null where row = ?1")?;
     for &(row, state) in rows {
         remember(tx, row, state)?;
         update.execute([rowid(row)])?;
-        clear.execute([rowid(row)])?;
     }
     Ok(())
 }
@@ -30,13 +28,20 @@ pub(super) fn queue(tx: &Transaction<'_>, rows: &[(u32, RowState)]) -> Result<()
 pub(super) fn remember(tx: &Transaction<'_>, row: u32, state: RowState) -> Result<()> {
     // A page takes precedence over a redirect, and a success over a failure.
     let mut insert = tx.prepare_cached(
-        "insert into revisit(row, numtries, came) select rowid, numtries, ?2 from crawl where rowid = ?1 \
-         on conflict(row) do update set numtries = excluded.numtries, \
+        "insert into revisit(row, numtries, came, state) select rowid, numtries, ?2, ?3 from crawl where rowid = ?1 \
+         on conflict(row) do update set numtries = excluded.numtries, state = excluded.state, \
          came = case when excluded.came = 1 or revisit.came = 0 then excluded.came else revisit.came end",
     )?;
     let came = if state.has_response() { state as u8 } else { 0 };
-    insert.execute(params![rowid(row), came])?;
+    insert.execute(params![rowid(row), came, state as u8])?;
     Ok(())
+}
+
+/// The state of a row before it was queued again, if that is known.
+pub(super) fn state_before(tx: &Transaction<'_>, row: u32) -> Result<Option<RowState>> {
+    let mut read = tx.prepare_cached("select state from revisit where row = ?1")?;
+    let code: Option<Option<i64>> = read.query_row([rowid(row)], |row| row.get(0)).optional()?;
+    Ok(code.flatten().and_then(RowState::from_code).filter(|state| state.is_done()))
 }
 
 /// Writes the result of a revisit that brought no page. The data of the page stays; if the page has not changed, so does

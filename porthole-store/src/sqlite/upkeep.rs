@@ -5,7 +5,7 @@ use std::time::Duration;
 use porthole_types::{
     ChangeHistory, NextVisit, SegmentSpan, StoredCopy, Timestamp, UrlId, Validators, fingerprint_of_terms,
 };
-use rusqlite::{Connection, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::write::rowid;
 use crate::frontier::RowState;
@@ -34,19 +34,13 @@ pub(super) fn write(tx: &Transaction<'_>, row: u32, next: &NextVisit) -> Result<
     Ok(())
 }
 
-/// Puts the fetched pages that are not there under maintenance, and those that a crawl without maintenance has visited
-/// meanwhile back on the list. Returns the number of pages under maintenance.
+/// Puts the fetched pages that are not there under maintenance. Returns the number of pages under maintenance.
 pub(super) fn maintain(tx: &Transaction<'_>, first: Duration) -> Result<usize> {
     let first = i64::try_from(first.as_millis()).unwrap_or(i64::MAX);
     tx.execute(
         "insert into upkeep(row, due, visits, changes, watched, seen) \
          select row, lastvisited + ?1, 0, 0, 0, lastvisited from tried \
          where state = ?2 and lastvisited is not null and row not in (select row from upkeep)",
-        params![first, RowState::Fetched as u8],
-    )?;
-    tx.execute(
-        "update upkeep set due = seen + ?1 where due is null \
-         and (select state from crawl where rowid = upkeep.row) = ?2",
         params![first, RowState::Fetched as u8],
     )?;
     let pages: i64 = tx.query_row("select count(*) from upkeep", [], |row| row.get(0))?;
@@ -93,10 +87,13 @@ pub(super) fn reschedule(
     Ok(())
 }
 
-/// When the next page is due.
+/// When the next page is due that is not queued.
 pub(super) fn next(db: &Connection) -> Result<Option<Timestamp>> {
-    let mut read = db.prepare_cached("select min(due) from upkeep where due is not null")?;
-    let next: Option<i64> = read.query_row([], |row| row.get(0))?;
+    let mut read = db.prepare_cached(
+        "select upkeep.due from upkeep cross join crawl on crawl.rowid = upkeep.row \
+         where upkeep.due is not null and crawl.state <> 0 order by upkeep.due limit 1",
+    )?;
+    let next: Option<i64> = read.query_row([], |row| row.get(0)).optional()?;
     Ok(next.map(Timestamp))
 }
 

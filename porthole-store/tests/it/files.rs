@@ -130,7 +130,7 @@ fn back_to_version_6(place: &Place) {
                                      sid_dst integer not null, wgt_fwd real not null, wgt_rev real not null,
                                      discovered integer not null);
                insert into old_link select oid_src, sid_src, oid_dst, sid_dst, 0, 0, discovered from link;
-               drop table kept_query; drop table upkeep; drop table robots; drop table host;
+               alter table revisit drop column state; drop table kept_query; drop table upkeep; drop table robots; drop table host;
                drop table page_terms; alter table estimate_log rename to raised;
                drop view tried; drop view page;
                alter table crawl drop column terms; alter table crawl drop column copy_of;
@@ -146,7 +146,8 @@ fn back_to_version_6(place: &Place) {
 /// Reverts a database to version 10 of the schema.
 fn back_to_version_10(place: &Place) {
     let sql = "drop table kept_query; drop table upkeep; alter table page_terms drop column etag;
-               alter table page_terms drop column modified; pragma user_version = 10";
+               alter table page_terms drop column modified; alter table revisit drop column state;
+               pragma user_version = 10";
     Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
 }
 

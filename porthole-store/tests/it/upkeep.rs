@@ -122,7 +122,27 @@ fn a_visit_by_a_crawl_without_maintenance_does_not_end_it() {
     store.queue_again(&[oid(2)]).unwrap();
     take(&mut store, 1, 0);
     commit(&mut store, &[PageResult { seq: 2, ..page(2, 0.8, Vec::new()) }]);
-    assert_eq!(store.due_pages(ALL).unwrap(), [oid(1)]);
-    store.maintain_pages(DAY).unwrap();
     assert_eq!(store.due_pages(ALL).unwrap(), oids_of(&[1, 2]));
+}
+
+#[test]
+fn pages_that_were_not_visited_are_fetched_pages_again() {
+    let place = Place::new();
+    let mut store = filled(&place);
+    store.maintain_pages(DAY).unwrap();
+    let before = store.counts();
+    store.set_policy(&porthole_store::Policy::parse("upkeep").unwrap()).unwrap();
+    store.commit(&Batch { again: &oids_of(&[1, 2]), ..Batch::default() }).unwrap();
+    assert_eq!((store.counts().fetched, store.counts().queued), (0, 3));
+    let taken = take(&mut store, 1, 0);
+    store.cancel_revisits(&oids_of(&[1, 2, 3]), &[("left", "1")]).unwrap();
+    assert_eq!((store.counts().fetched, store.queued_revisits()), (1, 1), "one is in flight");
+    store.give_back(&taken).unwrap();
+    store.cancel_revisits(&taken, &[]).unwrap();
+    assert_eq!((store.counts(), store.queued_revisits()), (before, 0));
+    assert_eq!(store.due_pages(ALL).unwrap(), oids_of(&[1, 2]), "they are as due as before");
+    assert_eq!(take(&mut store, 10, 0), oids_of(&[3]));
+    drop(store);
+    let store = place.open();
+    assert_eq!((store.counts(), store.queued_revisits()), (before, 0), "the table says the same");
 }

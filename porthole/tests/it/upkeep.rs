@@ -37,6 +37,12 @@ fn a_finished_crawl_is_maintained_and_its_events_are_told() {
     assert!(told.iter().any(|event| event["change"] == "unchanged" && event["relevance"].is_number()));
     let visited = "select count(*) as pages from upkeep where visits = 1 and changes = 0";
     assert_eq!(json(&output(&workspace, &["-C", "ws", "query", "--json", visited]))[0]["pages"], 40);
+    let queued = "select count(*) as n from crawl where state = 0 and kcid is not null";
+    assert_eq!(
+        json(&output(&workspace, &["-C", "ws", "query", "--json", queued]))[0]["n"],
+        0,
+        "pages stay pages"
+    );
     // The same command goes on with other pages.
     output(&workspace, &[&crawl[..], &maintain].concat());
     assert_eq!(json(&output(&workspace, &["-C", "ws", "query", "--json", visited]))[0]["pages"], 80);

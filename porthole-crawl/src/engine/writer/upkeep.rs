@@ -1,11 +1,12 @@
 //! Maintenance: pages that are due are queued again, a portion at a time, so that a share of the fetches is left to new
 //! pages. What is queued next follows from the tables: the settings here are committed with the queue.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use porthole_store::{Batch, Direction, DuePages, PolicyKey};
+use porthole_store::{Batch, DuePages};
 use porthole_types::{
-    ChangeHistory, FailureKind, Outcome, PageChange, PageResult, Timestamp, Work, fingerprint_of_terms,
+    ChangeHistory, FailureKind, Outcome, PageChange, PageResult, Timestamp, UrlId, Work, fingerprint_of_terms,
 };
 
 use super::Writer;
@@ -18,6 +19,9 @@ const PLAN: &str = "upkeep.plan";
 /// The setting with the sequence number from which on more pages may be queued again.
 const NEXT_PORTION: &str = "upkeep.next";
 
+/// The setting with the number of pages that were queued again and not visited when the run ended.
+const LEFT: &str = "upkeep.left";
+
 /// Fetches after which the plan is made again, at least.
 const LEAST_BETWEEN_PLANS: u64 = 256;
 
@@ -29,6 +33,10 @@ pub(crate) struct Upkeep {
     next_plan: u64,
     /// See [`NEXT_PORTION`].
     next_portion: u64,
+    /// Pages that were queued again by this run and not visited yet.
+    queued: HashSet<UrlId, foldhash::fast::FixedState>,
+    /// See [`LEFT`].
+    left: usize,
     /// When the run began: no page is visited twice in one with [`VisitTiming::Now`].
     began: Timestamp,
     /// All pages were visited.
@@ -42,6 +50,8 @@ impl Upkeep {
             plan: VisitPlan::of(&[], &settings),
             next_plan: 0,
             next_portion: 0,
+            queued: HashSet::default(),
+            left: 0,
             began: Timestamp(0),
             is_round_over: false,
         }
@@ -88,7 +98,20 @@ impl Writer<'_> {
         }
         let next = self.store.setting(NEXT_PORTION)?;
         upkeep.next_portion = next.and_then(|next| next.parse().ok()).unwrap_or(0);
+        let left = self.store.setting(LEFT)?;
+        upkeep.left = left.and_then(|left| left.parse().ok()).unwrap_or(0);
         Ok(())
+    }
+
+    /// Takes pages that were not visited from the queue: they are fetched pages, not new ones. The next run queues as many
+    /// first.
+    pub(super) fn end_upkeep(&mut self) -> Result<(), CrawlError> {
+        let Some(upkeep) = self.upkeep.as_mut().filter(|upkeep| !upkeep.queued.is_empty()) else {
+            return Ok(());
+        };
+        let mut left: Vec<UrlId> = upkeep.queued.drain().collect();
+        left.sort_unstable_by_key(|oid| oid.0);
+        Ok(self.store.cancel_revisits(&left, &[(LEFT, &left.len().to_string())])?)
     }
 
     /// Queues pages again that are to be visited now, if it is time for that.
@@ -99,6 +122,8 @@ impl Writer<'_> {
         self.plan_visits()?;
         let portion = self.portion();
         let Some(upkeep) = &mut self.upkeep else { return Ok(()) };
+        let left = std::mem::take(&mut upkeep.left);
+        let portion = if left > 0 { left } else { portion };
         let (now, is_scheduled) = (self.clock.now(), upkeep.is_scheduled());
         let due = DuePages {
             until: is_scheduled.then_some(now),
@@ -112,9 +137,12 @@ impl Writer<'_> {
         }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let fetches = (again.len() as f64 / (1.0 - upkeep.settings.new)).ceil() as u64;
-        upkeep.next_portion = self.next_seq.saturating_add(fetches);
+        if left == 0 {
+            upkeep.next_portion = self.next_seq.saturating_add(fetches);
+        }
+        upkeep.queued.extend(&again);
         let next = upkeep.next_portion.to_string();
-        let settings = [(NEXT_PORTION, next.as_str())];
+        let settings = [(NEXT_PORTION, next.as_str()), (LEFT, "0")];
         self.store.commit(&Batch { again: &again, settings: &settings, ..Batch::default() })?;
         Ok(())
     }
@@ -125,16 +153,14 @@ impl Writer<'_> {
         let Some(upkeep) = self.upkeep.as_ref().filter(|upkeep| !upkeep.is_round_over) else { return false };
         let queued = self.store.queued_revisits();
         let has_room = if self.run.limits.workers == 1 { queued == 0 } else { queued <= self.portion() / 2 };
-        self.store.is_idle() || has_room && self.next_seq >= upkeep.next_portion
+        self.store.is_idle() || has_room && (upkeep.left > 0 || self.next_seq >= upkeep.next_portion)
     }
 
-    /// Pages that are queued again at once: all, if the policy has another order than theirs. A polite crawl needs many
-    /// sites to be busy.
+    /// Pages that are queued again at once. A polite crawl needs many sites to be busy. Under any policy but `upkeep`, all:
+    /// then it orders all of them.
     fn portion(&self) -> usize {
-        let is_first =
-            |keys: &[(PolicyKey, Direction)]| keys.first().is_some_and(|(key, _)| *key == PolicyKey::Revisit);
         match self.run.limits.workers {
-            _ if !is_first(self.store.policy().keys()) => usize::MAX,
+            _ if self.store.policy().name() != Some("upkeep") => usize::MAX,
             1 => 16,
             workers => (workers * 32).clamp(64, 4_096),
         }
@@ -172,8 +198,9 @@ impl Writer<'_> {
     }
 
     /// Notes on a result what its visit has shown, and when the next one is due.
-    pub(super) fn note_visit(&self, work: &Work, result: &mut PageResult) {
-        let Some(upkeep) = &self.upkeep else { return };
+    pub(super) fn note_visit(&mut self, work: &Work, result: &mut PageResult) {
+        let Some(upkeep) = &mut self.upkeep else { return };
+        upkeep.queued.remove(&work.oid);
         if let Some(change) = change(work, result) {
             let Upkeep { plan, settings, .. } = upkeep;
             result.next_visit = Some(plan.after_visit(work.copy.as_deref(), change, result.at, settings));
