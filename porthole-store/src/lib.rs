@@ -17,6 +17,7 @@ mod error;
 mod frontier;
 mod policy;
 mod queries;
+mod search;
 mod sqlite;
 mod statistics;
 mod store;
@@ -28,9 +29,12 @@ pub use answer::{QueryAnswer, QueryLimits, SqlValue};
 pub use error::{Error, Result};
 pub use policy::{Direction, Policy, PolicyError, PolicyKey};
 pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};
+pub use search::{
+    FoundPage, IndexBatch, IndexState, MARK_END, MARK_START, PageToIndex, SearchAnswer, SearchRequest,
+};
 pub use sqlite::{
     BulkJudgment, ProbeTable, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteReader,
-    SqliteStore, SqliteWorkspaceWriter,
+    SqliteStore, SqliteWorkspaceWriter, TextIndex,
 };
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{

@@ -9,6 +9,7 @@ mod feedback;
 mod lab;
 mod query;
 mod report;
+mod search;
 mod start;
 mod topics;
 
@@ -28,6 +29,7 @@ pub(crate) use self::lab::{
 };
 pub(crate) use self::query::Query;
 pub(crate) use self::report::CrawlReport;
+pub(crate) use self::search::Search;
 pub(crate) use self::start::Start;
 pub(crate) use self::topics::{
     AddExamples, Broaden, Classify, Documents, Examples, Explore, FetchExamples, FormatWord, FromPage, Grow,
@@ -84,6 +86,8 @@ pub(crate) enum CliCommand {
     Distill(Distill),
     /// List the best pages, sites, hubs or authorities
     Top(Top),
+    /// Search the text of the pages, also during a crawl
+    Search(Search),
     /// Run a named query or a SQL statement, also during a crawl
     Query(Query),
     /// Mark a page or site as useful or useless; pages become examples

@@ -14,6 +14,7 @@ mod languages;
 mod names;
 mod query;
 mod recording;
+mod search;
 mod start;
 mod toward;
 mod workspace;
