@@ -18,6 +18,7 @@ mod frontier;
 mod policy;
 mod queries;
 mod rows;
+mod search;
 mod sqlite;
 mod statistics;
 mod store;
@@ -30,9 +31,12 @@ pub use error::{Error, Result};
 pub use policy::{Direction, Policy, PolicyError, PolicyKey};
 pub use queries::{NamedQuery, Parameter, ParameterKind, QUERIES};
 pub use rows::{PageFilter, RowTable, SkippedUrl, StoredLink, StoredPage};
+pub use search::{
+    FoundPage, IndexBatch, IndexState, MARK_END, MARK_START, PageToIndex, SearchAnswer, SearchRequest,
+};
 pub use sqlite::{
     BulkJudgment, ProbeTable, Prober, Spent, SqlDistillation, SqlDistiller, SqlScores, SqliteReader,
-    SqliteStore, SqliteWorkspaceWriter,
+    SqliteStore, SqliteWorkspaceWriter, TextIndex,
 };
 pub use statistics::{DocumentRow, NodeRow, StatRow};
 pub use store::{

@@ -10,6 +10,7 @@ mod feedback;
 mod lab;
 mod query;
 mod report;
+mod search;
 mod start;
 mod topics;
 
@@ -32,6 +33,7 @@ pub(crate) use self::lab::{
 };
 pub(crate) use self::query::{KeepArguments, KeepQuery, Query};
 pub(crate) use self::report::CrawlReport;
+pub(crate) use self::search::Search;
 pub(crate) use self::start::Start;
 pub(crate) use self::topics::{
     AddExamples, Broaden, Classify, Documents, Examples, Explore, FetchExamples, FormatWord, FromPage, Grow,
@@ -89,6 +91,8 @@ pub(crate) enum CliCommand {
     Distill(Distill),
     /// List the best pages, sites, hubs or authorities
     Top(Top),
+    /// Search the text of the pages, also during a crawl
+    Search(Search),
     /// Run a named query or a SQL statement, also during a crawl
     Query(Query),
     /// Export pages, archives, links or topics for other programs

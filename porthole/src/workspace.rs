@@ -10,7 +10,8 @@ use anyhow::Context;
 use porthole_crawl::{ArchiveError, Command, Response, SystemClock};
 use porthole_page::TERM_VERSION;
 use porthole_store::{
-    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, WorkspaceWriter,
+    SqliteReader, SqliteStore, SqliteWorkspaceWriter, StoreReader, StoredModel, TermWord, TextIndex,
+    WorkspaceWriter,
 };
 use porthole_topic::{Critic, CriticModel, FormatError, Pretrained, Taxonomy};
 use porthole_types::{CanonicalUrl, Clock, SegmentSpan, TermId, TopicId};
@@ -133,6 +134,11 @@ impl Workspace {
             let (database, pages) = disk_use(&root);
             database + pages
         }
+    }
+
+    /// Opens the full-text index to bring it up to date.
+    pub(crate) fn text_index(&self) -> anyhow::Result<TextIndex> {
+        Ok(TextIndex::open(self.root.join(DATABASE))?)
     }
 
     /// Opens the database for writes beside a crawl, whether or not one is running.

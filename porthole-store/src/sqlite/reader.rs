@@ -10,11 +10,12 @@ use rusqlite::{Connection, params};
 
 use super::reader_pool::ReaderPool;
 use super::{
-    about, across, commands, counts, graph, hosts, kept, lookup, open, rows, sandbox, topics, tried, upkeep,
-    workspace_writer,
+    about, across, commands, counts, graph, hosts, kept, lookup, open, rows, sandbox, search, text_index,
+    topics, tried, upkeep, workspace_writer,
 };
 use crate::about::{About, Feedback, SiteFacts};
 use crate::queries::{self, NamedQuery, QUERIES};
+use crate::search::{IndexState, SearchAnswer, SearchRequest};
 use crate::{
     Collision, CommandRow, Error, GraphEdge, KeptQuery, LinkGraph, NeighbourEvidence, PageFilter,
     QueryAnswer, QueryLimits, Result, RowTable, SiteAddress, SkippedUrl, StoreCounts, StoreReader,
@@ -70,6 +71,34 @@ impl SqliteReader {
         sandbox::answer(across::open(&paths)?, sql, &[], limits)
     }
 
+    /// Searches the full-text index; `None` if there is none yet.
+    pub fn search(&self, request: &SearchRequest) -> Result<Option<SearchAnswer>> {
+        self.with_text_index()?.map(|db| search::answer(&db, request)).transpose()
+    }
+
+    /// How far the full-text index is; `None` if there is none yet.
+    pub fn index_state(&self) -> Result<Option<IndexState>> {
+        self.with_text_index()?.map(|db| text_index::state(&db, &db, "readers.")).transpose()
+    }
+
+    /// A connection for queries, with the full-text index if there is one.
+    fn for_queries(&self) -> Result<Connection> {
+        let db = open::reader(self.path())?;
+        lookup::attach_existing(&db, self.path());
+        Ok(db)
+    }
+
+    /// A connection with the full-text index.
+    fn with_text_index(&self) -> Result<Option<Connection>> {
+        let db = open::reader(self.path())?;
+        if !lookup::attach_existing(&db, self.path()) {
+            return Ok(None);
+        }
+        let sql = "select 1 from readers.sqlite_schema where name = 'page_text'";
+        let has_index = db.prepare(sql)?.exists([])?;
+        Ok(has_index.then_some(db))
+    }
+
     /// A connection with the indexes on large tables.
     fn with_indexes(&self) -> Result<Connection> {
         let db = open::reader(self.path())?;
@@ -105,13 +134,13 @@ impl StoreReader for SqliteReader {
 
     fn query(&self, name: &str, parameters: &[(&str, &str)], limits: &QueryLimits) -> Result<QueryAnswer> {
         let query = queries::find(name).ok_or_else(|| Error::UnknownQuery(name.to_owned()))?;
-        let db = open::reader(self.path())?;
+        let db = self.for_queries()?;
         let values = queries::values(query, parameters, || topics::read_topics(&db))?;
         sandbox::answer(db, query.sql, &values, limits)
     }
 
     fn sql(&self, sql: &str, limits: &QueryLimits) -> Result<QueryAnswer> {
-        sandbox::answer(open::reader(self.path())?, sql, &[], limits)
+        sandbox::answer(self.for_queries()?, sql, &[], limits)
     }
 
     fn queries(&self) -> &'static [NamedQuery] {

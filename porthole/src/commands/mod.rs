@@ -21,6 +21,7 @@ mod packaging;
 mod propose;
 mod query;
 mod report;
+mod search;
 mod sites;
 mod start;
 mod status;
@@ -54,6 +55,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         CliCommand::Explain(arguments) => explain::run(workspace, &arguments),
         CliCommand::Distill(arguments) => distill::run(workspace, &arguments),
         CliCommand::Top(arguments) => top::run(workspace, &arguments),
+        CliCommand::Search(arguments) => search::run(workspace, &arguments),
         CliCommand::Query(arguments) => query::run(workspace, &arguments).await,
         CliCommand::Export(arguments) => export::run(workspace, &arguments),
         CliCommand::Mark(arguments) => mark::run(workspace, &arguments),

@@ -15,6 +15,7 @@ mod languages;
 mod names;
 mod query;
 mod recording;
+mod search;
 mod start;
 mod toward;
 mod upkeep;
