@@ -44,6 +44,8 @@ pub(crate) fn page(seq: u64, name: &str, relevance: f64, topic: u16) -> PageResu
         terms: Vec::new(),
         copy_of: None,
         span: None,
+        validators: None,
+        next_visit: None,
         links: Vec::new(),
     }
 }
