@@ -35,8 +35,10 @@ impl RowWriter<StoredPage> for CdxPages {
             return Ok(Some(format!("{} cannot be read from the archive", page.url)));
         };
         let file = ArchivedPages::file_name(span);
-        let line = cdx_line(&page.url, &facts, &file, span.offset, span.length.into());
-        self.lines.push(line.unwrap_or_default()).map_err(Error::Stream)?;
+        let Some(line) = cdx_line(&page.url, &facts, &file, span.offset, span.length.into()) else {
+            return Ok(Some(format!("{} is no URL", page.url)));
+        };
+        self.lines.push(line).map_err(Error::Stream)?;
         Ok(None)
     }
 

@@ -14,6 +14,8 @@ mod error;
 mod graph;
 mod output;
 mod page_row;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod run;
 mod skipped;
 mod sorted_lines;
@@ -28,6 +30,8 @@ pub use error::{Error, Result};
 pub use graph::{ExportedGraph, GraphFormat, export_graph};
 pub use output::ExportOutput;
 pub use page_row::{CsvPages, ExportPages, JsonPages, PAGE_COLUMNS};
+#[cfg(feature = "parquet")]
+pub use parquet::ParquetPages;
 pub use run::{ExportSource, Exported, RowWriter, export};
 pub use skipped::{CsvSkipped, ExportSkipped, JsonSkipped, SKIPPED_COLUMNS};
 pub use surt::surt;

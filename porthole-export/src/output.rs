@@ -21,6 +21,8 @@ pub struct ExportOutput {
     bytes: u64,
     last_checkpoint: Instant,
     between_checkpoints: Duration,
+    /// An empty file that says that a folder is whole.
+    marker: Option<&'static str>,
     /// Held while the output is written, so that no other process writes it.
     lock: Option<File>,
 }
@@ -90,6 +92,11 @@ impl ExportOutput {
         ExportOutput { between_checkpoints, ..self }
     }
 
+    /// Puts an empty file with this name into the finished folder: tools that read folders look for it.
+    pub fn with_marker(self, name: &'static str) -> Self {
+        ExportOutput { marker: Some(name), ..self }
+    }
+
     fn new(place: OutputPlace) -> Self {
         ExportOutput {
             place,
@@ -98,6 +105,7 @@ impl ExportOutput {
             bytes: 0,
             last_checkpoint: Instant::now(),
             between_checkpoints: BETWEEN_CHECKPOINTS,
+            marker: None,
             lock: None,
         }
     }
@@ -257,6 +265,10 @@ impl ExportOutput {
             }
             OutputPlace::Folder { path, .. } => {
                 remove(&part(path).join(CHECKPOINT))?;
+                if let Some(marker) = self.marker {
+                    let marker = part(path).join(marker);
+                    File::create(&marker).map_err(Error::io(&marker))?;
+                }
                 fs::rename(part(path), path).map_err(Error::io(path))
             }
         }

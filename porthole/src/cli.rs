@@ -21,6 +21,8 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use self::control::{Set, SetScope};
 pub(crate) use self::crawl::{Crawl, duration};
 pub(crate) use self::distill::{Distill, EngineWord};
+#[cfg(feature = "parquet")]
+pub(crate) use self::export::ExportParquet;
 pub(crate) use self::export::{
     Export, ExportGraph, ExportSkippedUrls, ExportTaxonomy, ExportTo, ExportWacz, ExportWarc, PageSelection,
 };

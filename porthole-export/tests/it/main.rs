@@ -4,4 +4,6 @@ mod archives;
 mod crawl;
 mod cut;
 mod graph;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod rows;

@@ -7,21 +7,24 @@ use porthole_types::Timestamp;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Export {
-    /// One JSON object per fetched page; `crawl --start` and `examples import` read it
+    /// JSON lines, one per page; `crawl --start` and `examples import` read them
     Jsonl(ExportRows),
-    /// One line of CSV per fetched page
+    /// CSV, one line per page
     Csv(ExportRows),
-    /// The archived records of the pages as WARC files, with topic and relevance
+    /// WARC files: the archived records of the pages, with topic and relevance
     Warc(ExportWarc),
-    /// A sorted index of the pages in this workspace's WARC files, for replay
+    /// A sorted index of the workspace's own WARC files, for replay
     Cdxj(ExportRows),
     /// WARC files, index and page list in one file, for replay
     Wacz(ExportWacz),
+    /// Parquet files with the columns of Common Crawl's index, and more
+    #[cfg(feature = "parquet")]
+    Parquet(ExportParquet),
     /// The links between the pages, as GraphML or as a list of edges
     Graph(ExportGraph),
-    /// What was not fetched, and why: one JSON object per URL
+    /// What was not fetched, and why
     Skipped(ExportSkippedUrls),
-    /// The topic tree with marks and counts, for `porthole init DIR --taxonomy FILE`
+    /// The topics with marks and counts, for `init --taxonomy FILE`
     Taxonomy(ExportTaxonomy),
 }
 
@@ -65,6 +68,23 @@ pub(crate) struct ExportWacz {
     /// Title of the collection [default: the good topics]
     #[arg(long)]
     pub(crate) title: Option<String>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// An export of Parquet files
+#[cfg(feature = "parquet")]
+#[derive(Debug, Args)]
+pub(crate) struct ExportParquet {
+    #[command(flatten)]
+    pub(crate) selection: PageSelection,
+    /// Write a folder of files, which must not exist
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Begin a new file at this size
+    #[arg(long, value_name = "SIZE", default_value = "256MB", value_parser = super::crawl::bytes)]
+    pub(crate) size: u64,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,

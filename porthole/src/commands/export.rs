@@ -37,6 +37,8 @@ pub(crate) fn run(root: &Path, arguments: &cli::Export) -> anyhow::Result<()> {
         cli::Export::Warc(arguments) => job.warc(arguments),
         cli::Export::Cdxj(rows) => job.cdxj(&rows.selection, &rows.to),
         cli::Export::Wacz(arguments) => job.wacz(arguments),
+        #[cfg(feature = "parquet")]
+        cli::Export::Parquet(arguments) => job.parquet(arguments),
         cli::Export::Graph(arguments) => job.graph(arguments),
         cli::Export::Skipped(arguments) => job.skipped(arguments),
         cli::Export::Taxonomy(arguments) => taxonomy::run(&reader, &tree, arguments),
@@ -152,6 +154,16 @@ impl ExportJob<'_> {
             "wacz",
             &ExportTo { output: Some(arguments.output.clone()), json: arguments.json },
         )
+    }
+
+    #[cfg(feature = "parquet")]
+    fn parquet(&self, arguments: &cli::ExportParquet) -> anyhow::Result<()> {
+        let source = self.source(&arguments.selection)?;
+        let output =
+            ExportOutput::folder(&arguments.output, "parquet", arguments.size).with_marker("_SUCCESS");
+        let mut writer = porthole_export::ParquetPages::new(self.tree, &self.workspace.pages());
+        let to = ExportTo { output: Some(arguments.output.clone()), json: arguments.json };
+        self.write(&source, &mut writer, output, arguments.selection.limit, &to)
     }
 
     fn graph(&self, arguments: &ExportGraph) -> anyhow::Result<()> {

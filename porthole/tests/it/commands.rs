@@ -151,7 +151,13 @@ fn the_classifier_bench_prints_and_draws_its_figures() {
 
 #[test]
 fn help_fits_a_terminal() {
-    for command in [&["--help"][..], &["crawl", "--help"], &["start", "--help"], &["lab", "run", "--help"]] {
+    for command in [
+        &["--help"][..],
+        &["crawl", "--help"],
+        &["start", "--help"],
+        &["export", "--help"],
+        &["lab", "run", "--help"],
+    ] {
         let mut program = Command::new(env!("CARGO_BIN_EXE_porthole"));
         let output = program.args(command).env("COLUMNS", "80").output().unwrap();
         let help = String::from_utf8(output.stdout).unwrap();
