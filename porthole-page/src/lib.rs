@@ -15,6 +15,18 @@
 //! let around: Vec<_> = page.around(link, 1).map(|(offset, leaf)| (offset, page.leaf(leaf).unwrap().text)).collect();
 //! assert_eq!(around, [(-1, "The"), (0, "snowy owl"), (1, "lives in the north.")]);
 //! ```
+//!
+//! [`Extractor::main_content`] gives the text of a page without navigation, footers and menus, and Markdown of it:
+//!
+//! ```
+//! # use porthole_page::Extractor;
+//! # use porthole_types::{CanonicalUrl, Headers};
+//! # let url = CanonicalUrl::parse("http://example.com/birds/").unwrap();
+//! let html = b"<title>Birds</title><h1>Owls</h1><p>The <a href=owl.html>snowy owl</a> lives in the <b>north</b>.";
+//! let main = Extractor::default().main_content(&url, &Headers::new(), html);
+//! assert_eq!(main.text, "Owls\nThe snowy owl lives in the north.");
+//! assert_eq!(main.markdown, "# Owls\n\nThe [snowy owl](http://example.com/birds/owl.html) lives in the **north**.");
+//! ```
 
 mod charset;
 mod english;

@@ -161,7 +161,7 @@ fn snippet(db: &Connection, row: i64, query: &str) -> Result<String> {
             db.query_row(sql, [row], |row| row.get(0)).optional()?.unwrap_or_default()
         }
     };
-    Ok(text.chars().filter(|&c| c != SEPARATOR).map(|c| if c == '\n' { ' ' } else { c }).collect())
+    Ok(text.chars().filter(|&c| c != SEPARATOR).collect())
 }
 
 #[cfg(test)]

@@ -221,12 +221,13 @@ fn page_to_index(row: &Row<'_>) -> rusqlite::Result<PageToIndex> {
 fn add_page(tx: &Transaction<'_>, page: &PageToIndex, text: Option<&str>) -> Result<()> {
     let title: String = page.title.chars().filter(|c| !c.is_control()).collect();
     let body = text.unwrap_or_default();
-    let body = &body[..body.floor_char_boundary(LONGEST_TEXT)];
+    // In one line, as rows of tables show it.
+    let body = body[..body.floor_char_boundary(LONGEST_TEXT)].replace('\n', " ");
     tx.prepare_cached("delete from page_text where rowid = ?1")?.execute([page.row])?;
     tx.prepare_cached("insert into page_text(rowid, title, body) values (?1, ?2, ?3)")?.execute(params![
         page.row,
         spaced(&title),
-        spaced(body)
+        spaced(&body)
     ])?;
     tx.prepare_cached("insert or replace into text_page(row, seq, has_text) values (?1, ?2, ?3)")?
         .execute(params![page.row, page.seq.cast_signed(), text.is_some()])?;

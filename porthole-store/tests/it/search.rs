@@ -240,7 +240,7 @@ fn sql_joins_words_with_topics_scores_and_links() {
         rows,
         [[
             text("Snowy owl"),
-            text("…in the <tundra>.\nIt hunts…"),
+            text("…in the <tundra>. It hunts…"),
             SqlValue::Integer(1),
             SqlValue::Integer(1)
         ]]
